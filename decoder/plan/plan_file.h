@@ -36,6 +36,8 @@ Interval read_interval(const JsonFields& fields, int64_t most);
 /// Checks schema and version, then reads what is decoded. Needs no model: a program reads the request first,
 /// resolves the model that it names, and reads the plan with that model's graph.
 Request read_request(const JsonFields& file);
+/// What to_json() of a request wrote. Throws InputError naming the key.
+Request request_from_json(const JsonFields& fields);
 
 /// The whole plan. Every number is checked against its range and every name against `graph`; whether the plan
 /// is a correct one is the validator's business. Throws InputError naming the file and the key.

@@ -149,7 +149,10 @@ class PlanReader {
 Request read_request(const JsonFields& file) {
   const int64_t several = has_ranks(file) ? kRankedPlanVersion : kRecipePlanVersion;
   check_schema(file, "headroom.plan", has_ranks(file) || has_recipe(file) ? several : kPlanVersion);
-  const JsonFields fields = file["request"];
+  return request_from_json(file["request"]);
+}
+
+Request request_from_json(const JsonFields& fields) {
   Request request;
   request.model = name_text(fields["model"]);
   request.width_pixels = fields["width_pixels"].integer(1, kMostPixels);

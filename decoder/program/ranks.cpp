@@ -121,7 +121,7 @@ RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Excha
   std::optional<TraceRecorder> recorder;
   if (!options.trace_file.empty() || !options.chrome_file.empty())
     recorder.emplace(nullptr, bounds_of_rank(exchange.size()));
-  ProgressEvents events(progress, recorder ? &*recorder : nullptr);
+  ProgressEvents events(progress, recorder ? &*recorder : nullptr, &model.graph);
   WatchedExchange watched(exchange, events);
   std::optional<ReportedSink> sink;
   if (writes) sink.emplace(outputs->first(), events);

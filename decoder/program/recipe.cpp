@@ -67,7 +67,7 @@ RunStats run_recipe(const DecodeOptions& options, Progress& progress) {
       check_environment(tile, environment_here(gpu.get()),
                         options.plan_file.empty() ? options.profile_file : options.plan_file);
   }
-  ProgressEvents events(progress);
+  ProgressEvents events(progress, nullptr, &model.graph);
   ReportedSink sink(outputs.first(), events);
   RunStats stats = decode(model, plan, weights, latent, sink,
                           {&events, [&](double share) { events.loading(share); },

@@ -110,7 +110,7 @@ RunStats run_plan(const Asked& asked, const ChosenPlan& chosen, Progress& progre
   }
   std::optional<TraceRecorder> recorder;
   if (!options.trace_file.empty() || !options.chrome_file.empty()) recorder.emplace();
-  ProgressEvents events(progress, recorder ? &*recorder : nullptr);
+  ProgressEvents events(progress, recorder ? &*recorder : nullptr, &model.graph);
   ReportedSink sink(outputs.first(), events);
   RunStats stats =
       decode_once(options, {model, plan, weights, asked.latent, asked.gpu}, sink, events, progress);

@@ -86,7 +86,7 @@ Verification ComparingSink::result(const std::string& compared_with) const {
 Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded, Progress& progress) {
   const auto& [model, plan, weights, latent, gpu] = done;
   ComparingSink comparison(decoded, picture_shape(model.graph, plan.request));
-  ProgressEvents events(progress);
+  ProgressEvents events(progress, nullptr, &model.graph);
   const int64_t free_bytes = gpu != nullptr ? gpu->free_bytes() : available_bytes();
   const auto with_room = [&, on_gpu = gpu != nullptr](Plan other) {
     // Its offsets on a GPU leave gaps of their own.

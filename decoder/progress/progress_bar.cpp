@@ -17,6 +17,8 @@ void ProgressBar::tell(const ProgressNews& news) {
     if (!of_queue_) what_ = pass->name;
   } else if (const auto* tile = std::get_if<TileDone>(&news)) {
     show(tile->share, what_);
+  } else if (const auto* steps = std::get_if<StepsDone>(&news)) {
+    show(steps->share, what_);
   }
 }
 

@@ -85,6 +85,16 @@ json as_json(const TileDone& done) {
   return line;
 }
 
+json as_json(const StepsDone& done) {
+  return {{"event", "steps"},
+          {"item", done.item},
+          {"pass", done.pass},
+          {"tile", done.tile},
+          {"steps", done.steps},
+          {"of", done.of},
+          {"share", rounded(done.share, 1e4)}};
+}
+
 json as_json(const MemorySample& sample) {
   return {{"event", "memory"},
           {"live_bytes", sample.live_bytes},
@@ -170,6 +180,9 @@ ProgressNews read_news(const JsonFields& line) {
   if (event == "pass")
     return PassStarted{count(line, "item"), count(line, "pass"), count(line, "of"), line["name"].text()};
   if (event == "tile") return read_tile(line);
+  if (event == "steps")
+    return StepsDone{count(line, "item"),  count(line, "pass"), count(line, "tile"),
+                     count(line, "steps"), count(line, "of"),   share(line)};
   if (event == "memory")
     return MemorySample{count(line, "live_bytes"), count(line, "peak_bytes"), count(line, "outside_bytes")};
   if (event == "end")

@@ -91,6 +91,17 @@ struct TileDone {
   friend bool operator==(const TileDone&, const TileDone&) = default;
 };
 
+/// How far the tile is that runs, now and then while it takes long.
+struct StepsDone {
+  int64_t item = 0;  ///< as of its pass
+  int64_t pass = 0;
+  int64_t tile = 0;
+  int64_t steps = 0;  ///< that are done
+  int64_t of = 0;
+  double share = 0;  ///< as of a tile
+  friend bool operator==(const StepsDone&, const StepsDone&) = default;
+};
+
 /// Device memory now.
 struct MemorySample {
   int64_t live_bytes = 0;     ///< of the pool
@@ -108,8 +119,9 @@ struct RunEnded {
 };
 
 /// Nothing: an event of a later release.
-using ProgressNews = std::variant<std::monostate, RunBegun, WorkDone, WeightsLoaded, DecodeStarted,
-                                  VerificationStarted, PassStarted, TileDone, MemorySample, RunEnded>;
+using ProgressNews =
+    std::variant<std::monostate, RunBegun, WorkDone, WeightsLoaded, DecodeStarted, VerificationStarted,
+                 PassStarted, TileDone, StepsDone, MemorySample, RunEnded>;
 
 struct ProgressEvent {
   double seconds = 0;  ///< since the program began

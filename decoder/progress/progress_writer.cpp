@@ -22,7 +22,8 @@ bool replaceable(const ProgressNews& news) {
 
 bool frequent(const ProgressNews& news) {
   return std::holds_alternative<WorkDone>(news) || std::holds_alternative<WeightsLoaded>(news) ||
-         std::holds_alternative<TileDone>(news) || std::holds_alternative<MemorySample>(news);
+         std::holds_alternative<TileDone>(news) || std::holds_alternative<StepsDone>(news) ||
+         std::holds_alternative<MemorySample>(news);
 }
 
 /// What is lost of `before` where `after` stands for it.

@@ -1,19 +1,27 @@
 #include "decoder/session/progress_events.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "decoder/cpu/process_memory.h"
+#include "decoder/lowering/memory.h"
+#include "decoder/lowering/step_shares.h"
 
 namespace headroom {
 namespace {
 
 constexpr auto kSamplePeriod = std::chrono::milliseconds(50);
+/// A tile that takes longer is told of by its steps.
+constexpr auto kStepsPeriod = std::chrono::milliseconds(100);
 
 }  // namespace
 
-ProgressEvents::ProgressEvents(Progress& progress, EventSink* next)
-    : ForwardingEvents(next), progress_(progress), resident_before_(headroom::resident_bytes()) {}
+ProgressEvents::ProgressEvents(Progress& progress, EventSink* next, const Graph* graph)
+    : ForwardingEvents(next),
+      progress_(progress),
+      graph_(graph),
+      resident_before_(headroom::resident_bytes()) {}
 
 void ProgressEvents::start_part(double begin_share, double end_share) {
   begin_share_ = begin_share;
@@ -55,8 +63,15 @@ void ProgressEvents::start_pass(const Plan& plan, size_t pass) {
   pass_share_ = all > 0 ? plan.passes[pass].predicted_seconds / all : 1 / passes;
 }
 
-double ProgressEvents::share(const Plan& plan, int64_t done) const {
-  const double of_micro_batch = pass_begin_share_ + pass_share_ * double(done) / double(tiles_);
+void ProgressEvents::weigh_steps(const Plan& plan, const Pass& pass) {
+  done_after_.assign(pass.steps.size(), 1 / double(std::max<size_t>(1, pass.steps.size())));
+  if (graph_ != nullptr)
+    done_after_ = shares_of_steps(*graph_, pass, longest_tile(pass), sizes_of(*graph_, plan));
+  std::partial_sum(done_after_.begin(), done_after_.end(), done_after_.begin());
+}
+
+double ProgressEvents::share(const Plan& plan, double done) const {
+  const double of_micro_batch = pass_begin_share_ + pass_share_ * done / double(tiles_);
   const double of_part = (double(item_) + double(items_) * of_micro_batch) / double(plan.request.batch);
   return std::clamp(begin_share_ + (end_share_ - begin_share_) * of_part, 0.0, 1.0);
 }
@@ -67,6 +82,8 @@ void ProgressEvents::tile_started(const Plan& plan, int32_t pass, int64_t tile, 
   if (tile > 0) return;
   tiles_ = tiles;
   start_pass(plan, static_cast<size_t>(pass));
+  weigh_steps(plan, plan.passes[static_cast<size_t>(pass)]);
+  told_ = std::chrono::steady_clock::now();
   progress_.tell(PassStarted{item_, pass, static_cast<int64_t>(plan.passes.size()),
                              plan.passes[static_cast<size_t>(pass)].name});
 }
@@ -74,8 +91,16 @@ void ProgressEvents::tile_started(const Plan& plan, int32_t pass, int64_t tile, 
 void ProgressEvents::step_done(const Plan& plan, const StepDone& done) {
   ForwardingEvents::step_done(plan, done);
   const size_t steps = plan.passes[static_cast<size_t>(done.pass)].steps.size();
-  if (static_cast<size_t>(done.step) + 1 == steps) {
-    progress_.tell(TileDone{item_, done.pass, done.tile, tiles_, share(plan, done.tile + 1), take_region()});
+  const auto now = std::chrono::steady_clock::now();
+  const auto step = static_cast<size_t>(done.step);
+  if (step + 1 == steps) {
+    progress_.tell(
+        TileDone{item_, done.pass, done.tile, tiles_, share(plan, double(done.tile + 1)), take_region()});
+    told_ = now;
+  } else if (now - told_ >= kStepsPeriod && step < done_after_.size()) {
+    progress_.tell(StepsDone{item_, done.pass, done.tile, done.step + 1, static_cast<int64_t>(steps),
+                             share(plan, double(done.tile) + done_after_[step])});
+    told_ = now;
   }
   sample_memory();
 }

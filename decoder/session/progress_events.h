@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/files/picture_sink.h"
@@ -18,8 +19,9 @@ namespace headroom {
 /// from here.
 class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
  public:
-  /// `next` receives every event that this one receives; may be null.
-  explicit ProgressEvents(Progress& progress, EventSink* next = nullptr);
+  /// `next` receives every event that this one receives; may be null. `graph` weighs the steps of a tile that
+  /// takes long; without it they count alike.
+  explicit ProgressEvents(Progress& progress, EventSink* next = nullptr, const Graph* graph = nullptr);
 
   /// The next decode takes the whole's progress from `begin_share` to `end_share`: 0 to 1 where it is the
   /// only one.
@@ -38,17 +40,21 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
   void start_micro_batch(const Plan& plan);
   void start_pass(const Plan& plan, size_t pass);
+  void weigh_steps(const Plan& plan, const Pass& pass);
   /// Of the whole, once this many tiles of the pass are done.
-  double share(const Plan& plan, int64_t done) const;
+  double share(const Plan& plan, double done) const;
   void sample_memory();
   std::optional<PictureRegion> take_region();
 
   Progress& progress_;
+  const Graph* graph_;
   MemoryObserver* next_observer_ = nullptr;
   double begin_share_ = 0, end_share_ = 1;
   int64_t item_ = 0;                              ///< the first of the micro-batch that runs
   int64_t items_ = 0;                             ///< of that micro-batch
   int64_t tiles_ = 1;                             ///< of the pass that runs
+  std::vector<double> done_after_;                ///< of a tile of the pass that runs, by its steps
+  std::chrono::steady_clock::time_point told_{};  ///< when it was last said how far the decode is
   double pass_begin_share_ = 0, pass_share_ = 0;  ///< of its micro-batch
   std::mutex region_mutex_;
   std::optional<PictureRegion> region_;  ///< emitted since the last tile was done

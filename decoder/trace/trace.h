@@ -154,6 +154,7 @@ struct Trace {
   int64_t records_lost = 0;           ///< by those who watched
   std::vector<DriverSample> driver;
   std::vector<TraceSource> sources;
+  std::optional<Request> request{};  ///< none in files of releases that did not write it
   std::optional<TraceRank> rank{};  ///< where the decode is one rank's share
 };
 

@@ -8,6 +8,7 @@
 
 #include "decoder/graph/json_fields.h"
 #include "decoder/plan/json_elements.h"
+#include "decoder/plan/plan_file.h"
 #include "decoder/trace/trace_parser.h"
 #include "decoder/trace/trace_rank_json.h"
 
@@ -76,6 +77,7 @@ json head_of(const Trace& trace, const Graph& graph, bool old) {
             {"tile_fields", tile_field_names()},
             {"outside_fields", outside_field_names()}};
   if (!old) add_device(trace, head);
+  if (trace.request) head["request"] = to_json(*trace.request);
   if (trace.rank) head["rank"] = to_json(*trace.rank);
   if (trace.summed_by_step_from_seconds >= 0)
     head["summed_by_step_from_seconds"] = trace.summed_by_step_from_seconds;

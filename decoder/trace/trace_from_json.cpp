@@ -2,6 +2,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "decoder/plan/plan_file.h"
 #include "decoder/trace/trace_file.h"
 #include "decoder/trace/trace_parser.h"
 #include "decoder/trace/trace_rank_json.h"
@@ -206,6 +207,7 @@ RecordedTrace trace_from_json(const std::string& text, const std::string& origin
   for (const char* list : {"tiles", "events", "outside"}) file[list].size(0);
   if (!old) read_device(file, recorded);
   check_rows(recorded, old, origin);
+  if (file.has("request")) trace.request = request_from_json(file["request"]);
   if (file.has("rank"))
     trace.rank = rank_from_json(file["rank"], static_cast<int64_t>(recorded.pass_names.size()));
   return recorded;

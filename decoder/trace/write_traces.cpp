@@ -11,6 +11,7 @@ void write_traces(const Trace& trace, const Plan& plan, const Graph& graph, cons
 
 Trace described(Trace trace, const Plan& plan, const RunStats& stats) {
   trace.model = plan.request.model;
+  trace.request = plan.request;
   trace.device = stats.device;
   trace.libraries = stats.libraries;
   trace.limit_bytes = stats.limit_bytes;

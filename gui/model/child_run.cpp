@@ -120,11 +120,19 @@ void ChildRun::take(const ProgressEvent& event) {
     progress_.pass = pass->pass;
     progress_.passes = pass->of;
     progress_.doing = QString::fromStdString(pass->name);
+    progress_.tile = progress_.tiles = progress_.step = progress_.steps = 0;
     if (!progress_.verifying && progress_.passes_begun.size() < kMostPasses)
       progress_.passes_begun.emplace_back(event.seconds, progress_.doing);
   } else if (const auto* tile = std::get_if<TileDone>(&event.news)) {
     progress_.share = tile->share;
+    progress_.tile = tile->tile + 1;
+    progress_.tiles = tile->of;
+    progress_.step = progress_.steps = 0;
     if (tile->region) ++progress_.regions;
+  } else if (const auto* steps = std::get_if<StepsDone>(&event.news)) {
+    progress_.share = steps->share;
+    progress_.step = steps->steps;
+    progress_.steps = steps->of;
   } else if (const auto* sample = std::get_if<MemorySample>(&event.news)) {
     if (!progress_.verifying) addMemory({event.seconds, *sample});
   } else if (const auto* ended = std::get_if<RunEnded>(&event.news)) {
@@ -149,6 +157,11 @@ void ChildRun::addMessage(const std::string& line) {
   messages_.append(QString::fromStdString(line.substr(0, 4096)));
   if (messages_.size() > kMostMessages) messages_.removeFirst();
   Q_EMIT messageCame(messages_.last());
+}
+
+double ChildRun::secondsNow() const {
+  const bool waits = running() && !progress_.ended;
+  return progress_.seconds + (waits ? double(since_news_.elapsed()) / 1000 : 0);
 }
 
 std::optional<double> ChildRun::secondsLeft() const {
@@ -186,9 +199,21 @@ void ChildRun::setState(State state) {
 
 QString ChildRun::lastWords() const {
   if (messages_.isEmpty()) return {};
+  return withoutProgram(messages_.last());
+}
+
+QString ChildRun::withoutProgram(const QString& message) const {
   const QString prefix = program_ + ": ";
-  const QString& last = messages_.last();
-  return last.startsWith(prefix) ? last.mid(prefix.size()) : last;
+  return message.startsWith(prefix) ? message.mid(prefix.size()) : message;
+}
+
+QString ChildRun::latentNote() const {
+  for (const QString& message : messages_) {
+    const QString words = withoutProgram(message);
+    if (words.startsWith(QLatin1String("latent ")) || words.startsWith(QLatin1String("warning: latent ")))
+      return words;
+  }
+  return {};
 }
 
 QString ChildRun::report() const {

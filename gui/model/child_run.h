@@ -29,6 +29,8 @@ struct RunProgress {
   QString doing;      ///< the pass, the weights or what is measured
   int64_t pass = -1;  ///< from 0; -1: none yet
   int64_t passes = 0;
+  int64_t tile = 0, tiles = 0;  ///< of the pass: how many are done, of how many; 0: not known yet
+  int64_t step = 0, steps = 0;  ///< the same of the tile, where it takes long
   bool verifying = false;         ///< --verify's second decode runs, to which the limit does not apply
   double seconds = 0;             ///< of the last news
   std::vector<RunMemory> memory;  ///< of the decode under the limit; thinned out by halves, peaks kept
@@ -64,10 +66,14 @@ class ChildRun : public QObject {
   State state() const { return state_; }
   bool running() const { return state_ == State::running || state_ == State::cancelling; }
   const RunProgress& progress() const { return progress_; }
+  /// Seconds since the program began, also while nothing new comes from it.
+  double secondsNow() const;
   /// How long it will still run: by its speed so far, and at first by what was predicted.
   std::optional<double> secondsLeft() const;
   /// What it wrote on standard error beside its progress, the last lines of it.
   const QStringList& messages() const { return messages_; }
+  /// What it said of how it took the latent, without its name; empty where it said nothing of it.
+  QString latentNote() const;
   /// What it wrote on standard output.
   QString output() const { return QString::fromUtf8(output_); }
   /// Progress lines that could not be read.
@@ -88,6 +94,7 @@ class ChildRun : public QObject {
   void addMessage(const std::string& line);
   void end(int exit_code, QProcess::ExitStatus status);
   void setState(State state);
+  QString withoutProgram(const QString& message) const;
   /// The last message without the program's name.
   QString lastWords() const;
 

@@ -31,10 +31,21 @@ bool built_in(const QString& model) {
   return std::find(names.begin(), names.end(), model.toStdString()) != names.end();
 }
 
+const QStringList kLatentSuffixes{QStringLiteral(".npy"), QStringLiteral(".safetensors"),
+                                  QStringLiteral(".pt"), QStringLiteral(".latent")};
+
 /// A latent may name a tensor of its file: latent.safetensors:key.
 QString file_of_latent(const QString& latent) {
-  const qsizetype key = latent.lastIndexOf(QStringLiteral(".safetensors:"));
-  return key < 0 ? latent : latent.left(key + QStringLiteral(".safetensors").size());
+  for (const QString& suffix : kLatentSuffixes) {
+    const qsizetype key = latent.lastIndexOf(suffix + QLatin1Char(':'));
+    if (key >= 0) return latent.left(key + suffix.size());
+  }
+  return latent;
+}
+
+bool is_latent(const QString& file) {
+  return std::any_of(kLatentSuffixes.begin(), kLatentSuffixes.end(),
+                     [&](const QString& suffix) { return file.endsWith(suffix); });
 }
 
 }  // namespace
@@ -64,8 +75,8 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
 
   if (decode) {
     const QString latent = file_of_latent(request.latent);
-    if (!latent.endsWith(QStringLiteral(".npy")) && !latent.endsWith(QStringLiteral(".safetensors"))) {
-      report(RunField::latent, tr("A file in .npy or .safetensors."));
+    if (!is_latent(latent)) {
+      report(RunField::latent, tr("A file in .npy, .safetensors, .pt or .latent."));
     } else if (!QFileInfo(latent).isFile()) {
       report(RunField::latent, tr("There is no such file."));
     }
@@ -131,6 +142,7 @@ QStringList arguments_of(const RunRequest& request, const RunFiles& files) {
       add("--limit", request.limit);
     }
     add("--latent", request.latent);
+    add("--latent-scale", request.latent_scale);
     add("--stats", files.stats);
     add("--trace", files.trace);
     add("--preview", files.preview);

@@ -8,7 +8,7 @@
 namespace headroom::gui {
 
 /// Inputs of a run, in the order in which they are asked for.
-enum class RunField { model, weights, seed, latent, plan, limit, sizes, output };
+enum class RunField { model, weights, seed, latent, latent_scale, plan, limit, sizes, output };
 
 struct RunProblem {
   RunField field;
@@ -27,6 +27,7 @@ struct RunRequest {
   QString weights;                     ///< folder; the model's own where empty
   QString seed = QStringLiteral("0");  ///< of random weights
   QString latent;
+  QString latent_scale;  ///< a word of --latent-scale; empty: as given, and the program says what it sees
   bool by_plan = true;  ///< run a plan, not plan now for a limit
   QString plan;         ///< its file
   QString limit;

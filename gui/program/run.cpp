@@ -112,6 +112,10 @@ std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, 
   app.add_option("--language", arguments.language, "system, en or zh_CN; as last time by default")
       ->check(CLI::IsMember({"system", "en", "zh_CN"}));
   app.add_option("--size", size, "of the window in pixels: 1280x800");
+  app.add_option("--scale", arguments.scale,
+                 "pixels of the screen, or of a picture, for one of --size: 2 on screens of high resolution; "
+                 "as the desktop says by default")
+      ->check(CLI::Range(0.5, 4.0));
   if (!parse_arguments(app, args, out)) return {};
   if (!size.empty()) {
     const auto [width, height] = parse_size(size, "--size");
@@ -131,6 +135,7 @@ int run_gui(int argc, char** argv) {
     if (!arguments) return static_cast<int>(kDone);
     choose_platform(arguments->screenshot_folder.empty());
     if (!arguments->screenshot_folder.empty()) qInstallMessageHandler(drop_warnings);
+    if (arguments->scale > 0) qputenv("QT_SCALE_FACTOR", QByteArray::number(arguments->scale));
     int count = 1;  // the rest is ours and not Qt's
     QApplication application(count, argv);
     QApplication::setOrganizationName(QStringLiteral("headroom"));

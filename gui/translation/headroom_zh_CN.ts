@@ -345,10 +345,6 @@ takes %2 and %3 there</source>
         <translation>保存方案</translation>
     </message>
     <message>
-        <source>The Plan, Timeline and Run pages show this plan; save it to keep it</source>
-        <translation>“方案”“时间线”“运行”页显示此方案；要保留请保存</translation>
-    </message>
-    <message>
         <source>Plans (*.json)</source>
         <translation>方案 (*.json)</translation>
     </message>
@@ -621,10 +617,6 @@ takes %2 and %3 there</source>
         <translation>打开一份剖析即可查看每层所需：headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json，或使用“运行”页。</translation>
     </message>
     <message>
-        <source>Law of the layer</source>
-        <translation>该层的规律</translation>
-    </message>
-    <message>
         <source>Size</source>
         <translation>尺寸</translation>
     </message>
@@ -665,8 +657,12 @@ takes %2 and %3 there</source>
         <translation>峰值时在用</translation>
     </message>
     <message>
-        <source>Law</source>
-        <translation>规律</translation>
+        <source>Latency table of the layer</source>
+        <translation>该层的延迟表</translation>
+    </message>
+    <message>
+        <source>Latency table</source>
+        <translation>延迟表</translation>
     </message>
 </context>
 <context>
@@ -1104,10 +1100,6 @@ takes %2 and %3 there</source>
         <translation>内置模型不带权重：请给出文件夹或使用随机权重。</translation>
     </message>
     <message>
-        <source>A file in .npy or .safetensors.</source>
-        <translation>.npy 或 .safetensors 文件。</translation>
-    </message>
-    <message>
         <source>There is no such file.</source>
         <translation>没有这个文件。</translation>
     </message>
@@ -1126,6 +1118,10 @@ takes %2 and %3 there</source>
     <message>
         <source>Its folder does not exist.</source>
         <translation>其文件夹不存在。</translation>
+    </message>
+    <message>
+        <source>A file in .npy, .safetensors, .pt or .latent.</source>
+        <translation>应为 .npy、.safetensors、.pt 或 .latent 文件。</translation>
     </message>
 </context>
 <context>
@@ -1275,16 +1271,36 @@ takes %2 and %3 there</source>
         <translation>选择…</translation>
     </message>
     <message>
-        <source>Latents (*.npy *.safetensors)</source>
-        <translation>潜变量 (*.npy *.safetensors)</translation>
-    </message>
-    <message>
         <source>Pictures and clips (*.png *.y4m *.npy *.safetensors)</source>
         <translation>图像和视频 (*.png *.y4m *.npy *.safetensors)</translation>
     </message>
     <message>
         <source>Profiles (*.json)</source>
         <translation>剖析 (*.json)</translation>
+    </message>
+    <message>
+        <source>as given</source>
+        <translation>按原样</translation>
+    </message>
+    <message>
+        <source>undo the pipeline&apos;s</source>
+        <translation>撤销管线的缩放</translation>
+    </message>
+    <message>
+        <source>found out from its numbers</source>
+        <translation>由其数值判断</translation>
+    </message>
+    <message>
+        <source>Latent&apos;s s&amp;cale</source>
+        <translation>潜变量的缩放(&amp;C)</translation>
+    </message>
+    <message>
+        <source>A latent as a pipeline hands it on (output_type=&quot;latent&quot;) is scaled: decoded as given, it becomes a wrong picture. The option --latent-scale of headroom-decode.</source>
+        <translation>管线交出的潜变量（output_type=&quot;latent&quot;）经过缩放：按原样解码会得到错误的图像。对应 headroom-decode 的选项 --latent-scale。</translation>
+    </message>
+    <message>
+        <source>Latents (*.npy *.safetensors *.pt *.latent)</source>
+        <translation>潜变量 (*.npy *.safetensors *.pt *.latent)</translation>
     </message>
 </context>
 <context>
@@ -1357,6 +1373,14 @@ takes %2 and %3 there</source>
         <source>Run</source>
         <translation>运行</translation>
     </message>
+    <message>
+        <source>%1 of %2 tiles</source>
+        <translation>切块 %1 / %2</translation>
+    </message>
+    <message>
+        <source>step %1 of %2</source>
+        <translation>第 %1 / %2 步</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::ScalingPage</name>
@@ -1405,10 +1429,6 @@ takes %2 and %3 there</source>
         <translation>%v / %m 个尺寸</translation>
     </message>
     <message>
-        <source>Law of la&amp;yer</source>
-        <translation>层的规律(&amp;Y)</translation>
-    </message>
-    <message>
         <source>How the time of one call of the layer grows with its tile, as the profile measured it.</source>
         <translation>按剖析的测量，该层单次调用的时间如何随切块增长。</translation>
     </message>
@@ -1439,6 +1459,10 @@ takes %2 and %3 there</source>
     <message>
         <source>Scaling</source>
         <translation>缩放</translation>
+    </message>
+    <message>
+        <source>Latency table of la&amp;yer</source>
+        <translation>层的延迟表(&amp;Y)</translation>
     </message>
 </context>
 <context>
@@ -1533,6 +1557,10 @@ takes %2 and %3 there</source>
         <source>Timeline</source>
         <translation>时间线</translation>
     </message>
+    <message>
+        <source>Two different decodes: the plan is of %1; the run is of %2. The plan did not predict this run.</source>
+        <translation>两次不同的解码：方案是 %1；运行是 %2。该方案预测的不是这次运行。</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::TimelineSide</name>
@@ -1589,6 +1617,33 @@ takes %2 and %3 there</source>
     <message>
         <source>%1, rank %2</source>
         <translation>%1，进程 %2</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::UsedPlanBar</name>
+    <message>
+        <source>This plan is in use: the pages Timeline, Plan and Run show it. It is in no file yet and goes with this window. Save it to keep it, or run it.</source>
+        <translation>正在使用此方案：“时间线”、“方案”和“运行”页显示的都是它。它还没有存入文件，会随本窗口关闭而消失。请保存它，或运行它。</translation>
+    </message>
+    <message>
+        <source>Sa&amp;ve plan…</source>
+        <translation>保存方案(&amp;V)…</translation>
+    </message>
+    <message>
+        <source>R&amp;un it</source>
+        <translation>运行(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Save plan</source>
+        <translation>保存方案</translation>
+    </message>
+    <message>
+        <source>Plans (*.json)</source>
+        <translation>方案 (*.json)</translation>
+    </message>
+    <message>
+        <source>Saved %1</source>
+        <translation>已保存 %1</translation>
     </message>
 </context>
 </TS>

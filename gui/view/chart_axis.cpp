@@ -138,7 +138,8 @@ QCPRange y_extent(const reports::Chart& chart) {
   // A limit far above would press everything else flat: it is then named at the edge.
   const double highest = bounds.empty() ? 0 : bounds.most;
   for (const reports::Guide& guide : chart.guides) {
-    if (!guide.vertical && (bounds.logarithmic || highest <= 0 || guide.at <= 2 * highest))
+    if (!guide.vertical &&
+        (guide.always_in_sight || bounds.logarithmic || highest <= 0 || guide.at <= 2 * highest))
       bounds.take(guide.at);
   }
   const QCPRange range =

@@ -220,6 +220,15 @@ double ChartView::columnWidth() const {
   return plot_->xAxis->range().size() / double(columns());
 }
 
+void to_one_height(const std::vector<ChartView*>& charts) {
+  double highest = 0;
+  for (ChartView* chart : charts) highest = std::max(highest, chart->plot()->yAxis->range().upper);
+  for (ChartView* chart : charts) {
+    chart->plot()->yAxis->setRangeUpper(highest);
+    chart->plot()->replot(QCustomPlot::rpQueuedReplot);
+  }
+}
+
 QString ChartView::textAt(double x) const {
   QStringList lines;
   const auto category = std::llround(x);

@@ -110,4 +110,7 @@ class ChartView : public QWidget {
   QPoint pressed_at_;
 };
 
+/// The charts' y axes reach equally far: as far as the furthest of them.
+void to_one_height(const std::vector<ChartView*>& charts);
+
 }  // namespace headroom::gui

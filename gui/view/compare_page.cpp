@@ -17,6 +17,8 @@
 namespace headroom::gui {
 namespace {
 
+constexpr int kWidestChoice = 440;
+
 std::shared_ptr<const reports::Timeline> timeline_of(const reports::DocumentPtr& document) {
   if (document->as<RecordedTrace>() != nullptr)
     return std::make_shared<reports::Timeline>(reports::measured_timeline(document));
@@ -79,6 +81,7 @@ QWidget* ComparePage::buildChoice() {
     list->setObjectName(name);
     list->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     list->setMinimumContentsLength(16);
+    list->setMaximumWidth(kWidestChoice);
     text->setBuddy(list);
     row->addWidget(text);
     row->addWidget(list, 1);
@@ -91,6 +94,7 @@ QWidget* ComparePage::buildChoice() {
   swap->setAccessibleName(tr("Swap A and B"));
   row->addWidget(swap);
   second_ = box(tr("&B"), "second");
+  row->addStretch();
   connect(first_, &QComboBox::currentIndexChanged, this, &ComparePage::listSecond);
   connect(second_, &QComboBox::currentIndexChanged, this, &ComparePage::compareChosen);
   connect(swap, &QToolButton::clicked, this, [this] {
@@ -215,7 +219,6 @@ void ComparePage::take(const Comparison& comparison) {
                         const reports::Timeline& beside, const QString& peak_of_beside) {
     const std::string name = Workspace::titleOf(*document).toStdString();
     std::vector<reports::Guide> guides;
-    // Both are drawn to one height.
     if (highest(beside) > highest(*timeline))
       guides.push_back({peak_of_beside.toStdString(), highest(beside), false, reports::ColourRole::other});
     chart->setSource(0, end, [timeline, name, guides](double from, double to, size_t columns) {
@@ -227,6 +230,7 @@ void ComparePage::take(const Comparison& comparison) {
   linking_ = true;
   show(first_chart_, comparison.a, compared_first_, *comparison.b, tr("peak of B"));
   show(second_chart_, comparison.b, compared_second_, *comparison.a, tr("peak of A"));
+  to_one_height({first_chart_, second_chart_});
   linking_ = false;
 }
 

@@ -31,7 +31,7 @@ reports::DocumentPtr chosen_like(const Workspace& workspace, const reports::Docu
 }  // namespace
 
 DocumentsDock::DocumentsDock(Workspace& workspace, QWidget* parent)
-    : QDockWidget(tr("Open files"), parent), workspace_(workspace) {
+    : QDockWidget(parent), workspace_(workspace) {
   setObjectName(QStringLiteral("documents"));
   auto* content = new QWidget(this);
   tree_ = new QTreeWidget(content);
@@ -39,9 +39,8 @@ DocumentsDock::DocumentsDock(Workspace& workspace, QWidget* parent)
   tree_->setRootIsDecorated(false);
   tree_->setIndentation(12);
   tree_->setTextElideMode(Qt::ElideMiddle);
-  tree_->setAccessibleName(windowTitle());
   tree_->setMinimumWidth(140);
-  close_ = new QPushButton(tr("&Close file"), content);
+  close_ = new QPushButton(content);
   auto* layout = new QVBoxLayout(content);
   layout->setContentsMargins(4, 4, 4, 4);
   layout->addWidget(tree_, 1);
@@ -58,6 +57,13 @@ DocumentsDock::DocumentsDock(Workspace& workspace, QWidget* parent)
   connect(remove, &QShortcut::activated, this, &DocumentsDock::closeCurrent);
   // Queued: the list must not vanish while one of its own clicks is being answered.
   connect(&workspace_, &Workspace::documentsChanged, this, &DocumentsDock::list, Qt::QueuedConnection);
+  retranslate();
+}
+
+void DocumentsDock::retranslate() {
+  setWindowTitle(tr("Open files"));
+  tree_->setAccessibleName(windowTitle());
+  close_->setText(tr("&Close file"));
   list();
 }
 

@@ -6,19 +6,19 @@
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStyle>
-#include <QTemporaryDir>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
 
-#include "decoder/plan/plan_file.h"
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
+#include "gui/model/used_plan.h"
 #include "gui/view/answer_panel.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/limit_field.h"
 #include "gui/view/request_form.h"
 #include "gui/view/table_view.h"
+#include "gui/view/used_plan_bar.h"
 #include "reports/figures/passes.h"
 
 namespace headroom::gui {
@@ -31,16 +31,35 @@ constexpr double kSlower = 1.1;
 /// A chart is not drawn so wide that a limit far off is on it.
 constexpr double kFarOff = 4;
 
-/// Where the plan that is used has its file. It belongs to the workspace: pages may be made anew.
-class UsedPlan : public QObject {
- public:
-  explicit UsedPlan(QObject* parent) : QObject(parent) { setObjectName("used-plan"); }
-  static UsedPlan& of(Workspace& workspace) {
-    QObject* known = workspace.findChild<QObject*>("used-plan", Qt::FindDirectChildrenOnly);
-    return known == nullptr ? *new UsedPlan(&workspace) : *static_cast<UsedPlan*>(known);
+/// The plan as a point of the frontier.
+planner::FrontierPoint point_of(const Plan& plan) {
+  planner::FrontierPoint point;
+  point.peak_bytes = plan.predicted_peak_bytes;
+  point.seconds = plan.predicted_seconds;
+  point.configuration.weights = plan.weights;
+  point.configuration.micro_batch = plan.micro_batch;
+  for (const Materialised& tensor : plan.materialised) {
+    if (tensor.tier != MemoryTier::device) point.configuration.lower_tier = tensor.tier;
   }
-  QTemporaryDir folder;
-};
+  return point;
+}
+
+/// The points with one more, without those that it makes pointless; unchanged where it is pointless itself.
+std::vector<planner::FrontierPoint> with_point(std::vector<planner::FrontierPoint> points,
+                                               const planner::FrontierPoint& point) {
+  const auto beats = [](const planner::FrontierPoint& a, const planner::FrontierPoint& b) {
+    return a.peak_bytes <= b.peak_bytes && a.seconds <= b.seconds;
+  };
+  for (const planner::FrontierPoint& other : points) {
+    if (beats(other, point)) return points;
+  }
+  std::erase_if(points, [&](const planner::FrontierPoint& other) { return beats(point, other); });
+  const auto after = std::find_if(points.begin(), points.end(), [&](const planner::FrontierPoint& other) {
+    return other.peak_bytes < point.peak_bytes;
+  });
+  points.insert(after, point);
+  return points;
+}
 
 /// The frontier of a file, beside the one that is found here.
 void add_frontier(reports::Chart& chart, const reports::Document& file) {
@@ -81,11 +100,6 @@ FrontierPage::FrontierPage(Workspace& workspace, QWidget* parent) : Page(parent)
   connect(panel_, &AnswerPanel::saveAsked, this, &FrontierPage::askForFile);
   connect(&workspace_, &Workspace::questionChanged, this, &FrontierPage::plan);
   connect(&workspace_, &Workspace::documentsChanged, this, &FrontierPage::draw);
-  connect(&workspace_, &Workspace::opened, this, [this](const reports::DocumentPtr& document) {
-    // The file of a plan says less than the question that led to it.
-    if (opening_ && document->as<reports::PlanDocument>() != nullptr)
-      workspace_.ask(*std::exchange(opening_, std::nullopt));
-  });
   connect(&replanner_, &Replanner::answered, this, &FrontierPage::take);
   connect(&replanner_, &Replanner::frontierFound, this, &FrontierPage::takeFrontier);
   connect(&replanner_, &Replanner::busyChanged, this, &Page::busyChanged);
@@ -137,6 +151,8 @@ void FrontierPage::plan() {
 void FrontierPage::take(const Answer& answer) {
   answer_ = answer;
   panel_->showAnswer(answer);
+  showPoints(found_);
+  draw();
 }
 
 void FrontierPage::takeFrontier(const FoundFrontier& found) {
@@ -150,7 +166,11 @@ void FrontierPage::takeFrontier(const FoundFrontier& found) {
 }
 
 void FrontierPage::showPoints(const std::vector<planner::FrontierPoint>& points) {
+  found_ = points;
   points_ = points;
+  // The plan beside the chart may be newer than what was found of the frontier.
+  if (answer_.plan != nullptr && asked_ && same_but_limit(answer_.question, *asked_) && !points.empty())
+    points_ = with_point(points, point_of(answer_.plan->as<reports::PlanDocument>()->plan));
   table_->setTable(reports::frontier_table(points_));
   if (!points_.empty())
     limit_->setRange(points_.back().peak_bytes * 9 / 10, points_.front().peak_bytes * 11 / 10);
@@ -166,10 +186,22 @@ void FrontierPage::chooseLimit() {
   if (least != points_.rend()) limit_->setLimit((least->peak_bytes + kMebibyte - 1) / kMebibyte * kMebibyte);
 }
 
+/// The marker tells what the panel beside it tells: of the plan that can be used.
+void FrontierPage::markAnswer(reports::Chart& chart) const {
+  chart.notes.clear();
+  if (answer_.plan == nullptr || !asked_ || !same_but_limit(answer_.question, *asked_)) return;
+  const Plan& plan = answer_.plan->as<reports::PlanDocument>()->plan;
+  const auto peak = double(plan.predicted_peak_bytes);
+  chart.notes.push_back({peak, plan.predicted_seconds,
+                         reports::format(reports::Unit::seconds, plan.predicted_seconds) + ", " +
+                             reports::format(reports::Unit::bytes, peak)});
+}
+
 void FrontierPage::draw() {
   const int64_t limit = workspace_.question().options.limit_bytes;
   reports::Chart chart = reports::frontier_chart(points_, limit);
   for (reports::Guide& guide : chart.guides) guide.label.clear();  // the handle has it
+  markAnswer(chart);
   if (!points_.empty()) {
     // Room for the handle on both sides: where nothing fits, and where more memory gains nothing.
     const auto smallest = double(points_.back().peak_bytes), ample = double(points_.front().peak_bytes);
@@ -196,21 +228,8 @@ void FrontierPage::draw() {
   }
 }
 
-QString FrontierPage::fileName() const {
-  const auto& [plan, model] = *answer_.plan->as<reports::PlanDocument>();
-  return QString("%1-%2x%3-%4.plan.json")
-      .arg(QString::fromStdString(model.name))
-      .arg(plan.request.width_pixels)
-      .arg(plan.request.height_pixels)
-      .arg(bytes_text(plan.limit_bytes));
-}
-
 void FrontierPage::savePlan(const QString& file) {
-  if (answer_.plan == nullptr) return;
-  const auto& [plan, model] = *answer_.plan->as<reports::PlanDocument>();
-  write_plan(file.toStdString(), plan, model.graph);
-  opening_ = answer_.question;
-  workspace_.open({file});
+  if (answer_.plan != nullptr) save_plan(workspace_, answer_.plan, answer_.question, file);
 }
 
 template <typename Write>
@@ -224,21 +243,16 @@ void FrontierPage::attempt(const Write& write) {
 
 void FrontierPage::usePlan() {
   if (answer_.plan == nullptr) return;
-  const QTemporaryDir& folder = UsedPlan::of(workspace_).folder;
-  const std::vector<reports::DocumentPtr> open =
-      workspace_.documents();  // closing changes the workspace's own
-  for (const reports::DocumentPtr& document : open) {
-    if (document->file.parent_path() == folder.path().toStdString()) workspace_.close(document);
-  }
   attempt([&] {
-    savePlan(folder.filePath(fileName()));
-    Q_EMIT message(tr("The Plan, Timeline and Run pages show this plan; save it to keep it"));
+    UsedPlan::of(workspace_).use(answer_.plan, answer_.question, plan_file_name(answer_.plan));
+    Q_EMIT pageAsked(QStringLiteral("plan"));  // which says what can be done with it
   });
 }
 
 void FrontierPage::askForFile() {
   if (answer_.plan == nullptr) return;
-  const QString file = QFileDialog::getSaveFileName(this, tr("Save plan"), fileName(), tr("Plans (*.json)"));
+  const QString file =
+      QFileDialog::getSaveFileName(this, tr("Save plan"), plan_file_name(answer_.plan), tr("Plans (*.json)"));
   if (file.isEmpty()) return;
   attempt([&] {
     savePlan(file);

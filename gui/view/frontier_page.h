@@ -32,8 +32,8 @@ class FrontierPage : public Page {
   void savePlan(const QString& file);
 
  public Q_SLOTS:
-  /// Makes the plan that is shown the one that the other pages show: in a file that is gone with the window,
-  /// in place of the one that was used before.
+  /// Makes the plan that is shown the one that the other pages show, in a file that is gone with the window
+  /// and in place of the one that was used before, and leads to the page Plan.
   void usePlan();
 
  protected:
@@ -47,8 +47,8 @@ class FrontierPage : public Page {
   void showPoints(const std::vector<planner::FrontierPoint>& points);
   void chooseLimit();
   void draw();
+  void markAnswer(reports::Chart& chart) const;
   void askForFile();
-  QString fileName() const;
   /// Runs what writes files and says what went wrong.
   template <typename Write>
   void attempt(const Write& write);
@@ -56,9 +56,9 @@ class FrontierPage : public Page {
   Workspace& workspace_;
   Replanner replanner_;
   std::optional<PlanningQuestion> asked_;
-  std::vector<planner::FrontierPoint> points_;
+  std::vector<planner::FrontierPoint> found_;   ///< by the search for the frontier
+  std::vector<planner::FrontierPoint> points_;  ///< that are shown: the answer's plan is one of them
   Answer answer_;
-  std::optional<PlanningQuestion> opening_;  ///< the question of a plan that was just written
   std::pair<double, double> whole_range_{};  ///< of the chart, unless it is zoomed
   LimitField* limit_;
   ChartView* chart_;

@@ -102,7 +102,6 @@ void MainWindow::narrowDock() {
 void MainWindow::build() {
   const QStringList faults = messages_ == nullptr ? QStringList() : messages_->messages();
   page_actions_ = nullptr;
-  delete documents_;
   auto* central = new QWidget(this);
   messages_ = new MessageBar(central);
   tabs_ = new QTabWidget(central);
@@ -115,10 +114,7 @@ void MainWindow::build() {
   pages_.clear();  // setCentralWidget deletes those that were there
   setCentralWidget(central);
   buildPages();
-  documents_ = new DocumentsDock(workspace_, this);
-  addDockWidget(Qt::LeftDockWidgetArea, documents_);
-  connect(documents_, &DocumentsDock::message, statusBar(),
-          [this](const QString& text) { statusBar()->showMessage(text, kMessageMilliseconds); });
+  buildDock();
   buildMenus();
   auto* dismiss = new QShortcut(QKeySequence(Qt::Key_Escape), central);
   dismiss->setContext(Qt::WidgetWithChildrenShortcut);
@@ -127,6 +123,15 @@ void MainWindow::build() {
   restoreViews();
   showPage(settings_.page);
   pageShown();
+}
+
+/// Once: a dock that came anew with each language was laid out before the pages beside it and took their room.
+void MainWindow::buildDock() {
+  if (documents_ != nullptr) return documents_->retranslate();
+  documents_ = new DocumentsDock(workspace_, this);
+  addDockWidget(Qt::LeftDockWidgetArea, documents_);
+  connect(documents_, &DocumentsDock::message, statusBar(),
+          [this](const QString& text) { statusBar()->showMessage(text, kMessageMilliseconds); });
 }
 
 void MainWindow::buildPages() {
@@ -145,6 +150,7 @@ void MainWindow::buildPages() {
     connect(page, &Page::message, this,
             [this](const QString& text) { statusBar()->showMessage(text, kMessageMilliseconds); });
     connect(page, &Page::busyChanged, this, &MainWindow::showBusy);
+    connect(page, &Page::pageAsked, this, &MainWindow::showPage);
   }
   start_->setRecentFiles(settings_.recent_files);
   connect(start_, &StartPage::openAsked, this, &MainWindow::chooseFiles);
@@ -248,8 +254,6 @@ void MainWindow::changeLanguageSoon() {
     settings_ = settings();
     language_.use(settings_.language);
     build();
-    documents_->setVisible(any_documents_);
-    restoreState(settings_.docks);
     showBusy();
   });
 }

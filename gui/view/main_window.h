@@ -54,6 +54,7 @@ class MainWindow : public QMainWindow {
 
  private:
   void build();
+  void buildDock();
   void buildPages();
   void buildMenus();
   void buildFileMenu();

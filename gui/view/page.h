@@ -31,6 +31,7 @@ class Page : public QWidget {
  Q_SIGNALS:
   void message(const QString& text);  ///< for the status bar
   void busyChanged();
+  void pageAsked(const QString& key);  ///< another page is to be shown
 };
 
 }  // namespace headroom::gui

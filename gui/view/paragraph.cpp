@@ -10,4 +10,14 @@ QLabel* paragraph(QWidget* parent) {
   return label;
 }
 
+QLabel* warning(QWidget* parent) {
+  QLabel* label = paragraph(parent);
+  // A tint over whatever the theme has below, and the theme's own text upon it.
+  label->setStyleSheet(
+      QStringLiteral("QLabel { background: rgba(230, 159, 0, 45); border: 1px solid rgba(230, 159, 0, 160);"
+                     " padding: 4px 8px; }"));
+  label->hide();
+  return label;
+}
+
 }  // namespace headroom::gui

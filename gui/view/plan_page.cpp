@@ -17,6 +17,7 @@
 #include "gui/view/grid_view.h"
 #include "gui/view/materialised_view.h"
 #include "gui/view/table_view.h"
+#include "gui/view/used_plan_bar.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
 
@@ -38,6 +39,10 @@ QWidget* PlanPage::buildViews() {
   auto* views = new QWidget(stack_);
   auto* column = new QVBoxLayout(views);
   column->setContentsMargins({});
+  used_ = new UsedPlanBar(workspace_, views);
+  connect(used_, &UsedPlanBar::runAsked, this, [this] { Q_EMIT pageAsked(QStringLiteral("run")); });
+  connect(used_, &UsedPlanBar::message, this, &Page::message);
+  column->addWidget(used_);
   summary_ = new QLabel(views);
   summary_->setWordWrap(true);
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
@@ -106,6 +111,7 @@ void PlanPage::refresh() {
   if (!other && run == run_) return;
   plan_ = plan;
   run_ = run;
+  used_->showPlan(plan_);
   stack_->setCurrentIndex(plan_ == nullptr ? 0 : 1);
   if (plan_ == nullptr) {
     model_.setPlan(nullptr);

@@ -13,6 +13,7 @@ namespace headroom::gui {
 class GridView;
 class MaterialisedView;
 class TableView;
+class UsedPlanBar;
 
 /// The chosen plan: its passes as a tree, the tiles of one, what is materialised through which, and all
 /// passes in figures beside a run where one is open. Choosing a pass anywhere shows it everywhere.
@@ -40,6 +41,7 @@ class PlanPage : public Page {
   int pass_ = -1;
   PassTree model_;
   QStackedWidget* stack_;
+  UsedPlanBar* used_;
   QLabel* summary_;
   QTreeView* tree_;
   GridView* grid_;

@@ -194,12 +194,8 @@ void RanksPage::draw() {
   }
   while (charts_.size() < drawn.size()) charts_.push_back(newChart());
   linking_ = true;
-  double highest = 0;
-  for (size_t rank = 0; rank < drawn.size(); ++rank) {
-    drawChart(rank, drawn[rank], end);
-    highest = std::max(highest, charts_[rank]->plot()->yAxis->range().upper);
-  }
-  for (ChartView* chart : charts_) chart->plot()->yAxis->setRangeUpper(highest);
+  for (size_t rank = 0; rank < drawn.size(); ++rank) drawChart(rank, drawn[rank], end);
+  to_one_height(charts_);
   linking_ = false;
   const bool some = one != nullptr && !drawn.empty() && one->ranks() > drawn.size();
   words_->setText(some ? tr("The first %1 of %2 ranks are drawn.").arg(drawn.size()).arg(one->ranks())

@@ -103,6 +103,17 @@ void RunForm::buildLatent() {
   addRow(tr("L&atent"), withButton(latent_, tr("Latent"), &RunForm::chooseLatent), RunField::latent,
          tr("What the diffusion model made and the decoder turns into a picture: floats, batch × channels × "
             "height × width."));
+  latent_scale_ = new QComboBox(this);
+  latent_scale_->setObjectName("latent-scale");
+  latent_scale_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  latent_scale_->setMinimumContentsLength(12);
+  for (const auto& [name, word] :
+       {std::pair(tr("as given"), ""), std::pair(tr("undo the pipeline's"), "model"),
+        std::pair(tr("found out from its numbers"), "auto")})
+    latent_scale_->addItem(name, QString::fromLatin1(word));
+  addRow(tr("Latent's s&cale"), latent_scale_, RunField::latent_scale,
+         tr("A latent as a pipeline hands it on (output_type=\"latent\") is scaled: decoded as given, it "
+            "becomes a wrong picture. The option --latent-scale of headroom-decode."));
 }
 
 void RunForm::buildMemory() {
@@ -194,7 +205,7 @@ QString RunForm::chooseFolder(const QString& caption) {
 }
 
 QString RunForm::chooseLatent(const QString& caption) {
-  return QFileDialog::getOpenFileName(this, caption, {}, tr("Latents (*.npy *.safetensors)"));
+  return QFileDialog::getOpenFileName(this, caption, {}, tr("Latents (*.npy *.safetensors *.pt *.latent)"));
 }
 
 QString RunForm::chooseOutput(const QString& caption) {
@@ -210,6 +221,7 @@ void RunForm::showKind() {
   show(RunField::weights, !random_->isChecked());
   show(RunField::seed, random_->isChecked());
   show(RunField::latent, decodes);
+  show(RunField::latent_scale, decodes);
   rows_->setRowVisible(by_plan_, decodes);
   rows_->setRowVisible(by_limit_, decodes);
   rows_->setRowVisible(trace_, decodes);
@@ -251,6 +263,7 @@ RunRequest RunForm::request() const {
   request.weights = weights_->text().trimmed();
   request.seed = seed_->text().trimmed();
   request.latent = latent_->text().trimmed();
+  request.latent_scale = latent_scale_->currentData().toString();
   request.by_plan = by_plan_->isChecked();
   const auto plan = static_cast<size_t>(plan_->currentIndex());
   if (plan < plans_.size()) request.plan = QString::fromStdString(plans_[plan]->file.string());

@@ -51,7 +51,7 @@ class RunForm : public QWidget {
   Workspace& workspace_;
   QFormLayout* rows_;
   QRadioButton *decode_, *measure_, *by_plan_, *by_limit_;
-  QComboBox *model_, *plan_;
+  QComboBox *model_, *plan_, *latent_scale_;
   QCheckBox *random_, *trace_;
   QLineEdit *weights_, *seed_, *latent_, *limit_, *sizes_, *output_;
   std::map<RunField, InputNote*> notes_;

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/paragraph.h"
 #include "gui/view/picture_view.h"
@@ -27,7 +28,7 @@ constexpr int kLeastFormWidth = 260;
 
 }  // namespace
 
-reports::Chart memory_chart(const RunProgress& progress) {
+reports::Chart memory_chart(const RunProgress& progress, double now_seconds) {
   reports::Chart chart;
   chart.title = RunPage::tr("Device memory").toStdString();
   chart.x = {"time", reports::Unit::seconds};
@@ -45,25 +46,29 @@ reports::Chart memory_chart(const RunProgress& progress) {
     outside.y.push_back(double(memory.sample.outside_bytes));
     before = memory.seconds;
   }
-  if (!progress.memory.empty()) {
-    const MemorySample& last = progress.memory.back().sample;
-    pool.x.push_back(before);
-    pool.y.push_back(double(last.live_bytes));
-    outside.x.push_back(before);
-    outside.y.push_back(double(last.outside_bytes));
-  }
+  const double now = std::max(before, now_seconds);
+  const MemorySample last = progress.memory.empty() ? MemorySample{} : progress.memory.back().sample;
+  const auto hold = [&](reports::Series& series, int64_t bytes) {
+    for (const double at : {before, now}) {
+      if (now <= 0 || (at == before && !series.x.empty() && series.x.back() == before)) continue;
+      series.x.push_back(at);
+      series.y.push_back(double(bytes));
+    }
+  };
+  hold(pool, last.live_bytes);
+  hold(outside, last.outside_bytes);
   chart.series = {std::move(pool), std::move(outside)};
   const auto guide = [&](const std::string& what, int64_t bytes, reports::ColourRole colour_role) {
     if (bytes > 0)
       chart.guides.push_back({what + " " + reports::format(reports::Unit::bytes, double(bytes)),
-                              double(bytes), false, colour_role});
+                              double(bytes), false, colour_role, true});
   };
   guide("limit", progress.begun.limit_bytes, reports::ColourRole::limit);
   guide("predicted", progress.begun.predicted_peak_bytes, reports::ColourRole::predicted);
   for (size_t i = 0; i < progress.passes_begun.size(); ++i) {
     const auto& [begin, name] = progress.passes_begun[i];
     const double end =
-        i + 1 < progress.passes_begun.size() ? progress.passes_begun[i + 1].first : std::max(begin, before);
+        i + 1 < progress.passes_begun.size() ? progress.passes_begun[i + 1].first : std::max(begin, now);
     chart.spans.push_back({begin, end, name.toStdString()});
   }
   return chart;
@@ -90,6 +95,8 @@ RunPage::RunPage(Workspace& workspace, QWidget* parent) : Page(parent), workspac
   connect(&run_, &ChildRun::messageCame, messages_, [this](const QString& line) {
     messages_->appendPlainText(line);
     messages_->show();
+    latent_note_->setText(sentence_text(run_.latentNote()));
+    latent_note_->setVisible(!latent_note_->text().isEmpty());
   });
 }
 
@@ -135,7 +142,10 @@ QWidget* RunPage::buildOutcome() {
   report_->setObjectName(QStringLiteral("report"));
   report_->setAccessibleName(tr("How the run ended"));
   report_->hide();
+  latent_note_ = warning(side);
+  latent_note_->setObjectName(QStringLiteral("latent-note"));
   column->addWidget(bar_);
+  column->addWidget(latent_note_);
   column->addWidget(status_);
   column->addWidget(report_);
 
@@ -144,7 +154,7 @@ QWidget* RunPage::buildOutcome() {
   views->setChildrenCollapsible(false);
   memory_ = new ChartView(views);
   memory_->setAccessibleName(tr("Device memory while it runs"));
-  memory_->setChart(memory_chart({}));
+  memory_->setChart(memory_chart({}, 0));
   picture_ = new PictureView(tr("The picture appears here, tile by tile."), views);
   picture_->setAccessibleName(tr("The picture so far"));
   messages_ = new QPlainTextEdit(views);
@@ -174,6 +184,7 @@ void RunPage::start() {
   picture_->clear();
   messages_->clear();
   messages_->hide();
+  latent_note_->hide();
   run_.start(programBeside(program_of(request_)), arguments_of(request_, files_));
 }
 
@@ -208,7 +219,7 @@ void RunPage::stateChanged(ChildRun::State state) {
 
 void RunPage::refresh() {
   showProgress();
-  memory_->setChart(memory_chart(run_.progress()));
+  memory_->setChart(memory_chart(run_.progress(), run_.secondsNow()));
   if (run_.progress().regions == regions_drawn_) return;
   regions_drawn_ = run_.progress().regions;
   picture_->read(files_.preview);
@@ -226,6 +237,8 @@ void RunPage::showProgress() {
   QStringList parts;
   if (progress.verifying) parts << tr("compared with another decode");
   if (progress.pass >= 0) parts << tr("pass %1 of %2").arg(progress.pass + 1).arg(progress.passes);
+  if (progress.tiles > 1) parts << tr("%1 of %2 tiles").arg(progress.tile).arg(progress.tiles);
+  if (progress.steps > 0) parts << tr("step %1 of %2").arg(progress.step + 1).arg(progress.steps);
   parts << (progress.doing.isEmpty() ? tr("starting") : progress.doing);
   if (const std::optional<double> left = run_.secondsLeft())
     parts << tr("%1 left").arg(figure_text(reports::Unit::seconds, *left));

@@ -55,13 +55,14 @@ class RunPage : public Page {
   RunForm* form_;
   QPushButton *start_, *cancel_;
   QProgressBar* bar_;
-  QLabel *status_, *report_;
+  QLabel *status_, *report_, *latent_note_;
   ChartView* memory_;
   PictureView* picture_;
   QPlainTextEdit* messages_;
 };
 
-/// Device memory over a run, under its limit.
-reports::Chart memory_chart(const RunProgress& progress);
+/// Device memory over a run up to now, under its limit, which is always in sight. What was told last holds
+/// until now.
+reports::Chart memory_chart(const RunProgress& progress, double now_seconds);
 
 }  // namespace headroom::gui

@@ -21,6 +21,8 @@
 namespace headroom::gui {
 namespace {
 
+constexpr int kWidestLayers = 440;
+
 /// "4.2 Mpixel, about 2048×2048": of the question's shape.
 QString size_words(double pixels, const Request& request) {
   const double shape = double(request.width_pixels) / double(request.height_pixels);
@@ -149,11 +151,12 @@ QWidget* ScalingPage::buildLatencyTables() {
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins({});
   auto* row = new QHBoxLayout;
-  auto* label = new QLabel(tr("Law of la&yer"), box);
+  auto* label = new QLabel(tr("Latency table of la&yer"), box);
   layer_ = new QComboBox(box);
   layer_->setObjectName("layer");
   layer_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   layer_->setMinimumContentsLength(24);
+  layer_->setMaximumWidth(kWidestLayers);
   label->setBuddy(layer_);
   const QString explanation =
       tr("How the time of one call of the layer grows with its tile, as the profile measured it.");
@@ -161,6 +164,7 @@ QWidget* ScalingPage::buildLatencyTables() {
   layer_->setToolTip(explanation);
   row->addWidget(label);
   row->addWidget(layer_, 1);
+  row->addStretch();
   column->addLayout(row);
   latency_table_words_ = new QLabel(box);
   latency_table_words_->setWordWrap(true);

@@ -22,7 +22,8 @@
 namespace headroom::gui {
 namespace {
 
-constexpr int kWidestColumn = 340, kNarrowest = 48, kNarrowestText = 90, kRowsMeasured = 300;
+constexpr int kWidestColumn = 340, kNarrowest = 48, kNarrowestText = 90, kRowsMeasured = 300,
+              kWidestFilter = 320;
 
 /// A bar behind the number, as long as the number is beside the column's largest.
 class BarDelegate final : public QStyledItemDelegate {
@@ -64,6 +65,7 @@ TableView::TableView(QWidget* parent)
   filter_->setPlaceholderText(tr("Filter (Ctrl+F)"));
   filter_->setAccessibleName(tr("Filter"));
   filter_->setClearButtonEnabled(true);
+  filter_->setMaximumWidth(kWidestFilter);
   view_->setModel(&sorted_);
   view_->setItemDelegate(new BarDelegate(view_));
   view_->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -88,6 +90,7 @@ TableView::TableView(QWidget* parent)
   auto* top = new QHBoxLayout;
   top->addWidget(filter_, 1);
   top->addWidget(count_);
+  top->addStretch();
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(4);

@@ -6,11 +6,16 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
+#include <tuple>
 
+#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/live_box.h"
+#include "gui/view/paragraph.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_side.h"
+#include "reports/figures/same_decode.h"
 
 namespace headroom::gui {
 namespace {
@@ -67,7 +72,14 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   column->addLayout(bar);
   column->addWidget(note_);
   column->addWidget(live, 1);
-  all->addWidget(charts);
+  auto* above = new QWidget;
+  apart_ = warning(above);
+  apart_->setObjectName(QStringLiteral("apart"));
+  auto* with_warning = new QVBoxLayout(above);
+  with_warning->setContentsMargins(0, 0, 0, 0);
+  with_warning->addWidget(apart_);
+  with_warning->addWidget(charts, 1);
+  all->addWidget(above);
   all->addWidget(below);
   all->setStretchFactor(0, 3);
   all->setStretchFactor(1, 1);
@@ -113,27 +125,53 @@ void TimelinePage::showDocuments() {
 
 void TimelinePage::timelineArrived() {
   linking_ = true;  // both show all there is
+  double end = 0;
+  std::vector<ChartView*> charts;
   for (const auto& side : sides_) {
-    if (side->timeline() != nullptr) side->chart()->setVisibleRange(0, side->timeline()->end_seconds());
+    if (side->timeline() == nullptr) continue;
+    end = std::max(end, side->timeline()->end_seconds());
+    charts.push_back(side->chart());
   }
+  for (const auto& side : sides_) side->draw(end);
+  to_one_height(charts);
   linking_ = false;
   note_->setText(sides_[1]->note());
   note_->setVisible(!note_->text().isEmpty());
+  sayWhatIsApart();
   goToPeak();
+}
+
+void TimelinePage::sayWhatIsApart() {
+  const reports::DocumentPtr &plan = sides_[0]->document(), &trace = sides_[1]->document();
+  apart_->hide();
+  if (plan == nullptr || trace == nullptr) return;
+  const reports::DecodeIdentity planned = reports::identity_of(*plan->as<reports::PlanDocument>()),
+                                ran = reports::identity_of(*trace->as<RecordedTrace>());
+  if (reports::of_one_decode(planned, ran)) return;
+  apart_->setText(tr("Two different decodes: the plan is of %1; the run is of %2. The plan did not predict "
+                     "this run.")
+                      .arg(sentence_text(reports::text_of(planned)), sentence_text(reports::text_of(ran))));
+  apart_->show();
 }
 
 void TimelinePage::goToPeak() {
   follow_.stop();
-  linking_ = true;  // the peaks may be in two passes that are not in sight together
+  double first = HUGE_VAL, last = 0, begin = 0, end = 0;
+  bool in_sight = true;
   for (const auto& side : sides_) {
     if (side->timeline() == nullptr) continue;
     const double seconds = side->timeline()->seconds(side->timeline()->peak());
     side->lookAt(seconds, false);
-    const auto [begin, end] = side->chart()->visibleRange();
-    if (seconds >= begin && seconds <= end) continue;
-    const double half = (end - begin) / 2;
-    side->chart()->setVisibleRange(seconds - half, seconds + half);
+    std::tie(begin, end) = side->chart()->visibleRange();
+    in_sight = in_sight && seconds >= begin && seconds <= end;
+    first = std::min(first, seconds);
+    last = std::max(last, seconds);
   }
+  if (in_sight) return;
+  // As close as before, unless that shows only one of them.
+  const double half = std::max((end - begin) / 2, 0.55 * (last - first)), middle = (first + last) / 2;
+  linking_ = true;
+  for (const auto& side : sides_) side->chart()->setVisibleRange(middle - half, middle + half);
   linking_ = false;
 }
 
@@ -152,11 +190,10 @@ void TimelinePage::lookAtCursor() {
 }
 
 void TimelinePage::linkRanges(size_t from, double begin, double end) {
-  const TimelineSide &here = *sides_[from], &there = *sides_[1 - from];
+  TimelineSide &here = *sides_[from], &there = *sides_[1 - from];
   if (linking_ || here.timeline() == nullptr || there.timeline() == nullptr) return;
   linking_ = true;
-  const auto place = [&](double seconds) { return seconds_in(*there.timeline(), *here.timeline(), seconds); };
-  sides_[1 - from]->chart()->setVisibleRange(place(begin), place(end));
+  there.chart()->setVisibleRange(begin, end);
   linking_ = false;
 }
 

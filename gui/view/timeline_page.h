@@ -16,8 +16,9 @@ namespace headroom::gui {
 
 class TimelineSide;
 
-/// Memory over time, as predicted by a plan and as recorded by a trace, one above the other, and what was on
-/// the device at the moment under the cursor.
+/// Memory over time, as predicted by a plan and as recorded by a trace, one above the other on common axes of
+/// time and bytes, and what was on the device at the moment under the cursor. Where the two are of different
+/// decodes, it says so above them.
 class TimelinePage : public Page {
   Q_OBJECT
  public:
@@ -38,13 +39,15 @@ class TimelinePage : public Page {
  private:
   void showDocuments();
   void timelineArrived();
+  void sayWhatIsApart();
   void cursorMoved(size_t from, double seconds);
   void lookAtCursor();
   void linkRanges(size_t from, double begin, double end);
   Workspace& workspace_;
   QStackedWidget* stack_;
   QPushButton* peak_;
-  QLabel* note_;  ///< how far what was measured can be trusted
+  QLabel* apart_;  ///< that the two are of different decodes
+  QLabel* note_;   ///< how far what was measured can be trusted
   std::array<std::unique_ptr<TimelineSide>, 2> sides_;
   QTimer follow_;  ///< the table follows the mouse, once per frame of the screen
   size_t followed_ = 0;

@@ -71,7 +71,6 @@ void TimelineSide::show(const reports::DocumentPtr& document) {
                moment_.reset();
                chart_->setCursor({});
                chart_->setPinned(false);
-               draw();
                chart_->show();
                live_box_->show();
                Q_EMIT arrived();
@@ -92,9 +91,10 @@ TableView* TimelineSide::table() {
   return live_box_->live();
 }
 
-void TimelineSide::draw() {
+void TimelineSide::draw(double end_seconds) {
+  if (timeline_ == nullptr) return;
   const std::string heading = (word_ + QStringLiteral(": ") + Workspace::titleOf(*document_)).toStdString();
-  chart_->setSource(0, timeline_->end_seconds(),
+  chart_->setSource(0, end_seconds,
                     [timeline = timeline_, heading](double begin, double end, size_t columns) {
                       reports::Chart chart = reports::timeline_chart(*timeline, heading, begin, end, columns);
                       chart.x.title.clear();  // "12 s" says it, and height is dear

@@ -36,9 +36,12 @@ class TimelineSide : public QObject {
   TableView* table();
   LiveBox* liveBox() { return live_box_; }
   QString caption() const;
+  const reports::DocumentPtr& document() const { return document_; }
   /// How far a GPU's trace can be trusted; empty of everything else.
   const QString& note() const { return note_; }
 
+  /// Draws it over the time from 0 to `end_seconds`.
+  void draw(double end_seconds);
   /// The live set at the highest moment of the column of pixels that holds `seconds`, or at that very moment.
   void lookAt(double seconds, bool whole_column);
   /// The moment that is shown.
@@ -58,7 +61,6 @@ class TimelineSide : public QObject {
     std::vector<reports::Table> gpu;
   };
   static Built built(const Build& build, const reports::DocumentPtr& document);
-  void draw();
   QString word_, name_, note_;
   Build build_;
   reports::DocumentPtr document_;

@@ -82,6 +82,7 @@ class PythonProgress final : public Progress {
   void tell(const ProgressNews& news) override {
     const auto* tile = std::get_if<TileDone>(&news);
     if (tile != nullptr) share_ = tile->share;
+    if (const auto* steps = std::get_if<StepsDone>(&news)) share_ = steps->share;
     const auto now = std::chrono::steady_clock::now();
     const bool last = tile != nullptr && tile->share >= 1;
     if (!last && now - told_ < std::chrono::milliseconds(50)) return;

@@ -50,7 +50,7 @@ RunStats trace_on_cpu(const Model& model, const Plan& plan, const ParameterSourc
                       const Array& latent, const RecordRequest& request, Progress& progress) {
   DiscardingSink sink(picture_shape(model.graph, plan.request));
   TraceRecorder recorder;
-  ProgressEvents events(progress, &recorder);
+  ProgressEvents events(progress, &recorder, &model.graph);
   const RunStats stats =
       decode(model, plan, weights, latent, sink, {&events, [&](double share) { events.loading(share); }});
   write_traces(described(recorder.finish(), plan, stats), plan, model.graph, request.traces);

@@ -68,6 +68,7 @@ struct Guide {
   double at = 0;
   bool vertical = false;  ///< at an x, otherwise at a y
   ColourRole colour_role = ColourRole::limit;
+  bool always_in_sight = false;  ///< on a screen: however far it is from what is drawn
 };
 
 /// A point with words beside it: the peak, the largest size that fits.

@@ -15,6 +15,7 @@
 #include "decoder/validator/validator.h"
 #include "profiler/history/memory_history.h"
 #include "profiler/profile/profile_file.h"
+#include "reports/figures/unknown_file.h"
 
 namespace headroom::reports {
 namespace {
@@ -98,8 +99,13 @@ std::string schema_of(const std::filesystem::path& file) {
     if (finder.schema) return *finder.schema;
     if (finder.profiler_trace) return kProfilerTrace;
   }
+  require_json_object(file);
   // Not there, or not plainly: the parser says what is wrong.
   const json document = read_json_file(file, kMostFileBytes);
+  if (document.is_object() && !document.contains("schema"))
+    throw InputError(file.string() +
+                     ": this seems to be JSON of another program: it has no key \"schema\"; opened here are "
+                     "Headroom's plans, statistics, traces, profiles and frontiers (.json)");
   return JsonFields(document, file.string())["schema"].text();
 }
 

@@ -2,7 +2,7 @@
 #include <map>
 #include <numeric>
 
-#include "decoder/graph/parameters.h"
+#include "decoder/lowering/step_shares.h"
 #include "planner/cost/cost_model.h"
 #include "reports/figures/plan_memory.h"
 
@@ -11,36 +11,12 @@ namespace {
 
 constexpr size_t kMostMoments = 200'000;
 constexpr uint32_t kLoading = UINT32_MAX;  ///< in place of a pass, before the first one
-/// Of the time of all steps with FLOPs: what a step without any, a copy, takes beside them.
-constexpr double kCopyShare = 0.01;
 
 /// A moment of a plan: of one of its passes, or before the first.
 struct PlanMoment {
   uint32_t pass = 0;
   SweepPoint point{};
 };
-
-/// What part of the time of a tile each step takes, on tiles of this extent: all of them together take 1.
-/// Steps are weighed by their FLOPs.
-std::vector<double> shares_of_steps(const Graph& graph, const Pass& pass, const Extent& tile,
-                                    const Sizes& sizes) {
-  std::vector<double> shares;
-  double flops = 0;
-  for (const Step& step : pass.steps) {
-    const Extent extent = largest_tile(graph, pass, step, tile, sizes);
-    shares.push_back(step.op == OpId{-1} ? 0
-                                         : double(positions(extent)) *
-                                               flops_per_position(graph, graph.op(step.op), sizes.latent));
-    flops += shares.back();
-  }
-  double sum = 0;
-  for (double& share : shares) {
-    if (share <= 0) share = flops > 0 ? flops * kCopyShare : 1;
-    sum += share;
-  }
-  for (double& share : shares) share /= sum;
-  return shares;
-}
 
 /// Seconds of each pass; of plans without times by FLOPs, one second in all.
 std::vector<double> seconds_of_passes(const PlanDocument& document) {

@@ -45,6 +45,7 @@ inline Trace made_up_trace(const Plan& plan, const Graph& graph) {
   trace.model = plan.request.model;
   trace.device = "two cores";
   trace.libraries = "LibTorch";
+  trace.request = plan.request;
   trace.limit_bytes = plan.limit_bytes;
   trace.events.push_back({0, plan.weights_bytes, -1, -1, TensorId{-1}, MemoryKind::weights});
   double at = 0.001;
@@ -119,12 +120,14 @@ struct BadFile {
 };
 inline std::vector<BadFile> bad_files() {
   const std::string plan = read_bytes(sample_files().folder() / "plan.json");
-  return {{"empty.json", "", "parse"},
+  return {{"empty.json", "", "an empty file"},
           {"half.json", plan.substr(0, plan.size() / 2), "parse"},
-          {"picture.json", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16), "parse"},
+          {"picture.json", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16), "a picture (PNG)"},
           {"foreign.json", R"({"name": "package", "version": "1.0.0"})", "schema"},
           {"newer.json", R"({"schema": "headroom.stats", "version": 99})", "version"},
-          {"list.json", "[1, 2, 3]", "object"},
+          {"list.json", "[1, 2, 3]", "a list"},
+          {"snapshot.dat", std::string("\x80\x04\x95\x00\x01", 5), "Python's pickle"},
+          {"notes.txt", "What the peak is", "a text that is no JSON"},
           {"wrong.json", R"({"schema": "headroom.trace", "version": 1, "seconds": "long"})", "wrong.json: "}};
 }
 

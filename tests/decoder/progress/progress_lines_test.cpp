@@ -24,6 +24,7 @@ const std::vector<ProgressEvent>& every_event() {
       {2, PassStarted{1, 59, 60, "decoder.conv_out"}},
       {2.125, TileDone{1, 59, 6, 7, 0.9999, PictureRegion{{64, 128}, {0, 1024}}}},
       {2.25, TileDone{0, 0, 0, 1, 0, {}}},
+      {2.375, StepsDone{1, 59, 3, 2, 11, 0.5}},
       {2.5, MemorySample{1, int64_t{1} << 40, 0}},
       {3, RunEnded{4, 0, 0}},
       {86400.123, RunEnded{0, 1 << 29, 86399.5}},

@@ -19,6 +19,7 @@ Trace sample_trace() {
   trace.device = "two cores";
   trace.libraries = "LibTorch 2.11.0";
   trace.limit_bytes = 28'000;
+  trace.request = Request{"a \"model\"", 128, 64, 1, 3, Dtype::bf16};
   trace.seconds = 1.0 / 3;
   const auto weights = MemoryKind::weights, latent = MemoryKind::latent,
              materialised = MemoryKind::materialised, tile = MemoryKind::tile;
@@ -67,6 +68,7 @@ TEST_CASE("trace file: a trace comes back as it was", "[unit][trace_file]") {
   CHECK(recorded.trace.device == trace.device);
   CHECK(recorded.trace.libraries == trace.libraries);
   CHECK(recorded.trace.limit_bytes == trace.limit_bytes);
+  CHECK(recorded.trace.request == trace.request);
   CHECK(recorded.trace.seconds == trace.seconds);
   CHECK(recorded.trace.events == trace.events);
   CHECK(recorded.trace.summed_by_step_from_seconds == trace.summed_by_step_from_seconds);

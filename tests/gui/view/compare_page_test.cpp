@@ -1,5 +1,7 @@
 #include "gui/view/compare_page.h"
 
+#include <qcustomplot.h>
+
 #include <QComboBox>
 #include <QLabel>
 #include <QToolButton>
@@ -86,6 +88,7 @@ TEST_CASE("compare page: plans have their timelines over one range of time") {
   REQUIRE(charts.size() == 2);
   CHECK(charts[0]->isVisible());
   CHECK(charts[0]->visibleRange() == charts[1]->visibleRange());
+  CHECK(charts[0]->plot()->yAxis->range().upper == charts[1]->plot()->yAxis->range().upper);
   CHECK(charts[0]->visibleRange().second >= plan.predicted_seconds);
   charts[1]->setVisibleRange(plan.predicted_seconds / 4, plan.predicted_seconds / 2);
   CHECK(charts[0]->visibleRange().first == Approx(plan.predicted_seconds / 4));

@@ -213,6 +213,28 @@ TEST_CASE("frontier page: the plan that is used is the one that other pages see,
         shown.limit());
 }
 
+TEST_CASE("frontier page: the marker on the chart, its table and the panel tell one plan") {
+  ShownFrontier shown(sample_files().plan().plan.limit_bytes);
+  auto& chart = shown.child<ChartView>();
+  const auto& table = shown.child<TableView>("frontier-points").table();
+  for (const double share : {1.0, 1.07, 1.31, 1.9, 0.93}) {
+    CAPTURE(share);
+    shown.child<LimitField>().setLimit(int64_t(double(sample_files().plan().plan.limit_bytes) * share));
+    shown.rest();
+    const Plan& plan = shown.plan();
+    REQUIRE(chart.chart().notes.size() == 1);
+    CHECK(chart.chart().notes[0].x == double(plan.predicted_peak_bytes));
+    CHECK(chart.chart().notes[0].y == plan.predicted_seconds);
+    CHECK_THAT(shown.child<QLabel>("peak").text().toStdString(),
+               Catch::StartsWith(format_bytes(plan.predicted_peak_bytes)));
+    const auto told = std::find_if(table.rows.begin(), table.rows.end(), [&](const reports::Row& row) {
+      return std::get<double>(row.cells[0]) == double(plan.predicted_peak_bytes) &&
+             std::get<double>(row.cells[1]) == plan.predicted_seconds;
+    });
+    CHECK(told != table.rows.end());
+  }
+}
+
 TEST_CASE("frontier page: closed within a second while it plans") {
   Workspace workspace;
   auto page = std::make_unique<FrontierPage>(workspace);

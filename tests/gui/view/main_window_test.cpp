@@ -24,11 +24,13 @@
 
 #include "decoder/validator/validator.h"
 #include "gui/program/run.h"
+#include "gui/view/documents_dock.h"
 #include "gui/view/frontier_page.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/screenshots.h"
 #include "gui/view/start_page.h"
 #include "gui/view/table_view.h"
+#include "gui/view/used_plan_bar.h"
 #include "tests/gui/sample_files.h"
 
 namespace headroom::gui {
@@ -161,7 +163,8 @@ TEST_CASE("main window: every page has a key of its own and a shortcut, every me
     QTest::keyClick(&window, static_cast<Qt::Key>(Qt::Key_1 + int(i)), Qt::ControlModifier);
     CHECK(window.currentPage() == page);
   }
-  CHECK(keys == QStringList{"start", "timeline", "ranks", "layers", "scaling", "plan", "frontier", "run", "compare"});
+  CHECK(keys ==
+        QStringList{"start", "timeline", "ranks", "layers", "scaling", "plan", "frontier", "run", "compare"});
   for (const QAction* menu : window.menuBar()->actions()) {
     CHECK(menu->text().contains('&'));
     for (const QAction* action : menu->menu()->actions()) {
@@ -265,6 +268,56 @@ TEST_CASE("main window: changes its language at once and keeps what is open") {
   CHECK(window.currentPage()->title() == "Layers");
 }
 
+TEST_CASE("main window: the list of open files keeps its width when the language changes") {
+  Workspace workspace;
+  MainWindow window(workspace, plain());
+  window.resize(1280, 800);
+  window.show();
+  open(workspace, sample_files().all());
+  wait_until_idle(window);
+  const auto* dock = window.findChild<DocumentsDock*>();
+  REQUIRE(dock != nullptr);
+  const int width = dock->width();
+  CHECK(width < 300);
+  for (const char* language : {"zh_CN", "en", "zh_CN"}) {
+    window.setLanguage(language);
+    QApplication::processEvents();
+    wait_until_idle(window);
+    CHECK(window.settings().language == language);
+    CHECK(window.findChildren<DocumentsDock*>().size() == 1);
+    CHECK(window.findChild<DocumentsDock*>()->width() == width);
+    CHECK((window.findChild<DocumentsDock*>()->windowTitle() == "Open files") == (QString(language) == "en"));
+  }
+}
+
+TEST_CASE("main window: a plan that is used is shown, and what can be done with it is said there") {
+  Workspace workspace;
+  MainWindow window(workspace, plain());
+  window.resize(1280, 800);
+  window.show();
+  open(workspace, {sample_files().file("plan.json")});
+  window.showPage("frontier");
+  wait_until_idle(window);
+  window.currentPage()->findChild<QPushButton*>("use-plan")->click();
+  wait_until_idle(window);
+  REQUIRE(window.currentPage()->key() == "plan");
+  const reports::DocumentPtr used = workspace.chosen<reports::PlanDocument>();
+  REQUIRE(used != nullptr);
+  CHECK(used->file != sample_files().file("plan.json").toStdString());
+  auto* bar = window.currentPage()->findChild<UsedPlanBar*>();
+  REQUIRE(bar != nullptr);
+  CHECK(bar->isVisible());
+  bar->findChild<QPushButton*>("run-used-plan")->click();
+  CHECK(window.currentPage()->key() == "run");
+  // Saved, it is a file like any other, and the only one of this plan.
+  const test::Scratch folder;
+  bar->save(QString::fromStdString(folder / "kept.json"));
+  wait_until_idle(window);
+  CHECK_FALSE(bar->isVisibleTo(bar->parentWidget()));
+  CHECK(workspace.chosen<reports::PlanDocument>()->file == folder / "kept.json");
+  CHECK(workspace.documents().size() == 2);
+}
+
 TEST_CASE("screenshots: every page is written, in both themes and languages") {
   for (const Theme theme : {Theme::light, Theme::dark}) {
     for (const char* language : {"en", "zh_CN"}) {
@@ -337,11 +390,12 @@ TEST_CASE("translation: nothing is unfinished") {
 TEST_CASE("command line of headroom-gui") {
   std::ostringstream out;
   const auto arguments =
-      gui_arguments({"a.json", "b.json", "--theme", "dark", "--language", "zh_CN", "--size", "800x600"}, out);
+      gui_arguments({"a.json", "b.json", "--theme", "dark", "--language", "zh_CN", "--size", "800x600", "--scale", "1.5"}, out);
   REQUIRE(arguments);
   CHECK(arguments->files == std::vector<std::string>{"a.json", "b.json"});
   CHECK(arguments->theme == "dark");
   CHECK(arguments->language == "zh_CN");
+  CHECK(arguments->scale == 1.5);
   CHECK(arguments->width == 800);
   CHECK(arguments->height == 600);
   CHECK_FALSE(gui_arguments({"--help"}, out));
@@ -351,6 +405,7 @@ TEST_CASE("command line of headroom-gui") {
   CHECK(out.str() == "headroom-gui " HEADROOM_VERSION "\n");
   test::require_input_error([&] { gui_arguments({"--theme", "pink"}, out); }, {"--theme"});
   test::require_input_error([&] { gui_arguments({"--size", "800"}, out); }, {"--size"});
+  test::require_input_error([&] { gui_arguments({"--scale", "40"}, out); }, {"--scale"});
   test::require_input_error([&] { gui_arguments({"--size", "99999x1"}, out); }, {"--size"});
   test::require_input_error([&] { gui_arguments({"--nonsense"}, out); }, {"--nonsense"});
 }

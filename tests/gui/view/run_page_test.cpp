@@ -1,5 +1,7 @@
 #include "gui/view/run_page.h"
 
+#include <qcustomplot.h>
+
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
@@ -138,9 +140,12 @@ TEST_CASE("run page: a decode is started with what the fields say, shown, and it
   CHECK(chart.guides[0].at == 1000);
   CHECK(chart.guides[1].at == 900);
   REQUIRE(chart.series.size() == 2);
-  CHECK(chart.series[0].x == std::vector<double>{0, 0.2, 0.7});
-  CHECK(chart.series[0].y == std::vector<double>{700, 800, 300});
-  CHECK(chart.series[1].y == std::vector<double>{50, 60, 60});
+  REQUIRE(chart.series[0].x.size() == 4);
+  const std::vector<double> told(chart.series[0].x.begin(), chart.series[0].x.end() - 1);
+  CHECK(told == std::vector<double>{0, 0.2, 0.7});
+  CHECK(chart.series[0].x.back() >= 0.8);  // what was told last holds until now
+  CHECK(chart.series[0].y == std::vector<double>{700, 800, 300, 300});
+  CHECK(chart.series[1].y == std::vector<double>{50, 60, 60, 60});
   REQUIRE(chart.spans.size() == 2);
   CHECK(chart.spans[0].name == "first");
   CHECK(chart.spans[0].begin == 0.1);
@@ -166,6 +171,55 @@ TEST_CASE("run page: a decode is started with what the fields say, shown, and it
   CHECK_THAT(arguments, Catch::Contains(std::string("--model ") + kModel) &&
                             Catch::Contains("--random-weights 0") && Catch::Contains("--limit 64MiB") &&
                             Catch::Contains("--progress lines") && !Catch::Contains("--trace"));
+}
+
+TEST_CASE(
+    "run page: within a pass of one tile, steps are told, the clock goes on and the limit is in sight") {
+  const FakePrograms fake;
+  Ready ready;
+  RunBegun begun{"headroom-decode"};
+  begun.limit_bytes = 1'000'000;
+  begun.passes = 2;
+  fake.add("headroom-decode", tells(0, begun) + tells(0.1, PassStarted{0, 0, 2, "the longest"}) +
+                                  tells(0.2, MemorySample{400, 700, 50}) +
+                                  tells(0.3, StepsDone{0, 0, 0, 3, 8, 0.25}) + "while [ ! -e '" +
+                                  std::string(fake.scratch / "go") + "' ]; do sleep 0.02; done\n" +
+                                  tells(9, RunEnded{0, 860, 1.4}));
+  ready.click("start");
+  REQUIRE(wait_until([&] { return ready.find<QProgressBar>("progress")->value() == 250; }));
+  CHECK_THAT(ready.find<QLabel>("status")->text().toStdString(),
+             Catch::Contains("pass 1 of 2") && Catch::Contains("step 4 of 8"));
+  auto* view = ready.page.findChild<ChartView*>();
+  const double before = view->visibleRange().second;
+  CHECK(before >= 0.3);
+  REQUIRE(wait_until([&] { return view->visibleRange().second > before + 0.3; }));  // without any news
+  CHECK(view->plot()->yAxis->range().upper >= 1'000'000);  // 1400 times what is on the device
+  CHECK(view->chart().spans[0].end == Approx(view->visibleRange().second));
+  fake.scratch.write("go", "");
+  REQUIRE(wait_until([&] { return !ready.page.busy(); }));
+}
+
+TEST_CASE("run page: the latent's scale is chosen, and how it was taken is said in sight") {
+  const FakePrograms fake;
+  Ready ready;
+  fake.add("headroom-decode",
+           "echo \"$*\" >> '" + std::string(fake.scratch / "arguments") + "'\n" +
+               "echo 'headroom-decode: latent taken as a pipeline, and its scaling undone' >&2");
+  auto* scale = ready.find<QComboBox>("latent-scale");
+  CHECK(scale->isVisible());
+  for (const char* word : {"", "model", "auto"}) {
+    CAPTURE(word);
+    scale->setCurrentIndex(scale->findData(word));
+    ready.run_to_end();
+    CHECK(ready.find<QLabel>("latent-note")->isVisible());
+    CHECK(ready.find<QLabel>("latent-note")->text() == "latent taken as a pipeline, and its scaling undone");
+    const std::string arguments = headroom::test::read_bytes(fake.scratch / "arguments");
+    if (*word == 0) {
+      CHECK_THAT(arguments, !Catch::Contains("--latent-scale"));
+    } else {
+      CHECK_THAT(arguments, Catch::Contains(std::string("--latent-scale ") + word));
+    }
+  }
 }
 
 TEST_CASE("run page: what is wrong is said at its field, and nothing is started") {

@@ -77,23 +77,51 @@ TEST_CASE("timeline page: opens at the peak, with all that made it") {
         sample_files().plan().plan.predicted_peak_bytes);
 }
 
-TEST_CASE("timeline page: the same passes are visible in both") {
+TEST_CASE("timeline page: a plan and its run stand on common axes of time and bytes") {
   Workspace workspace;
   TimelinePage page(workspace);
   page.resize(1000, 700);
   page.show();
   open(workspace, page, sample_files().all());
+  CHECK(page.findChild<QLabel*>("apart")->isHidden());
   ChartView &predicted = *page.side(0).chart(), &measured = *page.side(1).chart();
-  CHECK(predicted.visibleRange().second == Approx(page.side(0).timeline()->end_seconds()));
-  CHECK(measured.visibleRange().second == Approx(page.side(1).timeline()->end_seconds()));
+  CHECK(predicted.visibleRange() == measured.visibleRange());
+  CHECK(predicted.visibleRange().second ==
+        Approx(std::max(page.side(0).timeline()->end_seconds(), page.side(1).timeline()->end_seconds())));
+  CHECK(predicted.plot()->yAxis->range().upper == measured.plot()->yAxis->range().upper);
   const reports::Span first = page.side(0).timeline()->passes()[1],
                       last = page.side(0).timeline()->passes()[4];
   predicted.setVisibleRange(first.begin, last.end);
-  CHECK(measured.visibleRange().first == Approx(page.side(1).timeline()->passes()[1].begin));
-  CHECK(measured.visibleRange().second == Approx(page.side(1).timeline()->passes()[4].end));
+  CHECK(measured.visibleRange() == predicted.visibleRange());
   const reports::Span other = page.side(1).timeline()->passes()[5];
   measured.setVisibleRange(other.begin, other.end);
-  CHECK(predicted.visibleRange().first == Approx(page.side(0).timeline()->passes()[5].begin));
+  CHECK(predicted.visibleRange() == measured.visibleRange());
+}
+
+TEST_CASE("timeline page: says above both that a plan and a run are of different decodes") {
+  const auto& [plan, model] = sample_files().plan();
+  Request wider = plan.request;
+  wider.width_pixels = 512;
+  const planner::CostModel costs(model.graph);
+  const test::Scratch scratch;
+  const reports::PlanDocument other = test::planned(model, wider, 8 * plan.limit_bytes, costs);
+  write_plan(scratch / "wider.json", other.plan, other.model.graph);
+  Workspace workspace;
+  TimelinePage page(workspace);
+  page.resize(1000, 700);
+  page.show();
+  open(workspace, page, {sample_files().file("trace.json"), QString::fromStdString(scratch / "wider.json")});
+  const auto* apart = page.findChild<QLabel*>("apart");
+  REQUIRE(apart != nullptr);
+  CHECK(apart->isVisible());
+  CHECK_THAT(apart->text().toStdString(), Catch::Contains("512x192") && Catch::Contains("256x192") &&
+                                              Catch::Contains("different decodes"));
+  CHECK(page.side(0).chart()->visibleRange() == page.side(1).chart()->visibleRange());
+  CHECK(page.side(0).chart()->plot()->yAxis->range().upper ==
+        page.side(1).chart()->plot()->yAxis->range().upper);
+  // With the plan that the run was made by there is nothing to say.
+  open(workspace, page, {sample_files().file("plan.json")});
+  CHECK(apart->isHidden());
 }
 
 TEST_CASE("timeline page: moments of other plans correspond by their share of the whole") {

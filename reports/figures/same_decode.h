@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/figures/document.h"
+
+namespace headroom::reports {
+
+/// Which decode a plan or a recorded run is of.
+struct DecodeIdentity {
+  Request request;          ///< of runs of older releases the model alone: their files have no more
+  bool size_known = false;  ///< false: of the request only the model is known
+  int64_t limit_bytes = 0;
+  std::vector<std::string> passes;  ///< names; empty where a run has no interval of one
+};
+DecodeIdentity identity_of(const PlanDocument& plan);
+DecodeIdentity identity_of(const RecordedTrace& trace);
+
+/// Whether nothing that both tell contradicts: model, size, dtype, device, limit and passes. Only then is
+/// what one predicted of the other.
+bool of_one_decode(const DecodeIdentity& a, const DecodeIdentity& b);
+
+/// "sdxl 1024x1024 fp32, limit 1024.0 MiB, 32 passes".
+std::string text_of(const DecodeIdentity& decode);
+
+}  // namespace headroom::reports

@@ -1,0 +1,161 @@
+// In Chinese no page keeps an English sentence.
+
+#include <QAbstractButton>
+#include <QAbstractItemModel>
+#include <QAbstractItemView>
+#include <QAction>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenuBar>
+#include <QRegularExpression>
+#include <QStatusBar>
+#include <QTabBar>
+#include <QTest>
+#include <catch2/catch.hpp>
+#include <iostream>
+
+#include "gui/model/figure_text.h"
+#include "gui/model/sentences.h"
+#include "gui/view/chart_view.h"
+#include "gui/view/language.h"
+#include "gui/view/main_window.h"
+#include "gui/view/message_bar.h"
+#include "gui/view/screenshots.h"
+#include "tests/gui/sample_files.h"
+
+namespace headroom::gui {
+namespace {
+
+using test::open;
+using test::sample_files;
+
+/// Texts by where they stand.
+using Texts = QMap<QString, QString>;
+
+void add(Texts& texts, const QString& where, const QString& text) {
+  if (!text.trimmed().isEmpty()) texts[text] = where;
+}
+
+void add_model(Texts& texts, const QString& where, const QAbstractItemModel& model,
+               const QModelIndex& parent) {
+  constexpr int kRows = 40;
+  for (int column = 0; column < model.columnCount(parent); ++column) {
+    for (const int role : {int(Qt::DisplayRole), int(Qt::ToolTipRole)}) {
+      add(texts, where + " heading", model.headerData(column, Qt::Horizontal, role).toString());
+      for (int row = 0; row < std::min(model.rowCount(parent), kRows); ++row)
+        add(texts, where, model.index(row, column, parent).data(role).toString());
+    }
+  }
+  for (int row = 0; row < std::min(model.rowCount(parent), kRows); ++row) {
+    const QModelIndex index = model.index(row, 0, parent);
+    if (model.hasChildren(index)) add_model(texts, where, model, index);
+  }
+}
+
+void add_chart(Texts& texts, const QString& where, const reports::Chart& chart) {
+  // As ChartView draws them.
+  add(texts, where, figure_text(chart.title));
+  for (const reports::ChartAxis& axis : {chart.x, chart.y}) add(texts, where, figure_text(axis.title));
+  for (const reports::Series& series : chart.series) add(texts, where, figure_text(series.name));
+  for (const reports::Guide& guide : chart.guides) add(texts, where, figure_text(guide.label));
+  for (const reports::Note& note : chart.notes) add(texts, where, figure_text(note.text));
+  if (chart.strip) add(texts, where, figure_text(chart.strip->name));
+}
+
+void add_widget(Texts& texts, const QString& page, const QWidget& widget) {
+  const QString where = page + "/" + widget.metaObject()->className() + " " + widget.objectName();
+  add(texts, where, widget.toolTip());
+  add(texts, where, widget.accessibleName());
+  add(texts, where, widget.accessibleDescription());
+  if (const auto* label = qobject_cast<const QLabel*>(&widget)) add(texts, where, label->text());
+  if (const auto* button = qobject_cast<const QAbstractButton*>(&widget)) add(texts, where, button->text());
+  if (const auto* line = qobject_cast<const QLineEdit*>(&widget)) add(texts, where, line->placeholderText());
+  if (const auto* box = qobject_cast<const QComboBox*>(&widget)) add_model(texts, where, *box->model(), {});
+  if (const auto* bar = qobject_cast<const QStatusBar*>(&widget)) add(texts, where, bar->currentMessage());
+  if (const auto* chart = qobject_cast<const ChartView*>(&widget)) add_chart(texts, where, chart->chart());
+  if (const auto* view = qobject_cast<const QAbstractItemView*>(&widget)) {
+    if (view->model() != nullptr) add_model(texts, where, *view->model(), {});
+  }
+  if (const auto* tabs = qobject_cast<const QTabBar*>(&widget)) {
+    for (int i = 0; i < tabs->count(); ++i) add(texts, where, tabs->tabText(i));
+  }
+}
+
+/// Without what is the same in every language: paths, commands, layers, machines.
+QString without_names(QString text) {
+  static const QList<QRegularExpression> names{
+      QRegularExpression("<[^>]*>"),                                              // tags
+      QRegularExpression("headroom-[a-z]+( [a-z]+)?( --?[a-z-]+( [\\w.,]+)?)*"),  // commands
+      QRegularExpression("--[a-z-]+"),
+      QRegularExpression("[\\w.%~-]*/[\\w./%~-]*"),  // paths
+      QRegularExpression("\\w+[._]\\w[\\w.]*")};     // files, layers
+  for (const QRegularExpression& name : names) text.replace(name, " 名 ");
+  return text;
+}
+
+QStringList english_in(const Texts& texts) {
+  static const QRegularExpression sentence("\\b[A-Za-z][A-Za-z']+([ ,;:]+[A-Za-z][A-Za-z']*){3,}");
+  QStringList found;
+  for (auto text = texts.begin(); text != texts.end(); ++text) {
+    const QRegularExpressionMatch match = sentence.match(without_names(text.key()));
+    if (match.hasMatch()) found << text.value() + ": " + text.key();
+  }
+  return found;
+}
+
+TEST_CASE("in Chinese no page keeps an English sentence") {
+  WindowSettings settings;
+  settings.language = "zh_CN";
+  Workspace workspace;
+  MainWindow window(workspace, settings);
+  window.resize(1280, 800);
+  window.show();
+  QStringList files = sample_files().all();
+  const bool of_gpu = GENERATE(false, true);
+  if (of_gpu) files << sample_files().file("gpu_trace.json");
+  open(workspace, files);
+  Texts texts;
+  for (const Page* page : window.pages()) {
+    window.showPage(page->key());
+    wait_until_idle(window);
+    for (const QWidget* widget : page->findChildren<QWidget*>()) add_widget(texts, page->key(), *widget);
+  }
+  for (const QWidget* widget : window.findChildren<QWidget*>()) add_widget(texts, "window", *widget);
+  for (const QAction* action : window.findChildren<QAction*>()) add(texts, "menu", action->text());
+  // Where nothing fits.
+  PlanningQuestion question = workspace.question();
+  question.options.limit_bytes = 1 << 20;
+  question.options.weights = WeightResidency::resident;
+  workspace.ask(question);
+  window.showPage("frontier");
+  wait_until_idle(window);
+  for (const QWidget* widget : window.currentPage()->findChildren<QWidget*>())
+    add_widget(texts, "frontier, too little", *widget);
+  // Files that are refused.
+  const test::Scratch folder;
+  for (const test::BadFile& bad : test::bad_files()) {
+    open(workspace, {QString::fromStdString(folder.write(bad.name, bad.content).string())});
+    for (const QString& message : window.messages().messages()) add(texts, "message", message);
+    window.messages().dismissAll();
+  }
+  CHECK(texts.size() > 200);
+  for (const QString& found : english_in(texts)) FAIL_CHECK(found.toStdString());
+}
+
+TEST_CASE("sentences of libraries: each has a translation that keeps its places") {
+  Language language;
+  language.use("zh_CN");
+  for (const QString& sentence : known_sentences()) {
+    CAPTURE(sentence.toStdString());
+    const QString known = QCoreApplication::translate("sentences", sentence.toUtf8().constData());
+    CHECK(known != sentence);
+    for (const char* place : {"%1", "%2", "%3", "%4"})
+      CHECK(sentence.contains(place) == known.contains(place));
+  }
+  language.use("en");
+  CHECK(sentence_text(QString("limit 1.0 GiB")) == "limit 1.0 GiB");
+}
+
+}  // namespace
+}  // namespace headroom::gui
