@@ -1,0 +1,284 @@
+#include "reports/figures/decoder_picture.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/short_name.h"
+#include "planner/explain/explain.h"
+#include "reports/figures/passes.h"
+#include "reports/figures/plan_memory.h"
+
+namespace headroom::reports {
+namespace {
+
+/// Whether an operation has no output before this input is there whole.
+bool needs_whole(const Graph& graph, const Op& op, size_t input) {
+  return !traits_of(op.kind).makes_statistics && !graph.tensor(op.inputs[input]).statistics &&
+         is_barrier(op, input);
+}
+
+bool needs_any_whole(const Graph& graph, const Op& op) {
+  for (size_t input = 0; input < op.inputs.size(); ++input) {
+    if (needs_whole(graph, op, input)) return true;
+  }
+  return false;
+}
+
+/// Draws the steps of one pass.
+class PassDrawing {
+ public:
+  PassDrawing(const PlanDocument& document, size_t number, std::set<OpId>& carried_out,
+              DecoderPicture& picture)
+      : graph_(document.model.graph),
+        pass_(document.plan.passes[number]),
+        number_(number),
+        carried_out_(carried_out),
+        picture_(picture),
+        first_(picture.nodes.size()) {}
+
+  void draw() {
+    for (const Step& step : pass_.steps) node_of_step_.push_back(draw_step(step));
+    place_reads();
+    give_lanes();
+    for (DrawnEdge& edge : picture_.edges) {
+      if (edge.from < first_) continue;
+      edge.skips = picture_.nodes[edge.to].column > picture_.nodes[edge.from].column + 1;
+    }
+  }
+
+ private:
+  DrawnNode& node(size_t i) { return picture_.nodes[i]; }
+
+  size_t add(const DrawnNode& drawn) {
+    picture_.nodes.push_back(drawn);
+    picture_.nodes.back().pass = number_;
+    return picture_.nodes.size() - 1;
+  }
+
+  void connect(size_t from, size_t to, TensorId tensor) {
+    picture_.edges.push_back({from, to, tensor});
+    node(to).column = std::max(node(to).column, node(from).column + 1);
+  }
+
+  /// The node that has the operand; none for statistics, which lie between passes.
+  std::optional<size_t> source(const Operand& operand) {
+    if (operand.step >= 0) return node_of_step_[static_cast<size_t>(operand.step)];
+    if (graph_.tensor(operand.tensor).statistics) return {};
+    const auto [found, is_new] = whole_.try_emplace(operand.tensor, picture_.nodes.size());
+    if (is_new) add({.kind = DrawnKind::read, .tensor = operand.tensor});
+    return found->second;
+  }
+
+  /// Of an operation that takes these operands.
+  size_t draw_op(OpId op, TensorId tensor, const std::vector<Operand>& inputs) {
+    const Op& of = graph_.op(op);
+    std::vector<std::pair<size_t, TensorId>> from;
+    for (const Operand& operand : inputs) {
+      if (const auto found = source(operand)) from.emplace_back(*found, operand.tensor);
+    }
+    const bool first = carried_out_.insert(op).second;
+    const size_t drawn = add({.kind = DrawnKind::operation,
+                              .op = op,
+                              .tensor = tensor,
+                              .again = !first,
+                              .ends_pass = traits_of(of.kind).makes_statistics,
+                              .needs_whole = needs_any_whole(graph_, of)});
+    for (const auto& [node_from, of_tensor] : from) connect(node_from, drawn, of_tensor);
+    return drawn;
+  }
+
+  size_t write(size_t from, TensorId tensor) {
+    const size_t drawn = add({.kind = DrawnKind::write, .tensor = tensor});
+    connect(from, drawn, tensor);
+    return drawn;
+  }
+
+  /// The node that later steps read.
+  size_t draw_step(const Step& step) {
+    if (step.op == OpId{-1}) {  // gather, store, emit
+      const size_t from = source(step.inputs.front()).value();
+      if (step.kind == StepKind::gather) return from;
+      const size_t written = write(from, step.tensor);
+      if (step.kind == StepKind::store) whole_[step.tensor] = from;
+      return written;
+    }
+    std::vector<Operand> inputs = step.inputs;
+    size_t made = 0;
+    if (step.add == OpId{-1}) {
+      made = draw_op(step.op, step.tensor, inputs);
+    } else {
+      const Operand other = inputs.back();
+      inputs.pop_back();
+      made = draw_op(step.op, graph_.op(step.op).output, inputs);
+      const std::optional<size_t> beside = source(other);
+      carried_out_.insert(step.add);
+      const size_t sum = add({.kind = DrawnKind::operation, .op = step.add, .tensor = step.tensor});
+      connect(made, sum, graph_.op(step.op).output);
+      if (beside) connect(*beside, sum, other.tensor);
+      made = sum;
+    }
+    const bool keeps = step.kind == StepKind::accumulate || step.target != StepTarget::tile;
+    if (keeps) {
+      write(made, step.tensor);
+      whole_[step.tensor] = made;
+    }
+    return made;
+  }
+
+  /// What is read stands just before whoever reads it first.
+  void place_reads() {
+    for (size_t i = first_; i < picture_.nodes.size(); ++i) {
+      if (node(i).kind != DrawnKind::read) continue;
+      size_t reader = SIZE_MAX;
+      for (const DrawnEdge& edge : picture_.edges) {
+        if (edge.from == i) reader = std::min(reader, node(edge.to).column);
+      }
+      if (reader != SIZE_MAX) node(i).column = reader - 1;
+    }
+  }
+
+  /// The main path stays in lane 0: what has the most behind it comes first.
+  void give_lanes() {
+    std::map<size_t, std::vector<size_t>> columns;
+    for (size_t i = first_; i < picture_.nodes.size(); ++i) columns[node(i).column].push_back(i);
+    const auto rank = [&](size_t i) { return node(i).kind == DrawnKind::operation ? 0 : 1; };
+    for (auto& [column, members] : columns) {
+      std::stable_sort(members.begin(), members.end(), [&](size_t a, size_t b) { return rank(a) < rank(b); });
+      for (size_t lane = 0; lane < members.size(); ++lane) node(members[lane]).lane = lane;
+    }
+  }
+
+  const Graph& graph_;
+  const Pass& pass_;
+  const size_t number_;
+  std::set<OpId>& carried_out_;
+  DecoderPicture& picture_;
+  const size_t first_;
+  std::vector<size_t> node_of_step_;
+  std::map<TensorId, size_t> whole_;  ///< the node that has a tensor whole, kept before or in this pass
+};
+
+std::string stage_of(const std::string& name) {
+  const std::string shown = short_name(name);
+  return shown.substr(0, shown.find('.'));
+}
+
+/// What an operation of a later pass needs whole of what this one makes.
+bool has_barrier_after(const Graph& graph, const Pass& pass) {
+  for (const Step& step : pass.steps) {
+    if (step.op != OpId{-1} && traits_of(graph.op(step.op).kind).makes_statistics) return true;
+    if (step.kind != StepKind::store && step.kind != StepKind::accumulate && step.target == StepTarget::tile)
+      continue;
+    for (const OpId reader : graph.readers(step.tensor)) {
+      const Op& op = graph.op(reader);
+      for (size_t input = 0; input < op.inputs.size(); ++input) {
+        if (op.inputs[input] == step.tensor && needs_whole(graph, op, input)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// What a pass makes last that has positions.
+TensorId made_last(const Graph& graph, const Pass& pass) {
+  for (auto step = pass.steps.rbegin(); step != pass.steps.rend(); ++step) {
+    if (!graph.tensor(step->tensor).statistics) return step->tensor;
+  }
+  return graph.latent();
+}
+
+DrawnPass drawn_pass(const PlanDocument& document, size_t number, const MemoryModel& memory) {
+  const Graph& graph = document.model.graph;
+  const Plan& plan = document.plan;
+  const Pass& pass = plan.passes[number];
+  const Tensor& made = graph.tensor(made_last(graph, pass));
+  DrawnPass drawn;
+  drawn.name = pass.name;
+  drawn.stage = stage_of(pass.name);
+  drawn.channels = made.channels;
+  drawn.extent = extent_of(made, sizes_of(graph, plan).latent);
+  drawn.seconds = pass.predicted_seconds;
+  drawn.peak_bytes = pass.predicted_peak_bytes;
+  drawn.ends_at_barrier = has_barrier_after(graph, pass);
+  if (pass.tiles.y.empty() || pass.steps.empty()) return drawn;
+  const PassSweep sweep(graph, plan, number, memory);
+  const SweepPoint point = sweep.peak().point;
+  drawn.use = use_of(sweep.live(point), plan.request.device);
+  drawn.live = entries_at(document, number, sweep, point);
+  drawn.peak_tile = point.band * pass.tiles.x.size() + (point.later_tile && pass.tiles.x.size() > 1 ? 1 : 0);
+  drawn.peak_step = planner::step_text(pass.steps[point.step], graph);
+  return drawn;
+}
+
+/// The lowest lane in which nothing lies in these passes.
+size_t free_lane(const std::vector<DrawnKept>& kept, const DrawnKept& entry) {
+  for (size_t lane = 0;; ++lane) {
+    const bool taken = std::any_of(kept.begin(), kept.end(), [&](const DrawnKept& other) {
+      return other.lane == lane && other.first_pass <= entry.last_pass && entry.first_pass <= other.last_pass;
+    });
+    if (!taken) return lane;
+  }
+}
+
+void draw_kept(const PlanDocument& document, DecoderPicture& picture) {
+  const Graph& graph = document.model.graph;
+  for (const MaterialisedSpan& span : materialised_spans(document)) {
+    DrawnKept entry;
+    entry.tensor = graph.find_tensor(span.tensor);
+    entry.tier = span.tier;
+    entry.bytes = span.bytes;
+    entry.first_pass = static_cast<size_t>(span.first_pass);
+    entry.last_pass = static_cast<size_t>(span.last_pass);
+    entry.read_in.assign(span.read_in.begin(), span.read_in.end());
+    if (!span.in_place_of.empty()) entry.in_place_of = graph.find_tensor(span.in_place_of);
+    for (const LiveEntry& live : picture.passes[picture.peak_pass].live) {
+      if (live.kind == MemoryKind::materialised && live.name == span.tensor) entry.bytes_at_peak = live.bytes;
+    }
+    entry.lane = free_lane(picture.kept, entry);
+    picture.kept_lanes = std::max(picture.kept_lanes, entry.lane + 1);
+    picture.kept.push_back(std::move(entry));
+  }
+}
+
+}  // namespace
+
+DecoderPicture decoder_picture(const PlanDocument& document, const RunStats* run) {
+  const Plan& plan = document.plan;
+  DecoderPicture picture;
+  picture.limit_bytes = plan.limit_bytes;
+  const MemoryModel memory = memory_model_of(document);
+  std::set<OpId> carried_out;
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    picture.passes.push_back(drawn_pass(document, i, memory));
+    DrawnPass& pass = picture.passes.back();
+    if (run != nullptr && i < run->passes.size()) pass.measured = run->passes[i];
+    if (pass.peak_bytes > picture.passes[picture.peak_pass].peak_bytes) picture.peak_pass = i;
+    pass.first_node = picture.nodes.size();
+    PassDrawing(document, i, carried_out, picture).draw();
+    pass.nodes = picture.nodes.size() - pass.first_node;
+  }
+  if (picture.passes.empty()) return picture;
+  picture.passes[picture.peak_pass].decides_peak = true;
+  draw_kept(document, picture);
+  return picture;
+}
+
+std::string label_of(const DecoderPicture& picture, const DrawnNode& node, const Graph& graph) {
+  if (node.tensor == graph.latent()) return "latent";
+  if (node.kind == DrawnKind::write && node.tensor == graph.output()) return "picture";
+  std::string shown =
+      short_name(node.kind == DrawnKind::operation ? graph.op(node.op).name : graph.tensor(node.tensor).name);
+  const std::string stage = picture.passes[node.pass].stage + ".";
+  if (shown.starts_with(stage)) shown.erase(0, stage.size());
+  return shown;
+}
+
+std::string shape_text(int64_t channels, const Extent& extent) {
+  std::string text = std::to_string(channels) + " × ";
+  if (extent.t > 1) text += std::to_string(extent.t) + " × ";
+  return text + std::to_string(extent.y) + " × " + std::to_string(extent.x);
+}
+
+}  // namespace headroom::reports
