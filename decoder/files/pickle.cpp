@@ -1,0 +1,149 @@
+#include "decoder/files/pickle.h"
+
+#include <bit>
+
+#include "decoder/files/pickle_machine.h"
+#include "decoder/files/read_only_file.h"
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+
+using pickle_detail::Arena;
+using pickle_detail::Call;
+using pickle_detail::Node;
+
+const char* text_of(PickleKind kind) {
+  switch (kind) {
+    case PickleKind::none:
+      return "None";
+    case PickleKind::boolean:
+      return "a boolean";
+    case PickleKind::integer:
+      return "an integer";
+    case PickleKind::large_integer:
+      return "an integer beyond 64 bits";
+    case PickleKind::real:
+      return "a float";
+    case PickleKind::text:
+      return "a string";
+    case PickleKind::bytes:
+      return "bytes";
+    case PickleKind::tuple:
+      return "a tuple";
+    case PickleKind::list:
+      return "a list";
+    case PickleKind::set:
+      return "a set";
+    case PickleKind::dict:
+      return "a dict";
+    case PickleKind::global:
+      return "a name of a module";
+    case PickleKind::call:
+      return "a call";
+    case PickleKind::persistent:
+      return "a persistent id";
+  }
+  return "";
+}
+
+std::optional<bool> PickleValue::boolean() const {
+  if (kind() != PickleKind::boolean) return std::nullopt;
+  return node().value != 0;
+}
+
+std::optional<int64_t> PickleValue::integer() const {
+  if (kind() != PickleKind::integer) return std::nullopt;
+  return static_cast<int64_t>(node().value);
+}
+
+std::optional<double> PickleValue::real() const {
+  if (kind() != PickleKind::real) return std::nullopt;
+  return std::bit_cast<double>(node().value);
+}
+
+std::optional<std::string_view> PickleValue::text() const {
+  if (kind() != PickleKind::text) return std::nullopt;
+  const std::string& whole = node().decoded ? arena_->decoded_text : arena_->bytes;
+  return std::string_view(whole).substr(node().value, node().count);
+}
+
+std::optional<std::string_view> PickleValue::bytes() const {
+  if (kind() != PickleKind::bytes && kind() != PickleKind::large_integer) return std::nullopt;
+  const std::string& whole = node().decoded ? arena_->decoded_text : arena_->bytes;
+  return std::string_view(whole).substr(node().value, node().count);
+}
+
+const Call* PickleValue::call() const {
+  return kind() == PickleKind::call ? &arena_->calls[node().value] : nullptr;
+}
+
+std::span<const uint32_t> PickleValue::items() const {
+  switch (kind()) {
+    case PickleKind::call:
+      return PickleValue(*arena_, call()->list).items();
+    case PickleKind::tuple:
+    case PickleKind::list:
+    case PickleKind::set:
+      return std::span(arena_->items).subspan(node().value, node().count);
+    default:
+      return {};
+  }
+}
+
+std::span<const uint32_t> PickleValue::pair_items() const {
+  if (const Call* made = call()) return PickleValue(*arena_, made->dict).pair_items();
+  if (kind() != PickleKind::dict) return {};
+  return std::span(arena_->items).subspan(node().value, node().count);
+}
+
+std::optional<PickleValue> PickleValue::find(std::string_view wanted) const {
+  for (size_t pair = pairs(); pair > 0; --pair) {
+    if (key(pair - 1).text() == wanted) return value(pair - 1);
+  }
+  return std::nullopt;
+}
+
+std::string PickleValue::name() const {
+  // A callee may be a call itself, and so on: what getattr() would give has no name here.
+  const PickleValue named = kind() == PickleKind::call ? callee() : *this;
+  if (named.kind() != PickleKind::global) return "";
+  const std::span<const uint32_t> parts = std::span(arena_->items).subspan(named.node().value, 2);
+  return std::string(*PickleValue(*arena_, parts[0]).text()) + "." +
+         std::string(*PickleValue(*arena_, parts[1]).text());
+}
+
+PickleValue PickleValue::callee() const {
+  return {*arena_, call() != nullptr ? call()->callee : 0};
+}
+PickleValue PickleValue::arguments() const {
+  return {*arena_, call() != nullptr ? call()->arguments : 0};
+}
+PickleValue PickleValue::keywords() const {
+  return {*arena_, call() != nullptr ? call()->keywords : 0};
+}
+PickleValue PickleValue::state() const {
+  return {*arena_, call() != nullptr ? call()->state : 0};
+}
+PickleValue PickleValue::reference() const {
+  return {*arena_, kind() == PickleKind::persistent ? static_cast<uint32_t>(node().value) : 0};
+}
+
+Pickle Pickle::parse(std::string bytes, const std::string& origin) {
+  Pickle pickle;
+  pickle.arena_ = std::make_unique<Arena>();
+  pickle.arena_->bytes = std::move(bytes);
+  PickleMachine machine(*pickle.arena_, origin);
+  pickle.root_ = machine.run();
+  pickle.end_ = machine.position();
+  return pickle;
+}
+
+Pickle Pickle::read(const std::filesystem::path& file) {
+  const ReadOnlyFile opened(file);
+  PickleMachine::check_size(static_cast<uint64_t>(opened.bytes()), opened.origin());
+  std::string bytes(static_cast<size_t>(opened.bytes()), '\0');
+  opened.read_at(0, bytes.data(), opened.bytes());
+  return parse(std::move(bytes), opened.origin());
+}
+
+}  // namespace headroom
