@@ -14,6 +14,11 @@ constexpr const char* kDtypeHelp =
     "what kept tensors are stored in: fp32, bf16, or fp16, which becomes fp32 where config.json has "
     "force_upcast";
 
+/// What programs say of their --model (decoder/weights/open_model.h).
+constexpr const char* kModelHelp =
+    "folder with config.json, or a pipeline's with vae/, a .safetensors checkpoint, or a built-in name (such "
+    "as sdxl, sana-dc-ae-f32c32, wan2.1)";
+
 /// Parses `args` (without the program's name). Returns false where --help or --version was answered on `out`.
 /// Throws InputError with a hint at --help where they do not fit.
 bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::ostream& out);

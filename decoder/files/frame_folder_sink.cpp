@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kLeastDigits = 5;
 
-int64_t rows_at_a_time(const PictureShape& shape) {
-  return std::min(shape.rows, PngWriter::rows_at_a_time(shape.columns, shape.channels));
+int64_t rows_of_frame(const PictureShape& shape) {
+  return std::min(shape.rows, rows_at_a_time(shape.columns, shape.channels));
 }
 
 int64_t row_bytes(const PictureShape& shape) {
@@ -29,13 +29,13 @@ FrameFolderSink::FrameFolderSink(const std::filesystem::path& folder, const Pict
       digits_(std::max(kLeastDigits, std::to_string(shape.frames - 1).size())),
       frame_bytes_(shape.rows * row_bytes(shape)),
       encoded_(static_cast<size_t>(shape.items * shape.frames)),
-      pixels_(static_cast<size_t>(rows_at_a_time(shape) * row_bytes(shape))) {
+      pixels_(static_cast<size_t>(rows_of_frame(shape) * row_bytes(shape))) {
   if (shape.items == 1) return;
   for (int64_t item = 0; item < shape.items; ++item) folder_.make_folder(std::to_string(item));
 }
 
 int64_t FrameFolderSink::buffered_bytes(const PictureShape& shape) {
-  return rows_at_a_time(shape) * row_bytes(shape) + shape.items * shape.frames / 8 +
+  return rows_of_frame(shape) * row_bytes(shape) + shape.items * shape.frames / 8 +
          PngWriter::buffered_bytes(shape.columns, shape.channels);
 }
 
@@ -51,7 +51,7 @@ void FrameFolderSink::encode(int64_t item, int64_t frame, const Fill& fill) {
   const std::filesystem::path inside = path_inside(item, frame);
   WrittenFile file(folder_.partial() / inside, folder_.name() / inside);
   PngWriter writer(file, shape().columns, shape().rows, shape().channels);
-  const int64_t step = rows_at_a_time(shape());
+  const int64_t step = rows_of_frame(shape());
   for (int64_t row = 0; row < shape().rows; row += step) {
     const int64_t rows = std::min(step, shape().rows - row);
     fill(row * shape().columns, rows * shape().columns);

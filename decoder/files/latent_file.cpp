@@ -1,24 +1,28 @@
 #include "decoder/files/latent_file.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "decoder/files/npy.h"
 #include "decoder/files/printable.h"
 #include "decoder/files/read_only_file.h"
 #include "decoder/files/safetensors.h"
 #include "decoder/files/stored_dtype.h"
+#include "decoder/files/torch_file.h"
 #include "decoder/graph/errors.h"
 
 namespace headroom {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 30;
-constexpr std::string_view kSafetensors = ".safetensors";
+// ComfyUI's nodes SaveLatent and LoadLatent.
+constexpr const char* kComfyuiTensor = "latent_tensor";
+constexpr const char* kComfyuiVersion = "latent_format_version_0";
 
 /// Returns the number of elements.
 int64_t check_shape(const std::vector<int64_t>& shape, const std::string& where) {
-  if (shape.size() != 4 && shape.size() != 5) {
-    throw InputError(where + ": shape: expected N×C×H×W or N×C×T×H×W, found " + printable(shape));
+  if (shape.size() < 3 || shape.size() > 5) {
+    throw InputError(where + ": shape: expected C×H×W, N×C×H×W or N×C×T×H×W, found " + printable(shape));
   }
   int64_t elements = 1;
   for (const int64_t extent : shape) {
@@ -52,12 +56,19 @@ Array read_npy(const std::string& path) {
   return latent;
 }
 
-/// An empty `key` asks for the first tensor.
-Array read_safetensors(const std::string& path, const std::string& key) {
-  const SafetensorsFile file(path);
-  if (file.names().empty()) throw InputError(path + ": expected a tensor, found none");
-  const TensorView view = file.tensor(key.empty() ? file.names().front() : key);
-  const std::string where = path + ": " + printable(view.name);
+/// The names of a file's tensors for a message, the first few of many.
+std::string some_names(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 8;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += (i == 0 ? "" : ", ") + printable(names[i]);
+  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
+  return text;
+}
+
+Array read_tensor(const SafetensorsFile& file, const std::string& key) {
+  const TensorView view = file.tensor(key);
+  const std::string where = file.origin() + ": " + printable(view.name);
   const int64_t elements = check_shape(view.shape, where);
   Array latent{view.shape, std::vector<float>(static_cast<size_t>(elements))};
   copy_as_float(view, latent.values.data());
@@ -65,19 +76,86 @@ Array read_safetensors(const std::string& path, const std::string& key) {
   return latent;
 }
 
+/// Files without the mark of a version hold latents of Stable Diffusion as its pipelines hand them on.
+StoredLatent read_comfyui(const SafetensorsFile& file) {
+  constexpr float kScaleOfOldFiles = 0.18215f;
+  if (!file.contains(kComfyuiTensor))
+    throw InputError(file.origin() + ": expected ComfyUI's tensor " + kComfyuiTensor + ", found " +
+                     (file.names().empty() ? "none" : some_names(file.names())));
+  StoredLatent latent{read_tensor(file, kComfyuiTensor), true};
+  if (!file.contains(kComfyuiVersion)) {
+    for (float& value : latent.array.values) value *= 1.0f / kScaleOfOldFiles;
+  }
+  return latent;
+}
+
+/// An empty `key` asks for the only tensor.
+StoredLatent read_safetensors(const std::string& path, const std::string& key) {
+  const SafetensorsFile file(path);
+  if (!key.empty()) return {read_tensor(file, key), false};
+  if (file.names().empty()) throw InputError(path + ": expected a tensor, found none");
+  if (file.contains(kComfyuiTensor) && file.contains(kComfyuiVersion)) return read_comfyui(file);
+  if (file.names().size() > 1)
+    throw InputError(path + ": holds " + std::to_string(file.names().size()) +
+                     " tensors: name one of them, FILE.safetensors:NAME (" + some_names(file.names()) + ")");
+  return {read_tensor(file, file.names().front()), false};
+}
+
+Array read_torch(const std::string& path, const std::string& key) {
+  Array latent = read_torch_file(path, key);
+  check_shape(latent.shape, path);
+  check_finite(latent, path);
+  return latent;
+}
+
+struct PathAndKey {
+  std::string path, key;
+};
+
+/// Of an argument that ends in the suffix, or has it before a colon and a tensor's name.
+std::optional<PathAndKey> path_and_key(const std::string& argument, const std::string& suffix) {
+  if (argument.ends_with(suffix)) return PathAndKey{argument, ""};
+  const size_t at = argument.find(suffix + ":");
+  if (at == std::string::npos) return std::nullopt;
+  const size_t colon = at + suffix.size();
+  if (colon + 1 == argument.size()) throw InputError(argument + ": expected a tensor's name after the colon");
+  return PathAndKey{argument.substr(0, colon), argument.substr(colon + 1)};
+}
+
 }  // namespace
 
-Array read_latent(const std::string& argument) {
-  if (argument.ends_with(".npy")) return read_npy(argument);
-  const size_t at = argument.find(std::string(kSafetensors) + ":");
-  if (at != std::string::npos) {
-    const size_t colon = at + kSafetensors.size();
-    if (colon + 1 == argument.size())
-      throw InputError(argument + ": expected a tensor's name after the colon");
-    return read_safetensors(argument.substr(0, colon), argument.substr(colon + 1));
+StoredLatent read_stored_latent(const std::string& argument) {
+  if (argument.ends_with(".npy")) return {read_npy(argument), false};
+  if (argument.ends_with(".latent")) return read_comfyui(SafetensorsFile(argument));
+  for (const std::string suffix : {".safetensors", ".pt", ".pth"}) {
+    const std::optional<PathAndKey> parts = path_and_key(argument, suffix);
+    if (!parts) continue;
+    if (suffix == ".safetensors") return read_safetensors(parts->path, parts->key);
+    return {read_torch(parts->path, parts->key), false};
   }
-  if (argument.ends_with(kSafetensors)) return read_safetensors(argument, "");
-  throw InputError(argument + ": expected a latent in .npy, .safetensors or .safetensors:key");
+  throw InputError(argument +
+                   ": expected a latent in .npy, .safetensors, .pt, each of the latter two with :NAME where "
+                   "it holds several tensors, or in ComfyUI's .latent");
+}
+
+Array read_latent(const std::string& argument) {
+  return read_stored_latent(argument).array;
+}
+
+int64_t pipeline_channels(const Model& model) {
+  if (!model.latent_patches) return model.latent_channels;
+  return model.latent_channels * model.latent_patches->rows * model.latent_patches->columns;
+}
+
+Array with_batch_axis(const Model& model, Array latent) {
+  const auto is_channels = [&](int64_t extent) {
+    return extent == model.latent_channels || extent == pipeline_channels(model);
+  };
+  const std::vector<int64_t>& shape = latent.shape;
+  const bool clip_alone =
+      model.decodes_clips && shape.size() == 4 && is_channels(shape[0]) && !is_channels(shape[1]);
+  if (shape.size() == 3 || clip_alone) latent.shape.insert(latent.shape.begin(), 1);
+  return latent;
 }
 
 }  // namespace headroom

@@ -70,8 +70,12 @@ class DiscardingSink final : public PictureSink {
 /// name-1.suffix …
 std::filesystem::path path_of_item(const std::filesystem::path& path, int64_t item, int64_t items);
 
+/// Of lossy formats, from 1 to 100.
+constexpr int kDefaultQuality = 95;
+
 /// A sink chosen by suffix.
 /// `.png`: 8 bits, 1 channel (gray) or 3 (RGB), frames = 1; several items become name-0.png, name-1.png …
+/// `.jpg`, `.jpeg`, `.webp`: the same, lossy by `quality`, of at most 65,500 and 16,383 rows and columns.
 /// `.y4m`: 8 bits, likewise 1 or 3 channels, any frames, played at `rate`; several items as for .png.
 /// No suffix, or a path that ends in '/': a folder with a PNG for each frame, 00000.png, 00001.png …; several
 /// items become folders 0, 1 … in it.
@@ -79,7 +83,7 @@ std::filesystem::path path_of_item(const std::filesystem::path& path, int64_t it
 /// Throws InputError where the suffix, the shape for it or the folder is not one to write to, DeviceError
 /// where the file cannot be made.
 std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const PictureShape& shape,
-                                       const FrameRate& rate = {});
+                                       const FrameRate& rate = {}, int quality = kDefaultQuality);
 
 /// The most bytes of process memory that such a sink holds when regions are at most `band_rows` rows high and
 /// one item is complete before the next begins. Items that alternate each hold that much of a .png; what

@@ -1,6 +1,5 @@
 #include "decoder/files/png_writer.h"
 
-#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <string>
@@ -16,7 +15,6 @@ namespace {
 // Below zlib's default of 6: the decode waits for it.
 constexpr int kCompressionLevel = 3;
 constexpr size_t kCompressedChunk = 64 * 1024;
-constexpr int64_t kPixelBytesAtATime = 64 * 1024;
 
 }  // namespace
 
@@ -91,10 +89,6 @@ void PngWriter::on_error(png_structp png, png_const_charp message) {
 }
 
 void PngWriter::on_warning(png_structp, png_const_charp) {}
-
-int64_t PngWriter::rows_at_a_time(int64_t columns, int64_t channels) {
-  return std::max<int64_t>(1, kPixelBytesAtATime / (columns * channels));
-}
 
 int64_t PngWriter::buffered_bytes(int64_t columns, int64_t channels) {
   // Four rows (this one, the one above, two filtered), deflate's 268 KiB at its largest window, the output

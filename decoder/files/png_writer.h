@@ -4,25 +4,22 @@
 
 #include <cstdint>
 
+#include "decoder/files/row_writer.h"
 #include "decoder/files/written_file.h"
 
 namespace headroom {
 
 /// One 8-bit PNG, gray or RGB, row by row. libpng reports errors by longjmp; they end here and become
 /// DeviceError.
-class PngWriter {
+class PngWriter final : public RowWriter {
  public:
   /// Appends to `file`, which must outlive this. `channels` is 1 or 3. Throws DeviceError.
   PngWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels);
-  ~PngWriter();
-  PngWriter(const PngWriter&) = delete;
-  PngWriter& operator=(const PngWriter&) = delete;
+  ~PngWriter() override;
 
-  /// The next rows, [rows][columns][channels]. Throws DeviceError. libpng's memory goes with the last row.
-  void write_rows(const uint8_t* pixels, int64_t rows);
+  /// libpng's memory goes with the last row.
+  void write_rows(const uint8_t* pixels, int64_t rows) override;
 
-  /// Rows that make some 64 KiB of pixels, or one row: enough for one call.
-  static int64_t rows_at_a_time(int64_t columns, int64_t channels);
   /// At least what libpng and zlib hold while they write.
   static int64_t buffered_bytes(int64_t columns, int64_t channels);
 

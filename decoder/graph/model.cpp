@@ -61,7 +61,9 @@ Model load_model(const std::filesystem::path& config_file) {
 
 std::filesystem::path model_folder(const std::filesystem::path& folder) {
   std::error_code error;
-  const bool pipeline = std::filesystem::is_regular_file(folder / "model_index.json", error);
+  const auto has = [&](const char* file) { return std::filesystem::is_regular_file(folder / file, error); };
+  // Folders that were put together by hand, or downloaded in part, have no index.
+  const bool pipeline = has("model_index.json") || (!has("config.json") && has("vae/config.json"));
   return pipeline ? folder / "vae" : folder;
 }
 
@@ -73,10 +75,17 @@ Model resolve_model(const std::string& argument) {
   }
   std::error_code error;
   if (!std::filesystem::is_directory(argument, error)) {
-    throw InputError("--model " + argument + ": expected a folder with config.json, or one of " +
+    throw InputError("--model " + argument +
+                     ": no such folder or .safetensors file; expected one, or one of " +
                      joined(built_in_models()));
   }
-  Model model = load_model(model_folder(argument) / "config.json");
+  const std::filesystem::path config = model_folder(argument) / "config.json";
+  if (!std::filesystem::is_regular_file(config, error)) {
+    throw InputError("--model " + argument + ": has no config.json nor vae/config.json (" + config.string() +
+                     ": no such file): expected a VAE's or a pipeline's folder, as diffusers' "
+                     "save_pretrained() writes it, or a .safetensors file");
+  }
+  Model model = load_model(config);
   model.name = folder_name(argument);  // a pipeline's: the VAEs of all pipelines are in folders named vae
   return model;
 }
@@ -95,6 +104,13 @@ Model for_blended_tiles(Model model) {
 
 Dtype decoding_dtype(const Model& model, Dtype asked) {
   return asked == Dtype::fp16 && model.force_upcast ? Dtype::fp32 : asked;
+}
+
+std::string upcast_note(const Model& model, Dtype asked) {
+  const Dtype taken = decoding_dtype(model, asked);
+  if (taken == asked) return "";
+  return std::string("--dtype ") + name_of(asked) + ": decodes in " + name_of(taken) + ", since " +
+         model.config_file + " has force_upcast (bf16 is half as large, too)";
 }
 
 namespace {

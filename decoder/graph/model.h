@@ -59,7 +59,7 @@ Model for_blended_tiles(Model model);
 std::vector<std::string> supported_classes();
 
 /// Where a model lies that is stored in `folder`: there, or in its vae/ where a whole pipeline is stored in
-/// it, which model_index.json says.
+/// it, as model_index.json says, or a config.json that is in vae/ alone.
 std::filesystem::path model_folder(const std::filesystem::path& folder);
 
 /// `argument` is a folder that holds config.json, or a pipeline's folder, or a built-in name.
@@ -69,6 +69,8 @@ Model resolve_model(const std::string& argument);
 /// The dtype in which a model decodes where `asked` is asked for: fp32 instead of fp16 where its config has
 /// force_upcast. bf16 has fp32's range and needs none.
 Dtype decoding_dtype(const Model& model, Dtype asked);
+/// A line for people where that is another one: "--dtype fp16: decodes in fp32, …". Otherwise empty.
+std::string upcast_note(const Model& model, Dtype asked);
 
 /// The latent's extent for a picture of this many pixels, or a clip of so many frames.
 /// Throws InputError where the size is not a multiple of the decoder's scale, or no latent has so many

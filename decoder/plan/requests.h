@@ -19,7 +19,7 @@ struct QueuedRequest {
   int64_t count = 1;
   std::vector<std::string>
       latents;  ///< none, one for all repetitions, or one for each; relative to the file's folder
-  std::string latent_scale;  ///< "none" or "model"; empty where the file leaves it open
+  std::string latent_scale;  ///< "none", "model" or "auto"; empty where the file leaves it open
   std::string output;        ///< empty where the file names none
   friend bool operator==(const QueuedRequest&, const QueuedRequest&) = default;
 };

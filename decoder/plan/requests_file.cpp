@@ -72,8 +72,8 @@ QueuedRequest read_request_entry(const JsonFields& fields) {
   }
   if (fields.has("latent_scale")) {
     request.latent_scale = fields["latent_scale"].text();
-    if (request.latent_scale != "none" && request.latent_scale != "model") {
-      fields["latent_scale"].fail("expected none or model, found " +
+    if (request.latent_scale != "none" && request.latent_scale != "model" && request.latent_scale != "auto") {
+      fields["latent_scale"].fail("expected none, model or auto, found " +
                                   fields["latent_scale"].value().dump().substr(0, 40));
     }
   }

@@ -138,4 +138,8 @@ ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const
   return chosen;
 }
 
+std::string upcast_note(const Model& model, const DecodeOptions& options) {
+  return options.dtype.empty() ? "" : upcast_note(model, parse_dtype(options.dtype));
+}
+
 }  // namespace headroom

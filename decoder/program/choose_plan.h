@@ -51,4 +51,7 @@ ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const
 std::string next_smaller_plan(const DecodeOptions& options, const Model& model, const Array& latent,
                               const Plan& refused, const gpu::Gpu& gpu);
 
+/// A line for people where --dtype asks for what this model does not decode in; otherwise empty.
+std::string upcast_note(const Model& model, const DecodeOptions& options);
+
 }  // namespace headroom

@@ -1,8 +1,13 @@
 #include "decoder/program/latent_scale.h"
 
 #include <cmath>
+#include <cstdio>
+#include <optional>
+#include <utility>
 
+#include "decoder/files/latent_file.h"
 #include "decoder/graph/errors.h"
+#include "decoder/program/latent_evidence.h"
 
 namespace headroom {
 namespace {
@@ -63,39 +68,159 @@ Array laid_out(const LatentPatches& patches, const Array& latent) {
   return out;
 }
 
+/// Of a model without patches.
+LatentScaling scaling_of(const Model& model, const std::function<ParameterSource()>& weights) {
+  const auto channels = static_cast<size_t>(model.latent_channels);
+  std::vector<double> mean = model.latents_mean, deviation = model.latents_std;
+  if (model.latent_scale_in_weights) {
+    const ParameterSource source = weights();
+    mean = stored_values(model, source, "latents_mean");
+    deviation = stored_values(model, source, "latents_std");
+  }
+  LatentScaling scaling{std::vector<double>(channels, 1 / model.scaling_factor),
+                        std::vector<double>(channels, model.shift_factor)};
+  if (mean.empty() || deviation.empty()) return scaling;
+  require_each_channel(model, "latents_mean", mean);
+  require_each_channel(model, "latents_std", deviation);
+  scaling.offset = mean;
+  for (size_t c = 0; c < channels; ++c) scaling.factor[c] = deviation[c] / model.scaling_factor;
+  return scaling;
+}
+
+void undo(const LatentScaling& scaling, Array& latent) {
+  const size_t channels = scaling.factor.size();
+  const size_t plane = latent.values.size() / static_cast<size_t>(latent.shape[0]) / channels;
+  for (size_t i = 0; i < latent.values.size(); ++i) {
+    const size_t c = i / plane % channels;
+    latent.values[i] = static_cast<float>(double(latent.values[i]) * scaling.factor[c] + scaling.offset[c]);
+  }
+}
+
+/// "0.13", as many digits as tell one latent from another.
+std::string figure(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+/// What is to be done with a latent, and said of it.
+struct Taken {
+  bool undo = false;
+  std::string note;
+};
+
+/// `asked` is empty where nothing was asked for.
+Taken taken(const std::string& asked, const LatentScaling& scaling, const Array& latent) {
+  const auto [deviation, kind] = latent_evidence(scaling, latent);
+  const std::string found = "standard deviation " + figure(deviation);
+  const std::string expected =
+      "a pipeline's has about 1, the decoder's own input " + figure(scaling.input_deviation());
+  const bool of_pipeline = kind == LatentKind::of_pipeline, input = kind == LatentKind::decoder_input;
+  if (asked == "model") {
+    return {true, input ? "warning: latent scaled as --latent-scale model says, yet its " + found +
+                              " is the decoder's own input (" + expected + "): --latent-scale none"
+                        : ""};
+  }
+  if (asked == "auto") {
+    if (of_pipeline)
+      return {true, "latent taken as a pipeline's and its scaling undone: " + found + ", " + expected};
+    if (input) return {false, "latent taken as the decoder's own input: " + found + ", " + expected};
+    throw InputError("--latent-scale auto: the latent's " + found + " leaves open what it is (" + expected +
+                     "): --latent-scale model or --latent-scale none");
+  }
+  if (of_pipeline) {
+    return {false, "warning: latent as given, yet its " + found + " is a pipeline's (" + expected +
+                       "): a wrong picture without --latent-scale model"};
+  }
+  if (asked == "none") return {};
+  if (input)
+    return {false, "latent as given, " + found + ", as the decoder's own input has (" + expected + ")"};
+  return {false, "latent as given, " + found +
+                     "; latents of this model's pipelines are scaled: --latent-scale model"};
+}
+
+/// The scaling, where it can be known without an error: a note is worth none.
+std::optional<LatentScaling> known_scaling(const Model& model,
+                                           const std::function<ParameterSource()>& weights) {
+  try {
+    return scaling_of(model, weights);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+/// Of FLUX.2 the channels say all: a pipeline's latent has other ones than the decoder takes.
+bool is_in_patches(const Model& model, const Array& latent) {
+  return model.latent_patches && latent.shape[1] == pipeline_channels(model);
+}
+
+std::string take_patches(const Model& model, const std::function<ParameterSource()>& weights,
+                         const std::string& asked, Array& latent) {
+  const std::string found = "a latent of " + std::to_string(latent.shape[1]) + " channels";
+  if (asked == "model" || (asked == "auto" && is_in_patches(model, latent))) {
+    undo_latent_scale(model, weights, latent);
+    return asked == "model" ? "" : found + " taken as a pipeline's: its batch norm and patches are undone";
+  }
+  if (is_in_patches(model, latent)) {
+    throw InputError(found + " is a pipeline's, in patches; the decoder takes " +
+                     std::to_string(model.latent_channels) + ": --latent-scale model");
+  }
+  return "";
+}
+
+/// ComfyUI undoes what its samplers' latents are scaled by before anything is saved, except where its VAE
+/// does so as it decodes: what lies with the weights.
+std::string take_comfyui(const Model& model, const std::function<ParameterSource()>& weights, Array& latent) {
+  if (model.latent_scale_in_weights || is_in_patches(model, latent)) {
+    undo_latent_scale(model, weights, latent);
+    return "ComfyUI's latent, which is as this model's pipelines hand it on: its scaling undone";
+  }
+  if (model.class_name == "AutoencoderTiny") {
+    throw InputError(
+        "ComfyUI's latent is unscaled, and AutoencoderTiny takes scaled ones: multiply it by the "
+        "scaling_factor of the full VAE, and give --latent-scale none");
+  }
+  return "ComfyUI's latent, the decoder's own input: as given";
+}
+
 }  // namespace
 
 void undo_latent_scale(const Model& model, const std::function<ParameterSource()>& weights, Array& latent) {
+  require_channels(latent, pipeline_channels(model));
+  if (!model.latent_patches) return undo(scaling_of(model, weights), latent);
+  if (latent.shape.size() != 4) throw InputError("latent: expected N×C×H×W");
+  undo_batch_norm(*model.latent_patches, weights(), latent);
+  latent = laid_out(*model.latent_patches, latent);
+}
+
+GivenLatent open_latent(const Model& model, const std::function<ParameterSource()>& weights,
+                        const std::string& argument, const std::string& asked) {
+  StoredLatent stored = read_stored_latent(argument);
+  GivenLatent given{with_batch_axis(model, std::move(stored.array)), ""};
+  Array& latent = given.array;
+  if (stored.from_comfyui && (asked.empty() || asked == "auto")) {
+    given.note = take_comfyui(model, weights, latent);
+    return given;
+  }
   if (model.latent_patches) {
-    const LatentPatches& patches = *model.latent_patches;
-    require_channels(latent, model.latent_channels * patches.rows * patches.columns);
-    if (latent.shape.size() != 4) throw InputError("latent: expected N×C×H×W");
-    undo_batch_norm(patches, weights(), latent);
-    latent = laid_out(patches, latent);
-    return;
+    given.note = take_patches(model, weights, asked, latent);
+    return given;
   }
-  require_channels(latent, model.latent_channels);
-  const auto channels = static_cast<size_t>(model.latent_channels);
-  const size_t plane = latent.values.size() / static_cast<size_t>(latent.shape[0]) / channels;
-  if (model.latent_scale_in_weights) {
-    Model with_scale = model;
-    with_scale.latent_scale_in_weights = false;
-    const ParameterSource source = weights();
-    with_scale.latents_mean = stored_values(model, source, "latents_mean");
-    with_scale.latents_std = stored_values(model, source, "latents_std");
-    return undo_latent_scale(with_scale, weights, latent);
+  const bool must_know = asked == "model" || asked == "auto";
+  if (must_know) require_channels(latent, model.latent_channels);
+  // What is no latent of this model is refused by whoever decodes it.
+  if (latent.shape[1] != model.latent_channels) return given;
+  const std::optional<LatentScaling> scaling =
+      must_know ? scaling_of(model, weights) : known_scaling(model, weights);
+  if (!scaling) {
+    if (asked.empty()) given.note = "latent as given; pipelines scale theirs: --latent-scale model";
+    return given;
   }
-  const bool per_channel = !model.latents_mean.empty() && !model.latents_std.empty();
-  if (per_channel) {
-    require_each_channel(model, "latents_mean", model.latents_mean);
-    require_each_channel(model, "latents_std", model.latents_std);
-  }
-  for (size_t i = 0; i < latent.values.size(); ++i) {
-    const size_t c = i / plane % channels;
-    const double factor = (per_channel ? model.latents_std[c] : 1.0) / model.scaling_factor;
-    const double offset = per_channel ? model.latents_mean[c] : model.shift_factor;
-    latent.values[i] = static_cast<float>(double(latent.values[i]) * factor + offset);
-  }
+  if (scaling->changes_nothing()) return given;
+  const Taken how = taken(asked, *scaling, latent);
+  if (how.undo) undo(*scaling, latent);
+  given.note = how.note;
+  return given;
 }
 
 }  // namespace headroom

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "decoder/files/array.h"
 #include "decoder/graph/model.h"
@@ -15,5 +16,18 @@ namespace headroom {
 /// InputError where its channels are not those that pipelines hand on, or the config has means or deviations
 /// for another number of channels.
 void undo_latent_scale(const Model& model, const std::function<ParameterSource()>& weights, Array& latent);
+
+/// A latent as the decoder takes it.
+struct GivenLatent {
+  Array array;       ///< N×C×…
+  std::string note;  ///< how it was taken, a line for people; empty where there is nothing to say
+};
+
+/// Reads a latent (decoder/files/latent_file.h) and takes it as `asked`, the words of --latent-scale: "none",
+/// the decoder's own input; "model", as pipelines hand it on; "auto", what its numbers leave no doubt of; and
+/// empty, where nobody said, as given. Throws InputError where "auto" finds doubt, and what
+/// undo_latent_scale() and read_stored_latent() throw.
+GivenLatent open_latent(const Model& model, const std::function<ParameterSource()>& weights,
+                        const std::string& argument, const std::string& asked);
 
 }  // namespace headroom

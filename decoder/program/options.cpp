@@ -44,9 +44,7 @@ void add_plan_options(CLI::App& app, DecodeOptions& options) {
 }
 
 void add_input_options(CLI::App& app, DecodeOptions& options) {
-  app.add_option("--model", options.model,
-                 "folder with config.json, or a built-in name (such as sdxl, sana-dc-ae-f32c32, wan2.1)")
-      ->required();
+  app.add_option("--model", options.model, kModelHelp)->required();
   auto* weights = app.add_option(
       "--weights", options.weights,
       "folder with diffusion_pytorch_model.safetensors, or a .safetensors file, also with the names of an "
@@ -54,20 +52,26 @@ void add_input_options(CLI::App& app, DecodeOptions& options) {
   app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")
       ->excludes(weights);
   app.add_option("--latent", options.latents,
-                 "latent: .npy or .safetensors[:key], float, NxCxHxW; with --queue one for each decode whose "
-                 "request names none");
-  app.add_option("--latent-scale", options.latent_scale,
-                 "none: the decoder's own input; model: as pipelines hand it on, undo the config's scaling")
-      ->check(CLI::IsMember({"none", "model"}));
+                 "latent: .npy, .safetensors[:key], .pt[:key] or ComfyUI's .latent, float, NxCxHxW or CxHxW; "
+                 "with --queue "
+                 "one for each decode whose request names none");
+  app.add_option(
+         "--latent-scale", options.latent_scale,
+         "none: the decoder's own input, the default; model: as pipelines hand it on, undo the config's "
+         "scaling; auto: whichever its standard deviation leaves no doubt of")
+      ->check(CLI::IsMember({"none", "model", "auto"}));
 }
 
 void add_output_options(CLI::App& app, DecodeOptions& options, std::string& frame_rate) {
   app.add_option(
       "-o,--output", options.output,
-      "picture: .png, .npy or .safetensors; clip: .y4m, .npy, .safetensors, or a folder (frames/) "
+      "picture: .png, .jpg, .webp, .npy or .safetensors; clip: .y4m, .npy, .safetensors, or a folder "
+      "(frames/) "
       "for a .png of each frame; with --queue the folder for all outputs, the queue's own by default");
   app.add_option("--fps", frame_rate,
                  "frames per second of a .y4m: 25, or a ratio, 30000/1001; 24 by default");
+  app.add_option("--quality", options.quality, "of a .jpg or .webp, 1 to 100; 95 by default")
+      ->check(CLI::Range(1, 100));
   app.add_option("--preview", options.preview_file,
                  "keep a small copy of the picture, of a clip's first frame, up to date while it is decoded: "
                  ".ppm, at most 1024 pixels across");
@@ -120,6 +124,14 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
     throw InputError("--fps: only an output in .y4m has a frame rate (try headroom-decode --help)");
 }
 
+/// Outputs of a queue are named in its file.
+void check_quality(bool given, const DecodeOptions& options) {
+  const std::string suffix = std::filesystem::path(options.output).extension().string();
+  const bool lossy = suffix == ".jpg" || suffix == ".jpeg" || suffix == ".webp";
+  if (given && !lossy && options.queue_file.empty())
+    throw InputError("--quality: only an output in .jpg or .webp has one (try headroom-decode --help)");
+}
+
 }  // namespace
 
 void refuse_given(const std::vector<Given>& options, const std::string& why) {
@@ -140,6 +152,7 @@ std::optional<DecodeOptions> parse_decode_options(const std::vector<std::string>
   if (!parse_arguments(app, args, out)) return std::nullopt;
   if (!frame_rate.empty()) options.frame_rate = parse_frame_rate(frame_rate, "--fps");
   check(options, !frame_rate.empty());
+  check_quality(app.count("--quality") > 0, options);
   return options;
 }
 

@@ -7,18 +7,19 @@
 #include <vector>
 
 #include "decoder/files/frame_rate.h"
+#include "decoder/files/picture_sink.h"
 #include "decoder/progress/progress.h"
 
 namespace headroom {
 
 /// What headroom-decode is asked for, as it is written on the command line.
 struct DecodeOptions {
-  std::string plan_file, limit, queue_file, profile_file, model, weights,
-      latent_scale = "none", output, preview_file, stats_file, trace_file, chrome_file, scratch,
-      scratch_limit;
+  std::string plan_file, limit, queue_file, profile_file, model, weights, latent_scale, output, preview_file,
+      stats_file, trace_file, chrome_file, scratch, scratch_limit;
   std::vector<std::string> latents;
   std::optional<uint64_t> random_seed;
   FrameRate frame_rate;
+  int quality = kDefaultQuality;
   int threads = 0;
   double rank_timeout_seconds = 30;
   std::string rank_exchange = "auto";

@@ -15,7 +15,7 @@ struct Outputs {
   std::optional<PreviewSink> preview;
 
   Outputs(const DecodeOptions& options, const PictureShape& shape)
-      : output(open_sink(options.output, shape, options.frame_rate)) {
+      : output(open_sink(options.output, shape, options.frame_rate, options.quality)) {
     if (!options.preview_file.empty()) preview.emplace(*output, options.preview_file);
   }
   PictureSink& first() { return preview ? static_cast<PictureSink&>(*preview) : *output; }

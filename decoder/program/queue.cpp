@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "decoder/cpu/process_memory.h"
-#include "decoder/files/latent_file.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
@@ -127,12 +126,12 @@ std::vector<double> shares_of(const RequestQueue& queue, double predicted_second
 }
 
 RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, Session& session,
-                 ProgressEvents& events) {
-  Array latent = read_latent(job.latent);
-  if (job.latent_scale == "model")
-    undo_latent_scale(
-        run.model, [&] { return run.weights; }, latent);
-  const auto sink = open_sink(job.output, picture_shape(run.model.graph, plan.request), run.frame_rate);
+                 ProgressEvents& events, Notes& notes) {
+  const auto [latent, note] = open_latent(
+      run.model, [&] { return run.weights; }, job.latent, job.latent_scale);
+  if (!note.empty()) notes.add(job.latent + ": " + note);
+  const auto sink =
+      open_sink(job.output, picture_shape(run.model.graph, plan.request), run.frame_rate, run.quality);
   ReportedSink reported(*sink, events);
   RunStats stats = session.decode(static_cast<size_t>(job.decode.plan), latent, reported, &events);
   stats.output_wait_seconds += reported.waited_seconds();
@@ -173,7 +172,7 @@ int64_t growth_after_warmup(const std::vector<DecodeStats>& decodes, size_t shap
 
 }  // namespace
 
-RunStats decode_queue(QueueRun run, Progress& progress) {
+RunStats decode_queue(QueueRun run, Notes& progress) {
   const RequestQueue queue = read_queue(run);
   const std::vector<Job> jobs = jobs_of(run, queue);
   for (size_t i = 0; i < queue.plans.size(); ++i) {
@@ -216,7 +215,7 @@ RunStats decode_queue(QueueRun run, Progress& progress) {
     const RunStats stats =
         naming(run.queue_file + ": " + place_of(queue, job.decode),
                std::to_string(i) + " of " + std::to_string(jobs.size()) + " decodes were done",
-               [&] { return run_job(run, plan, job, *session, events); });
+               [&] { return run_job(run, plan, job, *session, events, progress); });
     if (i == 0) first_held = session->held_bytes();
     measured.decodes.push_back({name, job.decode.request, job.decode.repetition, job.decode.plan,
                                 stats.seconds, stats.peak_bytes, stats.pool_peak_bytes, resident_bytes(),

@@ -11,7 +11,6 @@
 
 #include "decoder/exchange/agreement.h"
 #include "decoder/exchange/open_exchange.h"
-#include "decoder/files/latent_file.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/parameters.h"
@@ -28,6 +27,7 @@
 #include "decoder/session/ranked_run.h"
 #include "decoder/session/watched_exchange.h"
 #include "decoder/validator/ranked_validator.h"
+#include "decoder/weights/open_model.h"
 #include "decoder/weights/open_weights.h"
 
 namespace headroom {
@@ -67,12 +67,16 @@ struct RankedDecode {
 };
 
 RankedDecode decode_asked_for(const DecodeOptions& options, const RankEnvironment& environment,
-                              const gpu::Gpu* gpu, Progress& progress) {
-  const Model any_frames = resolve_model(options.model);
+                              const gpu::Gpu* gpu, Notes& progress) {
+  const Model any_frames = open_model(options.model);
   RankedDecode asked;
-  asked.latent = read_latent(options.latents.front());
   const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };
-  if (options.latent_scale == "model") undo_latent_scale(any_frames, open, asked.latent);
+  GivenLatent given = open_latent(any_frames, open, options.latents.front(), options.latent_scale);
+  asked.latent = std::move(given.array);
+  if (environment.rank == 0) {
+    progress.add(upcast_note(any_frames, options));
+    progress.add(given.note);
+  }
   if (options.plan_file.empty()) progress.tell(WorkDone{0, "planning"});
   asked.chosen = choose_ranks(options, any_frames, asked.latent, {environment.ranks, gpu});
   const auto& [model, plan] = asked.chosen;
@@ -193,7 +197,7 @@ std::optional<RankEnvironment> rank_of(const DecodeOptions& options) {
 }
 
 std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnvironment& environment,
-                                  Progress& progress) {
+                                  Notes& progress) {
   refuse_given({{options.verify, "--verify"},
                 {!options.recipe.empty(), "--recipe"},
                 {!options.scratch_limit.empty(), "--scratch-limit"}},

@@ -4,8 +4,8 @@
 
 #include "decoder/exchange/rank_environment.h"
 #include "decoder/plan/stats.h"
+#include "decoder/program/notes.h"
 #include "decoder/program/options.h"
-#include "decoder/progress/progress.h"
 
 namespace headroom {
 
@@ -18,6 +18,6 @@ std::optional<RankEnvironment> rank_of(const DecodeOptions& options);
 /// nothing. Throws InputError, DoesNotFit, LimitExceeded, DeviceError, ExchangeError: on all ranks where one
 /// of them fails.
 std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnvironment& environment,
-                                  Progress& progress);
+                                  Notes& progress);
 
 }  // namespace headroom

@@ -1,6 +1,5 @@
 #include "decoder/program/recipe.h"
 
-#include "decoder/files/latent_file.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
@@ -13,6 +12,7 @@
 #include "decoder/session/progress_events.h"
 #include "decoder/session/recipe_run.h"
 #include "decoder/validator/recipe_validator.h"
+#include "decoder/weights/open_model.h"
 #include "decoder/weights/open_weights.h"
 
 namespace headroom {
@@ -40,7 +40,7 @@ bool has_recipe(const DecodeOptions& options) {
   return !options.plan_file.empty() && PlanFile(options.plan_file).has_recipe();
 }
 
-RunStats run_recipe(const DecodeOptions& options, Progress& progress) {
+RunStats run_recipe(const DecodeOptions& options, Notes& progress) {
   // What is written of one decode is not written of many tiles.
   refuse_given({{options.verify, "--verify"},
                 {!options.trace_file.empty(), "--trace"},
@@ -48,10 +48,11 @@ RunStats run_recipe(const DecodeOptions& options, Progress& progress) {
                "not of a plan with a recipe, whose tiles are decodes of their own");
   std::unique_ptr<gpu::Gpu> gpu;
   if (options.device == "cuda") gpu = gpu::open_gpu();
-  const Model any_frames = resolve_model(options.model);
-  Array latent = read_latent(options.latents.front());
+  const Model any_frames = open_model(options.model);
+  progress.add(upcast_note(any_frames, options));
   const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };
-  if (options.latent_scale == "model") undo_latent_scale(any_frames, open, latent);
+  const auto [latent, note] = open_latent(any_frames, open, options.latents.front(), options.latent_scale);
+  progress.add(note);
   if (options.plan_file.empty()) progress.tell(WorkDone{0, "planning"});
   const ChosenRecipe chosen = choose_recipe(options, any_frames, latent, gpu.get());
   const auto& [model, plan] = chosen;

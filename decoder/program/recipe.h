@@ -1,8 +1,8 @@
 #pragma once
 
 #include "decoder/plan/stats.h"
+#include "decoder/program/notes.h"
 #include "decoder/program/options.h"
-#include "decoder/progress/progress.h"
 
 namespace headroom {
 
@@ -10,6 +10,6 @@ namespace headroom {
 bool has_recipe(const DecodeOptions& options);
 
 /// Decodes by a recipe. Throws InputError, DoesNotFit, LimitExceeded, DeviceError.
-RunStats run_recipe(const DecodeOptions& options, Progress& progress);
+RunStats run_recipe(const DecodeOptions& options, Notes& progress);
 
 }  // namespace headroom

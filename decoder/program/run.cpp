@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "decoder/cli/run_guard.h"
-#include "decoder/files/latent_file.h"
 #include "decoder/files/left_behind.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
@@ -19,6 +18,7 @@
 #include "decoder/plan/stats_file.h"
 #include "decoder/program/choose_plan.h"
 #include "decoder/program/latent_scale.h"
+#include "decoder/program/notes.h"
 #include "decoder/program/options.h"
 #include "decoder/program/outputs.h"
 #include "decoder/program/queue.h"
@@ -34,6 +34,7 @@
 #include "decoder/session/trace_recorder.h"
 #include "decoder/trace/exports.h"
 #include "decoder/validator/validator.h"
+#include "decoder/weights/open_model.h"
 #include "decoder/weights/open_weights.h"
 
 namespace headroom {
@@ -124,16 +125,17 @@ RunStats run_plan(const Asked& asked, const ChosenPlan& chosen, Progress& progre
 
 /// Others may take a card's memory between the plan and its decode. What was planned for all that is free is
 /// then planned anew, a few times; of any other plan is said which smaller one would run.
-RunStats run(const DecodeOptions& options, Progress& progress) {
+RunStats run(const DecodeOptions& options, Notes& progress) {
   constexpr int kPlans = 3;
   if (has_recipe(options)) return run_recipe(options, progress);
   // First of all: without a GPU nothing else is worth doing.
   std::unique_ptr<gpu::Gpu> gpu;
   if (options.device == "cuda") gpu = gpu::open_gpu();
-  const Model of_any_frames = resolve_model(options.model);
-  Array latent = read_latent(options.latents.front());
+  const Model of_any_frames = open_model(options.model);
+  progress.add(upcast_note(of_any_frames, options));
   const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };
-  if (options.latent_scale == "model") undo_latent_scale(of_any_frames, open, latent);
+  const auto [latent, note] = open_latent(of_any_frames, open, options.latents.front(), options.latent_scale);
+  progress.add(note);
   for (int plans = 1;; ++plans) {
     if (options.plan_file.empty()) progress.tell(WorkDone{0, plans == 1 ? "planning" : "planning anew"});
     const ChosenPlan chosen = choose_plan(options, of_any_frames, latent, gpu.get());
@@ -150,16 +152,12 @@ RunStats run(const DecodeOptions& options, Progress& progress) {
   }
 }
 
-RunStats run_queue(const DecodeOptions& options, Progress& progress) {
-  QueueRun run{resolve_model(options.model),
-               {},
-               options.queue_file,
-               options.output,
-               options.latents,
-               options.latent_scale,
-               options.threads,
-               options.frame_rate,
-               {}};
+RunStats run_queue(const DecodeOptions& options, Notes& progress) {
+  QueueRun run{open_model(options.model), {},
+               options.queue_file,        options.output,
+               options.latents,           options.latent_scale,
+               options.threads,           options.frame_rate,
+               options.quality,           {}};
   run.weights = open_weights(options.model, options.weights, options.random_seed);
   run.other_environment = options.other_environment;
   if (!options.device.empty()) run.device = parse_device(options.device);
@@ -168,7 +166,7 @@ RunStats run_queue(const DecodeOptions& options, Progress& progress) {
 
 /// Nothing where another rank has the results.
 std::optional<RunStats> run_any(const DecodeOptions& options, const std::optional<RankEnvironment>& rank,
-                                Progress& progress) {
+                                Notes& progress) {
   if (rank) return run_ranks(options, *rank, progress);
   return options.queue_file.empty() ? run(options, progress) : run_queue(options, progress);
 }
@@ -208,8 +206,10 @@ int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ost
     const std::optional<RankEnvironment> rank = rank_of(options);
     if (rank && rank->rank > 0) progress = make_progress({.quiet = true}, err);
     const WipedProgress wiped(*progress);
-    const std::optional<RunStats> measured = run_any(options, rank, *progress);
+    Notes notes(*progress, err);
+    const std::optional<RunStats> measured = run_any(options, rank, notes);
     if (!measured) return static_cast<int>(kDone);  // rank 0 says all
+    notes.say();
     const RunStats& stats = *measured;
     if (!options.stats_file.empty()) write_stats(options.stats_file, stats);
     progress->wipe();

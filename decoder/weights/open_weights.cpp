@@ -18,7 +18,7 @@ ParameterSource open_weights(const std::string& model, const std::string& weight
     };
   }
   std::error_code error;
-  if (weights.empty() && !std::filesystem::is_directory(model, error)) {
+  if (weights.empty() && !std::filesystem::exists(model, error)) {
     throw InputError("--model " + model +
                      " has no weights of its own: give --weights DIR or --random-weights SEED");
   }

@@ -18,9 +18,13 @@ std::vector<int64_t> without_unit_kernel(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
+bool is_stored_shape(const Parameter& parameter, const std::vector<int64_t>& stored) {
+  return without_unit_kernel(stored) == without_unit_kernel(parameter.shape);
+}
+
 void check_stored_shape(const Parameter& parameter, const std::vector<int64_t>& stored,
                         const std::string& where) {
-  if (without_unit_kernel(stored) == without_unit_kernel(parameter.shape)) return;
+  if (is_stored_shape(parameter, stored)) return;
   throw InputError(where + ": shape: expected " + printable(parameter.shape) + ", found " +
                    printable(stored));
 }

@@ -9,6 +9,9 @@
 
 namespace headroom {
 
+/// Whether a stored tensor of this shape can be the parameter: see check_stored_shape().
+bool is_stored_shape(const Parameter& parameter, const std::vector<int64_t>& stored);
+
 /// Throws InputError where a stored tensor of this shape cannot be the parameter. `where` names it. A linear
 /// layer and a 1×1 convolution stand for one another: [O, I] and [O, I, 1, 1] are the same shape here.
 void check_stored_shape(const Parameter& parameter, const std::vector<int64_t>& stored,

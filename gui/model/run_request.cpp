@@ -9,6 +9,7 @@
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
+#include "decoder/weights/open_model.h"
 
 namespace headroom::gui {
 namespace {
@@ -61,7 +62,7 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
 
   if (request.model.isEmpty()) report(RunField::model, tr("A folder with config.json, or a built-in name."));
   std::optional<Model> model;
-  report(RunField::model, complaint("model", [&] { model = resolve_model(request.model.toStdString()); }));
+  report(RunField::model, complaint("model", [&] { model = open_model(request.model.toStdString()); }));
 
   if (request.random_weights) {
     bool is_number = false;

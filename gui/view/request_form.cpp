@@ -15,6 +15,7 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
+#include "decoder/weights/open_model.h"
 #include "gui/model/groundwork.h"
 #include "gui/view/chooser.h"
 #include "gui/view/input_note.h"
@@ -49,7 +50,7 @@ constexpr std::optional<WeightResidency> kWeights[] = {std::nullopt, WeightResid
 /// What a model decodes in where this is asked for; the same where there is no such model.
 Dtype decoded_in(const std::string& model, Dtype asked) {
   try {
-    return decoding_dtype(resolve_model(model), asked);
+    return decoding_dtype(open_model(model), asked);
   } catch (const InputError&) {
     return asked;
   }
@@ -319,7 +320,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
   question.options.weights = kWeights[std::max(weights_->currentIndex(), 0)];
   question.profile = profiles_[static_cast<size_t>(std::max(profile_->currentIndex(), 0))];
   attempt("--model", [&] {
-    const Model model = for_frames(resolve_model(question.model), request.frames);
+    const Model model = for_frames(open_model(question.model), request.frames);
     attempt("--size",
             [&] { latent_extent(model, request.width_pixels, request.height_pixels, request.frames); });
     if (decoding_dtype(model, request.dtype) != request.dtype) {

@@ -11,7 +11,7 @@
 
 namespace headroom::planner {
 
-int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
+int frontier_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   CLI::App app(
       "Peak against time: the fastest plan under each of many limits, from the smallest that works to where "
       "more memory\n"
@@ -39,6 +39,7 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
       throw InputError("--ranks: prints a table, or with --json a document");
     if (app.count("--points") > 0) throw InputError("--points: not with --ranks");
     compare_ranks(asked, ranks, json, out);
+    asked.say_dtype(asked.resolved_model(), err);
     return kDone;
   }
   const Model model = asked.resolved_model();
@@ -48,6 +49,7 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
   const nlohmann::json document = to_json(found, request, costs.assumed());
   if (!output.empty()) write_file_whole(output, document.dump(1) + "\n");
   if (!csv.empty()) write_file_whole(csv, frontier_csv(found));
+  asked.say_dtype(model, err);
   out << (json ? document.dump(2) + "\n" : frontier_plot(found));
   return kDone;
 }

@@ -5,13 +5,14 @@
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/requests_file.h"
+#include "decoder/weights/open_model.h"
 
 namespace headroom::planner {
 
 namespace {
 
 Model model_of(const Request& request, const std::string& argument) {
-  return for_frames(resolve_model(argument.empty() ? request.model : argument), request.frames);
+  return for_frames(open_model(argument.empty() ? request.model : argument), request.frames);
 }
 
 }  // namespace

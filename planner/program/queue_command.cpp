@@ -9,6 +9,7 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/requests_file.h"
+#include "decoder/weights/open_model.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/why_not.h"
 #include "planner/program/limit_argument.h"
@@ -45,7 +46,7 @@ void print_summary(const RequestQueue& queue, const std::string& output, std::os
 
 }  // namespace
 
-int queue_command(const std::vector<std::string>& args, std::ostream& out) {
+int queue_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   CLI::App app(
       "Plan several decodes that run in one process, one after another, over one pool: a plan for each "
       "distinct shape,\n"
@@ -56,8 +57,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   std::string file, model_argument, profile_file, dtype_argument, device_argument, limit, output;
   bool json = false;
   app.add_option("requests", file, "the requests, a headroom.requests file")->required();
-  app.add_option("--model", model_argument,
-                 "folder with config.json, or a built-in name; the file's own by default");
+  app.add_option("--model", model_argument, std::string(kModelHelp) + "; the file's own by default");
   app.add_option("--profile", profile_file, "costs measured by headroom-profile; stated assumptions without");
   app.add_option("--dtype", dtype_argument,
                  std::string(kDtypeHelp) + "; the file's own by default, else fp32");
@@ -76,9 +76,10 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   }();
   if (model_argument.empty()) model_argument = queue.model;
   if (model_argument.empty()) throw InputError(file + ": model: missing; give it there or as --model");
-  const Model model = for_frames(resolve_model(model_argument), most_frames(queue));
-  const Dtype dtype = decoding_dtype(
-      model, dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument));
+  const Model model = for_frames(open_model(model_argument), most_frames(queue));
+  const Dtype asked_dtype =
+      dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument);
+  const Dtype dtype = decoding_dtype(model, asked_dtype);
   const DeviceKind device =
       device_argument.empty() ? queue.device.value_or(DeviceKind::cpu) : parse_device(device_argument);
   const Request like{model_argument, 1, 1, 1, 1, dtype, device};
@@ -97,6 +98,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   queue = plan_queue(std::move(queue), model, like, limit_bytes, plan_shape, file);
   move_latents(queue, file, output);
   write_queue(output, queue, model.graph);
+  if (dtype != asked_dtype) err << "headroom-plan: " << upcast_note(model, asked_dtype) << std::endl;
   if (json) {
     out << to_json(queue, model.graph).dump(2) << "\n";
   } else {

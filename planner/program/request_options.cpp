@@ -5,6 +5,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
+#include "decoder/weights/open_model.h"
 #include "planner/cost/profile_check.h"
 
 namespace headroom::planner {
@@ -21,9 +22,7 @@ int64_t free_disk_bytes(const std::string& folder) {
 }  // namespace
 
 void RequestOptions::add_to(CLI::App& app) {
-  app.add_option("--model", model,
-                 "folder with config.json, or a built-in name (such as sdxl, sana-dc-ae-f32c32, wan2.1)")
-      ->required();
+  app.add_option("--model", model, kModelHelp)->required();
   app.add_option("--profile", profile_file, "costs measured by headroom-profile; stated assumptions without");
   app.add_flag("--other-environment", other_environment,
                "plan by a profile of another processor than this one");
@@ -43,7 +42,7 @@ void RequestOptions::add_to(CLI::App& app) {
 }
 
 Model RequestOptions::resolved_model() const {
-  return for_frames(resolve_model(model), frames);
+  return for_frames(open_model(model), frames);
 }
 
 Request RequestOptions::request(const Model& resolved) const {
@@ -56,6 +55,11 @@ Request RequestOptions::request(const Model& resolved) const {
           batch,
           decoding_dtype(resolved, parse_dtype(dtype)),
           parse_device(device)};
+}
+
+void RequestOptions::say_dtype(const Model& resolved, std::ostream& err) const {
+  const std::string note = upcast_note(resolved, parse_dtype(dtype));
+  if (!note.empty()) err << "headroom-plan: " << note << std::endl;
 }
 
 PlanOptions RequestOptions::plan_options() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ostream>
 #include <string>
 
 #include "decoder/cli/arguments.h"
@@ -21,6 +22,9 @@ struct RequestOptions {
   void add_to(CLI::App& app);
   /// Throw InputError naming the option, or the file and the field.
   Model resolved_model() const;  ///< for so many frames
+  /// Says on `err` where the model decodes in another dtype than is asked for. Once there is a result: a
+  /// refusal is one line.
+  void say_dtype(const Model& resolved, std::ostream& err) const;
   Request request(const Model& resolved) const;
   PlanOptions plan_options() const;  ///< without the limit and the time budget
   CostModel costs(const Model& resolved, const Request& asked) const;

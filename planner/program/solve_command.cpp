@@ -33,7 +33,7 @@ void check_limits(const CLI::App& app, const RankOptions& ranks) {
 
 }  // namespace
 
-int solve_command(const std::vector<std::string>& args, std::ostream& out) {
+int solve_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   CLI::App app(
       "Plan the decode of a latent under a memory limit: what to keep and where, what to recompute, which "
       "tiles.\n\n"
@@ -79,11 +79,13 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
   if (ranks.asked()) {
     if (!recipe.empty()) throw InputError("--recipe: not with --ranks");
     solve_ranks(asked, ranks, limit, options, {output, json}, out);
+    asked.say_dtype(model, err);
     return kDone;
   }
   options.limit_bytes = limit_from(limit, request.device);
   if (!recipe.empty()) {
     solve_recipe(asked, recipe, options, {output, json}, out);
+    asked.say_dtype(model, err);
     return kDone;
   }
   const CostModel costs = asked.costs(model, request);
@@ -97,6 +99,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
   if (!asked.profile_file.empty())
     check_profiled_range(profiler::read_profile(asked.profile_file), asked.profile_file, model.graph, plan);
   write_plan(output, plan, model.graph);
+  asked.say_dtype(model, err);
   if (json) {
     out << to_json(plan, model.graph).dump(2) << "\n";
   } else {

@@ -10,6 +10,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
 #include "decoder/graph/parameters.h"
+#include "decoder/weights/open_model.h"
 #include "planner/python/bindings.h"
 
 namespace headroom::python {
@@ -54,7 +55,7 @@ void bind_model(nb::module_& module) {
   nb::class_<Model>(module, "Model", "A decoder's layer graph with what its config says about its latents.")
       .def_static(
           "resolve",
-          [](const std::string& argument) { return std::make_shared<Model>(resolve_model(argument)); },
+          [](const std::string& argument) { return std::make_shared<Model>(open_model(argument)); },
           "argument"_a, "A folder that holds config.json, or a built-in name.")
       .def_static(
           "from_config",

@@ -75,7 +75,7 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
   const Request& decoded = plan.request;
   const Extent extent = latent_extent(model, decoded.width_pixels, decoded.height_pixels, decoded.frames);
   const Array latent = request.latent.empty() ? random_latent(latent_shape(model, extent, decoded.batch), 0)
-                                              : read_latent(request.latent);
+                                              : with_batch_axis(model, read_latent(request.latent));
   RunBegun news = begun("headroom-profile", plan);
   for (const std::string& file : {request.traces.trace, request.traces.chrome, request.traces.csv}) {
     if (news.output.empty()) news.output = file;

@@ -19,6 +19,7 @@
 #include "decoder/progress/progress.h"
 #include "decoder/session/libraries.h"
 #include "decoder/session/session.h"
+#include "decoder/weights/open_model.h"
 #include "decoder/weights/open_weights.h"
 #include "profiler/measure/collect.h"
 #include "profiler/profile/profile_file.h"
@@ -52,9 +53,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
       "trace.chrome.json\n"
       "  torchrun --no-python --nproc-per-node 4 headroom-profile link   # what messages between ranks take",
       "headroom-profile");
-  app.add_option("--model", options.model,
-                 "folder with config.json, or a built-in name (such as sdxl, sana-dc-ae-f32c32, wan2.1)")
-      ->required();
+  app.add_option("--model", options.model, kModelHelp)->required();
   auto* weights =
       app.add_option("--weights", options.weights,
                      "folder with diffusion_pytorch_model.safetensors; the model's folder by default");
@@ -253,7 +252,7 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
   std::unique_ptr<gpu::Gpu> gpu;
   if (options.device == "cuda" && options.plan.empty()) gpu = gpu::open_gpu();
   const int64_t frames = options.plan.empty() ? options.frames : PlanFile(options.plan).request().frames;
-  const Model model = for_frames(resolve_model(options.model), frames);
+  const Model model = for_frames(open_model(options.model), frames);
   const std::vector<std::string> built_in = built_in_models();
   std::optional<uint64_t> seed = options.random_seed;
   if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end())

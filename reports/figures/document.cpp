@@ -13,6 +13,7 @@
 #include "decoder/trace/ranked_trace_file.h"
 #include "decoder/validator/ranked_validator.h"
 #include "decoder/validator/validator.h"
+#include "decoder/weights/open_model.h"
 #include "profiler/history/memory_history.h"
 #include "profiler/profile/profile_file.h"
 #include "reports/figures/unknown_file.h"
@@ -109,8 +110,9 @@ std::string schema_of(const std::filesystem::path& file) {
   return JsonFields(document, file.string())["schema"].text();
 }
 
-bool is_model_folder(const std::filesystem::path& folder) {
+bool is_model(const std::filesystem::path& folder) {
   std::error_code error;
+  if (folder.extension() == ".safetensors" && std::filesystem::is_regular_file(folder, error)) return true;
   return std::filesystem::is_regular_file(model_folder(folder) / "config.json", error);
 }
 
@@ -119,10 +121,10 @@ std::string model_argument(const std::string& name, const std::filesystem::path&
   const std::vector<std::string> built_in = built_in_models();
   if (std::find(built_in.begin(), built_in.end(), name) != built_in.end()) return name;
   if (!name.empty()) {
-    if (is_model_folder(name)) return name;
+    if (is_model(name)) return name;
     std::filesystem::path folder = std::filesystem::absolute(plan_file).parent_path();
     for (int above = 0; above <= kFoldersAbove; ++above) {
-      if (is_model_folder(folder / name)) return (folder / name).string();
+      if (is_model(folder / name)) return (folder / name).string();
       folder = folder.parent_path();
     }
   }
@@ -153,7 +155,7 @@ decltype(Document::contents) read_plan_document(const std::filesystem::path& fil
   PlanDocument document;
   const Request& request = parsed.request();
   document.model =
-      for_frames(resolve_model(named.empty() ? model_argument(request.model, file) : named), request.frames);
+      for_frames(open_model(named.empty() ? model_argument(request.model, file) : named), request.frames);
   if (parsed.has_ranks()) return ranked_plan_document(parsed, file, document.model);
   document.plan = parsed.plan(document.model.graph);
   // What is said and drawn of a plan follows from its steps and tiles, so they must be sound.

@@ -25,7 +25,7 @@ from check_build import CARRIED_ON_CPU, ON_GPU, tests_by_label, test_targets  # 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
 MOST = 64 * MIB
-PACKAGES = ("catch2", "libcli11-dev", "libpng-dev", "nlohmann-json3-dev", "zlib1g-dev")
+PACKAGES = ("catch2", "libcli11-dev", "libjpeg62-turbo-dev", "libpng-dev", "nlohmann-json3-dev", "zlib1g-dev")
 KEPT = ("include/", "lib/", "share/cmake/")  # of what a package lays under /usr
 SUFFIXES = (".a", ".cmake", ".h", ".hpp")
 # diffusers, and what it imports that a machine with torch, safetensors, huggingface_hub and pillow may lack.
@@ -42,13 +42,14 @@ def output_of(*command: str) -> str:
 
 
 def place_in_bundle(file: Path) -> Path | None:
-    """Where a package's file goes; None where no build asks for it. Libraries lie in lib/ itself: what stands between
-    is Debian's own habit, and CMake on another system does not look there."""
+    """Where a package's file goes; None where no build asks for it. Libraries lie in lib/ itself, and headers in include/: what
+    stands between is Debian's own habit, and CMake on another system does not look there."""
     if not file.is_relative_to("/usr") or not file.is_file():
         return None
     place = file.relative_to("/usr")
     if not str(place).startswith(KEPT) or file.suffix not in SUFFIXES:
         return None
+    place = Path(*(part for part in place.parts if not part.endswith("-linux-gnu")))
     return Path("lib", place.name) if file.suffix == ".a" else place
 
 

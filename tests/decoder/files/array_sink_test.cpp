@@ -142,9 +142,11 @@ TEST_CASE("regions outside the picture and positions that come twice are refused
 TEST_CASE("outputs that cannot be are refused at once") {
   const Scratch scratch;
   const PictureShape shape{1, 3, 1, 4, 4};
-  require_input_error([&] { open_sink(scratch / "o.jpg", shape); }, {"o.jpg", ".png, .npy or .safetensors"});
-  require_input_error([&] { open_sink("", shape); }, {".y4m, .png, .npy or .safetensors", "folder"});
-  require_input_error([&] { sink_buffered_bytes("o.jpg", shape, 4); }, {".png, .npy or .safetensors"});
+  require_input_error([&] { open_sink(scratch / "o.gif", shape); },
+                      {"o.gif", ".png, .jpg, .webp, .y4m, .npy or .safetensors"});
+  require_input_error([&] { open_sink("", shape); }, {".y4m, .npy or .safetensors", "folder"});
+  require_input_error([&] { sink_buffered_bytes("o.gif", shape, 4); },
+                      {".png, .jpg, .webp, .y4m, .npy or .safetensors"});
   std::filesystem::create_directory(scratch / "folder.npy");
   require_input_error([&] { open_sink(scratch / "folder.npy", shape); }, {"found a folder"});
   for (const char* name : {"none/o.png", "none/o.npy", "none/o.safetensors", "none/o.y4m", "none/o"}) {

@@ -122,14 +122,16 @@ TEST_CASE("the header that is written can be read") {
   }
 }
 
-TEST_CASE("safetensors: the first tensor or the one that is named") {
+TEST_CASE("safetensors: the only tensor or the one that is named") {
   const Scratch scratch;
   const auto file = scratch.write(
       "l.safetensors", safetensors_bytes(R"({"z":{"dtype":"F32","shape":[1,1,1,2],"data_offsets":[0,8]},)"
                                          R"("a:b":{"dtype":"F32","shape":[1,1,1,1],"data_offsets":[8,12]},)"
                                          R"("m":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}})",
                                          kFour));
-  CHECK(read_latent(file.string()).values == std::vector<float>{1, 2});
+  require_input_error([&] { read_latent(file.string()); },
+                      {"l.safetensors: holds 3 tensors", "FILE.safetensors:NAME", "z, a:b, m"});
+  CHECK(read_latent(file.string() + ":z").values == std::vector<float>{1, 2});
   CHECK(read_latent(file.string() + ":a:b").values == std::vector<float>{3});
   require_input_error([&] { read_latent(file.string() + ":m"); }, {"l.safetensors: m: shape"});
   require_input_error([&] { read_latent(file.string() + ":none"); }, {"l.safetensors: none: no such tensor"});
@@ -138,11 +140,80 @@ TEST_CASE("safetensors: the first tensor or the one that is named") {
   require_input_error([&] { read_latent(empty); }, {"e.safetensors: expected a tensor"});
 }
 
+TEST_CASE("safetensors: of many names the first few are named") {
+  const Scratch scratch;
+  std::string header = "{", data;
+  for (int i = 0; i < 300; ++i) {
+    const std::string at = std::to_string(4 * i), end = std::to_string(4 * i + 4);
+    header += (i == 0 ? "\"" : ",\"") + std::string(200, 'x') + std::to_string(i) +
+              R"(":{"dtype":"F32","shape":[1,1,1],"data_offsets":[)" + at + "," + end + "]}";
+    data += bytes_of<float>({1});
+  }
+  const auto file = scratch.write("l.safetensors", safetensors_bytes(header + "}", data));
+  try {
+    read_latent(file);
+    FAIL("taken");
+  } catch (const InputError& error) {
+    CHECK_THAT(error.what(), Catch::Contains("holds 300 tensors") && Catch::Contains("and 292 more"));
+    CHECK(std::string(error.what()).size() < 2000);
+  }
+}
+
+TEST_CASE("latents without the axis of a batch") {
+  const Scratch scratch;
+  const auto read = [&](const std::string& shape) {
+    return read_latent(scratch.write("l.npy", npy(dictionary("<f4", shape), kFour)));
+  };
+  CHECK(read("(1, 2, 2)").shape == std::vector<int64_t>{1, 2, 2});
+  Model pictures, clips;
+  pictures.latent_channels = clips.latent_channels = 4;
+  clips.decodes_clips = true;
+  const auto shape_for = [](const Model& model, const std::vector<int64_t>& shape) {
+    return with_batch_axis(model, {shape, {}}).shape;
+  };
+  using Shape = std::vector<int64_t>;
+  CHECK(shape_for(pictures, {4, 5, 6}) == Shape{1, 4, 5, 6});
+  CHECK(shape_for(pictures, {4, 3, 5, 6}) == Shape{4, 3, 5, 6});  // refused by who decodes it
+  CHECK(shape_for(clips, {4, 5, 6}) == Shape{1, 4, 5, 6});
+  CHECK(shape_for(clips, {4, 3, 5, 6}) == Shape{1, 4, 3, 5, 6});
+  CHECK(shape_for(clips, {2, 4, 5, 6}) == Shape{2, 4, 5, 6});
+  CHECK(shape_for(clips, {4, 4, 5, 6}) == Shape{4, 4, 5, 6});  // a batch of one frame each, as ever
+  CHECK(shape_for(clips, {1, 4, 3, 5, 6}) == Shape{1, 4, 3, 5, 6});
+}
+
+TEST_CASE("ComfyUI's latents, and those of its first files") {
+  const Scratch scratch;
+  const std::string tensor = R"({"latent_tensor":{"dtype":"F32","shape":[1,1,2,2],"data_offsets":[0,16]})";
+  const std::string version =
+      R"(,"latent_format_version_0":{"dtype":"F32","shape":[0],"data_offsets":[16,16]})";
+  const std::vector<float> four = {1, 2, 3, 4};
+  for (const char* name : {"l.latent", "l.safetensors"}) {
+    const StoredLatent latent =
+        read_stored_latent(scratch.write(name, safetensors_bytes(tensor + version + "}", kFour)));
+    CHECK(latent.from_comfyui);
+    CHECK(latent.array.values == four);
+  }
+  const StoredLatent first =
+      read_stored_latent(scratch.write("l.latent", safetensors_bytes(tensor + "}", kFour)));
+  CHECK(first.array.values[3] == Approx(4 / 0.18215));
+  const auto refuses = [&](const std::string& bytes, const std::vector<std::string>& parts) {
+    require_input_error([&] { read_latent(scratch.write("l.latent", bytes)); }, parts);
+  };
+  refuses(safetensors_bytes("{}", ""), {"l.latent: expected ComfyUI's tensor latent_tensor, found none"});
+  refuses(safetensors_bytes(R"({"z":{"dtype":"F32","shape":[1,1,2,2],"data_offsets":[0,16]}})", kFour),
+          {"latent_tensor, found z"});
+  refuses(safetensors_bytes(R"({"latent_tensor":{"dtype":"F32","shape":[1,1,65536,65536],)"
+                            R"("data_offsets":[0,17179869184]}})",
+                            kFour),
+          {"latent_tensor"});
+  refuses("PK", {"too short"});
+}
+
 TEST_CASE("missing files and other suffixes are refused") {
   const Scratch scratch;
   require_input_error([&] { read_latent((scratch / "none.npy").string()); }, {"none.npy: no such file"});
   require_input_error([&] { read_latent((scratch / "none.safetensors:x").string()); }, {"no such file"});
-  require_input_error([&] { read_latent("latent.pt"); }, {"latent.pt", ".npy", ".safetensors"});
+  require_input_error([&] { read_latent("latent.txt"); }, {"latent.txt", ".npy", ".safetensors", ".pt"});
   require_input_error([&] { read_latent(""); }, {".npy"});
 }
 

@@ -30,6 +30,8 @@ TEST_CASE("bad usage ends with 2") {
   ready.refuses({"--threads", "0"}, {"--threads"});
   ready.refuses({"-o", ready.scratch / "out.y4m", "--fps", "0"}, {"--fps", "30000/1001"});
   ready.refuses({"--fps", "25"}, {"--fps", ".y4m"});
+  ready.refuses({"--quality", "80"}, {"--quality", ".jpg or .webp"});
+  ready.refuses({"-o", ready.scratch / "out.jpg", "--quality", "0"}, {"--quality"});
   ready.refuses({"--model", "sdxxl"}, {"sdxxl", "sdxl"});
   for (const char* missing : {"--plan", "--model", "--latent", "-o"}) {
     Words words = ready.words();
@@ -57,9 +59,9 @@ TEST_CASE("missing files are named") {
 
 TEST_CASE("outputs in formats that are not written are refused before the work") {
   const ReadyDecode ready;
-  for (const char* name : {"out.jpg", "out.npy.bak", "out.PNG"}) {
+  for (const char* name : {"out.gif", "out.npy.bak", "out.PNG"}) {
     CAPTURE(name);
-    ready.refuses({"-o", ready.scratch / name}, {name, ".png, .npy or .safetensors"});
+    ready.refuses({"-o", ready.scratch / name}, {name, ".png, .jpg, .webp, .y4m, .npy or .safetensors"});
   }
 }
 
@@ -71,7 +73,8 @@ TEST_CASE("latents of the wrong shape or with values that are not finite are ref
   ready.refuses(with(random_latent({1, 4, 5, 7}, 1)), {"latent", "1x4x5x6", "1x4x5x7"});
   ready.refuses(with(random_latent({1, 3, 5, 6}, 1)), {"latent", "1x4x5x6", "1x3x5x6"});
   ready.refuses(with(random_latent({2, 4, 5, 6}, 1)), {"latent", "2x4x5x6"});
-  ready.refuses(with(random_latent({4, 5, 6}, 1)), {"other.npy", "shape"});
+  ready.refuses(with(random_latent({3, 5, 6}, 1)), {"latent", "1x4x5x6", "1x3x5x6"});
+  ready.refuses(with(random_latent({5, 6}, 1)), {"other.npy", "shape", "C×H×W"});
   ready.refuses(with(random_latent({1, 4, 2, 5, 6}, 1)), {"latent"});
   for (const float bad : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
     Array latent = ready.latent;
@@ -188,6 +191,7 @@ std::optional<json> understated(const ReadyDecode& ready, double share) {
 
 TEST_CASE("a plan whose predictions are too low is stopped with 4, and nothing is half-written") {
   json config = test::tiny_config({16, 32});
+  config["scaling_factor"] = 1;  // of whose latents there is nothing to say
   config["mid_block_add_attention"] = false;
   const std::string suffix = GENERATE(".npy", ".safetensors", ".png");
   CAPTURE(suffix);

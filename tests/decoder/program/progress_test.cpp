@@ -35,7 +35,9 @@ struct ReadyProgress {
                              stats = scratch / "stats.json";
 
   explicit ReadyProgress(int64_t rows = 40, const std::string& limit = "9MiB", int64_t batch = 1) {
-    model = test::write_model(scratch / "model", test::tiny_config(), 1);
+    json config = test::tiny_config();
+    config["scaling_factor"] = 1;  // of whose latents there is nothing to say
+    model = test::write_model(scratch / "model", config, 1);
     latent = test::write_npy(scratch / "latent.npy", random_latent({batch, 4, rows, 32}, 3));
     const Ended planned =
         call(planner::run_plan, {"--model", model, "--size", "64x" + std::to_string(2 * rows), "--batch",

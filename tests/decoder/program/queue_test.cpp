@@ -166,14 +166,15 @@ TEST_CASE("a decode that fails ends the queue by name, and what was done before 
   REQUIRE(request_of(second)["name"] == "b");
   ready.scratch.write("latent-b0.npy", "not an array");
   const std::vector<std::string> before = ready.scratch.files();
-  require_refused(ready.decode(), 2,
+  const Words silent{"--latent-scale", "none"};  // of the decode before
+  require_refused(ready.decode(silent), 2,
                   {"headroom-decode: ", "requests[1] (\"b\")", "latent-b0.npy", "1 of 8 decodes were done"});
   std::vector<std::string> expected = before;
   expected.push_back("c.npy");
   std::sort(expected.begin(), expected.end());
   CHECK(ready.scratch.files() == expected);
   test::write_npy(ready.scratch / "latent-b0.npy", random_latent({1, 4, 8, 8}, 1));
-  require_refused(ready.decode(), 2, {"requests[1] (\"b\")", "expected shape 1x4x12x16"});
+  require_refused(ready.decode(silent), 2, {"requests[1] (\"b\")", "expected shape 1x4x12x16"});
 }
 
 TEST_CASE("latents that requests leave open come from the command line") {
@@ -217,6 +218,15 @@ TEST_CASE("a request's own latent scale is undone") {
   CHECK(largest < 1e-3);
 }
 
+TEST_CASE("what each latent of a queue was taken for is said by its file") {
+  const ReadyQueue ready;
+  const Ended ended = ready.decode();
+  REQUIRE(ended.code == 0);
+  CHECK(std::count(ended.err.begin(), ended.err.end(), '\n') == 8);
+  CHECK_THAT(ended.err, Catch::Contains("latent-a1.npy: latent as given, standard deviation") &&
+                            Catch::Contains("--latent-scale model"));
+}
+
 TEST_CASE("queues that cannot run are refused before the first decode") {
   ReadyQueue ready;
   const std::vector<std::string> before = ready.scratch.files();
@@ -229,8 +239,8 @@ TEST_CASE("queues that cannot run are refused before the first decode") {
   changed["requests"][4].erase("output");
   refuses(changed, {}, {"queue.json", "requests[4] (\"e\")", "output: missing"});
   changed = ready.queue;
-  changed["requests"][4]["output"] = "e-{i}.jpg";
-  refuses(changed, {}, {"e-0.jpg", ".png, .npy or .safetensors"});
+  changed["requests"][4]["output"] = "e-{i}.gif";
+  refuses(changed, {}, {"e-0.gif", ".png, .jpg, .webp, .y4m, .npy or .safetensors"});
   changed = ready.queue;
   changed["requests"][4]["output"] = "e.npy";
   refuses(changed, {}, {"queue.json", "requests[4].output"});

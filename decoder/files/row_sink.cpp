@@ -1,9 +1,12 @@
-#include "decoder/files/png_sink.h"
+#include "decoder/files/row_sink.h"
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 
+#include "decoder/files/jpeg_writer.h"
+#include "decoder/files/png_writer.h"
+#include "decoder/files/webp_writer.h"
 #include "decoder/graph/errors.h"
 
 namespace headroom {
@@ -17,42 +20,78 @@ const PictureShape& require_one_picture(const PictureShape& shape, const std::fi
   return require_eight_bit_shape(shape, path);
 }
 
+void require_size(const PictureShape& shape, const std::filesystem::path& path, RowFormat format) {
+  if (format == RowFormat::webp && !WebpWriter::is_built())
+    throw InputError(path.string() + ": this build has no libwebp; write .png or .jpg");
+  if (format == RowFormat::png) return;
+  const int64_t most =
+      format == RowFormat::jpeg ? JpegWriter::kMostRowsOrColumns : WebpWriter::kMostRowsOrColumns;
+  if (std::max(shape.rows, shape.columns) <= most) return;
+  throw InputError(path.string() + ": the format takes at most " + std::to_string(most) +
+                   " rows and columns, found " + std::to_string(shape.columns) + "x" +
+                   std::to_string(shape.rows) + ": write .png");
+}
+
 }  // namespace
 
-PngSink::PngSink(const std::filesystem::path& path, const PictureShape& shape)
-    : PictureSink(require_one_picture(shape, path)), path_(path), items_(static_cast<size_t>(shape.items)) {
+RowSink::RowSink(const std::filesystem::path& path, const PictureShape& shape, RowFormat format, int quality)
+    : PictureSink(require_one_picture(shape, path)),
+      path_(path),
+      format_(format),
+      quality_(quality),
+      items_(static_cast<size_t>(shape.items)) {
+  require_size(shape, path, format);
   open(0);  // a folder that cannot be written to is found before the decode
 }
 
-int64_t PngSink::buffered_bytes(const PictureShape& shape, int64_t band_rows) {
+int64_t RowSink::buffered_bytes(const PictureShape& shape, int64_t band_rows, RowFormat format) {
   const int64_t rows =
-      std::max(std::min(band_rows, shape.rows), PngWriter::rows_at_a_time(shape.columns, shape.channels));
-  return rows * shape.columns * shape.channels + PngWriter::buffered_bytes(shape.columns, shape.channels);
+      std::max(std::min(band_rows, shape.rows), rows_at_a_time(shape.columns, shape.channels));
+  const int64_t collected = rows * shape.columns * shape.channels;
+  switch (format) {
+    case RowFormat::png:
+      return collected + PngWriter::buffered_bytes(shape.columns, shape.channels);
+    case RowFormat::jpeg:
+      return collected + JpegWriter::buffered_bytes(shape.columns, shape.channels);
+    case RowFormat::webp:
+      break;
+  }
+  return std::max(collected, WebpWriter::encoder_bytes(shape.columns, shape.rows));
 }
 
-PngSink::Item& PngSink::open(int64_t item) {
+RowSink::Item& RowSink::open(int64_t item) {
   Item& opened = items_[static_cast<size_t>(item)];
-  if (!opened.writer) {
-    opened.file.emplace(path_of_item(path_, item, shape().items));
-    opened.writer.emplace(opened.file->contents(), shape().columns, shape().rows, shape().channels);
+  if (opened.writer) return opened;
+  opened.file.emplace(path_of_item(path_, item, shape().items));
+  WrittenFile& file = opened.file->contents();
+  const int64_t columns = shape().columns, rows = shape().rows, channels = shape().channels;
+  switch (format_) {
+    case RowFormat::png:
+      opened.writer = std::make_unique<PngWriter>(file, columns, rows, channels);
+      break;
+    case RowFormat::jpeg:
+      opened.writer = std::make_unique<JpegWriter>(file, columns, rows, channels, quality_);
+      break;
+    case RowFormat::webp:
+      opened.writer = std::make_unique<WebpWriter>(file, columns, rows, channels, quality_);
+      break;
   }
   return opened;
 }
 
-void PngSink::take(int64_t item, const Region& region, const EightBitPixels& pixels) {
+void RowSink::take(int64_t item, const Region& region, const EightBitPixels& pixels) {
   Item& target = open(item);
   const int64_t below = target.next_row + std::ssize(target.filled);
   if (region.y.begin < target.next_row || region.y.begin > below)
-    throw std::logic_error("PngSink: regions must come from top to bottom");
+    throw std::logic_error("RowSink: regions must come from top to bottom");
   if (target.filled.empty() && region.x.length() == shape().columns)
     return write_straight(target, region, pixels);
   collect(target, region, pixels);
 }
 
-void PngSink::write_straight(Item& item, const Region& region, const EightBitPixels& pixels) {
+void RowSink::write_straight(Item& item, const Region& region, const EightBitPixels& pixels) {
   const int64_t row_values = shape().columns * shape().channels;
-  const int64_t step =
-      std::min(PngWriter::rows_at_a_time(shape().columns, shape().channels), region.y.length());
+  const int64_t step = std::min(rows_at_a_time(shape().columns, shape().channels), region.y.length());
   std::vector<uint8_t> bytes(static_cast<size_t>(step * row_values));
   for (int64_t row = 0; row < region.y.length(); row += step) {
     const int64_t rows = std::min(step, region.y.length() - row);
@@ -62,16 +101,16 @@ void PngSink::write_straight(Item& item, const Region& region, const EightBitPix
   item.next_row = region.y.end;
 }
 
-void PngSink::require_new(const Item& item, const Region& region) {
+void RowSink::require_new(const Item& item, const Region& region) {
   const int64_t end = std::min(region.y.end, item.next_row + std::ssize(item.filled));
   for (int64_t y = region.y.begin; y < end; ++y) {
     for (const Interval& columns : item.filled[static_cast<size_t>(y - item.next_row)]) {
-      if (intersect(columns, region.x).length() > 0) throw std::logic_error("PngSink: positions come twice");
+      if (intersect(columns, region.x).length() > 0) throw std::logic_error("RowSink: positions come twice");
     }
   }
 }
 
-void PngSink::collect(Item& item, const Region& region, const EightBitPixels& pixels) {
+void RowSink::collect(Item& item, const Region& region, const EightBitPixels& pixels) {
   require_new(item, region);
   const int64_t row_values = shape().columns * shape().channels;
   const int64_t part_values = region.x.length() * shape().channels;
@@ -89,7 +128,7 @@ void PngSink::collect(Item& item, const Region& region, const EightBitPixels& pi
   write_complete_rows(item);
 }
 
-void PngSink::write_complete_rows(Item& item) {
+void RowSink::write_complete_rows(Item& item) {
   const auto complete = [&](const std::vector<Interval>& filled) {
     int64_t columns = 0;
     for (const Interval& part : filled) columns += part.length();
@@ -106,7 +145,8 @@ void PngSink::write_complete_rows(Item& item) {
   if (item.pixels.empty()) std::vector<uint8_t>().swap(item.pixels);
 }
 
-void PngSink::complete() {
+void RowSink::complete() {
+  for (Item& item : items_) item.writer->finish();
   for (Item& item : items_) item.file->commit();
 }
 

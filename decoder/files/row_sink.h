@@ -1,29 +1,35 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "decoder/files/eight_bit.h"
 #include "decoder/files/partial_file.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/files/png_writer.h"
+#include "decoder/files/row_writer.h"
 
 namespace headroom {
 
-/// Writes PNG files, one per item, as rows arrive. A region begins in rows that are not complete yet, or
+/// A file of one picture of 8 bits.
+enum class RowFormat { png, jpeg, webp };
+
+/// Writes such files, one per item, as rows arrive. A region begins in rows that are not complete yet, or
 /// right below them. One of the whole width goes straight out where nothing is missing above it; of others
 /// the rows are collected as 8-bit pixels, each until it is complete. Items may follow one another or
 /// alternate.
-class PngSink : public PictureSink {
+class RowSink : public PictureSink {
  public:
-  /// Throws InputError unless there is one frame, as require_eight_bit_shape and as PartialFile do.
-  PngSink(const std::filesystem::path& path, const PictureShape& shape);
+  /// `quality` is 1 to 100, for formats that have one. Throws InputError unless there is one frame, where the
+  /// format takes no picture of this size, as require_eight_bit_shape and as PartialFile do.
+  RowSink(const std::filesystem::path& path, const PictureShape& shape, RowFormat format, int quality);
 
   PixelFormat format() const override { return PixelFormat::eight_bits; }
 
-  /// The most bytes held for one item under way, when a band has at most this many rows.
-  static int64_t buffered_bytes(const PictureShape& shape, int64_t band_rows);
+  /// The most bytes held for one item under way, when a band has at most this many rows. A WebP's are held
+  /// when the decode is over.
+  static int64_t buffered_bytes(const PictureShape& shape, int64_t band_rows, RowFormat format);
 
  protected:
   void put(int64_t item, const Region& region, const float* pixels) override {
@@ -37,7 +43,7 @@ class PngSink : public PictureSink {
  private:
   struct Item {
     std::optional<PartialFile> file;
-    std::optional<PngWriter> writer;
+    std::unique_ptr<RowWriter> writer;
     int64_t next_row = 0;
     std::deque<std::vector<Interval>> filled;  ///< columns that have come, by row from next_row on
     std::vector<uint8_t> pixels;               ///< of these rows
@@ -51,6 +57,8 @@ class PngSink : public PictureSink {
   void write_complete_rows(Item& item);
 
   std::filesystem::path path_;
+  RowFormat format_;
+  int quality_;
   std::vector<Item> items_;
 };
 

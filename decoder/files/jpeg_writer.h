@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "decoder/files/row_writer.h"
+#include "decoder/files/written_file.h"
+
+namespace headroom {
+
+/// One JPEG, gray or RGB with colour at full resolution, whose rows go out as they come. libjpeg reports
+/// errors by a callback that must not return; they become DeviceError.
+class JpegWriter final : public RowWriter {
+ public:
+  static constexpr int64_t kMostRowsOrColumns = 65'500;
+
+  /// Appends to `file`, which must outlive this. `channels` is 1 or 3, `quality` 1 to 100. Throws
+  /// DeviceError.
+  JpegWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels, int quality);
+  ~JpegWriter() override;
+
+  void write_rows(const uint8_t* pixels, int64_t rows) override;
+
+  /// At least what libjpeg holds while it writes.
+  static int64_t buffered_bytes(int64_t columns, int64_t channels);
+
+ private:
+  struct Encoder;
+  bool try_begin(int quality);
+  bool try_rows(const uint8_t* pixels, int64_t rows);
+  bool try_end();
+  [[noreturn]] void fail() const;
+
+  WrittenFile& file_;
+  int64_t columns_, rows_, channels_;
+  int64_t rows_left_;
+  std::unique_ptr<Encoder> encoder_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "decoder/files/row_writer.h"
+#include "decoder/files/written_file.h"
+
+namespace headroom {
+
+/// One lossy WebP. The format is made of a whole picture: rows wait as 8-bit pixels in a file without a name
+/// beside the output, and are encoded by finish(), when the decode has given its memory back.
+class WebpWriter final : public RowWriter {
+ public:
+  static constexpr int64_t kMostRowsOrColumns = 16'383;
+
+  /// Appends to `file`, which must outlive this. `channels` is 1 or 3, `quality` 1 to 100. Throws
+  /// DeviceError.
+  WebpWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels, int quality);
+  ~WebpWriter() override;
+
+  void write_rows(const uint8_t* pixels, int64_t rows) override;
+  void finish() override;
+
+  /// At least what libwebp holds while it encodes.
+  static int64_t encoder_bytes(int64_t columns, int64_t rows);
+  /// Whether this build has libwebp.
+  static bool is_built();
+
+ private:
+  void transfer(bool write, uint8_t* bytes, int64_t count, int64_t offset) const;
+
+  WrittenFile& file_;
+  int64_t columns_, rows_, channels_;
+  int quality_;
+  int64_t next_row_ = 0;
+  int descriptor_ = -1;  ///< of the file without a name
+};
+
+}  // namespace headroom

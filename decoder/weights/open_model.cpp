@@ -1,0 +1,114 @@
+#include "decoder/weights/open_model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "decoder/files/printable.h"
+#include "decoder/files/safetensors.h"
+#include "decoder/graph/built_in_models.h"
+#include "decoder/graph/errors.h"
+#include "decoder/graph/json_fields.h"
+#include "decoder/graph/parameters.h"
+#include "decoder/weights/read_stored.h"
+#include "decoder/weights/weight_files.h"
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kLargestConfigBeside = 16 << 20;
+
+/// The config.json beside a checkpoint, where it is a decoder's: folders of downloads may have any other.
+std::optional<Model> model_beside(const fs::path& checkpoint) {
+  std::error_code error;
+  const fs::path config = checkpoint.parent_path() / "config.json";
+  if (!fs::is_regular_file(config, error)) return std::nullopt;
+  const nlohmann::json document = read_json_file(config, kLargestConfigBeside);
+  const std::vector<std::string> supported = supported_classes();
+  if (!document.is_object() || !document.contains("_class_name")) return std::nullopt;
+  if (std::find(supported.begin(), supported.end(), document["_class_name"]) == supported.end())
+    return std::nullopt;
+  return load_model(config);
+}
+
+/// Whether the checkpoint has all that the model's decoder asks for, and nothing that it would leave out.
+bool fits(const Model& model, const WeightFiles& checkpoint) {
+  constexpr const char* kPostQuant = "post_quant_conv.weight";
+  bool asks_post_quant = false;
+  for (const Op& op : model.graph.ops()) {
+    for (const Parameter& parameter : parameters_of(model.graph, op)) {
+      asks_post_quant |= parameter.name == kPostQuant;
+      if (!checkpoint.contains(parameter.name) ||
+          !is_stored_shape(parameter, checkpoint.find(parameter.name).shape))
+        return false;
+    }
+  }
+  return asks_post_quant || !checkpoint.contains(kPostQuant);
+}
+
+/// The models that a whole pipeline's checkpoint is of, by a module beside the decoder that no other has.
+std::optional<std::string> pipeline_of(const std::vector<std::string>& tensors) {
+  static constexpr std::pair<std::string_view, const char*> kModules[] = {
+      {"conditioner.embedders.", "sdxl"},
+      {"cond_stage_model.", "sd15"},
+      {"model.diffusion_model.joint_blocks.", "sd3"},
+      {"model.diffusion_model.double_blocks.", "flux"}};
+  for (const auto& [module, name] : kModules) {
+    for (const std::string& tensor : tensors) {
+      if (tensor.starts_with(module)) return name;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string joined_by_or(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return text;
+}
+
+Model model_of_checkpoint(const std::string& file) {
+  if (std::optional<Model> model = model_beside(file)) return *std::move(model);
+  const WeightFiles checkpoint(file);
+  std::vector<std::string> fitting;
+  for (const std::string& name : built_in_models()) {
+    if (fits(resolve_model(name), checkpoint)) fitting.push_back(name);
+  }
+  if (fitting.size() == 1) return resolve_model(fitting.front());
+  if (fitting.empty()) {
+    throw InputError("--model " + printable(file) +
+                     ": no built-in model has a decoder of these tensors: put diffusers' config.json beside "
+                     "the file, or give --model FOLDER --weights FILE");
+  }
+  const std::optional<std::string> pipeline = pipeline_of(SafetensorsFile(file).names());
+  if (pipeline && std::find(fitting.begin(), fitting.end(), *pipeline) != fitting.end())
+    return resolve_model(*pipeline);
+  throw InputError("--model " + printable(file) + ": " + joined_by_or(fitting) +
+                   " have these tensors alike: say which (--model " + fitting.front() + " --weights " +
+                   printable(file) + "), or put its config.json beside the file");
+}
+
+}  // namespace
+
+Model open_model(const std::string& argument) {
+  std::error_code error;
+  const bool named_so = argument.ends_with(".safetensors");
+  if (!fs::is_regular_file(argument, error)) {
+    if (named_so && !fs::exists(argument, error))
+      throw InputError("--model " + printable(argument) + ": no such file");
+    return resolve_model(argument);
+  }
+  if (named_so) return model_of_checkpoint(argument);
+  throw InputError("--model " + printable(argument) +
+                   ": expected a folder, a .safetensors checkpoint or a built-in name; other checkpoints "
+                   "become one by safetensors.torch.save_file(torch.load(FILE, weights_only=True), …)");
+}
+
+}  // namespace headroom
