@@ -368,8 +368,8 @@ takes %2 and %3 there</source>
         <translation>峰值</translation>
     </message>
     <message>
-        <source>The largest number of bytes in use at one time: weights, kept tensors, tiles, workspace and what grows outside the pool.</source>
-        <translation>同一时刻占用字节数的最大值：权重、保留张量、切块、工作区以及内存池之外的增长。</translation>
+        <source>The largest number of bytes in use at one time: weights, kept tensors, tiles, workspace and other memory of the process.</source>
+        <translation>同一时刻占用字节数的最大值：权重、保留张量、切块、工作区以及进程其他内存的增长。</translation>
     </message>
     <message>
         <source>Limit</source>
@@ -436,8 +436,8 @@ takes %2 and %3 there</source>
         <translation>步骤运行期间，在其输入和输出之外占用的内存。</translation>
     </message>
     <message>
-        <source>Outside the pool, reserve</source>
-        <translation>内存池之外、预留</translation>
+        <source>Other process memory, reserve</source>
+        <translation>进程其他内存、预留</translation>
     </message>
     <message>
         <source>Growth of the process that is not ours: stacks, compiled kernels, small things. A plan reserves bytes for it.</source>
@@ -621,8 +621,8 @@ takes %2 and %3 there</source>
         <translation>打开一份剖析即可查看每层所需：headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json，或使用“运行”页。</translation>
     </message>
     <message>
-        <source>Law of the layer</source>
-        <translation>该层的规律</translation>
+        <source>Latency table of the layer</source>
+        <translation>该层的延迟表</translation>
     </message>
     <message>
         <source>Size</source>
@@ -665,8 +665,8 @@ takes %2 and %3 there</source>
         <translation>峰值时在用</translation>
     </message>
     <message>
-        <source>Law</source>
-        <translation>规律</translation>
+        <source>Latency table</source>
+        <translation>延迟表</translation>
     </message>
 </context>
 <context>
@@ -1405,8 +1405,8 @@ takes %2 and %3 there</source>
         <translation>%v / %m 个尺寸</translation>
     </message>
     <message>
-        <source>Law of la&amp;yer</source>
-        <translation>层的规律(&amp;Y)</translation>
+        <source>Latency table of la&amp;yer</source>
+        <translation>层的延迟表(&amp;Y)</translation>
     </message>
     <message>
         <source>How the time of one call of the layer grows with its tile, as the profile measured it.</source>

@@ -59,7 +59,7 @@ LayersPage::LayersPage(Workspace& workspace, QWidget* parent)
   auto* latency_table_box = new QWidget(below);
   latency_table_note_ = wrapped({}, latency_table_box);
   latency_table_ = new ChartView(latency_table_box);
-  latency_table_->setAccessibleName(tr("Law of the layer"));
+  latency_table_->setAccessibleName(tr("Latency table of the layer"));
   column = column_in(latency_table_box);
   column->addWidget(latency_table_note_);
   column->addWidget(latency_table_, 1);
@@ -165,7 +165,7 @@ void LayersPage::showPeak() {
 std::vector<Export> LayersPage::exports() {
   if (document_ == nullptr) return {};
   std::vector<Export> all{layers_->exporter(tr("Layers")), live_->exporter(tr("Live at the peak"))};
-  if (latency_table_->isVisibleTo(this)) all.push_back(latency_table_->exporter(tr("Law")));
+  if (latency_table_->isVisibleTo(this)) all.push_back(latency_table_->exporter(tr("Latency table")));
   return all;
 }
 

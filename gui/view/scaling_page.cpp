@@ -149,7 +149,7 @@ QWidget* ScalingPage::buildLatencyTables() {
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins({});
   auto* row = new QHBoxLayout;
-  auto* label = new QLabel(tr("Law of la&yer"), box);
+  auto* label = new QLabel(tr("Latency table of la&yer"), box);
   layer_ = new QComboBox(box);
   layer_->setObjectName("layer");
   layer_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);

@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/cli/arguments.h"
+#include "decoder/cli/output_folder.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/cli/terminal_width.h"
 #include "decoder/graph/json_fields.h"
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"
@@ -41,6 +43,7 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
     compare_ranks(asked, ranks, json, out);
     return kDone;
   }
+  make_folders_of({output, csv});
   const Model model = asked.resolved_model();
   const Request request = asked.request(model);
   const CostModel costs = asked.costs(model, request);
@@ -48,7 +51,7 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
   const nlohmann::json document = to_json(found, request, costs.assumed());
   if (!output.empty()) write_file_whole(output, document.dump(1) + "\n");
   if (!csv.empty()) write_file_whole(csv, frontier_csv(found));
-  out << (json ? document.dump(2) + "\n" : frontier_plot(found));
+  out << (json ? document.dump(2) + "\n" : frontier_plot(found, request, terminal_width()));
   return kDone;
 }
 
