@@ -1,12 +1,59 @@
 #include "decoder/cli/arguments.h"
 
+#include "decoder/cli/nearest.h"
+#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
 
 namespace headroom {
+namespace {
+
+/// Of an app and its groups, which are apps without names to CLI11.
+std::vector<CLI::Option*> options_of(CLI::App& app) {
+  std::vector<CLI::Option*> options = app.get_options();
+  for (CLI::App* group : app.get_subcommands([](CLI::App* sub) { return sub->get_name().empty(); })) {
+    for (CLI::Option* option : options_of(*group)) options.push_back(option);
+  }
+  return options;
+}
+
+/// Every option that takes a value says what holds without it.
+void tell_defaults(CLI::App& app) {
+  for (CLI::Option* option : options_of(app)) {
+    const bool value = option->get_items_expected_max() > 0;  // a flag takes none
+    const std::string text = option->get_description();
+    if (!value || option->get_required() || text.find("default") != std::string::npos) continue;
+    option->capture_default_str();
+    const std::string standard = option->get_default_str();
+    option->default_str("");
+    option->description(text + (standard.empty() ? " (default: none)" : " (default: " + standard + ")"));
+  }
+}
+
+/// Before anything else is missed: a word that looks like an option and is none.
+void refuse_unknown_options(CLI::App& app, const std::vector<std::string>& args) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : options_of(app)) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const std::string& word : args) {
+    if (word == "--") return;
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with("--") || std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string meant = nearest(name, names);
+    throw InputError("unknown option '" + printable(name) + "'" +
+                     (meant.empty() ? "" : "; did you mean " + meant + "?") + " (try " + app.get_name() +
+                     " --help)");
+  }
+}
+
+}  // namespace
 
 bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::ostream& out) {
   app.set_version_flag("--version", app.get_name() + " " HEADROOM_VERSION);
+  tell_defaults(app);
   try {
+    // A misspelt option is named first, and --help is answered whatever else is wrong.
+    if (std::find(args.begin(), args.end(), "--help") == args.end()) refuse_unknown_options(app, args);
     // CLI11 takes the arguments last first.
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
   } catch (const CLI::CallForHelp&) {
@@ -25,7 +72,7 @@ bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::o
 void add_progress_options(CLI::App& app, ProgressOptions& options) {
   auto* style = app.add_option("--progress", options.style,
                                "on standard error: bar; lines, JSON for other programs (docs/formats.md); "
-                               "none; auto: a bar on a terminal")
+                               "none; auto, the default: a bar on a terminal")
                     ->check(CLI::IsMember({"auto", "bar", "lines", "none"}));
   app.add_flag("--quiet", options.quiet, "no progress, the same as --progress none")->excludes(style);
 }

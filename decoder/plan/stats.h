@@ -104,6 +104,7 @@ struct RunStats {
   std::vector<PassStats> passes;
   std::vector<PartStats> parts;      ///< of a GPU; copies go on beside the others
   std::vector<EngineStats> engines;  ///< of a GPU's convolutions, where it tells them apart
+  std::string dtype;                 ///< that it decoded in; empty of runs of before it was written
   std::string device;
   std::string libraries;
   int threads = 0;

@@ -173,6 +173,7 @@ json to_json(const RunStats& stats) {
   for (const PartStats& part : stats.parts)
     out["parts"].push_back({{"name", part.name}, {"seconds", part.seconds}});
   for (const EngineStats& engine : stats.engines) out["engines"].push_back(to_json(engine));
+  if (!stats.dtype.empty()) out["dtype"] = stats.dtype;
   if (!stats.equals.empty()) out["equals"] = stats.equals;
   for (const RankStats& rank : stats.ranks) out["ranks"].push_back(to_json(rank));
   if (stats.verification) out["verification"] = to_json(*stats.verification);
@@ -221,6 +222,7 @@ RunStats stats_from_json(const JsonFields& file) {
   stats.device = file["device"].text();
   stats.libraries = file["libraries"].text();
   stats.threads = static_cast<int>(file["threads"].integer(0, 1'000'000));
+  if (file.has("dtype")) stats.dtype = file["dtype"].text();
   if (file.has("equals")) stats.equals = file["equals"].text();
   if (file.has("ranks")) {
     const JsonFields ranks = file["ranks"];

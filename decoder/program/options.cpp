@@ -34,7 +34,7 @@ void add_plan_options(CLI::App& app, DecodeOptions& options) {
                      "a planned queue from headroom-plan queue: all its decodes, over one pool");
   source->require_option(1);
   app.add_option("--profile", options.profile_file, "with --limit: a profile of this machine to plan with");
-  app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp);
+  app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp + "; fp32 by default");
   app.add_option(
       "--recipe", options.recipe,
       "with --limit: the picture of tiles that are blended, as others publish it: diffusers-tiling "
@@ -79,8 +79,9 @@ void add_output_options(CLI::App& app, DecodeOptions& options, std::string& fram
 
 void add_run_options(CLI::App& app, DecodeOptions& options) {
   app.add_option("--scratch", options.scratch,
-                 "folder on a disk for kept tensors that the plan puts there, instead of the plan's");
-  app.add_option("--scratch-limit", options.scratch_limit, "the most bytes in that folder (20GiB)");
+                 "folder on a disk for kept tensors that the plan puts there; the plan's by default");
+  app.add_option("--scratch-limit", options.scratch_limit,
+                 "the most bytes in that folder (20GiB); the plan's by default");
   app.add_option("--stats", options.stats_file, "write what was measured (JSON)");
   app.add_option("--trace", options.trace_file, "write allocations, passes and tiles as they were (JSON)");
   app.add_option("--chrome", options.chrome_file, "the same for chrome://tracing or Perfetto");

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "decoder/cli/output_folder.h"
 #include "decoder/cpu/process_memory.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
@@ -76,10 +77,6 @@ std::string in_folder(const path& folder, const std::string& latent) {
 std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
   const path own_folder = path(run.queue_file).parent_path();
   const path outputs = run.output_folder.empty() ? own_folder : path(run.output_folder);
-  std::error_code error;
-  if (!run.output_folder.empty() && !std::filesystem::is_directory(outputs, error)) {
-    throw InputError(run.output_folder + ": no such folder");
-  }
   const LatentsGiven given(queue, run.latents);
   std::vector<Job> jobs;
   for (const QueuedDecode& decode : queue.order) {
@@ -95,6 +92,7 @@ std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
     job.output = outputs / path_for(request.output, request, decode.repetition);
     sink_buffered_bytes(
         job.output, picture_shape(run.model.graph, queue.plans[static_cast<size_t>(decode.plan)].request), 1);
+    make_folders_of({job.output.string()});
     jobs.push_back(std::move(job));
   }
   return jobs;
@@ -225,6 +223,7 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
     total.rss_growth_bytes = std::max(total.rss_growth_bytes, stats.rss_growth_bytes);
     total.device = stats.device;
     total.libraries = stats.libraries;
+    total.dtype = stats.dtype;
     total.threads = stats.threads;
   }
   measured.resident_before_bytes = session->resident_before_bytes();

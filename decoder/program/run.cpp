@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "decoder/cli/output_folder.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/files/left_behind.h"
 #include "decoder/files/picture_sink.h"
@@ -47,14 +48,25 @@ std::filesystem::path neighbours_name(const std::string& output) {
 }
 
 void print_summary(const RunStats& stats, const std::string& output, std::ostream& out) {
-  out << output << ": " << format_seconds(stats.seconds) << ", peak " << format_bytes(stats.peak_bytes)
-      << " (predicted " << format_bytes(stats.predicted_peak_bytes) << ", limit "
-      << format_bytes(stats.limit_bytes) << "), resident growth " << format_bytes(stats.rss_growth_bytes)
-      << (stats.equals.empty() ? "" : "; equals " + stats.equals) << "\n";
+  out << output << ": " << stats.dtype << ", " << format_seconds(stats.seconds) << ", peak "
+      << format_bytes(stats.peak_bytes) << " (predicted " << format_bytes(stats.predicted_peak_bytes)
+      << ", limit " << format_bytes(stats.limit_bytes) << "), resident growth "
+      << format_bytes(stats.rss_growth_bytes) << (stats.equals.empty() ? "" : "; equals " + stats.equals)
+      << "\n";
   if (const auto& v = stats.verification) {
     out << "compared with " << v->compared_with << ": largest error " << v->largest_error << " ("
         << v->largest_error_relative << " of the largest magnitude " << v->reference_magnitude << "), PSNR "
         << v->psnr_db << " dB\n";
+  }
+}
+
+/// Before long work.
+void make_output_folders(const DecodeOptions& options) {
+  make_folders_of({options.preview_file, options.stats_file, options.trace_file, options.chrome_file});
+  if (!options.queue_file.empty()) {
+    if (!options.output.empty()) make_output_folder(options.output);
+  } else {
+    make_folders_of({options.output});
   }
 }
 
@@ -202,6 +214,7 @@ int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ost
     const std::optional<DecodeOptions> parsed = parse_decode_options(args, out);
     if (!parsed) return static_cast<int>(kDone);
     const DecodeOptions& options = *parsed;
+    make_output_folders(options);
     progress = make_progress(options.progress, err);
     const std::optional<RankEnvironment> rank = rank_of(options);
     if (rank && rank->rank > 0) progress = make_progress({.quiet = true}, err);

@@ -48,6 +48,7 @@ void add_tile(const RunStats& tile, RunStats& total) {
   total.from_host_bytes += tile.from_host_bytes;
   total.device = tile.device;
   total.libraries = tile.libraries;
+  total.dtype = tile.dtype;
   total.threads = tile.threads;
 }
 

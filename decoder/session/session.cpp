@@ -53,6 +53,7 @@ RunStats Session::decode(size_t number, const Array& latent, PictureSink& sink, 
   stats.limit_bytes = plan.limit_bytes;
   stats.predicted_peak_bytes = plan.predicted_peak_bytes;
   stats.predicted_seconds = plan.predicted_seconds;
+  stats.dtype = name_of(plan.request.dtype);
   run->finish(stats);
   stats.peak_bytes = stats.pool_peak_bytes + stats.outside_bytes;
   return stats;

@@ -37,7 +37,7 @@ constexpr std::array<MemoryKindNames, kMemoryKinds> kMemoryKindNames{{{"weights"
                                                                       {"slack", "slack"},
                                                                       {"libraries", "libraries"},
                                                                       {"context", "context and modules"},
-                                                                      {"outside", "outside the pool"}}};
+                                                                      {"outside", "other process memory"}}};
 constexpr const char* key_of(MemoryKind kind) {
   return kMemoryKindNames[static_cast<size_t>(kind)].key;
 }

@@ -28,8 +28,8 @@
         <translation>工作区</translation>
     </message>
     <message>
-        <source>outside the pool</source>
-        <translation>内存池之外</translation>
+        <source>other process memory</source>
+        <translation>进程其他内存</translation>
     </message>
     <message>
         <source>weights of the pass</source>
@@ -240,8 +240,8 @@
         <translation>种类</translation>
     </message>
     <message>
-        <source>law</source>
-        <translation>规律</translation>
+        <source>latency table</source>
+        <translation>延迟表</translation>
     </message>
     <message>
         <source>activation</source>
@@ -304,11 +304,11 @@
         <translation>取代</translation>
     </message>
     <message>
-        <source>slice items</source>
+        <source>micro-batch</source>
         <translation>每批份数</translation>
     </message>
     <message>
-        <source>lower place</source>
+        <source>lower tier</source>
         <translation>下级位置</translation>
     </message>
     <message>
@@ -364,11 +364,11 @@
         <translation>该遍最高时刻设备上的全部字节，包括权重和预留。</translation>
     </message>
     <message>
-        <source>The highest moment of the pool in this pass; growth outside the pool is not in it.</source>
+        <source>The highest moment of the pool in this pass; growth of other process memory is not in it.</source>
         <translation>该遍中内存池的最高时刻；不含内存池之外的增长。</translation>
     </message>
     <message>
-        <source>Of all tiles, those of every slice of the batch.</source>
+        <source>Of all tiles, those of every micro-batch.</source>
         <translation>全部切块，含批次的每个分片。</translation>
     </message>
     <message>
@@ -568,8 +568,8 @@
         <translation>内存池峰值</translation>
     </message>
     <message>
-        <source>growth outside the pool</source>
-        <translation>内存池之外的增长</translation>
+        <source>growth of other process memory</source>
+        <translation>进程其他内存的增长</translation>
     </message>
     <message>
         <source>growth of the resident size</source>
@@ -800,7 +800,7 @@
         <translation>忙碌</translation>
     </message>
     <message>
-        <source>From its first tile to its last, all slices together.</source>
+        <source>From its first tile to its last, all micro-batches together.</source>
         <translation>从第一个图块到最后一个，所有份合计。</translation>
     </message>
     <message>

@@ -364,8 +364,8 @@ takes %2 and %3 there</source>
         <translation>峰值</translation>
     </message>
     <message>
-        <source>The largest number of bytes in use at one time: weights, kept tensors, tiles, workspace and what grows outside the pool.</source>
-        <translation>同一时刻占用字节数的最大值：权重、保留张量、切块、工作区以及内存池之外的增长。</translation>
+        <source>The largest number of bytes in use at one time: weights, kept tensors, tiles, workspace and other memory of the process.</source>
+        <translation>同一时刻占用字节数的最大值：权重、保留张量、切块、工作区以及进程其他内存的增长。</translation>
     </message>
     <message>
         <source>Limit</source>
@@ -432,8 +432,8 @@ takes %2 and %3 there</source>
         <translation>步骤运行期间，在其输入和输出之外占用的内存。</translation>
     </message>
     <message>
-        <source>Outside the pool, reserve</source>
-        <translation>内存池之外、预留</translation>
+        <source>Other process memory, reserve</source>
+        <translation>进程其他内存、预留</translation>
     </message>
     <message>
         <source>Growth of the process that is not ours: stacks, compiled kernels, small things. A plan reserves bytes for it.</source>

@@ -24,8 +24,8 @@ class Glossary {
 std::vector<std::pair<QString, QString>> Glossary::words() {
   return {
       {tr("Peak"), tr("The largest number of bytes in use at one time: weights, kept tensors, tiles, "
-                      "workspace and what grows "
-                      "outside the pool.")},
+                      "workspace and other "
+                      "memory of the process.")},
       {tr("Limit"), tr("What the peak may be at most. A plan under a limit never crosses it: a run that "
                        "would stops before.")},
       {tr("Plan"), tr("How one decode runs under a limit: its passes, the tensors that it keeps and where, "
@@ -46,9 +46,9 @@ std::vector<std::pair<QString, QString>> Glossary::words() {
                              "host memory or in a scratch file. What is not kept is computed again by each "
                              "pass that needs it.")},
       {tr("Workspace"), tr("Memory that a step takes while it runs, beside what it reads and makes.")},
-      {tr("Outside the pool, reserve"), tr("Growth of the process that is not ours: stacks, compiled "
-                                           "kernels, small things. A plan reserves bytes "
-                                           "for it.")},
+      {tr("Other process memory, reserve"), tr("Growth of the process that is not ours: stacks, compiled "
+                                               "kernels, small things. A plan reserves bytes "
+                                               "for it.")},
       {tr("Slack"),
        tr("Bytes of a GPU that are reserved for the decode and free at the moment. In a plan: gaps "
           "between what lies in the reservation.")},

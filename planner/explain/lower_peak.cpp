@@ -1,8 +1,8 @@
 #include "planner/explain/lower_peak.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 
 #include "planner/explain/explain.h"
 #include "planner/explain/remedy_candidates.h"
@@ -92,8 +92,13 @@ LowerPeak what_would_lower(const Problem& problem, const Plan& plan, const std::
 }
 
 std::function<bool()> for_seconds(double seconds) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  return [until] { return std::chrono::steady_clock::now() < until; };
+  const auto spent = [] {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
+  };
+  const double until = spent() + seconds;
+  return [spent, until] { return spent() < until; };
 }
 
 }  // namespace headroom::planner

@@ -24,7 +24,7 @@ struct LowerPeak {
 /// that a reservation may have. Throws InputError as spaces_of() does.
 LowerPeak what_would_lower(const Problem& problem, const Plan& plan, const std::function<bool()>& go_on);
 
-/// True for so many seconds from now on.
+/// True for so many seconds of the calling thread's own work: others on a busy machine do not count.
 std::function<bool()> for_seconds(double seconds);
 
 }  // namespace headroom::planner

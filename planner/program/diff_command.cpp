@@ -9,7 +9,7 @@
 
 namespace headroom::planner {
 
-int diff_command(const std::vector<std::string>& args, std::ostream& out) {
+int diff_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& /*err*/) {
   CLI::App app(
       "Show what differs between two plans: limits and predictions, kept tensors, and pass by pass tiles, "
       "steps, peaks\n"

@@ -17,7 +17,7 @@
 namespace headroom::planner {
 namespace {
 
-/// How long explain looks for what would lower the peak.
+/// How long explain works on what would lower the peak.
 constexpr double kSecondsForRemedies = 1;
 
 struct ExplainAsked {
@@ -78,6 +78,8 @@ void print_queue(const ExplainAsked& asked, std::ostream& out) {
     throw InputError("--analyze: not of a queue; headroom-report shows its runs");
   const LoadedQueue loaded = load_queue(asked.file, asked.model);
   const RequestQueue& queue = loaded.queue;
+  for (size_t i = 0; i < queue.plans.size(); ++i)
+    require_valid(queue.plans[i], loaded.model, asked.file + ": plans[" + std::to_string(i) + "]");
   nlohmann::json plans = nlohmann::json::array();
   const QueuePrediction prediction = predict(queue);
   if (!asked.json) {
@@ -87,7 +89,6 @@ void print_queue(const ExplainAsked& asked, std::ostream& out) {
   }
   for (size_t i = 0; i < queue.plans.size(); ++i) {
     const Plan& plan = queue.plans[i];
-    require_valid(plan, loaded.model, asked.file + ": plans[" + std::to_string(i) + "]");
     if (asked.json) {
       plans.push_back(explain_json(plan, loaded.model));
       continue;
@@ -112,7 +113,7 @@ void print_queue(const ExplainAsked& asked, std::ostream& out) {
 
 }  // namespace
 
-int explain_command(const std::vector<std::string>& args, std::ostream& out) {
+int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& /*err*/) {
   CLI::App app(
       "Show where a plan's peak comes from, where its time goes, and what would lower the peak. With "
       "--passes,\n"

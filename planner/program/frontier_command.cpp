@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/cli/arguments.h"
+#include "decoder/cli/output_folder.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/cli/terminal_width.h"
 #include "decoder/graph/json_fields.h"
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"
@@ -42,6 +44,7 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out, st
     asked.say_dtype(asked.resolved_model(), err);
     return kDone;
   }
+  make_folders_of({output, csv});
   const Model model = asked.resolved_model();
   const Request request = asked.request(model);
   const CostModel costs = asked.costs(model, request);
@@ -50,7 +53,7 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out, st
   if (!output.empty()) write_file_whole(output, document.dump(1) + "\n");
   if (!csv.empty()) write_file_whole(csv, frontier_csv(found));
   asked.say_dtype(model, err);
-  out << (json ? document.dump(2) + "\n" : frontier_plot(found));
+  out << (json ? document.dump(2) + "\n" : frontier_plot(found, request, terminal_width()));
   return kDone;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "decoder/cli/arguments.h"
+#include "decoder/cli/output_folder.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
@@ -37,9 +38,9 @@ void move_latents(RequestQueue& queue, const std::filesystem::path& from_file,
 
 void print_summary(const RequestQueue& queue, const std::string& output, std::ostream& out) {
   const QueuePrediction prediction = predict(queue);
-  out << output << ": " << queue.order.size() << " decodes of " << queue.plans.size()
-      << " shapes, one pool of " << format_bytes(prediction.pool_bytes) << ", peak "
-      << format_bytes(prediction.peak_bytes) << " of " << format_bytes(queue.limit_bytes) << ", "
+  out << output << ": " << queue.order.size() << " decodes of " << queue.plans.size() << " shapes in "
+      << name_of(queue.plans.front().request.dtype) << ", one pool of " << format_bytes(prediction.pool_bytes)
+      << ", peak " << format_bytes(prediction.peak_bytes) << " of " << format_bytes(queue.limit_bytes) << ", "
       << format_seconds(prediction.seconds) << (queue.plans.front().assumed ? " by assumed costs" : "")
       << "\n";
 }
@@ -58,7 +59,8 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   bool json = false;
   app.add_option("requests", file, "the requests, a headroom.requests file")->required();
   app.add_option("--model", model_argument, std::string(kModelHelp) + "; the file's own by default");
-  app.add_option("--profile", profile_file, "costs measured by headroom-profile; stated assumptions without");
+  app.add_option("--profile", profile_file,
+                 "costs measured by headroom-profile; stated assumptions by default");
   app.add_option("--dtype", dtype_argument,
                  std::string(kDtypeHelp) + "; the file's own by default, else fp32");
   app.add_option("--device", device_argument,
@@ -70,6 +72,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   app.add_flag("--json", json, "print the planned queue on standard output as well");
   if (!parse_arguments(app, args, out)) return kDone;
 
+  make_folders_of({output});
   RequestQueue queue = [&] {
     const nlohmann::json document = read_requests_file(file);
     return requests_from_json(JsonFields(document, file));

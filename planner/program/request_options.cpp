@@ -23,7 +23,8 @@ int64_t free_disk_bytes(const std::string& folder) {
 
 void RequestOptions::add_to(CLI::App& app) {
   app.add_option("--model", model, kModelHelp)->required();
-  app.add_option("--profile", profile_file, "costs measured by headroom-profile; stated assumptions without");
+  app.add_option("--profile", profile_file,
+                 "costs measured by headroom-profile; stated assumptions by default");
   app.add_flag("--other-environment", other_environment,
                "plan by a profile of another processor than this one");
   app.add_option("--size", size, "picture size in pixels, WIDTHxHEIGHT")->required();
@@ -35,7 +36,8 @@ void RequestOptions::add_to(CLI::App& app) {
   app.add_option("--host-limit", host_limit,
                  "host memory for kept tensors, where the device has its own memory");
   app.add_option("--scratch", scratch_folder, "a folder on a disk for a scratch file of kept tensors");
-  app.add_option("--scratch-limit", scratch_limit, "bytes of that file; what is free there without");
+  app.add_option("--scratch-limit", scratch_limit,
+                 "the most bytes of that file; what is free there by default");
   app.add_option("--weights-residency", weights,
                  "parameters in memory throughout, brought in per pass, or whichever is faster")
       ->check(CLI::IsMember({"auto", "resident", "per_pass"}));

@@ -4,16 +4,38 @@
 #include "planner/program/commands.h"
 
 namespace headroom::planner {
+namespace {
+
+using Run = int (*)(const std::vector<std::string>&, std::ostream&, std::ostream&);
+
+struct PlanCommand {
+  const char* name;
+  const char* meaning;
+  Run run;
+};
+
+constexpr PlanCommand kPlanCommands[] = {
+    {"frontier", "peak against time: the fastest plan under each of many limits", frontier_command},
+    {"explain", "where a plan's peak and time come from, and what would lower the peak; --passes, --analyze",
+     explain_command},
+    {"diff", "what differs between two plans", diff_command},
+    {"validate", "check a plan or a queue independently of what made it", validate_command},
+    {"queue", "plan several decodes that run one after another in one process", queue_command}};
+
+}  // namespace
+
+std::vector<Command> plan_commands() {
+  std::vector<Command> commands;
+  for (const PlanCommand& command : kPlanCommands) commands.push_back({command.name, command.meaning});
+  return commands;
+}
 
 int run_plan(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   return guarded("headroom-plan", err, [&] {
-    const std::string command = args.empty() ? "" : args.front();
-    const std::vector<std::string> rest(args.empty() ? args.begin() : args.begin() + 1, args.end());
-    if (command == "frontier") return frontier_command(rest, out, err);
-    if (command == "explain") return explain_command(rest, out);
-    if (command == "diff") return diff_command(rest, out);
-    if (command == "validate") return validate_command(rest, out);
-    if (command == "queue") return queue_command(rest, out, err);
+    const std::string asked = command_of(args, plan_commands());
+    for (const PlanCommand& command : kPlanCommands) {
+      if (asked == command.name) return command.run({args.begin() + 1, args.end()}, out, err);
+    }
     return solve_command(args, out, err);
   });
 }

@@ -3,12 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/cli/arguments.h"
+#include "decoder/cli/output_folder.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/explain.h"
+#include "planner/explain/summary.h"
 #include "planner/explain/why_not.h"
 #include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
@@ -31,26 +33,26 @@ void check_limits(const CLI::App& app, const RankOptions& ranks) {
     throw InputError("--rank-limit: expected no --limit beside it");
 }
 
+std::string solve_description() {
+  return "Plan the decode of a latent under a memory limit: what to keep and where, what to recompute, which "
+         "tiles.\n\n"
+         "Examples:\n"
+         "  headroom-plan --model sdxl --size 1024x1024 --limit 1.25GiB -o plan.json\n"
+         "  headroom-plan --model sdxl --size 2048x2048 --limit 1GiB --scratch /var/tmp -o plan.json\n"
+         "  headroom-plan --model sdxl --size 8192x8192 --ranks 4 --limit 6GiB -o plan.json\n"
+         "  headroom-plan frontier --model sdxl --size 1024x1024\n"
+         "  headroom-plan explain plan.json\n"
+         "  headroom-plan validate plan.json\n\n" +
+         commands_help(plan_commands()) +
+         "\nExit codes: 0 done; 2 bad usage or input; 3 does not fit (the message has the smallest limit "
+         "that "
+         "does); 5 failure.";
+}
+
 }  // namespace
 
 int solve_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-  CLI::App app(
-      "Plan the decode of a latent under a memory limit: what to keep and where, what to recompute, which "
-      "tiles.\n\n"
-      "Examples:\n"
-      "  headroom-plan --model sdxl --size 1024x1024 --limit 1.25GiB -o plan.json\n"
-      "  headroom-plan --model sdxl --size 2048x2048 --limit 1GiB --scratch /var/tmp -o plan.json\n"
-      "  headroom-plan --model sdxl --size 8192x8192 --ranks 4 --limit 6GiB -o plan.json\n"
-      "  headroom-plan frontier --model sdxl --size 1024x1024\n"
-      "  headroom-plan explain plan.json\n"
-      "  headroom-plan validate plan.json\n\n"
-      "Other commands: frontier (peak against time), explain PLAN (a tree of passes; --analyze STATS beside "
-      "a run of it), diff A B (what differs),\n"
-      "validate PLAN (check it independently), queue REQUESTS (several decodes over one pool); each has "
-      "--help.\n"
-      "Exit codes: 0 done; 2 bad usage or input; 3 does not fit (the message has the smallest limit that "
-      "does); 5 failure.",
-      "headroom-plan");
+  CLI::App app(solve_description(), "headroom-plan");
   RequestOptions asked;
   RankOptions ranks;
   std::string limit, output, recipe;
@@ -65,7 +67,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
                  "plan the picture of tiles that are blended, as others publish it, instead of the untiled "
                  "one: diffusers-tiling (after enable_tiling()), diffusers-framewise (clips by default)");
   app.add_option("--time-budget", time_budget_seconds,
-                 "seconds to search; the best found by then, with its bound")
+                 "seconds to search; the best found by then, with its bound; by default until it is proven")
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("-o,--output", output, "the plan file")->required();
   app.add_flag("--json", json, "print the plan on standard output as well; where none fits, why");
@@ -74,6 +76,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   check_limits(app, ranks);
   const Model model = asked.resolved_model();
   const Request request = asked.request(model);
+  make_folders_of({output});
   PlanOptions options = asked.plan_options();
   if (app.count("--time-budget") > 0) options.time_budget_seconds = time_budget_seconds;
   if (ranks.asked()) {
@@ -103,10 +106,11 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   if (json) {
     out << to_json(plan, model.graph).dump(2) << "\n";
   } else {
-    out << output << ": peak " << format_bytes(plan.predicted_peak_bytes) << " of "
-        << format_bytes(options.limit_bytes) << ", " << format_seconds(plan.predicted_seconds)
-        << (plan.assumed ? " by assumed costs" : "") << ", " << plan.passes.size() << " passes, "
-        << plan.materialised.size() << " kept tensors, " << gap_text(plan) << "\n";
+    out << output << ": " << request_line(plan.request) << ", peak "
+        << format_bytes(plan.predicted_peak_bytes) << " of " << format_bytes(options.limit_bytes) << ", "
+        << format_seconds(plan.predicted_seconds) << (plan.assumed ? " by assumed costs" : "") << ", "
+        << plan.passes.size() << " passes, " << plan.materialised.size() << " kept tensors, "
+        << gap_text(plan) << "\n";
   }
   return kDone;
 }

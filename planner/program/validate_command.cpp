@@ -35,7 +35,7 @@ std::vector<Violation> violations_of(const std::string& file, const std::string&
 
 }  // namespace
 
-int validate_command(const std::vector<std::string>& args, std::ostream& out) {
+int validate_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& /*err*/) {
   CLI::App app(
       "Check a plan, or those of a queue, independently of what made them: every position, block, statistic "
       "and "

@@ -75,18 +75,33 @@ std::string frontier_csv(const std::vector<FrontierPoint>& points) {
   return text;
 }
 
-std::string frontier_plot(const std::vector<FrontierPoint>& points) {
-  constexpr double kColumns = 60;
-  double slowest = 0;
-  for (const FrontierPoint& point : points) slowest = std::max(slowest, point.seconds);
-  std::string text;
+std::string frontier_plot(const std::vector<FrontierPoint>& points, const Request& request, int columns) {
+  if (points.empty()) return "";
+  constexpr int kFigures = 24;  // "  1105.6 MiB    33.50 s  "
+  const char* per_pass = "  weights per pass";
+  const auto [fast, slow] = std::minmax_element(
+      points.begin(), points.end(),
+      [](const FrontierPoint& a, const FrontierPoint& b) { return a.seconds < b.seconds; });
+  const int scale = std::max(12, columns - kFigures - static_cast<int>(std::string(per_pass).size()));
+  const std::string left = format_seconds(fast->seconds), right = format_seconds(slow->seconds);
+  std::string text = request.model + " " + std::to_string(request.width_pixels) + "x" +
+                     std::to_string(request.height_pixels) + " in " + name_of(request.dtype) +
+                     ": the fastest plan of each peak; time on a log scale\n";
+  const auto figures = [&](const std::string& peak, const std::string& seconds) {
+    char line[64];
+    std::snprintf(line, sizeof line, "%12s %9s  ", peak.c_str(), seconds.c_str());
+    text += line;
+  };
+  figures("peak", "time");
+  const int between = scale - static_cast<int>(left.size() + right.size());
+  text += left + std::string(static_cast<size_t>(std::max(1, between)), ' ') + right + "\n";
+  const double range = slow->seconds > fast->seconds ? std::log(slow->seconds / fast->seconds) : 1;
   for (const FrontierPoint& point : points) {
-    char figures[64];
-    std::snprintf(figures, sizeof figures, "%12s %10s  ", format_bytes(point.peak_bytes).c_str(),
-                  format_seconds(point.seconds).c_str());
-    text += figures;
-    for (double drawn = 0; drawn < std::round(kColumns * point.seconds / slowest); ++drawn) text += "▇";
-    text += point.configuration.weights == WeightResidency::per_pass ? "  weights per pass\n" : "\n";
+    figures(format_bytes(point.peak_bytes), format_seconds(point.seconds));
+    const auto mark =
+        static_cast<int>(std::lround((scale - 1) * std::log(point.seconds / fast->seconds) / range));
+    for (int column = 0; column < scale; ++column) text += column == mark ? "●" : "·";
+    text += point.configuration.weights == WeightResidency::per_pass ? std::string(per_pass) + "\n" : "\n";
   }
   return text;
 }

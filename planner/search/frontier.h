@@ -24,7 +24,8 @@ std::vector<FrontierPoint> frontier(const Problem& problem, size_t most);
 /// "headroom.frontier", version 1 (docs/formats.md).
 nlohmann::json to_json(const std::vector<FrontierPoint>& points, const Request& request, bool assumed);
 std::string frontier_csv(const std::vector<FrontierPoint>& points);
-/// One line per point with a bar for its time.
-std::string frontier_plot(const std::vector<FrontierPoint>& points);
+/// A line for each point, at most `columns` wide (never less than 40): its peak, its time, and the time as a
+/// mark on a logarithmic scale from the fastest to the slowest.
+std::string frontier_plot(const std::vector<FrontierPoint>& points, const Request& request, int columns);
 
 }  // namespace headroom::planner

@@ -46,7 +46,7 @@ std::vector<int64_t> knots(const JsonFields& field) {
   for (size_t i = 0; i < field.size(kMostKnots); ++i) {
     list.push_back(field[i].integer(list.empty() ? 1 : list.back() + 1, kMostKnot));
   }
-  if (list.empty()) field.fail("expected at least one knot");
+  if (list.empty()) field.fail("expected at least one extent");
   return list;
 }
 

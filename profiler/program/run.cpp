@@ -8,12 +8,15 @@
 #include <set>
 
 #include "decoder/cli/arguments.h"
+#include "decoder/cli/commands.h"
+#include "decoder/cli/output_folder.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/files/printable.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/short_name.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/progress/progress.h"
@@ -41,18 +44,26 @@ struct Options {
   ProgressOptions progress;
 };
 
+std::vector<Command> profile_commands() {
+  return {{"link", "measure what messages between neighbouring ranks take, for headroom-plan --link"}};
+}
+
+std::string profile_description() {
+  return "Measure what every layer of a decoder needs, untiled, at several sizes: bytes, workspace, time; "
+         "and "
+         "what each\n"
+         "kind of call costs over all extents of tiles. The profile makes headroom-plan's predictions those "
+         "of this machine.\n\n"
+         "Example:\n"
+         "  headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json --csv layers.csv\n"
+         "  headroom-profile --plan plan.json --model sdxl --random-weights 0 -o trace.json --chrome "
+         "trace.chrome.json\n"
+         "  torchrun --no-python --nproc-per-node 4 headroom-profile link\n\n" +
+         commands_help(profile_commands());
+}
+
 bool parse(const std::vector<std::string>& args, std::ostream& out, Options& options) {
-  CLI::App app(
-      "Measure what every layer of a decoder needs, untiled, at several sizes: bytes, workspace, time; and "
-      "what each\n"
-      "kind of call costs over all extents of tiles. The profile makes headroom-plan's predictions those of "
-      "this machine.\n\n"
-      "Example:\n"
-      "  headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json --csv layers.csv\n"
-      "  headroom-profile --plan plan.json --model sdxl --random-weights 0 -o trace.json --chrome "
-      "trace.chrome.json\n"
-      "  torchrun --no-python --nproc-per-node 4 headroom-profile link   # what messages between ranks take",
-      "headroom-profile");
+  CLI::App app(profile_description(), "headroom-profile");
   app.add_option("--model", options.model, kModelHelp)->required();
   auto* weights =
       app.add_option("--weights", options.weights,
@@ -67,7 +78,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…");
   app.add_option("--plan", options.plan, "run this plan instead and record allocations, passes and tiles");
   app.add_option("--latent", options.latent,
-                 "with --plan: .npy or .safetensors[:key]; seeded random without");
+                 "with --plan: .npy or .safetensors[:key]; seeded random by default");
   app.add_option("--trace", options.trace, "with --plan: the record; the same as -o");
   app.add_option("--chrome", options.chrome, "with --plan: the record for chrome://tracing or Perfetto");
   app.add_option("--snapshot", options.snapshot,
@@ -108,9 +119,11 @@ double median_error(const Profile& profile) {
 void print_summary(const Profile& profile, const std::string& output, std::ostream& out) {
   for (const ProfiledSize& size : profile.sizes) {
     out << size.width_pixels << "x" << size.height_pixels << ": " << format_seconds(size.seconds)
-        << ", untiled peak " << format_bytes(size.peak_bytes) << " at " << size.peak_layer << "; live then:";
+        << ", untiled peak " << format_bytes(size.peak_bytes) << " at " << short_name(size.peak_layer)
+        << "; live then:";
     for (size_t i = 0; i < std::min<size_t>(size.peak_live.size(), 4); ++i) {
-      out << (i ? ", " : " ") << size.peak_live[i].name << " " << format_bytes(size.peak_live[i].bytes);
+      out << (i ? ", " : " ") << short_name(size.peak_live[i].name) << " "
+          << format_bytes(size.peak_live[i].bytes);
     }
     out << "\n";
   }
@@ -121,23 +134,23 @@ void print_summary(const Profile& profile, const std::string& output, std::ostre
         << 100 * (size.predicted_seconds / size.seconds - 1) << std::noshowpos << std::defaultfloat
         << " %)\n";
   }
-  out << output << ": " << profile.layers.size() << " layers at " << profile.sizes.size() << " sizes, "
-      << profile.latency_tables.size() << " latency tables, median error between their knots "
-      << std::setprecision(2) << 100 * median_error(profile) << " %; weights at "
+  out << output << ": " << profile.model << " in " << name_of(profile.dtype) << ", " << profile.layers.size()
+      << " layers at " << profile.sizes.size() << " sizes, " << profile.latency_tables.size()
+      << " latency tables, median error between measured extents " << std::setprecision(2)
+      << 100 * median_error(profile) << " %; weights at "
       << format_bytes(static_cast<int64_t>(profile.weights_bytes_per_second)) << "/s ("
       << profile.weights_source << ")\n";
 }
 
-/// Before long work: each output is a file of its own in a folder that is there.
+/// Before long work: each output is a file of its own, and its folder is there.
 void check_outputs(const std::vector<std::string>& files) {
   std::set<std::filesystem::path> seen;
   for (const std::string& file : files) {
     if (file.empty()) continue;
     const std::filesystem::path path = std::filesystem::absolute(file).lexically_normal();
-    if (!std::filesystem::is_directory(path.parent_path()))
-      throw InputError(file + ": its folder does not exist");
     if (!seen.insert(path).second) throw InputError(file + ": expected a file of its own for each output");
   }
+  make_folders_of(files);
 }
 
 /// Checks what the parser cannot.
@@ -152,6 +165,7 @@ void check_options(const Options& options) {
               options.snapshot.empty() && options.events.empty() && options.replay.empty() &&
               options.watch == "all",
           "--latent, --trace, --chrome, --snapshot, --watch, --events and --replay go with --plan");
+    check_outputs({options.output, options.csv});
   } else {
     needs(options.sizes.empty() && options.held_out.empty() && options.scratch.empty(),
           "--sizes, --hold-out and --scratch do not go with --plan");
@@ -200,7 +214,7 @@ RunEnded record(const Options& options, const Model& model, std::optional<uint64
   if (options.json) {
     out << to_json(stats).dump(2) << "\n";
   } else {
-    out << options.plan << ": " << format_seconds(stats.seconds) << " (predicted "
+    out << options.plan << ": " << stats.dtype << ", " << format_seconds(stats.seconds) << " (predicted "
         << format_seconds(stats.predicted_seconds) << "), peak " << format_bytes(stats.peak_bytes)
         << " (predicted " << format_bytes(stats.predicted_peak_bytes) << ")\n";
   }
@@ -274,7 +288,7 @@ int run_profile(const std::vector<std::string>& args, std::ostream& out, std::os
   std::unique_ptr<Progress> progress;
   RunEnded ended;
   ended.exit_code = guarded("headroom-profile", err, [&] {
-    if (!args.empty() && args[0] == "link") return run_link({args.begin() + 1, args.end()}, out);
+    if (command_of(args, profile_commands()) == "link") return run_link({args.begin() + 1, args.end()}, out);
     Options options;
     if (!parse(args, out, options)) return static_cast<int>(kDone);
     progress = make_progress(options.progress, err);

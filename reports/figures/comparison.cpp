@@ -196,7 +196,7 @@ Contents contents_of(const RunStats& run) {
   memory.add("predicted peak", double(run.predicted_peak_bytes));
   memory.add("limit", double(run.limit_bytes));
   memory.add("peak of the pool", double(run.pool_peak_bytes));
-  memory.add("growth outside the pool", double(run.outside_bytes));
+  memory.add("growth of other process memory", double(run.outside_bytes));
   memory.add("growth of the resident size", double(run.rss_growth_bytes));
   memory.add("written to the scratch file", double(run.scratch_written_bytes));
   memory.add("read from the scratch file", double(run.scratch_read_bytes));

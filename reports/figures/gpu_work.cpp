@@ -133,7 +133,7 @@ Table gpu_passes_table(const RecordedTrace& recorded) {
   table.columns = {
       {.title = "pass"},
       {.title = "name", .is_text = true},
-      seconds_column("on the host", "From its first tile to its last, all slices together.", "time"),
+      seconds_column("on the host", "From its first tile to its last, all micro-batches together.", "time"),
       seconds_column("on the GPU", kGpuTime, "time"),
       {.title = "share", .unit = Unit::share, .explanation = "Of all the GPU's time."}};
   if (!has_device_seconds(trace)) return table;

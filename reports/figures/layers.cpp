@@ -70,7 +70,7 @@ Table layers_table(const profiler::Profile& profile) {
   Table table{"Layers of " + profile.model, {}, {}};
   table.columns = {{.title = "layer", .is_text = true},
                    {.title = "kind", .is_text = true},
-                   {.title = "law",
+                   {.title = "latency table",
                     .is_text = true,
                     .explanation = "Layers that differ in their extents alone share a latency table."}};
   for (const profiler::ProfiledSize& size : profile.sizes) add_columns(size_text(size), table);

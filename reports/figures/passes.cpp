@@ -33,8 +33,8 @@ std::vector<Column> outcome_columns() {
         {.title = "ratio", .unit = Unit::ratio, .explanation = "Measured over predicted.", .group = group});
   };
   add("peak", Unit::bytes, "All device bytes at the pass's highest moment, weights and reserve included.",
-      "The highest moment of the pool in this pass; growth outside the pool is not in it.");
-  add("time", Unit::seconds, "Of all tiles, those of every slice of the batch.", "Of the same.");
+      "The highest moment of the pool in this pass; growth of other process memory is not in it.");
+  add("time", Unit::seconds, "Of all tiles, those of every micro-batch.", "Of the same.");
   return columns;
 }
 
@@ -217,10 +217,8 @@ Table frontier_table(const std::vector<planner::FrontierPoint>& points) {
       {.title = "weights",
        .is_text = true,
        .explanation = "All on the device throughout, or those of a pass brought in before it."},
-      {.title = "slice items", .explanation = "Batch items that go through all passes together."},
-      {.title = "lower place",
-       .is_text = true,
-       .explanation = "Where tensors might live beside the device."}};
+      {.title = "micro-batch", .explanation = "Batch items that go through all passes together."},
+      {.title = "lower tier", .is_text = true, .explanation = "Where tensors might live beside the device."}};
   for (const planner::FrontierPoint& point : points) {
     const planner::Configuration& configuration = point.configuration;
     table.rows.push_back({{double(point.peak_bytes), point.seconds, name_of(configuration.weights),

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/cli/arguments.h"
+#include "decoder/cli/output_folder.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
@@ -93,9 +94,7 @@ Writer writer_of(const std::filesystem::path& output) {
   if (suffix != ".html" && suffix != ".md" && suffix != ".csv") {
     throw InputError("-o " + output.string() + ": expected a name that ends in .html, .md or .csv");
   }
-  const std::filesystem::path folder = output.parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder))
-    throw InputError("-o " + output.string() + ": expected a folder that exists");
+  make_folders_of({output.string()});
   return suffix == ".html" ? to_html : suffix == ".md" ? to_markdown : to_long_csv;
 }
 

@@ -26,7 +26,8 @@ Table outcomes_table(const std::vector<ReportedRun>& runs) {
   add("measured", Unit::bytes, "peak", "High-water mark of the pool, and growth outside it.");
   add("ratio", Unit::ratio, "peak", "Measured over predicted.");
   add("pool", Unit::bytes, "of it", "High-water mark of live bytes in the pool.");
-  add("outside", Unit::bytes, "of it", "Growth of the process outside the pool.");
+  add("outside", Unit::bytes, "of it",
+      "Growth of other process memory: stacks, libraries, small allocations.");
   add("resident growth", Unit::bytes, "", "What the operating system saw.");
   add("predicted", Unit::seconds, "time", "");
   add("measured", Unit::seconds, "time", "");

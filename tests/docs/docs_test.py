@@ -67,11 +67,11 @@ class Programs:
         return f"Usage: {program} {command} " in (self.help(program, command) or "")
 
     def commands(self, program):
-        """A program's own commands, which its --help names under `Other commands`."""
+        """A program's own commands, which its --help names under `Commands`."""
         text = self.help(program) or ""
-        if "Other commands:" not in text:
+        if "Commands, each" not in text:
             return [""]
-        words = re.findall(r"\b([a-z]+) [A-Z(]", text.split("Other commands:")[1].split("Exit codes")[0])
+        words = re.findall(r"^  ([a-z]+)  ", text.split("Commands, each")[1].split("Usage:")[0], re.M)
         return [""] + [word for word in words if self.has_command(program, word)]
 
     def flags(self):

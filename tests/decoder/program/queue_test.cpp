@@ -250,7 +250,7 @@ TEST_CASE("queues that cannot run are refused before the first decode") {
   changed = ready.queue;
   changed.erase("planned");
   refuses(changed, {}, {"queue.json", "not planned"});
-  refuses(ready.queue, {"-o", ready.scratch / "none"}, {"none: no such folder"});
+  refuses(ready.queue, {"-o", ready.queue_file + "/none"}, {"none: the folder cannot be made"});
   refuses(ready.queue, {"--verify"}, {"--verify"});
   refuses(ready.queue, {"--plan", ready.queue_file}, {"--plan"});
   ready.scratch.write("queue.json", "[]");

@@ -1,4 +1,6 @@
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -174,12 +176,72 @@ TEST_CASE("plans for CUDA: made, explained, validated, and refused where it has 
   CHECK(json::parse(frontier.out)["request"]["device"] == "cuda");
 }
 
-TEST_CASE("a plan that cannot be written ends with 5 and leaves nothing") {
+TEST_CASE(
+    "a plan's folder is made; where it cannot be, the program ends with 2, and with 5 where nothing can be "
+    "written") {
   const Planned planned;
-  require_refused(plan({"--model", planned.model, "--size", "48x40", "--limit", "64MiB", "-o",
-                        planned.scratch / "none/plan.json"}),
-                  5, {"none/plan.json"});
-  CHECK(planned.scratch.files() == std::vector<std::string>{"config.json", "plan.json"});
+  const auto into = [&](const std::string& file) {
+    return plan({"--model", planned.model, "--size", "48x40", "--limit", "64MiB", "-o", file});
+  };
+  const Ended made = into(planned.scratch / "new/folder/plan.json");
+  CHECK(made.code == 0);
+  CHECK(std::filesystem::is_regular_file(planned.scratch / "new/folder/plan.json"));
+  CHECK_THAT(made.out, Catch::Contains("plan.json: ") && Catch::Contains(" 48x40, fp32 on cpu, peak "));
+  require_refused(into(planned.file + "/below/plan.json"), 2,
+                  {"plan.json/below/plan.json: its folder cannot"});
+  require_refused(into(planned.scratch / "new/folder"), 5, {"new/folder"});
+  // A request that is refused makes no folder.
+  require_refused(plan({"--model", "sdxxl", "--size", "48x40", "--limit", "64MiB", "-o",
+                        planned.scratch / "other/plan.json"}),
+                  2, {"sdxxl"});
+  CHECK_FALSE(std::filesystem::exists(planned.scratch / "other"));
+  for (const char* option : {"-o", "--csv"}) {
+    const std::string file = planned.scratch / (std::string("frontier") + option + "/file");
+    CHECK(
+        plan({"frontier", "--model", planned.model, "--size", "48x40", "--points", "2", option, file}).code ==
+        0);
+    CHECK(std::filesystem::is_regular_file(file));
+  }
+}
+
+TEST_CASE("an unknown command or option is called that, and the nearest is named") {
+  require_refused(plan({"explian", "plan.json"}), 2,
+                  {"headroom-plan: unknown command 'explian'; did you mean explain?"});
+  require_refused(plan({"fronteir"}), 2, {"unknown command 'fronteir'; did you mean frontier?"});
+  require_refused(plan({"xyzzy"}), 2,
+                  {"unknown command 'xyzzy'; the commands are frontier, explain, diff, validate, queue"});
+  require_refused(plan({"plan\nfile.json"}), 2, {"unknown command 'plan"});
+  require_refused(plan({"--modle", "sdxl"}), 2,
+                  {"unknown option '--modle'; did you mean --model?", "--help"});
+  require_refused(plan({"explain", "--pases", "plan.json"}), 2, {"'--pases'; did you mean --passes?"});
+  require_refused(plan({"--xyzzy=1"}), 2, {"unknown option '--xyzzy' ("});
+  CHECK(plan({"--modle", "--help"}).code == 0);
+}
+
+TEST_CASE("the frontier fits the columns that there are, and time is a mark on a scale") {
+  const Planned planned;
+  const Words words{"frontier", "--model", planned.model, "--size", "256x256", "--points", "5"};
+  const auto widest = [](const std::string& text) {
+    size_t most = 0, width = 0;
+    for (const char c : text) {
+      if (c == '\n') {
+        most = std::max(most, width);
+        width = 0;
+      } else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) {  // one for each character of UTF-8
+        ++width;
+      }
+    }
+    return most;
+  };
+  for (const int columns : {60, 80, 132}) {
+    CAPTURE(columns);
+    setenv("COLUMNS", std::to_string(columns).c_str(), 1);
+    const std::string text = plan(words).out;
+    CHECK(widest(text.substr(text.find('\n') + 1)) <= static_cast<size_t>(columns));
+    CHECK(widest(text.substr(text.find('\n') + 1)) > static_cast<size_t>(columns) - 24);
+    CHECK_THAT(text, Catch::Contains("256x256 in fp32") && Catch::Contains("●") && !Catch::Contains("▇"));
+  }
+  unsetenv("COLUMNS");
 }
 
 /// The first step of the plan that `wanted` accepts, as pass and step numbers.

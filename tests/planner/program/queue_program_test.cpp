@@ -83,6 +83,35 @@ TEST_CASE("a queue is planned into a file of the same schema") {
   CHECK(json::parse(again.out) == read_json_file(ready.output, 1 << 26));
 }
 
+TEST_CASE("explain and validate take a planned queue, plan by plan") {
+  const Ready ready;
+  REQUIRE(ready.plan(ready.good.dump()).code == 0);
+  const Ended explained = call(run_plan, {"explain", ready.output});
+  INFO(explained.err);
+  REQUIRE(explained.code == 0);
+  CHECK_THAT(explained.out, Catch::Contains("4 decodes of 2 shapes") &&
+                                Catch::Contains("\nplan 0, of large (3 times)\n") &&
+                                Catch::Contains("\nplan 1, of small\n") &&
+                                Catch::Contains(" 48x40, batch 2") && Catch::Contains("longest passes: "));
+  const std::string passes = call(run_plan, {"explain", ready.output, "--passes"}).out;
+  CHECK_THAT(passes,
+             Catch::Contains("plan 1") && Catch::Contains("Pass 0 ") && Catch::Contains("<- the peak"));
+  const json document = json::parse(call(run_plan, {"explain", ready.output, "--json"}).out);
+  CHECK(document["plans"].size() == 2);
+  CHECK(document["plans"][0]["passes"].is_array());
+  CHECK(document["decodes"] == 4);
+  require_refused(call(run_plan, {"explain", ready.output, "--rank", "0"}), 2, {"--rank", "is a queue"});
+  require_refused(call(run_plan, {"explain", ready.output, "--analyze", "s.json"}), 2, {"--analyze"});
+  require_refused(call(run_plan, {"explain", ready.file, "--model", ready.model}), 2, {"not planned"});
+
+  CHECK(call(run_plan, {"validate", ready.output}).code == 0);
+  json broken = read_json_file(ready.output, 1 << 26);
+  broken["plans"][1]["predicted"]["peak_bytes"] = 1;
+  const std::string file = ready.scratch.write("broken.json", broken.dump()).string();
+  require_refused(call(run_plan, {"validate", file}), 2, {"broken.json", "plans[1]: "});
+  require_refused(call(run_plan, {"explain", file}), 2, {"broken.json: plans[1]"});
+}
+
 TEST_CASE("a queue has one device, which its file, a request or --device names") {
   const Ready ready;
   json named = ready.good;

@@ -66,8 +66,8 @@ TEST_CASE("files of recorded events all come or none does") {
                   {"other.jsonl: event ", "the plan has no step 0 in a pass 24"});
   require_refused(replay({"--replay", events, "--events", scratch / "again.jsonl", "-o", out}), 2,
                   {"--replay decodes nothing"});
-  require_refused(replay({"--replay", events, "-o", (scratch / "no").string() + "/trace.json"}), 2,
-                  {"its folder does not exist"});
+  const std::string file_above = (scratch / "cut.jsonl") + "/trace.json";
+  require_refused(replay({"--replay", events, "-o", file_above}), 2, {"its folder cannot be made"});
   require_refused(replay({"--replay", events, "-o", out, "--csv", out}), 2, {"expected a file of its own"});
   require_refused(replay({"--replay", events, "--json", "-o", out}), 2, {"--replay decodes nothing"});
   require_refused(replay({"--watch", "", "-o", out}), 2, {"--watch: expected all, none or a list"});

@@ -125,7 +125,7 @@ TEST_CASE("comparison: runs pass by pass") {
   const Table& memory = the(tables, "Memory");
   CHECK(*number(row(memory, "pass 2 conv_out").cells[3]) == Approx(0.5));
   CHECK(row_of(memory, "pass 3 one more") == &memory.rows[0]);
-  CHECK(row_of(memory, "growth outside the pool") == &memory.rows[1]);  // from nothing
+  CHECK(row_of(memory, "growth of other process memory") == &memory.rows[1]);  // from nothing
   CHECK(memory.rows.size() == 3);
   CHECK(*number(row(the(tables, "Other"), "threads").cells[3]) == 2);
   CHECK_FALSE(number(row(the(tables, "Other"), "PSNR in dB").cells[1]));
@@ -234,7 +234,7 @@ TEST_CASE("comparison: traces of a GPU by its time, its kinds of memory and who 
   const Table& memory = the(tables, "Memory");
   CHECK(*number(row(memory, "slack at the peak").cells[2]) >
         *number(row(memory, "slack at the peak").cells[1]));
-  CHECK(row_of(memory, "outside the pool at the peak") == nullptr);
+  CHECK(row_of(memory, "other process memory at the peak") == nullptr);
   CHECK(std::get<std::string>(row(the(tables, "What else"), "watched by").cells[2]) ==
         "allocator, CUPTI activities, CUPTI memory");
   // Of a trace of the CPU there is no time of a GPU.

@@ -195,7 +195,7 @@ TEST_CASE("a GPU's chart has its kinds and the driver's count; others have neith
   of_cpu.trace.outside = {{0.5, 10}};
   of_cpu.trace.seconds = 1;
   CHECK(names(measured_timeline(document_of(of_cpu, "trace.json")), 0, 1) ==
-        Names{"weights", "latent", "kept tensors", "tiles", "workspace", "outside the pool"});
+        Names{"weights", "latent", "kept tensors", "tiles", "workspace", "other process memory"});
 }
 
 TEST_CASE(

@@ -217,9 +217,9 @@ TEST_CASE("passes: the frontier as a chart and a table") {
   CHECK(number(table, 2, "peak") == 1'000);
   CHECK(number(table, 2, "time") == 7);
   CHECK(text(table, 2, "weights") == "per_pass");
-  CHECK(number(table, 2, "slice items") == 1);
-  CHECK(text(table, 2, "lower place") == "scratch");
-  CHECK(text(table, 0, "lower place") == "none");
+  CHECK(number(table, 2, "micro-batch") == 1);
+  CHECK(text(table, 2, "lower tier") == "scratch");
+  CHECK(text(table, 0, "lower tier") == "none");
 }
 
 }  // namespace

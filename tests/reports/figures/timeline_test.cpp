@@ -165,9 +165,15 @@ TEST_CASE("a chart has the kinds in their order, the limit, the passes and the p
   CHECK(chart.title == "memory");
   CHECK(chart.x.unit == Unit::seconds);
   CHECK(chart.y.unit == Unit::bytes);
-  const std::vector<std::string> names{"weights",         "latent", "kept tensors", "tiles",
-                                       "workspace",       "slack",  "libraries",    "context and modules",
-                                       "outside the pool"};
+  const std::vector<std::string> names{"weights",
+                                       "latent",
+                                       "kept tensors",
+                                       "tiles",
+                                       "workspace",
+                                       "slack",
+                                       "libraries",
+                                       "context and modules",
+                                       "other process memory"};
   for (size_t kind = 0; kind < kMemoryKinds; ++kind) {
     const Series& series = chart.series[kind];
     CHECK(series.name == names[kind]);
@@ -275,7 +281,7 @@ TEST_CASE("a recorded timeline has every event and every look outside, and its l
           (sample < trace.outside.size() && trace.outside[sample].seconds < trace.events[event].seconds);
       if (looked) {
         REQUIRE(timeline.seconds(i) == trace.outside[sample].seconds);
-        live[{MemoryKind::outside, "outside the pool"}] = trace.outside[sample++].bytes;
+        live[{MemoryKind::outside, "other process memory"}] = trace.outside[sample++].bytes;
       } else {
         const TraceEvent& one = trace.events[event++];
         const auto kind = static_cast<MemoryKind>(one.kind);
@@ -479,7 +485,7 @@ TEST_CASE("what a plan's timeline says is on the device") {
     return list;
   };
   using Names = std::vector<std::string>;
-  const Names constant{"latent: latent", "outside the pool: reserve", "weights: weights"};
+  const Names constant{"latent: latent", "other process memory: reserve", "weights: weights"};
   const auto with_constant = [&](Names more) {
     more.insert(more.end(), constant.begin(), constant.end());
     std::sort(more.begin(), more.end());
