@@ -86,6 +86,7 @@ void WebpWriter::finish() {
   if (!WebPPictureInit(&picture.value) ||
       !WebPConfigPreset(&config, WEBP_PRESET_DEFAULT, static_cast<float>(quality_)))
     fail(-1);
+  config.low_memory = 1;  // a quarter of what a picture of noise takes otherwise
   picture.value.use_argb = 1;
   picture.value.width = static_cast<int>(columns_);
   picture.value.height = static_cast<int>(rows_);

@@ -76,7 +76,7 @@ Model resolve_model(const std::string& argument) {
   std::error_code error;
   if (!std::filesystem::is_directory(argument, error)) {
     throw InputError("--model " + argument +
-                     ": no such folder or .safetensors file; expected one, or one of " +
+                     ": expected a folder with config.json, a .safetensors checkpoint, or one of " +
                      joined(built_in_models()));
   }
   const std::filesystem::path config = model_folder(argument) / "config.json";

@@ -53,7 +53,10 @@ void WeightFiles::open(const fs::path& folder) {
     return;
   }
   throw InputError((folder / stem).string() +
-                   ".safetensors: no such file, nor an index of shards or an fp16 variant");
+                   ".safetensors: no such file, nor an index of shards or an fp16 variant" +
+                   (fs::exists(folder / (stem + ".bin"), error)
+                        ? "; its .bin becomes one by diffusers' from_pretrained() and save_pretrained()"
+                        : "; --weights names another folder or file"));
 }
 
 void WeightFiles::open_single(const fs::path& path) {
@@ -85,7 +88,9 @@ WeightFiles::Place WeightFiles::place_of(const std::string& name) const {
 
 WeightFiles::Place WeightFiles::require(const std::string& name) const {
   Place place = place_of(name);
-  if (place.file == nullptr) throw InputError(origin_ + ": " + printable(name) + ": no such tensor");
+  if (place.file == nullptr)
+    throw InputError(origin_ + ": " + printable(name) +
+                     ": no such tensor (are these weights of another model?)");
   return place;
 }
 

@@ -152,6 +152,7 @@ TEST_CASE("with --limit and --dtype what is kept is stored in 16 bits, unless th
     const Ended ended = spawn(words);
     INFO(ended.err);
     REQUIRE(ended.code == 0);
+    CHECK((ended.err.find("--dtype fp16: decodes in fp32") != std::string::npos) == (dtype == "fp16"));
     return std::pair{read_latent(ready.output).values, read_json_file(ready.scratch / "stats.json", 1 << 24)};
   };
   const auto [exact, exact_stats] = decoded("fp32");

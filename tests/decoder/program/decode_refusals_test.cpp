@@ -52,7 +52,9 @@ TEST_CASE("missing files are named") {
   ready.refuses({"--weights", none}, {"none: no such folder"});
   ready.refuses({"-o", none + "/out.npy"}, {"none"});
   std::filesystem::remove(ready.weights());
-  ready.refuses({}, {kWeights, "no such file"});
+  ready.refuses({}, {kWeights, "no such file", "--weights"});
+  std::ofstream(ready.model + "/diffusion_pytorch_model.bin") << "x";
+  ready.refuses({}, {kWeights, "no such file", "save_pretrained"});
   std::filesystem::remove(ready.model + "/config.json");
   ready.refuses({}, {"config.json", "no such file"});
 }

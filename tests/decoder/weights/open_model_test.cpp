@@ -143,7 +143,7 @@ TEST_CASE("what is no model is refused with what would be one") {
   };
   refuses(scratch / "none.safetensors", {"none.safetensors: no such file"});
   refuses(scratch.write("vae.ckpt", "x"), {"vae.ckpt", ".safetensors checkpoint", "save_file"});
-  refuses("sdxxl", {"sdxxl", "no such folder", "sdxl"});
+  refuses("sdxxl", {"sdxxl", "expected a folder", "checkpoint", "sdxl"});
   refuses(scratch.folder(), {"has no config.json nor vae/config.json", "save_pretrained"});
   Checkpoint other;
   other.add("lora.up.weight", {4, 4});
