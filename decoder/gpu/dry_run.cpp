@@ -25,10 +25,13 @@ class NoTransfers final : public BlockTransfers {
 };
 
 /// Begins a scope with each tile: most tiles make the requests of the one before.
-class Scopes final : public EventSink {
+class Scopes final : public ForwardingEvents {
  public:
-  explicit Scopes(GpuMemory& memory) : memory_(memory) {}
-  void tile_started(const Plan&, int32_t, int64_t, int64_t) override { memory_.begin_scope(); }
+  Scopes(GpuMemory& memory, EventSink* listener) : ForwardingEvents(listener), memory_(memory) {}
+  void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
+    memory_.begin_scope();
+    ForwardingEvents::tile_started(plan, pass, tile, tiles);
+  }
 
  private:
   GpuMemory& memory_;
@@ -57,9 +60,10 @@ void check_tiers(const Graph& graph, const Plan& plan) {
 
 }  // namespace
 
-DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan) {
+DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink* listener) {
   check_tiers(model.graph, plan);
   const auto memory = std::make_shared<GpuMemory>();
+  if (listener != nullptr) memory->observe(listener->memory_observer());
   const HostWeights none = no_host_weights();
   PinnedStaging staging(gpu);
   DryRun dry_run;
@@ -75,7 +79,7 @@ DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan) {
     DryDevice device(model.graph, micro_batch, *memory, none, weights ? &*weights : nullptr, staging);
     NoTransfers transfers;
     DiscardingSink sink({1, 1, 1, 1, 1});
-    Scopes scopes(*memory);
+    Scopes scopes(*memory, listener);
     Interpreter(model, micro_batch, device, &transfers, &scopes).run({}, first_item, sink);
     return first_event;
   };
@@ -86,9 +90,9 @@ DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan) {
   return dry_run;
 }
 
-DryRun run_dry(const Model& model, const Plan& plan) {
+DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener) {
   DryGpu gpu;
-  DryRun dry_run = run_dry_on(gpu, model, plan);
+  DryRun dry_run = run_dry_on(gpu, model, plan, listener);
   dry_run.placement = find_placement(dry_run.requests);
   dry_run.host = host_layout(model.graph, plan);
   return dry_run;

@@ -4,6 +4,7 @@
 #include "decoder/gpu/host_layout.h"
 #include "decoder/gpu/placement.h"
 #include "decoder/graph/model.h"
+#include "decoder/interpreter/events.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {
@@ -25,10 +26,11 @@ struct DryRun {
   int64_t live_bytes() const { return weights_bytes + placement.live_bytes; }
 };
 
-/// Throws InputError where the plan cannot be run on CUDA.
-DryRun run_dry(const Model& model, const Plan& plan);
+/// Throws InputError where the plan cannot be run on CUDA. `listener` is told what asks for memory, as in a
+/// decode, and its observer of each request, in their order; null: nobody listens.
+DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener = nullptr);
 /// Its first half: the requests, and nothing placed yet. `gpu` is given the calls of the decode, at addresses
 /// where no memory is.
-DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan);
+DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink* listener = nullptr);
 
 }  // namespace headroom

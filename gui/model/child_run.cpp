@@ -119,7 +119,7 @@ void ChildRun::take(const ProgressEvent& event) {
     if (progress_.pass < 0) pace_from_seconds_ = event.seconds;
     progress_.pass = pass->pass;
     progress_.passes = pass->of;
-    progress_.doing = QString::fromStdString(pass->name);
+    progress_.doing = with_short_names(QString::fromStdString(pass->name));
     progress_.tile = progress_.tiles = progress_.step = progress_.steps = 0;
     if (!progress_.verifying && progress_.passes_begun.size() < kMostPasses)
       progress_.passes_begun.emplace_back(event.seconds, progress_.doing);

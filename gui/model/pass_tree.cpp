@@ -73,7 +73,8 @@ void PassTree::setPlan(const reports::DocumentPtr& document) {
         [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
     for (size_t i = 0; i < plan.passes.size(); ++i) {
       const Pass& pass = plan.passes[i];
-      passes_.push_back({QString("%1  %2").arg(i).arg(QString::fromStdString(pass.name)),
+      passes_.push_back({QString("%1  %2").arg(i).arg(figure_text(pass.name)),
+                         QString("%1  %2").arg(i).arg(QString::fromStdString(pass.name)),
                          figure_text(reports::Unit::bytes, double(pass.predicted_peak_bytes)),
                          figure_text(reports::Unit::seconds, pass.predicted_seconds),
                          lines_of(explained["passes"][i], pass, model.graph), &pass == &*decides});
@@ -132,7 +133,12 @@ QVariant PassTree::data(const QModelIndex& index, int role) const {
   if (role == Qt::ToolTipRole && is_pass && index.column() == 1 && pass.decides_peak)
     return tr("The highest of all passes: it decides the peak.");
   if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
-  if (!is_pass) return index.column() == 0 ? pass.lines[index.row()] : QVariant();
+  if (!is_pass) {
+    if (index.column() != 0) return {};
+    const QString& line = pass.lines[index.row()];
+    return role == Qt::ToolTipRole ? line : with_short_names(line);
+  }
+  if (role == Qt::ToolTipRole && index.column() == 0) return pass.full_name;
   switch (index.column()) {
     case 0:
       return contains(marked_, number) ? QStringLiteral("● ") + pass.name : pass.name;

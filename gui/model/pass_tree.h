@@ -29,7 +29,7 @@ class PassTree : public QAbstractItemModel {
 
  private:
   struct Entry {
-    QString name, peak, time;
+    QString name, full_name, peak, time;
     QStringList lines;
     bool decides_peak = false;
   };

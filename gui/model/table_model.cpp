@@ -20,6 +20,14 @@ QString text_of(const reports::Column& column, const reports::Cell& cell) {
   return QString::fromStdString(reports::cell_text(column, cell));
 }
 
+/// A text whole; where it shows short names, with the full ones.
+QVariant tooltip_of(const reports::Column& column, const reports::Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  if (!column.is_text || text == nullptr) return {};
+  const QString full = QString::fromStdString(*text);
+  return with_short_names(full) == full ? text_of(column, cell) : full;
+}
+
 QVariant sort_key(const reports::Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return QString::fromStdString(*text);
   if (const auto* number = std::get_if<double>(&cell)) return *number;
@@ -60,7 +68,7 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole:
       return text_of(column, cell);
     case Qt::ToolTipRole:
-      return column.is_text ? text_of(column, cell) : QVariant();
+      return tooltip_of(column, cell);
     case Qt::TextAlignmentRole:
       return QVariant::fromValue(Qt::Alignment(column.is_text ? Qt::AlignLeft : Qt::AlignRight) |
                                  Qt::AlignVCenter);

@@ -923,5 +923,41 @@
         <source>Of the rank&apos;s own passes, without waiting for others.</source>
         <translation>该进程自身各遍的时间，不含等待其他进程。</translation>
     </message>
+    <message>
+        <source>gap</source>
+        <translation>空隙</translation>
+    </message>
+    <message>
+        <source>offset</source>
+        <translation>偏移</translation>
+    </message>
+    <message>
+        <source>from</source>
+        <translation>从</translation>
+    </message>
+    <message>
+        <source>to</source>
+        <translation>到</translation>
+    </message>
+    <message>
+        <source>Where it begins.</source>
+        <translation>起始位置。</translation>
+    </message>
+    <message>
+        <source>When it is asked for.</source>
+        <translation>请求的时刻。</translation>
+    </message>
+    <message>
+        <source>When it is handed back.</source>
+        <translation>归还的时刻。</translation>
+    </message>
+    <message>
+        <source>in the reservation at</source>
+        <translation>预留内存中，时刻</translation>
+    </message>
+    <message>
+        <source>on the device at the pass&apos;s peak</source>
+        <translation>该遍峰值时设备上的内存</translation>
+    </message>
 </context>
 </TS>

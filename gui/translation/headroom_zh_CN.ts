@@ -276,6 +276,151 @@ takes %2 and %3 there</source>
     </message>
 </context>
 <context>
+    <name>headroom::gui::DecoderCanvas</name>
+    <message>
+        <source>The decoder, pass by pass</source>
+        <translation>逐遍显示的解码器</translation>
+    </message>
+    <message>
+        <source>Pass %1, %2 (%3)</source>
+        <translation>第 %1 遍，%2（%3）</translation>
+    </message>
+    <message>
+        <source>peak %1 while %2 runs, %3 predicted</source>
+        <translation>峰值 %1，出现于 %2 运行时，预计用时 %3</translation>
+    </message>
+    <message>
+        <source>measured: peak %1, %2</source>
+        <translation>实测：峰值 %1，%2</translation>
+    </message>
+    <message>
+        <source>It hands out the picture.</source>
+        <translation>这一遍输出图像。</translation>
+    </message>
+    <message>
+        <source>It must end here: what comes next needs something whole that it makes.</source>
+        <translation>这一遍必须在此结束：之后的运算需要它产出的完整结果。</translation>
+    </message>
+    <message>
+        <source>It ends where the plan chose to keep something.</source>
+        <translation>这一遍在方案选择保留张量之处结束。</translation>
+    </message>
+    <message>
+        <source>over all positions: a barrier, its pass must end before anything uses it</source>
+        <translation>遍及所有位置：这是屏障，所在的遍结束后才能使用</translation>
+    </message>
+    <message>
+        <source>%1, whole %2</source>
+        <translation>%1，完整大小 %2</translation>
+    </message>
+    <message>
+        <source>a barrier: it needs its keys and values whole, from a pass before</source>
+        <translation>屏障：需要前面某一遍产出的完整的键和值</translation>
+    </message>
+    <message>
+        <source>carried out once more: its result was not kept</source>
+        <translation>再次运算：先前的结果没有保留</translation>
+    </message>
+    <message>
+        <source>kept %1, %2, from pass %3 to pass %4</source>
+        <translation>保留%1，%2，从第 %3 遍到第 %4 遍</translation>
+    </message>
+    <message>
+        <source>%1 of it on the device at the peak</source>
+        <translation>峰值时其中 %1 在设备上</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::DecoderOverview</name>
+    <message>
+        <source>Peak of each pass</source>
+        <translation>各遍的峰值</translation>
+    </message>
+    <message>
+        <source>Pass %1, %2: %3</source>
+        <translation>第 %1 遍，%2：%3</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::DecoderPage</name>
+    <message>
+        <source>Decoder</source>
+        <translation>解码器</translation>
+    </message>
+    <message>
+        <source>Open a plan to see the decoder as it runs it: what each pass computes, what it keeps for later ones, and where the peak is.</source>
+        <translation>打开一个方案，即可看到解码器如何按它运行：每一遍计算什么、为后面的遍保留什么，以及峰值在哪里。</translation>
+    </message>
+    <message>
+        <source>&amp;Go to the peak</source>
+        <translation>转到峰值(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Its tiles on the page &amp;Plan</source>
+        <translation>在“方案”页看它的分块(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Its figures on the page &amp;Layers</source>
+        <translation>在“层”页看它的数据(&amp;L)</translation>
+    </message>
+    <message>
+        <source>The peak is %1 of %2</source>
+        <translation>峰值为 %1，上限 %2</translation>
+    </message>
+    <message>
+        <source>The peak is %1</source>
+        <translation>峰值为 %1</translation>
+    </message>
+    <message>
+        <source>, in pass %1 of %2, %3.</source>
+        <translation>，在第 %1 遍（共 %2 遍），%3。</translation>
+    </message>
+    <message>
+        <source>%1 %2 (%3)</source>
+        <translation>%1 %2（%3）</translation>
+    </message>
+    <message>
+        <source>What holds it: %1.</source>
+        <translation>占用者：%1。</translation>
+    </message>
+    <message>
+        <source>, </source>
+        <translation>、</translation>
+    </message>
+    <message>
+        <source>kept %1</source>
+        <translation>保留%1</translation>
+    </message>
+    <message>
+        <source>barrier: the pass must end</source>
+        <translation>屏障：这一遍必须结束</translation>
+    </message>
+    <message>
+        <source>ends to keep something</source>
+        <translation>为保留张量而结束</translation>
+    </message>
+    <message>
+        <source>↻ computed once more</source>
+        <translation>↻ 再次运算</translation>
+    </message>
+    <message>
+        <source>measured peak</source>
+        <translation>实测峰值</translation>
+    </message>
+    <message>
+        <source>Open a profile: it has the figures of each layer.</source>
+        <translation>请打开性能剖析文件：各层的数据在其中。</translation>
+    </message>
+    <message>
+        <source>Choose a pass or an operation.</source>
+        <translation>请选择一遍或一个运算。</translation>
+    </message>
+    <message>
+        <source>Live at the pass&apos;s peak</source>
+        <translation>该遍峰值时的占用</translation>
+    </message>
+</context>
+<context>
     <name>headroom::gui::DocumentsDock</name>
     <message>
         <source>Plans</source>
@@ -580,7 +725,38 @@ takes %2 and %3 there</source>
     </message>
 </context>
 <context>
-    <name>headroom::gui::KeptView</name>
+    <name>headroom::gui::LanesView</name>
+    <message>
+        <source>kernels</source>
+        <translation>内核</translation>
+    </message>
+    <message>
+        <source>copies</source>
+        <translation>拷贝</translation>
+    </message>
+    <message>
+        <source>fills</source>
+        <translation>填充</translation>
+    </message>
+    <message>
+        <source>What the GPU&apos;s streams did</source>
+        <translation>GPU 各流的工作</translation>
+    </message>
+    <message>
+        <source>a tile</source>
+        <translation>一个分块</translation>
+    </message>
+    <message>
+        <source>of no pass</source>
+        <translation>不属于任何一遍</translation>
+    </message>
+    <message>
+        <source>%1, %2, %3</source>
+        <translation>%1，%2，%3</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::MaterialisedView</name>
     <message>
         <source>on the device</source>
         <translation>在设备上</translation>
@@ -698,6 +874,10 @@ takes %2 and %3 there</source>
 <context>
     <name>headroom::gui::MainWindow</name>
     <message>
+        <source>The profile has no layer %1.</source>
+        <translation>性能剖析文件中没有层 %1。</translation>
+    </message>
+    <message>
         <source>&amp;File</source>
         <translation>文件(&amp;F)</translation>
     </message>
@@ -804,6 +984,66 @@ takes %2 and %3 there</source>
     <message>
         <source>The language changes once nothing is running any more.</source>
         <translation>当前任务结束后即切换语言。</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::MemoryMapPage</name>
+    <message>
+        <source>Memory map</source>
+        <translation>内存图</translation>
+    </message>
+    <message>
+        <source>&amp;Go to the peak</source>
+        <translation>转到峰值(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Open a plan for a GPU (--device cuda) to see where everything lies in its reservation over the decode.</source>
+        <translation>打开用于 GPU 的方案（--device cuda），即可看到解码过程中各项在预留内存中的位置。</translation>
+    </message>
+    <message>
+        <source>This plan is for the CPU. Its pool maps pages wherever there are addresses, so nothing is placed before a decode and there are no gaps: live bytes are all that counts, and the page Timeline has them. Of a plan for a GPU (--device cuda) this page shows the offset of everything in the reservation.</source>
+        <translation>这个方案用于 CPU。内存池可在任意地址映射页，因此解码前不安排位置，也没有空隙：只有占用的字节数有意义，见“时间线”页。对于 GPU 的方案（--device cuda），本页显示各项在预留内存中的偏移。</translation>
+    </message>
+    <message>
+        <source>Placing…</source>
+        <translation>正在安排位置…</translation>
+    </message>
+    <message>
+        <source>The reservation is %1; at most %2 of it are live at one time. What stays free then, %3, are gaps between what has to lie side by side.</source>
+        <translation>预留内存为 %1，同时占用的最多为 %2。此时空闲的 %3 是并列各项之间的空隙。</translation>
+    </message>
+    <message>
+        <source>At %1: %2 live. A click or the arrow keys choose another moment; wheel: zoom, drag: pan, double click: all.</source>
+        <translation>%1 时占用 %2。单击或方向键选择另一时刻；滚轮：缩放，拖动：平移，双击：全部。</translation>
+    </message>
+    <message>
+        <source>Areas by module</source>
+        <translation>按模块的面积</translation>
+    </message>
+    <message>
+        <source>Places</source>
+        <translation>位置</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::MemoryMapView</name>
+    <message>
+        <source>Memory by time and offset</source>
+        <translation>按时间与偏移显示的内存</translation>
+    </message>
+    <message>
+        <source>%1
+%2: %3, from %4 on</source>
+        <translation>%1
+%2：%3，起于 %4</translation>
+    </message>
+    <message>
+        <source>from %1 to %2</source>
+        <translation>从 %1 到 %2</translation>
+    </message>
+    <message>
+        <source>asked for in pass %1, %2</source>
+        <translation>由第 %1 遍请求，%2</translation>
     </message>
 </context>
 <context>
@@ -1534,6 +1774,10 @@ takes %2 and %3 there</source>
 <context>
     <name>headroom::gui::TimelinePage</name>
     <message>
+        <source>Streams</source>
+        <translation>流</translation>
+    </message>
+    <message>
         <source>Predicted</source>
         <translation>预测</translation>
     </message>
@@ -1571,6 +1815,21 @@ takes %2 and %3 there</source>
     <message>
         <source>%1, live at %2: %3, in pass %4, %5</source>
         <translation>%1，%2 时在用：%3，第 %4 遍，%5</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::TreemapView</name>
+    <message>
+        <source>On the device, as areas by module</source>
+        <translation>设备上的内存，按模块显示为面积</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <translation>%1：%2</translation>
+    </message>
+    <message>
+        <source>%1: %2, %3</source>
+        <translation>%1：%2，%3</translation>
     </message>
 </context>
 <context>

@@ -198,7 +198,8 @@ void AnswerPanel::showPlan(const Answer& answer) {
     passes += tr(", %1 of the batch at a time").arg(plan.micro_batch);
   passes_->setText(passes);
   weights_->setText(weights_text(plan));
-  decided_->setText(QString::fromStdString(answer.peak.pass_name + ": " + answer.peak.step));
+  decided_->setText(figure_text(answer.peak.pass_name + ": " + answer.peak.step));
+  decided_->setToolTip(QString::fromStdString(answer.peak.pass_name + ": " + answer.peak.step));
   live_->setTable(
       holdings(answer.peak.live, [](const reports::LiveEntry& entry) { return title_of(entry.kind); }));
   going_on_->setVisible(!answer.final);
@@ -213,7 +214,7 @@ void AnswerPanel::showWhyNot(const planner::WhyNot& why) {
   if (!why.pass_name.empty()) {
     reason += "\n" + tr("Pass %1 (%2) forbids less; it holds what stands below.")
                          .arg(why.pass)
-                         .arg(QString::fromStdString(why.pass_name));
+                         .arg(figure_text(why.pass_name));
   }
   reason_->setText(reason);
   smallest_limit_ = why.smallest_limit_bytes;

@@ -5,6 +5,7 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/fitting_name.h"
 
 namespace headroom::gui {
 namespace {
@@ -122,10 +123,8 @@ void ChartMarks::drawNames(QCPPainter* painter) const {
     const double left = std::max(axis->coordToPixel(span.begin), double(area.left())) + kPadding;
     const double right = std::min(axis->coordToPixel(span.end), double(area.right())) - kPadding;
     if (right - left < metrics.averageCharWidth() * 5) continue;
-    // The end of a layer's name tells more than its beginning; other words are shown whole or not at all.
-    QString name = figure_text(span.name);
-    if (name.contains(QLatin1Char('.'))) name = metrics.elidedText(name, Qt::ElideLeft, right - left);
-    if (metrics.horizontalAdvance(name) > right - left) continue;
+    // The end of a layer's name tells more than its beginning.
+    const QString name = fitting_name(figure_text(span.name), metrics, right - left);
     painter->drawText(QRectF(left, area.top() + 1, right - left, metrics.height()), Qt::AlignCenter, name);
   }
 }

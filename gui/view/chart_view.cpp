@@ -238,7 +238,7 @@ QString ChartView::textAt(double x) const {
     x = double(category);
   } else {
     for (const reports::Span& span : chart_.spans) {
-      if (span.begin <= x && x < span.end) lines << QString::fromStdString(span.name);
+      if (span.begin <= x && x < span.end) lines << figure_text(span.name);
     }
     lines << tick_text(chart_.x.unit, x, columnWidth());
   }

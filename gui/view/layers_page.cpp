@@ -4,6 +4,7 @@
 #include <QFileInfo>
 #include <QFormLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTableView>
@@ -113,13 +114,27 @@ void LayersPage::showProfile() {
   for (size_t row = 0; row < layers_->table().rows.size() && first == 0; ++row) {
     if (layers_->table().rows[row].stands_out) first = static_cast<int>(row);
   }
-  if (first >= 0) {
-    const QModelIndex source = layers_->model().index(first, 0);
-    const auto* sorted = static_cast<const SortFilter*>(layers_->view()->model());
-    layers_->view()->setCurrentIndex(sorted->mapFromSource(source));
-    layers_->view()->scrollTo(sorted->mapFromSource(source), QAbstractItemView::PositionAtCenter);
-  }
+  if (first >= 0) goToRow(first);
   showLatencyTable(first);
+}
+
+void LayersPage::goToRow(int row) {
+  const auto* sorted = static_cast<const SortFilter*>(layers_->view()->model());
+  const QModelIndex shown = sorted->mapFromSource(layers_->model().index(row, 0));
+  layers_->view()->setCurrentIndex(shown);
+  layers_->view()->scrollTo(shown, QAbstractItemView::PositionAtCenter);
+}
+
+bool LayersPage::chooseLayer(const QString& name) {
+  if (document_ == nullptr) return false;
+  const std::vector<profiler::LayerProfile>& layers = document_->as<profiler::Profile>()->layers;
+  for (size_t row = 0; row < layers.size(); ++row) {
+    if (QString::fromStdString(layers[row].name) != name) continue;
+    layers_->filter()->clear();
+    goToRow(static_cast<int>(row));
+    return true;
+  }
+  return false;
 }
 
 void LayersPage::showLatencyTable(int row) {
@@ -156,9 +171,9 @@ void LayersPage::showPeak() {
   const profiler::Profile& profile = *document_->as<profiler::Profile>();
   const auto at = static_cast<size_t>(sizes_->currentIndex());
   const profiler::ProfiledSize& size = profile.sizes[at];
-  peak_note_->setText(tr("%1, while %2 ran.")
-                          .arg(figure_text(reports::Unit::bytes, double(size.peak_bytes)),
-                               QString::fromStdString(size.peak_layer)));
+  peak_note_->setText(
+      tr("%1, while %2 ran.")
+          .arg(figure_text(reports::Unit::bytes, double(size.peak_bytes)), figure_text(size.peak_layer)));
   live_->setTable(reports::peak_live_table(profile, at));
 }
 

@@ -26,9 +26,12 @@ class LayersPage : public Page {
   ChartView* latency_table() { return latency_table_; }
   TableView* live() { return live_; }
   QComboBox* sizes() { return sizes_; }
+  /// Chooses a layer by its full name; false where the profile has none of this name, or none is open.
+  bool chooseLayer(const QString& name);
 
  private:
   void showProfile();
+  void goToRow(int row);
   void showLatencyTable(int row);
   void showPeak();
   Workspace& workspace_;

@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
+#include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "decoder/graph/json_fields.h"
 #include "gui/model/figure_text.h"
 #include "gui/view/table_view.h"
+#include "gui/view/treemap_view.h"
 
 namespace headroom::gui {
 
@@ -20,7 +22,8 @@ LiveBox::LiveBox(const QString& name, QWidget* parent)
       chooser_(new QComboBox(this)),
       stack_(new QStackedWidget(this)),
       live_(new TableView(stack_)),
-      gpu_(new TableView(stack_)) {
+      gpu_(new TableView(stack_)),
+      treemap_(new TreemapView) {
   live_->setObjectName(name);
   gpu_->setObjectName(name + QStringLiteral("-gpu"));
   caption_->setWordWrap(true);
@@ -33,14 +36,23 @@ LiveBox::LiveBox(const QString& name, QWidget* parent)
   auto* row = new QHBoxLayout;  // in one, since height is dear
   row->addWidget(caption_, 1);
   row->addWidget(chooser_);
+  auto* both = new QSplitter(Qt::Horizontal, this);
+  both->setObjectName(name + QStringLiteral("-areas"));
+  both->setChildrenCollapsible(false);
+  both->addWidget(stack_);
+  both->addWidget(treemap_);
+  both->setStretchFactor(0, 3);
+  both->setStretchFactor(1, 2);
   column->addLayout(row);
-  column->addWidget(stack_, 1);
+  column->addWidget(both, 1);
   connect(chooser_, &QComboBox::currentIndexChanged, this, &LiveBox::showChosen);
   showGpu({});
 }
 
-void LiveBox::showLive(const QString& caption, const reports::Table& live) {
+void LiveBox::showLive(const QString& caption, const reports::Table& live,
+                       std::vector<reports::LiveEntry> entries) {
   caption_->setText(caption);
+  treemap_->setEntries(std::move(entries));
   live_->setTable(live);
 }
 

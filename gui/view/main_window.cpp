@@ -17,9 +17,11 @@
 #include <algorithm>
 
 #include "gui/view/compare_page.h"
+#include "gui/view/decoder_page.h"
 #include "gui/view/documents_dock.h"
 #include "gui/view/frontier_page.h"
 #include "gui/view/layers_page.h"
+#include "gui/view/memory_map_page.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/plan_page.h"
 #include "gui/view/ranks_page.h"
@@ -136,12 +138,17 @@ void MainWindow::buildDock() {
 
 void MainWindow::buildPages() {
   start_ = new StartPage(workspace_);
+  auto* decoder = new DecoderPage(workspace_);
+  auto* layers = new LayersPage(workspace_);
+  auto* plan = new PlanPage(workspace_);
   pages_ = {start_,
             new TimelinePage(workspace_),
+            decoder,
+            new MemoryMapPage(workspace_),
             new RanksPage(workspace_),
-            new LayersPage(workspace_),
+            layers,
             new ScalingPage(workspace_),
-            new PlanPage(workspace_),
+            plan,
             new FrontierPage(workspace_),
             new RunPage(workspace_),
             new ComparePage(workspace_)};
@@ -152,6 +159,15 @@ void MainWindow::buildPages() {
     connect(page, &Page::busyChanged, this, &MainWindow::showBusy);
     connect(page, &Page::pageAsked, this, &MainWindow::showPage);
   }
+  connect(decoder, &DecoderPage::passAsked, plan, [this, plan](int pass, int tile) {
+    showPage(plan->key());
+    plan->choosePass(pass);
+    plan->chooseTile(tile);
+  });
+  connect(decoder, &DecoderPage::layerAsked, layers, [this, layers](const QString& name) {
+    showPage(layers->key());
+    if (!layers->chooseLayer(name)) Q_EMIT layers->message(tr("The profile has no layer %1.").arg(name));
+  });
   start_->setRecentFiles(settings_.recent_files);
   connect(start_, &StartPage::openAsked, this, &MainWindow::chooseFiles);
   connect(start_, &StartPage::planAsked, this, [this] { showPage(QStringLiteral("frontier")); });

@@ -10,36 +10,14 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/fitting_name.h"
 #include "gui/view/painting.h"
+#include "gui/view/tier_colours.h"
 
 namespace headroom::gui {
 namespace {
 
 constexpr int kLinesAbove = 2;
-
-QColor colour_of_tier(MemoryTier tier, const QPalette& palette) {
-  switch (tier) {
-    case MemoryTier::device:
-      return colour_of(reports::ColourRole::materialised, palette);
-    case MemoryTier::host:
-      return colour_of(reports::ColourRole::latent, palette);
-    case MemoryTier::scratch:
-      return colour_of(reports::ColourRole::workspace, palette);
-  }
-  return colour_of(reports::ColourRole::neutral, palette);
-}
-
-QString tier_name(MemoryTier tier) {
-  switch (tier) {
-    case MemoryTier::device:
-      return MaterialisedView::tr("on the device");
-    case MemoryTier::host:
-      return MaterialisedView::tr("in host memory");
-    case MemoryTier::scratch:
-      return MaterialisedView::tr("in the scratch file");
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -79,7 +57,7 @@ int MaterialisedView::rowHeight() const {
 int MaterialisedView::namesWidth() const {
   int widest = 0;
   for (const reports::MaterialisedSpan& span : spans_)
-    widest = std::max(widest, fontMetrics().horizontalAdvance(QString::fromStdString(span.tensor)));
+    widest = std::max(widest, fontMetrics().horizontalAdvance(figure_text(span.tensor)));
   return std::min(widest + fontMetrics().height(), width() * 2 / 5);
 }
 
@@ -115,7 +93,7 @@ QString MaterialisedView::describe(const reports::MaterialisedSpan& span) const 
   for (const int32_t pass : span.read_in) reads << QString::number(pass);
   QString text = tr("%1: %2 %3, written in pass %4, read in %5")
                      .arg(QString::fromStdString(span.tensor),
-                          figure_text(reports::Unit::bytes, double(span.bytes)), tier_name(span.tier))
+                          figure_text(reports::Unit::bytes, double(span.bytes)), words_of(span.tier))
                      .arg(span.first_pass)
                      .arg(reads.join(", "));
   if (!span.in_place_of.empty()) text += tr(", in place of %1").arg(QString::fromStdString(span.in_place_of));
@@ -164,15 +142,14 @@ void MaterialisedView::drawRow(QPainter& painter, int row) const {
   painter.setPen(palette().color(row == chosen_ ? QPalette::HighlightedText : QPalette::Text));
   const int gap = fontMetrics().height() / 4;
   // The end of a name tells more than its beginning.
-  const QString name =
-      fontMetrics().elidedText(QString::fromStdString(span.tensor), Qt::ElideLeft, namesWidth() - 2 * gap);
+  const QString name = fitting_name(figure_text(span.tensor), QFontMetricsF(font()), namesWidth() - 2 * gap);
   painter.drawText(QRect(gap, top, namesWidth() - 2 * gap, rowHeight()), Qt::AlignLeft | Qt::AlignVCenter,
                    name);
 
   const QRectF bar(left(span.first_pass), top + inset, columnWidth() * (span.last_pass - span.first_pass + 1),
                    rowHeight() - 2 * inset);
   painter.setPen(row == chosen_ ? QPen(palette().color(QPalette::Text), 2) : QPen(Qt::NoPen));
-  painter.setBrush(colour_of_tier(span.tier, palette()));
+  painter.setBrush(colour_of(span.tier, palette()));
   painter.drawRect(bar);
   painter.setPen(Qt::NoPen);
   painter.setBrush(palette().color(QPalette::Base));
@@ -194,11 +171,11 @@ void MaterialisedView::drawLegend(QPainter& painter) const {
     const bool used = std::any_of(spans_.begin(), spans_.end(),
                                   [&](const reports::MaterialisedSpan& s) { return s.tier == tier; });
     if (!used) continue;
-    painter.fillRect(QRect(x, top + line / 6, line * 2 / 3, line * 2 / 3), colour_of_tier(tier, palette()));
+    painter.fillRect(QRect(x, top + line / 6, line * 2 / 3, line * 2 / 3), colour_of(tier, palette()));
     x += line;
     painter.setPen(palette().color(QPalette::Text));
-    painter.drawText(QPoint(x, top + fontMetrics().ascent()), tier_name(tier));
-    x += fontMetrics().horizontalAdvance(tier_name(tier)) + line;
+    painter.drawText(QPoint(x, top + fontMetrics().ascent()), words_of(tier));
+    x += fontMetrics().horizontalAdvance(words_of(tier)) + line;
   }
   if (spans_.empty()) return;
   painter.drawText(QPoint(x, top + fontMetrics().ascent()), tr("○ read"));

@@ -11,9 +11,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
 #include "gui/model/figure_text.h"
+#include "gui/model/run_of_plan.h"
 #include "gui/view/grid_view.h"
 #include "gui/view/materialised_view.h"
 #include "gui/view/table_view.h"
@@ -55,7 +55,7 @@ QWidget* PlanPage::buildViews() {
   tree_->setObjectName("passes");
   tree_->setModel(&model_);
   tree_->setUniformRowHeights(true);
-  tree_->setTextElideMode(Qt::ElideMiddle);  // both ends of a name tell something
+  tree_->setTextElideMode(Qt::ElideRight);
   tree_->setAccessibleName(tr("Passes"));
   tree_->header()->setStretchLastSection(false);
   tree_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
@@ -84,29 +84,9 @@ QWidget* PlanPage::buildViews() {
   return views;
 }
 
-/// An open run of the plan; null where there is none.
-reports::DocumentPtr PlanPage::runOf(const reports::DocumentPtr& plan) const {
-  std::vector<reports::DocumentPtr> candidates{workspace_.chosen<RunStats>()};
-  candidates.insert(candidates.end(), workspace_.documents().rbegin(), workspace_.documents().rend());
-  for (const reports::DocumentPtr& document : candidates) {
-    if (document == nullptr || document->as<RunStats>() == nullptr) continue;
-    // Of several ranks it has the passes of rank 0.
-    const bool of_ranks = !document->as<RunStats>()->ranks.empty();
-    if (of_ranks != plan->rank.has_value() || plan->rank.value_or(0) != 0) continue;
-    try {
-      planner::analyze(plan->as<reports::PlanDocument>()->plan, plan->file.string(),
-                       *document->as<RunStats>(), document->file.string());
-      return document;
-    } catch (const InputError&) {
-      // Of another plan.
-    }
-  }
-  return nullptr;
-}
-
 void PlanPage::refresh() {
   const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>();
-  const reports::DocumentPtr run = plan == nullptr ? nullptr : runOf(plan);
+  const reports::DocumentPtr run = plan == nullptr ? nullptr : run_of_plan(workspace_, plan);
   const bool other = plan != plan_;
   if (!other && run == run_) return;
   plan_ = plan;
@@ -155,6 +135,10 @@ void PlanPage::choosePass(int pass) {
     if (shown.isValid() && shown.row() != table_->view()->currentIndex().row())
       table_->view()->setCurrentIndex(shown);
   }
+}
+
+void PlanPage::chooseTile(int tile) {
+  grid_->setTile(tile);
 }
 
 void PlanPage::markReaders(int tensor) {

@@ -29,11 +29,12 @@ class PlanPage : public Page {
 
  public Q_SLOTS:
   void choosePass(int pass);
+  /// Of the pass that is chosen, counted row by row.
+  void chooseTile(int tile);
 
  private:
   QWidget* buildViews();
   void refresh();
-  reports::DocumentPtr runOf(const reports::DocumentPtr& plan) const;
   void markReaders(int tensor);
 
   Workspace& workspace_;

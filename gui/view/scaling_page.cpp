@@ -251,7 +251,7 @@ void ScalingPage::listLayers() {
     const auto& contents = *document->as<profiler::Profile>();
     for (const profiler::LayerProfile& layer : contents.layers) {
       if (contents.find_latency_table(layer.latency_table) != nullptr)
-        layer_->addItem(QString::fromStdString(layer.name), QString::fromStdString(layer.latency_table));
+        layer_->addItem(figure_text(layer.name), QString::fromStdString(layer.latency_table));
     }
   }
   layer_->setCurrentIndex(std::max(layer_->findText(before), 0));

@@ -47,6 +47,9 @@ class BarDelegate final : public QStyledItemDelegate {
  protected:
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     QStyledItemDelegate::initStyleOption(option, index);
+    // The end of a layer's name tells more than its beginning; of all else it is the other way round.
+    const bool name = option->text.contains(QLatin1Char('.')) && !option->text.contains(QLatin1Char(' '));
+    option->textElideMode = name ? Qt::ElideLeft : Qt::ElideRight;
     // The tint has been painted, below the bar.
     if (index.data(TableModel::kBar).isValid()) option->backgroundBrush = Qt::NoBrush;
   }
@@ -74,8 +77,7 @@ TableView::TableView(QWidget* parent)
   view_->setAlternatingRowColors(false);
   view_->setShowGrid(false);
   view_->setWordWrap(false);
-  view_->setTextElideMode(Qt::ElideMiddle);  // layers' names differ at their ends
-  view_->setTabKeyNavigation(false);         // Tab goes on to the next widget, arrows move within
+  view_->setTabKeyNavigation(false);  // Tab goes on to the next widget, arrows move within
   view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
   view_->viewport()->installEventFilter(this);
   view_->verticalHeader()->hide();

@@ -1,5 +1,7 @@
 #include "gui/view/timeline_page.h"
 
+#include <qcustomplot.h>
+
 #include <QLabel>
 #include <QPushButton>
 #include <QSplitter>
@@ -11,6 +13,7 @@
 
 #include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/lanes_view.h"
 #include "gui/view/live_box.h"
 #include "gui/view/paragraph.h"
 #include "gui/view/table_view.h"
@@ -51,6 +54,12 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     charts->addWidget(side->chart());
     live->addWidget(side->liveBox());
   }
+  auto* drawn = new QWidget;
+  auto* over = new QVBoxLayout(drawn);
+  over->setContentsMargins(0, 0, 0, 0);
+  over->setSpacing(0);
+  over->addWidget(charts, 1);
+  buildLanes(drawn);
 
   auto* below = new QWidget;
   peak_ = new QPushButton(tr("&Go to the peak"), below);
@@ -78,7 +87,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   auto* with_warning = new QVBoxLayout(above);
   with_warning->setContentsMargins(0, 0, 0, 0);
   with_warning->addWidget(apart_);
-  with_warning->addWidget(charts, 1);
+  with_warning->addWidget(drawn, 1);
   all->addWidget(above);
   all->addWidget(below);
   all->setStretchFactor(0, 3);
@@ -111,6 +120,21 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
 
 TimelinePage::~TimelinePage() = default;
 
+/// Below the measured chart, between the edges of its plot.
+void TimelinePage::buildLanes(QWidget* charts) {
+  lanes_ = new LanesView(charts);
+  charts->layout()->addWidget(lanes_);
+  ChartView* chart = sides_[1]->chart();
+  connect(chart, &ChartView::rangeChanged, lanes_, &LanesView::setRange);
+  connect(chart->plot(), &QCustomPlot::afterReplot, lanes_, [this, chart] {
+    const QRect area = chart->plot()->axisRect()->rect();
+    const int from = chart->plot()->mapTo(this, area.topLeft()).x() - lanes_->mapTo(this, QPoint()).x();
+    lanes_->setArea(from, from + area.width());
+    const auto [begin, end] = chart->visibleRange();
+    lanes_->setRange(begin, end);
+  });
+}
+
 bool TimelinePage::busy() const {
   return sides_[0]->busy() || sides_[1]->busy();
 }
@@ -121,6 +145,7 @@ void TimelinePage::showDocuments() {
   stack_->setCurrentIndex(plan == nullptr && trace == nullptr ? 0 : 1);
   sides_[0]->show(plan);
   sides_[1]->show(trace);
+  lanes_->setTrace(trace);
 }
 
 void TimelinePage::timelineArrived() {
@@ -199,6 +224,7 @@ void TimelinePage::linkRanges(size_t from, double begin, double end) {
 
 std::vector<Export> TimelinePage::exports() {
   std::vector<Export> all;
+  if (!lanes_->empty()) all.push_back(lanes_->exporter(tr("Streams")));
   for (const auto& side : sides_) {
     for (Export& one : side->exports()) all.push_back(std::move(one));
   }

@@ -14,6 +14,7 @@ class QSplitter;
 
 namespace headroom::gui {
 
+class LanesView;
 class TimelineSide;
 
 /// Memory over time, as predicted by a plan and as recorded by a trace, one above the other on common axes of
@@ -31,6 +32,8 @@ class TimelinePage : public Page {
 
   /// 0: predicted, 1: measured.
   TimelineSide& side(size_t i) { return *sides_[i]; }
+  /// What the streams of a GPU did, over the same time as the measured chart.
+  LanesView* lanes() { return lanes_; }
 
  public Q_SLOTS:
   /// Each cursor to the first of its highest moments.
@@ -42,10 +45,12 @@ class TimelinePage : public Page {
   void sayWhatIsApart();
   void cursorMoved(size_t from, double seconds);
   void lookAtCursor();
+  void buildLanes(QWidget* charts);
   void linkRanges(size_t from, double begin, double end);
   Workspace& workspace_;
   QStackedWidget* stack_;
   QPushButton* peak_;
+  LanesView* lanes_;
   QLabel* apart_;  ///< that the two are of different decodes
   QLabel* note_;   ///< how far what was measured can be trusted
   std::array<std::unique_ptr<TimelineSide>, 2> sides_;

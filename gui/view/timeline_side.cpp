@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/workspace.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/live_box.h"
 #include "gui/view/table_view.h"
@@ -110,7 +111,7 @@ void TimelineSide::lookAt(double seconds, bool whole_column) {
   chart_->setCursor(seconds);
   if (moment_ == shown) return;
   moment_ = shown;
-  live_box_->showLive(caption(), reports::live_table(*timeline_, shown));
+  live_box_->showLive(caption(), reports::live_table(*timeline_, shown), timeline_->live_set(shown));
 }
 
 QString TimelineSide::caption() const {
@@ -125,7 +126,7 @@ QString TimelineSide::caption() const {
   if (after == passes.begin()) return tr("%1, live at %2: %3").arg(word_, at, memory);
   const auto number = static_cast<int>(after - passes.begin()) - 1;
   return tr("%1, live at %2: %3, in pass %4, %5")
-      .arg(word_, at, memory, QString::number(number), QString::fromStdString((after - 1)->name));
+      .arg(word_, at, memory, QString::number(number), figure_text((after - 1)->name));
 }
 
 std::vector<Export> TimelineSide::exports() {

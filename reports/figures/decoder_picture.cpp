@@ -38,7 +38,8 @@ class PassDrawing {
         picture_(picture),
         first_(picture.nodes.size()) {}
 
-  void draw() {
+  /// Returns the node of each step.
+  std::vector<size_t> draw() {
     for (const Step& step : pass_.steps) node_of_step_.push_back(draw_step(step));
     place_reads();
     give_lanes();
@@ -46,6 +47,7 @@ class PassDrawing {
       if (edge.from < first_) continue;
       edge.skips = picture_.nodes[edge.to].column > picture_.nodes[edge.from].column + 1;
     }
+    return node_of_step_;
   }
 
  private:
@@ -189,7 +191,9 @@ TensorId made_last(const Graph& graph, const Pass& pass) {
   return graph.latent();
 }
 
-DrawnPass drawn_pass(const PlanDocument& document, size_t number, const MemoryModel& memory) {
+/// `nodes` are those of its steps.
+DrawnPass drawn_pass(const PlanDocument& document, size_t number, const MemoryModel& memory,
+                     const std::vector<size_t>& nodes) {
   const Graph& graph = document.model.graph;
   const Plan& plan = document.plan;
   const Pass& pass = plan.passes[number];
@@ -208,6 +212,7 @@ DrawnPass drawn_pass(const PlanDocument& document, size_t number, const MemoryMo
   drawn.use = use_of(sweep.live(point), plan.request.device);
   drawn.live = entries_at(document, number, sweep, point);
   drawn.peak_tile = point.band * pass.tiles.x.size() + (point.later_tile && pass.tiles.x.size() > 1 ? 1 : 0);
+  drawn.peak_node = nodes[point.step];
   drawn.peak_step = planner::step_text(pass.steps[point.step], graph);
   return drawn;
 }
@@ -251,12 +256,13 @@ DecoderPicture decoder_picture(const PlanDocument& document, const RunStats* run
   const MemoryModel memory = memory_model_of(document);
   std::set<OpId> carried_out;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
-    picture.passes.push_back(drawn_pass(document, i, memory));
+    const size_t first = picture.nodes.size();
+    const std::vector<size_t> nodes = PassDrawing(document, i, carried_out, picture).draw();
+    picture.passes.push_back(drawn_pass(document, i, memory, nodes));
     DrawnPass& pass = picture.passes.back();
     if (run != nullptr && i < run->passes.size()) pass.measured = run->passes[i];
     if (pass.peak_bytes > picture.passes[picture.peak_pass].peak_bytes) picture.peak_pass = i;
-    pass.first_node = picture.nodes.size();
-    PassDrawing(document, i, carried_out, picture).draw();
+    pass.first_node = first;
     pass.nodes = picture.nodes.size() - pass.first_node;
   }
   if (picture.passes.empty()) return picture;

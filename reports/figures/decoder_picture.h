@@ -56,6 +56,7 @@ struct DrawnPass {
   MemoryUse use{};  ///< at its highest moment
   int64_t peak_bytes = 0;
   std::vector<LiveEntry> live;  ///< at that moment, largest first
+  size_t peak_node = SIZE_MAX;  ///< what runs at that moment; none where there are no tiles
   size_t peak_tile = 0;         ///< where that moment is, counted row by row
   std::string peak_step;        ///< what runs then: "conv decoder.conv_in halo 1"
   double seconds = 0;

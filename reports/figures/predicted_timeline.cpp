@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "decoder/lowering/step_shares.h"
 #include "planner/cost/cost_model.h"
+#include "reports/figures/pass_times.h"
 #include "reports/figures/plan_memory.h"
 
 namespace headroom::reports {
@@ -17,31 +17,6 @@ struct PlanMoment {
   uint32_t pass = 0;
   SweepPoint point{};
 };
-
-/// Seconds of each pass; of plans without times by FLOPs, one second in all.
-std::vector<double> seconds_of_passes(const PlanDocument& document) {
-  const Graph& graph = document.model.graph;
-  const Plan& plan = document.plan;
-  std::vector<double> seconds, flops;
-  for (const Pass& pass : plan.passes) seconds.push_back(pass.predicted_seconds);
-  // A rank without rows has no tiles in any pass, and takes no time.
-  const bool any_tiles = std::any_of(plan.passes.begin(), plan.passes.end(),
-                                     [](const Pass& pass) { return !pass.tiles.y.empty(); });
-  if (!any_tiles) return seconds;
-  for (const Pass& pass : plan.passes) {
-    flops.push_back(pass.predicted_flops > 0
-                        ? pass.predicted_flops
-                        : planner::pass_flops(graph, pass, longest_tile(pass), sizes_of(graph, plan)));
-  }
-  const auto sum = [](const std::vector<double>& values) {
-    return std::accumulate(values.begin(), values.end(), 0.0);
-  };
-  if (sum(seconds) > 0) return seconds;
-  if (sum(flops) <= 0) flops.assign(flops.size(), 1);
-  const double all = sum(flops), whole = plan.predicted_seconds > 0 ? plan.predicted_seconds : 1;
-  for (double& share : flops) share *= whole / all;
-  return flops;
-}
 
 size_t tiles_of_band(const Pass& pass) {
   return pass.tiles.t.size() * pass.tiles.x.size();
@@ -143,10 +118,8 @@ Timeline predicted_timeline(DocumentPtr document) {
   const MemoryUse loading = use_of(
       {.resident_weights = throughout.resident_weights, .reserve = throughout.reserve}, plan.request.device);
   PlanMoments sweep;
-  // What no pass takes is loading weights that stay.
-  const double before =
-      plan.predicted_seconds - std::accumulate(pass_seconds.begin(), pass_seconds.end(), 0.0);
-  if (before > plan.predicted_seconds * 1e-9) sweep.put({.pass = kLoading}, loading, before);
+  const double before = seconds_before_passes(planned);
+  if (before > 0) sweep.put({.pass = kLoading}, loading, before);
   for (uint32_t i = 0; i < plan.passes.size(); ++i)
     PassMoments(planned, i, *memory, sweep).put(pass_seconds[i], every_step);
   if (sweep.seconds.empty()) sweep.put({.pass = kLoading}, loading, 0);

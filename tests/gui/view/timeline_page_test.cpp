@@ -224,7 +224,7 @@ TEST_CASE("timeline page: a GPU's trace shows its kinds, what the GPU did and wh
   CHECK(titles == QStringList{"Time of the GPU by passes", "Steps that took the GPU longest",
                               "What the GPU ran", "Copies to and from the GPU", "Streams of the GPU"});
   const std::vector<Export> exports = page.exports();
-  CHECK(exports.size() == 2 + 2 + 5);
+  CHECK(exports.size() == 1 + 2 + 2 + 5);
   const test::Scratch folder;
   exports.back().write(QString::fromStdString((folder / "streams.csv").string()));
   CHECK_THAT(test::read_bytes(folder / "streams.csv"),

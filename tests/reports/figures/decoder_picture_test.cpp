@@ -50,6 +50,8 @@ void check_picture(const PlanDocument& document) {
     for (const LiveEntry& entry : pass.live) live += entry.bytes;
     CHECK(live == total(pass.use));
     CHECK(pass.peak_tile < plan.passes[i].tiles.y.size() * plan.passes[i].tiles.x.size());
+    CHECK(pass.peak_node >= pass.first_node);
+    CHECK(pass.peak_node < next);
     deciding += pass.decides_peak ? 1 : 0;
     for (size_t n = pass.first_node; n < next; ++n) {
       CHECK(picture.nodes[n].pass == i);

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <QWidget>
+#include <memory>
+
+#include "gui/view/decoder_layout.h"
+#include "gui/view/page.h"
+#include "reports/figures/decoder_picture.h"
+
+namespace headroom::gui {
+
+/// Draws a decoder pass by pass: what each runs, what it keeps and for how long, what it holds at its peak. A
+/// click chooses a pass or one of its operations, a double click opens it; so do the arrow keys and Enter.
+/// Ctrl with the wheel, + and - make it larger and smaller.
+class DecoderCanvas : public QWidget {
+  Q_OBJECT
+ public:
+  explicit DecoderCanvas(QWidget* parent = nullptr);
+
+  /// `plan` is what the picture was made of; null clears it.
+  void setPicture(std::shared_ptr<const reports::DecoderPicture> picture, reports::DocumentPtr plan);
+  int pass() const { return pass_; }
+  /// Of all nodes of the picture; -1 where a whole pass is chosen.
+  int node() const { return node_; }
+  QRect rectOfPass(int pass) const;
+  QRect rectOfNode(int node) const;
+  /// A line for each thing to say of what is chosen: for panels and tooltips.
+  QString describePass(int pass) const;
+  QString describeNode(int node) const;
+  Export exporter(const QString& name);
+
+  QSize minimumSizeHint() const override;
+
+ public Q_SLOTS:
+  void choose(int pass, int node);
+  void zoom(double factor);
+
+ Q_SIGNALS:
+  void chosen(int pass, int node);
+  void opened(int pass, int node);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  bool event(QEvent* event) override;  ///< tooltips
+
+ private:
+  const reports::PlanDocument& plan() const { return *plan_->as<reports::PlanDocument>(); }
+  void layOut();
+  void chooseBeside(int step);
+  void drawBand(QPainter& painter, size_t pass) const;
+  void drawStage(QPainter& painter, size_t pass) const;
+  void drawEdge(QPainter& painter, const reports::DrawnEdge& edge) const;
+  void drawNode(QPainter& painter, size_t number) const;
+  void drawBar(QPainter& painter, size_t pass) const;
+  void drawKept(QPainter& painter, const reports::DrawnKept& kept) const;
+
+  std::shared_ptr<const reports::DecoderPicture> picture_;
+  reports::DocumentPtr plan_;
+  QStringList labels_;
+  DecoderLayout layout_;
+  int pass_ = -1, node_ = -1;
+};
+
+}  // namespace headroom::gui

@@ -1,0 +1,283 @@
+#include "gui/view/decoder_page.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTimer>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <set>
+
+#include "decoder/graph/short_name.h"
+#include "gui/model/figure_text.h"
+#include "gui/model/run_of_plan.h"
+#include "gui/view/chart_view.h"
+#include "gui/view/decoder_canvas.h"
+#include "gui/view/decoder_overview.h"
+#include "gui/view/legend.h"
+#include "gui/view/table_view.h"
+#include "gui/view/tier_colours.h"
+
+namespace headroom::gui {
+namespace {
+
+constexpr size_t kNamedAtPeak = 3;
+
+LegendEntry line_entry(const QString& text, double width, Qt::PenStyle style) {
+  return {text, [width, style](QPainter& painter, const QRectF& swatch, const QPalette& palette) {
+            painter.setPen(QPen(palette.color(QPalette::Text), width, style));
+            painter.drawLine(QPointF(swatch.left(), swatch.center().y()),
+                             QPointF(swatch.right(), swatch.center().y()));
+          }};
+}
+
+}  // namespace
+
+DecoderPage::DecoderPage(Workspace& workspace, QWidget* parent)
+    : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)) {
+  auto* nothing = new QLabel(tr("Open a plan to see the decoder as it runs it: what each pass computes, what "
+                                "it keeps for later ones, and where the peak is."),
+                             stack_);
+  nothing->setAlignment(Qt::AlignCenter);
+  nothing->setWordWrap(true);
+  nothing->setMargin(40);
+  stack_->addWidget(nothing);
+  stack_->addWidget(buildViews());
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(8, 8, 8, 8);
+  layout->addWidget(stack_);
+  connect(&workspace_, &Workspace::documentsChanged, this, &DecoderPage::refresh);
+  connect(&job_, &LatestJob::busyChanged, this, &Page::busyChanged);
+  connect(canvas_, &DecoderCanvas::chosen, this, &DecoderPage::showChosen);
+  connect(canvas_, &DecoderCanvas::chosen, overview_, &DecoderOverview::setPass);
+  connect(overview_, &DecoderOverview::passChosen, this, &DecoderPage::goToPass);
+  connect(canvas_, &DecoderCanvas::opened, show_pass_, &QPushButton::click);
+  connect(peak_, &QPushButton::clicked, this, &DecoderPage::goToPeak);
+  connect(show_pass_, &QPushButton::clicked, this, [this] {
+    if (picture_ == nullptr || canvas_->pass() < 0) return;
+    const auto pass = static_cast<size_t>(canvas_->pass());
+    Q_EMIT passAsked(canvas_->pass(), static_cast<int>(picture_->passes[pass].peak_tile));
+  });
+  connect(show_layer_, &QPushButton::clicked, this, [this] {
+    if (picture_ == nullptr || canvas_->node() < 0) return;
+    const reports::DrawnNode& node = picture_->nodes[static_cast<size_t>(canvas_->node())];
+    Q_EMIT layerAsked(QString::fromStdString(plan().model.graph.tensor(node.tensor).name));
+  });
+  refresh();
+}
+
+QWidget* DecoderPage::buildViews() {
+  auto* views = new QWidget(stack_);
+  auto* column = new QVBoxLayout(views);
+  column->setContentsMargins({});
+  heading_ = new QLabel(views);
+  heading_->setWordWrap(true);
+  heading_->setTextFormat(Qt::PlainText);
+  heading_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  legend_ = new Legend(views);
+  overview_ = new DecoderOverview(views);
+  auto* halves = new QSplitter(Qt::Vertical, views);
+  halves->setObjectName(QStringLiteral("decoder"));
+  halves->setChildrenCollapsible(false);
+  area_ = new QScrollArea(halves);
+  area_->setWidgetResizable(true);
+  area_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  canvas_ = new DecoderCanvas(area_);
+  area_->setWidget(canvas_);
+  halves->addWidget(area_);
+  halves->addWidget(buildChosen());
+  halves->setStretchFactor(0, 4);
+  halves->setStretchFactor(1, 1);
+  halves->setSizes({560, 170});
+  column->addWidget(heading_);
+  column->addWidget(legend_);
+  column->addWidget(overview_);
+  column->addWidget(halves, 1);
+  return views;
+}
+
+QWidget* DecoderPage::buildChosen() {
+  auto* below = new QSplitter(Qt::Horizontal);
+  below->setObjectName(QStringLiteral("decoder-chosen"));
+  below->setChildrenCollapsible(false);
+  auto* words = new QWidget(below);
+  auto* column = new QVBoxLayout(words);
+  column->setContentsMargins({});
+  chosen_ = new QLabel;
+  chosen_->setWordWrap(true);
+  chosen_->setTextFormat(Qt::PlainText);
+  chosen_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  chosen_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  auto* scroll = new QScrollArea(words);  // long names need lines
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setWidget(chosen_);
+  peak_ = new QPushButton(tr("&Go to the peak"), words);
+  show_pass_ = new QPushButton(tr("Its tiles on the page &Plan"), words);
+  show_layer_ = new QPushButton(tr("Its figures on the page &Layers"), words);
+  auto* row = new QHBoxLayout;
+  for (QPushButton* button : {peak_, show_pass_, show_layer_}) row->addWidget(button);
+  row->addStretch(1);
+  column->addLayout(row);
+  column->addWidget(scroll, 1);
+  live_ = new TableView(below);
+  live_->setObjectName(QStringLiteral("decoder-live"));
+  live_->hideFilter();
+  below->addWidget(words);
+  below->addWidget(live_);
+  below->setStretchFactor(0, 1);
+  below->setStretchFactor(1, 1);
+  below->setSizes({500, 500});
+  return below;
+}
+
+void DecoderPage::refresh() {
+  const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>();
+  const reports::DocumentPtr run = plan == nullptr ? nullptr : run_of_plan(workspace_, plan);
+  // Whether the chosen layer has figures elsewhere depends on the profile that is open.
+  showChosen();
+  if (plan == plan_ && run == run_) return;
+  plan_ = plan;
+  run_ = run;
+  if (plan_ == nullptr) {
+    job_.forget();
+    stack_->setCurrentIndex(0);
+    picture_.reset();
+    canvas_->setPicture(nullptr, nullptr);
+    return;
+  }
+  job_.start(
+      [plan, run] {
+        return std::make_shared<const reports::DecoderPicture>(reports::decoder_picture(
+            *plan->as<reports::PlanDocument>(), run == nullptr ? nullptr : run->as<RunStats>()));
+      },
+      [this](const std::shared_ptr<const reports::DecoderPicture>& made) { showPicture(made); },
+      [this](const QString& fault) { Q_EMIT message(fault); });
+}
+
+void DecoderPage::showPicture(std::shared_ptr<const reports::DecoderPicture> picture) {
+  picture_ = std::move(picture);
+  stack_->setCurrentIndex(1);
+  canvas_->setPicture(picture_, plan_);
+  overview_->setPicture(picture_);
+  listMarks();
+  describePeak();
+  goToPeak();
+}
+
+void DecoderPage::goToPeak() {
+  if (picture_ == nullptr || picture_->passes.empty()) return;
+  goToPass(static_cast<int>(picture_->peak_pass));
+}
+
+void DecoderPage::goToPass(int pass) {
+  canvas_->choose(pass, -1);
+  showInArea();
+}
+
+void DecoderPage::showInArea() {
+  // Where it stands is known once the layout has its width.
+  QTimer::singleShot(0, this, [this] {
+    const QRect band = canvas_->rectOfPass(canvas_->pass());
+    if (!band.isNull()) area_->ensureVisible(0, band.center().y(), 0, area_->viewport()->height() / 2);
+  });
+}
+
+/// What was chosen before the page had a size comes into sight.
+void DecoderPage::showEvent(QShowEvent* event) {
+  Page::showEvent(event);
+  if (picture_ != nullptr && canvas_->pass() >= 0) showInArea();
+}
+
+/// Where the peak is and what holds it, in a sentence.
+void DecoderPage::describePeak() {
+  if (picture_->passes.empty()) return heading_->clear();
+  const reports::DrawnPass& pass = picture_->passes[picture_->peak_pass];
+  QString text = reports::is_limit(picture_->limit_bytes)
+                     ? tr("The peak is %1 of %2")
+                           .arg(figure_text(reports::Unit::bytes, double(pass.peak_bytes)),
+                                figure_text(reports::Unit::bytes, double(picture_->limit_bytes)))
+                     : tr("The peak is %1").arg(figure_text(reports::Unit::bytes, double(pass.peak_bytes)));
+  text += tr(", in pass %1 of %2, %3.")
+              .arg(picture_->peak_pass)
+              .arg(picture_->passes.size())
+              .arg(QString::fromStdString(short_name(pass.name)));
+  QStringList holders;
+  for (const reports::LiveEntry& entry : pass.live) {
+    if (static_cast<size_t>(holders.size()) == kNamedAtPeak) break;
+    const QString bytes = figure_text(reports::Unit::bytes, double(entry.bytes));
+    const QString name = figure_text(entry.name), kind = figure_text(title_of(entry.kind));
+    holders << (name == kind ? name + QLatin1Char(' ') + bytes : tr("%1 %2 (%3)").arg(name, bytes, kind));
+  }
+  if (!holders.isEmpty()) text += QLatin1Char(' ') + tr("What holds it: %1.").arg(holders.join(tr(", ")));
+  heading_->setText(text);
+}
+
+void DecoderPage::listMarks() {
+  std::vector<MemoryKind> kinds;
+  bool again = false, measured = false;
+  for (size_t kind = 0; kind < kMemoryKinds; ++kind) {
+    if (std::any_of(picture_->passes.begin(), picture_->passes.end(),
+                    [&](const reports::DrawnPass& pass) { return pass.use[kind] > 0; }))
+      kinds.push_back(static_cast<MemoryKind>(kind));
+  }
+  for (const reports::DrawnNode& node : picture_->nodes) again |= node.again;
+  for (const reports::DrawnPass& pass : picture_->passes) measured |= pass.measured.has_value();
+  std::vector<LegendEntry> entries = kind_entries(kinds);
+  std::set<MemoryTier> tiers;  // below the device, whose kept tensors are a kind of memory
+  for (const reports::DrawnKept& kept : picture_->kept) {
+    if (kept.tier != MemoryTier::device) tiers.insert(kept.tier);
+  }
+  for (const MemoryTier tier : tiers) {
+    entries.push_back(colour_entry(tr("kept %1").arg(words_of(tier)),
+                                   [tier](const QPalette& palette) { return colour_of(tier, palette); }));
+  }
+  entries.push_back(line_entry(tr("barrier: the pass must end"), 2, Qt::SolidLine));
+  entries.push_back(line_entry(tr("ends to keep something"), 1, Qt::DashLine));
+  if (again) {
+    entries.push_back(
+        {tr("↻ computed once more"), [](QPainter& painter, const QRectF& swatch, const QPalette& palette) {
+           painter.setPen(QPen(palette.color(QPalette::Text), 1, Qt::DashLine));
+           painter.drawRoundedRect(swatch, 3, 3);
+         }});
+  }
+  if (measured) {
+    entries.push_back(
+        {tr("measured peak"), [](QPainter& painter, const QRectF& swatch, const QPalette& palette) {
+           painter.setPen(QPen(colour_of(reports::ColourRole::driver, palette), 2));
+           painter.drawLine(QPointF(swatch.center().x(), swatch.top()),
+                            QPointF(swatch.center().x(), swatch.bottom()));
+         }});
+  }
+  legend_->setEntries(std::move(entries));
+}
+
+void DecoderPage::showChosen() {
+  const int pass = picture_ == nullptr ? -1 : canvas_->pass(), node = pass < 0 ? -1 : canvas_->node();
+  const bool profiled = workspace_.chosen<profiler::Profile>() != nullptr;
+  show_pass_->setEnabled(pass >= 0);
+  show_layer_->setEnabled(node >= 0 && profiled);
+  show_layer_->setToolTip(profiled ? QString() : tr("Open a profile: it has the figures of each layer."));
+  if (pass < 0) {
+    chosen_->setText(tr("Choose a pass or an operation."));
+    live_->setTable({});
+    return;
+  }
+  QStringList words;
+  if (node >= 0) words << canvas_->describeNode(node);
+  words << canvas_->describePass(pass);
+  chosen_->setText(words.join(QStringLiteral("\n\n")));
+  live_->setTable(reports::live_table(picture_->passes[static_cast<size_t>(pass)].live,
+                                      "on the device at the pass's peak"));
+}
+
+std::vector<Export> DecoderPage::exports() {
+  if (picture_ == nullptr) return {};
+  return {canvas_->exporter(tr("Decoder")), live_->exporter(tr("Live at the pass's peak"))};
+}
+
+}  // namespace headroom::gui

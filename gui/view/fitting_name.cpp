@@ -1,0 +1,15 @@
+#include "gui/view/fitting_name.h"
+
+namespace headroom::gui {
+
+QString fitting_name(const QString& name, const QFontMetricsF& metrics, double width) {
+  QString rest = name;
+  while (metrics.horizontalAdvance(rest) > width) {
+    const qsizetype dot = rest.indexOf(QLatin1Char('.'));
+    if (dot < 0 || rest.contains(QLatin1Char(' '))) return {};
+    rest.remove(0, dot + 1);
+  }
+  return rest;
+}
+
+}  // namespace headroom::gui

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <QFontMetricsF>
+#include <QString>
+
+namespace headroom::gui {
+
+/// As many of the last parts of a layer's name as fit a width: "res1.conv1" of "up3.res1.conv1". Other words
+/// are whole or not there at all.
+QString fitting_name(const QString& name, const QFontMetricsF& metrics, double width);
+
+}  // namespace headroom::gui

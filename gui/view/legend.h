@@ -1,0 +1,40 @@
+#pragma once
+
+#include <QWidget>
+#include <functional>
+#include <vector>
+
+#include "reports/figures/timeline.h"
+
+namespace headroom::gui {
+
+/// What one mark of a drawing stands for.
+struct LegendEntry {
+  QString text;
+  std::function<void(QPainter& painter, const QRectF& swatch, const QPalette& palette)> draw;
+};
+LegendEntry colour_entry(const QString& text, const std::function<QColor(const QPalette&)>& colour);
+/// The kinds of memory that there are any of, as timelines name and colour them.
+std::vector<LegendEntry> kind_entries(const std::vector<MemoryKind>& kinds);
+
+/// Marks with their words beside them, in as many lines as it takes.
+class Legend : public QWidget {
+  Q_OBJECT
+ public:
+  explicit Legend(QWidget* parent = nullptr);
+  void setEntries(std::vector<LegendEntry> entries);
+  bool hasHeightForWidth() const override { return true; }
+  int heightForWidth(int width) const override;
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return {120, heightForWidth(std::max(width(), 120))}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  std::vector<QPoint> places(int width) const;
+  std::vector<LegendEntry> entries_;
+};
+
+}  // namespace headroom::gui

@@ -1,0 +1,158 @@
+#include "gui/view/memory_map_page.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/model/figure_text.h"
+#include "gui/view/legend.h"
+#include "gui/view/memory_map_view.h"
+#include "gui/view/table_view.h"
+#include "gui/view/treemap_view.h"
+
+namespace headroom::gui {
+
+MemoryMapPage::MemoryMapPage(Workspace& workspace, QWidget* parent)
+    : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)), nothing_(new QLabel(stack_)) {
+  nothing_->setAlignment(Qt::AlignCenter);
+  nothing_->setWordWrap(true);
+  nothing_->setMargin(40);
+  stack_->addWidget(nothing_);
+  stack_->addWidget(buildViews());
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(8, 8, 8, 8);
+  layout->addWidget(stack_);
+  connect(&workspace_, &Workspace::documentsChanged, this, &MemoryMapPage::refresh);
+  connect(&job_, &LatestJob::busyChanged, this, &Page::busyChanged);
+  connect(peak_, &QPushButton::clicked, this, &MemoryMapPage::goToPeak);
+  connect(view_, &MemoryMapView::momentChanged, this, &MemoryMapPage::showMoment);
+  refresh();
+}
+
+QWidget* MemoryMapPage::buildViews() {
+  auto* views = new QWidget(stack_);
+  heading_ = new QLabel(views);
+  heading_->setWordWrap(true);
+  heading_->setTextFormat(Qt::PlainText);
+  legend_ = new Legend(views);
+  auto* halves = new QSplitter(Qt::Vertical, views);
+  halves->setObjectName(QStringLiteral("memory"));
+  halves->setChildrenCollapsible(false);
+  view_ = new MemoryMapView(halves);
+  auto* below = new QWidget(halves);
+  peak_ = new QPushButton(tr("&Go to the peak"), below);
+  caption_ = new QLabel(below);
+  caption_->setWordWrap(true);
+  auto* row = new QHBoxLayout;
+  row->addWidget(peak_);
+  row->addWidget(caption_, 1);
+  auto* moment = new QSplitter(Qt::Horizontal, below);
+  moment->setObjectName(QStringLiteral("memory-moment"));
+  moment->setChildrenCollapsible(false);
+  places_ = new TableView(moment);
+  places_->setObjectName(QStringLiteral("memory-places"));
+  treemap_ = new TreemapView(moment);
+  moment->setStretchFactor(0, 3);
+  moment->setStretchFactor(1, 2);
+  auto* lower = new QVBoxLayout(below);
+  lower->setContentsMargins({});
+  lower->addLayout(row);
+  lower->addWidget(moment, 1);
+  halves->setStretchFactor(0, 3);
+  halves->setStretchFactor(1, 2);
+  halves->setSizes({440, 260});
+  auto* column = new QVBoxLayout(views);
+  column->setContentsMargins({});
+  column->addWidget(heading_);
+  column->addWidget(legend_);
+  column->addWidget(halves, 1);
+  return views;
+}
+
+void MemoryMapPage::refresh() {
+  const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>();
+  if (plan == plan_ && plan != nullptr) return;
+  plan_ = plan;
+  job_.forget();
+  map_.reset();
+  view_->setMap(nullptr);
+  stack_->setCurrentIndex(0);
+  if (plan_ == nullptr) {
+    nothing_->setText(
+        tr("Open a plan for a GPU (--device cuda) to see where everything lies in its "
+           "reservation over the decode."));
+    return;
+  }
+  if (plan_->as<reports::PlanDocument>()->plan.request.device != DeviceKind::cuda) {
+    nothing_->setText(
+        tr("This plan is for the CPU. Its pool maps pages wherever there are addresses, so "
+           "nothing is placed before a decode and there are no gaps: live bytes are all that "
+           "counts, and the page Timeline has them. Of a plan for a GPU (--device cuda) this "
+           "page shows the offset of everything in the reservation."));
+    return;
+  }
+  nothing_->setText(tr("Placing…"));
+  job_.start(
+      [plan] {
+        return std::make_shared<const reports::MemoryMap>(
+            reports::memory_map(*plan->as<reports::PlanDocument>()));
+      },
+      [this](const std::shared_ptr<const reports::MemoryMap>& made) { showMap(made); },
+      [this](const QString& fault) {
+        nothing_->setText(fault);
+        Q_EMIT message(fault);
+      });
+}
+
+void MemoryMapPage::showMap(std::shared_ptr<const reports::MemoryMap> map) {
+  map_ = std::move(map);
+  stack_->setCurrentIndex(1);
+  view_->setMap(map_);
+  const auto bytes = [](int64_t count) { return figure_text(reports::Unit::bytes, double(count)); };
+  heading_->setText(
+      tr("The reservation is %1; at most %2 of it are live at one time. What stays free then, %3, "
+         "are gaps between what has to lie side by side.")
+          .arg(bytes(map_->reserved_bytes), bytes(map_->live_bytes),
+               bytes(map_->reserved_bytes - map_->live_bytes)));
+  std::vector<MemoryKind> kinds;
+  for (const MemoryKind kind : {MemoryKind::weights, MemoryKind::latent, MemoryKind::materialised,
+                                MemoryKind::tile, MemoryKind::workspace}) {
+    if (std::any_of(map_->places.begin(), map_->places.end(),
+                    [&](const reports::MapPlace& place) { return place.kind == kind; }))
+      kinds.push_back(kind);
+  }
+  kinds.push_back(MemoryKind::slack);
+  legend_->setEntries(kind_entries(kinds));
+  goToPeak();
+}
+
+void MemoryMapPage::goToPeak() {
+  if (map_ == nullptr) return;
+  view_->setMoment(reports::peak_seconds(*map_));
+}
+
+void MemoryMapPage::showMoment(double seconds) {
+  if (map_ == nullptr) return;
+  places_->setTable(reports::places_table(*map_, seconds));
+  std::vector<reports::LiveEntry> entries = reports::entries_at(*map_, seconds);
+  int64_t live = 0;
+  for (const reports::LiveEntry& entry : entries) live += entry.kind == MemoryKind::slack ? 0 : entry.bytes;
+  treemap_->setEntries(std::move(entries));
+  caption_->setText(
+      tr("At %1: %2 live. A click or the arrow keys choose another moment; wheel: zoom, drag: pan, "
+         "double click: all.")
+          .arg(figure_text(reports::Unit::seconds, seconds),
+               figure_text(reports::Unit::bytes, double(live))));
+}
+
+std::vector<Export> MemoryMapPage::exports() {
+  if (map_ == nullptr) return {};
+  return {view_->exporter(tr("Memory map")), treemap_->exporter(tr("Areas by module")),
+          places_->exporter(tr("Places"))};
+}
+
+}  // namespace headroom::gui

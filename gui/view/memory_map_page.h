@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+
+#include "gui/model/latest_job.h"
+#include "gui/model/workspace.h"
+#include "gui/view/page.h"
+#include "reports/figures/memory_map.h"
+
+class QLabel;
+class QPushButton;
+class QStackedWidget;
+
+namespace headroom::gui {
+
+class Legend;
+class MemoryMapView;
+class TableView;
+class TreemapView;
+
+/// Where everything lies in the reservation of the chosen plan for a GPU, over the decode, and what lies
+/// there at one moment: as a table and as areas by module.
+class MemoryMapPage : public Page {
+  Q_OBJECT
+ public:
+  explicit MemoryMapPage(Workspace& workspace, QWidget* parent = nullptr);
+  QString key() const override { return QStringLiteral("memory"); }
+  QString title() const override { return tr("Memory map"); }
+  bool busy() const override { return job_.busy(); }
+  std::vector<Export> exports() override;
+
+  MemoryMapView* view() { return view_; }
+  TreemapView* treemap() { return treemap_; }
+  TableView* places() { return places_; }
+  const std::shared_ptr<const reports::MemoryMap>& map() const { return map_; }
+
+ public Q_SLOTS:
+  /// To the first moment with the most bytes.
+  void goToPeak();
+
+ private:
+  QWidget* buildViews();
+  void refresh();
+  void showMap(std::shared_ptr<const reports::MemoryMap> map);
+  void showMoment(double seconds);
+
+  Workspace& workspace_;
+  reports::DocumentPtr plan_;
+  std::shared_ptr<const reports::MemoryMap> map_;
+  QStackedWidget* stack_;
+  QLabel *nothing_, *heading_, *caption_;
+  Legend* legend_;
+  MemoryMapView* view_;
+  TreemapView* treemap_;
+  TableView* places_;
+  QPushButton* peak_;
+  LatestJob job_;
+};
+
+}  // namespace headroom::gui

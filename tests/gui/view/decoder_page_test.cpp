@@ -1,0 +1,148 @@
+#include "gui/view/decoder_page.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTableView>
+#include <QTest>
+#include <catch2/catch.hpp>
+
+#include "gui/view/decoder_canvas.h"
+#include "gui/view/decoder_overview.h"
+#include "gui/view/layers_page.h"
+#include "gui/view/main_window.h"
+#include "gui/view/plan_page.h"
+#include "gui/view/table_view.h"
+#include "tests/gui/sample_files.h"
+
+namespace headroom::gui {
+namespace {
+
+using test::sample_files;
+
+struct ShownDecoder {
+  explicit ShownDecoder(const QStringList& files) {
+    page.resize(1280, 820);
+    page.show();
+    workspace.open(files);
+    headroom::test::wait_until([&] { return !workspace.busy() && !page.busy(); });
+  }
+  Workspace workspace;
+  DecoderPage page{workspace};
+};
+
+QPushButton* button(QWidget& page, const QString& text) {
+  for (QPushButton* one : page.findChildren<QPushButton*>()) {
+    if (one->text().remove(QLatin1Char('&')) == text) return one;
+  }
+  return nullptr;
+}
+
+TEST_CASE("decoder page: opens at the peak and says what holds it") {
+  ShownDecoder shown({sample_files().file("plan.json")});
+  REQUIRE(shown.page.picture() != nullptr);
+  const reports::DecoderPicture& picture = *shown.page.picture();
+  CHECK(shown.page.canvas()->pass() == static_cast<int>(picture.peak_pass));
+  bool said = false;
+  const QString peak = QString::fromStdString(
+      reports::format(reports::Unit::bytes, double(sample_files().plan().plan.predicted_peak_bytes)));
+  for (const QLabel* label : shown.page.findChildren<QLabel*>())
+    said |= label->text().contains(peak) && label->text().contains("What holds it");
+  CHECK(said);
+  auto* live = shown.page.findChild<TableView*>("decoder-live");
+  REQUIRE(live != nullptr);
+  CHECK(live->table().rows.size() == picture.passes[picture.peak_pass].live.size());
+  CHECK(shown.page.exports().size() == 2);
+}
+
+TEST_CASE("decoder page: nothing overlaps, and all fits the width") {
+  ShownDecoder shown({sample_files().file("plan.json")});
+  const reports::DecoderPicture& picture = *shown.page.picture();
+  for (const int width : {700, 1280, 1900}) {
+    shown.page.resize(width, 820);
+    QCoreApplication::processEvents();
+    const DecoderCanvas& canvas = *shown.page.canvas();
+    for (size_t i = 0; i < picture.nodes.size(); ++i) {
+      const QRect here = canvas.rectOfNode(static_cast<int>(i));
+      CHECK(canvas.rectOfPass(static_cast<int>(picture.nodes[i].pass)).contains(here));
+      for (size_t j = 0; j < i; ++j) {
+        CAPTURE(width, i, j);
+        CHECK_FALSE(canvas.rectOfNode(static_cast<int>(j)).adjusted(1, 1, -1, -1).intersects(here));
+      }
+    }
+  }
+}
+
+TEST_CASE("decoder page: a click chooses a pass or an operation, arrow keys go on") {
+  ShownDecoder shown({sample_files().file("plan.json")});
+  DecoderCanvas& canvas = *shown.page.canvas();
+  const reports::DecoderPicture& picture = *shown.page.picture();
+  const auto first = static_cast<int>(picture.passes[1].first_node);
+  QTest::mouseClick(&canvas, Qt::LeftButton, {}, canvas.rectOfNode(first).center());
+  CHECK(canvas.pass() == 1);
+  CHECK(canvas.node() == first);
+  // The full name stands where there is room for it.
+  const Graph& graph = sample_files().plan().model.graph;
+  CHECK(canvas.describeNode(first).contains(
+      QString::fromStdString(graph.tensor(picture.nodes[static_cast<size_t>(first)].tensor).name)));
+  QTest::keyClick(&canvas, Qt::Key_Right);
+  CHECK(canvas.node() == first + 1);
+  QTest::keyClick(&canvas, Qt::Key_Down);
+  CHECK(canvas.pass() == 2);
+  CHECK(canvas.node() == -1);
+  auto& overview = *shown.page.overview();
+  QTest::mouseClick(&overview, Qt::LeftButton, {}, overview.rectOfPass(3).center().toPoint());
+  CHECK(canvas.pass() == 3);
+  const int before = canvas.rectOfPass(0).height();
+  QTest::keyClick(&canvas, Qt::Key_Plus);
+  QTest::keyClick(&canvas, Qt::Key_Plus);
+  CHECK(canvas.rectOfPass(0).height() > before);
+}
+
+TEST_CASE("decoder page: what a run of the plan measured stands beside it") {
+  ShownDecoder shown({sample_files().file("plan.json"), sample_files().file("stats.json")});
+  for (const reports::DrawnPass& pass : shown.page.picture()->passes) CHECK(pass.measured.has_value());
+  CHECK(shown.page.canvas()->describePass(0).contains("measured"));
+}
+
+TEST_CASE("decoder page: leads to the pass's tile and to the layer") {
+  Workspace workspace;
+  WindowSettings settings;
+  settings.language = "en";
+  MainWindow window(workspace, settings);
+  window.show();
+  workspace.open({sample_files().file("plan.json")});
+  headroom::test::wait_until([&] { return !workspace.busy() && !window.busy(); });
+  window.showPage("decoder");
+  auto* page = qobject_cast<DecoderPage*>(window.currentPage());
+  REQUIRE(page != nullptr);
+  page->canvas()->choose(2, -1);
+  auto* to_plan = button(*page, "Its tiles on the page Plan");
+  auto* to_layers = button(*page, "Its figures on the page Layers");
+  REQUIRE(to_plan != nullptr);
+  REQUIRE(to_layers != nullptr);
+  CHECK_FALSE(to_layers->isEnabled());  // no profile is open
+  QTest::mouseClick(to_plan, Qt::LeftButton);
+  CHECK(window.currentPage()->key() == "plan");
+  CHECK(qobject_cast<PlanPage*>(window.currentPage())->pass() == 2);
+  workspace.open({sample_files().file("profile.json")});
+  headroom::test::wait_until([&] { return !workspace.busy() && !window.busy(); });
+  window.showPage("decoder");
+  page->canvas()->choose(2, static_cast<int>(page->picture()->passes[2].first_node));
+  CHECK(to_layers->isEnabled());
+  QTest::mouseClick(to_layers, Qt::LeftButton);
+  CHECK(window.currentPage()->key() == "layers");
+}
+
+TEST_CASE("layers page: a layer is chosen by its full name") {
+  Workspace workspace;
+  LayersPage page(workspace);
+  CHECK_FALSE(page.chooseLayer("c"));
+  test::open(workspace, {sample_files().file("profile.json")});
+  CHECK(page.chooseLayer("d"));
+  CHECK(page.layers()->view()->currentIndex().row() == 3);
+  CHECK_FALSE(page.chooseLayer("none"));
+}
+
+}  // namespace
+}  // namespace headroom::gui

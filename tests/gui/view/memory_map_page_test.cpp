@@ -1,0 +1,94 @@
+#include "gui/view/memory_map_page.h"
+
+#include <QLabel>
+#include <QTest>
+#include <catch2/catch.hpp>
+
+#include "gui/view/memory_map_view.h"
+#include "gui/view/table_view.h"
+#include "gui/view/treemap_view.h"
+#include "tests/gui/sample_files.h"
+
+namespace headroom::gui {
+namespace {
+
+using test::sample_files;
+
+/// A plan of the demo's model for a GPU.
+QString gpu_plan_file() {
+  static const test::Scratch folder;
+  const std::string model_folder = HEADROOM_TEST_DATA "/demo_model";
+  const Model model = resolve_model(model_folder);
+  const Request request{model_folder, 256, 192, 1, 1, Dtype::bf16, DeviceKind::cuda};
+  const planner::CostModel costs(model.graph, DeviceKind::cuda);
+  const int64_t smallest = test::smallest_bytes(model, request, {}, costs);
+  const reports::PlanDocument document = test::planned(model, request, smallest + smallest / 4, costs);
+  write_plan(folder / "gpu_plan.json", document.plan, model.graph);
+  return QString::fromStdString((folder / "gpu_plan.json").string());
+}
+
+struct ShownMap {
+  explicit ShownMap(const QStringList& files) {
+    page.resize(1280, 820);
+    page.show();
+    workspace.open(files);
+    headroom::test::wait_until([&] { return !workspace.busy() && !page.busy(); });
+    QCoreApplication::processEvents();
+  }
+  Workspace workspace;
+  MemoryMapPage page{workspace};
+};
+
+TEST_CASE("memory map page: opens at the peak, with every place and gap of it") {
+  ShownMap shown({gpu_plan_file()});
+  REQUIRE(shown.page.map() != nullptr);
+  const reports::MemoryMap& map = *shown.page.map();
+  CHECK(shown.page.view()->moment() == Approx(reports::peak_seconds(map)));
+  double all = 0;
+  for (const reports::Row& row : shown.page.places()->table().rows) all += std::get<double>(row.cells[2]);
+  CHECK(all == Approx(double(map.reserved_bytes)));
+  int64_t areas = 0;
+  for (const reports::TreemapTile& tile : shown.page.treemap()->tiles())
+    areas += tile.module ? 0 : tile.bytes;
+  CHECK(areas == map.reserved_bytes);
+  CHECK(shown.page.exports().size() == 3);
+}
+
+TEST_CASE("memory map page: a click goes to the moment, and a place says what it is") {
+  ShownMap shown({gpu_plan_file()});
+  MemoryMapView& view = *shown.page.view();
+  const reports::MemoryMap& map = *shown.page.map();
+  const reports::MapPlace* widest = &map.places.front();
+  for (const reports::MapPlace& place : map.places) {
+    if (place.kind == MemoryKind::materialised && view.rectOf(place).width() > view.rectOf(*widest).width())
+      widest = &place;
+  }
+  const QPointF middle = view.rectOf(*widest).center();
+  const reports::MapPlace* found = view.placeAt(middle);
+  REQUIRE(found != nullptr);
+  CHECK(found->offset == widest->offset);
+  CHECK(view.textOf(*found).contains(QString::fromStdString(widest->name)));
+  QTest::mouseClick(&view, Qt::LeftButton, {}, middle.toPoint());
+  CHECK(view.moment() == Approx((widest->begin_seconds + widest->end_seconds) / 2).epsilon(0.05));
+  double listed = 0;
+  for (const reports::Row& row : shown.page.places()->table().rows) listed += std::get<double>(row.cells[2]);
+  CHECK(listed == Approx(double(map.reserved_bytes)));
+  // Zoomed in and back.
+  view.setRange(map.end_seconds * 0.4, map.end_seconds * 0.5);
+  CHECK(view.range().second - view.range().first == Approx(map.end_seconds * 0.1));
+  QTest::mouseDClick(&view, Qt::LeftButton, {}, view.rect().center());
+  CHECK(view.range() == std::pair(0.0, map.end_seconds));
+}
+
+TEST_CASE("memory map page: a plan for the CPU has no offsets, and it says why") {
+  ShownMap shown({sample_files().file("plan.json")});
+  CHECK(shown.page.map() == nullptr);
+  CHECK(shown.page.exports().empty());
+  bool said = false;
+  for (const QLabel* label : shown.page.findChildren<QLabel*>())
+    said |= label->isVisible() && label->text().contains("for the CPU");
+  CHECK(said);
+}
+
+}  // namespace
+}  // namespace headroom::gui
