@@ -210,7 +210,7 @@ DrawnPass drawn_pass(const PlanDocument& document, size_t number, const MemoryMo
   const PassSweep sweep(graph, plan, number, memory);
   const SweepPoint point = sweep.peak().point;
   drawn.use = use_of(sweep.live(point), plan.request.device);
-  drawn.live = entries_at(document, number, sweep, point);
+  drawn.live = planner::live_at(plan, graph, number, sweep, point);
   drawn.peak_tile = point.band * pass.tiles.x.size() + (point.later_tile && pass.tiles.x.size() > 1 ? 1 : 0);
   drawn.peak_node = nodes[point.step];
   drawn.peak_step = planner::step_text(pass.steps[point.step], graph);
@@ -253,7 +253,7 @@ DecoderPicture decoder_picture(const PlanDocument& document, const RunStats* run
   const Plan& plan = document.plan;
   DecoderPicture picture;
   picture.limit_bytes = plan.limit_bytes;
-  const MemoryModel memory = memory_model_of(document);
+  const MemoryModel memory = planner::memory_model_of_plan(plan, document.model.graph);
   std::set<OpId> carried_out;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     const size_t first = picture.nodes.size();
