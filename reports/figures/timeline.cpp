@@ -188,19 +188,25 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
   return chart;
 }
 
-Table live_table(const Timeline& timeline, size_t i) {
+Table live_table(const std::vector<LiveEntry>& live) {
   Table table;
-  table.title = "on the device at " + format(Unit::seconds, timeline.seconds(i));
   table.columns = {
       {.title = "name", .is_text = true},
       {.title = "kind", .is_text = true},
       {.title = "memory", .unit = Unit::bytes, .bars = true},
       {.title = "share", .unit = Unit::share, .explanation = "Of all that was on the device then."}};
-  const auto all = double(timeline.total_bytes(i));
-  for (const LiveEntry& entry : timeline.live_set(i)) {
+  double all = 0;
+  for (const LiveEntry& entry : live) all += double(entry.bytes);
+  for (const LiveEntry& entry : live) {
     const auto bytes = double(entry.bytes);
     table.rows.push_back({{entry.name, std::string(title_of(entry.kind)), bytes, bytes / all}, false});
   }
+  return table;
+}
+
+Table live_table(const Timeline& timeline, size_t i) {
+  Table table = live_table(timeline.live_set(i));
+  table.title = "on the device at " + format(Unit::seconds, timeline.seconds(i));
   return table;
 }
 

@@ -100,5 +100,7 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
 
 /// What is on the device at moment i: name, kind, bytes, share.
 Table live_table(const Timeline& timeline, size_t i);
+/// The same of entries, largest first.
+Table live_table(const std::vector<LiveEntry>& live);
 
 }  // namespace headroom::reports

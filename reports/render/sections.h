@@ -18,6 +18,7 @@ std::string heading_of(const Findings& found, const ReportedRun& run);
 Section summary_section(const Findings& found);
 Section ranks_section(const Findings& found);
 Section memory_section(const Findings& found);
+Section lower_section(const Findings& found);
 Section peak_section(const Findings& found);
 Section passes_section(const Findings& found);
 Section gpu_section(const Findings& found);
