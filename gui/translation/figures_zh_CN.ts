@@ -668,16 +668,24 @@
         <translation>像素</translation>
     </message>
     <message>
-        <source>kpixel</source>
-        <translation>千像素</translation>
+        <source>pixels</source>
+        <translation>像素</translation>
     </message>
     <message>
-        <source>Mpixel</source>
+        <source>MP</source>
         <translation>百万像素</translation>
     </message>
     <message>
-        <source>Gpixel</source>
-        <translation>十亿像素</translation>
+        <source>about as fast</source>
+        <translation>速度相当</translation>
+    </message>
+    <message>
+        <source>The lowest with this change in at most 5 % more time.</source>
+        <translation>采用此更改且耗时最多增加 5 % 时的最低值。</translation>
+    </message>
+    <message>
+        <source>Predicted, of that plan.</source>
+        <translation>该计划的预测值。</translation>
     </message>
     <message>
         <source>columns</source>

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kWidestLayers = 440;
 
-/// "4.2 Mpixel, about 2048×2048": of the question's shape.
+/// "4.2 MP, about 2048×2048": of the question's shape.
 QString size_words(double pixels, const Request& request) {
   const double shape = double(request.width_pixels) / double(request.height_pixels);
   const auto side = [](double length) { return static_cast<qlonglong>(std::floor(length / 8) * 8); };

@@ -88,6 +88,11 @@ LowerPeak what_would_lower(const Problem& problem, const Plan& plan, const std::
       lower.remedies.push_back(std::move(remedy));
     }
   }
+  const auto own = std::find_if(lower.remedies.begin(), lower.remedies.end(),
+                                [](const Remedy& remedy) { return !remedy.option.empty(); });
+  std::stable_sort(own, lower.remedies.end(), [](const Remedy& a, const Remedy& b) {
+    return a.smallest_limit_bytes < b.smallest_limit_bytes;
+  });
   return lower;
 }
 

@@ -13,7 +13,7 @@ namespace headroom::planner {
 constexpr double kAboutAsFast = 1.05;
 
 struct LowerPeak {
-  /// First the request as it is under a smaller limit, then each remedy alone; only what is lower than the
+  /// First the request as it is under a smaller limit, then each remedy alone, lowest first; only what is lower than the
   /// plan. Each at its smallest limit, and, where there is one, as the lowest plan that is about as fast.
   std::vector<Remedy> remedies;
   std::vector<std::string> not_looked_at;  ///< options of remedies for which there was no time

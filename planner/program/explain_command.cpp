@@ -18,7 +18,7 @@ namespace headroom::planner {
 namespace {
 
 /// How long explain works on what would lower the peak.
-constexpr double kSecondsForRemedies = 1;
+constexpr double kSecondsForRemedies = 0.8;
 
 struct ExplainAsked {
   std::string file, stats_file, model, profile_file;

@@ -21,6 +21,18 @@ Table remedies_table(const std::vector<planner::Remedy>& remedies, int64_t peak_
       {.title = "saved", .unit = Unit::bytes, .explanation = "Of the peak as it is."},
       {.title = "share", .unit = Unit::share, .explanation = "What is saved, of the peak as it is."},
       {.title = "time", .unit = Unit::seconds, .explanation = "Predicted, under that limit."}};
+  const bool fast = std::any_of(remedies.begin(), remedies.end(), [](const planner::Remedy& remedy) {
+    return remedy.about_as_fast.has_value();
+  });
+  if (fast) {
+    const char* group = "about as fast";
+    table.columns.push_back({.title = "peak",
+                             .unit = Unit::bytes,
+                             .explanation = "The lowest with this change in at most 5 % more time.",
+                             .group = group});
+    table.columns.push_back(
+        {.title = "time", .unit = Unit::seconds, .explanation = "Predicted, of that plan.", .group = group});
+  }
   const auto lowest = std::min_element(remedies.begin(), remedies.end(),
                                        [](const planner::Remedy& a, const planner::Remedy& b) {
                                          return a.smallest_limit_bytes < b.smallest_limit_bytes;
@@ -33,6 +45,13 @@ Table remedies_table(const std::vector<planner::Remedy>& remedies, int64_t peak_
     table.rows.push_back({{remedy.option.empty() ? Cell("--limit") : Cell(remedy.option), remedy.meaning,
                            double(limit_bytes), saved, share, remedy.seconds.value()},
                           &remedy == &*lowest});
+    if (!fast) continue;
+    std::vector<Cell>& cells = table.rows.back().cells;
+    cells.resize(cells.size() + 2);
+    if (const auto& about = remedy.about_as_fast) {
+      cells[cells.size() - 2] = double(about->peak_bytes);
+      cells.back() = about->seconds;
+    }
   }
   return table;
 }

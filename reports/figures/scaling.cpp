@@ -17,11 +17,6 @@ void sort_by_pixels(std::vector<ScalingPoint>& series) {
                    [](const ScalingPoint& a, const ScalingPoint& b) { return a.pixels() < b.pixels(); });
 }
 
-int64_t untiled_bytes(const Model& model, const Request& request, const planner::CostModel& costs) {
-  const Plan plan = untiled_plan(model, request);
-  return plan.predicted_peak_bytes + reserve_bytes(model.graph, sizes_of(model.graph, plan), costs.memory());
-}
-
 int64_t parameter_bytes(const Graph& graph, const Request& request) {
   return resident_weights_bytes(graph, storage_of(request));
 }
@@ -50,17 +45,20 @@ void add_profile(Scaling& scaling, const profiler::Profile& profile) {
   for (const profiler::ProfiledSize& size : profile.sizes) {
     const bool other = scaling.decoder && (size.frames != scaling.decoder->request.frames ||
                                            size.batch != scaling.decoder->request.batch);
-    if (!other) scaling.measured_untiled.push_back({size.width_pixels, size.height_pixels, size.peak_bytes});
+    if (!other)
+      scaling.measured_untiled.push_back(
+          {size.width_pixels, size.height_pixels, size.peak_bytes, size.seconds});
   }
 }
 
 void add_run(Scaling& scaling, const RunStats& run, const std::vector<DocumentPtr>& documents) {
   for (const DocumentPtr& document : documents) {
     const PlanDocument* plan = document->as<PlanDocument>();
-    if (plan == nullptr || document->rank || !run.ranks.empty() || !planner::belongs_to(plan->plan, run)) continue;
+    if (plan == nullptr || document->rank || !run.ranks.empty() || !planner::belongs_to(plan->plan, run))
+      continue;
     if (scaling.decoder && !is_of(*scaling.decoder, *plan)) continue;
     const Request& request = plan->plan.request;
-    scaling.measured.push_back({request.width_pixels, request.height_pixels, run.peak_bytes});
+    scaling.measured.push_back({request.width_pixels, request.height_pixels, run.peak_bytes, run.seconds});
     return;
   }
 }
@@ -118,11 +116,16 @@ Scaling scaling(const Model& model, const std::vector<Request>& sizes, const pla
     const auto add = [&](std::vector<ScalingPoint>& series, int64_t bytes) {
       series.push_back({size.width_pixels, size.height_pixels, bytes});
     };
-    add(found.untiled, untiled_bytes(model, size, costs));
+    add(found.untiled, untiled_peak_bytes(model, size, costs));
     add(found.planned,
         planner::smallest_over(planner::spaces_of({model, size, options, costs})).smallest.bytes);
   }
   return found;
+}
+
+int64_t untiled_peak_bytes(const Model& model, const Request& request, const planner::CostModel& costs) {
+  const Plan plan = untiled_plan(model, request);
+  return plan.predicted_peak_bytes + reserve_bytes(model.graph, sizes_of(model.graph, plan), costs.memory());
 }
 
 void add_measured(Scaling& scaling, const std::vector<DocumentPtr>& documents) {

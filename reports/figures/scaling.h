@@ -17,6 +17,7 @@ struct ScalingPoint {
   int64_t width_pixels = 0;
   int64_t height_pixels = 0;
   int64_t bytes = 0;
+  double seconds = 0;  ///< of what was measured; 0 of what was not
   int64_t pixels() const { return width_pixels * height_pixels; }
 };
 
@@ -45,6 +46,9 @@ std::vector<Request> size_ladder(const Model& model, const Request& request, int
 /// what there is by then is returned where it says false.
 Scaling scaling(const Model& model, const std::vector<Request>& sizes, const planner::PlanOptions& options,
                 const planner::CostModel& costs, const std::function<bool()>& go_on);
+
+/// The untiled peak of one request, counted so.
+int64_t untiled_peak_bytes(const Model& model, const Request& request, const planner::CostModel& costs);
 
 /// Adds what profiles measured untiled and runs measured of their plans (pairs that belong together): of the
 /// same decoder, dtype, frames and batch.

@@ -55,9 +55,7 @@ AxisUnit axis_unit(Unit unit, double largest) {
              : largest >= 1e9 ? AxisUnit{1e9, "GFLOP"}
                               : AxisUnit{1e6, "MFLOP"};
     case Unit::pixels:
-      return largest >= 1e6   ? AxisUnit{1e6, "Mpixel"}
-             : largest >= 1e3 ? AxisUnit{1e3, "kpixel"}
-                              : AxisUnit{1, "pixel"};
+      return largest >= 1e4 ? AxisUnit{1e6, "MP"} : AxisUnit{1, "pixels"};
     case Unit::share:
       return {0.01, "%"};
     case Unit::ratio:

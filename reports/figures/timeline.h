@@ -100,7 +100,7 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
 
 /// What is on the device at moment i: name, kind, bytes, share.
 Table live_table(const Timeline& timeline, size_t i);
-/// The same of entries that are on the device together.
-Table live_table(const std::vector<LiveEntry>& entries, const std::string& title);
+/// The same of entries, largest first, that are on the device together.
+Table live_table(const std::vector<LiveEntry>& entries, const std::string& title = {});
 
 }  // namespace headroom::reports

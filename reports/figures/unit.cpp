@@ -12,7 +12,7 @@
 namespace headroom::reports {
 namespace {
 
-/// "12.3 GFLOP", "512 pixel": thousands by prefixes.
+/// "12.3 GFLOP": thousands by prefixes.
 std::string with_prefix(double value, const char* unit) {
   constexpr std::array kPrefixes{"", "k", "M", "G", "T", "P", "E"};
   size_t prefix = 0;
@@ -23,6 +23,12 @@ std::string with_prefix(double value, const char* unit) {
   }
   const bool exact = prefix == 0 && value == std::floor(value);
   return printed(exact ? "%.0f " : "%.1f ", value) + kPrefixes[prefix] + unit;
+}
+
+/// "4.2 MP", megapixels as cameras have them; "512 pixels" of what is smaller than any picture.
+std::string pixels_text(double value) {
+  if (value < 1e4) return printed(value == 1 ? "%.0f pixel" : "%.0f pixels", value);
+  return printed(value < 0.9995e5 ? "%.3f MP" : value < 0.995e6 ? "%.2f MP" : "%.1f MP", value / 1e6);
 }
 
 std::string share_text(double value) {
@@ -53,7 +59,7 @@ std::string amount_text(Unit unit, double value) {
     case Unit::flops:
       return with_prefix(value, "FLOP");
     case Unit::pixels:
-      return with_prefix(value, "pixel");
+      return pixels_text(value);
     case Unit::ratio:
       return ratio_text(value);
     case Unit::share:

@@ -4,6 +4,7 @@
 
 #include "decoder/graph/errors.h"
 #include "planner/cost/profile_check.h"
+#include "planner/explain/lower_peak.h"
 
 namespace headroom::reports {
 namespace {
@@ -63,11 +64,12 @@ PeakFindings peak_of(const DocumentPtr& file, const Findings& found, const Repor
   const ChosenCosts chosen = costs_of(document, found.profiles);
   peak.remedies_remark = "What would lower the peak is worked out " + chosen.words + ".";
   try {
-    peak.remedies = planner::remedies_at_smallest_limits(
-        {document.model, document.plan.request, options_of(document.plan), chosen.costs}, [&] {
+    planner::LowerPeak lower = planner::what_would_lower(
+        {document.model, document.plan.request, options_of(document.plan), chosen.costs}, document.plan, [&] {
           options.progress(0, "what would lower the peak");
           return true;
         });
+    peak.remedies = std::move(lower.remedies);
   } catch (const InputError& error) {
     peak.remedies_remark = std::string("What would lower the peak could not be worked out: ") + error.what();
   }

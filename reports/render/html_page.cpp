@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <numeric>
 
+#include "reports/figures/colours.h"
 #include "reports/render/html_table.h"
 #include "reports/render/page_style.h"
 #include "reports/render/report.h"
@@ -29,12 +31,20 @@ std::string section_id(size_t number) {
   return "section-" + std::to_string(number);
 }
 
+/// Sections by number: those that stand open, then the folded ones.
+std::vector<size_t> order_of(const Report& report) {
+  std::vector<size_t> order(report.sections.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_partition(order.begin(), order.end(), [&](size_t i) { return !report.sections[i].folded; });
+  return order;
+}
+
 void write_header(Markup& page, const Report& report) {
   page.open("header");
   page.element("h1", {}, report.title);
   page.open("nav", {{"aria-label", "Sections"}});
   page.open("ul");
-  for (size_t i = 0; i < report.sections.size(); ++i) {
+  for (const size_t i : order_of(report)) {
     page.open("li");
     page.element("a", {{"href", "#" + section_id(i)}}, report.sections[i].title);
     page.close();
@@ -81,6 +91,49 @@ void write_part(Markup& page, const Part& part, size_t& drawings) {
 
 }  // namespace
 
+namespace {
+
+void write_headline(Markup& page, const Headline& headline) {
+  if (headline.figures.empty()) return;
+  page.line_break();
+  page.open("div", {{"class", "by-figures"}});
+  page.open("ul", {{"class", "figures"}});
+  for (const KeyFigure& figure : headline.figures) {
+    page.open("li", {{"class", kRoleColours[static_cast<size_t>(figure.colour_role)].name}});
+    page.element("strong", {}, figure.text);
+    page.element("span", {{"class", "what"}}, figure.what);
+    page.element("div", {{"class", "by"}}, figure.basis);
+    page.close();
+  }
+  page.close();
+  page.element("p", {{"class", "headline"}}, headline.sentence);
+  page.open("ul", {{"class", "words by"}});
+  for (const std::string& basis : headline.basis) page.element("li", {}, basis);
+  page.close();
+  page.close();
+}
+
+/// Its title alone where it is folded, until it is opened; on paper all of it.
+void write_section(Markup& page, const Section& section, const std::string& id, bool first_folded,
+                   size_t& drawings) {
+  page.line_break();
+  const char* kind = first_folded ? "folded first" : "folded";
+  if (section.folded) {
+    page.open("section", {{"id", id}, {"aria-labelledby", id + "-title"}, {"class", kind}});
+    page.open("details");
+    page.open("summary");
+  } else {
+    page.open("section", {{"id", id}, {"aria-labelledby", id + "-title"}});
+  }
+  page.element("h2", {{"id", id + "-title"}}, section.title);
+  if (section.folded) page.close();
+  for (const Part& part : section.parts) write_part(page, part, drawings);
+  if (section.folded) page.close();
+  page.close();
+}
+
+}  // namespace
+
 std::string to_html(const Report& report) {
   Markup page;
   page.insert("<!DOCTYPE html>\n");
@@ -90,13 +143,12 @@ std::string to_html(const Report& report) {
   write_header(page, report);
   page.open("main");
   size_t drawings = 0;
-  for (size_t i = 0; i < report.sections.size(); ++i) {
-    const Section& section = report.sections[i];
-    page.line_break();
-    page.open("section", {{"id", section_id(i)}, {"aria-labelledby", section_id(i) + "-title"}});
-    page.element("h2", {{"id", section_id(i) + "-title"}}, section.title);
-    for (const Part& part : section.parts) write_part(page, part, drawings);
-    page.close();
+  write_headline(page, report.headline);
+  bool folded_before = false;
+  for (const size_t i : order_of(report)) {
+    const bool folded = report.sections[i].folded;
+    write_section(page, report.sections[i], section_id(i), folded && !folded_before, drawings);
+    folded_before = folded_before || folded;
   }
   page.close();
   page.element("footer", {}, "Made by headroom-report " HEADROOM_VERSION ".");

@@ -48,7 +48,16 @@ json to_json(const Report& report) {
     for (const Part& part : section.parts) parts.push_back(to_json(part));
     sections.push_back({{"title", section.title}, {"parts", std::move(parts)}});
   }
-  return {{"title", report.title}, {"files", report.files}, {"sections", std::move(sections)}};
+  json figures = json::array();
+  for (const KeyFigure& figure : report.headline.figures)
+    figures.push_back({{"what", figure.what}, {"bytes", figure.bytes}, {"basis", figure.basis}});
+  return {{"title", report.title},
+          {"files", report.files},
+          {"headline",
+           {{"figures", std::move(figures)},
+            {"sentence", report.headline.sentence},
+            {"basis", report.headline.basis}}},
+          {"sections", std::move(sections)}};
 }
 
 }  // namespace headroom::reports

@@ -37,6 +37,12 @@ void write_part(std::string& text, const Part& part) {
 
 std::string to_markdown(const Report& report) {
   std::string text = "# " + markdown_text(report.title) + "\n\n";
+  for (const KeyFigure& figure : report.headline.figures)
+    text +=
+        "- **" + markdown_text(figure.text) + "** " + markdown_text(figure.what + ", " + figure.basis) + "\n";
+  if (!report.headline.figures.empty()) text += "\n" + markdown_text(report.headline.sentence) + "\n\n";
+  for (const std::string& basis : report.headline.basis) text += "- " + markdown_text(basis) + "\n";
+  if (!report.headline.basis.empty()) text += "\n";
   for (const Section& section : report.sections) {
     text += "## " + markdown_text(section.title) + "\n\n";
     for (const Part& part : section.parts) write_part(text, part);

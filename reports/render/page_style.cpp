@@ -1,31 +1,25 @@
 #include "reports/render/page_style.h"
 
+#include <string>
+
+#include "reports/figures/colours.h"
+
 namespace headroom::reports {
 
 namespace {
 
-// Series' colours have a contrast of 3:1 or more against the paper in both themes and are told apart with the
-// common kinds of colour blindness (after Okabe and Ito); lines differ in their dashes as well, points in
-// their shapes. Of kinds that never stand on one device together (what is outside is the CPU's, slack,
-// libraries and context are a GPU's) some are alike to some eyes.
 constexpr std::string_view kStyle = R"css(
 :root {
   color-scheme: light dark;
+  @light@
   --paper: #ffffff; --ink: #1b1f24; --muted: #57606a; --rule: #d4d9df; --shade: #f2f4f7; --link: #0a5ca8;
   --bar: #cfe2f3; --stands-out: #fff3cf;
-  --weights: #47515c; --latent: #6b4a00; --kept: #1570c0; --tile: #e06c00; --workspace: #12946a; --outside: #cf6fbd;
-  --slack: #8a939c; --libraries: #5a1010; --context: #8a2be2; --driver: #000000;
-  --predicted: #1570c0; --measured: #e06c00; --untiled: #66707c; --planned: #1570c0; --limit: #a3123f;
-  --neutral: #3b434c; --other: #7440b8;
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
+    @dark@
     --paper: #15181b; --ink: #e7eaed; --muted: #a2acb6; --rule: #394048; --shade: #1e2327; --link: #79b8ff;
     --bar: #23445f; --stands-out: #40371b;
-    --weights: #c3ccd6; --latent: #ffe27a; --kept: #3b8fd4; --tile: #e2741c; --workspace: #3fc49a; --outside: #a8579a;
-    --slack: #6b7580; --libraries: #786048; --context: #9048f0; --driver: #ffffff;
-    --predicted: #3b8fd4; --measured: #e2741c; --untiled: #9aa5b1; --planned: #3b8fd4; --limit: #ff8aa6;
-    --neutral: #c3cbd3; --other: #b592f2;
   }
 }
 * { box-sizing: border-box; }
@@ -38,6 +32,15 @@ h2 { font-size: 1.3rem; margin: 2.4rem 0 0.6rem; padding-bottom: 0.2rem; border-
 h3 { font-size: 1.05rem; margin: 1.6rem 0 0.4rem; }
 a { color: var(--link); }
 nav ul { display: flex; flex-wrap: wrap; gap: 0.2rem 1.1rem; margin: 0.6rem 0 0; padding: 0; list-style: none; }
+.figures { display: flex; flex-wrap: wrap; gap: 1rem 3rem; margin: 1.2rem 0 0.4rem; padding: 0; list-style: none; }
+.figures li { max-width: 22rem; }
+.figures strong { display: block; font-size: 2.6rem; line-height: 1.1; font-variant-numeric: tabular-nums; }
+.figures .measured strong { color: var(--measured); }
+.figures .limit strong { color: var(--limit); }
+.figures .what { font-weight: 600; }
+.headline { font-size: 1.2rem; margin: 0.8rem 0 0.2rem; }
+summary h2 { display: inline; border: 0; padding: 0; font-size: 1.15rem; color: var(--ink); }
+section.folded { border-top: 1px solid var(--rule); margin-top: 0.6rem; padding-top: 0.4rem; }
 .by, footer { color: var(--muted); font-size: 0.875rem; }
 .words { padding-left: 1.2rem; }
 .words li { margin: 0.25rem 0; }
@@ -113,7 +116,9 @@ dd { margin: 0 0 0.3rem 1rem; }
   @page wide { size: landscape; margin: 10mm; }
   .wide { page: wide; }
   body { max-width: none; padding: 0; font-size: 10pt; }
-  nav, summary { display: none; }
+  nav, .table summary { display: none; }
+  section.folded summary { list-style: none; }
+  section.folded.first { break-before: page; }
   details::details-content { content-visibility: visible; block-size: auto; }
   .scroll { overflow: visible; }
   svg { min-width: 0; }
@@ -153,17 +158,30 @@ for (const box of document.querySelectorAll('.table')) {
   });
 }
 addEventListener('beforeprint', () => {
-  for (const details of document.querySelectorAll('.table details:not([open])')) {
+  for (const details of document.querySelectorAll('details:not([open])')) {
     details.open = true;
     addEventListener('afterprint', () => { details.open = false; }, {once: true});
   }
 });
 )js";
 
+std::string with_colours(std::string style) {
+  const auto put = [&](const std::string& mark, const char* RoleColours::*theme) {
+    std::string colours;
+    for (const RoleColours& role : kRoleColours)
+      colours += (colours.empty() ? "--" : " --") + std::string(role.name) + ": " + role.*theme + ";";
+    style.replace(style.find(mark), mark.size(), colours);
+  };
+  put("@light@", &RoleColours::light);
+  put("@dark@", &RoleColours::dark);
+  return style;
+}
+
 }  // namespace
 
 std::string_view page_style() {
-  return kStyle;
+  static const std::string style = with_colours(std::string(kStyle));
+  return style;
 }
 
 std::string_view page_script() {

@@ -1,6 +1,7 @@
 #include "reports/render/report.h"
 
 #include "reports/render/findings.h"
+#include "reports/render/headline.h"
 #include "reports/render/sections.h"
 #include "reports/render/sentences.h"
 
@@ -43,10 +44,14 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
   const auto add = [&](Section section) {
     if (!section.parts.empty()) report.sections.push_back(std::move(section));
   };
+  report.headline = headline_of(found);
   add(summary_section(found));
   add(history_section(found));
   add(ranks_section(found));
+  const size_t open_from = report.sections.size();
   add(memory_section(found));
+  add(lower_section(found));
+  const size_t open_to = report.sections.size();
   add(peak_section(found));
   add(passes_section(found));
   add(gpu_section(found));
@@ -57,6 +62,9 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
   add(comparison_section(found));
   add(environment_section(found));
   add(files_section(found));
+  // Below its large figures a page shows the picture of memory and what would lower the peak.
+  for (size_t i = 0; i < report.sections.size(); ++i)
+    report.sections[i].folded = !report.headline.figures.empty() && (i < open_from || i >= open_to);
   return report;
 }
 

@@ -36,6 +36,23 @@ struct Part {
 struct Section {
   std::string title;
   std::vector<Part> parts;
+  bool folded = false;  ///< a page has it below the others: its title, and the rest once that is opened
+};
+
+/// One large figure of a page's head.
+struct KeyFigure {
+  std::string what;  ///< "limit"
+  std::string text;  ///< "576.0 MiB"
+  double bytes = 0;
+  std::string basis;  ///< who says so
+  ColourRole colour_role = ColourRole::neutral;
+};
+
+/// What a page begins with; without figures where there is nothing to compare.
+struct Headline {
+  std::vector<KeyFigure> figures{};
+  std::string sentence{};
+  std::vector<std::string> basis{};  ///< what the sentence rests on
 };
 
 /// What the files say, in the order of the page. Texts are as the files have them; each writer escapes them.
@@ -43,6 +60,7 @@ struct Report {
   std::string title;
   std::vector<Section> sections;
   size_t files = 0;
+  Headline headline{};
 };
 
 /// A decoder and a size, to stand beside what others took of memory.

@@ -145,6 +145,24 @@ Section memory_section(const Findings& found) {
   return section;
 }
 
+Section lower_section(const Findings& found) {
+  Section section{"What would lower the peak", {}};
+  for (const ReportedRun& run : found.runs) {
+    for (const PeakFindings& peak : found.peaks) {
+      if (peak.plan != run.plan || run.plan_shown_before) continue;
+      Part part;
+      part.heading = heading_of(found, run);
+      if (peak.remedies.empty() && peak.remedies_remark.empty()) continue;
+      part.sentences.push_back(peak_sentence(peak.decision));
+      if (!peak.remedies_remark.empty()) part.sentences.push_back(peak.remedies_remark);
+      if (!peak.remedies.empty())
+        part.tables.push_back(remedies_table(peak.remedies, run.planned()->plan.predicted_peak_bytes));
+      section.parts.push_back(std::move(part));
+    }
+  }
+  return section;
+}
+
 Section peak_section(const Findings& found) {
   Section section{"What decided the peak", {}};
   for (const ReportedRun& run : found.runs) {
@@ -153,11 +171,8 @@ Section peak_section(const Findings& found) {
     for (const PeakFindings& peak : found.peaks) {
       if (peak.plan != run.plan || run.plan_shown_before) continue;
       part.sentences.push_back(peak_sentence(peak.decision));
-      part.tables.push_back(live_table(*run.predicted, run.predicted->peak()));
+      part.tables.push_back(live_table(peak.decision.live));
       part.tables.back().title = "On the device at the predicted peak";
-      if (!peak.remedies_remark.empty()) part.sentences.push_back(peak.remedies_remark);
-      if (!peak.remedies.empty())
-        part.tables.push_back(remedies_table(peak.remedies, run.planned()->plan.predicted_peak_bytes));
     }
     if (run.measured && run.measured->size() > 0) {
       part.tables.push_back(live_table(*run.measured, run.measured->peak()));

@@ -19,6 +19,7 @@ Section summary_section(const Findings& found);
 Section history_section(const Findings& found);
 Section ranks_section(const Findings& found);
 Section memory_section(const Findings& found);
+Section lower_section(const Findings& found);
 Section peak_section(const Findings& found);
 Section passes_section(const Findings& found);
 Section gpu_section(const Findings& found);

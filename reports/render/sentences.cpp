@@ -91,7 +91,7 @@ std::string queue_sentence(const RunStats& stats) {
 }
 
 std::string remedies_sentence(const PeakFindings& peak) {
-  if (peak.remedies.empty()) return "";
+  if (peak.remedies.empty() || !peak.remedies.front().option.empty()) return "";
   // The request as it is stands first, then the remedies, the lowest limit before the others.
   std::string text = "The smallest limit that this request fits as it is: " +
                      bytes_text(peak.remedies.front().smallest_limit_bytes.value()) + ", in " +
@@ -137,7 +137,7 @@ std::string profile_sentence(const profiler::Profile& profile) {
   return "Untiled, " + profile.model + " at " + std::to_string(size.width_pixels) + "×" +
          std::to_string(size.height_pixels) + " in " + name_of(profile.dtype) + " took " +
          bytes_text(size.peak_bytes) + " and " + format(Unit::seconds, size.seconds) + "; " +
-         size.peak_layer + " ran at the peak.";
+         short_name(size.peak_layer) + " ran at the peak.";
 }
 
 std::string frontier_sentence(const FrontierDocument& frontier) {
@@ -165,8 +165,8 @@ std::string limit_text(int64_t limit_bytes) {
 std::string peak_sentence(const PeakDecision& decision) {
   std::vector<std::string> parts;
   for (size_t i = 0; i < std::min<size_t>(decision.live.size(), 3); ++i)
-    parts.push_back(decision.live[i].name + " (" + bytes_text(decision.live[i].bytes) + ")");
-  std::string text = "Pass " + std::to_string(decision.pass) + " (" + decision.pass_name +
+    parts.push_back(short_name(decision.live[i].name) + " (" + bytes_text(decision.live[i].bytes) + ")");
+  std::string text = "Pass " + std::to_string(decision.pass) + " (" + short_name(decision.pass_name) +
                      ") decides the peak: while it runs " + decision.step + ", " +
                      bytes_text(decision.bytes) + " are on the device";
   return text + (parts.empty() ? "." : ", most of it " + listed(parts) + ".");

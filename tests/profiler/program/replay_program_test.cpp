@@ -66,7 +66,7 @@ TEST_CASE("files of recorded events all come or none does") {
                   {"other.jsonl: event ", "the plan has no step 0 in a pass 24"});
   require_refused(replay({"--replay", events, "--events", scratch / "again.jsonl", "-o", out}), 2,
                   {"--replay decodes nothing"});
-  const std::string file_above = (scratch / "cut.jsonl") + "/trace.json";
+  const std::string file_above = (scratch / "cut.jsonl/trace.json").string();
   require_refused(replay({"--replay", events, "-o", file_above}), 2, {"its folder cannot be made"});
   require_refused(replay({"--replay", events, "-o", out, "--csv", out}), 2, {"expected a file of its own"});
   require_refused(replay({"--replay", events, "--json", "-o", out}), 2, {"--replay decodes nothing"});

@@ -26,8 +26,8 @@ TEST_CASE("figures as text for people") {
   CHECK(format(Unit::flops, 12.3e9) == "12.3 GFLOP");
   CHECK(format(Unit::flops, 999.96e9) == "1.0 TFLOP");
   CHECK(format(Unit::flops, 12) == "12 FLOP");
-  CHECK(format(Unit::pixels, 4'194'304) == "4.2 Mpixel");
-  CHECK(format(Unit::pixels, 512) == "512 pixel");
+  CHECK(format(Unit::pixels, 4'194'304) == "4.2 MP");
+  CHECK(format(Unit::pixels, 512) == "512 pixels");
   CHECK(format(Unit::ratio, 0.38) == "0.38×");
   CHECK(format(Unit::ratio, 12.34) == "12.3×");
   CHECK(format(Unit::ratio, 1234) == "1234×");

@@ -52,7 +52,7 @@ TEST_CASE("ticks: all others are round decimals in one unit for the axis") {
   CHECK(labels_of(ticks(Unit::seconds, {0, 0.03}, false, 4)) ==
         std::vector<std::string>{"0", "10 ms", "20 ms", "30 ms"});
   CHECK(labels_of(ticks(Unit::pixels, {0, 3.5e6}, false, 4)) ==
-        std::vector<std::string>{"0", "1 Mpixel", "2 Mpixel", "3 Mpixel"});
+        std::vector<std::string>{"0", "1 MP", "2 MP", "3 MP"});
   CHECK(labels_of(ticks(Unit::share, {0, 1}, false, 5)) ==
         std::vector<std::string>{"0", "20 %", "40 %", "60 %", "80 %", "100 %"});
   // Within one decade of a logarithmic axis there are ticks too.

@@ -30,6 +30,13 @@ TEST_CASE("report: --quick solves nothing, --limit draws another limit") {
   CHECK(drawn >= 3);  // memory, passes, resolution or time
 }
 
+TEST_CASE("report: the folder of the output is made") {
+  const DecodeFiles files;
+  const std::string made = files.output("new/folder/report.md");
+  CHECK(call(run_report, {files.stats, "-o", made}).code == 0);
+  CHECK(std::filesystem::is_regular_file(made));
+}
+
 TEST_CASE("report: the model of a plan from elsewhere is named") {
   const DecodeFiles files;
   std::filesystem::rename(files.model, files.output("moved"));
@@ -47,7 +54,7 @@ TEST_CASE("report: what cannot be done is said in one line, and no file appears"
   refused({}, {"files", "--help"});
   refused({files.stats}, {"--output", "--json"});
   refused({files.stats, "-o", files.output("report.pdf")}, {"report.pdf", ".html", ".md", ".csv"});
-  refused({files.stats, "-o", files.output("nowhere/report.html")}, {"nowhere/report.html", "folder"});
+  refused({files.stats, "-o", files.stats + "/report.html"}, {"/report.html: its folder cannot be made"});
   refused({files.output("missing.json"), "-o", files.output("report.html")}, {"missing.json"});
   refused({files.stats, "-o", files.output("report.html"), "--limit", "much"}, {"--limit", "much"});
   refused({files.model + "/config.json", "-o", files.output("report.html")}, {"config.json", "schema"});

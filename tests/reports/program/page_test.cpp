@@ -1,6 +1,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "decoder/lowering/weights_bytes.h"
+#include "profiler/profile/profile_file.h"
+#include "reports/figures/scaling.h"
 #include "reports/figures/unit.h"
 #include "tests/reports/program/decode_files.h"
 
@@ -19,11 +22,11 @@ using test::Words;
 TEST_CASE("report: a page of one run has all sections in order, and the figures of its files") {
   const DecodeFiles files;
   const auto page = page_of(files, files.all());
-  CHECK(sections_of(*page) == std::vector<std::string>{"Summary", "Memory over time", "What decided the peak",
-                                                       "Predicted against measured",
-                                                       "Kept tensors and the passes that use them", "Layers",
-                                                       "Peak against resolution", "Peak against time",
-                                                       "Environment", "Files"});
+  CHECK(sections_of(*page) ==
+        std::vector<std::string>{"Memory over time", "What would lower the peak", "Summary",
+                                 "What decided the peak", "Predicted against measured",
+                                 "Kept tensors and the passes that use them", "Layers",
+                                 "Peak against resolution", "Peak against time", "Environment", "Files"});
   CHECK(page->first("h1").own_text == "Headroom: " + files.model + " 64×48 fp32");
   const std::vector<PageTable> tables = test::tables_of(*page);
 
@@ -100,7 +103,7 @@ TEST_CASE("report: a page of one run has all sections in order, and the figures 
 
   // Predicted and measured memory are drawn over the same axes: these end at the same time.
   std::set<std::string> last_ticks;
-  for (const Element* svg : page->first("main").all("section")[1]->all("svg")) {
+  for (const Element* svg : page->first("main").all("section")[0]->all("svg")) {
     std::string last;
     for (const Element* text : svg->all("text")) {
       if (text->attribute("class") == "tick" && text->own_text.ends_with(" s")) last = text->own_text;
@@ -108,7 +111,66 @@ TEST_CASE("report: a page of one run has all sections in order, and the figures 
     last_ticks.insert(last);
   }
   CHECK(last_ticks.size() == 1);
-  CHECK(page->first("main").all("section")[1]->all("svg").size() == 2);
+  CHECK(page->first("main").all("section")[0]->all("svg").size() == 2);
+}
+
+TEST_CASE("report: a page begins with three figures, and what they rest on") {
+  const DecodeFiles files;
+  const auto page = page_of(files, files.all());
+  const Element& main = page->first("main");
+  std::vector<std::string> figures, names;
+  for (const Element* figure : main.all("ul").front()->all("li")) {
+    figures.push_back(figure->first("strong").own_text);
+    names.push_back(figure->first("span").own_text);
+  }
+  const planner::CostModel costs(files.planned.model.graph);
+  const int64_t untiled = untiled_peak_bytes(files.planned.model, files.planned.plan.request, costs);
+  const auto bytes = [](int64_t count) { return format(Unit::bytes, double(count)); };
+  CHECK(figures == std::vector<std::string>{bytes(untiled), "12.0 MiB", bytes(files.ran.peak_bytes)});
+  CHECK(names == std::vector<std::string>{"untiled", "limit", "measured"});
+  const std::string sentence = main.first("p").own_text;
+  const bool less = untiled >= files.ran.peak_bytes;
+  const double ratio = double(untiled) / double(files.ran.peak_bytes);
+  CHECK(sentence == "Same pixels, " + format(Unit::ratio, less ? ratio : 1 / ratio) +
+                        (less ? " less memory" : " more memory") + " than the untiled decode of " +
+                        files.model + " 64×48 fp32.");
+  const std::string basis = main.all("ul")[1]->text();
+  for (const char* part : {"compared with the untiled decode in ", "Memory: untiled predicted",
+                           "here measured", "Time: not compared"})
+    CHECK_THAT(basis, Catch::Contains(part));
+
+  // All but the picture and what would lower the peak is folded, and begins a page of its own on paper.
+  for (const Element* section : main.all("section")) {
+    const std::string title = section->first("h2").own_text;
+    const bool open = title == "Memory over time" || title == "What would lower the peak";
+    CHECK((section->attribute("class").find("folded") == std::string::npos) == open);
+    CHECK((section->children.front()->name == "details") == !open);
+  }
+  // Nothing was run, nothing compared: nothing is claimed of it.
+  const auto planned = page_of(files, {files.plan, "--quick"});
+  CHECK_THAT(planned->first("main").first("p").own_text, Catch::StartsWith("Same pixels by the plan, "));
+  CHECK(planned->first("main").all("ul").front()->all("strong").size() == 3);
+  CHECK_THAT(planned->first("main").all("ul")[1]->text(), Catch::Contains("no run among these files"));
+  // A frontier alone has no figures, and nothing is folded.
+  const auto frontier = page_of(files, {files.frontier});
+  CHECK(frontier->all("details").size() == frontier->first("main").all("dl").size());
+}
+
+TEST_CASE("report: a profile of the same size and machine says how much faster") {
+  DecodeFiles files;
+  profiler::Profile profile = DecodeFiles::profiled();
+  profile.device = files.ran.device;
+  profile.weights_bytes =
+      resident_weights_bytes(files.planned.model.graph, storage_of(files.planned.plan.request));
+  profile.sizes = {{64, 48, 1, 1, 4 * files.ran.peak_bytes, 3 * files.ran.seconds, "a", {}}};
+  profile.layers.clear();
+  for (const Op& op : files.planned.model.graph.ops())
+    profile.layers.push_back({op.name, "conv", {{1, 1, 1, 1, 1}}, "law"});
+  const std::string file = files.scratch.write("same.json", to_json(profile).dump()).string();
+  const auto page = page_of(files, {files.plan, files.stats, file, "--quick"});
+  CHECK_THAT(page->first("main").first("p").own_text,
+             Catch::StartsWith("Same pixels, 4.00× less memory, 3.00× faster than the untiled decode"));
+  CHECK_THAT(page->first("main").all("ul")[1]->text(), Catch::Contains("both measured on "));
 }
 
 TEST_CASE("report: the summary says in words what the files say in figures") {
@@ -136,7 +198,7 @@ TEST_CASE("report: what each file alone shows") {
   const DecodeFiles files;
   const auto sections = [&](const Words& words) { return sections_of(*page_of(files, words)); };
   CHECK(sections({files.plan, "--quick"}) ==
-        std::vector<std::string>{"Summary", "Memory over time", "What decided the peak", "Passes",
+        std::vector<std::string>{"Memory over time", "Summary", "What decided the peak", "Passes",
                                  "Kept tensors and the passes that use them", "Environment", "Files"});
   CHECK(sections({files.stats}) ==
         std::vector<std::string>{"Summary", "Predicted against measured", "Environment", "Files"});
