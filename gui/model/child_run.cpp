@@ -9,6 +9,7 @@
 
 #include "decoder/graph/errors.h"
 #include "gui/model/figure_text.h"
+#include "gui/model/sentences.h"
 
 namespace headroom::gui {
 namespace {
@@ -228,7 +229,7 @@ QString ChildRun::report() const {
       return tr("Cancelled.");
     case State::killed:
       if (code_ == SIGKILL) return tr("The system ended it (signal 9), most likely for memory.");
-      return tr("It crashed (signal %1). %2").arg(code_).arg(lastWords()).trimmed();
+      return tr("It crashed (signal %1). %2").arg(code_).arg(sentence_text(lastWords())).trimmed();
     case State::done: {
       const RunEnded ended = progress_.ended.value_or(RunEnded{});
       if (ended.peak_bytes <= 0) return tr("Done.");
@@ -246,7 +247,7 @@ QString ChildRun::report() const {
   if (code_ == kDoesNotFit) meaning = tr("It does not fit");
   if (code_ == kLimitExceeded) meaning = tr("It was stopped at the limit");
   if (code_ == kDeviceFailure) meaning = tr("The device or a library failed");
-  const QString words = lastWords();
+  const QString words = sentence_text(lastWords());
   return words.isEmpty() ? tr("%1 (exit code %2).").arg(meaning).arg(code_)
                          : tr("%1 (exit code %2): %3").arg(meaning).arg(code_).arg(words);
 }

@@ -10,6 +10,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
 #include "decoder/weights/open_model.h"
+#include "gui/model/sentences.h"
 
 namespace headroom::gui {
 namespace {
@@ -23,7 +24,7 @@ QString complaint(const char* name, const Check& check) {
   } catch (const InputError& error) {
     const QString text = QString::fromStdString(error.what());
     const QString named = QString::fromLatin1(name) + QStringLiteral(": ");
-    return text.startsWith(named) ? text.mid(named.size()) : text;
+    return sentence_text(text.startsWith(named) ? text.mid(named.size()) : text);
   }
 }
 

@@ -99,10 +99,7 @@ void Workspace::choose(const reports::DocumentPtr& document) {
   chosen_.push_back(document);
   Q_EMIT documentsChanged();
   if (const auto* plan = document->as<reports::PlanDocument>()) {
-    PlanningQuestion question = question_of(plan->plan);
-    const reports::DocumentPtr profile = chosen<profiler::Profile>();
-    if (is_profile_of(profile, plan->plan)) question.profile = profile;
-    ask(question);
+    ask(questionInFile(plan->plan));
   } else if (document->as<profiler::Profile>() != nullptr && question_.profile != document) {
     // A plan may have been opened before the profile that it was made with.
     const reports::DocumentPtr plan_file = chosen<reports::PlanDocument>();
@@ -131,6 +128,19 @@ void Workspace::close(const reports::DocumentPtr& document) {
     question_.profile = nullptr;
     Q_EMIT questionChanged();
   }
+}
+
+PlanningQuestion Workspace::questionInFile(const Plan& plan) const {
+  PlanningQuestion question = question_of(plan);
+  const reports::DocumentPtr profile = chosen<profiler::Profile>();
+  if (is_profile_of(profile, plan)) question.profile = profile;
+  return question;
+}
+
+PlanningQuestion Workspace::questionOf(const reports::DocumentPtr& document) const {
+  const Plan& plan = document->as<reports::PlanDocument>()->plan;
+  const bool own = question_.request == plan.request && question_.options.limit_bytes == plan.limit_bytes;
+  return own ? question_ : questionInFile(plan);
 }
 
 void Workspace::ask(const PlanningQuestion& question) {

@@ -43,6 +43,8 @@ class Workspace : public QObject {
   /// The file's name without its folder, with the rank where it is one rank's part.
   static QString titleOf(const reports::Document& document);
   const PlanningQuestion& question() const { return question_; }
+  /// What this plan answers: the question that is asked where that is its own, else what its file says.
+  PlanningQuestion questionOf(const reports::DocumentPtr& plan) const;
   bool busy() const { return opening_ > 0; }
 
  public Q_SLOTS:
@@ -62,6 +64,7 @@ class Workspace : public QObject {
  private:
   void finish(const reports::DocumentPtr& document, const QString& failure);
   void add(const reports::DocumentPtr& document);
+  PlanningQuestion questionInFile(const Plan& plan) const;
   QThreadPool readers_;
   std::vector<reports::DocumentPtr> documents_;
   std::vector<reports::DocumentPtr> chosen_;  ///< at most one of each kind

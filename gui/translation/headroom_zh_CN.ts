@@ -30,10 +30,6 @@ takes %2 and %3 there</source>
 需时 %2，并在该处占用 %3</translation>
     </message>
     <message>
-        <source>Folder for a scratch file</source>
-        <translation>暂存文件的文件夹</translation>
-    </message>
-    <message>
         <source>Peak</source>
         <translation>峰值</translation>
     </message>
@@ -134,28 +130,12 @@ takes %2 and %3 there</source>
         <translation>%1 放不下；正在寻找最小上限…</translation>
     </message>
     <message>
-        <source>Bring weights in pass by pass</source>
-        <translation>逐遍载入权重</translation>
-    </message>
-    <message>
-        <source>Keep tensors in a scratch file…</source>
-        <translation>把张量存入暂存文件…</translation>
-    </message>
-    <message>
-        <source>Allow more host memory</source>
-        <translation>允许更多主机内存</translation>
-    </message>
-    <message>
         <source>Searching…</source>
         <translation>正在搜索…</translation>
     </message>
     <message>
         <source>Us&amp;e the smallest limit, %1</source>
         <translation>使用最小上限 %1(&amp;E)</translation>
-    </message>
-    <message>
-        <source>Store kept tensors in %1</source>
-        <translation>以 %1 存储保留张量</translation>
     </message>
 </context>
 <context>
@@ -1531,8 +1511,8 @@ takes %2 and %3 there</source>
         <translation>由其数值判断</translation>
     </message>
     <message>
-        <source>Latent&apos;s s&amp;cale</source>
-        <translation>潜变量的缩放(&amp;C)</translation>
+        <source>Scalin&amp;g of the latent</source>
+        <translation>潜变量的缩放(&amp;G)</translation>
     </message>
     <message>
         <source>A latent as a pipeline hands it on (output_type=&quot;latent&quot;) is scaled: decoded as given, it becomes a wrong picture. The option --latent-scale of headroom-decode.</source>
@@ -1805,6 +1785,14 @@ takes %2 and %3 there</source>
         <source>Two different decodes: the plan is of %1; the run is of %2. The plan did not predict this run.</source>
         <translation>两次不同的解码：方案是 %1；运行是 %2。该方案预测的不是这次运行。</translation>
     </message>
+    <message>
+        <source>What would &amp;lower it</source>
+        <translation>什么能降低它(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Shows, on the page Plan, which plans have a lower peak and what they take.</source>
+        <translation>在“方案”页上显示哪些方案的峰值更低，以及它们的代价。</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::TimelineSide</name>
@@ -1870,6 +1858,10 @@ takes %2 and %3 there</source>
         <source>The driver counted at most %1 less, at %2.</source>
         <translation>驱动最多少统计 %1，在 %2。</translation>
     </message>
+    <message>
+        <source>, </source>
+        <translation>、</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::Workspace</name>
@@ -1903,6 +1895,462 @@ takes %2 and %3 there</source>
     <message>
         <source>Saved %1</source>
         <translation>已保存 %1</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::RemedyWords</name>
+    <message>
+        <source>Folder for a scratch file</source>
+        <translation>暂存文件的文件夹</translation>
+    </message>
+    <message>
+        <source>Bring weights in pass by pass</source>
+        <translation>逐遍载入权重</translation>
+    </message>
+    <message>
+        <source>Keep tensors in a scratch file…</source>
+        <translation>把张量存入暂存文件…</translation>
+    </message>
+    <message>
+        <source>Allow more host memory</source>
+        <translation>允许更多主机内存</translation>
+    </message>
+    <message>
+        <source>Store kept tensors in %1</source>
+        <translation>以 %1 存储保留张量</translation>
+    </message>
+    <message>
+        <source>A smaller limit alone</source>
+        <translation>只降低上限</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::LowerPeakBox</name>
+    <message>
+        <source>What would lower the peak</source>
+        <translation>什么能降低峰值</translation>
+    </message>
+    <message>
+        <source>Looking for lower peaks…</source>
+        <translation>正在寻找更低的峰值…</translation>
+    </message>
+    <message>
+        <source>%1: peak %2 in %3, about as fast</source>
+        <translation>%1：峰值 %2，需时 %3，快慢相近</translation>
+    </message>
+    <message>
+        <source>%1: peak %2 at the least, in %3</source>
+        <translation>%1：峰值至少 %2，需时 %3</translation>
+    </message>
+    <message>
+        <source>Nothing that is known: this is the lowest peak.</source>
+        <translation>没有已知的办法：这已是最低的峰值。</translation>
+    </message>
+    <message>
+        <source>Nothing was found in a moment; drag the limit on Frontier.</source>
+        <translation>短时间内没有找到；请在“前沿”页上拖动上限。</translation>
+    </message>
+    <message>
+        <source>Use this plan</source>
+        <translation>使用此方案</translation>
+    </message>
+    <message>
+        <source>As the option %1 of headroom-plan</source>
+        <translation>相当于 headroom-plan 的选项 %1</translation>
+    </message>
+    <message>
+        <source>No plan was found under this limit.</source>
+        <translation>在此上限下没有找到方案。</translation>
+    </message>
+</context>
+<context>
+    <name>sentences</name>
+    <message>
+        <source>%1: this seems to be JSON of another program: it has no key &quot;schema&quot;; opened here are Headroom&apos;s plans, statistics, traces, profiles and frontiers (.json)</source>
+        <translation>%1：似乎是其他程序的 JSON：没有键 &quot;schema&quot;；这里可以打开 Headroom 的方案、统计、跟踪、剖析与前沿文件 (.json)</translation>
+    </message>
+    <message>
+        <source>%1: this seems to be %2; opened here are Headroom&apos;s plans, statistics, traces, profiles and frontiers (.json)</source>
+        <translation>%1：似乎是%2；这里可以打开 Headroom 的方案、统计、跟踪、剖析与前沿文件 (.json)</translation>
+    </message>
+    <message>
+        <source>warning: latent as given, yet its %1 is a pipeline&apos;s (%2): a wrong picture without --latent-scale model</source>
+        <translation>警告：潜变量按原样使用，但其%1符合管线的潜变量（%2）：不加 --latent-scale model 会得到错误的图像</translation>
+    </message>
+    <message>
+        <source>--latent-scale auto: the latent&apos;s %1 leaves open what it is (%2): --latent-scale model or --latent-scale none</source>
+        <translation>--latent-scale auto：由潜变量的%1无法判断它是什么（%2）：请用 --latent-scale model 或 --latent-scale none</translation>
+    </message>
+    <message>
+        <source>latent taken as a pipeline&apos;s and its scaling undone: %1</source>
+        <translation>潜变量被视为管线的输出，已撤销其缩放：%1</translation>
+    </message>
+    <message>
+        <source>latent taken as the decoder&apos;s own input: %1</source>
+        <translation>潜变量被视为解码器自身的输入：%1</translation>
+    </message>
+    <message>
+        <source>latent as given, %1; latents of this model&apos;s pipelines are scaled: --latent-scale model</source>
+        <translation>潜变量按原样使用，%1；此模型的管线会缩放潜变量：--latent-scale model</translation>
+    </message>
+    <message>
+        <source>latent as given, %1, as the decoder&apos;s own input has (%2)</source>
+        <translation>潜变量按原样使用，%1，与解码器自身的输入相符（%2）</translation>
+    </message>
+    <message>
+        <source>latent as given; pipelines scale theirs: --latent-scale model</source>
+        <translation>潜变量按原样使用；管线会缩放其潜变量：--latent-scale model</translation>
+    </message>
+    <message>
+        <source>a pipeline&apos;s has about 1</source>
+        <translation>管线的约为 1</translation>
+    </message>
+    <message>
+        <source>the decoder&apos;s own input %1</source>
+        <translation>解码器自身的输入为 %1</translation>
+    </message>
+    <message>
+        <source>standard deviation %1</source>
+        <translation>标准差 %1</translation>
+    </message>
+    <message>
+        <source>no plan was found in time; headroom-plan searches for as long as it takes</source>
+        <translation>未能及时找到方案；headroom-plan 会一直搜索下去</translation>
+    </message>
+    <message>
+        <source>%1: request.model: no model %2 from here or from the plan&apos;s folder; name its folder with --model</source>
+        <translation>%1：request.model：从这里和方案所在的文件夹都找不到模型 %2；请用 --model 指明其文件夹</translation>
+    </message>
+    <message>
+        <source>%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile or headroom.frontier, found %2</source>
+        <translation>%1：schema：应为 headroom.plan、headroom.stats、headroom.trace、headroom.profile 或 headroom.frontier，实为 %2</translation>
+    </message>
+    <message>
+        <source>%1: %2: written by a newer Headroom: version %3, this one reads up to %4</source>
+        <translation>%1：%2：由更新的 Headroom 写成：版本 %3，本程序最多读到 %4</translation>
+    </message>
+    <message>
+        <source>%1: parse error at %2</source>
+        <translation>%1：在 %2 处不是完好的 JSON</translation>
+    </message>
+    <message>
+        <source>%1: cannot be opened</source>
+        <translation>%1：无法打开</translation>
+    </message>
+    <message>
+        <source>%1: cannot be read</source>
+        <translation>%1：无法读取</translation>
+    </message>
+    <message>
+        <source>%1: cannot be written</source>
+        <translation>%1：无法写入</translation>
+    </message>
+    <message>
+        <source>%1: %2: missing</source>
+        <translation>%1：缺少 %2</translation>
+    </message>
+    <message>
+        <source>%1: expected %2, found %3</source>
+        <translation>%1：应为%2，实为 %3</translation>
+    </message>
+    <message>
+        <source>%1: expected %2</source>
+        <translation>%1：应为%2</translation>
+    </message>
+    <message>
+        <source>expected %1, found %2</source>
+        <translation>应为%1，实为 %2</translation>
+    </message>
+    <message>
+        <source>expected %1</source>
+        <translation>应为%1</translation>
+    </message>
+    <message>
+        <source>a width that is a multiple of %1</source>
+        <translation>%1 的倍数的宽度</translation>
+    </message>
+    <message>
+        <source>a height that is a multiple of %1</source>
+        <translation>%1 的倍数的高度</translation>
+    </message>
+    <message>
+        <source>an integer from %1 to %2</source>
+        <translation>%1 到 %2 的整数</translation>
+    </message>
+    <message>
+        <source>a number of at least %1</source>
+        <translation>不小于 %1 的数</translation>
+    </message>
+    <message>
+        <source>a number other than 0</source>
+        <translation>非零的数</translation>
+    </message>
+    <message>
+        <source>bytes such as 2GiB, 512MiB or 1000000</source>
+        <translation>字节数，如 2GiB、512MiB 或 1000000</translation>
+    </message>
+    <message>
+        <source>WIDTHxHEIGHT in pixels such as 1024x768</source>
+        <translation>以像素计的“宽x高”，如 1024x768</translation>
+    </message>
+    <message>
+        <source>a folder with config.json, or one of %1</source>
+        <translation>带有 config.json 的文件夹，或以下之一：%1</translation>
+    </message>
+    <message>
+        <source>more than 0 bytes</source>
+        <translation>多于 0 字节</translation>
+    </message>
+    <message>
+        <source>from %1 and %2 to %3 and %4</source>
+        <translation>从 %1、%2 到 %3、%4</translation>
+    </message>
+    <message>
+        <source>peak %1 at most</source>
+        <translation>峰值至多 %1</translation>
+    </message>
+    <message>
+        <source>%1 by assumed costs</source>
+        <translation>%1（按假定代价）</translation>
+    </message>
+    <message>
+        <source>by assumed costs</source>
+        <translation>按假定代价</translation>
+    </message>
+    <message>
+        <source>limit %1</source>
+        <translation>上限 %1</translation>
+    </message>
+    <message>
+        <source>peak %1</source>
+        <translation>峰值 %1</translation>
+    </message>
+    <message>
+        <source>no limit</source>
+        <translation>无上限</translation>
+    </message>
+    <message>
+        <source>batch %1</source>
+        <translation>批次 %1</translation>
+    </message>
+    <message>
+        <source>and %1 more</source>
+        <translation>另有 %1 个</translation>
+    </message>
+    <message>
+        <source>%1 sent</source>
+        <translation>发送 %1</translation>
+    </message>
+    <message>
+        <source>%1 pass</source>
+        <translation>%1 遍</translation>
+    </message>
+    <message>
+        <source>%1 passes</source>
+        <translation>%1 遍</translation>
+    </message>
+    <message>
+        <source>%1 frames</source>
+        <translation>%1 帧</translation>
+    </message>
+    <message>
+        <source>%1 threads</source>
+        <translation>%1 个线程</translation>
+    </message>
+    <message>
+        <source>%1 thread</source>
+        <translation>%1 个线程</translation>
+    </message>
+    <message>
+        <source>%1 events</source>
+        <translation>%1 个事件</translation>
+    </message>
+    <message>
+        <source>%1 plans</source>
+        <translation>%1 个方案</translation>
+    </message>
+    <message>
+        <source>%1 ranks</source>
+        <translation>%1 个进程</translation>
+    </message>
+    <message>
+        <source>%1 decodes</source>
+        <translation>%1 次解码</translation>
+    </message>
+    <message>
+        <source>an object</source>
+        <translation>对象</translation>
+    </message>
+    <message>
+        <source>an array</source>
+        <translation>数组</translation>
+    </message>
+    <message>
+        <source>a number</source>
+        <translation>数</translation>
+    </message>
+    <message>
+        <source>a string</source>
+        <translation>文本</translation>
+    </message>
+    <message>
+        <source>true or false</source>
+        <translation>true 或 false</translation>
+    </message>
+    <message>
+        <source>a picture (PNG)</source>
+        <translation>图像 (PNG)</translation>
+    </message>
+    <message>
+        <source>a picture (JPEG)</source>
+        <translation>图像 (JPEG)</translation>
+    </message>
+    <message>
+        <source>a picture (GIF)</source>
+        <translation>图像 (GIF)</translation>
+    </message>
+    <message>
+        <source>a picture, a sound or a clip (RIFF)</source>
+        <translation>图像、声音或视频 (RIFF)</translation>
+    </message>
+    <message>
+        <source>a picture (PPM)</source>
+        <translation>图像 (PPM)</translation>
+    </message>
+    <message>
+        <source>a clip (Y4M)</source>
+        <translation>视频 (Y4M)</translation>
+    </message>
+    <message>
+        <source>an array (NumPy&apos;s .npy)</source>
+        <translation>数组（NumPy 的 .npy）</translation>
+    </message>
+    <message>
+        <source>weights (GGUF)</source>
+        <translation>权重 (GGUF)</translation>
+    </message>
+    <message>
+        <source>a document (PDF)</source>
+        <translation>文档 (PDF)</translation>
+    </message>
+    <message>
+        <source>a compressed file (gzip)</source>
+        <translation>压缩文件 (gzip)</translation>
+    </message>
+    <message>
+        <source>a program</source>
+        <translation>程序</translation>
+    </message>
+    <message>
+        <source>a web page</source>
+        <translation>网页</translation>
+    </message>
+    <message>
+        <source>an empty file</source>
+        <translation>空文件</translation>
+    </message>
+    <message>
+        <source>a compressed folder (zip)</source>
+        <translation>压缩文件夹 (zip)</translation>
+    </message>
+    <message>
+        <source>a file of PyTorch&apos;s torch.save</source>
+        <translation>PyTorch 的 torch.save 文件</translation>
+    </message>
+    <message>
+        <source>a file of Python&apos;s pickle</source>
+        <translation>Python 的 pickle 文件</translation>
+    </message>
+    <message>
+        <source>weights or a latent (.safetensors)</source>
+        <translation>权重或潜变量 (.safetensors)</translation>
+    </message>
+    <message>
+        <source>nothing but spaces</source>
+        <translation>只有空白的文件</translation>
+    </message>
+    <message>
+        <source>a list in JSON</source>
+        <translation>JSON 列表</translation>
+    </message>
+    <message>
+        <source>a binary file of another program</source>
+        <translation>其他程序的二进制文件</translation>
+    </message>
+    <message>
+        <source>a text that is no JSON</source>
+        <translation>不是 JSON 的文本</translation>
+    </message>
+    <message>
+        <source>a folder</source>
+        <translation>文件夹</translation>
+    </message>
+    <message>
+        <source>, </source>
+        <translation>，</translation>
+    </message>
+    <message>
+        <source>JSON that is damaged or cut off in line %1</source>
+        <translation>损坏或不完整的 JSON（第 %1 行）</translation>
+    </message>
+    <message>
+        <source>held by another profiler</source>
+        <translation>被另一个剖析器占用</translation>
+    </message>
+    <message>
+        <source>CUPTI activities</source>
+        <translation>CUPTI 活动</translation>
+    </message>
+    <message>
+        <source>CUPTI kernels</source>
+        <translation>CUPTI 内核</translation>
+    </message>
+    <message>
+        <source>CUPTI copies</source>
+        <translation>CUPTI 复制</translation>
+    </message>
+    <message>
+        <source>CUPTI memory</source>
+        <translation>CUPTI 内存</translation>
+    </message>
+    <message>
+        <source>CUPTI pools</source>
+        <translation>CUPTI 内存池</translation>
+    </message>
+    <message>
+        <source>CUPTI calls</source>
+        <translation>CUPTI 调用</translation>
+    </message>
+    <message>
+        <source>CUPTI scopes</source>
+        <translation>CUPTI 范围</translation>
+    </message>
+    <message>
+        <source>CUPTI in host memory</source>
+        <translation>主机内存中的 CUPTI</translation>
+    </message>
+    <message>
+        <source>allocator</source>
+        <translation>分配器</translation>
+    </message>
+</context>
+<context>
+    <name>QDockWidget</name>
+    <message>
+        <source>Closes the dock widget</source>
+        <translation>关闭此面板</translation>
+    </message>
+    <message>
+        <source>Undocks and re-attaches the dock widget</source>
+        <translation>使此面板浮动或重新停靠</translation>
+    </message>
+    <message>
+        <source>Float</source>
+        <translation>浮动</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
     </message>
 </context>
 </TS>

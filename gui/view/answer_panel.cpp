@@ -1,25 +1,22 @@
 #include "gui/view/answer_panel.h"
 
-#include <QFileDialog>
 #include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
-#include <QStorageInfo>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <string_view>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/sentences.h"
+#include "gui/view/lower_peak_box.h"
 #include "gui/view/paragraph.h"
+#include "gui/view/remedy_words.h"
 #include "gui/view/table_view.h"
 #include "planner/explain/explain.h"
 
 namespace headroom::gui {
 namespace {
-
-constexpr int64_t kMebibyte = int64_t{1} << 20;
-constexpr std::string_view kDtype = "--dtype ";
 
 QString bytes(int64_t count) {
   return figure_text(reports::Unit::bytes, double(count));
@@ -44,47 +41,13 @@ QString weights_text(const Plan& plan) {
              : AnswerPanel::tr("at most %1, pass by pass").arg(bytes(plan.weights_bytes));
 }
 
-QString remedy_name(const std::string& change) {
-  if (change.starts_with("--weights-residency")) return AnswerPanel::tr("Bring weights in pass by pass");
-  if (change.starts_with("--scratch")) return AnswerPanel::tr("Keep tensors in a scratch file…");
-  if (change.starts_with("--host-limit")) return AnswerPanel::tr("Allow more host memory");
-  if (change.starts_with(kDtype))
-    return AnswerPanel::tr("Store kept tensors in %1")
-        .arg(QString::fromStdString(change.substr(kDtype.size())));
-  return QString::fromStdString(change);
-}
-
 QString remedy_text(const planner::Remedy& remedy) {
-  const QString name = remedy_name(remedy.option);
+  const QString name = RemedyWords::name(remedy.option);
   if (!remedy.seconds)
     return AnswerPanel::tr("%1\nstill needs %2").arg(name, bytes(remedy.smallest_limit_bytes.value_or(0)));
   const QString time = figure_text(reports::Unit::seconds, *remedy.seconds);
   if (!remedy.needs_bytes) return AnswerPanel::tr("%1\ntakes %2").arg(name, time);
   return AnswerPanel::tr("%1\ntakes %2 and %3 there").arg(name, time, bytes(*remedy.needs_bytes));
-}
-
-/// The question with this remedy; none where the user gave no folder.
-std::optional<PlanningQuestion> with_remedy(PlanningQuestion question, const planner::Remedy& remedy,
-                                            QWidget* parent) {
-  planner::PlanOptions& options = question.options;
-  if (remedy.option.starts_with("--weights-residency")) {
-    options.weights.reset();
-  } else if (remedy.option.starts_with("--scratch")) {
-    if (options.scratch_folder.empty()) {
-      const QString folder =
-          QFileDialog::getExistingDirectory(parent, AnswerPanel::tr("Folder for a scratch file"));
-      if (folder.isEmpty()) return std::nullopt;
-      options.scratch_folder = folder.toStdString();
-    }
-    options.scratch_limit_bytes =
-        QStorageInfo(QString::fromStdString(options.scratch_folder)).bytesAvailable();
-  } else if (remedy.option.starts_with("--host-limit")) {
-    const int64_t needed = std::max(remedy.needs_bytes.value_or(0), options.host_limit_bytes);
-    options.host_limit_bytes = (needed + kMebibyte - 1) / kMebibyte * kMebibyte;
-  } else if (remedy.option.starts_with(kDtype)) {
-    question.request.dtype = parse_dtype(remedy.option.substr(kDtype.size()));
-  }
-  return question;
 }
 
 }  // namespace
@@ -126,6 +89,8 @@ QWidget* AnswerPanel::buildPlan() {
   live_->setObjectName("frontier-live");
   live_->hideFilter();
   column->addWidget(live_, 1);
+  lower_ = new LowerPeakBox(workspace_, page);
+  column->addWidget(lower_);
   going_on_ = paragraph(page);
   going_on_->setText(tr("Still searching for a faster one…"));
   column->addWidget(going_on_);
@@ -184,7 +149,7 @@ void AnswerPanel::showWords(const QString& words) {
 void AnswerPanel::showAnswer(const Answer& answer) {
   if (answer.plan != nullptr) return showPlan(answer);
   if (answer.why_not) return showWhyNot(*answer.why_not);
-  showWords(answer.failure.isEmpty() ? tr("Searching…") : answer.failure);
+  showWords(answer.failure.isEmpty() ? tr("Searching…") : sentence_text(answer.failure));
 }
 
 void AnswerPanel::showPlan(const Answer& answer) {
@@ -202,6 +167,7 @@ void AnswerPanel::showPlan(const Answer& answer) {
   decided_->setToolTip(QString::fromStdString(answer.peak.pass_name + ": " + answer.peak.step));
   live_->setTable(
       holdings(answer.peak.live, [](const reports::LiveEntry& entry) { return title_of(entry.kind); }));
+  lower_->showPlan(answer.question, answer.final ? answer.plan : nullptr);
   going_on_->setVisible(!answer.final);
   setCurrentIndex(1);
 }

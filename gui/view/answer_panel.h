@@ -11,6 +11,7 @@ class QVBoxLayout;
 
 namespace headroom::gui {
 
+class LowerPeakBox;
 class TableView;
 
 /// The plan under the limit in figures; or why there is none, with a button for each thing that would help.
@@ -20,6 +21,7 @@ class AnswerPanel : public QStackedWidget {
   explicit AnswerPanel(Workspace& workspace, QWidget* parent = nullptr);
   void showAnswer(const Answer& answer);
   void showWords(const QString& words);
+  LowerPeakBox& lower() { return *lower_; }
   /// What is on the device at the peak.
   TableView& live() { return *live_; }
 
@@ -41,6 +43,7 @@ class AnswerPanel : public QStackedWidget {
   QLabel *words_, *peak_, *time_, *proof_, *passes_, *weights_, *decided_, *going_on_, *reason_;
   QPushButton* smallest_;
   QVBoxLayout* helps_;
+  LowerPeakBox* lower_;
   TableView *live_, *blockers_;
   int64_t smallest_limit_ = 0;
 };

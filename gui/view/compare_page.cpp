@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/table_view.h"
 #include "reports/figures/comparison.h"
@@ -185,7 +186,7 @@ void ComparePage::compareChosen() {
   compared_first_ = a;
   compared_second_ = b;
   job_.start([a, b] { return work(a, b); }, [this](const Comparison& comparison) { take(comparison); },
-             [this](const QString& failure) { say(failure); });
+             [this](const QString& failure) { say(sentence_text(failure)); });
 }
 
 ComparePage::Comparison ComparePage::work(const reports::DocumentPtr& a, const reports::DocumentPtr& b) {

@@ -1,4 +1,5 @@
 #include "gui/view/documents_dock.h"
+#include "gui/model/sentences.h"
 
 #include <QPushButton>
 #include <QShortcut>
@@ -94,7 +95,7 @@ void DocumentsDock::list() {
     font.setBold(chosen);
     item->setFont(0, font);
     item->setData(0, kNumber, static_cast<int>(i));
-    const QString summary_line = QString::fromStdString(reports::summary(document));
+    const QString summary_line = sentence_text(reports::summary(document));
     item->setToolTip(0, summary_line + QLatin1Char('\n') + QString::fromStdString(document.file.string()));
     item->setData(0, Qt::AccessibleDescriptionRole, chosen ? tr("chosen") : QString());
     if (documents[i] == before) tree_->setCurrentItem(item);
@@ -112,7 +113,7 @@ void DocumentsDock::chooseItem(const QTreeWidgetItem* item) {
   const reports::DocumentPtr document = documentOf(item);
   if (document == nullptr) return;
   if (chosen_like(workspace_, *document) != document) workspace_.choose(document);
-  Q_EMIT message(QString::fromStdString(reports::summary(*document)));
+  Q_EMIT message(sentence_text(reports::summary(*document)));
 }
 
 void DocumentsDock::closeCurrent() {

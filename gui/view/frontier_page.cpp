@@ -12,10 +12,12 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
+#include "gui/model/sentences.h"
 #include "gui/model/used_plan.h"
 #include "gui/view/answer_panel.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/limit_field.h"
+#include "gui/view/lower_peak_box.h"
 #include "gui/view/request_form.h"
 #include "gui/view/table_view.h"
 #include "gui/view/used_plan_bar.h"
@@ -97,6 +99,8 @@ FrontierPage::FrontierPage(Workspace& workspace, QWidget* parent) : Page(parent)
   layout->addWidget(columns);
 
   connect(panel_, &AnswerPanel::useAsked, this, &FrontierPage::usePlan);
+  connect(&panel_->lower(), &LowerPeakBox::used, this, [this] { Q_EMIT pageAsked(QStringLiteral("plan")); });
+  connect(&panel_->lower(), &LowerPeakBox::busyChanged, this, &Page::busyChanged);
   connect(panel_, &AnswerPanel::saveAsked, this, &FrontierPage::askForFile);
   connect(&workspace_, &Workspace::questionChanged, this, &FrontierPage::plan);
   connect(&workspace_, &Workspace::documentsChanged, this, &FrontierPage::draw);
@@ -158,7 +162,7 @@ void FrontierPage::take(const Answer& answer) {
 void FrontierPage::takeFrontier(const FoundFrontier& found) {
   if (!found.failure.isEmpty()) {
     answer_ = {};
-    return panel_->showWords(found.failure);
+    return panel_->showWords(sentence_text(found.failure));
   }
   showPoints(found.points);
   draw();
@@ -237,7 +241,7 @@ void FrontierPage::attempt(const Write& write) {
   try {
     write();
   } catch (const std::exception& error) {
-    QMessageBox::warning(this, tr("Save plan"), QString::fromStdString(error.what()));
+    QMessageBox::warning(this, tr("Save plan"), sentence_text(std::string(error.what())));
   }
 }
 
@@ -258,6 +262,10 @@ void FrontierPage::askForFile() {
     savePlan(file);
     Q_EMIT message(tr("Saved %1").arg(file));
   });
+}
+
+bool FrontierPage::busy() const {
+  return replanner_.busy() || panel_->lower().busy();
 }
 
 std::vector<Export> FrontierPage::exports() {

@@ -23,7 +23,7 @@ class FrontierPage : public Page {
   explicit FrontierPage(Workspace& workspace, QWidget* parent = nullptr);
   QString key() const override { return QStringLiteral("frontier"); }
   QString title() const override { return tr("Frontier"); }
-  bool busy() const override { return replanner_.busy(); }
+  bool busy() const override;
   std::vector<Export> exports() override;
 
   /// What is shown beside the frontier.

@@ -10,6 +10,7 @@
 #include <QStatusBar>
 #include <QTabWidget>
 
+#include "gui/model/sentences.h"
 #include "gui/view/documents_dock.h"
 #include "gui/view/glossary.h"
 #include "gui/view/main_window.h"
@@ -160,7 +161,7 @@ void MainWindow::save(const Export& what) {
       what.write(file);
       statusBar()->showMessage(tr("Written: %1").arg(QDir::toNativeSeparators(file)));
     } catch (const std::exception& error) {
-      messages_->add(QString::fromUtf8(error.what()));
+      messages_->add(sentence_text(std::string(error.what())));
     }
   });
   dialog->open();

@@ -16,6 +16,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/model/sentences.h"
 #include "gui/view/compare_page.h"
 #include "gui/view/decoder_page.h"
 #include "gui/view/documents_dock.h"
@@ -85,7 +86,8 @@ MainWindow::MainWindow(Workspace& workspace, const WindowSettings& settings, QWi
   settings_.language = language_.code();
   build();
   connect(&workspace_, &Workspace::opened, this, &MainWindow::fileOpened);
-  connect(&workspace_, &Workspace::failed, this, [this](const QString& fault) { messages_->add(fault); });
+  connect(&workspace_, &Workspace::failed, this,
+          [this](const QString& fault) { messages_->add(sentence_text(fault)); });
   connect(&workspace_, &Workspace::busyChanged, this, &MainWindow::filesRead);
   connect(&workspace_, &Workspace::documentsChanged, this, &MainWindow::documentsChanged);
   if (settings_.geometry.isEmpty() || !restoreGeometry(settings_.geometry)) resize(kUsualSize);
@@ -101,10 +103,29 @@ void MainWindow::narrowDock() {
   resizeDocks({documents_}, {kUsualDock}, Qt::Horizontal);
 }
 
+/// The middle of the window without what was in it. The widget that the docks have beside them stays the same:
+/// beside a new one they would be laid out anew and take its room.
+QWidget* MainWindow::emptied() {
+  if (centralWidget() == nullptr) {
+    auto* middle = new QWidget(this);
+    (new QVBoxLayout(middle))->setContentsMargins(0, 0, 0, 0);
+    setCentralWidget(middle);
+  }
+  QLayout* middle = centralWidget()->layout();
+  while (QLayoutItem* before = middle->takeAt(0)) {
+    before->widget()->hide();
+    before->widget()->deleteLater();
+    delete before;
+  }
+  auto* content = new QWidget(centralWidget());
+  middle->addWidget(content);
+  return content;
+}
+
 void MainWindow::build() {
   const QStringList faults = messages_ == nullptr ? QStringList() : messages_->messages();
   page_actions_ = nullptr;
-  auto* central = new QWidget(this);
+  QWidget* central = emptied();
   messages_ = new MessageBar(central);
   tabs_ = new QTabWidget(central);
   tabs_->setDocumentMode(true);
@@ -113,8 +134,7 @@ void MainWindow::build() {
   column->setSpacing(0);
   column->addWidget(messages_);
   column->addWidget(tabs_, 1);
-  pages_.clear();  // setCentralWidget deletes those that were there
-  setCentralWidget(central);
+  pages_.clear();  // they go with what was in the middle before
   buildPages();
   buildDock();
   buildMenus();
@@ -127,7 +147,7 @@ void MainWindow::build() {
   pageShown();
 }
 
-/// Once: a dock that came anew with each language was laid out before the pages beside it and took their room.
+/// Once: it keeps its place and its width.
 void MainWindow::buildDock() {
   if (documents_ != nullptr) return documents_->retranslate();
   documents_ = new DocumentsDock(workspace_, this);
@@ -221,9 +241,9 @@ void MainWindow::fileOpened(const reports::DocumentPtr& document) {
   settings_.recent_files.prepend(file);
   while (settings_.recent_files.size() > kMostRecent) settings_.recent_files.removeLast();
   start_->setRecentFiles(settings_.recent_files);
-  statusBar()->showMessage(
-      QString::fromStdString(document->file.filename().string() + ": " + reports::summary(*document)),
-      kMessageMilliseconds);
+  statusBar()->showMessage(QString::fromStdString(document->file.filename().string() + ": ") +
+                               sentence_text(reports::summary(*document)),
+                           kMessageMilliseconds);
   // Of several files the one with the most to see decides where to go.
   const QString page = page_of(*document);
   const bool much = page == QLatin1String("timeline") || page == QLatin1String("ranks");

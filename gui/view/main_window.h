@@ -53,6 +53,7 @@ class MainWindow : public QMainWindow {
   void dropEvent(QDropEvent* event) override;
 
  private:
+  QWidget* emptied();
   void build();
   void buildDock();
   void buildPages();

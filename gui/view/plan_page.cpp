@@ -14,7 +14,9 @@
 #include "decoder/graph/json_fields.h"
 #include "gui/model/figure_text.h"
 #include "gui/model/run_of_plan.h"
+#include "gui/model/sentences.h"
 #include "gui/view/grid_view.h"
+#include "gui/view/lower_peak_box.h"
 #include "gui/view/materialised_view.h"
 #include "gui/view/table_view.h"
 #include "gui/view/used_plan_bar.h"
@@ -71,8 +73,22 @@ QWidget* PlanPage::buildViews() {
   top->setStretchFactor(1, 2);
   top->setStretchFactor(2, 2);
   top->setSizes({380, 380, 440});
-  table_ = new TableView(halves);
+  auto* bottom = new QSplitter(Qt::Horizontal, halves);
+  bottom->setObjectName("plan-figures");
+  bottom->setChildrenCollapsible(false);
+  table_ = new TableView(bottom);
   table_->setObjectName("plan-passes");
+  auto* lower = new QScrollArea(bottom);
+  lower->setWidgetResizable(true);
+  lower->setFrameShape(QFrame::NoFrame);
+  lower_ = new LowerPeakBox(workspace_, lower);
+  lower->setWidget(lower_);
+  lower->setMinimumWidth(36 * fontMetrics().averageCharWidth());
+  bottom->setStretchFactor(0, 3);
+  bottom->setStretchFactor(1, 1);
+  bottom->setSizes({840, 360});
+  connect(lower_, &LowerPeakBox::used, this, [this] { Q_EMIT pageAsked(key()); });
+  connect(lower_, &LowerPeakBox::busyChanged, this, &Page::busyChanged);
   halves->setStretchFactor(0, 3);
   halves->setStretchFactor(1, 2);
   column->addWidget(halves, 1);
@@ -92,6 +108,9 @@ void PlanPage::refresh() {
   plan_ = plan;
   run_ = run;
   used_->showPlan(plan_);
+  // One rank's plan is no plan of a request alone.
+  lower_->showPlan(plan_ == nullptr ? PlanningQuestion{} : workspace_.questionOf(plan_),
+                   plan_ == nullptr || plan_->rank ? nullptr : plan_);
   stack_->setCurrentIndex(plan_ == nullptr ? 0 : 1);
   if (plan_ == nullptr) {
     model_.setPlan(nullptr);
@@ -101,8 +120,7 @@ void PlanPage::refresh() {
     return;
   }
   const auto& document = *plan_->as<reports::PlanDocument>();
-  QString words =
-      QString::fromStdString(reports::summary(*plan_) + ", ") + figure_text(planner::gap_text(document.plan));
+  QString words = sentence_text(reports::summary(*plan_) + ", " + planner::gap_text(document.plan));
   if (run_ != nullptr)
     words += "\n" + tr("Beside its run %1").arg(QString::fromStdString(run_->file.filename().string()));
   summary_->setText(words);
@@ -144,6 +162,10 @@ void PlanPage::chooseTile(int tile) {
 void PlanPage::markReaders(int tensor) {
   model_.setMarked(tensor < 0 ? std::vector<int32_t>{}
                               : materialised_->spans()[static_cast<size_t>(tensor)].read_in);
+}
+
+bool PlanPage::busy() const {
+  return lower_->busy();
 }
 
 std::vector<Export> PlanPage::exports() {

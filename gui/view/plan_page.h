@@ -12,6 +12,7 @@ namespace headroom::gui {
 
 class GridView;
 class MaterialisedView;
+class LowerPeakBox;
 class TableView;
 class UsedPlanBar;
 
@@ -23,6 +24,7 @@ class PlanPage : public Page {
   explicit PlanPage(Workspace& workspace, QWidget* parent = nullptr);
   QString key() const override { return QStringLiteral("plan"); }
   QString title() const override { return tr("Plan"); }
+  bool busy() const override;
   std::vector<Export> exports() override;
 
   int pass() const { return pass_; }
@@ -43,6 +45,7 @@ class PlanPage : public Page {
   PassTree model_;
   QStackedWidget* stack_;
   UsedPlanBar* used_;
+  LowerPeakBox* lower_;
   QLabel* summary_;
   QTreeView* tree_;
   GridView* grid_;

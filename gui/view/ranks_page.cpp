@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/table_view.h"
 
@@ -118,7 +119,7 @@ void RanksPage::read() {
   read_ = documents;
   job_.start([documents] { return reports::ranked_runs(documents); },
              [this](const std::vector<reports::RankedRun>& runs) { take(runs); },
-             [this](const QString& failure) { Q_EMIT message(failure); });
+             [this](const QString& failure) { Q_EMIT message(sentence_text(failure)); });
 }
 
 void RanksPage::take(const std::vector<reports::RankedRun>& runs) {

@@ -13,6 +13,7 @@
 
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/model.h"
+#include "gui/model/sentences.h"
 #include "gui/view/chooser.h"
 #include "gui/view/input_note.h"
 
@@ -111,7 +112,7 @@ void RunForm::buildLatent() {
        {std::pair(tr("as given"), ""), std::pair(tr("undo the pipeline's"), "model"),
         std::pair(tr("found out from its numbers"), "auto")})
     latent_scale_->addItem(name, QString::fromLatin1(word));
-  addRow(tr("Latent's s&cale"), latent_scale_, RunField::latent_scale,
+  addRow(tr("Scalin&g of the latent"), latent_scale_, RunField::latent_scale,
          tr("A latent as a pipeline hands it on (output_type=\"latent\") is scaled: decoded as given, it "
             "becomes a wrong picture. The option --latent-scale of headroom-decode."));
 }
@@ -241,8 +242,7 @@ void RunForm::listPlans() {
     if (document->as<reports::PlanDocument>() == nullptr || document->rank) continue;
     plans_.push_back(document);
     plan_->addItem(plan_text(*document));
-    plan_->setItemData(plan_->count() - 1, QString::fromStdString(reports::summary(*document)),
-                       Qt::ToolTipRole);
+    plan_->setItemData(plan_->count() - 1, sentence_text(reports::summary(*document)), Qt::ToolTipRole);
     if (document == chosen) plan_->setCurrentIndex(plan_->count() - 1);
   }
   plan_->setEnabled(!plans_.empty());

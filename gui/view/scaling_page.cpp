@@ -13,6 +13,7 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
+#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/limit_field.h"
 #include "gui/view/request_form.h"
@@ -225,7 +226,7 @@ void ScalingPage::draw() {
 }
 
 void ScalingPage::sayLargest(const reports::Scaling& shown) {
-  if (!progress_.failure.isEmpty()) return words_->setText(progress_.failure);
+  if (!progress_.failure.isEmpty()) return words_->setText(sentence_text(progress_.failure));
   const Request& request = workspace_.question().request;
   const int64_t limit = shown.limit_bytes;
   if (limit <= 0) return words_->setText(tr("Set a limit to see the largest pictures that fit it."));

@@ -68,7 +68,12 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
                           below);
   hint->setWordWrap(true);
   auto* bar = new QHBoxLayout;
+  auto* lower = new QPushButton(tr("What would &lower it"), below);
+  lower->setObjectName(QStringLiteral("lower-it"));
+  lower->setToolTip(tr("Shows, on the page Plan, which plans have a lower peak and what they take."));
+  connect(lower, &QPushButton::clicked, this, [this] { Q_EMIT pageAsked(QStringLiteral("plan")); });
   bar->addWidget(peak_);
+  bar->addWidget(lower);
   bar->addWidget(hint, 1);
   note_ = new QLabel(below);
   note_->setObjectName(QStringLiteral("note"));

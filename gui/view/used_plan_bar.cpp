@@ -5,6 +5,7 @@
 #include <QMessageBox>
 #include <QPushButton>
 
+#include "gui/model/sentences.h"
 #include "gui/model/used_plan.h"
 #include "gui/view/limit_field.h"
 #include "gui/view/paragraph.h"
@@ -54,7 +55,7 @@ void UsedPlanBar::askForFile() {
     save(file);
     Q_EMIT message(tr("Saved %1").arg(file));
   } catch (const std::exception& error) {
-    QMessageBox::warning(this, tr("Save plan"), QString::fromStdString(error.what()));
+    QMessageBox::warning(this, tr("Save plan"), sentence_text(std::string(error.what())));
   }
 }
 

@@ -87,6 +87,19 @@ bool is_pickle(const std::filesystem::path& file) {
   return suffix == ".pickle" || suffix == ".pkl" || std::ifstream(file, std::ios::binary).peek() == 0x80;
 }
 
+/// Throws InputError: of damaged JSON where it is damaged, which is what a person can look for.
+json json_object_of(const std::filesystem::path& file) {
+  const std::string text = read_text_file(file, kMostFileBytes);
+  try {
+    return json::parse(text);
+  } catch (const json::parse_error& error) {
+    const auto line =
+        std::count(text.begin(), text.begin() + std::ptrdiff_t(std::min(error.byte, text.size())), '\n');
+    throw InputError(file.string() + ": this seems to be JSON that is damaged or cut off in line " +
+                     std::to_string(line + 1) + "; " + kOpenedHere);
+  }
+}
+
 /// What kind of file it says it is. Each reader of a kind has bounds of its own, and a trace is not parsed
 /// like the rest, so this looks for the schema alone and makes no value of anything before it.
 std::string schema_of(const std::filesystem::path& file) {
@@ -102,11 +115,10 @@ std::string schema_of(const std::filesystem::path& file) {
   }
   require_json_object(file);
   // Not there, or not plainly: the parser says what is wrong.
-  const json document = read_json_file(file, kMostFileBytes);
+  const json document = json_object_of(file);
   if (document.is_object() && !document.contains("schema"))
     throw InputError(file.string() +
-                     ": this seems to be JSON of another program: it has no key \"schema\"; opened here are "
-                     "Headroom's plans, statistics, traces, profiles and frontiers (.json)");
+                     ": this seems to be JSON of another program: it has no key \"schema\"; " + kOpenedHere);
   return JsonFields(document, file.string())["schema"].text();
 }
 

@@ -84,8 +84,7 @@ std::string seems_to_be(const std::filesystem::path& file) {
 void require_json_object(const std::filesystem::path& file) {
   const std::string what = seems_to_be(file);
   if (what.empty()) return;
-  throw InputError(file.string() + ": this seems to be " + what +
-                   "; opened here are Headroom's plans, statistics, traces, profiles and frontiers (.json)");
+  throw InputError(file.string() + ": this seems to be " + what + "; " + kOpenedHere);
 }
 
 }  // namespace headroom::reports

@@ -5,6 +5,10 @@
 
 namespace headroom::reports {
 
+/// What messages about other files end with.
+inline const std::string kOpenedHere =
+    "opened here are Headroom's plans, statistics, traces, profiles and frontiers (.json)";
+
 /// What a file seems to be by its first bytes, in words: "a picture (PNG)", "an empty file". Empty where it
 /// may be JSON, and where it cannot be read.
 std::string seems_to_be(const std::filesystem::path& file);

@@ -121,7 +121,7 @@ struct BadFile {
 inline std::vector<BadFile> bad_files() {
   const std::string plan = read_bytes(sample_files().folder() / "plan.json");
   return {{"empty.json", "", "an empty file"},
-          {"half.json", plan.substr(0, plan.size() / 2), "parse"},
+          {"half.json", plan.substr(0, plan.size() / 2), "damaged or cut off"},
           {"picture.json", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16), "a picture (PNG)"},
           {"foreign.json", R"({"name": "package", "version": "1.0.0"})", "schema"},
           {"newer.json", R"({"schema": "headroom.stats", "version": 99})", "version"},

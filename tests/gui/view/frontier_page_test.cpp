@@ -14,6 +14,7 @@
 #include "decoder/validator/validator.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/limit_field.h"
+#include "gui/view/lower_peak_box.h"
 #include "gui/view/request_form.h"
 #include "gui/view/table_view.h"
 #include "planner/program/run.h"
@@ -233,6 +234,28 @@ TEST_CASE("frontier page: the marker on the chart, its table and the panel tell 
     });
     CHECK(told != table.rows.end());
   }
+}
+
+TEST_CASE("frontier page: what would lower the peak of a plan that fits stands beside it and can be used") {
+  ShownFrontier shown(sample_files().plan().plan.limit_bytes);
+  auto& box = shown.child<LowerPeakBox>();
+  box.setPatience(60);  // however busy the machine is
+  shown.child<LimitField>().setLimit(8 * shown.limit());
+  shown.rest();
+  const int64_t peak = shown.plan().predicted_peak_bytes;
+  CHECK(box.isVisible());
+  INFO(shown.child<QLabel>("lower-peak-words").text().toStdString());
+  auto& use = shown.child<QPushButton>("lower-0");
+  CHECK_THAT(use.accessibleDescription().toStdString(), Catch::Contains("peak"));
+  QSignalSpy led(&shown.page, &Page::pageAsked);
+  use.click();
+  shown.rest();
+  REQUIRE(led.size() == 1);
+  const reports::DocumentPtr used = shown.workspace.chosen<reports::PlanDocument>();
+  REQUIRE(used != nullptr);
+  CHECK(used->as<reports::PlanDocument>()->plan.predicted_peak_bytes < peak);
+  CHECK(shown.limit() == used->as<reports::PlanDocument>()->plan.limit_bytes);
+  CHECK(validate(used->as<reports::PlanDocument>()->plan, sample_files().plan().model).empty());
 }
 
 TEST_CASE("frontier page: closed within a second while it plans") {

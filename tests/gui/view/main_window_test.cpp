@@ -388,6 +388,28 @@ TEST_CASE("translation: nothing is unfinished") {
   }
 }
 
+TEST_CASE("translation: what is filed under a class belongs to a class that there is") {
+  QString sources;
+  for (const char* folder : {"view", "model", "program"}) {
+    const QDir here(HEADROOM_TEST_DATA "/../../gui/" + QString(folder));
+    for (const QString& name : here.entryList({"*.h", "*.cpp"})) {
+      QFile file(here.filePath(name));
+      REQUIRE(file.open(QIODevice::ReadOnly));
+      sources += file.readAll();
+    }
+  }
+  QFile file(HEADROOM_TEST_DATA "/../../gui/translation/headroom_zh_CN.ts");
+  REQUIRE(file.open(QIODevice::ReadOnly));
+  QXmlStreamReader xml(&file);
+  while (!xml.atEnd()) {
+    if (xml.readNext() != QXmlStreamReader::StartElement || xml.name() != u"name") continue;
+    const QString context = xml.readElementText();
+    if (!context.startsWith("headroom::gui::")) continue;
+    CAPTURE(context.toStdString());
+    CHECK(sources.contains("class " + context.mid(15) + " "));
+  }
+}
+
 TEST_CASE("command line of headroom-gui") {
   std::ostringstream out;
   const auto arguments =

@@ -1,0 +1,184 @@
+#include "gui/view/lower_peak_box.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "decoder/graph/errors.h"
+#include "gui/model/figure_text.h"
+#include "gui/model/groundwork.h"
+#include "gui/model/sentences.h"
+#include "gui/model/used_plan.h"
+#include "gui/view/paragraph.h"
+#include "gui/view/remedy_words.h"
+#include "gui/view/used_plan_bar.h"
+
+namespace headroom::gui {
+namespace {
+
+constexpr size_t kMostWays = 5;
+constexpr std::chrono::milliseconds kPlannedFor{5000};
+
+/// The plan under the question's limit. Throws InputError where there is none.
+reports::DocumentPtr planned_by(const PlanningQuestion& question) {
+  const Groundwork ground(question, std::make_shared<FoundPlans>());
+  const int64_t limit = question.options.limit_bytes;
+  const reports::DocumentPtr plan =
+      ground.plan(ground.search(limit, kPlannedFor), limit, {std::chrono::steady_clock::now() + kPlannedFor});
+  if (plan == nullptr)
+    throw InputError(LowerPeakBox::tr("No plan was found under this limit.").toStdString());
+  return plan;
+}
+
+}  // namespace
+
+LowerPeakBox::LowerPeakBox(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+  setObjectName(QStringLiteral("lower-peak"));
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins({});
+  auto* heading = new QLabel(tr("What would lower the peak"), this);
+  QFont font = heading->font();
+  font.setBold(true);
+  heading->setFont(font);
+  words_ = paragraph(this);
+  words_->setObjectName(QStringLiteral("lower-peak-words"));
+  rows_ = new QVBoxLayout;
+  column->addWidget(heading);
+  column->addWidget(words_);
+  column->addLayout(rows_);
+  column->addStretch();
+  connect(&job_, &PatientJob::busyChanged, this, &LowerPeakBox::busyChanged);
+}
+
+void LowerPeakBox::showPlan(const PlanningQuestion& question, const reports::DocumentPtr& plan) {
+  if (plan == plan_) return;
+  question_ = question;
+  plan_ = plan;
+  looked_ = false;
+  job_.forget();
+  clearWays();
+  words_->hide();
+  if (isVisible()) look();
+}
+
+void LowerPeakBox::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  look();
+}
+
+void LowerPeakBox::look() {
+  if (looked_ || plan_ == nullptr) return;
+  looked_ = true;
+  say(tr("Looking for lower peaks…"));
+  job_.start([this, question = question_, plan = plan_,
+              patience = patience_seconds_](const std::function<bool()>& go_on) {
+    std::function<void()> outcome;
+    try {
+      const Groundwork ground(question, std::make_shared<FoundPlans>());
+      const auto in_time = planner::for_seconds(patience);
+      const planner::LowerPeak lower = planner::what_would_lower(
+          ground.problem_under(question.options.limit_bytes), plan->as<reports::PlanDocument>()->plan,
+          [&] { return go_on() && in_time(); });
+      outcome = [this, lower] { take(lower); };
+    } catch (const std::exception& error) {
+      outcome = [this, text = std::string(error.what())] { say(sentence_text(text)); };
+    }
+    return outcome;
+  });
+}
+
+std::vector<LowerPeakBox::Way> LowerPeakBox::ways_of(const planner::LowerPeak& lower) {
+  std::vector<Way> ways;
+  const auto figure = [](reports::Unit unit, double value) { return figure_text(unit, value); };
+  for (const planner::Remedy& remedy : lower.remedies) {
+    const QString name = RemedyWords::name(remedy.option);
+    if (remedy.about_as_fast) {
+      ways.push_back({remedy, remedy.about_as_fast->peak_bytes,
+                      tr("%1: peak %2 in %3, about as fast")
+                          .arg(name, figure(reports::Unit::bytes, double(remedy.about_as_fast->peak_bytes)),
+                               figure(reports::Unit::seconds, remedy.about_as_fast->seconds))});
+    }
+    const bool same = remedy.about_as_fast && remedy.smallest_limit_bytes &&
+                      remedy.about_as_fast->peak_bytes <= *remedy.smallest_limit_bytes;
+    if (same || !remedy.smallest_limit_bytes || !remedy.seconds) continue;
+    if (remedy.about_as_fast && !remedy.option.empty()) continue;  // one row for each is enough
+    ways.push_back({remedy, *remedy.smallest_limit_bytes,
+                    tr("%1: peak %2 at the least, in %3")
+                        .arg(name, figure(reports::Unit::bytes, double(*remedy.smallest_limit_bytes)),
+                             figure(reports::Unit::seconds, *remedy.seconds))});
+  }
+  if (ways.size() > kMostWays) ways.resize(kMostWays);
+  return ways;
+}
+
+void LowerPeakBox::take(const planner::LowerPeak& lower) {
+  const std::vector<Way> ways = ways_of(lower);
+  if (ways.empty()) {
+    return say(lower.not_looked_at.empty()
+                   ? tr("Nothing that is known: this is the lowest peak.")
+                   : tr("Nothing was found in a moment; drag the limit on Frontier."));
+  }
+  words_->hide();
+  clearWays();
+  for (size_t i = 0; i < ways.size(); ++i) {
+    auto* row = new QWidget(this);
+    auto* line = new QHBoxLayout(row);
+    line->setContentsMargins({});
+    auto* text = paragraph(row);
+    text->setText(ways[i].text);
+    auto* button = new QPushButton(tr("Use this plan"), row);
+    button->setObjectName(QStringLiteral("lower-%1").arg(i));
+    button->setAccessibleDescription(ways[i].text);
+    if (!ways[i].remedy.option.empty())
+      button->setToolTip(
+          tr("As the option %1 of headroom-plan").arg(QString::fromStdString(ways[i].remedy.option)));
+    connect(button, &QPushButton::clicked, this, [this, way = ways[i]] { use(way); });
+    line->addWidget(text, 1);
+    line->addWidget(button);
+    rows_->addWidget(row);
+  }
+}
+
+void LowerPeakBox::use(const Way& way) {
+  PlanningQuestion question = question_;
+  if (!way.remedy.option.empty()) {
+    const auto changed = with_remedy(question, way.remedy, this);
+    if (!changed) return;
+    question = *changed;
+  }
+  question.options.limit_bytes = way.limit_bytes;
+  setEnabled(false);
+  job_.start([this, question](const std::function<bool()>&) {
+    std::function<void()> outcome;
+    try {
+      outcome = [this, question, plan = planned_by(question)] {
+        setEnabled(true);
+        UsedPlan::of(workspace_).use(plan, question, plan_file_name(plan));
+        Q_EMIT used();
+      };
+    } catch (const std::exception& error) {
+      outcome = [this, text = std::string(error.what())] {
+        setEnabled(true);
+        say(sentence_text(text));
+      };
+    }
+    return outcome;
+  });
+}
+
+void LowerPeakBox::say(const QString& words) {
+  clearWays();
+  words_->setText(words);
+  words_->show();
+}
+
+void LowerPeakBox::clearWays() {
+  while (QLayoutItem* item = rows_->takeAt(0)) {
+    item->widget()->hide();
+    item->widget()->deleteLater();
+    delete item;
+  }
+}
+
+}  // namespace headroom::gui

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "gui/model/patient_job.h"
+#include "gui/model/workspace.h"
+#include "planner/explain/lower_peak.h"
+
+class QLabel;
+class QVBoxLayout;
+
+namespace headroom::gui {
+
+/// What would lower the peak of a plan that fits, each with a button that makes that plan and uses it.
+/// Nothing is worked out while nobody looks.
+class LowerPeakBox : public QWidget {
+  Q_OBJECT
+ public:
+  explicit LowerPeakBox(Workspace& workspace, QWidget* parent = nullptr);
+  /// `plan` is the answer to `question`; null clears.
+  void showPlan(const PlanningQuestion& question, const reports::DocumentPtr& plan);
+  bool busy() const { return job_.busy(); }
+  /// How long it looks from the next plan on.
+  void setPatience(double seconds) { patience_seconds_ = seconds; }
+
+ Q_SIGNALS:
+  void used();  ///< another plan is the one that other pages show
+  void busyChanged();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  /// A plan with a lower peak, and how to ask for it.
+  struct Way {
+    planner::Remedy remedy;
+    int64_t limit_bytes = 0;
+    QString text;
+  };
+  static std::vector<Way> ways_of(const planner::LowerPeak& lower);
+  void look();
+  void take(const planner::LowerPeak& lower);
+  void use(const Way& way);
+  void say(const QString& words);
+  void clearWays();
+
+  Workspace& workspace_;
+  PlanningQuestion question_;
+  reports::DocumentPtr plan_;
+  bool looked_ = false;
+  double patience_seconds_ = 2.5;
+  QLabel* words_;
+  QVBoxLayout* rows_;
+  PatientJob job_;
+};
+
+}  // namespace headroom::gui

@@ -1,0 +1,49 @@
+#include "gui/view/remedy_words.h"
+
+#include <QFileDialog>
+#include <QStorageInfo>
+#include <algorithm>
+#include <string_view>
+
+namespace headroom::gui {
+namespace {
+
+constexpr int64_t kWholeMebibyte = int64_t{1} << 20;
+constexpr std::string_view kDtype = "--dtype ";
+
+}  // namespace
+
+QString RemedyWords::name(const std::string& option) {
+  if (option.empty()) return tr("A smaller limit alone");
+  if (option.starts_with("--weights-residency")) return tr("Bring weights in pass by pass");
+  if (option.starts_with("--scratch")) return tr("Keep tensors in a scratch file…");
+  if (option.starts_with("--host-limit")) return tr("Allow more host memory");
+  if (option.starts_with(kDtype))
+    return tr("Store kept tensors in %1").arg(QString::fromStdString(option.substr(kDtype.size())));
+  return QString::fromStdString(option);
+}
+
+std::optional<PlanningQuestion> with_remedy(PlanningQuestion question, const planner::Remedy& remedy,
+                                            QWidget* parent) {
+  planner::PlanOptions& options = question.options;
+  if (remedy.option.starts_with("--weights-residency")) {
+    options.weights.reset();
+  } else if (remedy.option.starts_with("--scratch")) {
+    if (options.scratch_folder.empty()) {
+      const QString folder =
+          QFileDialog::getExistingDirectory(parent, RemedyWords::tr("Folder for a scratch file"));
+      if (folder.isEmpty()) return std::nullopt;
+      options.scratch_folder = folder.toStdString();
+    }
+    options.scratch_limit_bytes =
+        QStorageInfo(QString::fromStdString(options.scratch_folder)).bytesAvailable();
+  } else if (remedy.option.starts_with("--host-limit")) {
+    const int64_t needed = std::max(remedy.needs_bytes.value_or(0), options.host_limit_bytes);
+    options.host_limit_bytes = (needed + kWholeMebibyte - 1) / kWholeMebibyte * kWholeMebibyte;
+  } else if (remedy.option.starts_with(kDtype)) {
+    question.request.dtype = parse_dtype(remedy.option.substr(kDtype.size()));
+  }
+  return question;
+}
+
+}  // namespace headroom::gui

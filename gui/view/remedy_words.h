@@ -1,0 +1,26 @@
+#pragma once
+
+#include <QCoreApplication>
+#include <QString>
+#include <optional>
+
+#include "gui/model/workspace.h"
+#include "planner/explain/remedy.h"
+
+class QWidget;
+
+namespace headroom::gui {
+
+/// What a remedy does, in the window's language.
+class RemedyWords {
+  Q_DECLARE_TR_FUNCTIONS(headroom::gui::RemedyWords)
+ public:
+  /// `option` is a remedy's: "--dtype bf16"; empty for a smaller limit alone.
+  static QString name(const std::string& option);
+};
+
+/// The question with this remedy; none where the user was asked for a folder and gave none.
+std::optional<PlanningQuestion> with_remedy(PlanningQuestion question, const planner::Remedy& remedy,
+                                            QWidget* parent);
+
+}  // namespace headroom::gui
