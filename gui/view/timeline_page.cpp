@@ -49,12 +49,6 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     charts->addWidget(side->chart());
     live->addWidget(side->liveBox());
   }
-  auto* drawn = new QWidget;
-  auto* over = new QVBoxLayout(drawn);
-  over->setContentsMargins(0, 0, 0, 0);
-  over->setSpacing(0);
-  over->addWidget(charts, 1);
-  buildLanes(drawn);
 
   auto* below = new QWidget;
   peak_ = new QPushButton(tr("&Go to the peak"), below);
@@ -76,7 +70,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   column->addLayout(bar);
   column->addWidget(note_);
   column->addWidget(live, 1);
-  all->addWidget(drawn);
+  all->addWidget(withLanes(charts));
   all->addWidget(below);
   all->setStretchFactor(0, 3);
   all->setStretchFactor(1, 1);
@@ -108,10 +102,15 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
 
 TimelinePage::~TimelinePage() = default;
 
-/// Below the measured chart, between the edges of its plot.
-void TimelinePage::buildLanes(QWidget* charts) {
-  lanes_ = new LanesView(charts);
-  charts->layout()->addWidget(lanes_);
+/// The charts with lanes below the measured one, between the edges of its plot.
+QWidget* TimelinePage::withLanes(QWidget* charts) {
+  auto* drawn = new QWidget;
+  auto* column = new QVBoxLayout(drawn);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  lanes_ = new LanesView(drawn);
+  column->addWidget(charts, 1);
+  column->addWidget(lanes_);
   ChartView* chart = sides_[1]->chart();
   connect(chart, &ChartView::rangeChanged, lanes_, &LanesView::setRange);
   connect(chart->plot(), &QCustomPlot::afterReplot, lanes_, [this, chart] {
@@ -121,6 +120,7 @@ void TimelinePage::buildLanes(QWidget* charts) {
     const auto [begin, end] = chart->visibleRange();
     lanes_->setRange(begin, end);
   });
+  return drawn;
 }
 
 bool TimelinePage::busy() const {

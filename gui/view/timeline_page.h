@@ -43,7 +43,7 @@ class TimelinePage : public Page {
   void timelineArrived();
   void cursorMoved(size_t from, double seconds);
   void lookAtCursor();
-  void buildLanes(QWidget* charts);
+  QWidget* withLanes(QWidget* charts);
   void linkRanges(size_t from, double begin, double end);
   Workspace& workspace_;
   QStackedWidget* stack_;
