@@ -139,17 +139,35 @@ QString DecoderCanvas::describeNode(int number) const {
   if (node.needs_whole) lines << tr("a barrier: it needs its keys and values whole, from a pass before");
   if (node.again) lines << tr("carried out once more: its result was not kept");
   for (const reports::DrawnKept& kept : picture_->kept) {
-    if (node.kind == reports::DrawnKind::operation || kept.tensor != node.tensor) continue;
-    lines << tr("kept %1, %2, from pass %3 to pass %4")
-                 .arg(words_of(kept.tier), figure_text(reports::Unit::bytes, double(kept.bytes)))
-                 .arg(kept.first_pass)
-                 .arg(kept.last_pass);
-    if (kept.bytes_at_peak > 0) {
-      lines << tr("%1 of it on the device at the peak")
-                   .arg(figure_text(reports::Unit::bytes, double(kept.bytes_at_peak)));
-    }
+    if (node.kind != reports::DrawnKind::operation && kept.tensor == node.tensor) lines << describeKept(kept);
   }
   return lines.join(QLatin1Char('\n'));
+}
+
+QString DecoderCanvas::describeKept(const reports::DrawnKept& kept) const {
+  QString text = tr("kept %1, %2, from pass %3 to pass %4")
+                     .arg(words_of(kept.tier), figure_text(reports::Unit::bytes, double(kept.bytes)))
+                     .arg(kept.first_pass)
+                     .arg(kept.last_pass);
+  if (kept.bytes_at_peak > 0) {
+    text += QLatin1Char('\n') + tr("%1 of it on the device at the peak")
+                                    .arg(figure_text(reports::Unit::bytes, double(kept.bytes_at_peak)));
+  }
+  return text;
+}
+
+QString DecoderCanvas::textAt(const QPointF& point) const {
+  const int pass = layout_.pass_at(point), node = layout_.node_at(point);
+  if (node >= 0) return describeNode(node);
+  if (pass < 0) return {};
+  const double lane = (point.x() - layout_.kept_left) / layout_.lane_width;
+  for (const reports::DrawnKept& kept : picture_->kept) {
+    if (lane < double(kept.lane) || lane >= double(kept.lane) + 1) continue;
+    if (pass < static_cast<int>(kept.first_pass) || pass > static_cast<int>(kept.last_pass)) continue;
+    return QString::fromStdString(plan().model.graph.tensor(kept.tensor).name) + QLatin1Char('\n') +
+           describeKept(kept);
+  }
+  return describePass(pass);
 }
 
 void DecoderCanvas::paintEvent(QPaintEvent* event) {
@@ -412,12 +430,7 @@ void DecoderCanvas::keyPressEvent(QKeyEvent* event) {
 bool DecoderCanvas::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  const int pass = layout_.pass_at(help->pos()), node = layout_.node_at(help->pos());
-  QToolTip::showText(help->globalPos(),
-                     node >= 0   ? describeNode(node)
-                     : pass >= 0 ? describePass(pass)
-                                 : QString(),
-                     this);
+  QToolTip::showText(help->globalPos(), textAt(help->pos()), this);
   return true;
 }
 

@@ -27,6 +27,11 @@ class DecoderCanvas : public QWidget {
   /// A line for each thing to say of what is chosen: for panels and tooltips.
   QString describePass(int pass) const;
   QString describeNode(int node) const;
+  /// What stands at a point: a node, a kept tensor's bar or a pass.
+  QString textAt(const QPointF& point) const;
+  /// Where the bars of kept tensors stand, from left to right.
+  double keptLeft() const { return layout_.kept_left; }
+  double laneWidth() const { return layout_.lane_width; }
   Export exporter(const QString& name);
 
   QSize minimumSizeHint() const override;
@@ -51,6 +56,7 @@ class DecoderCanvas : public QWidget {
 
  private:
   const reports::PlanDocument& plan() const { return *plan_->as<reports::PlanDocument>(); }
+  QString describeKept(const reports::DrawnKept& kept) const;
   void layOut();
   void chooseBeside(int step);
   void drawBand(QPainter& painter, size_t pass) const;

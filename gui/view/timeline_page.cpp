@@ -54,12 +54,6 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     charts->addWidget(side->chart());
     live->addWidget(side->liveBox());
   }
-  auto* drawn = new QWidget;
-  auto* over = new QVBoxLayout(drawn);
-  over->setContentsMargins(0, 0, 0, 0);
-  over->setSpacing(0);
-  over->addWidget(charts, 1);
-  buildLanes(drawn);
 
   auto* below = new QWidget;
   peak_ = new QPushButton(tr("&Go to the peak"), below);
@@ -86,14 +80,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   column->addLayout(bar);
   column->addWidget(note_);
   column->addWidget(live, 1);
-  auto* above = new QWidget;
-  apart_ = warning(above);
-  apart_->setObjectName(QStringLiteral("apart"));
-  auto* with_warning = new QVBoxLayout(above);
-  with_warning->setContentsMargins(0, 0, 0, 0);
-  with_warning->addWidget(apart_);
-  with_warning->addWidget(drawn, 1);
-  all->addWidget(above);
+  all->addWidget(underWarning(withLanes(charts)));
   all->addWidget(below);
   all->setStretchFactor(0, 3);
   all->setStretchFactor(1, 1);
@@ -125,10 +112,27 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
 
 TimelinePage::~TimelinePage() = default;
 
-/// Below the measured chart, between the edges of its plot.
-void TimelinePage::buildLanes(QWidget* charts) {
-  lanes_ = new LanesView(charts);
-  charts->layout()->addWidget(lanes_);
+/// What says that the two are of different decodes, and the charts below it.
+QWidget* TimelinePage::underWarning(QWidget* charts) {
+  auto* all = new QWidget;
+  apart_ = warning(all);
+  apart_->setObjectName(QStringLiteral("apart"));
+  auto* column = new QVBoxLayout(all);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(apart_);
+  column->addWidget(charts, 1);
+  return all;
+}
+
+/// The charts with lanes below the measured one, between the edges of its plot.
+QWidget* TimelinePage::withLanes(QWidget* charts) {
+  auto* drawn = new QWidget;
+  auto* column = new QVBoxLayout(drawn);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  lanes_ = new LanesView(drawn);
+  column->addWidget(charts, 1);
+  column->addWidget(lanes_);
   ChartView* chart = sides_[1]->chart();
   connect(chart, &ChartView::rangeChanged, lanes_, &LanesView::setRange);
   connect(chart->plot(), &QCustomPlot::afterReplot, lanes_, [this, chart] {
@@ -138,6 +142,7 @@ void TimelinePage::buildLanes(QWidget* charts) {
     const auto [begin, end] = chart->visibleRange();
     lanes_->setRange(begin, end);
   });
+  return drawn;
 }
 
 bool TimelinePage::busy() const {

@@ -45,7 +45,8 @@ class TimelinePage : public Page {
   void sayWhatIsApart();
   void cursorMoved(size_t from, double seconds);
   void lookAtCursor();
-  void buildLanes(QWidget* charts);
+  QWidget* underWarning(QWidget* charts);
+  QWidget* withLanes(QWidget* charts);
   void linkRanges(size_t from, double begin, double end);
   Workspace& workspace_;
   QStackedWidget* stack_;

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "decoder/graph/short_name.h"
 #include "decoder/validator/validator.h"
 #include "gui/model/found_plans.h"
 #include "gui/model/pass_tree.h"
@@ -395,7 +396,8 @@ TEST_CASE("pass tree: passes with what each reads, runs and keeps") {
   for (int i = 0; i < tree.rowCount(); ++i) {
     const QModelIndex pass = tree.index(i, 0);
     const Pass& planned = plan.passes[static_cast<size_t>(i)];
-    CHECK(pass.data().toString().toStdString() == std::to_string(i) + "  " + planned.name);
+    CHECK(pass.data().toString().toStdString() == std::to_string(i) + "  " + short_name(planned.name));
+    CHECK(pass.data(Qt::ToolTipRole).toString().toStdString() == std::to_string(i) + "  " + planned.name);
     // Weights, every step, and at least what is read.
     CHECK(tree.rowCount(pass) > static_cast<int>(planned.steps.size()) + 1);
     QStringList lines;

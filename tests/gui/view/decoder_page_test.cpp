@@ -9,6 +9,7 @@
 
 #include "gui/view/decoder_canvas.h"
 #include "gui/view/decoder_overview.h"
+#include "gui/view/fitting_name.h"
 #include "gui/view/layers_page.h"
 #include "gui/view/main_window.h"
 #include "gui/view/plan_page.h"
@@ -132,6 +133,29 @@ TEST_CASE("decoder page: leads to the pass's tile and to the layer") {
   CHECK(to_layers->isEnabled());
   QTest::mouseClick(to_layers, Qt::LeftButton);
   CHECK(window.currentPage()->key() == "layers");
+}
+
+TEST_CASE("decoder page: the bar of a kept tensor says what it is") {
+  ShownDecoder shown({sample_files().file("plan.json")});
+  const DecoderCanvas& canvas = *shown.page.canvas();
+  const Graph& graph = sample_files().plan().model.graph;
+  REQUIRE_FALSE(shown.page.picture()->kept.empty());
+  for (const reports::DrawnKept& kept : shown.page.picture()->kept) {
+    const double x = canvas.keptLeft() + canvas.laneWidth() * (double(kept.lane) + 0.5);
+    const QPointF first(x, canvas.rectOfPass(static_cast<int>(kept.first_pass)).center().y());
+    CHECK(canvas.textAt(first).startsWith(QString::fromStdString(graph.tensor(kept.tensor).name)));
+  }
+}
+
+TEST_CASE("names that do not fit lose their first parts, not letters") {
+  const QFontMetricsF metrics{QFont()};
+  const QString name = "up3.res1.conv1";
+  const auto width = [&](const QString& text) { return metrics.horizontalAdvance(text) + 1; };
+  CHECK(fitting_name(name, metrics, width(name)) == name);
+  CHECK(fitting_name(name, metrics, width(name) - 3) == "res1.conv1");
+  CHECK(fitting_name(name, metrics, width("conv1")) == "conv1");
+  CHECK(fitting_name(name, metrics, 3).isEmpty());
+  CHECK(fitting_name("two words. here", metrics, width("words. here")).isEmpty());
 }
 
 TEST_CASE("layers page: a layer is chosen by its full name") {
