@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 MODEL = ROOT / "tests/data/demo_model"
 LATENT = ROOT / "tests/data/latents/photo_512x512.safetensors"
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 120
 WIDTH, HEIGHT = 1280, 800
 
 
