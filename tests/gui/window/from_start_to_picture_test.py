@@ -73,6 +73,10 @@ class Session:
                                 XDG_CONFIG_HOME=str(folder / "config"), LANG="C.UTF-8", LC_ALL="C.UTF-8")
         self.environment.pop("WAYLAND_DISPLAY", None)
         self.manager = subprocess.Popen(["openbox"], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(PATIENCE_SECONDS):  # a window that comes before its manager may never be shown
+            if self.xdotool("get_num_desktops"):
+                break
+            time.sleep(1)
         self.program = subprocess.Popen([program, "--language", "en", "--theme", "light", "--size", f"{WIDTH - 20}x{HEIGHT - 40}"],
                                         env=self.environment, cwd=folder)
 
