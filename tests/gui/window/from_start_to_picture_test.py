@@ -81,7 +81,10 @@ class Session:
                                         env=self.environment, cwd=folder)
 
     def xdotool(self, *words):
-        done = subprocess.run(["xdotool", *words], env=self.environment, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(["xdotool", *words], env=self.environment, capture_output=True, text=True, check=False, timeout=20)
+        except subprocess.TimeoutExpired:  # some of its commands wait for a window
+            return ""
         return done.stdout.strip()
 
     def title(self):
