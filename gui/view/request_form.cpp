@@ -214,9 +214,9 @@ void RequestForm::addRow(const QString& label, QWidget* editor, const std::strin
   hints_[option]->hide();
   column->addWidget(hints_[option]);
   auto* text = new QLabel(label, this);
-  text->setBuddy(editor);
-  text->setToolTip(explanation);
   QWidget* field = editor->focusProxy() ? editor->focusProxy() : editor;
+  text->setBuddy(field);
+  text->setToolTip(explanation);
   field->setToolTip(explanation);
   field->setAccessibleName(without_mnemonic(label));
   rows_->addRow(text, cell);

@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 MODEL = ROOT / "tests/data/demo_model"
 LATENT = ROOT / "tests/data/latents/photo_512x512.safetensors"
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 120
 WIDTH, HEIGHT = 1280, 800
 
 
@@ -33,7 +33,7 @@ class Screen:
         self.file = folder / "Xvfb_screen0"
         reading, writing = os.pipe()
         self.server = subprocess.Popen(["Xvfb", "-displayfd", str(writing), "-screen", "0", f"{WIDTH}x{HEIGHT}x24", "-fbdir", str(folder),
-                                        "-nolisten", "tcp"], pass_fds=[writing], stderr=subprocess.DEVNULL)
+                                        "-nolisten", "tcp", "-noreset"], pass_fds=[writing], stderr=subprocess.DEVNULL)
         os.close(writing)
         with os.fdopen(reading) as number:
             self.display = ":" + number.readline().strip()
@@ -73,11 +73,18 @@ class Session:
                                 XDG_CONFIG_HOME=str(folder / "config"), LANG="C.UTF-8", LC_ALL="C.UTF-8")
         self.environment.pop("WAYLAND_DISPLAY", None)
         self.manager = subprocess.Popen(["openbox"], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(PATIENCE_SECONDS):  # a window that comes before its manager may never be shown
+            if self.xdotool("get_num_desktops"):
+                break
+            time.sleep(1)
         self.program = subprocess.Popen([program, "--language", "en", "--theme", "light", "--size", f"{WIDTH - 20}x{HEIGHT - 40}"],
                                         env=self.environment, cwd=folder)
 
     def xdotool(self, *words):
-        done = subprocess.run(["xdotool", *words], env=self.environment, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(["xdotool", *words], env=self.environment, capture_output=True, text=True, check=False, timeout=20)
+        except subprocess.TimeoutExpired:  # some of its commands wait for a window
+            return ""
         return done.stdout.strip()
 
     def title(self):
