@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the demo's model and latents: a small trained AutoencoderKL and pictures for it.
 
-    python tests/data/make_demo_model.py all        # train (about 10 minutes on 2 cores), then latents
-    python tests/data/make_demo_model.py train      # only demo_model/; likewise latents
+    python tests/data/make_demo_model.py all        # train and finish (about 40 minutes on 2 cores), then latents
+    python tests/data/make_demo_model.py train      # only demo_model/; likewise finish, which goes on with it, and latents
     python tests/data/make_demo_model.py check      # figures: reconstruction, tiled against untiled
 
 It needs torch, diffusers, safetensors, scikit-image and pillow, and no network: the photographs
@@ -39,6 +39,7 @@ from safetensors.torch import load_file, save_file
 HERE = Path(__file__).resolve().parent
 SEED = 20240517
 CHANNELS = (32, 48, 96, 96)
+PORTRAIT = "astronaut"
 PHOTOS = ("astronaut", "camera", "chelsea", "coffee", "hubble_deep_field", "retina", "rocket")
 
 # The phases of training: (steps, crop size in pixels, crops per step). The last ones are larger,
@@ -47,18 +48,11 @@ PHASES = ((600, 64, 4), (400, 96, 2), (200, 128, 2), (70, 192, 1), (26, 256, 1),
 PEAK_RATE = 1.5e-3
 WARMUP = 40
 
-# The mosaic, in cells of 512 pixels: photograph, its box (left, top, right, bottom) in fractions,
-# and the column, row, width and height of the place it takes.
-MOSAIC = (
-    ("astronaut", (0.00, 0.00, 1.00, 1.00), (0, 0, 1, 1)),
-    ("coffee", (0.00, 0.10, 1.00, 0.85), (1, 0, 2, 1)),
-    ("rocket", (0.34, 0.00, 0.675, 1.00), (3, 0, 1, 2)),
-    ("chelsea", (0.00, 0.10, 1.00, 0.85), (0, 1, 2, 1)),
-    ("retina", (0.00, 0.00, 1.00, 1.00), (2, 1, 1, 1)),
-    ("camera", (0.00, 0.00, 1.00, 1.00), (0, 2, 1, 1)),
-    ("hubble_deep_field", (0.00, 0.20, 1.00, 0.773), (1, 2, 2, 1)),
-    ("astronaut", (0.18, 0.00, 0.68, 0.50), (3, 2, 1, 1)),
-)
+# What finish trains the decoder with, whole, since GroupNorm's statistics of a crop are not the picture's, and a
+# decoder that has seen crops alone gives whole pictures in other colours: (steps, portrait's side, steps of another
+# picture after each so many). The encoder stays, and so do latents.
+WHOLE_PHASES = ((120, 512, 3), (30, 768, 5), (30, 1024, 10))
+WHOLE_RATE = 4e-4
 
 
 def photo(name: str) -> Image.Image:
@@ -74,22 +68,11 @@ def cover(image: Image.Image, width: int, height: int) -> Image.Image:
     return image.resize((width, height), Image.Resampling.LANCZOS, (left, top, left + w, top + h))
 
 
-def mosaic() -> Image.Image:
-    """The photographs side by side: 2048 x 1536 pixels, without borders."""
-    sheet = Image.new("RGB", (2048, 1536))
-    for name, (left, top, right, bottom), (col, row, w, h) in MOSAIC:
-        image = photo(name)
-        image = image.crop((round(left * image.width), round(top * image.height),
-                            round(right * image.width), round(bottom * image.height)))
-        sheet.paste(cover(image, 512 * w, 512 * h), (512 * col, 512 * row))
-    return sheet
-
-
 def pictures() -> dict[str, Image.Image]:
     """The demo's pictures, by the name of their latents (width x height)."""
     return {
-        "mosaic_2048x1536": mosaic(),
-        "photo_512x512": photo("astronaut"),
+        "portrait_1024x1024": photo(PORTRAIT).resize((1024, 1024), Image.Resampling.LANCZOS),
+        "photo_512x512": photo(PORTRAIT),
         "photo_768x512": cover(photo("coffee"), 768, 512),
         "photo_488x360": cover(photo("chelsea"), 488, 360),
     }
@@ -181,6 +164,34 @@ def load(folder: Path) -> AutoencoderKL:
     return AutoencoderKL.from_pretrained(folder, low_cpu_mem_usage=False).float().eval()
 
 
+def finish(folder: Path) -> None:
+    """Trains the decoder alone, with whole pictures."""
+    torch.manual_seed(SEED)
+    random.seed(SEED)
+    vae = load(folder)
+    vae.requires_grad_(False)
+    decoder = [*vae.decoder.parameters(), *vae.post_quant_conv.parameters()]
+    for parameter in decoder:
+        parameter.requires_grad_(True)
+    vae.decoder.to(memory_format=torch.channels_last)
+    optimizer = torch.optim.AdamW(decoder, lr=WHOLE_RATE, betas=(0.9, 0.98))
+    others = [to_tensor(image) for name, image in pictures().items() if not name.startswith("portrait")]
+    steps = [(side, every) for count, side, every in WHOLE_PHASES for _ in range(count)]
+    for step, (side, every) in enumerate(steps):
+        target = random.choice(others) if step % every == every - 1 else to_tensor(cover(photo(PORTRAIT), side, side))
+        with torch.no_grad():
+            latent = vae.encode(target).latent_dist.mean
+        loss = picture_loss(vae.decode(latent + 0.02 * torch.randn_like(latent)).sample, target)
+        optimizer.param_groups[0]["lr"] = WHOLE_RATE * rate(step, step / len(steps))
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(decoder, 1.0)
+        optimizer.step()
+        if step % 10 == 9:
+            print(f"whole {step + 1}/{len(steps)}, {target.shape[3]} pixels, loss {loss.item():.4f}", flush=True)
+    vae.half().to(memory_format=torch.contiguous_format).save_pretrained(folder)
+
+
 @torch.no_grad()
 def latents(model: Path, folder: Path) -> None:
     """Writes each picture's latent as the decoder takes it: not scaled by scaling_factor."""
@@ -200,14 +211,14 @@ def psnr(a: torch.Tensor, b: torch.Tensor) -> float:
 
 @torch.no_grad()
 def check(model: Path, folder: Path, png: Path | None) -> None:
-    """Prints the reconstruction's PSNR, and what enable_tiling() of diffusers does to the mosaic."""
+    """Prints the reconstruction's PSNR, and what enable_tiling() of diffusers does to the portrait."""
     vae = load(model)
     decoded: dict[str, torch.Tensor] = {}
     for name, image in pictures().items():
         latent = load_file(folder / f"{name}.safetensors")["latent"].float()
         decoded[name] = vae.decode(latent).sample
         print(f"{name}: reconstruction {psnr(decoded[name], to_tensor(image)):.2f} dB", flush=True)
-    name = "mosaic_2048x1536"
+    name = "portrait_1024x1024"
     latent, whole = load_file(folder / f"{name}.safetensors")["latent"].float(), decoded[name]
     for tile in (32, 48, 64):
         vae.enable_tiling()
@@ -226,7 +237,7 @@ def check(model: Path, folder: Path, png: Path | None) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("all", "train", "latents", "check"))
+    parser.add_argument("what", choices=("all", "train", "finish", "latents", "check"))
     parser.add_argument("--model", type=Path, default=HERE / "demo_model", help="the model's folder")
     parser.add_argument("--latents", type=Path, default=HERE / "latents", help="the latents' folder")
     parser.add_argument("--png", type=Path, help="check: also write the decoded pictures there")
@@ -239,6 +250,8 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     if args.what in ("all", "train"):
         train(args.model, args.effort, args.minutes)
+    if args.what in ("all", "finish"):
+        finish(args.model)
     if args.what in ("all", "latents"):
         latents(args.model, args.latents)
     if args.what == "check":
