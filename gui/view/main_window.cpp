@@ -19,6 +19,7 @@
 #include "gui/view/compare_page.h"
 #include "gui/view/documents_dock.h"
 #include "gui/view/frontier_page.h"
+#include "gui/view/history_page.h"
 #include "gui/view/layers_page.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/plan_page.h"
@@ -52,6 +53,7 @@ QString page_of(const reports::Document& document) {
   if (kind == "profile") return QStringLiteral("layers");
   if (kind == "stats") return QStringLiteral("plan");
   if (kind == "frontier") return QStringLiteral("frontier");
+  if (kind == "memory history") return QStringLiteral("history");
   return QStringLiteral("timeline");
 }
 
@@ -133,6 +135,7 @@ void MainWindow::buildPages() {
   start_ = new StartPage(workspace_);
   pages_ = {start_,
             new TimelinePage(workspace_),
+            new HistoryPage(workspace_),
             new RanksPage(workspace_),
             new LayersPage(workspace_),
             new ScalingPage(workspace_),
@@ -186,7 +189,8 @@ void MainWindow::chooseFiles() {
   auto* dialog = new QFileDialog(this, tr("Open files"));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setFileMode(QFileDialog::ExistingFiles);
-  dialog->setNameFilters({tr("Headroom's files (*.json)"), tr("All files (*)")});
+  dialog->setNameFilters(
+      {tr("Headroom's files and PyTorch's memory (*.json *.pickle *.pkl)"), tr("All files (*)")});
   if (!settings_.recent_files.isEmpty())
     dialog->setDirectory(QFileInfo(settings_.recent_files.first()).absolutePath());
   connect(dialog, &QFileDialog::filesSelected, &workspace_, &Workspace::open);
@@ -204,7 +208,8 @@ void MainWindow::fileOpened(const reports::DocumentPtr& document) {
       kMessageMilliseconds);
   // Of several files the one with the most to see decides where to go.
   const QString page = page_of(*document);
-  const bool much = page == QLatin1String("timeline") || page == QLatin1String("ranks");
+  const bool much =
+      page == QLatin1String("timeline") || page == QLatin1String("ranks") || page == QLatin1String("history");
   if (currentPage() == start_ && (page_after_reading_.isEmpty() || much)) page_after_reading_ = page;
   Q_EMIT settingsChanged();
 }
