@@ -104,7 +104,10 @@ std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, 
       "headroom-gui");
   GuiArguments arguments;
   std::string size;
-  app.add_option("FILE", arguments.files, "plans, statistics, traces, profiles and frontiers to open");
+  app.add_option(
+      "FILE", arguments.files,
+      "plans, statistics, traces, profiles and frontiers to open; memory snapshots of PyTorch, traces of its "
+      "profiler");
   app.add_option("--screenshot", arguments.screenshot_folder,
                  "write every page as a picture into this folder and end; needs no display");
   app.add_option("--theme", arguments.theme, "system, light or dark; as last time by default")

@@ -20,6 +20,7 @@ QString title_of_kind(const std::string& kind) {
   if (kind == "profile") return DocumentsDock::tr("Profiles");
   if (kind == "plan of ranks") return DocumentsDock::tr("Plans of ranks");
   if (kind == "trace of ranks") return DocumentsDock::tr("Traces of ranks");
+  if (kind == "memory history") return DocumentsDock::tr("PyTorch's memory");
   return DocumentsDock::tr("Frontiers");
 }
 

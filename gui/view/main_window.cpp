@@ -21,6 +21,7 @@
 #include "gui/view/decoder_page.h"
 #include "gui/view/documents_dock.h"
 #include "gui/view/frontier_page.h"
+#include "gui/view/history_page.h"
 #include "gui/view/layers_page.h"
 #include "gui/view/memory_map_page.h"
 #include "gui/view/message_bar.h"
@@ -55,6 +56,7 @@ QString page_of(const reports::Document& document) {
   if (kind == "profile") return QStringLiteral("layers");
   if (kind == "stats") return QStringLiteral("plan");
   if (kind == "frontier") return QStringLiteral("frontier");
+  if (kind == "memory history") return QStringLiteral("history");
   return QStringLiteral("timeline");
 }
 
@@ -165,6 +167,7 @@ void MainWindow::buildPages() {
             new TimelinePage(workspace_),
             decoder,
             new MemoryMapPage(workspace_),
+            new HistoryPage(workspace_),
             new RanksPage(workspace_),
             layers,
             new ScalingPage(workspace_),
@@ -228,7 +231,8 @@ void MainWindow::chooseFiles() {
   auto* dialog = new QFileDialog(this, tr("Open files"));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setFileMode(QFileDialog::ExistingFiles);
-  dialog->setNameFilters({tr("Headroom's files (*.json)"), tr("All files (*)")});
+  dialog->setNameFilters(
+      {tr("Headroom's files and PyTorch's memory (*.json *.pickle *.pkl)"), tr("All files (*)")});
   if (!settings_.recent_files.isEmpty())
     dialog->setDirectory(QFileInfo(settings_.recent_files.first()).absolutePath());
   connect(dialog, &QFileDialog::filesSelected, &workspace_, &Workspace::open);
@@ -246,7 +250,8 @@ void MainWindow::fileOpened(const reports::DocumentPtr& document) {
                            kMessageMilliseconds);
   // Of several files the one with the most to see decides where to go.
   const QString page = page_of(*document);
-  const bool much = page == QLatin1String("timeline") || page == QLatin1String("ranks");
+  const bool much =
+      page == QLatin1String("timeline") || page == QLatin1String("ranks") || page == QLatin1String("history");
   if (currentPage() == start_ && (page_after_reading_.isEmpty() || much)) page_after_reading_ = page;
   Q_EMIT settingsChanged();
 }

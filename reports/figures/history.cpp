@@ -44,15 +44,6 @@ std::string place_text(const MemoryHistory& history, const RecordedAllocation& o
   return one.before_recording ? kBefore : kUnknown;
 }
 
-/// "upsampling.py:170 forward (interpolate)".
-std::string asked_by(const MemoryHistory& history, profiler::StackId stack) {
-  const std::string place = profiler::place_of(history.stacks, stack);
-  if (place.empty()) return "something that recorded no stack";
-  const std::vector<std::string> path = profiler::module_path(history.stacks, stack);
-  const bool says_more = !path.empty() && path.back().find(':') == std::string::npos;
-  return says_more ? place + " (" + path.back() + ")" : place;
-}
-
 std::string when(const DeviceHistory& device, size_t moment) {
   if (device.seconds.empty()) return "at record " + std::to_string(moment);
   return format(Unit::seconds, device.seconds[moment]) + " into the recording";
@@ -94,26 +85,22 @@ std::string largest_sentence(const MemoryHistory& history, const DeviceHistory& 
   return text + ".";
 }
 
-std::string refusal_sentence(const MemoryHistory& history, const DeviceHistory& device,
-                             const RecordedRefusal& refused) {
-  std::string text = "Out of memory " + when(device, refused.moment) + ": " +
-                     asked_by(history, refused.stack) + " asked for " + bytes_of(refused.asked_bytes) +
-                     ", with " + bytes_of(device.allocated_bytes[refused.moment]) + " allocated";
-  if (!device.reserved_bytes.empty())
-    text += ", " + bytes_of(device.reserved_bytes[refused.moment]) + " reserved";
-  if (refused.free_bytes) text += " and " + bytes_of(*refused.free_bytes) + " free on the device";
-  return text + ".";
-}
-
 std::string last_sentence(const MemoryHistory& history, const DeviceHistory& device) {
-  if (!device.refusals.empty()) return refusal_sentence(history, device, device.refusals.back());
-  const size_t last = device.asked_last();
-  for (const RecordedAllocation& one : device.allocations) {
-    if (last == 0 || one.begin != last) continue;
-    return "Nothing was refused; the last to ask was " + asked_by(history, one.stack) + " for " +
-           bytes_of(one.bytes) + ", " + when(device, last) + ".";
+  const std::optional<LastRequest> last = last_request(device);
+  if (!last) return "";
+  std::string who = asked_by(history, last->stack);
+  if (who.empty()) who = "something that recorded no stack";
+  if (!last->refused) {
+    return "Nothing was refused; the last to ask was " + who + " for " + bytes_of(last->bytes) + ", " +
+           when(device, last->moment) + ".";
   }
-  return "";
+  std::string text = "Out of memory " + when(device, last->moment) + ": " + who + " asked for " +
+                     bytes_of(last->bytes) + ", with " + bytes_of(device.allocated_bytes[last->moment]) +
+                     " allocated";
+  if (!device.reserved_bytes.empty())
+    text += ", " + bytes_of(device.reserved_bytes[last->moment]) + " reserved";
+  if (last->free_bytes) text += " and " + bytes_of(*last->free_bytes) + " free on the device";
+  return text + ".";
 }
 
 std::string fragmentation_sentence(const DeviceHistory& device, size_t moment, const std::string& at) {
@@ -128,18 +115,12 @@ std::string fragmentation_sentence(const DeviceHistory& device, size_t moment, c
   return text;
 }
 
-/// Whether the request would have fitted, had what was free lain together.
 std::string fragmented_sentence(const DeviceHistory& device) {
-  if (device.refusals.empty()) return "";
-  const RecordedRefusal& refused = device.refusals.back();
-  const std::optional<Fragmentation> lost = fragmentation_at(device, refused.moment);
-  if (!lost || !refused.free_bytes) return "";
-  const int64_t free = lost->inactive_split_bytes + lost->releasable_bytes + *refused.free_bytes;
-  if (free < refused.asked_bytes) {
-    return "It is no fragmentation: " + bytes_of(refused.asked_bytes - free) +
-           " were missing even if all that was free had lain together.";
-  }
-  return "It is fragmentation: " + bytes_of(free) + " were free in all, but not together.";
+  const std::optional<int64_t> missing = missing_bytes(device);
+  if (!missing) return "";
+  if (*missing == 0) return "It is fragmentation: enough was free in all, but not together.";
+  return "It is no fragmentation: " + bytes_of(*missing) +
+         " were missing even if all that was free had lain together.";
 }
 
 std::string before_sentence(const DeviceHistory& device) {
@@ -180,6 +161,34 @@ std::vector<ColumnPoint> columns_of(const DeviceHistory& device, double begin, d
 }
 
 }  // namespace
+
+std::string asked_by(const MemoryHistory& history, profiler::StackId stack) {
+  const std::string place = profiler::place_of(history.stacks, stack);
+  const std::vector<std::string> path = profiler::module_path(history.stacks, stack);
+  const bool says_more = !path.empty() && path.back().find(':') == std::string::npos;
+  return says_more ? place + " (" + path.back() + ")" : place;
+}
+
+std::optional<LastRequest> last_request(const DeviceHistory& device) {
+  if (!device.refusals.empty()) {
+    const RecordedRefusal& refused = device.refusals.back();
+    return LastRequest{refused.moment, refused.asked_bytes, refused.stack, true, refused.free_bytes};
+  }
+  const size_t last = device.asked_last();
+  for (const RecordedAllocation& one : device.allocations) {
+    if (last > 0 && one.begin == last) return LastRequest{last, one.bytes, one.stack, false, {}};
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> missing_bytes(const DeviceHistory& device) {
+  if (device.refusals.empty() || !device.refusals.back().free_bytes) return std::nullopt;
+  const RecordedRefusal& refused = device.refusals.back();
+  const std::optional<Fragmentation> lost = fragmentation_at(device, refused.moment);
+  if (!lost) return std::nullopt;
+  const int64_t free = lost->inactive_split_bytes + lost->releasable_bytes + *refused.free_bytes;
+  return std::max<int64_t>(0, refused.asked_bytes - free);
+}
 
 double history_place(const DeviceHistory& device, size_t moment) {
   return device.seconds.empty() ? double(moment) : device.seconds[moment];

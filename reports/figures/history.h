@@ -33,6 +33,23 @@ Table history_modules_table(const profiler::MemoryHistory& history, const profil
 std::vector<std::string> history_sentences(const profiler::MemoryHistory& history,
                                            const profiler::DeviceHistory& device);
 
+/// "upsampling.py:170 forward (interpolate)"; empty where no stack was recorded.
+std::string asked_by(const profiler::MemoryHistory& history, profiler::StackId stack);
+
+/// What asked last: the last refusal, or else the last allocation.
+struct LastRequest {
+  size_t moment = 0;
+  int64_t bytes = 0;
+  profiler::StackId stack = 0;
+  bool refused = false;
+  std::optional<int64_t> free_bytes{};  ///< on the device, of a refusal
+};
+std::optional<LastRequest> last_request(const profiler::DeviceHistory& device);
+
+/// What was missing when memory was refused, even if all that was free had lain together; 0 where it was
+/// enough, and lay apart. Nothing where that is not known.
+std::optional<int64_t> missing_bytes(const profiler::DeviceHistory& device);
+
 /// What the process could have had: reserved and free on the device when it ran out. Nothing where it did
 /// not, or where the recording does not say what was free.
 std::optional<int64_t> available_bytes(const profiler::DeviceHistory& device);

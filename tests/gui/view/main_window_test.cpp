@@ -164,7 +164,7 @@ TEST_CASE("main window: every page has a key of its own and a shortcut, every me
     QTest::keyClick(&window, digit, i < 10 ? Qt::ControlModifier : Qt::AltModifier);
     CHECK(window.currentPage() == page);
   }
-  CHECK(keys == QStringList{"start", "timeline", "decoder", "memory", "ranks", "layers", "scaling", "plan",
+  CHECK(keys == QStringList{"start", "timeline", "decoder", "memory", "history", "ranks", "layers", "scaling", "plan",
                             "frontier", "run", "compare"});
   for (const QAction* menu : window.menuBar()->actions()) {
     CHECK(menu->text().contains('&'));

@@ -1,0 +1,264 @@
+#include "gui/view/history_page.h"
+
+#include <QComboBox>
+#include <QGroupBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QStyle>
+#include <QTabWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/model/groundwork.h"
+#include "gui/view/chart_view.h"
+#include "gui/view/history_words.h"
+#include "gui/view/paragraph.h"
+#include "gui/view/request_form.h"
+#include "gui/view/table_view.h"
+#include "reports/figures/history.h"
+
+namespace headroom::gui {
+namespace {
+
+constexpr size_t kMostShownTensors = 2000;
+
+}  // namespace
+
+HistoryPage::HistoryPage(Workspace& workspace, QWidget* parent)
+    : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)) {
+  auto* nothing = paragraph(this);
+  nothing->setText(tr(
+      "Open a memory snapshot of PyTorch (.pickle, from torch.cuda.memory._dump_snapshot) or a trace of its "
+      "profiler with profile_memory=True (.json) to see what held the peak. The pickle is read and not "
+      "executed."));
+  nothing->setAlignment(Qt::AlignCenter);
+  nothing->setMargin(40);
+  auto* columns = new QSplitter(Qt::Horizontal);
+  columns->setObjectName(QStringLiteral("history"));
+  columns->addWidget(buildSide());
+  columns->addWidget(buildMiddle());
+  columns->setStretchFactor(0, 0);
+  columns->setStretchFactor(1, 1);
+  columns->setChildrenCollapsible(false);
+  stack_->addWidget(nothing);
+  stack_->addWidget(columns);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(8, 8, 8, 8);
+  layout->addWidget(stack_);
+  connect(&workspace_, &Workspace::documentsChanged, this, &HistoryPage::showDocument);
+  connect(&workspace_, &Workspace::questionChanged, this, &HistoryPage::work);
+  connect(&job_, &LatestJob::busyChanged, this, &Page::busyChanged);
+  showDocument();
+}
+
+QWidget* HistoryPage::buildSide() {
+  auto* area = new QScrollArea(this);
+  auto* side = new QWidget(area);
+  auto* column = new QVBoxLayout(side);
+  column->setContentsMargins({});
+  devices_ = new QComboBox(side);
+  devices_->setObjectName(QStringLiteral("device"));
+  devices_->setAccessibleName(tr("Device"));
+  column->addWidget(devices_);
+  words_ = paragraph(side);
+  words_->setObjectName(QStringLiteral("words"));
+  column->addWidget(words_);
+  auto* beside = new QGroupBox(tr("What Headroom would need"), side);
+  auto* rows = new QVBoxLayout(beside);
+  need_words_ = paragraph(beside);
+  need_words_->setObjectName(QStringLiteral("need"));
+  rows->addWidget(need_words_);
+  rows->addWidget(new RequestForm(workspace_, beside));
+  column->addWidget(beside);
+  column->addStretch();
+  area->setWidget(side);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area->setMinimumWidth(
+      std::max(300, side->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent)));
+  connect(devices_, &QComboBox::currentIndexChanged, this, &HistoryPage::showDevice);
+  return area;
+}
+
+QWidget* HistoryPage::buildMiddle() {
+  auto* halves = new QSplitter(Qt::Vertical, this);
+  halves->setObjectName(QStringLiteral("history-halves"));
+  halves->setChildrenCollapsible(false);
+  chart_ = new ChartView(halves);
+  chart_->setPinnable(true);
+  chart_->setToolTip(
+      tr("A click holds the cursor, another lets it go. Wheel: zoom, drag: pan, double click: all."));
+  halves->addWidget(buildTables());
+  halves->setStretchFactor(0, 1);
+  halves->setStretchFactor(1, 1);
+  connect(chart_, &ChartView::cursorMoved, this, [this](double x) { lookAt(x, true); });
+  return halves;
+}
+
+QWidget* HistoryPage::buildTables() {
+  auto* below = new QWidget(this);
+  auto* column = new QVBoxLayout(below);
+  column->setContentsMargins({});
+  auto* bar = new QHBoxLayout;
+  peak_ = new QPushButton(tr("&Go to the peak"), below);
+  last_ = new QPushButton(tr("Go to what asked &last"), below);
+  caption_ = new QLabel(below);
+  caption_->setObjectName(QStringLiteral("caption"));
+  bar->addWidget(peak_);
+  bar->addWidget(last_);
+  bar->addWidget(caption_, 1);
+  column->addLayout(bar);
+  auto* tabs = new QTabWidget(below);
+  tabs->setDocumentMode(true);
+  const auto add = [&](const QString& title, const char* name) {
+    auto* table = new TableView(tabs);
+    table->setObjectName(QLatin1String(name));
+    tabs->addTab(table, title);
+    return table;
+  };
+  modules_ = add(tr("Live by module"), "modules");
+  tensors_ = add(tr("Live tensors"), "tensors");
+  need_table_ = add(tr("What Headroom needs"), "need-table");
+  need_table_->hideFilter();
+  column->addWidget(tabs, 1);
+  connect(peak_, &QPushButton::clicked, this, &HistoryPage::goToPeak);
+  connect(last_, &QPushButton::clicked, this, &HistoryPage::goToLastRequest);
+  return below;
+}
+
+const profiler::MemoryHistory* HistoryPage::history() const {
+  return document_ == nullptr ? nullptr : document_->as<profiler::MemoryHistory>();
+}
+
+const profiler::DeviceHistory* HistoryPage::device() const {
+  const int chosen = devices_->currentIndex();
+  if (history() == nullptr || chosen < 0) return nullptr;
+  return &history()->devices[static_cast<size_t>(chosen)];
+}
+
+void HistoryPage::showDocument() {
+  const reports::DocumentPtr document = workspace_.chosen<profiler::MemoryHistory>();
+  stack_->setCurrentIndex(document == nullptr ? 0 : 1);
+  if (document == document_) return;
+  document_ = document;
+  {
+    const QSignalBlocker quiet(devices_);
+    devices_->clear();
+    if (history() != nullptr) {
+      for (const profiler::DeviceHistory& one : history()->devices)
+        devices_->addItem(QString::fromStdString(one.device));
+      devices_->setCurrentIndex(static_cast<int>(history()->main_device()));
+    }
+    devices_->setVisible(devices_->count() > 1);
+  }
+  showDevice();
+  work();
+}
+
+void HistoryPage::showDevice() {
+  moment_.reset();
+  if (device() == nullptr) return;
+  words_->setText(history_words(*history(), *device()).join(QStringLiteral("\n\n")));
+  const double end = reports::history_place(*device(), device()->moments() - 1);
+  const std::string heading = Workspace::titleOf(*document_).toStdString() + ", " + device()->device;
+  chart_->setPinned(false);
+  chart_->setSource(0, end,
+                    [document = document_, number = static_cast<size_t>(devices_->currentIndex()), heading](
+                        double begin, double until, size_t columns) {
+                      const auto& recorded = *document->as<profiler::MemoryHistory>();
+                      reports::Chart chart =
+                          reports::history_chart(recorded.devices[number], begin, until, columns);
+                      chart.title = heading;
+                      return chart;
+                    });
+  last_->setVisible(reports::last_request(*device()).has_value());
+  showNeed();
+  goToPeak();
+}
+
+void HistoryPage::goToPeak() {
+  if (device() != nullptr) lookAt(reports::history_place(*device(), device()->peak()), false);
+  if (device() != nullptr) showMoment(device()->peak());
+}
+
+void HistoryPage::goToLastRequest() {
+  if (device() == nullptr) return;
+  if (const auto last = reports::last_request(*device())) {
+    lookAt(reports::history_place(*device(), last->moment), false);
+    showMoment(last->moment);
+  }
+}
+
+void HistoryPage::lookAt(double x, bool whole_column) {
+  if (device() == nullptr) return;
+  chart_->setCursor(x);
+  const std::vector<int64_t>& bytes = device()->allocated_bytes;
+  const size_t begin = reports::history_moment(*device(), x);
+  const size_t end =
+      whole_column ? reports::history_moment(*device(), x + chart_->columnWidth()) + 1 : begin + 1;
+  const auto highest = std::max_element(bytes.begin() + static_cast<ptrdiff_t>(begin),
+                                        bytes.begin() + static_cast<ptrdiff_t>(std::max(end, begin + 1)));
+  showMoment(static_cast<size_t>(highest - bytes.begin()));
+}
+
+void HistoryPage::showMoment(size_t moment) {
+  if (moment_ == moment) return;
+  moment_ = moment;
+  caption_->setText(moment_words(*device(), moment));
+  modules_->setTable(reports::history_modules_table(*history(), *device(), moment));
+  tensors_->setTable(reports::history_tensors_table(*history(), *device(), moment, kMostShownTensors));
+}
+
+void HistoryPage::showEvent(QShowEvent* event) {
+  Page::showEvent(event);
+  work();
+}
+
+/// Starts what was not asked before, once there is something for it to stand beside.
+void HistoryPage::work() {
+  const PlanningQuestion& question = workspace_.question();
+  if (!isVisible() || history() == nullptr || question.request.width_pixels <= 0) return;
+  if (asked_ && same_but_limit(question, *asked_)) return;
+  asked_ = question;
+  need_.reset();
+  showNeed();
+  job_.start(
+      [question] {
+        const Model model = model_of(question);
+        planner::PlanOptions options = question.options;
+        options.limit_bytes = 0;
+        return reports::decoder_need(model, question.request, options, costs_of(question, model.graph));
+      },
+      [this](const reports::DecoderNeed& need) {
+        need_ = need;
+        showNeed();
+      },
+      [this](const QString& fault) { need_words_->setText(fault); });
+}
+
+void HistoryPage::showNeed() {
+  if (device() == nullptr) return;
+  if (!need_) {
+    need_words_->setText(asked_ ? tr("Searching plans…")
+                                : tr("Choose the decoder and the size of the picture."));
+    need_table_->setTable({});
+    return;
+  }
+  need_words_->setText(need_words(*need_, *device()).join(QStringLiteral("\n\n")));
+  need_table_->setTable(reports::need_table(*need_, reports::available_bytes(*device())));
+}
+
+std::vector<Export> HistoryPage::exports() {
+  if (device() == nullptr) return {};
+  std::vector<Export> all{chart_->exporter(title()), modules_->exporter(tr("Live by module")),
+                          tensors_->exporter(tr("Live tensors"))};
+  if (need_) all.push_back(need_table_->exporter(tr("What Headroom needs")));
+  return all;
+}
+
+}  // namespace headroom::gui

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+
+#include "gui/model/latest_job.h"
+#include "gui/model/workspace.h"
+#include "gui/view/page.h"
+#include "reports/figures/decoder_need.h"
+
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QStackedWidget;
+
+namespace headroom::gui {
+
+class ChartView;
+class TableView;
+
+/// What PyTorch recorded of its memory: allocated and reserved over time, what was live at the moment under
+/// the cursor by module and by tensor, who asked last; and what Headroom would need for the decoder that is
+/// asked for.
+class HistoryPage : public Page {
+  Q_OBJECT
+ public:
+  explicit HistoryPage(Workspace& workspace, QWidget* parent = nullptr);
+  QString key() const override { return QStringLiteral("history"); }
+  QString title() const override { return tr("PyTorch memory"); }
+  bool busy() const override { return job_.busy(); }
+  std::vector<Export> exports() override;
+
+ public Q_SLOTS:
+  void goToPeak();
+  void goToLastRequest();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  QWidget* buildSide();
+  QWidget* buildMiddle();
+  QWidget* buildTables();
+  void showDocument();
+  void showDevice();
+  /// The highest moment of the column of pixels at x, or the moment itself.
+  void lookAt(double x, bool whole_column);
+  void showMoment(size_t moment);
+  void work();
+  void showNeed();
+  const profiler::MemoryHistory* history() const;
+  const profiler::DeviceHistory* device() const;
+  Workspace& workspace_;
+  reports::DocumentPtr document_;
+  std::optional<size_t> moment_;
+  std::optional<PlanningQuestion> asked_;
+  std::optional<reports::DecoderNeed> need_;
+  QStackedWidget* stack_;
+  QComboBox* devices_;
+  QLabel *words_, *caption_, *need_words_;
+  QPushButton *peak_, *last_;
+  ChartView* chart_;
+  TableView *modules_, *tensors_, *need_table_;
+  LatestJob job_;
+};
+
+}  // namespace headroom::gui
