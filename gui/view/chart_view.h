@@ -24,6 +24,8 @@ struct ChartExtent;
 
 /// The colour of an colour role on this palette: light and dark have their own.
 QColor colour_of(reports::ColourRole colour_role, const QPalette& palette);
+/// Black or white, whichever is easier to read on it.
+QColor ink_on(const QColor& ground);
 
 /// Draws a Chart with QCustomPlot. The wheel zooms the x axis, dragging pans, a double click shows all; a
 /// cursor line follows the mouse where `cursorMoved` is of use.

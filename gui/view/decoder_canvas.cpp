@@ -300,7 +300,7 @@ void DecoderCanvas::drawNode(QPainter& painter, size_t number) const {
     radius = place.height() / 2;
     border = QPen(colour, 1.5);
     fill = writes ? colour : palette().color(QPalette::Base);
-    if (writes) ink = QColor(Qt::black);
+    if (writes) ink = ink_on(colour);
   } else if (node.ends_pass || node.needs_whole) {
     border = QPen(text, 1.5);
     fill = faint(text, 0.18F);

@@ -131,9 +131,10 @@ void MemoryMapView::paintEvent(QPaintEvent*) {
 void MemoryMapView::drawPlaces(QPainter& painter) const {
   const QRectF plot = area();
   painter.setClipRect(plot);
-  // What is reserved and free shows through.
-  painter.fillRect(QRectF(QPointF(plot.left(), up(map_->reserved_bytes)), plot.bottomRight()),
-                   colour_of(reports::ColourRole::slack, palette()));
+  // What is reserved and free shows through, as a ground that does not draw the eye.
+  QColor slack = colour_of(reports::ColourRole::slack, palette());
+  slack.setAlphaF(0.35F);
+  painter.fillRect(QRectF(QPointF(plot.left(), up(map_->reserved_bytes)), plot.bottomRight()), slack);
   std::array<QColor, kMemoryKinds> colours;
   for (size_t kind = 0; kind < kMemoryKinds; ++kind)
     colours[kind] = colour_of(reports::colour_role_of(static_cast<MemoryKind>(kind)), palette());
@@ -150,7 +151,7 @@ void MemoryMapView::drawPlaces(QPainter& painter) const {
     const QRectF seen = rectangle.intersected(plot).adjusted(4, 1, -4, -1);
     if (seen.height() < fontMetrics().height()) continue;
     const QString name = fitting_name(figure_text(place.name), QFontMetricsF(font()), seen.width());
-    painter.setPen(qGray(colours[static_cast<size_t>(place.kind)].rgb()) > 110 ? Qt::black : Qt::white);
+    painter.setPen(ink_on(colours[static_cast<size_t>(place.kind)]));
     painter.drawText(seen, Qt::AlignCenter, name);
   }
   painter.setPen(QPen(palette().color(QPalette::Text), 1));

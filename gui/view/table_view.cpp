@@ -176,8 +176,8 @@ void TableView::fitColumns() {
   };
   int room = 0;
   for (size_t column = 0; column < widths.size(); ++column) room += can_give(column);
-  // Rather shortened names than numbers out of sight, where that helps.
-  for (size_t column = 0; column < widths.size() && too_much > 0 && too_much <= room; ++column) {
+  // Rather shortened words than numbers out of sight, where that helps; names, which come first, last.
+  for (size_t column = widths.size(); column-- > 0 && too_much > 0 && too_much <= room;) {
     const int given = std::min(can_give(column), too_much);
     widths[column] -= given;
     too_much -= given;

@@ -69,7 +69,7 @@ void TreemapView::drawTile(QPainter& painter, const reports::TreemapTile& tile) 
   const QRectF inside = area.adjusted(line * 0.25, line * 0.1, -line * 0.25, -line * 0.1);
   if (inside.height() < line) return;
   const QColor colour = colour_of(reports::colour_role_of(tile.kind), palette());
-  painter.setPen(qGray(colour.rgb()) > 110 ? QColor(Qt::black) : QColor(Qt::white));
+  painter.setPen(ink_on(colour));
   const QString bytes = figure_text(reports::Unit::bytes, double(tile.bytes));
   const QString name = fitting_name(figure_text(tile.path), QFontMetricsF(font()), inside.width());
   painter.drawText(inside, Qt::AlignTop | Qt::AlignLeft, name);
