@@ -75,9 +75,10 @@ void MainWindow::buildViewMenu() {
   page_actions_ = new QActionGroup(view);
   for (size_t i = 0; i < pages_.size(); ++i) {
     const auto number = static_cast<int>(i);
-    QAction* action = view->addAction(QStringLiteral("&%1 %2").arg(number + 1).arg(pages_[i]->title()),
-                                      QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + number)), this,
-                                      [this, number] { tabs_->setCurrentIndex(number); });
+    QAction* action =
+        view->addAction(QStringLiteral("&%1 %2").arg(number + 1).arg(pages_[i]->title()),
+                        QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_0 + (number + 1) % 10)), this,
+                        [this, number] { tabs_->setCurrentIndex(number); });
     action->setCheckable(true);
     page_actions_->addAction(action);
   }

@@ -135,14 +135,14 @@ void MainWindow::buildPages() {
   start_ = new StartPage(workspace_);
   pages_ = {start_,
             new TimelinePage(workspace_),
-            new HistoryPage(workspace_),
             new RanksPage(workspace_),
             new LayersPage(workspace_),
             new ScalingPage(workspace_),
             new PlanPage(workspace_),
             new FrontierPage(workspace_),
             new RunPage(workspace_),
-            new ComparePage(workspace_)};
+            new ComparePage(workspace_),
+            new HistoryPage(workspace_)};
   for (Page* page : pages_) {
     tabs_->addTab(page, page->title());
     connect(page, &Page::message, this,
