@@ -967,5 +967,113 @@
         <source>on the device at the pass&apos;s peak</source>
         <translation>该遍峰值时设备上的内存</translation>
     </message>
+    <message>
+        <source>allocated</source>
+        <translation>已分配</translation>
+    </message>
+    <message>
+        <source>reserved</source>
+        <translation>已预留</translation>
+    </message>
+    <message>
+        <source>record</source>
+        <translation>记录</translation>
+    </message>
+    <message>
+        <source>out of memory: asked for</source>
+        <translation>内存不足：请求</translation>
+    </message>
+    <message>
+        <source>Live tensors</source>
+        <translation>存活张量</translation>
+    </message>
+    <message>
+        <source>Live memory by module</source>
+        <translation>按模块的存活内存</translation>
+    </message>
+    <message>
+        <source>asked for by</source>
+        <translation>请求者</translation>
+    </message>
+    <message>
+        <source>for</source>
+        <translation>用于</translation>
+    </message>
+    <message>
+        <source>since</source>
+        <translation>自</translation>
+    </message>
+    <message>
+        <source>module</source>
+        <translation>模块</translation>
+    </message>
+    <message>
+        <source>tensors</source>
+        <translation>张量数</translation>
+    </message>
+    <message>
+        <source>The innermost line outside torch.</source>
+        <translation>torch 之外最内层的一行。</translation>
+    </message>
+    <message>
+        <source>What of torch or which module was running.</source>
+        <translation>当时运行的 torch 操作或模块。</translation>
+    </message>
+    <message>
+        <source>Of all that was allocated then.</source>
+        <translation>占当时全部已分配内存的比例。</translation>
+    </message>
+    <message>
+        <source>When it was allocated.</source>
+        <translation>分配的时刻。</translation>
+    </message>
+    <message>
+        <source>Who called whom, outermost first, without what all have in common.</source>
+        <translation>由外到内的调用，省略共同部分。</translation>
+    </message>
+    <message>
+        <source>What Headroom needs</source>
+        <translation>Headroom 所需</translation>
+    </message>
+    <message>
+        <source>Of device memory, weights included.</source>
+        <translation>设备内存，含权重。</translation>
+    </message>
+    <message>
+        <source>By stated assumptions.</source>
+        <translation>按假定代价。</translation>
+    </message>
+    <message>
+        <source>By the profile.</source>
+        <translation>按剖析。</translation>
+    </message>
+    <message>
+        <source>In memory throughout, or brought in pass by pass.</source>
+        <translation>始终驻留，或逐遍载入。</translation>
+    </message>
+    <message>
+        <source>memory history</source>
+        <translation>内存记录</translation>
+    </message>
+    <message>
+        <source>Live memory by module at the peak</source>
+        <translation>峰值时按模块的存活内存</translation>
+    </message>
+    <message>
+        <source>reserved at the peak</source>
+        <translation>峰值时已预留</translation>
+    </message>
+    <message>
+        <source>most reserved</source>
+        <translation>最多预留</translation>
+    </message>
+    <message>
+        <source>refused request</source>
+        <translation>被拒绝的请求</translation>
+    </message>
+    <message>
+        <source>source</source>
+        <translation>来源</translation>
+    </message>
 </context>
 </TS>

@@ -423,6 +423,10 @@ takes %2 and %3 there</source>
         <translation>前沿</translation>
     </message>
     <message>
+        <source>PyTorch&apos;s memory</source>
+        <translation>PyTorch 的内存</translation>
+    </message>
+    <message>
         <source>Open files</source>
         <translation>打开的文件</translation>
     </message>
@@ -767,6 +771,121 @@ takes %2 and %3 there</source>
     </message>
 </context>
 <context>
+    <name>headroom::gui::HistoryPage</name>
+    <message>
+        <source>PyTorch memory</source>
+        <translation>PyTorch 内存</translation>
+    </message>
+    <message>
+        <source>Open a memory snapshot of PyTorch (.pickle, from torch.cuda.memory._dump_snapshot) or a trace of its profiler with profile_memory=True (.json) to see what held the peak. The pickle is read and not executed.</source>
+        <translation>打开 PyTorch 的内存快照（.pickle，由 torch.cuda.memory._dump_snapshot 写出）或其 profiler 在 profile_memory=True 时的跟踪（.json），即可看到峰值由什么占用。pickle 只被读取，不会被执行。</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>What Headroom would need</source>
+        <translation>Headroom 所需</translation>
+    </message>
+    <message>
+        <source>A click holds the cursor, another lets it go. Wheel: zoom, drag: pan, double click: all.</source>
+        <translation>单击固定光标，再单击放开。滚轮：缩放；拖动：平移；双击：全部。</translation>
+    </message>
+    <message>
+        <source>&amp;Go to the peak</source>
+        <translation>到峰值(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Go to what asked &amp;last</source>
+        <translation>到最后的请求(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Live by module</source>
+        <translation>按模块的存活内存</translation>
+    </message>
+    <message>
+        <source>Live tensors</source>
+        <translation>存活张量</translation>
+    </message>
+    <message>
+        <source>What Headroom needs</source>
+        <translation>Headroom 所需</translation>
+    </message>
+    <message>
+        <source>Searching plans…</source>
+        <translation>正在搜索方案…</translation>
+    </message>
+    <message>
+        <source>Choose the decoder and the size of the picture.</source>
+        <translation>请选择解码器和图像尺寸。</translation>
+    </message>
+    <message>
+        <source>at record %1</source>
+        <translation>第 %1 条记录处</translation>
+    </message>
+    <message>
+        <source>after %1</source>
+        <translation>%1 后</translation>
+    </message>
+    <message>
+        <source>Peak on %1, %2: %3 allocated.</source>
+        <translation>%1 的峰值，%2：已分配 %3。</translation>
+    </message>
+    <message>
+        <source>Peak on %1, %2: %3 allocated of %4 reserved, so %5 of allocator slack.</source>
+        <translation>%1 的峰值，%2：已分配 %3，已预留 %4，分配器余量为 %5。</translation>
+    </message>
+    <message>
+        <source>something that recorded no stack</source>
+        <translation>未记录调用栈的代码</translation>
+    </message>
+    <message>
+        <source>Nothing was refused. The last to ask, %1, was %2 for %3.</source>
+        <translation>没有请求被拒绝。最后的请求在%1，由 %2 提出，大小为 %3。</translation>
+    </message>
+    <message>
+        <source>Out of memory %1: %2 asked for %3 with %4 allocated.</source>
+        <translation>%1内存不足：%2 请求 %3，当时已分配 %4。</translation>
+    </message>
+    <message>
+        <source>%1 were reserved and %2 free on the device.</source>
+        <translation>已预留 %1，设备上空闲 %2。</translation>
+    </message>
+    <message>
+        <source>Fragmentation then: %1 free beside tensors in their segments, %2 in empty segments; the largest free block was %3. Rounding took %4.</source>
+        <translation>当时的碎片：与张量同段的空闲 %1，空段中 %2；最大空闲块为 %3。取整占用 %4。</translation>
+    </message>
+    <message>
+        <source>Enough was free in all, but not together.</source>
+        <translation>空闲总量足够，但不连续。</translation>
+    </message>
+    <message>
+        <source>%1 were missing even if all that was free had lain together.</source>
+        <translation>即使全部空闲内存连续，仍缺 %1。</translation>
+    </message>
+    <message>
+        <source>%1 were allocated before the recording began.</source>
+        <translation>记录开始前已分配 %1。</translation>
+    </message>
+    <message>
+        <source>Live %1: %2</source>
+        <translation>%1的存活内存：%2</translation>
+    </message>
+    <message>
+        <source>On %1 Headroom needs at least %2, weights included; untiled it takes %3. The recording&apos;s peak is %4.</source>
+        <translation>在 %1 上，Headroom 含权重至少需要 %2；不分块时为 %3。记录的峰值为 %4。</translation>
+    </message>
+    <message>
+        <source>That is more than the %1 that PyTorch had when it ran out.</source>
+        <translation>这超过了 PyTorch 内存不足时所拥有的 %1。</translation>
+    </message>
+    <message>
+        <source>Within the %1 that PyTorch had when it ran out it takes %2, with a peak of %3. What else the process holds must fit beside it.</source>
+        <translation>在 PyTorch 内存不足时所拥有的 %1 之内，需时 %2，峰值为 %3。进程占用的其他内存也须放得下。</translation>
+    </message>
+</context>
+<context>
     <name>headroom::gui::LayersPage</name>
     <message>
         <source>Open a profile to see what each layer needs: headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json, or the page Run.</source>
@@ -954,8 +1073,8 @@ takes %2 and %3 there</source>
         <translation>打开文件</translation>
     </message>
     <message>
-        <source>Headroom&apos;s files (*.json)</source>
-        <translation>Headroom 文件 (*.json)</translation>
+        <source>Headroom&apos;s files and PyTorch&apos;s memory (*.json *.pickle *.pkl)</source>
+        <translation>Headroom 的文件与 PyTorch 的内存记录 (*.json *.pickle *.pkl)</translation>
     </message>
     <message>
         <source>All files (*)</source>

@@ -157,14 +157,13 @@ void HistoryPage::showDocument() {
     devices_->setVisible(devices_->count() > 1);
   }
   showDevice();
-  work();
 }
 
 void HistoryPage::showDevice() {
   moment_.reset();
   if (device() == nullptr) return;
   words_->setText(history_words(*history(), *device()).join(QStringLiteral("\n\n")));
-  const double end = reports::history_place(*device(), device()->moments() - 1);
+  const double end = reports::history_end(*device());
   const std::string heading = Workspace::titleOf(*document_).toStdString() + ", " + device()->device;
   chart_->setPinned(false);
   chart_->setSource(0, end,
@@ -179,6 +178,7 @@ void HistoryPage::showDevice() {
   last_->setVisible(reports::last_request(*device()).has_value());
   showNeed();
   goToPeak();
+  work();
 }
 
 void HistoryPage::goToPeak() {
@@ -221,8 +221,10 @@ void HistoryPage::showEvent(QShowEvent* event) {
 
 /// Starts what was not asked before, once there is something for it to stand beside.
 void HistoryPage::work() {
-  const PlanningQuestion& question = workspace_.question();
-  if (!isVisible() || history() == nullptr || question.request.width_pixels <= 0) return;
+  PlanningQuestion question = workspace_.question();
+  if (!isVisible() || device() == nullptr || question.request.width_pixels <= 0) return;
+  // What a GPU's memory is held against is a plan for a GPU.
+  if (!question.profile && device()->device.starts_with("cuda")) question.request.device = DeviceKind::cuda;
   if (asked_ && same_but_limit(question, *asked_)) return;
   asked_ = question;
   need_.reset();

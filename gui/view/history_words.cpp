@@ -86,10 +86,11 @@ QString moment_words(const DeviceHistory& device, size_t moment) {
 }
 
 QStringList need_words(const reports::DecoderNeed& need, const DeviceHistory& device) {
-  QStringList words{HistoryPage::tr("Headroom needs at least %1, weights included; untiled it takes %2. The "
-                                    "recording's peak is %3.")
-                        .arg(memory_text(need.smallest_bytes), memory_text(need.untiled_bytes),
-                             memory_text(device.allocated_bytes[device.peak()]))};
+  QStringList words{
+      HistoryPage::tr("On %1 Headroom needs at least %2, weights included; untiled it takes %3. The "
+                      "recording's peak is %4.")
+          .arg(QString::fromLatin1(name_of(need.request.device)), memory_text(need.smallest_bytes),
+               memory_text(need.untiled_bytes), memory_text(device.allocated_bytes[device.peak()]))};
   const std::optional<int64_t> had = reports::available_bytes(device);
   if (!had) return words;
   const auto fits = std::find_if(need.points.begin(), need.points.end(),

@@ -105,8 +105,8 @@ void MainWindow::narrowDock() {
   resizeDocks({documents_}, {kUsualDock}, Qt::Horizontal);
 }
 
-/// The middle of the window without what was in it. The widget that the docks have beside them stays the same:
-/// beside a new one they would be laid out anew and take its room.
+/// The middle of the window without what was in it. The widget that the docks have beside them stays the
+/// same: beside a new one they would be laid out anew and take its room.
 QWidget* MainWindow::emptied() {
   if (centralWidget() == nullptr) {
     auto* middle = new QWidget(this);
@@ -167,14 +167,14 @@ void MainWindow::buildPages() {
             new TimelinePage(workspace_),
             decoder,
             new MemoryMapPage(workspace_),
-            new HistoryPage(workspace_),
             new RanksPage(workspace_),
             layers,
             new ScalingPage(workspace_),
             plan,
             new FrontierPage(workspace_),
             new RunPage(workspace_),
-            new ComparePage(workspace_)};
+            new ComparePage(workspace_),
+            new HistoryPage(workspace_)};
   for (Page* page : pages_) {
     tabs_->addTab(page, page->title());
     connect(page, &Page::message, this,

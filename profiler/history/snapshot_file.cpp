@@ -16,10 +16,20 @@ constexpr size_t kMostKeys = 64;        ///< of one record, segment, block or fr
 constexpr size_t kMostFrames = 10'000;  ///< of one stack
 constexpr size_t kMostDevices = 1024;
 
+/// A container without the type that torch's own pickler notes beside it: restore_type_tag(container, type).
+PickleValue untagged(PickleValue value) {
+  constexpr int kMostTags = 4;  // one in each file that was ever written; a value may hold itself
+  for (int i = 0; i < kMostTags && value.kind() == PickleKind::call; ++i) {
+    if (value.name() != "torch.jit._pickle.restore_type_tag" || value.arguments().size() == 0) break;
+    value = value.arguments()[0];
+  }
+  return value;
+}
+
 /// A dict of the snapshot, with what to call it in messages.
 class SnapshotFields {
  public:
-  SnapshotFields(PickleValue value, std::string where) : value_(value), where_(std::move(where)) {
+  SnapshotFields(PickleValue value, std::string where) : value_(untagged(value)), where_(std::move(where)) {
     if (value_.kind() != PickleKind::dict) fail("a dict", value_);
     if (value_.pairs() > kMostKeys)
       throw InputError(where_ + ": expected at most " + std::to_string(kMostKeys) + " keys, found " +
@@ -28,7 +38,7 @@ class SnapshotFields {
 
   std::optional<PickleValue> find(const char* key) const {
     const std::optional<PickleValue> found = value_.find(key);
-    return found && !found->is_none() ? found : std::nullopt;
+    return found && !found->is_none() ? std::optional(untagged(*found)) : std::nullopt;
   }
 
   int64_t integer(const char* key, int64_t most) const {
@@ -132,7 +142,7 @@ class SnapshotReader {
                        std::to_string(traces.size()));
     for (size_t device = 0; device < traces.size(); ++device) {
       make_device(device);
-      const PickleValue trace = traces[device];
+      const PickleValue trace = untagged(traces[device]);
       if (trace.kind() != PickleKind::list)
         throw InputError(at("device_traces", device) + ": expected a list, found " + text_of(trace.kind()));
       const bool completed = gives_back_completely(trace, device);
@@ -228,7 +238,8 @@ class SnapshotReader {
   }
 
   /// Nothing where it has no name: who looks for memory is not stopped by that.
-  static std::optional<CodeFrame> frame_of(const PickleValue& value) {
+  static std::optional<CodeFrame> frame_of(const PickleValue& tagged) {
+    const PickleValue value = untagged(tagged);
     if (value.kind() != PickleKind::dict || value.pairs() > kMostKeys) return std::nullopt;
     CodeFrame frame;
     const std::optional<PickleValue> name = value.find("name"), file = value.find("filename"),

@@ -194,6 +194,11 @@ double history_place(const DeviceHistory& device, size_t moment) {
   return device.seconds.empty() ? double(moment) : device.seconds[moment];
 }
 
+double history_end(const DeviceHistory& device) {
+  constexpr double kMargin = 1.03;
+  return kMargin * history_place(device, device.moments() - 1);
+}
+
 size_t history_moment(const DeviceHistory& device, double x) {
   const size_t last = device.moments() - 1;
   if (!(x > 0)) return 0;
@@ -207,7 +212,7 @@ Chart history_chart(const DeviceHistory& device, double begin, double end, size_
   chart.title = "Memory of " + device.device;
   chart.x = device.seconds.empty() ? ChartAxis{"record", Unit::none} : ChartAxis{"time", Unit::seconds};
   chart.y = {"memory", Unit::bytes};
-  end = std::min(end, history_place(device, device.moments() - 1));
+  end = std::min(end, history_end(device));
   if (begin > end) return chart;
   Series allocated{"allocated", Mark::area, ColourRole::tile, {}, {}};
   Series reserved{"reserved", Mark::steps, ColourRole::driver, {}, {}};

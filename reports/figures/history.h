@@ -18,6 +18,9 @@ double history_place(const profiler::DeviceHistory& device, size_t moment);
 /// The last moment that is not after x; 0 before the first.
 size_t history_moment(const profiler::DeviceHistory& device, double x);
 
+/// Where the chart's x axis ends: a little behind the last moment, so that what was refused there is seen.
+double history_end(const profiler::DeviceHistory& device);
+
 /// Allocated and reserved bytes from `begin` to `end` in at most `columns` columns, of each its highest
 /// moment, so that no peak is lost. With the peak and what was refused.
 Chart history_chart(const profiler::DeviceHistory& device, double begin, double end, size_t columns);

@@ -13,8 +13,8 @@ Part history_part(const profiler::MemoryHistory& history, const profiler::Device
                   const Findings& found) {
   Part part;
   part.sentences = history_sentences(history, device);
-  const double end = history_place(device, device.moments() - 1);
-  part.drawings.push_back(with_other_limit(history_chart(device, 0, end, kHistoryColumns), found));
+  part.drawings.push_back(
+      with_other_limit(history_chart(device, 0, history_end(device), kHistoryColumns), found));
   const size_t peak = device.peak();
   part.tables = {history_modules_table(history, device, peak),
                  history_tensors_table(history, device, peak, kMostTensors)};

@@ -164,8 +164,8 @@ TEST_CASE("main window: every page has a key of its own and a shortcut, every me
     QTest::keyClick(&window, digit, i < 10 ? Qt::ControlModifier : Qt::AltModifier);
     CHECK(window.currentPage() == page);
   }
-  CHECK(keys == QStringList{"start", "timeline", "decoder", "memory", "history", "ranks", "layers", "scaling", "plan",
-                            "frontier", "run", "compare"});
+  CHECK(keys == QStringList{"start", "timeline", "decoder", "memory", "ranks", "layers", "scaling", "plan",
+                            "frontier", "run", "compare", "history"});
   for (const QAction* menu : window.menuBar()->actions()) {
     CHECK(menu->text().contains('&'));
     for (const QAction* action : menu->menu()->actions()) {
@@ -412,8 +412,9 @@ TEST_CASE("translation: what is filed under a class belongs to a class that ther
 
 TEST_CASE("command line of headroom-gui") {
   std::ostringstream out;
-  const auto arguments =
-      gui_arguments({"a.json", "b.json", "--theme", "dark", "--language", "zh_CN", "--size", "800x600", "--scale", "1.5"}, out);
+  const auto arguments = gui_arguments(
+      {"a.json", "b.json", "--theme", "dark", "--language", "zh_CN", "--size", "800x600", "--scale", "1.5"},
+      out);
   REQUIRE(arguments);
   CHECK(arguments->files == std::vector<std::string>{"a.json", "b.json"});
   CHECK(arguments->theme == "dark");

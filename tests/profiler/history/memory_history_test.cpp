@@ -159,6 +159,20 @@ TEST_CASE("what is no history is refused in a line") {
           {"size: expected an integer"});
 }
 
+TEST_CASE("containers of torch's own pickler are read through their type tags") {
+  const Scratch scratch;
+  const std::string tag = "ctorch.jit._pickle\nrestore_type_tag\n(", type = "U\4Dict\164R";
+  const std::string frame = tag + "}(U\4nameU\5layerU\10filenameU\4passu" + type;
+  const std::string frames = tag + "](" + frame + "e" + type;
+  const std::string entry =
+      tag + "}(U\6actionU\5allocU\4addrM\0\4U\4sizeM\0\2U\6frames"s + frames + "u" + type;
+  const auto file = scratch.write("a.pickle", tag + "}(U\15device_traces" + tag + "](" + tag + "](" + entry +
+                                                  "e" + type + "e" + type + "u" + type + ".");
+  const MemoryHistory history = read_memory_snapshot(file);
+  CHECK(history.devices[0].allocated_bytes == std::vector<int64_t>{0, 512});
+  CHECK(place_of(history.stacks, history.devices[0].allocations[0].stack) == "pass:layer");
+}
+
 TEST_CASE("one record that stands for a million is refused") {
   // A list of lists that all hold the same thousand records.
   const Scratch scratch;

@@ -1,0 +1,110 @@
+#include "gui/view/history_page.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <catch2/catch.hpp>
+
+#include "gui/view/chart_view.h"
+#include "gui/view/main_window.h"
+#include "gui/view/message_bar.h"
+#include "gui/view/table_view.h"
+#include "tests/gui/sample_files.h"
+
+namespace headroom::gui {
+namespace {
+
+using test::sample_files;
+using test::wait_until;
+
+const QString kSnapshot = HEADROOM_TEST_DATA "/memory_histories/torch-2.11.pickle";
+const QString kTrace = HEADROOM_TEST_DATA "/memory_histories/profiler-cpu.json";
+
+std::string text_at(const TableView& view, size_t row, size_t column) {
+  return std::get<std::string>(view.table().rows.at(row).cells.at(column));
+}
+
+PlanningQuestion small_question() {
+  PlanningQuestion question;
+  question.model = HEADROOM_TEST_DATA "/demo_model";
+  question.request = sample_files().plan().plan.request;
+  return question;
+}
+
+TEST_CASE("history page: shows the peak first, then the moment under the cursor, and who asked last") {
+  Workspace workspace;
+  HistoryPage page(workspace);
+  page.resize(1200, 800);
+  page.show();
+  workspace.open({kSnapshot});
+  wait_until([&] { return !workspace.busy() && !page.busy(); });
+  auto& modules = *page.findChild<TableView*>("modules");
+  auto& tensors = *page.findChild<TableView*>("tensors");
+  const auto& caption = *page.findChild<QLabel*>("caption");
+  CHECK_THAT(caption.text().toStdString(), Catch::EndsWith("387.4 MiB"));
+  CHECK(tensors.table().rows.size() == 9);
+  CHECK(text_at(tensors, 0, 0) == "resnet.py:341 forward");
+  CHECK_THAT(text_at(modules, 0, 0), Catch::EndsWith("resnet.py:forward / group_norm"));
+  const std::string words = page.findChild<QLabel*>("words")->text().toStdString();
+  CHECK_THAT(words, Catch::Contains("387.4 MiB allocated of 524.0 MiB reserved") &&
+                        Catch::Contains("upsampling.py:170 forward (interpolate) asked for 512.0 MiB") &&
+                        Catch::Contains("the largest free block was 16.6 MiB"));
+
+  page.goToLastRequest();
+  CHECK_THAT(caption.text().toStdString(), Catch::EndsWith("131.4 MiB"));
+  CHECK(tensors.table().rows.size() == 7);
+  auto& chart = *page.findChild<ChartView*>();
+  Q_EMIT chart.cursorMoved(0);
+  CHECK(tensors.table().rows.size() < 7);
+  page.goToPeak();
+  CHECK_THAT(caption.text().toStdString(), Catch::EndsWith("387.4 MiB"));
+  CHECK(page.exports().size() >= 3);
+}
+
+TEST_CASE("history page: what Headroom needs is worked out for the question, on the recorded device") {
+  Workspace workspace;
+  HistoryPage page(workspace);
+  page.show();
+  workspace.ask(small_question());
+  CHECK_FALSE(page.busy());  // there is nothing for it to stand beside
+  workspace.open({kSnapshot});
+  wait_until([&] { return !workspace.busy() && !page.busy(); });
+  const auto& need = *page.findChild<QLabel*>("need");
+  CHECK_THAT(need.text().toStdString(), Catch::StartsWith("On cuda Headroom needs at least") &&
+                                            Catch::Contains("Within the 600.0 MiB that PyTorch had"));
+  CHECK(page.findChild<TableView*>("need-table")->table().rows.size() >= 3);
+
+  workspace.open({kTrace});
+  wait_until([&] { return !workspace.busy() && !page.busy(); });
+  CHECK_THAT(need.text().toStdString(), Catch::StartsWith("On cpu Headroom needs at least"));
+  CHECK_THAT(page.findChild<QLabel*>("words")->text().toStdString(), Catch::Contains("Nothing was refused."));
+
+  PlanningQuestion unknown = small_question();
+  unknown.model = "no-such-model";
+  workspace.ask(unknown);
+  wait_until([&] { return !page.busy(); });
+  CHECK_THAT(need.text().toStdString(), Catch::Contains("no-such-model"));
+}
+
+TEST_CASE("history page: a snapshot leads to its page, a hostile one to a line in the bar") {
+  Workspace workspace;
+  WindowSettings settings;
+  settings.language = QStringLiteral("en");
+  MainWindow window(workspace, settings);
+  window.show();
+  workspace.open({kSnapshot});
+  wait_until([&] { return !window.busy(); });
+  CHECK(window.currentPage()->key() == "history");
+  const test::Scratch scratch;
+  const auto file =
+      scratch.write("bad.pickle", "cposix\nsystem\n(S'touch " + (scratch / "executed").string() + "'\ntR.");
+  workspace.open({QString::fromStdString(file.string())});
+  wait_until([&] { return !window.busy(); });
+  REQUIRE(window.messages().messages().size() == 1);
+  CHECK_THAT(window.messages().messages()[0].toStdString(),
+             Catch::Contains("bad.pickle: the snapshot: expected a dict, found a call of posix.system"));
+  CHECK_FALSE(std::filesystem::exists(scratch / "executed"));
+  CHECK(workspace.documents().size() == 1);
+}
+
+}  // namespace
+}  // namespace headroom::gui
