@@ -71,8 +71,8 @@ uint32_t PickleMachine::run() {
 }
 
 void PickleMachine::fail(const std::string& expected, const std::string& found) const {
-  throw InputError(origin_ + ": byte " + std::to_string(opcode_) + ": expected " + expected + ", found " +
-                   found);
+  throw InputError(origin_ + ": this pickle is damaged or cut off: byte " + std::to_string(opcode_) +
+                   ": expected " + expected + ", found " + found);
 }
 
 // ---- bytes

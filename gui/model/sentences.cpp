@@ -12,12 +12,15 @@ namespace {
 
 /// The more of its own words a sentence has, the earlier it stands: the first that fits is taken.
 constexpr const char* kKnownSentences[] = {
-    QT_TRANSLATE_NOOP("sentences",
-                      "%1: this seems to be JSON of another program: it has no key \"schema\"; opened here "
-                      "are Headroom's plans, statistics, traces, profiles and frontiers (.json)"),
+    QT_TRANSLATE_NOOP(
+        "sentences",
+        "%1: this seems to be JSON of another program: it has no key \"schema\"; opened here "
+        "are Headroom's plans, statistics, traces, profiles and frontiers (.json), and PyTorch's "
+        "memory snapshots (.pickle) and profiler traces (.json)"),
     QT_TRANSLATE_NOOP("sentences",
                       "%1: this seems to be %2; opened here are Headroom's plans, statistics, traces, "
-                      "profiles and frontiers (.json)"),
+                      "profiles and frontiers (.json), and PyTorch's memory snapshots (.pickle) and profiler "
+                      "traces (.json)"),
     QT_TRANSLATE_NOOP("sentences",
                       "warning: latent as given, yet its %1 is a pipeline's (%2): a wrong picture without "
                       "--latent-scale model"),
@@ -44,6 +47,10 @@ constexpr const char* kKnownSentences[] = {
                       "or headroom.frontier, found %2"),
     QT_TRANSLATE_NOOP("sentences",
                       "%1: %2: written by a newer Headroom: version %3, this one reads up to %4"),
+    QT_TRANSLATE_NOOP("sentences",
+                      "%1: this pickle is damaged or cut off: byte %2: expected %3 bytes of %4, found %5 "
+                      "before the end of the file"),
+    QT_TRANSLATE_NOOP("sentences", "%1: this pickle is damaged or cut off: byte %2: expected %3, found %4"),
     QT_TRANSLATE_NOOP("sentences", "%1: parse error at %2"),
     QT_TRANSLATE_NOOP("sentences", "%1: cannot be opened"),
     QT_TRANSLATE_NOOP("sentences", "%1: cannot be read"),

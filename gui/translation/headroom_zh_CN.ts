@@ -2085,12 +2085,12 @@ takes %2 and %3 there</source>
 <context>
     <name>sentences</name>
     <message>
-        <source>%1: this seems to be JSON of another program: it has no key &quot;schema&quot;; opened here are Headroom&apos;s plans, statistics, traces, profiles and frontiers (.json)</source>
-        <translation>%1：似乎是其他程序的 JSON：没有键 &quot;schema&quot;；这里可以打开 Headroom 的方案、统计、跟踪、剖析与前沿文件 (.json)</translation>
+        <source>%1: this seems to be JSON of another program: it has no key &quot;schema&quot;; opened here are Headroom&apos;s plans, statistics, traces, profiles and frontiers (.json), and PyTorch&apos;s memory snapshots (.pickle) and profiler traces (.json)</source>
+        <translation>%1：似乎是其他程序的 JSON：没有键 &quot;schema&quot;；这里可以打开 Headroom 的方案、统计、跟踪、剖析与前沿文件 (.json)，以及 PyTorch 的内存快照 (.pickle) 与性能分析跟踪 (.json)</translation>
     </message>
     <message>
-        <source>%1: this seems to be %2; opened here are Headroom&apos;s plans, statistics, traces, profiles and frontiers (.json)</source>
-        <translation>%1：似乎是%2；这里可以打开 Headroom 的方案、统计、跟踪、剖析与前沿文件 (.json)</translation>
+        <source>%1: this seems to be %2; opened here are Headroom&apos;s plans, statistics, traces, profiles and frontiers (.json), and PyTorch&apos;s memory snapshots (.pickle) and profiler traces (.json)</source>
+        <translation>%1：似乎是%2；这里可以打开 Headroom 的方案、统计、跟踪、剖析与前沿文件 (.json)，以及 PyTorch 的内存快照 (.pickle) 与性能分析跟踪 (.json)</translation>
     </message>
     <message>
         <source>warning: latent as given, yet its %1 is a pipeline&apos;s (%2): a wrong picture without --latent-scale model</source>
@@ -2147,6 +2147,14 @@ takes %2 and %3 there</source>
     <message>
         <source>%1: %2: written by a newer Headroom: version %3, this one reads up to %4</source>
         <translation>%1：%2：由更新的 Headroom 写成：版本 %3，本程序最多读到 %4</translation>
+    </message>
+    <message>
+        <source>%1: this pickle is damaged or cut off: byte %2: expected %3 bytes of %4, found %5 before the end of the file</source>
+        <translation>%1：此 pickle 已损坏或被截断：字节 %2 处应有 %4 的 %3 个字节，文件结束前只有 %5 个</translation>
+    </message>
+    <message>
+        <source>%1: this pickle is damaged or cut off: byte %2: expected %3, found %4</source>
+        <translation>%1：此 pickle 已损坏或被截断：字节 %2 处应为 %3，实为 %4</translation>
     </message>
     <message>
         <source>%1: parse error at %2</source>

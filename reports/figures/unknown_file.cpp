@@ -35,10 +35,6 @@ constexpr KnownStart kStarts[] = {
     {"<html", "a web page"},
 };
 
-bool is_pickle(std::string_view start) {
-  return start.size() > 2 && start[0] == '\x80' && start[1] >= 2 && start[1] <= 5;
-}
-
 /// The length of a JSON header, then the header.
 bool is_safetensors(std::string_view start, uintmax_t file_bytes) {
   if (start.size() < 10 || start[8] != '{') return false;
@@ -56,7 +52,6 @@ std::string seems(std::string_view start, uintmax_t file_bytes) {
     return start.find("data.pkl") == std::string_view::npos ? "a compressed folder (zip)"
                                                             : "a file of PyTorch's torch.save";
   }
-  if (is_pickle(start)) return "a file of Python's pickle";
   if (is_safetensors(start, file_bytes)) return "weights or a latent (.safetensors)";
   const size_t first = start.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (first == std::string_view::npos) return "nothing but spaces";

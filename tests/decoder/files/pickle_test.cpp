@@ -214,7 +214,8 @@ TEST_CASE("what is claimed and not there is refused, with its byte") {
     require_input_error([&] { parse(bytes); }, parts);
   };
   const std::string ten_gigabytes = "\0\xe4\x0b\x54\2\0\0\0"s;
-  refused("", {"a.pickle: byte 0: expected an instruction, found the end of the file"});
+  refused("", {"a.pickle: this pickle is damaged or cut off: byte 0: expected an instruction, found the end "
+               "of the file"});
   refused("K\1", {"byte 2: expected an instruction, found the end"});
   refused("{\"json\": 1}", {"byte 0: expected an instruction of a pickle, found byte 0x7b"});
   refused("\x80\x06N.", {"byte 0: expected protocol 0 to 5, found 6"});
