@@ -96,6 +96,13 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   connect(&follow_, &QTimer::timeout, this, &TimelinePage::lookAtCursor);
   connect(peak_, &QPushButton::clicked, this, &TimelinePage::goToPeak);
   connect(&workspace_, &Workspace::documentsChanged, this, &TimelinePage::showDocuments);
+  connectSides();
+  showDocuments();
+}
+
+TimelinePage::~TimelinePage() = default;
+
+void TimelinePage::connectSides() {
   for (size_t i = 0; i < sides_.size(); ++i) {
     TimelineSide& side = *sides_[i];
     connect(&side, &TimelineSide::arrived, this, &TimelinePage::timelineArrived);
@@ -107,10 +114,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     connect(side.chart(), &ChartView::rangeChanged, this,
             [this, i](double begin, double end) { linkRanges(i, begin, end); });
   }
-  showDocuments();
 }
-
-TimelinePage::~TimelinePage() = default;
 
 /// What says that the two are of different decodes, and the charts below it.
 QWidget* TimelinePage::underWarning(QWidget* charts) {

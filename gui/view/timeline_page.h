@@ -45,6 +45,7 @@ class TimelinePage : public Page {
   void sayWhatIsApart();
   void cursorMoved(size_t from, double seconds);
   void lookAtCursor();
+  void connectSides();
   QWidget* underWarning(QWidget* charts);
   QWidget* withLanes(QWidget* charts);
   void linkRanges(size_t from, double begin, double end);
