@@ -35,6 +35,7 @@ DOCS_WIDTH = 1200
 DOCS_BYTES = 300_000
 GUI_PAGES = ("timeline", "layers", "scaling", "plan", "frontier", "compare")
 PANEL_WIDTH = 1000
+SIDE_WIDTH = 480
 LABEL_HEIGHT = 26
 TOUR = ROOT / "docs" / "tour"
 
@@ -142,6 +143,12 @@ def side_by_side(panels: list[tuple[str, Image.Image]]) -> Image.Image:
     return sheet
 
 
+def smaller(picture: Image.Image, width: int) -> Image.Image:
+    """At most so many pixels wide."""
+    scale = min(1.0, width / picture.width)
+    return picture.resize((round(picture.width * scale), round(picture.height * scale)), Image.Resampling.LANCZOS)
+
+
 def difference(blended: np.ndarray, ours: np.ndarray, name: str) -> Image.Image:
     """Both errors, amplified so that the blended tiles' larger ones are just white."""
     gain = max(1, round(255 / max(float(np.percentile(blended, 99.5)), 1e-3)))
@@ -156,8 +163,7 @@ def difference(blended: np.ndarray, ours: np.ndarray, name: str) -> Image.Image:
 
 def save_small(picture: Image.Image, file: Path) -> None:
     """A JPEG of at most DOCS_WIDTH pixels across and DOCS_BYTES."""
-    scale = min(1.0, DOCS_WIDTH / picture.width)
-    small = picture.resize((round(picture.width * scale), round(picture.height * scale)), Image.Resampling.LANCZOS)
+    small = smaller(picture, DOCS_WIDTH)
     file.parent.mkdir(parents=True, exist_ok=True)
     for quality in range(90, 20, -10):
         small.save(file, quality=quality, optimize=True)
@@ -171,7 +177,7 @@ def write_pictures(args: argparse.Namespace, decodes: dict[str, Decode]) -> None
     error = {name: levels_off(decodes[name].values, untiled.values) for name in ("ours", "blended")}
     sheets = {
         "untiled": to_image(untiled.values), "blended": to_image(blended.values),
-        "side-by-side": side_by_side([(f"{each.name}: {mib(each.run['peak_bytes'])}", to_image(each.values))
+        "side-by-side": side_by_side([(f"{each.name}: {mib(each.run['peak_bytes'])}", smaller(to_image(each.values), SIDE_WIDTH))
                                       for each in (untiled, ours, blended)]),
         "difference": difference(error["blended"], error["ours"], blended.name),
     }
