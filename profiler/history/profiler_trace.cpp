@@ -3,6 +3,8 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "decoder/files/printable.h"
 #include "decoder/files/read_only_file.h"
@@ -55,7 +57,7 @@ std::string device_name(int64_t type, int64_t index) {
 /// Receives the trace event by event, without a tree of it.
 class TraceGatherer : public Json::json_sax_t {
  public:
-  TraceGatherer(GatheredTrace& trace, const std::string& origin) : trace_(trace), origin_(origin) {}
+  TraceGatherer(GatheredTrace& trace, std::string origin) : trace_(trace), origin_(std::move(origin)) {}
 
   bool found_events() const { return found_events_; }
 
@@ -167,7 +169,7 @@ class TraceGatherer : public Json::json_sax_t {
   }
 
   GatheredTrace& trace_;
-  const std::string& origin_;
+  std::string origin_;
   TraceFields event_;
   std::string key_, key_of_event_;
   int64_t depth_ = 0;

@@ -15,7 +15,7 @@ TEST_CASE("unknown files are told by what they seem to be, in one line") {
       {std::string("PK\x03\x04 archive/data.pkl", 21), "torch.save"},
       {std::string("PK\x03\x04 letter.txt", 15), "zip"},
       {std::string("\x93NUMPY\x01\x00", 8), "NumPy"},
-      {std::string("\x0e\0\0\0\0\0\0\0{\"a\":[0,1]}    ", 26), ".safetensors"},
+      {std::string("\x0e\0\0\0\0\0\0\0{\"a\":[0,1]}    ", 23), ".safetensors"},
       {"\xff\xd8\xff\xe0", "JPEG"},
       {"<?xml version=\"1.0\"?>", "XML"},
       {"  \n ", "nothing but spaces"},
