@@ -50,7 +50,10 @@ TEST_CASE("missing files are named") {
   ready.refuses({"--latent", none + ".npy"}, {"none.npy"});
   ready.refuses({"--latent", none + ".safetensors"}, {"none.safetensors"});
   ready.refuses({"--weights", none}, {"none: no such folder"});
+  // A folder cannot be made where a file is.
+  std::ofstream(none) << "x";
   ready.refuses({"-o", none + "/out.npy"}, {"none"});
+  std::filesystem::remove(none);
   std::filesystem::remove(ready.weights());
   ready.refuses({}, {kWeights, "no such file", "--weights"});
   std::ofstream(ready.model + "/diffusion_pytorch_model.bin") << "x";
