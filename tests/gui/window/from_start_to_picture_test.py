@@ -134,7 +134,7 @@ def walk(session, folder):
     session.wait("the page Frontier", lambda: session.title().startswith("Frontier"))
 
     def ask():
-        session.keys("ctrl+7", "alt+m")
+        session.keys("ctrl+9", "alt+m")
         session.type(MODEL)
         session.keys("Return", "alt+z")
         session.type(512)
@@ -178,7 +178,7 @@ def main():
     arguments = parser.parse_args()
     for tool in ("Xvfb", "xdotool", "openbox"):
         if shutil.which(tool) is None:
-            print(f"skipped: no {tool} (packages-gui-tests.txt)")
+            print(f"skipped: no {tool} (packages-tests.txt)")
             return
     if arguments.pictures:
         arguments.pictures.mkdir(parents=True, exist_ok=True)
