@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "decoder/cpu/call_share.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/interpreter/map_view.h"
 #include "decoder/lowering/convolution.h"
@@ -24,15 +25,15 @@ std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t
 /// Convolves a tile, with all threads. `input` is one block per item and holds `region` with its halo,
 /// outside the picture as well, and the frames of the clip that a kernel over the time reads; nothing is
 /// padded here. Writes `region` of `target`, which is fp32 too. The Winograd algorithm takes workspace from
-/// the pool, as winograd_work() says.
+/// the pool, as winograd_work() says. Grouped convolutions, which are short, tell nothing of their share.
 void convolve(LimitedPool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
-              const Region& region, int64_t items);
+              const Region& region, int64_t items, const ToldShare& told = {});
 
 /// The two algorithms, of one group of channels; several groups; a group for each channel.
 void convolve_directly(const MapView& input, const PackedKernel& kernel, const MapView& target,
-                       const Region& region, int64_t items);
+                       const Region& region, int64_t items, const ToldShare& told);
 void convolve_by_winograd(LimitedPool& pool, const MapView& input, const PackedKernel& kernel,
-                          const MapView& target, const Region& region, int64_t items);
+                          const MapView& target, const Region& region, int64_t items, const ToldShare& told);
 void convolve_groups(const MapView& input, const PackedKernel& kernel, const MapView& target,
                      const Region& region, int64_t items);
 void convolve_channels(const MapView& input, const PackedKernel& kernel, const MapView& target,

@@ -133,7 +133,7 @@ class Winograd {
 }  // namespace
 
 void convolve_by_winograd(LimitedPool& pool, const MapView& input, const PackedKernel& kernel,
-                          const MapView& target, const Region& region, int64_t items) {
+                          const MapView& target, const Region& region, int64_t items, const ToldShare& told) {
   const int64_t threads = thread_count();
   const WinogradWork work = winograd_work(kernel.shape, region, items, threads);
   const int64_t blocks = items * region.t.length() * work.rows * work.columns;
@@ -144,8 +144,10 @@ void convolve_by_winograd(LimitedPool& pool, const MapView& input, const PackedK
   const Winograd winograd(input, kernel, target, region, work);
   parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
     float* buffer = buffers.get() + thread_number() * work.thread_floats;
-    for (int64_t i = begin; i < end; ++i)
+    for (int64_t i = begin; i < end; ++i) {
       winograd.run({blocks * i / chunks, blocks * (i + 1) / chunks}, buffer);
+      told.part(i - begin, end - begin).done(1);
+    }
   });
 }
 
