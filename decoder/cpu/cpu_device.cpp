@@ -146,7 +146,8 @@ void CpuDevice::upsample(const Op& op, const MapView& source, const MapView& tar
 void CpuDevice::convolve(const Op& op, const ConvolutionViews& views, const Region& region,
                          const Extent& picture, int64_t items) {
   const Region part = inside(region, picture);
-  headroom::convolve(pool_, views.source, weights_of(op).kernel, views.target, part, items, ToldShare(told_));
+  headroom::convolve(pool_,
+                     {views.source, weights_of(op).kernel, views.target, part, items, ToldShare(told_)});
   headroom::activate(views.target, op.activation, part, items);
 }
 

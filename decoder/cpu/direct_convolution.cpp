@@ -125,19 +125,18 @@ class PanelOfRows {
 
 }  // namespace
 
-void convolve_directly(const MapView& input, const PackedKernel& kernel, const MapView& target,
-                       const Region& region, int64_t items, const ToldShare& told) {
-  const PanelOfRows work(input, kernel, target, region);
-  const int64_t rows = items * region.t.length() * region.y.length();
+void convolve_directly(const ConvolutionCall& call) {
+  const PanelOfRows work(call.input, call.kernel, call.target, call.region);
+  const int64_t rows = call.items * call.region.t.length() * call.region.y.length();
   const int64_t panels =
-      (kernel.shape.padded_outputs() + kernels::panel_columns() - 1) / kernels::panel_columns();
+      (call.kernel.shape.padded_outputs() + kernels::panel_columns() - 1) / kernels::panel_columns();
   // Panel by panel, so that threads share the kernel between them where there is more than one panel.
   const int64_t groups = std::min<int64_t>(rows, thread_count());
   parallel_for(0, panels * groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i % groups;
       work.run(i / groups, {rows * group / groups, rows * (group + 1) / groups},
-               told.part(i - begin, end - begin));
+               call.told.part(i - begin, end - begin));
     }
   });
 }
