@@ -137,9 +137,10 @@ class FrameAttention {
     std::fill_n(weights_, work.queries, 0.0f);
   }
 
-  void add(const FramesOfMap& keys, const FramesOfMap& values) {
+  void add(const FramesOfMap& keys, const FramesOfMap& values, const ToldShare& told) {
     const int64_t positions = keys.positions();
     const int64_t blocks = ceil_divide(work_.queries, work_.block);
+    const int64_t chunks = ceil_divide(positions, work_.chunk);
     const auto chunk_from = [&](int64_t begin) {
       return Interval{begin, std::max(begin, std::min(positions, begin + work_.chunk))};
     };
@@ -147,10 +148,12 @@ class FrameAttention {
     share_out(parts_of(chunk_from(0)), [&](int64_t i) { pack(keys, values, chunk_from(0), i, packed_[0]); });
     for (int64_t begin = 0; begin < positions; begin += work_.chunk, now = 1 - now) {
       const Interval chunk = chunk_from(begin), next = chunk_from(begin + work_.chunk);
+      const ToldShare of_chunk = told.part(begin / work_.chunk, chunks);
       // Parts of the next chunk come last: they are small, and no thread waits long for another.
       share_out(blocks + parts_of(next), [&](int64_t i) {
         if (i < blocks) {
           add_chunk({i * work_.block, std::min(work_.queries, (i + 1) * work_.block)}, chunk, packed_[now]);
+          of_chunk.done(double(i + 1) / double(blocks));
         } else {
           pack(keys, values, next, i - blocks, packed_[1 - now]);
         }
@@ -268,7 +271,7 @@ void put_interleaved(const float* result, const MapView& target, int64_t item, i
 }  // namespace
 
 void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames frames, const MapView& target,
-            int64_t items) {
+            int64_t items, const ToldShare& told) {
   const MapView& queries = inputs.queries;
   const int64_t channels = target.channels;
   const int64_t count = queries.block_rows * queries.region.x.length();
@@ -280,8 +283,9 @@ void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames fr
   const bool interleaved = frames == AttentionFrames::interleaved;
   const std::shared_ptr<float> copied = interleaved ? pool.take_floats(count * channels) : nullptr;
   const std::shared_ptr<float> mixed = interleaved ? pool.take_floats(count * channels) : nullptr;
+  const int64_t frames_of_item = target.region.t.length();
   for (int64_t item = 0; item < items; ++item) {
-    for (int64_t f = 0; f < target.region.t.length(); ++f) {
+    for (int64_t f = 0; f < frames_of_item; ++f) {
       // Interleaved ones are put together of all frames that are there; others have their number in the clip.
       const int64_t frame = interleaved ? f : target.region.t.begin + f;
       const Interval attended = attended_frames(frames, frame);
@@ -293,14 +297,17 @@ void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames fr
                       : static_cast<float*>(target.blocks[static_cast<size_t>(item)]) + f * count * channels;
       FrameAttention attention(work, workspace.get(), from, to);
       attention.add(FramesOfMap(inputs.keys, item, attended, frames),
-                    FramesOfMap(inputs.values, item, attended, frames));
+                    FramesOfMap(inputs.values, item, attended, frames),
+                    told.part(item * frames_of_item + f, items * frames_of_item));
       attention.finish();
       if (interleaved) put_interleaved(mixed.get(), target, item, f);
     }
   }
+  told.done(1);
 }
 
-void attend_part(const AttentionWork& work, float* workspace, const AttentionPart& part) {
+void attend_part(const AttentionWork& work, float* workspace, const AttentionPart& part,
+                 const ToldShare& told) {
   constexpr AttentionFrames kOrder = AttentionFrames::each;  // frames as they are
   const FramesOfMap own(part.queries, part.item, {part.frame, part.frame + 1}, kOrder);
   const int64_t before = part.frame - part.target.region.t.begin;
@@ -308,8 +315,9 @@ void attend_part(const AttentionWork& work, float* workspace, const AttentionPar
               before * work.queries * work.channels;
   FrameAttention attention(work, workspace, own.at(0, nullptr), to, part.first);
   attention.add(FramesOfMap(part.keys, 0, part.key_frames, kOrder),
-                FramesOfMap(part.values, 0, part.key_frames, kOrder));
+                FramesOfMap(part.values, 0, part.key_frames, kOrder), told);
   if (part.last) attention.finish();
+  told.done(1);
 }
 
 }  // namespace headroom

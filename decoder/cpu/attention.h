@@ -1,5 +1,6 @@
 #pragma once
 
+#include "decoder/cpu/call_share.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/graph/graph.h"
 #include "decoder/interpreter/device.h"
@@ -22,10 +23,11 @@ struct AttentionInputs {
 /// the last frame from the pool, and where frames are interleaved as much again as two tiles of one frame.
 /// Throws LimitExceeded.
 void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames frames, const MapView& target,
-            int64_t items);
+            int64_t items, const ToldShare& told = {});
 
 /// One part of the keys. `workspace` has work.floats() and stays as it is from the first part to the last;
 /// the target's positions hold what was summed up so far. Not where frames are interleaved.
-void attend_part(const AttentionWork& work, float* workspace, const AttentionPart& part);
+void attend_part(const AttentionWork& work, float* workspace, const AttentionPart& part,
+                 const ToldShare& told = {});
 
 }  // namespace headroom

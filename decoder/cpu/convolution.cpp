@@ -17,16 +17,15 @@ std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t
   return std::nullopt;
 }
 
-void convolve(LimitedPool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
-              const Region& region, int64_t items) {
-  if (kernel.shape.depthwise()) {
-    convolve_channels(input, kernel, target, region, items);
-  } else if (kernel.shape.groups > 1) {
-    convolve_groups(input, kernel, target, region, items);
-  } else if (kernel.algorithm == ConvolutionAlgorithm::winograd) {
-    convolve_by_winograd(pool, input, kernel, target, region, items);
+void convolve(LimitedPool& pool, const ConvolutionCall& call) {
+  if (call.kernel.shape.depthwise()) {
+    convolve_channels(call);
+  } else if (call.kernel.shape.groups > 1) {
+    convolve_groups(call);
+  } else if (call.kernel.algorithm == ConvolutionAlgorithm::winograd) {
+    convolve_by_winograd(pool, call);
   } else {
-    convolve_directly(input, kernel, target, region, items);
+    convolve_directly(call);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "decoder/cpu/call_share.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/interpreter/map_view.h"
 #include "decoder/lowering/convolution.h"
@@ -21,21 +22,25 @@ struct PackedKernel {
 /// last.
 std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t tap, int64_t end);
 
-/// Convolves a tile, with all threads. `input` is one block per item and holds `region` with its halo,
-/// outside the picture as well, and the frames of the clip that a kernel over the time reads; nothing is
-/// padded here. Writes `region` of `target`, which is fp32 too. The Winograd algorithm takes workspace from
-/// the pool, as winograd_work() says.
-void convolve(LimitedPool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
-              const Region& region, int64_t items);
+/// A tile that is convolved. `input` is one block per item and holds `region` with its halo, outside the
+/// picture as well, and the frames of the clip that a kernel over the time reads; nothing is padded here.
+/// `region` of `target`, which is fp32 too, is written.
+struct ConvolutionCall {
+  const MapView& input;
+  const PackedKernel& kernel;
+  const MapView& target;
+  const Region& region;
+  int64_t items = 1;
+  ToldShare told{};  ///< grouped convolutions, which are short, tell nothing
+};
+
+/// With all threads. The Winograd algorithm takes workspace from the pool, as winograd_work() says.
+void convolve(LimitedPool& pool, const ConvolutionCall& call);
 
 /// The two algorithms, of one group of channels; several groups; a group for each channel.
-void convolve_directly(const MapView& input, const PackedKernel& kernel, const MapView& target,
-                       const Region& region, int64_t items);
-void convolve_by_winograd(LimitedPool& pool, const MapView& input, const PackedKernel& kernel,
-                          const MapView& target, const Region& region, int64_t items);
-void convolve_groups(const MapView& input, const PackedKernel& kernel, const MapView& target,
-                     const Region& region, int64_t items);
-void convolve_channels(const MapView& input, const PackedKernel& kernel, const MapView& target,
-                       const Region& region, int64_t items);
+void convolve_directly(const ConvolutionCall& call);
+void convolve_by_winograd(LimitedPool& pool, const ConvolutionCall& call);
+void convolve_groups(const ConvolutionCall& call);
+void convolve_channels(const ConvolutionCall& call);
 
 }  // namespace headroom

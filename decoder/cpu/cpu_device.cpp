@@ -146,7 +146,8 @@ void CpuDevice::upsample(const Op& op, const MapView& source, const MapView& tar
 void CpuDevice::convolve(const Op& op, const ConvolutionViews& views, const Region& region,
                          const Extent& picture, int64_t items) {
   const Region part = inside(region, picture);
-  headroom::convolve(pool_, views.source, weights_of(op).kernel, views.target, part, items);
+  headroom::convolve(pool_,
+                     {views.source, weights_of(op).kernel, views.target, part, items, ToldShare(told_)});
   headroom::activate(views.target, op.activation, part, items);
 }
 
@@ -175,7 +176,7 @@ void CpuDevice::depth_to_space(const Op& op, const MapView& source, const MapVie
 
 void CpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
                        const MapView& target, int64_t items) {
-  headroom::attend(pool_, {queries, keys, values}, op.frames, target, items);
+  headroom::attend(pool_, {queries, keys, values}, op.frames, target, items, ToldShare(told_));
 }
 
 void CpuDevice::attend_part(const Op& op, const AttentionPart& part) {
@@ -183,7 +184,7 @@ void CpuDevice::attend_part(const Op& op, const AttentionPart& part) {
   const AttentionWork work =
       attention_work(queries, most_attended_keys(graph_, op, sizes_.latent), part.target.channels);
   if (part.first) attending_ = pool_.take_floats(work.floats(thread_count()));
-  headroom::attend_part(work, attending_.get(), part);
+  headroom::attend_part(work, attending_.get(), part, ToldShare(told_));
   if (part.last) attending_.reset();
 }
 

@@ -30,6 +30,7 @@ class CpuDevice final : public Device {
   void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
             const std::string& layer, PictureSink& sink) override;
   void finish_output() override {}
+  void watch_calls(const CallShare& told) override { told_ = told; }
 
   void begin_pass(size_t pass) override { weights_.begin_pass(pass); }
   void end_pass() override { weights_.end_pass(); }
@@ -82,6 +83,7 @@ class CpuDevice final : public Device {
 
   std::map<TensorId, GroupStatistics> statistics_;
   std::map<TensorId, KeyValueSums> sums_;
+  CallShare told_;
   std::shared_ptr<float> attending_;  ///< the workspace of attention between its parts
 };
 

@@ -15,6 +15,8 @@ using kernels::Tap;
 
 // Rows of a panel, over all taps, that stay in the second-level cache while a thread goes through its pixels.
 constexpr int64_t kPanelRows = 1152;
+/// Multiplications of one thread, some tens of microseconds of them, after which it tells how far it is.
+constexpr int64_t kProductsBetween = 1 << 22;
 
 /// Outputs that share one set of taps: all of them, or every second row and column over upsampling.
 struct Phase {
@@ -62,7 +64,7 @@ class PanelOfRows {
   }
 
   /// Rows are counted through all frames of all items.
-  void run(int64_t panel, const Interval& rows) const {
+  void run(int64_t panel, const Interval& rows, const ToldShare& told) const {
     const KernelShape& shape = kernel_.shape;
     const int64_t first = panel * kernels::panel_columns();
     Product product;
@@ -76,11 +78,22 @@ class PanelOfRows {
       product.b = kernel_.values + kernels::panel_offset(shape, first) + k * product.width;
       product.bias = k == 0 ? kernel_.bias + first : nullptr;
       product.add = k > 0;
-      for (int64_t row = rows.begin; row < rows.end; ++row) run_row(product, row_of(region_, row), k, first);
+      const ToldShare of_depth = told.part(k / depth, (shape.inputs + depth - 1) / depth);
+      const int64_t between = rows_between(product.depth * taps * product.columns);
+      for (int64_t row = rows.begin; row < rows.end; ++row) {
+        run_row(product, row_of(region_, row), k, first);
+        const int64_t done = row + 1 - rows.begin;
+        if (done % between == 0 || row + 1 == rows.end) of_depth.done(double(done) / double(rows.length()));
+      }
     }
   }
 
  private:
+  /// Rows after which it is worth to tell how far this is.
+  int64_t rows_between(int64_t products_per_pixel) const {
+    const int64_t products = region_.x.length() * products_per_pixel;
+    return std::max<int64_t>(1, kProductsBetween / std::max<int64_t>(1, products));
+  }
   void run_row(Product product, const Row& row, int64_t k, int64_t first) const {
     const KernelShape& shape = kernel_.shape;
     const int64_t step = shape.upsamples ? 2 : 1, y = row.y;
@@ -112,18 +125,18 @@ class PanelOfRows {
 
 }  // namespace
 
-void convolve_directly(const MapView& input, const PackedKernel& kernel, const MapView& target,
-                       const Region& region, int64_t items) {
-  const PanelOfRows work(input, kernel, target, region);
-  const int64_t rows = items * region.t.length() * region.y.length();
+void convolve_directly(const ConvolutionCall& call) {
+  const PanelOfRows work(call.input, call.kernel, call.target, call.region);
+  const int64_t rows = call.items * call.region.t.length() * call.region.y.length();
   const int64_t panels =
-      (kernel.shape.padded_outputs() + kernels::panel_columns() - 1) / kernels::panel_columns();
+      (call.kernel.shape.padded_outputs() + kernels::panel_columns() - 1) / kernels::panel_columns();
   // Panel by panel, so that threads share the kernel between them where there is more than one panel.
   const int64_t groups = std::min<int64_t>(rows, thread_count());
   parallel_for(0, panels * groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i % groups;
-      work.run(i / groups, {rows * group / groups, rows * (group + 1) / groups});
+      work.run(i / groups, {rows * group / groups, rows * (group + 1) / groups},
+               call.told.part(i - begin, end - begin));
     }
   });
 }

@@ -22,8 +22,10 @@ const float* window_of(const MapView& input, const KernelShape& shape, const Row
 
 }  // namespace
 
-void convolve_groups(const MapView& input, const PackedKernel& kernel, const MapView& target,
-                     const Region& region, int64_t items) {
+void convolve_groups(const ConvolutionCall& call) {
+  const MapView &input = call.input, &target = call.target;
+  const PackedKernel& kernel = call.kernel;
+  const Region& region = call.region;
   const KernelShape& shape = kernel.shape;
   const KernelShape group = shape.of_group();
   const int64_t group_floats = group.floats(ConvolutionAlgorithm::direct);
@@ -34,7 +36,7 @@ void convolve_groups(const MapView& input, const PackedKernel& kernel, const Map
                       (y * shape.columns + x) * group.matrix_floats()});
     }
   }
-  for_rows(items, region, region.x.length() * shape.outputs, [&](const Row& row) {
+  for_rows(call.items, region, region.x.length() * shape.outputs, [&](const Row& row) {
     for (int64_t x = region.x.begin; x < region.x.end; x += kPixelsAtOnce) {
       Product product;
       product.a_row = shape.inputs;
@@ -61,10 +63,12 @@ void convolve_groups(const MapView& input, const PackedKernel& kernel, const Map
   });
 }
 
-void convolve_channels(const MapView& input, const PackedKernel& kernel, const MapView& target,
-                       const Region& region, int64_t items) {
+void convolve_channels(const ConvolutionCall& call) {
+  const MapView &input = call.input, &target = call.target;
+  const PackedKernel& kernel = call.kernel;
+  const Region& region = call.region;
   const KernelShape& shape = kernel.shape;
-  for_rows(items, region, region.x.length() * shape.outputs, [&](const Row& row) {
+  for_rows(call.items, region, region.x.length() * shape.outputs, [&](const Row& row) {
     std::vector<const float*> rows;
     for (int64_t i = 0; i < shape.rows; ++i)
       rows.push_back(window_of(input, shape, {row.item, row.t, row.y + i}, region.x.begin));

@@ -132,20 +132,21 @@ class Winograd {
 
 }  // namespace
 
-void convolve_by_winograd(LimitedPool& pool, const MapView& input, const PackedKernel& kernel,
-                          const MapView& target, const Region& region, int64_t items) {
+void convolve_by_winograd(LimitedPool& pool, const ConvolutionCall& call) {
   const int64_t threads = thread_count();
-  const WinogradWork work = winograd_work(kernel.shape, region, items, threads);
-  const int64_t blocks = items * region.t.length() * work.rows * work.columns;
+  const WinogradWork work = winograd_work(call.kernel.shape, call.region, call.items, threads);
+  const int64_t blocks = call.items * call.region.t.length() * work.rows * work.columns;
   // Even shares: as many chunks for each thread, none larger than the buffers.
   const int64_t rounds = (blocks + threads * work.chunk - 1) / (threads * work.chunk);
   const int64_t chunks = std::min(blocks, rounds * threads);
   const std::shared_ptr<float> buffers = pool.take_floats(threads * work.thread_floats);
-  const Winograd winograd(input, kernel, target, region, work);
+  const Winograd winograd(call.input, call.kernel, call.target, call.region, work);
   parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
     float* buffer = buffers.get() + thread_number() * work.thread_floats;
-    for (int64_t i = begin; i < end; ++i)
+    for (int64_t i = begin; i < end; ++i) {
       winograd.run({blocks * i / chunks, blocks * (i + 1) / chunks}, buffer);
+      call.told.part(i - begin, end - begin).done(1);
+    }
   });
 }
 

@@ -26,7 +26,50 @@ std::string_view short_part(std::string_view part) {
   return found == short_parts.end() ? part : found->second;
 }
 
+bool is_word(char c) {
+  return ('0' <= c && c <= '9') || ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_';
+}
+
+/// The next full name in a text from `from` on; empty, at its end, where there is none.
+std::string_view next_name(std::string_view text, size_t from) {
+  constexpr std::string_view decoder = "decoder.";
+  for (size_t at = text.find(decoder, from); at != std::string_view::npos; at = text.find(decoder, at + 1)) {
+    constexpr std::string_view joining = "./-";
+    if (at > 0 && (is_word(text[at - 1]) || joining.find(text[at - 1]) != std::string_view::npos)) continue;
+    size_t end = at + decoder.size() - 1;  // of the last part that has something behind its dot
+    while (end + 1 < text.size() && text[end] == '.' && is_word(text[end + 1])) {
+      ++end;
+      while (end < text.size() && is_word(text[end])) ++end;
+    }
+    if (end >= at + decoder.size()) return text.substr(at, end - at);
+  }
+  return text.substr(text.size());
+}
+
 }  // namespace
+
+std::string with_short_names(std::string_view text) {
+  std::string shown;
+  size_t done = 0;
+  for (std::string_view name = next_name(text, 0); !name.empty(); name = next_name(text, done)) {
+    const auto begin = static_cast<size_t>(name.data() - text.data());
+    shown += text.substr(done, begin - done);
+    shown += short_name(name);
+    done = begin + name.size();
+  }
+  shown += text.substr(done);
+  return shown;
+}
+
+std::vector<std::string> full_names(std::string_view text) {
+  std::vector<std::string> names;
+  size_t done = 0;
+  for (std::string_view name = next_name(text, 0); !name.empty(); name = next_name(text, done)) {
+    names.emplace_back(name);
+    done = static_cast<size_t>(name.data() - text.data()) + name.size();
+  }
+  return names;
+}
 
 std::string short_name(std::string_view name) {
   constexpr std::string_view decoder = "decoder.";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -75,6 +76,12 @@ class Device {
   /// Afterwards the parameters of the pass are there.
   virtual void begin_pass(size_t pass) = 0;
   virtual void end_pass() = 0;
+
+  /// Called on the calling thread, within convolutions and attention that take long, with the share of the
+  /// call that is done: 0 to 1, never falling, at the end 1. A device that only queues its work never calls
+  /// it.
+  using CallShare = std::function<void(double share)>;
+  virtual void watch_calls(const CallShare& /*told*/) {}
 
   /// Until all that was asked for has been done: others are about to read what it made.
   virtual void finish_work() {}

@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// What a decode tells while it runs. Called on the decoding thread, between steps; implementations must be
-/// quick.
+/// What a decode tells while it runs. Called on the decoding thread, between steps, and where it says so
+/// within one; implementations must be quick.
 class EventSink {
  public:
   virtual ~EventSink() = default;
@@ -27,6 +27,15 @@ class EventSink {
     double seconds = 0;
   };
   virtual void step_done(const Plan&, const StepDone&) {}
+  /// Part of a step that takes long, while other threads go on with it. Nobody may rely on being told:
+  /// devices that only queue their work do not know.
+  struct StepPart {
+    int32_t pass = 0;
+    int64_t tile = 0;
+    int32_t step = 0;
+    double share = 0;  ///< of the step that is done, 0 to 1; never falls within it
+  };
+  virtual void step_part_done(const Plan&, const StepPart&) {}
   /// Before anything of the pass, its parameters included.
   virtual void pass_started(const Plan&, int32_t /*pass*/) {}
   /// Before the tile's first step.
@@ -69,6 +78,7 @@ class ForwardingEvents : public EventSink {
 
   void pass_started(const Plan& plan, int32_t pass) override { next_.pass_started(plan, pass); }
   void step_done(const Plan& plan, const StepDone& done) override { next_.step_done(plan, done); }
+  void step_part_done(const Plan& plan, const StepPart& part) override { next_.step_part_done(plan, part); }
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
     next_.tile_started(plan, pass, tile, tiles);
   }

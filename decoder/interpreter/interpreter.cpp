@@ -45,6 +45,7 @@ Interpreter::Interpreter(const Model& model, const Plan& plan, Device& device, B
 
 void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink) {
   first_item_ = first_item;
+  device_.watch_calls([this](double share) { tell_part(share); });
   events_.allocating(MemoryKind::latent, graph_.latent());
   try {
     device_.load_latent(latent, first_item, materialised_.add_latent(), sizes_.items);
@@ -116,6 +117,9 @@ void Interpreter::run_chunk(size_t number, int64_t tile, const Region& grid_tile
                              .tile = tile,
                              .step = static_cast<int32_t>(i),
                              .live_before_bytes = device_.live_bytes()};
+    running_ = {done.pass, done.tile, done.step, 0};
+    calls_before_ = 0;
+    calls_of_step_ = 1;
     note_peak(number);
     ranks_.working();
     device_.start_window();
@@ -139,6 +143,12 @@ void Interpreter::run_chunk(size_t number, int64_t tile, const Region& grid_tile
     done.seconds = seconds_since(start);
     events_.step_done(plan_, done);
   }
+}
+
+void Interpreter::tell_part(double of_call) {
+  const double calls = double(calls_of_step_);
+  events_.step_part_done(plan_, {running_.pass, running_.tile, running_.step,
+                                 std::min(1.0, (double(calls_before_) + of_call) / calls)});
 }
 
 void Interpreter::note_peak(size_t number) {
@@ -313,6 +323,8 @@ void Interpreter::attend(const Step& step, const Region& region, const MapView& 
         op.inputs[1], op.inputs[2], region.t,
         [&](int64_t frame) { return attended_frames(op.frames, frame).end; },
         [&](const MaterialisedBlocks::StagedKeys& staged) {
+          calls_before_ = staged.number;
+          calls_of_step_ = staged.of;
           device_.attend_part(op, {queries, staged.keys, staged.values, made, staged.item, staged.frame,
                                    attended_frames(op.frames, staged.frame), staged.first, staged.last});
         });

@@ -41,6 +41,8 @@ class Interpreter {
  private:
   void run_pass(size_t number, PictureSink& sink);
   void run_chunk(size_t number, int64_t tile, const Region& grid_tile, PictureSink& sink);
+  /// Within a call of the step that runs.
+  void tell_part(double of_call);
   /// Takes the peak of the device's window into that of the pass.
   void note_peak(size_t number);
   void carry(const Pass& pass, const Step& step, const Region& grid_tile);
@@ -71,6 +73,8 @@ class Interpreter {
   std::vector<DeviceTile> carried_;  ///< by step: the last frames of the tile of the chunk before
   std::vector<size_t> last_use_;     ///< by step: the last one that reads its tile
   std::vector<PassMeasurement> measurements_;
+  EventSink::StepPart running_;                   ///< the step that runs
+  int64_t calls_before_ = 0, calls_of_step_ = 1;  ///< of that step, where it takes several alike
 };
 
 }  // namespace headroom

@@ -102,7 +102,7 @@ void MaterialisedBlocks::for_each_block(TensorId keys, TensorId values, const In
     transfers_->wait(needed);
     const int64_t block = n % count;
     attend({item(n), frame(n), key_blocks.view(block, place(n)), value_blocks.view(block, place(n)),
-            block == 0, block + 1 == count});
+            block == 0, block + 1 == count, n, all});
     if (n + 1 < all && places == 1) next = fetch(n + 1);
   }
 }

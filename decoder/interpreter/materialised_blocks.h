@@ -50,6 +50,7 @@ class MaterialisedBlocks {
     int64_t item = 0, frame = 0;
     MapView keys, values;  ///< of one item
     bool first = true, last = true;
+    int64_t number = 0, of = 1;  ///< of the calls
   };
   /// Calls attend() for each of `frames` of queries of every item, with all blocks in turn. `reads(frame)`
   /// says before which frame the keys end that count; later ones are not in the blocks.

@@ -86,13 +86,15 @@ json as_json(const TileDone& done) {
 }
 
 json as_json(const StepsDone& done) {
-  return {{"event", "steps"},
-          {"item", done.item},
-          {"pass", done.pass},
-          {"tile", done.tile},
-          {"steps", done.steps},
-          {"of", done.of},
-          {"share", rounded(done.share, 1e4)}};
+  json line{{"event", "steps"},
+            {"item", done.item},
+            {"pass", done.pass},
+            {"tile", done.tile},
+            {"steps", done.steps},
+            {"of", done.of},
+            {"share", rounded(done.share, 1e4)}};
+  put(line, "step_share", rounded(done.of_step, 1e4));
+  return line;
 }
 
 json as_json(const MemorySample& sample) {
@@ -133,8 +135,8 @@ double seconds_or_none(const JsonFields& line, const char* key) {
   return line.has(key) ? seconds(line[key]) : 0;
 }
 
-double share(const JsonFields& line) {
-  const JsonFields field = line["share"];
+double share(const JsonFields& line, const char* key = "share") {
+  const JsonFields field = line[key];
   const double value = field.number();
   if (value < 0 || value > 1) field.fail("expected a number from 0 to 1, found " + field.value().dump());
   return value;
@@ -181,8 +183,13 @@ ProgressNews read_news(const JsonFields& line) {
     return PassStarted{count(line, "item"), count(line, "pass"), count(line, "of"), line["name"].text()};
   if (event == "tile") return read_tile(line);
   if (event == "steps")
-    return StepsDone{count(line, "item"),  count(line, "pass"), count(line, "tile"),
-                     count(line, "steps"), count(line, "of"),   share(line)};
+    return StepsDone{count(line, "item"),
+                     count(line, "pass"),
+                     count(line, "tile"),
+                     count(line, "steps"),
+                     count(line, "of"),
+                     share(line),
+                     line.has("step_share") ? share(line, "step_share") : 0};
   if (event == "memory")
     return MemorySample{count(line, "live_bytes"), count(line, "peak_bytes"), count(line, "outside_bytes")};
   if (event == "end")

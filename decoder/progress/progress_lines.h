@@ -98,7 +98,8 @@ struct StepsDone {
   int64_t tile = 0;
   int64_t steps = 0;  ///< that are done
   int64_t of = 0;
-  double share = 0;  ///< as of a tile
+  double share = 0;    ///< as of a tile
+  double of_step = 0;  ///< of the step after those: how much is done of it, 0 to 1
   friend bool operator==(const StepsDone&, const StepsDone&) = default;
 };
 

@@ -28,8 +28,10 @@ void start_threads(int threads) {
   const std::shared_ptr<float> kernel = pool.take_floats(floats);
   std::fill_n(kernel.get(), floats, 0.0f);
   for (ConvolutionAlgorithm algorithm : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd}) {
-    convolve(pool, input.view(), {shape, algorithm, kernel.get(), kernel.get()},
-             make_tile(pool, region, 32, 1).view(), region, 1);
+    convolve(pool, {input.view(),
+                    {shape, algorithm, kernel.get(), kernel.get()},
+                    make_tile(pool, region, 32, 1).view(),
+                    region});
   }
 }
 

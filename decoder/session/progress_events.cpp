@@ -12,7 +12,7 @@ namespace headroom {
 namespace {
 
 constexpr auto kSamplePeriod = std::chrono::milliseconds(50);
-/// A tile that takes longer is told of by its steps.
+/// A tile that takes longer is told of by its steps, and a step by its parts.
 constexpr auto kStepsPeriod = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -102,6 +102,19 @@ void ProgressEvents::step_done(const Plan& plan, const StepDone& done) {
                              share(plan, double(done.tile) + done_after_[step])});
     told_ = now;
   }
+  sample_memory();
+}
+
+void ProgressEvents::step_part_done(const Plan& plan, const StepPart& part) {
+  ForwardingEvents::step_part_done(plan, part);
+  const auto now = std::chrono::steady_clock::now();
+  const auto step = static_cast<size_t>(part.step);
+  if (now - told_ < kStepsPeriod || step >= done_after_.size()) return;
+  const double before = step > 0 ? done_after_[step - 1] : 0;
+  const double done = before + (done_after_[step] - before) * part.share;
+  progress_.tell(StepsDone{item_, part.pass, part.tile, part.step, static_cast<int64_t>(done_after_.size()),
+                           share(plan, double(part.tile) + done), part.share});
+  told_ = now;
   sample_memory();
 }
 

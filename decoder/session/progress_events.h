@@ -32,6 +32,7 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   void emitted(const Region& region);
 
   void step_done(const Plan& plan, const StepDone& done) override;
+  void step_part_done(const Plan& plan, const StepPart& part) override;
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
   MemoryObserver* memory_observer() override;
 

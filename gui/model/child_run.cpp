@@ -122,6 +122,7 @@ void ChildRun::take(const ProgressEvent& event) {
     progress_.passes = pass->of;
     progress_.doing = with_short_names(QString::fromStdString(pass->name));
     progress_.tile = progress_.tiles = progress_.step = progress_.steps = 0;
+    progress_.of_step = 0;
     if (!progress_.verifying && progress_.passes_begun.size() < kMostPasses)
       progress_.passes_begun.emplace_back(event.seconds, progress_.doing);
   } else if (const auto* tile = std::get_if<TileDone>(&event.news)) {
@@ -129,11 +130,13 @@ void ChildRun::take(const ProgressEvent& event) {
     progress_.tile = tile->tile + 1;
     progress_.tiles = tile->of;
     progress_.step = progress_.steps = 0;
+    progress_.of_step = 0;
     if (tile->region) ++progress_.regions;
   } else if (const auto* steps = std::get_if<StepsDone>(&event.news)) {
     progress_.share = steps->share;
     progress_.step = steps->steps;
     progress_.steps = steps->of;
+    progress_.of_step = steps->of_step;
   } else if (const auto* sample = std::get_if<MemorySample>(&event.news)) {
     if (!progress_.verifying) addMemory({event.seconds, *sample});
   } else if (const auto* ended = std::get_if<RunEnded>(&event.news)) {

@@ -29,8 +29,9 @@ struct RunProgress {
   QString doing;      ///< the pass, the weights or what is measured
   int64_t pass = -1;  ///< from 0; -1: none yet
   int64_t passes = 0;
-  int64_t tile = 0, tiles = 0;  ///< of the pass: how many are done, of how many; 0: not known yet
-  int64_t step = 0, steps = 0;  ///< the same of the tile, where it takes long
+  int64_t tile = 0, tiles = 0;    ///< of the pass: how many are done, of how many; 0: not known yet
+  int64_t step = 0, steps = 0;    ///< the same of the tile, where it takes long
+  double of_step = 0;             ///< of the step that runs, 0 to 1
   bool verifying = false;         ///< --verify's second decode runs, to which the limit does not apply
   double seconds = 0;             ///< of the last news
   std::vector<RunMemory> memory;  ///< of the decode under the limit; thinned out by halves, peaks kept

@@ -1,7 +1,6 @@
 #include "gui/model/figure_text.h"
 
 #include <QCoreApplication>
-#include <QRegularExpression>
 
 #include "decoder/graph/short_name.h"
 
@@ -12,10 +11,11 @@ QString translated(const QString& text) {
   return QCoreApplication::translate("figures", text.toUtf8().constData());
 }
 
-/// The longest known ending that begins after a space in the window's language.
+/// The longest known ending that begins after a space in the window's language. In "a / b" both are names.
 QString with_known_ending(const QString& text) {
   for (qsizetype space = text.indexOf(QLatin1Char(' ')); space >= 0;
        space = text.indexOf(QLatin1Char(' '), space + 1)) {
+    if (space > 0 && text[space - 1] == QLatin1Char('/')) continue;
     const QString word = text.mid(space + 1), translation = translated(word);
     if (!word.isEmpty() && translation != word) return text.left(space + 1) + translation;
   }
@@ -24,20 +24,16 @@ QString with_known_ending(const QString& text) {
 
 }  // namespace
 
+QStringList full_names(const QString& text) {
+  QStringList names;
+  for (const std::string& name : headroom::full_names(text.toStdString()))
+    names << QString::fromStdString(name);
+  return names;
+}
+
 QString with_short_names(const QString& text) {
   if (!text.contains(QLatin1String("decoder."))) return text;
-  // A name of a decoder's module, up to what no name has.
-  static const QRegularExpression name(QStringLiteral(R"((?<![\w./-])decoder(\.\w+)+)"));
-  QString shown;
-  qsizetype end = 0;
-  for (auto found = name.globalMatch(text); found.hasNext();) {
-    const QRegularExpressionMatch match = found.next();
-    shown += QStringView(text).mid(end, match.capturedStart() - end);
-    shown += QString::fromStdString(short_name(match.captured().toStdString()));
-    end = match.capturedEnd();
-  }
-  shown += QStringView(text).mid(end);
-  return shown;
+  return QString::fromStdString(headroom::with_short_names(text.toStdString()));
 }
 
 QString figure_text(const std::string& text) {

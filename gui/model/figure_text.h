@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 #include <string>
 
 #include "reports/figures/unit.h"
@@ -14,6 +15,9 @@ QString figure_text(const std::string& text);
 
 /// The same text with the short name (decoder/graph/short_name.h) of each layer and tensor in it.
 QString with_short_names(const QString& text);
+
+/// The full names that those stand for, in their order.
+QStringList full_names(const QString& text);
 
 /// A number as the reports write it, its unit in the window's language.
 QString figure_text(reports::Unit unit, double value);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/sentences.h"
 #include "planner/explain/explain.h"
 
 namespace headroom::gui {
@@ -13,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 QString text_of(const json& value) {
-  return QString::fromStdString(value.get<std::string>());
+  return figure_text(value.get<std::string>());
 }
 
 QString bytes_of(const json& value) {
@@ -54,7 +55,7 @@ QStringList lines_of(const json& explained, const Pass& pass, const Graph& graph
     weights += PassTree::tr(", kernels in Winograd form");
   lines << weights;
   for (const json& read : explained["reads"]) lines << read_line(read);
-  for (const Step& step : pass.steps) lines << QString::fromStdString(planner::step_text(step, graph));
+  for (const Step& step : pass.steps) lines << sentence_text(planner::step_text(step, graph));
   for (const json& keep : explained["keeps"]) lines << keep_line(keep);
   return lines;
 }

@@ -67,10 +67,40 @@ constexpr const char* kKnownSentences[] = {
     QT_TRANSLATE_NOOP("sentences", "a number other than 0"),
     QT_TRANSLATE_NOOP("sentences", "bytes such as 2GiB, 512MiB or 1000000"),
     QT_TRANSLATE_NOOP("sentences", "WIDTHxHEIGHT in pixels such as 1024x768"),
+    QT_TRANSLATE_NOOP("sentences", "a folder with config.json, a .safetensors checkpoint, or one of %1"),
     QT_TRANSLATE_NOOP("sentences", "a folder with config.json, or one of %1"),
+    QT_TRANSLATE_NOOP("sentences", "%1 passes and %2 kept tensors equal left out"),
+    QT_TRANSLATE_NOOP("sentences", "%1 equal left out"),
+    QT_TRANSLATE_NOOP("sentences", "%1 tile of %2"),
+    QT_TRANSLATE_NOOP("sentences", "%1 tiles of %2"),
+    QT_TRANSLATE_NOOP("sentences", "upsampled conv %1"),
+    QT_TRANSLATE_NOOP("sentences", "upsampled winograd %1"),
+    QT_TRANSLATE_NOOP("sentences", "conv %1 in %2"),
+    QT_TRANSLATE_NOOP("sentences", "statistics %1 in %2"),
+    QT_TRANSLATE_NOOP("sentences", "key-value sums of %1"),
+    QT_TRANSLATE_NOOP("sentences", "linear attention of %1"),
+    QT_TRANSLATE_NOOP("sentences", "%1 heads of %2"),
+    QT_TRANSLATE_NOOP("sentences", "memory snapshot of PyTorch"),
+    QT_TRANSLATE_NOOP("sentences", "trace of PyTorch's profiler"),
+    QT_TRANSLATE_NOOP("sentences", "%1 records"),
+    QT_TRANSLATE_NOOP("sentences", "%1 record"),
+    QT_TRANSLATE_NOOP("sentences", "out of memory"),
+    QT_TRANSLATE_NOOP("sentences", "%1; %2"),
+    QT_TRANSLATE_NOOP("sentences", "%1 <- %2"),
+    QT_TRANSLATE_NOOP("sentences", "%1 (tile)"),
+    QT_TRANSLATE_NOOP("sentences", "%1 pad %2"),
+    QT_TRANSLATE_NOOP("sentences", "request %1"),
+    QT_TRANSLATE_NOOP("sentences", "pass %1, step %2: %3"),
+    QT_TRANSLATE_NOOP("sentences", "%1 halo %2"),
+    QT_TRANSLATE_NOOP("sentences", "%1 over %2."),
+    QT_TRANSLATE_NOOP("sentences", "%1 at the peak"),
+    QT_TRANSLATE_NOOP("sentences", "%1 before the recording"),
+    QT_TRANSLATE_NOOP("sentences", "driver %1"),
+    QT_TRANSLATE_NOOP("sentences", "Headroom %1 for %2"),
     QT_TRANSLATE_NOOP("sentences", "more than 0 bytes"),
     QT_TRANSLATE_NOOP("sentences", "from %1 and %2 to %3 and %4"),
     QT_TRANSLATE_NOOP("sentences", "peak %1 at most"),
+    QT_TRANSLATE_NOOP("sentences", "%1, by assumed costs"),
     QT_TRANSLATE_NOOP("sentences", "%1 by assumed costs"),
     QT_TRANSLATE_NOOP("sentences", "by assumed costs"),
     QT_TRANSLATE_NOOP("sentences", "limit %1"),
@@ -191,6 +221,9 @@ const QStringList& known_sentences() {
 
 QString sentence_text(const QString& text) {
   if (text.isEmpty()) return text;
+  // What is known whole, such as a heading's explanation, before any pattern that fits it too.
+  const QString whole = QCoreApplication::translate("figures", text.toUtf8().constData());
+  if (whole != text) return whole;
   for (const Pattern& pattern : patterns()) {
     const QString known = QCoreApplication::translate("sentences", pattern.source.toUtf8().constData());
     if (known == pattern.source) continue;  // the window's language is that of the libraries

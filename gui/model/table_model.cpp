@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/sentences.h"
 
 namespace headroom::gui {
 namespace {
@@ -13,19 +14,25 @@ namespace {
 const QColor kStandsOutTint(230, 159, 0, 45);
 
 QString text_of(const reports::Column& column, const reports::Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return figure_text(*text);
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    // Most are names, which are no sentence.
+    return text->find(' ') == std::string::npos ? figure_text(*text) : sentence_text(*text);
+  }
   if (const auto* number = std::get_if<double>(&cell);
       number != nullptr && column.unit != reports::Unit::none)
     return figure_text(column.unit, *number);
   return QString::fromStdString(reports::cell_text(column, cell));
 }
 
-/// A text whole; where it shows short names, with the full ones.
+/// A text whole; where it shows short names, with the full ones: in their place, or below words of another
+/// language.
 QVariant tooltip_of(const reports::Column& column, const reports::Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   if (!column.is_text || text == nullptr) return {};
-  const QString full = QString::fromStdString(*text);
-  return with_short_names(full) == full ? text_of(column, cell) : full;
+  const QString full = QString::fromStdString(*text), shown = text_of(column, cell);
+  const QStringList names = full_names(full);
+  if (names.isEmpty() || shown == with_short_names(full)) return names.isEmpty() ? shown : full;
+  return shown + QLatin1Char('\n') + names.join(QLatin1Char('\n'));
 }
 
 QVariant sort_key(const reports::Cell& cell) {
@@ -96,11 +103,11 @@ QVariant TableModel::headerData(int section, Qt::Orientation orientation, int ro
   const reports::Column& column = table_.columns[static_cast<size_t>(section)];
   switch (role) {
     case Qt::DisplayRole: {
-      const QString title = figure_text(column.title);
-      return column.group.empty() ? title : figure_text(column.group) + QLatin1Char('\n') + title;
+      const QString title = sentence_text(column.title);
+      return column.group.empty() ? title : sentence_text(column.group) + QLatin1Char('\n') + title;
     }
     case Qt::ToolTipRole:
-      return figure_text(column.explanation);
+      return sentence_text(column.explanation);
     case Qt::TextAlignmentRole:
       return QVariant::fromValue(Qt::Alignment(column.is_text ? Qt::AlignLeft : Qt::AlignRight) |
                                  Qt::AlignVCenter);

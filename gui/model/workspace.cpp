@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "planner/explain/lower_peak.h"
+
 namespace headroom::gui {
 namespace {
 
@@ -23,10 +25,7 @@ PlanningQuestion question_of(const Plan& plan) {
   PlanningQuestion question;
   question.model = plan.request.model;
   question.request = plan.request;
-  question.options.limit_bytes = plan.limit_bytes;
-  question.options.host_limit_bytes = plan.host_limit_bytes;
-  question.options.scratch_limit_bytes = plan.scratch_limit_bytes;
-  question.options.scratch_folder = plan.scratch_folder;
+  question.options = planner::options_of(plan);
   return question;
 }
 

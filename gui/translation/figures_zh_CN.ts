@@ -696,6 +696,78 @@
         <translation>个键</translation>
     </message>
     <message>
+        <source>interleaved attention</source>
+        <translation>交错注意力</translation>
+    </message>
+    <message>
+        <source>interpolate</source>
+        <translation>插值</translation>
+    </message>
+    <message>
+        <source>unfold frames</source>
+        <translation>展开帧</translation>
+    </message>
+    <message>
+        <source>layer norm</source>
+        <translation>层归一化</translation>
+    </message>
+    <message>
+        <source>pixel norm</source>
+        <translation>RMS 归一化</translation>
+    </message>
+    <message>
+        <source>gate</source>
+        <translation>门控</translation>
+    </message>
+    <message>
+        <source>shuffle</source>
+        <translation>深度到空间</translation>
+    </message>
+    <message>
+        <source>activate</source>
+        <translation>激活</translation>
+    </message>
+    <message>
+        <source>per pass</source>
+        <translation>逐遍载入</translation>
+    </message>
+    <message>
+        <source>throughout</source>
+        <translation>常驻</translation>
+    </message>
+    <message>
+        <source>fastest</source>
+        <translation>最快</translation>
+    </message>
+    <message>
+        <source>smallest</source>
+        <translation>最小</translation>
+    </message>
+    <message>
+        <source>bound</source>
+        <translation>下界</translation>
+    </message>
+    <message>
+        <source>scale</source>
+        <translation>缩放</translation>
+    </message>
+    <message>
+        <source>predicted flops</source>
+        <translation>预测计算量</translation>
+    </message>
+    <message>
+        <source>width</source>
+        <translation>宽度</translation>
+    </message>
+    <message>
+        <source>height</source>
+        <translation>高度</translation>
+    </message>
+    <message>
+        <source>convolution</source>
+        <translation>卷积形式</translation>
+    </message>
+    <message>
         <source>equal left out</source>
         <translation>项相同，未列出</translation>
     </message>

@@ -4,6 +4,10 @@
 <context>
     <name>headroom::gui::AnswerPanel</name>
     <message>
+        <source>%1: %2</source>
+        <translation>%1：%2</translation>
+    </message>
+    <message>
         <source>%1 throughout</source>
         <translation>%1，始终驻留</translation>
     </message>
@@ -778,7 +782,7 @@ takes %2 and %3 there</source>
     </message>
     <message>
         <source>Open a memory snapshot of PyTorch (.pickle, from torch.cuda.memory._dump_snapshot) or a trace of its profiler with profile_memory=True (.json) to see what held the peak. The pickle is read and not executed.</source>
-        <translation>打开 PyTorch 的内存快照（.pickle，由 torch.cuda.memory._dump_snapshot 写出）或其 profiler 在 profile_memory=True 时的跟踪（.json），即可看到峰值由什么占用。pickle 只被读取，不会被执行。</translation>
+        <translation>打开 PyTorch 的内存快照（.pickle，由 torch.cuda.memory._dump_snapshot 写出）或其性能分析器在 profile_memory=True 时的跟踪（.json），即可看到峰值由什么占用。pickle 只被读取，不会被执行。</translation>
     </message>
     <message>
         <source>Device</source>
@@ -1720,9 +1724,17 @@ takes %2 and %3 there</source>
         <source>step %1 of %2</source>
         <translation>第 %1 / %2 步</translation>
     </message>
+    <message>
+        <source>%1 (%2 %)</source>
+        <translation>%1（%2%）</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::ScalingPage</name>
+    <message>
+        <source>Latency table</source>
+        <translation>时延表</translation>
+    </message>
     <message>
         <source>%1, about %2×%3</source>
         <translation>%1，约 %2×%3</translation>
@@ -2048,6 +2060,18 @@ takes %2 and %3 there</source>
     <message>
         <source>What would lower the peak</source>
         <translation>什么能降低峰值</translation>
+    </message>
+    <message>
+        <source>Not looked at, for lack of time: %1.</source>
+        <translation>因时间不够未查看：%1。</translation>
+    </message>
+    <message>
+        <source>%1, about as fast</source>
+        <translation>%1（快慢相近时）</translation>
+    </message>
+    <message>
+        <source>; </source>
+        <translation>；</translation>
     </message>
     <message>
         <source>Looking for lower peaks…</source>
@@ -2453,12 +2477,143 @@ takes %2 and %3 there</source>
         <translation>CUPTI 范围</translation>
     </message>
     <message>
+        <source>%1 passes and %2 kept tensors equal left out</source>
+        <translation>%1 遍和 %2 个保留张量相同，未列出</translation>
+    </message>
+    <message>
+        <source>%1 equal left out</source>
+        <translation>%1 项相同，未列出</translation>
+    </message>
+    <message>
+        <source>%1 tile of %2</source>
+        <translation>%1 个 %2 的切块</translation>
+    </message>
+    <message>
+        <source>%1 tiles of %2</source>
+        <translation>%1 个 %2 的切块</translation>
+    </message>
+    <message>
+        <source>upsampled conv %1</source>
+        <translation>上采样卷积 %1</translation>
+    </message>
+    <message>
+        <source>upsampled winograd %1</source>
+        <translation>上采样 Winograd %1</translation>
+    </message>
+    <message>
+        <source>conv %1 in %2</source>
+        <translation>卷积 %1，%2 组</translation>
+    </message>
+    <message>
+        <source>statistics %1 in %2</source>
+        <translation>统计量 %1，%2 组</translation>
+    </message>
+    <message>
+        <source>key-value sums of %1</source>
+        <translation>键值之和：%1</translation>
+    </message>
+    <message>
+        <source>linear attention of %1</source>
+        <translation>线性注意力：%1</translation>
+    </message>
+    <message>
+        <source>%1 heads of %2</source>
+        <translation>%1 个头，每头 %2</translation>
+    </message>
+    <message>
+        <source>memory snapshot of PyTorch</source>
+        <translation>PyTorch 内存快照</translation>
+    </message>
+    <message>
+        <source>trace of PyTorch&apos;s profiler</source>
+        <translation>PyTorch 性能分析跟踪</translation>
+    </message>
+    <message>
+        <source>%1 records</source>
+        <translation>%1 条记录</translation>
+    </message>
+    <message>
+        <source>%1 record</source>
+        <translation>%1 条记录</translation>
+    </message>
+    <message>
+        <source>out of memory</source>
+        <translation>内存不足</translation>
+    </message>
+    <message>
+        <source>pass %1, step %2: %3</source>
+        <translation>第 %1 遍，第 %2 步：%3</translation>
+    </message>
+    <message>
+        <source>%1 halo %2</source>
+        <translation>%1，边缘 %2</translation>
+    </message>
+    <message>
+        <source>%1 over %2.</source>
+        <translation>%1 除以 %2。</translation>
+    </message>
+    <message>
+        <source>%1 at the peak</source>
+        <translation>峰值时的%1</translation>
+    </message>
+    <message>
+        <source>%1 before the recording</source>
+        <translation>记录之前的%1</translation>
+    </message>
+    <message>
+        <source>driver %1</source>
+        <translation>驱动 %1</translation>
+    </message>
+    <message>
+        <source>%1, by assumed costs</source>
+        <translation>%1，按假定代价</translation>
+    </message>
+    <message>
+        <source>Headroom %1 for %2</source>
+        <translation>Headroom %1（%2）</translation>
+    </message>
+    <message>
+        <source>a folder with config.json, a .safetensors checkpoint, or one of %1</source>
+        <translation>含 config.json 的文件夹、.safetensors 检查点，或以下之一：%1</translation>
+    </message>
+    <message>
+        <source>request %1</source>
+        <translation>请求的%1</translation>
+    </message>
+    <message>
+        <source>%1 &lt;- %2</source>
+        <translation>%1 ← %2</translation>
+    </message>
+    <message>
+        <source>%1; %2</source>
+        <translation>%1；%2</translation>
+    </message>
+    <message>
+        <source>%1 pad %2</source>
+        <translation>%1，填充 %2</translation>
+    </message>
+    <message>
+        <source>%1 (tile)</source>
+        <translation>%1（切块）</translation>
+    </message>
+    <message>
         <source>CUPTI in host memory</source>
         <translation>主机内存中的 CUPTI</translation>
     </message>
     <message>
         <source>allocator</source>
         <translation>分配器</translation>
+    </message>
+</context>
+<context>
+    <name>QTabBar</name>
+    <message>
+        <source>Scroll Left</source>
+        <translation>向左滚动</translation>
+    </message>
+    <message>
+        <source>Scroll Right</source>
+        <translation>向右滚动</translation>
     </message>
 </context>
 <context>

@@ -163,8 +163,9 @@ void AnswerPanel::showPlan(const Answer& answer) {
     passes += tr(", %1 of the batch at a time").arg(plan.micro_batch);
   passes_->setText(passes);
   weights_->setText(weights_text(plan));
-  decided_->setText(figure_text(answer.peak.pass_name + ": " + answer.peak.step));
-  decided_->setToolTip(QString::fromStdString(answer.peak.pass_name + ": " + answer.peak.step));
+  const QString step = sentence_text(answer.peak.step);
+  decided_->setText(tr("%1: %2").arg(figure_text(answer.peak.pass_name), step));
+  decided_->setToolTip(tr("%1: %2").arg(QString::fromStdString(answer.peak.pass_name), step));
   live_->setTable(
       holdings(answer.peak.live, [](const reports::LiveEntry& entry) { return title_of(entry.kind); }));
   lower_->showPlan(answer.question, answer.final ? answer.plan : nullptr);

@@ -202,7 +202,7 @@ void ComparePage::take(const Comparison& comparison) {
   }
   for (size_t i = 0; i < comparison.tables.size(); ++i) {
     const reports::Table& table = comparison.tables[i];
-    const QString title = figure_text(table.title);
+    const QString title = sentence_text(table.title);
     if (i == tables_.size()) {
       tables_.push_back(new TableView(tabs_));
       tabs_->addTab(tables_.back(), title);

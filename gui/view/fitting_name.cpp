@@ -12,4 +12,11 @@ QString fitting_name(const QString& name, const QFontMetricsF& metrics, double w
   return rest;
 }
 
+QString shortened_name(const QString& name, const QFontMetricsF& metrics, double width) {
+  if (metrics.horizontalAdvance(name) <= width) return name;
+  const QString dots = QStringLiteral("…");
+  const QString parts = fitting_name(name, metrics, width - metrics.horizontalAdvance(dots));
+  return dots + (parts.isEmpty() ? name.mid(name.lastIndexOf(QLatin1Char('.')) + 1) : parts);
+}
+
 }  // namespace headroom::gui

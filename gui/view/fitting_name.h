@@ -9,4 +9,7 @@ namespace headroom::gui {
 /// are whole or not there at all.
 QString fitting_name(const QString& name, const QFontMetricsF& metrics, double width);
 
+/// The name whole where it fits, or else "…" and as many of its last parts as do, at least the last.
+QString shortened_name(const QString& name, const QFontMetricsF& metrics, double width);
+
 }  // namespace headroom::gui

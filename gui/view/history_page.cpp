@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "gui/model/groundwork.h"
+#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/history_words.h"
 #include "gui/view/paragraph.h"
@@ -240,7 +241,7 @@ void HistoryPage::work() {
         need_ = need;
         showNeed();
       },
-      [this](const QString& fault) { need_words_->setText(fault); });
+      [this](const QString& fault) { need_words_->setText(sentence_text(fault)); });
 }
 
 void HistoryPage::showNeed() {

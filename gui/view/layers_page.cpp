@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/table_view.h"
 #include "reports/figures/layers.h"
@@ -99,14 +100,13 @@ void LayersPage::showProfile() {
   heading_->setText(tr("%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to "
                        "see its latency table.")
                         .arg(QString::fromStdString(profile.model), QLatin1String(name_of(profile.dtype)),
-                             QString::fromStdString(profile.device),
-                             QString::fromStdString(profile.libraries)));
+                             sentence_text(profile.device), sentence_text(profile.libraries)));
   layers_->setTable(reports::layers_table(profile));
   {
     const QSignalBlocker quiet(sizes_);
     sizes_->clear();
     for (const profiler::ProfiledSize& size : profile.sizes)
-      sizes_->addItem(QString::fromStdString(reports::size_text(size)));
+      sizes_->addItem(sentence_text(reports::size_text(size)));
     sizes_->setCurrentIndex(sizes_->count() - 1);  // the largest is what is in the way
   }
   showPeak();
@@ -150,8 +150,8 @@ void LayersPage::showLatencyTable(int row) {
                                        : tr("Choose a layer to see how its time grows with the tile."));
     return;
   }
-  QString note = tr("%1: time of one call against the positions of its tile.")
-                     .arg(QString::fromStdString(latency_table->name));
+  QString note =
+      tr("%1: time of one call against the positions of its tile.").arg(sentence_text(latency_table->name));
   if (latency_table->held_out_points > 0) {
     note += QLatin1Char(' ') + tr("Off by %1 at %2 tiles that were measured and are not in it.")
                                    .arg(figure_text(reports::Unit::share, latency_table->held_out_error))

@@ -41,8 +41,8 @@ LiveBox::LiveBox(const QString& name, QWidget* parent)
   both->setChildrenCollapsible(false);
   both->addWidget(stack_);
   both->addWidget(treemap_);
-  both->setStretchFactor(0, 3);
-  both->setStretchFactor(1, 2);
+  both->setStretchFactor(0, 2);
+  both->setStretchFactor(1, 1);
   column->addLayout(row);
   column->addWidget(both, 1);
   connect(chooser_, &QComboBox::currentIndexChanged, this, &LiveBox::showChosen);

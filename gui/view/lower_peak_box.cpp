@@ -17,7 +17,6 @@
 namespace headroom::gui {
 namespace {
 
-constexpr size_t kMostWays = 5;
 constexpr std::chrono::milliseconds kPlannedFor{5000};
 
 /// The plan under the question's limit. Throws InputError where there is none.
@@ -88,32 +87,15 @@ void LowerPeakBox::look() {
   });
 }
 
-std::vector<LowerPeakBox::Way> LowerPeakBox::ways_of(const planner::LowerPeak& lower) {
-  std::vector<Way> ways;
-  const auto figure = [](reports::Unit unit, double value) { return figure_text(unit, value); };
-  for (const planner::Remedy& remedy : lower.remedies) {
-    const QString name = RemedyWords::name(remedy.option);
-    if (remedy.about_as_fast) {
-      ways.push_back({remedy, remedy.about_as_fast->peak_bytes,
-                      tr("%1: peak %2 in %3, about as fast")
-                          .arg(name, figure(reports::Unit::bytes, double(remedy.about_as_fast->peak_bytes)),
-                               figure(reports::Unit::seconds, remedy.about_as_fast->seconds))});
-    }
-    const bool same = remedy.about_as_fast && remedy.smallest_limit_bytes &&
-                      remedy.about_as_fast->peak_bytes <= *remedy.smallest_limit_bytes;
-    if (same || !remedy.smallest_limit_bytes || !remedy.seconds) continue;
-    if (remedy.about_as_fast && !remedy.option.empty()) continue;  // one row for each is enough
-    ways.push_back({remedy, *remedy.smallest_limit_bytes,
-                    tr("%1: peak %2 at the least, in %3")
-                        .arg(name, figure(reports::Unit::bytes, double(*remedy.smallest_limit_bytes)),
-                             figure(reports::Unit::seconds, *remedy.seconds))});
-  }
-  if (ways.size() > kMostWays) ways.resize(kMostWays);
-  return ways;
+QString LowerPeakBox::text_of(const planner::LowerWay& way) {
+  const QString bytes = figure_text(reports::Unit::bytes, double(way.plan.peak_bytes)),
+                seconds = figure_text(reports::Unit::seconds, way.plan.seconds);
+  return (way.about_as_fast ? tr("%1: peak %2 in %3, about as fast") : tr("%1: peak %2 at the least, in %3"))
+      .arg(RemedyWords::name(way.remedy.option), bytes, seconds);
 }
 
 void LowerPeakBox::take(const planner::LowerPeak& lower) {
-  const std::vector<Way> ways = ways_of(lower);
+  const std::vector<planner::LowerWay> ways = planner::lower_ways(lower);
   if (ways.empty()) {
     return say(lower.not_looked_at.empty()
                    ? tr("Nothing that is known: this is the lowest peak.")
@@ -126,10 +108,10 @@ void LowerPeakBox::take(const planner::LowerPeak& lower) {
     auto* line = new QHBoxLayout(row);
     line->setContentsMargins({});
     auto* text = paragraph(row);
-    text->setText(ways[i].text);
+    text->setText(text_of(ways[i]));
     auto* button = new QPushButton(tr("Use this plan"), row);
     button->setObjectName(QStringLiteral("lower-%1").arg(i));
-    button->setAccessibleDescription(ways[i].text);
+    button->setAccessibleDescription(text->text());
     if (!ways[i].remedy.option.empty())
       button->setToolTip(
           tr("As the option %1 of headroom-plan").arg(QString::fromStdString(ways[i].remedy.option)));
@@ -138,16 +120,26 @@ void LowerPeakBox::take(const planner::LowerPeak& lower) {
     line->addWidget(button);
     rows_->addWidget(row);
   }
+  QStringList left;
+  for (const std::string& option : lower.not_looked_at) left << RemedyWords::name(option);
+  for (const std::string& option : lower.not_looked_at_as_fast)
+    left << tr("%1, about as fast").arg(RemedyWords::name(option));
+  if (left.isEmpty()) return;
+  auto* note = paragraph(this);
+  note->setText(tr("Not looked at, for lack of time: %1.").arg(left.join(tr("; "))));
+  rows_->addWidget(note);
 }
 
-void LowerPeakBox::use(const Way& way) {
+void LowerPeakBox::use(const planner::LowerWay& way) {
   PlanningQuestion question = question_;
   if (!way.remedy.option.empty()) {
-    const auto changed = with_remedy(question, way.remedy, this);
+    planner::Remedy remedy = way.remedy;
+    remedy.needs_bytes = way.plan.needs_bytes;
+    const auto changed = with_remedy(question, remedy, this);
     if (!changed) return;
     question = *changed;
   }
-  question.options.limit_bytes = way.limit_bytes;
+  question.options.limit_bytes = way.plan.peak_bytes;
   setEnabled(false);
   job_.start([this, question](const std::function<bool()>&) {
     std::function<void()> outcome;

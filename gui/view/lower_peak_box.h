@@ -32,16 +32,10 @@ class LowerPeakBox : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
-  /// A plan with a lower peak, and how to ask for it.
-  struct Way {
-    planner::Remedy remedy;
-    int64_t limit_bytes = 0;
-    QString text;
-  };
-  static std::vector<Way> ways_of(const planner::LowerPeak& lower);
+  static QString text_of(const planner::LowerWay& way);
   void look();
   void take(const planner::LowerPeak& lower);
-  void use(const Way& way);
+  void use(const planner::LowerWay& way);
   void say(const QString& words);
   void clearWays();
 
@@ -49,7 +43,7 @@ class LowerPeakBox : public QWidget {
   PlanningQuestion question_;
   reports::DocumentPtr plan_;
   bool looked_ = false;
-  double patience_seconds_ = 2.5;
+  double patience_seconds_ = planner::kSecondsToLook;
   QLabel* words_;
   QVBoxLayout* rows_;
   PatientJob job_;

@@ -21,6 +21,7 @@
 #include "gui/view/chooser.h"
 #include "gui/view/input_note.h"
 #include "gui/view/limit_field.h"
+#include "gui/view/whole_text.h"
 #include "planner/cost/profile_check.h"
 
 namespace headroom::gui {
@@ -217,7 +218,7 @@ void RequestForm::addRow(const QString& label, QWidget* editor, const std::strin
   QWidget* field = editor->focusProxy() ? editor->focusProxy() : editor;
   text->setBuddy(field);
   text->setToolTip(explanation);
-  field->setToolTip(explanation);
+  explain_input(field, explanation);
   field->setAccessibleName(without_mnemonic(label));
   rows_->addRow(text, cell);
 }

@@ -16,6 +16,7 @@
 #include "gui/model/sentences.h"
 #include "gui/view/chooser.h"
 #include "gui/view/input_note.h"
+#include "gui/view/whole_text.h"
 
 namespace headroom::gui {
 namespace {
@@ -185,7 +186,7 @@ void RunForm::addRow(const QString& label, QWidget* editor, RunField field, cons
   auto* text = new QLabel(label, this);
   text->setBuddy(focused);
   text->setToolTip(explanation);
-  focused->setToolTip(explanation);
+  explain_input(focused, explanation);
   focused->setAccessibleName(QString(label).remove('&'));
   rows_->addRow(text, cell);
   notes_[field] = note;

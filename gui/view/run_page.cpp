@@ -26,6 +26,12 @@ constexpr int kRefreshMilliseconds = 200;
 constexpr int kBarSteps = 1000;
 constexpr int kLeastFormWidth = 260;
 
+/// Of the step that runs also how much is done, once that is known.
+QString step_text(const RunProgress& progress) {
+  const QString step = RunPage::tr("step %1 of %2").arg(progress.step + 1).arg(progress.steps);
+  return progress.of_step > 0 ? RunPage::tr("%1 (%2 %)").arg(step).arg(qRound(100 * progress.of_step)) : step;
+}
+
 }  // namespace
 
 reports::Chart memory_chart(const RunProgress& progress, double now_seconds) {
@@ -238,7 +244,7 @@ void RunPage::showProgress() {
   if (progress.verifying) parts << tr("compared with another decode");
   if (progress.pass >= 0) parts << tr("pass %1 of %2").arg(progress.pass + 1).arg(progress.passes);
   if (progress.tiles > 1) parts << tr("%1 of %2 tiles").arg(progress.tile).arg(progress.tiles);
-  if (progress.steps > 0) parts << tr("step %1 of %2").arg(progress.step + 1).arg(progress.steps);
+  if (progress.steps > 0) parts << step_text(progress);
   parts << (progress.doing.isEmpty() ? tr("starting") : progress.doing);
   if (const std::optional<double> left = run_.secondsLeft())
     parts << tr("%1 left").arg(figure_text(reports::Unit::seconds, *left));

@@ -273,7 +273,7 @@ void ScalingPage::drawLatencyTable() {
   }
   latency_table_->setChart(reports::latency_table_chart(*latency_table));
   latency_table_words_->setText(tr("%1: seen from %2 to %3 positions; at %4 more its error was %5.")
-                                    .arg(QString::fromStdString(latency_table->name))
+                                    .arg(sentence_text(latency_table->name))
                                     .arg(latency_table->least_positions())
                                     .arg(latency_table->most_positions())
                                     .arg(latency_table->held_out_points)
@@ -282,7 +282,7 @@ void ScalingPage::drawLatencyTable() {
 
 std::vector<Export> ScalingPage::exports() {
   std::vector<Export> list{chart_->exporter("scaling")};
-  if (latency_table_->isVisibleTo(this)) list.push_back(latency_table_->exporter("law"));
+  if (latency_table_->isVisibleTo(this)) list.push_back(latency_table_->exporter(tr("Latency table")));
   return list;
 }
 

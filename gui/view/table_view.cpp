@@ -18,6 +18,7 @@
 #include <numeric>
 
 #include "decoder/graph/json_fields.h"
+#include "gui/view/fitting_name.h"
 
 namespace headroom::gui {
 namespace {
@@ -41,7 +42,11 @@ class BarDelegate final : public QStyledItemDelegate {
       const int length = static_cast<int>(share.toDouble() * cell.width());
       painter->fillRect(QRect(cell.right() + 1 - length, cell.top(), length, cell.height()), colour);
     }
-    QStyledItemDelegate::paint(painter, option, index);
+    QStyleOptionViewItem drawn = option;
+    initStyleOption(&drawn, index);
+    if (drawn.textElideMode == Qt::ElideLeft) shorten(drawn);
+    const QStyle* style = drawn.widget != nullptr ? drawn.widget->style() : QApplication::style();
+    style->drawControl(QStyle::CE_ItemViewItem, &drawn, painter, drawn.widget);
   }
 
  protected:
@@ -53,7 +58,29 @@ class BarDelegate final : public QStyledItemDelegate {
     // The tint has been painted, below the bar.
     if (index.data(TableModel::kBar).isValid()) option->backgroundBrush = Qt::NoBrush;
   }
+
+ private:
+  /// A name that does not fit to as many whole parts of it as do; the tooltip has all of it.
+  static void shorten(QStyleOptionViewItem& drawn) {
+    const QStyle* style = drawn.widget != nullptr ? drawn.widget->style() : QApplication::style();
+    const int margin = style->pixelMetric(QStyle::PM_FocusFrameHMargin, &drawn, drawn.widget) + 1;
+    drawn.text = shortened_name(drawn.text, QFontMetricsF(drawn.font), drawn.rect.width() - 2 * margin);
+  }
 };
+
+/// Of the longest line of a column's heading, with room for the arrow of the sorting beside it. Qt itself
+/// leaves as much for the arrow as all lines are high.
+int heading_width(const QHeaderView& header, int column) {
+  const QString text = header.model()->headerData(column, Qt::Horizontal).toString();
+  int widest = 0;
+  for (const QString& line : text.split(QLatin1Char('\n')))
+    widest = std::max(widest, header.fontMetrics().horizontalAdvance(line));
+  return widest + header.fontMetrics().height() + 2 * header.style()->pixelMetric(QStyle::PM_HeaderMargin);
+}
+
+int contents_width(const QAbstractItemView& view, int column) {
+  return view.sizeHintForColumn(column);
+}
 
 /// What tabs and line ends would tear apart.
 QString as_field(QString text) {
@@ -154,16 +181,13 @@ QStringList TableView::headings() const {
 void TableView::measureColumns(bool anew) {
   QHeaderView* header = view_->horizontalHeader();
   if (anew) natural_.assign(static_cast<size_t>(header->count()), 0);
-  const QSignalBlocker quiet(header);
-  const QByteArray before = header->saveState();
   // The first rows tell enough, and a million would take seconds.
   header->setResizeContentsPrecision(kRowsMeasured);
-  view_->resizeColumnsToContents();
   for (int column = 0; column < header->count(); ++column) {
     int& width = natural_[static_cast<size_t>(column)];
-    width = std::max(width, std::clamp(header->sectionSize(column) + 8, kNarrowest, kWidestColumn));
+    const int wished = std::max(heading_width(*header, column), contents_width(*view_, column));
+    width = std::max(width, std::clamp(wished + 8, kNarrowest, kWidestColumn));
   }
-  header->restoreState(before);
 }
 
 void TableView::fitColumns() {

@@ -21,18 +21,22 @@ class LowerSearch {
   LowerSearch(const RemedyCandidate& candidate, const Plan& plan, const std::function<bool()>& go_on)
       : candidate_(candidate), plan_(plan), go_on_(go_on) {}
 
-  /// False where there was no time for the smallest limit.
-  bool run(Remedy& remedy) {
-    if (!go_on_()) return false;
+  enum class Looked { no, at_smallest_limit, whole };
+
+  Looked run(Remedy& remedy) {
+    if (!go_on_()) return Looked::no;
     const Spaces spaces = spaces_of(candidate_.problem);
     const int64_t smallest = smallest_over(spaces).smallest.bytes;
-    if (!go_on_()) return false;
+    if (!go_on_()) return Looked::no;
     const auto lowest = found_under(spaces, smallest);
     remedy.smallest_limit_bytes = smallest;
     remedy.seconds = lowest.value().seconds;
     remedy.needs_bytes = lowest->needs_bytes;
-    remedy.about_as_fast = lowest->seconds <= allowed() ? lowest : about_as_fast(spaces, smallest);
-    return true;
+    if (lowest->seconds <= allowed()) {
+      remedy.about_as_fast = lowest;
+      return Looked::whole;
+    }
+    return about_as_fast(spaces, smallest, remedy.about_as_fast) ? Looked::whole : Looked::at_smallest_limit;
   }
 
  private:
@@ -50,21 +54,24 @@ class LowerSearch {
     return lower;
   }
 
-  /// By bisection: under a smaller limit nothing is faster.
-  std::optional<LowerPlan> about_as_fast(const Spaces& spaces, int64_t too_small) const {
+  /// By bisection: under a smaller limit nothing is faster. False, and nothing found, where there was no time
+  /// for all of it: with more time another plan would be named.
+  bool about_as_fast(const Spaces& spaces, int64_t too_small, std::optional<LowerPlan>& found) const {
     std::optional<LowerPlan> best;
     int64_t enough = plan_.predicted_peak_bytes;
-    for (int i = 0; i < kLimitsTried && too_small + 1 < enough && go_on_(); ++i) {
+    for (int i = 0; i < kLimitsTried && too_small + 1 < enough; ++i) {
+      if (!go_on_()) return false;
       const auto limit = static_cast<int64_t>(std::sqrt(double(too_small)) * std::sqrt(double(enough)));
-      const std::optional<LowerPlan> found = found_under(spaces, limit);
-      if (found && found->seconds <= allowed()) {
-        best = found;
-        enough = found->peak_bytes;
+      const std::optional<LowerPlan> under = found_under(spaces, limit);
+      if (under && under->seconds <= allowed()) {
+        best = under;
+        enough = under->peak_bytes;
       } else {
         too_small = limit;
       }
     }
-    return best;
+    found = best;
+    return true;
   }
 
   const RemedyCandidate& candidate_;
@@ -72,7 +79,39 @@ class LowerSearch {
   const std::function<bool()>& go_on_;
 };
 
+/// Remedies that bring no lower peak than a smaller limit alone does, neither at the least nor about as fast.
+void drop_idle(std::vector<Remedy>& remedies) {
+  if (remedies.empty() || !remedies.front().option.empty()) return;
+  const Remedy without = remedies.front();
+  std::erase_if(remedies, [&](const Remedy& remedy) {
+    if (remedy.option.empty() || remedy.smallest_limit_bytes < without.smallest_limit_bytes) return false;
+    return !remedy.about_as_fast ||
+           (without.about_as_fast && remedy.about_as_fast->peak_bytes >= without.about_as_fast->peak_bytes);
+  });
+}
+
 }  // namespace
+
+std::vector<LowerWay> lower_ways(const LowerPeak& lower) {
+  std::vector<LowerWay> ways;
+  for (const Remedy& remedy : lower.remedies) {
+    const int64_t smallest = remedy.smallest_limit_bytes.value();
+    const std::optional<LowerPlan>& fast = remedy.about_as_fast;
+    if (fast) ways.push_back({remedy, *fast, true});
+    if (!fast || fast->peak_bytes > smallest)
+      ways.push_back({remedy, {smallest, remedy.seconds.value(), remedy.needs_bytes}, false});
+  }
+  return ways;
+}
+
+PlanOptions options_of(const Plan& plan) {
+  PlanOptions options;
+  options.limit_bytes = plan.limit_bytes;
+  options.host_limit_bytes = plan.host_limit_bytes;
+  options.scratch_limit_bytes = plan.scratch_limit_bytes;
+  options.scratch_folder = plan.scratch_folder;
+  return options;
+}
 
 LowerPeak what_would_lower(const Problem& problem, const Plan& plan, const std::function<bool()>& go_on) {
   LowerPeak lower;
@@ -82,12 +121,16 @@ LowerPeak what_would_lower(const Problem& problem, const Plan& plan, const std::
     // As many bytes as bf16, which stands before it.
     if (candidate.problem.request.dtype == Dtype::fp16 && problem.request.dtype != Dtype::fp16) continue;
     Remedy remedy = candidate.remedy;
-    if (!LowerSearch(candidate, plan, go_on).run(remedy)) {
-      lower.not_looked_at.push_back(remedy.option.empty() ? "--limit" : remedy.option);
+    const std::string option = remedy.option.empty() ? "--limit" : remedy.option;
+    const LowerSearch::Looked looked = LowerSearch(candidate, plan, go_on).run(remedy);
+    if (looked == LowerSearch::Looked::no) {
+      lower.not_looked_at.push_back(option);
     } else if (*remedy.smallest_limit_bytes < plan.predicted_peak_bytes) {
       lower.remedies.push_back(std::move(remedy));
+      if (looked != LowerSearch::Looked::whole) lower.not_looked_at_as_fast.push_back(option);
     }
   }
+  drop_idle(lower.remedies);
   const auto own = std::find_if(lower.remedies.begin(), lower.remedies.end(),
                                 [](const Remedy& remedy) { return !remedy.option.empty(); });
   std::stable_sort(own, lower.remedies.end(), [](const Remedy& a, const Remedy& b) {

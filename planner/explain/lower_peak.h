@@ -11,13 +11,35 @@ namespace headroom::planner {
 
 /// A plan that takes at most this many times as long counts as about as fast.
 constexpr double kAboutAsFast = 1.05;
+/// How long whoever waits for an answer has it looked for (for_seconds()): the same everywhere, so that all
+/// name the same plans.
+constexpr double kSecondsToLook = 5;
 
 struct LowerPeak {
-  /// First the request as it is under a smaller limit, then each remedy alone, lowest first; only what is lower than the
-  /// plan. Each at its smallest limit, and, where there is one, as the lowest plan that is about as fast.
+  /// First the request as it is under a smaller limit, then each remedy alone, lowest first; only what is
+  /// lower than the plan, and remedies that go lower than the request does without them. Each at its smallest
+  /// limit, and, where there is one, as the lowest plan that is about as fast.
   std::vector<Remedy> remedies;
   std::vector<std::string> not_looked_at;  ///< options of remedies for which there was no time
+  /// Of remedies whose smallest limit is known, while there was no time to find the lowest plan that is about
+  /// as fast.
+  std::vector<std::string> not_looked_at_as_fast;
 };
+
+/// One plan with a lower peak: what programs, reports and the window name.
+struct LowerWay {
+  Remedy remedy;
+  LowerPlan plan;
+  bool about_as_fast = false;  ///< or else the lowest that there is with this remedy
+};
+
+/// The plans that are known, remedy by remedy: the one that is about as fast, and the lowest where that is
+/// another.
+std::vector<LowerWay> lower_ways(const LowerPeak& lower);
+
+/// The options that a plan was made with, as far as its file says: whether parameters had to stay is not in
+/// it.
+PlanOptions options_of(const Plan& plan);
 
 /// `problem` has the costs that `plan` was made by; its limit does not matter. `go_on` is asked before each
 /// search. Where it says false, what is known by then is returned. On CUDA the bytes are without the gaps

@@ -27,15 +27,6 @@ Remedy under_limit(const RemedyCandidate& candidate) {
   return remedy;
 }
 
-Remedy at_smallest_limit(const RemedyCandidate& candidate) {
-  Remedy remedy = candidate.remedy;
-  const Spaces spaces = spaces_of(candidate.problem);
-  const int64_t limit = smallest_over(spaces).smallest.bytes;
-  remedy.smallest_limit_bytes = limit;
-  remedy.seconds = fastest_over(spaces, candidate.problem.request, limit).best.value().seconds;
-  return remedy;
-}
-
 }  // namespace
 
 std::vector<Remedy> remedies_under_limit(const Problem& problem, int64_t smallest_limit_bytes) {
@@ -47,22 +38,6 @@ std::vector<Remedy> remedies_under_limit(const Problem& problem, int64_t smalles
   std::stable_sort(list.begin(), list.end(), [](const Remedy& a, const Remedy& b) {
     constexpr double kNever = std::numeric_limits<double>::infinity();
     return a.seconds.value_or(kNever) < b.seconds.value_or(kNever);
-  });
-  return list;
-}
-
-std::vector<Remedy> remedies_at_smallest_limits(const Problem& problem, const std::function<bool()>& go_on) {
-  std::vector<Remedy> list;
-  if (!go_on()) return list;
-  list.push_back(at_smallest_limit({{"", "nothing but a smaller limit"}, problem}));
-  const auto as_it_is = list.front().smallest_limit_bytes;
-  for (const RemedyCandidate& candidate : remedy_candidates(problem)) {
-    if (!go_on()) break;
-    Remedy remedy = at_smallest_limit(candidate);
-    if (remedy.smallest_limit_bytes < as_it_is) list.push_back(std::move(remedy));
-  }
-  std::stable_sort(list.begin() + 1, list.end(), [](const Remedy& a, const Remedy& b) {
-    return a.smallest_limit_bytes < b.smallest_limit_bytes;
   });
   return list;
 }

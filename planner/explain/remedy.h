@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,10 +34,5 @@ struct Remedy {
 /// need `smallest_limit_bytes` or more, as the request does without them, are left out. Batches in
 /// micro-batches are no remedy: they are searched anyway.
 std::vector<Remedy> remedies_under_limit(const Problem& problem, int64_t smallest_limit_bytes);
-
-/// How far each remedy alone would lower the limit: first the request as it is at its smallest limit, then
-/// every remedy that has a smaller one, lowest first. `go_on` is asked before each search, and what there is
-/// by then is returned where it says false. The problem's own limit does not matter.
-std::vector<Remedy> remedies_at_smallest_limits(const Problem& problem, const std::function<bool()>& go_on);
 
 }  // namespace headroom::planner

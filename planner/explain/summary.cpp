@@ -14,8 +14,7 @@
 namespace headroom::planner {
 namespace {
 
-constexpr size_t kMostNamed = 4;     ///< tensors and passes that one line has
-constexpr size_t kMostRemedies = 4;  ///< lines
+constexpr size_t kMostNamed = 4;  ///< tensors and passes that one line has
 
 std::string percent_text(double share) {
   char text[32];
@@ -76,25 +75,29 @@ std::string tiers_text(const Plan& plan, const Graph& graph) {
   return text;
 }
 
-std::string lower_text(int64_t bytes, double seconds, const std::optional<int64_t>& needs, const Plan& plan) {
-  std::string text = format_bytes(bytes) + " in " + format_seconds(seconds);
+std::string lower_text(const LowerPlan& lower, const Plan& plan) {
+  std::string text = format_bytes(lower.peak_bytes) + " in " + format_seconds(lower.seconds);
   if (plan.predicted_seconds > 0) {
-    const double more = seconds / plan.predicted_seconds - 1;
+    const double more = lower.seconds / plan.predicted_seconds - 1;
     text += std::string(" (") + (more < 0 ? "" : "+") + percent_text(more) + ")";
   }
-  if (needs) text += " and " + format_bytes(*needs) + " there";
+  if (lower.needs_bytes) text += " and " + format_bytes(*lower.needs_bytes) + " there";
   return text;
 }
 
-std::string remedy_text(const Remedy& remedy, const Plan& plan) {
-  const int64_t smallest = *remedy.smallest_limit_bytes;
-  const bool same = remedy.about_as_fast && remedy.about_as_fast->peak_bytes <= smallest;
-  std::string text = (remedy.option.empty() ? "--limit" : remedy.option) + ": ";
-  if (remedy.about_as_fast && !same)
-    text += lower_text(remedy.about_as_fast->peak_bytes, remedy.about_as_fast->seconds,
-                       remedy.about_as_fast->needs_bytes, plan) +
-            "; ";
-  return text + "at the least " + lower_text(smallest, remedy.seconds.value(), remedy.needs_bytes, plan);
+/// A line for each remedy.
+std::vector<std::string> way_texts(const LowerPeak& lower, const Plan& plan) {
+  std::vector<std::string> texts;
+  const std::string* option = nullptr;
+  const std::vector<LowerWay> ways = lower_ways(lower);
+  for (const LowerWay& way : ways) {
+    const bool another = option == nullptr || *option != way.remedy.option;
+    option = &way.remedy.option;
+    if (another) texts.push_back((option->empty() ? "--limit" : *option) + ": ");
+    texts.back() += (another ? "" : "; ") + std::string(way.about_as_fast ? "" : "at the least ") +
+                    lower_text(way.plan, plan);
+  }
+  return texts;
 }
 
 std::string lower_lines(const Plan& plan, const std::optional<LowerPeak>& lower, const std::string& remark) {
@@ -105,12 +108,13 @@ std::string lower_lines(const Plan& plan, const std::optional<LowerPeak>& lower,
     text += line(label, words);
     label = "";
   };
-  for (size_t i = 0; i < std::min(kMostRemedies, lower->remedies.size()); ++i)
-    add(remedy_text(lower->remedies[i], plan));
+  for (const std::string& way : way_texts(*lower, plan)) add(way);
   if (lower->remedies.empty() && lower->not_looked_at.empty())
     add("nothing: no option and no smaller limit has a plan below this peak");
   std::string left;
   for (const std::string& option : lower->not_looked_at) left += (left.empty() ? "" : ", ") + option;
+  for (const std::string& option : lower->not_looked_at_as_fast)
+    left += (left.empty() ? "" : ", ") + option + " in about the time";
   if (!left.empty()) add("not looked at, for lack of time: " + left);
   return text;
 }
@@ -166,7 +170,9 @@ nlohmann::json to_json(const LowerPeak& lower) {
       if (fast->needs_bytes) remedies.back()["about_as_fast"]["needs_bytes"] = *fast->needs_bytes;
     }
   }
-  return {{"remedies", std::move(remedies)}, {"not_looked_at", lower.not_looked_at}};
+  return {{"remedies", std::move(remedies)},
+          {"not_looked_at", lower.not_looked_at},
+          {"not_looked_at_as_fast", lower.not_looked_at_as_fast}};
 }
 
 }  // namespace headroom::planner

@@ -20,7 +20,7 @@ std::string summarise(const Plan& plan, const Model& model, const std::optional<
                       const std::string& lower_remark = {});
 
 /// Remedies for programs: `remedies[]` with `change`, `smallest_limit_bytes`, `seconds` and, where there is
-/// one, `about_as_fast`; and `not_looked_at[]`.
+/// one, `about_as_fast`; `not_looked_at[]` and `not_looked_at_as_fast[]`.
 nlohmann::json to_json(const LowerPeak& lower);
 
 }  // namespace headroom::planner

@@ -17,9 +17,6 @@
 namespace headroom::planner {
 namespace {
 
-/// How long explain works on what would lower the peak.
-constexpr double kSecondsForRemedies = 0.8;
-
 struct ExplainAsked {
   std::string file, stats_file, model, profile_file;
   std::optional<size_t> rank;
@@ -32,15 +29,6 @@ struct LowerAnswer {
   std::string remark;
 };
 
-PlanOptions options_of(const Plan& plan) {
-  PlanOptions options;
-  options.limit_bytes = plan.limit_bytes;
-  options.host_limit_bytes = plan.host_limit_bytes;
-  options.scratch_limit_bytes = plan.scratch_limit_bytes;
-  options.scratch_folder = plan.scratch_folder;
-  return options;
-}
-
 LowerAnswer lower_of(const LoadedPlan& loaded, const ExplainAsked& asked) {
   const Request& request = loaded.plan.request;
   if (asked.quick) return {{}, "not looked for (--quick)"};
@@ -50,7 +38,7 @@ LowerAnswer lower_of(const LoadedPlan& loaded, const ExplainAsked& asked) {
   const CostModel costs =
       costs_of(loaded.model.graph, request, loaded.plan.assumed ? "" : asked.profile_file, true);
   return {what_would_lower({loaded.model, request, options_of(loaded.plan), costs}, loaded.plan,
-                           for_seconds(kSecondsForRemedies)),
+                           for_seconds(kSecondsToLook)),
           {}};
 }
 

@@ -91,8 +91,10 @@ double CpuBenchmark::reference_seconds() {
   double quickest = std::numeric_limits<double>::infinity();
   for (int call = 0; call < kReferenceCalls; ++call) {
     const double start = clock_();
-    convolve(pool_, input_.view(), {kShape, ConvolutionAlgorithm::direct, kernel_.get(), bias_.get()},
-             output_.view(), output_.region, 1);
+    convolve(pool_, {input_.view(),
+                     {kShape, ConvolutionAlgorithm::direct, kernel_.get(), bias_.get()},
+                     output_.view(),
+                     output_.region});
     quickest = std::min(quickest, clock_() - start);
   }
   return quickest;

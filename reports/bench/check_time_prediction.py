@@ -132,7 +132,7 @@ def main() -> int:
                  f"over what it took beside the decode (median); calibrated is measured times rate, run by run. It holds within {args.slack:.0%}, and where\n"
                  f"measured peak ≤ predicted ≤ {args.peak_slack:g} × measured.\n")
     if profiled:
-        markdown += (f"\nProfile: {profiled['seconds']:.0f} s, {profiled['laws']} laws, median error between knots "
+        markdown += (f"\nProfile: {profiled['seconds']:.0f} s, {profiled['laws']} latency tables, median error between measured points "
                      f"{profiled['median_held_out_error']:.1%}.\n")
         for each in profiled["held_out"]:
             markdown += (f"Held out {each['width_pixels']}×{each['height_pixels']}: layers {each['seconds']:.2f} s, predicted "

@@ -81,7 +81,7 @@ def overhead_text(found: Found) -> str:
 
 def profile_lines(found: Found) -> list[str]:
     profile, decode = found["profile"], found["decode"]
-    lines = [f"- On {profile['device']} ({profile['libraries']}): {profile['laws']} laws in {profile['seconds']:.0f} s."]
+    lines = [f"- On {profile['device']} ({profile['libraries']}): {profile['laws']} latency tables in {profile['seconds']:.0f} s."]
     lines += [f"- {size['width_pixels']}×{size['height_pixels']}: layers {size['seconds']:.4g} s, untiled peak {mib(size['peak_bytes'])}."
               for size in profile["sizes"]]
     lines += [f"- {size['width_pixels']}×{size['height_pixels']}, held out: layers {size['seconds']:.4g} s, predicted "

@@ -4,9 +4,9 @@
     python reports/bench/queue_growth.py --model tests/data/demo_model --limit 192MiB -o reports/results/queue-cpu.json
 
 As it arrives: diffusers, untiled, request by request. Planned: headroom-plan queue, then headroom-decode --queue. Each
-has a latent of its own. Expected of the queue: one pool allocation, no growth of the pool, at most 16 MiB of growth outside
-it once each shape was seen, everything within the limit, and each result equal bit for bit to a run of the same plan by
-itself. Ends with 1 otherwise.
+has a latent of its own. Expected of the queue: one pool allocation, no growth of the pool, at most 16 MiB of growth of other
+process memory once each shape was seen, everything within the limit, and each result equal bit for bit to a run of the same
+plan by itself. Ends with 1 otherwise.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def equal_alone(args: argparse.Namespace, queue: dict[str, Any], decodes: list[d
 
 
 def growth_where_seen(stats: dict[str, Any]) -> int:
-    """The sum of what decodes of a shape that had been seen before added outside the pool."""
+    """The sum of what decodes of a shape that had been seen before added to other process memory."""
     seen, growth, before = set(), 0, 0
     for decode in stats["decodes"]:
         if decode["plan"] in seen:
@@ -162,9 +162,9 @@ def main() -> int:
     markdown += (f"\nResident sizes are growth of VmRSS since the libraries were loaded, peaks of VmHWM; weights are part of both. As it "
                  f"arrives: diffusers, untiled,\none process, glibc's allocator. Planned: `headroom-decode --queue` under "
                  f"{mib(stats['limit_bytes'])}, predicted peak {mib(stats['predicted_peak_bytes'])}, largest need first; a "
-                 f"decode's peak is the pool's\nlive bytes at their highest and the growth outside it.\n\n"
+                 f"decode's peak is the pool's\nlive bytes at their highest and the growth of other process memory.\n\n"
                  f"- Pool: {stats['pool_allocations']} allocation of addresses, {mib(stats['pool_growth_bytes'])} of growth after the first decode.\n"
-                 f"- Outside the pool: {stats['outside_growth_after_warmup_bytes'] / MIB:.1f} MiB of growth once each shape was seen; "
+                 f"- Other process memory: {stats['outside_growth_after_warmup_bytes'] / MIB:.1f} MiB of growth once each shape was seen; "
                  f"{seen / MIB:.1f} MiB in all decodes of a shape that had been seen.\n"
                  f"- {equal} of {len(requests)} results equal a run of the same plan in a process of its own, bit for bit.\n"
                  f"- {'All as expected' if all(checks.values()) else 'NOT as expected: ' + ', '.join(k for k, ok in checks.items() if not ok)}.\n")

@@ -16,7 +16,7 @@ using PeakDecision = planner::PlanPeak;
 /// `plan` must hold a plan.
 PeakDecision what_decided(const DocumentPtr& plan);
 
-/// What would lower the peak, as planner::remedies_at_smallest_limits() finds it, with what each remedy saves
+/// What would lower the peak, as planner::what_would_lower() finds it, with what each remedy saves
 /// of `peak_bytes`. The lowest stands out.
 Table remedies_table(const std::vector<planner::Remedy>& remedies, int64_t peak_bytes);
 

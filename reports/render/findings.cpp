@@ -39,15 +39,6 @@ ChosenCosts costs_of(const PlanDocument& document, const std::vector<DocumentPtr
           "by assumed costs: the profile that the plan was made by is not among the files"};
 }
 
-planner::PlanOptions options_of(const Plan& plan) {
-  planner::PlanOptions options;
-  options.limit_bytes = plan.limit_bytes;
-  options.host_limit_bytes = plan.host_limit_bytes;
-  options.scratch_limit_bytes = plan.scratch_limit_bytes;
-  options.scratch_folder = plan.scratch_folder;
-  return options;
-}
-
 /// Plans of the same request have the same remedies, whatever their limits.
 bool same_question(const Plan& a, const Plan& b) {
   return a.request == b.request && a.assumed == b.assumed && a.environment == b.environment &&
@@ -65,7 +56,8 @@ PeakFindings peak_of(const DocumentPtr& file, const Findings& found, const Repor
   peak.remedies_remark = "What would lower the peak is worked out " + chosen.words + ".";
   try {
     planner::LowerPeak lower = planner::what_would_lower(
-        {document.model, document.plan.request, options_of(document.plan), chosen.costs}, document.plan, [&] {
+        {document.model, document.plan.request, planner::options_of(document.plan), chosen.costs},
+        document.plan, [&] {
           options.progress(0, "what would lower the peak");
           return true;
         });
@@ -90,7 +82,7 @@ void find_scaling(Findings& found, const ReportOptions& options) {
       const std::vector<Request> ladder =
           size_ladder(document.model, request, std::clamp(across, kLeastPixelsAcross, kMostPixelsAcross));
       size_t done = 0;
-      sizes = scaling(document.model, ladder, options_of(document.plan), chosen.costs, [&] {
+      sizes = scaling(document.model, ladder, planner::options_of(document.plan), chosen.costs, [&] {
         options.progress(double(done++) / double(ladder.size()), "peak against resolution");
         return true;
       });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "decoder/graph/short_name.h"
+
 namespace headroom::reports {
 namespace {
 
@@ -64,7 +66,9 @@ void write_cell(Markup& page, const Column& column, const Cell& cell, double lar
     }
   }
   attributes.emplace_back("class", classes);
-  page.element(heads_row ? "th" : "td", attributes, cell_text(column, cell));
+  const std::string full = cell_text(column, cell), shown = with_short_names(full);
+  if (shown != full) attributes.emplace_back("title", full);
+  page.element(heads_row ? "th" : "td", attributes, shown);
 }
 
 void write_rows(Markup& page, const Table& table, const std::vector<double>& largest, size_t begin,

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "decoder/graph/short_name.h"
 #include "reports/render/escape.h"
 #include "reports/render/report.h"
 
@@ -15,7 +16,7 @@ void write_table(std::string& text, const Table& table) {
   for (const Row& row : table.rows) {
     text += "|";
     for (size_t c = 0; c < std::min(table.columns.size(), row.cells.size()); ++c) {
-      const std::string cell = markdown_text(cell_text(table.columns[c], row.cells[c]));
+      const std::string cell = markdown_text(with_short_names(cell_text(table.columns[c], row.cells[c])));
       text += row.stands_out && !cell.empty() ? " **" + cell + "** |" : " " + cell + " |";
     }
     text += "\n";

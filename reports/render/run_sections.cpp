@@ -23,7 +23,7 @@ Table outcomes_table(const std::vector<ReportedRun>& runs) {
   table.columns.push_back({.title = "run", .is_text = true, .explanation = "The file of its statistics."});
   add("limit", Unit::bytes, "peak", "");
   add("predicted", Unit::bytes, "peak", "");
-  add("measured", Unit::bytes, "peak", "High-water mark of the pool, and growth outside it.");
+  add("measured", Unit::bytes, "peak", "High-water mark of the pool, and growth of other process memory.");
   add("ratio", Unit::ratio, "peak", "Measured over predicted.");
   add("pool", Unit::bytes, "of it", "High-water mark of live bytes in the pool.");
   add("outside", Unit::bytes, "of it",
@@ -79,7 +79,7 @@ Table decodes_table(const QueueStats& queue) {
       {.title = "peak",
        .unit = Unit::bytes,
        .bars = true,
-       .explanation = "LimitedPool and growth outside it."},
+       .explanation = "The pool, and growth of other process memory."},
       {.title = "pool", .unit = Unit::bytes, .explanation = "High-water mark of live bytes in the pool."},
       {.title = "resident", .unit = Unit::bytes, .explanation = "Of the process when the decode was done."},
       {.title = "outside growth", .unit = Unit::bytes, .explanation = "Since before the first decode."},

@@ -86,7 +86,7 @@ std::string verification_sentence(const Verification& verification) {
 
 std::string queue_sentence(const RunStats& stats) {
   return std::to_string(stats.queue->decodes.size()) + " decodes ran in one process; the pool grew by " +
-         bytes_text(stats.queue->pool_growth_bytes) + " after the first one, and what is outside it by " +
+         bytes_text(stats.queue->pool_growth_bytes) + " after the first one, and other process memory by " +
          bytes_text(stats.queue->outside_growth_after_warmup_bytes) + " once every size had been seen.";
 }
 

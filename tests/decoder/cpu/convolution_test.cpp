@@ -132,7 +132,7 @@ TEST_CASE("a region of a convolution equals that of the whole, by both algorithm
       const OpWeights& own = weights->of(conv.op);
       const int64_t before = pool.live_bytes();
       pool.start_window();
-      convolve(pool, input.view(), own.kernel, target, region, items);
+      convolve(pool, {input.view(), own.kernel, target, region, items});
       CHECK(pool.window_peak_bytes() - before <=
             allocated_bytes(
                 convolution_workspace_bytes(own.kernel.shape, own.kernel.algorithm, extent_of(region), items,
@@ -246,7 +246,7 @@ TEST_CASE("groups, stacked weights, shortcuts and batch norms, by both algorithm
     for (const Weights* weights : {&direct, &loaded}) {
       const OpWeights& own = weights->of(OpId{0});
       const Tile tile = make_tile(pool, region, outputs, 1);
-      convolve(pool, input.view(), own.kernel, tile.view(), region, 1);
+      convolve(pool, {input.view(), own.kernel, tile.view(), region});
       double worst = 0, largest = 1;
       for (int64_t y = region.y.begin; y < region.y.end; ++y) {
         for (int64_t x = region.x.begin; x < region.x.end; ++x) {

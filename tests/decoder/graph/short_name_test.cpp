@@ -23,6 +23,19 @@ TEST_CASE("a name that is no decoder's part is not changed") {
     CHECK(short_name(name) == name);
 }
 
+TEST_CASE("names within a text are short wherever they stand, and full ones are found") {
+  CHECK(with_short_names("conv decoder.mid_block.resnets.0.conv2 halo 1") == "conv mid.res0.conv2 halo 1");
+  CHECK(with_short_names("decoder.conv_in: decoder.conv_out, and no more.") ==
+        "conv_in: conv_out, and no more.");
+  CHECK(with_short_names("at decoder.conv_in.") == "at conv_in.");
+  for (const char* text : {"/home/decoder.up/plan.json", "my-decoder.json", "vae.decoder.conv_in", "decoder.",
+                           "decoder", "1.2 GiB", ""})
+    CHECK(with_short_names(text) == text);
+  CHECK(full_names("decoder.conv_in: decoder.up_blocks.0.resnets.1, no more.") ==
+        std::vector<std::string>{"decoder.conv_in", "decoder.up_blocks.0.resnets.1"});
+  CHECK(full_names("latent").empty());
+}
+
 TEST_CASE("no two names of a graph are shown alike") {
   for (const std::string& model : built_in_models()) {
     std::map<std::string, std::string> shown;

@@ -71,6 +71,7 @@ TEST_CASE("progress: keys are those that are documented") {
         json::parse(R"({"event": "begin", "seconds": 0.001, "version": 1, "program": "headroom-profile"})"));
   CHECK(line(every_event()[9]) == json::parse(R"({"event": "steps", "seconds": 2.375, "item": 1, "pass": 59,
                                                   "tile": 3, "steps": 2, "of": 11, "share": 0.5})"));
+  CHECK(line({1, StepsDone{0, 1, 2, 3, 4, 0.5, 0.25}})["step_share"] == 0.25);
   CHECK(line(every_event()[10]) == json::parse(R"({"event": "memory", "seconds": 2.5, "live_bytes": 1,
                                                   "peak_bytes": 1099511627776, "outside_bytes": 0})"));
   CHECK(line(every_event()[11]) == json::parse(R"({"event": "end", "seconds": 3.0, "exit_code": 4})"));

@@ -9,6 +9,7 @@
 #include "tests/support/picture.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/told_parts.h"
 
 namespace headroom {
 namespace {
@@ -49,7 +50,10 @@ TEST_CASE("keys and values that are larger than the limit come from the scratch 
   CHECK(whole_bytes > plan.limit_bytes);
 
   const Array input = test::latent_for(model, request, 3);
-  const test::Decoded staged = test::decode_to_memory(model, plan, test::random_source(3), input);
+  test::ToldParts told;
+  const test::Decoded staged = test::decode_to_memory(model, plan, test::random_source(3), input, &told);
+  // Block by block it tells how far it is with all of them.
+  CHECK(test::most_told(told, StepKind::attention) > 8);
   const Array untiled =
       test::decode_to_memory(model, untiled_plan(model, request), test::random_source(3), input).picture;
   CHECK(test::relative_error(staged.picture, untiled) <= test::kExact);

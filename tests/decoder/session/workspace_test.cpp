@@ -70,8 +70,10 @@ TEST_CASE("convolutions of many shapes leave less behind outside the pool than t
       std::fill_n(input.values.get(), input.value_count(), 0.0f);
       const Region region{{0, 1}, {1, rows - 1}, {1, columns - 1}};
       for (ConvolutionAlgorithm algorithm : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd})
-        convolve(pool, input.view(), {shape, algorithm, values, values},
-                 make_tile(pool, region, 32, 1).view(), region, 1);
+        convolve(pool, {input.view(),
+                        {shape, algorithm, values, values},
+                        make_tile(pool, region, 32, 1).view(),
+                        region});
     }
   }
   // 600 shapes: nothing may be remembered for each.

@@ -156,6 +156,9 @@ TEST_CASE("names that do not fit lose their first parts, not letters") {
   CHECK(fitting_name(name, metrics, width("conv1")) == "conv1");
   CHECK(fitting_name(name, metrics, 3).isEmpty());
   CHECK(fitting_name("two words. here", metrics, width("words. here")).isEmpty());
+  CHECK(shortened_name(name, metrics, width(name)) == name);
+  CHECK(shortened_name(name, metrics, width(name) - 3) == "…res1.conv1");
+  CHECK(shortened_name(name, metrics, 3) == "…conv1");
 }
 
 TEST_CASE("layers page: a layer is chosen by its full name") {

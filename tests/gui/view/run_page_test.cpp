@@ -182,13 +182,13 @@ TEST_CASE(
   begun.passes = 2;
   fake.add("headroom-decode", tells(0, begun) + tells(0.1, PassStarted{0, 0, 2, "the longest"}) +
                                   tells(0.2, MemorySample{400, 700, 50}) +
-                                  tells(0.3, StepsDone{0, 0, 0, 3, 8, 0.25}) + "while [ ! -e '" +
+                                  tells(0.3, StepsDone{0, 0, 0, 3, 8, 0.25, 0.375}) + "while [ ! -e '" +
                                   std::string(fake.scratch / "go") + "' ]; do sleep 0.02; done\n" +
                                   tells(9, RunEnded{0, 860, 1.4}));
   ready.click("start");
   REQUIRE(wait_until([&] { return ready.find<QProgressBar>("progress")->value() == 250; }));
   CHECK_THAT(ready.find<QLabel>("status")->text().toStdString(),
-             Catch::Contains("pass 1 of 2") && Catch::Contains("step 4 of 8"));
+             Catch::Contains("pass 1 of 2") && Catch::Contains("step 4 of 8 (38 %)"));
   auto* view = ready.page.findChild<ChartView*>();
   const double before = view->visibleRange().second;
   CHECK(before >= 0.3);

@@ -34,6 +34,7 @@ TEST_CASE("what would lower the peak: each remedy's plans are there and are as f
   const Asked asked;
   const LowerPeak lower = asked.lower(without_end);
   CHECK(lower.not_looked_at.empty());
+  CHECK(lower.not_looked_at_as_fast.empty());
   std::vector<std::string> options;
   for (const Remedy& remedy : lower.remedies) {
     CAPTURE(remedy.option);
@@ -54,6 +55,8 @@ TEST_CASE("what would lower the peak: each remedy's plans are there and are as f
       CHECK(bytes < asked.plan.predicted_peak_bytes);
     };
     check(remedy.smallest_limit_bytes.value(), remedy.seconds.value());
+    with.limit_bytes = *remedy.smallest_limit_bytes - 1;
+    CHECK_FALSE(make_plan({asked.model, changed, with, asked.costs}));
     if (!remedy.about_as_fast) continue;
     check(remedy.about_as_fast->peak_bytes, remedy.about_as_fast->seconds);
     CHECK(remedy.about_as_fast->seconds <= asked.plan.predicted_seconds * kAboutAsFast);
@@ -81,6 +84,47 @@ TEST_CASE("what would lower the peak: what there was no time for is named, and n
   const int64_t smallest = asked.lower(without_end).remedies.front().smallest_limit_bytes.value();
   asked.plan = plan_or_explain({asked.model, asked.request, {.limit_bytes = smallest}, asked.costs});
   for (const Remedy& remedy : asked.lower(without_end).remedies) CHECK_FALSE(remedy.option.empty());
+}
+
+TEST_CASE("what would lower the peak: without the time to find the lowest that is as fast, none is named") {
+  const Asked asked;
+  int64_t searches = 0;
+  const LowerPeak whole = asked.lower([&] { return ++searches > 0; });
+  REQUIRE(searches > 4);
+  for (int64_t allowed = 0; allowed < searches; ++allowed) {
+    CAPTURE(allowed);
+    int64_t left = allowed;
+    const LowerPeak lower = asked.lower([&] { return left-- > 0; });
+    CHECK(lower.not_looked_at.size() + lower.not_looked_at_as_fast.size() > 0);
+    // What is named is what is named with all the time there is.
+    for (const LowerWay& way : lower_ways(lower)) {
+      const std::vector<LowerWay> all = lower_ways(whole);
+      CHECK(std::any_of(all.begin(), all.end(), [&](const LowerWay& other) {
+        return other.remedy.option == way.remedy.option && other.about_as_fast == way.about_as_fast &&
+               other.plan.peak_bytes == way.plan.peak_bytes && other.plan.seconds == way.plan.seconds;
+      }));
+    }
+  }
+}
+
+TEST_CASE("what would lower the peak: a remedy that goes no lower than a smaller limit alone is none") {
+  // At this size its peak is not made of materialised tensors.
+  Asked asked;
+  asked.model = test::model_of(test::tiny_config({16, 32, 48}));
+  asked.costs = CostModel(asked.model.graph);
+  asked.request = {"small", 128, 128, 1, 1, Dtype::fp32};
+  PlanOptions options;
+  options.weights = WeightResidency::resident;
+  asked.plan = plan_or_explain({asked.model, asked.request, {.limit_bytes = int64_t{1} << 40}, asked.costs});
+  const std::vector<Remedy> remedies = asked.lower(without_end, options).remedies;
+  REQUIRE_FALSE(remedies.empty());
+  REQUIRE(remedies[0].option.empty());
+  for (size_t i = 1; i < remedies.size(); ++i) {
+    CAPTURE(remedies[i].option);
+    const auto &fast = remedies[i].about_as_fast, &alone = remedies[0].about_as_fast;
+    CHECK((remedies[i].smallest_limit_bytes < remedies[0].smallest_limit_bytes ||
+           (fast && (!alone || fast->peak_bytes < alone->peak_bytes))));
+  }
 }
 
 TEST_CASE(

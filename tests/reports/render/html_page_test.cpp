@@ -234,6 +234,18 @@ TEST_CASE("csv: one line for each cell, numbers in full") {
         "A section: Numbers,1,1024×1024 peak,1000000000000,bytes\r\n");
 }
 
+TEST_CASE("layers have their short names on pages, and full ones in tooltips and in what programs read") {
+  const std::string full = "decoder.up_blocks.3.resnets.1.conv1";
+  Table table = number_table(1);
+  table.rows[0].cells[0] = "tiles of " + full;
+  const Report report = report_of(table);
+  const std::string page = to_html(report), text = to_markdown(report);
+  CHECK_THAT(page, Catch::Contains("title=\"tiles of " + full + "\"") &&
+                       Catch::Contains(">tiles of up3.res1.conv1</th>"));
+  CHECK_THAT(text, Catch::Contains("| tiles of up3.res1.conv1 |") && !Catch::Contains("decoder."));
+  CHECK_THAT(to_long_csv(report), Catch::Contains(full));
+}
+
 TEST_CASE("markdown: tables with what stands out in bold, and charts named where they are left out") {
   Report report = report_of(number_table(3));
   Chart chart;

@@ -1,0 +1,112 @@
+// What would lower the peak is one list: the window, the report and the command line name the same.
+
+#include "gui/view/lower_peak_box.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "gui/model/figure_text.h"
+#include "planner/program/run.h"
+#include "reports/program/run.h"
+#include "tests/gui/sample_files.h"
+#include "tests/support/program.h"
+
+namespace headroom::gui {
+namespace {
+
+using nlohmann::json;
+using test::sample_files;
+
+/// The option, the bytes and the seconds of a plan with a lower peak, and whether it is about as fast.
+struct NamedWay {
+  std::string option;
+  double bytes = 0, seconds = 0;
+  bool about_as_fast = false;
+  friend bool operator==(const NamedWay&, const NamedWay&) = default;
+};
+
+std::vector<NamedWay> ways_of_command_line(const std::string& plan) {
+  const test::Ended ended = test::call(planner::run_plan, {"explain", plan, "--json"});
+  REQUIRE(ended.code == 0);
+  const json document = json::parse(ended.out);
+  REQUIRE(document["not_looked_at"].empty());
+  REQUIRE(document["not_looked_at_as_fast"].empty());
+  std::vector<NamedWay> ways;
+  for (const json& remedy : document["remedies"]) {
+    const std::string option = remedy["change"];
+    const double smallest = remedy["smallest_limit_bytes"];
+    if (remedy.contains("about_as_fast")) {
+      const json& fast = remedy["about_as_fast"];
+      ways.push_back({option, fast["limit_bytes"], fast["seconds"], true});
+      if (ways.back().bytes <= smallest) continue;
+    }
+    ways.push_back({option, smallest, remedy["seconds"], false});
+  }
+  return ways;
+}
+
+std::vector<NamedWay> ways_of_report(const std::string& plan) {
+  const test::Ended ended = test::call(reports::run_report, {plan, "--json"});
+  REQUIRE(ended.code == 0);
+  const json document = json::parse(ended.out);
+  std::vector<NamedWay> ways;
+  for (const json& section : document["sections"]) {
+    if (section["title"] != "What would lower the peak") continue;
+    for (const json& row : section["parts"][0]["tables"][0]["rows"]) {
+      const bool fast = row.size() > 6 && row[6].is_number();
+      if (fast) ways.push_back({row[0], row[6], row[7], true});
+      if (!fast || row[6] > row[2]) ways.push_back({row[0], row[2], row[5], false});
+    }
+  }
+  return ways;
+}
+
+TEST_CASE("what would lower the peak: window, report and command line name the same plans") {
+  const std::string plan = sample_files().file("plan.json").toStdString();
+  const std::vector<NamedWay> ways = ways_of_command_line(plan);
+  REQUIRE(ways.size() >= 3);
+  CHECK(ways == ways_of_report(plan));
+
+  Workspace workspace;
+  test::open(workspace, {sample_files().file("plan.json")});
+  const reports::DocumentPtr document = workspace.chosen<reports::PlanDocument>();
+  REQUIRE(document != nullptr);
+  LowerPeakBox box(workspace);
+  box.setPatience(60);  // however busy the machine is
+  box.show();
+  box.showPlan(workspace.questionOf(document), document);
+  test::wait_until([&] { return !box.busy(); });
+  const QList<QPushButton*> buttons = box.findChildren<QPushButton*>(QRegularExpression("^lower-\\d+$"));
+  REQUIRE(buttons.size() == static_cast<qsizetype>(ways.size()));
+  for (size_t i = 0; i < ways.size(); ++i) {
+    const NamedWay& way = ways[i];
+    const auto* button = box.findChild<QPushButton*>(QStringLiteral("lower-%1").arg(i));
+    REQUIRE(button != nullptr);
+    const std::string text = button->accessibleDescription().toStdString();
+    CAPTURE(i, way.option, text);
+    CHECK_THAT(text, Catch::Contains(figure_text(reports::Unit::bytes, way.bytes).toStdString()) &&
+                         Catch::Contains(figure_text(reports::Unit::seconds, way.seconds).toStdString()) &&
+                         Catch::Contains(way.about_as_fast ? "about as fast" : "at the least"));
+    if (way.option != "--limit") CHECK_THAT(button->toolTip().toStdString(), Catch::Contains(way.option));
+  }
+}
+
+TEST_CASE("what would lower the peak: what there was no time for is said") {
+  Workspace workspace;
+  test::open(workspace, {sample_files().file("plan.json")});
+  const reports::DocumentPtr document = workspace.chosen<reports::PlanDocument>();
+  REQUIRE(document != nullptr);
+  LowerPeakBox box(workspace);
+  box.setPatience(0);
+  box.show();
+  box.showPlan(workspace.questionOf(document), document);
+  test::wait_until([&] { return !box.busy(); });
+  CHECK(box.findChildren<QPushButton*>().isEmpty());
+  CHECK_THAT(box.findChild<QLabel*>("lower-peak-words")->text().toStdString(),
+             Catch::Contains("Nothing was found in a moment"));
+}
+
+}  // namespace
+}  // namespace headroom::gui
