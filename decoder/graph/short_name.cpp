@@ -26,6 +26,24 @@ std::string_view short_part(std::string_view part) {
   return found == short_parts.end() ? part : found->second;
 }
 
+bool is_name_character(char c) {
+  return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '_';
+}
+
+/// Where the name that begins at `begin` with "decoder" ends; at `begin` where it is none.
+size_t end_of_name(std::string_view text, size_t begin) {
+  constexpr std::string_view path_characters = "./-";
+  if (begin > 0 &&
+      (is_name_character(text[begin - 1]) || path_characters.find(text[begin - 1]) != path_characters.npos))
+    return begin;
+  size_t end = begin + std::string_view("decoder").size();
+  const size_t bare = end;
+  while (end + 1 < text.size() && text[end] == '.' && is_name_character(text[end + 1])) {
+    for (++end; end < text.size() && is_name_character(text[end]);) ++end;
+  }
+  return end == bare ? begin : end;
+}
+
 }  // namespace
 
 std::string short_name(std::string_view name) {
@@ -42,6 +60,21 @@ std::string short_name(std::string_view name) {
     ends_in_number = is_number(part) || (!part.empty() && is_number(part.substr(part.size() - 1)));
     name.remove_prefix(std::min(end + 1, name.size()));
   }
+  return shown;
+}
+
+std::string with_short_names(std::string_view text) {
+  std::string shown;
+  size_t done = 0;
+  for (size_t at = text.find("decoder."); at != text.npos; at = text.find("decoder.", at + 1)) {
+    const size_t end = end_of_name(text, at);
+    if (end == at) continue;
+    shown += text.substr(done, at - done);
+    shown += short_name(text.substr(at, end - at));
+    done = end;
+    at = end - 1;
+  }
+  shown += text.substr(done);
   return shown;
 }
 

@@ -10,4 +10,8 @@ namespace headroom {
 /// comes back as it is.
 std::string short_name(std::string_view name);
 
+/// The text with the short name of each layer and tensor in it: names that begin with `decoder.`, but not
+/// within a path or another name.
+std::string with_short_names(std::string_view text);
+
 }  // namespace headroom

@@ -1,7 +1,6 @@
 #include "gui/model/figure_text.h"
 
 #include <QCoreApplication>
-#include <QRegularExpression>
 
 #include "decoder/graph/short_name.h"
 
@@ -25,19 +24,7 @@ QString with_known_ending(const QString& text) {
 }  // namespace
 
 QString with_short_names(const QString& text) {
-  if (!text.contains(QLatin1String("decoder."))) return text;
-  // A name of a decoder's module, up to what no name has.
-  static const QRegularExpression name(QStringLiteral(R"((?<![\w./-])decoder(\.\w+)+)"));
-  QString shown;
-  qsizetype end = 0;
-  for (auto found = name.globalMatch(text); found.hasNext();) {
-    const QRegularExpressionMatch match = found.next();
-    shown += QStringView(text).mid(end, match.capturedStart() - end);
-    shown += QString::fromStdString(short_name(match.captured().toStdString()));
-    end = match.capturedEnd();
-  }
-  shown += QStringView(text).mid(end);
-  return shown;
+  return QString::fromStdString(headroom::with_short_names(text.toStdString()));
 }
 
 QString figure_text(const std::string& text) {

@@ -127,6 +127,8 @@ std::string scaling_sentence(const Scaling& scaling) {
          ".";
 }
 
+}  // namespace
+
 std::string profile_sentence(const profiler::Profile& profile) {
   if (profile.sizes.empty()) return "";
   const profiler::ProfiledSize& size =
@@ -147,8 +149,6 @@ std::string frontier_sentence(const FrontierDocument& frontier) {
          " in " + format(Unit::seconds, smallest.seconds) + " to " + bytes_text(fastest.peak_bytes) + " in " +
          format(Unit::seconds, fastest.seconds) + ".";
 }
-
-}  // namespace
 
 std::string request_text(const Request& request) {
   std::string text = request.model + " " + std::to_string(request.width_pixels) + "×" +

@@ -14,8 +14,8 @@ constexpr double kLineHeight = 17;
 double text_width(std::string_view text, double font_size = kLabelSize);
 double bold_width(std::string_view text);  ///< of a label's size
 
-/// Clean text, its beginning cut and "…" before it where it is wider: names of layers differ at their ends.
-/// Empty where not even a few characters fit.
+/// Clean text with short names of layers, its beginning cut and "…" before it where it is wider: these differ
+/// at their ends. Empty where not even a few characters fit.
 std::string fitted_text(std::string_view text, double width, double font_size = kLabelSize);
 
 struct Box {

@@ -23,6 +23,14 @@ TEST_CASE("a name that is no decoder's part is not changed") {
     CHECK(short_name(name) == name);
 }
 
+TEST_CASE("layers have their short names wherever they stand in a text") {
+  CHECK(with_short_names("conv decoder.mid_block.resnets.0.conv2 halo 1") == "conv mid.res0.conv2 halo 1");
+  CHECK(with_short_names("decoder.conv_in: decoder.conv_out.") == "conv_in: conv_out.");
+  for (const char* text :
+       {"/home/decoder.up/plan.json", "my-decoder.json", "decoder", "decoder.", "1.2 GiB", ""})
+    CHECK(with_short_names(text) == text);
+}
+
 TEST_CASE("no two names of a graph are shown alike") {
   for (const std::string& model : built_in_models()) {
     std::map<std::string, std::string> shown;
