@@ -17,6 +17,9 @@ struct LiveEntry {
   friend bool operator==(const LiveEntry&, const LiveEntry&) = default;
 };
 
+/// Whether it is of a tensor or of a step on one; all else is what a kind takes as a whole.
+bool is_of_tensor(const LiveEntry& entry);
+
 /// Entries of one name and kind put together, largest first, none of them empty.
 std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries);
 
@@ -24,8 +27,8 @@ std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries);
 /// a plan does not name; where it was made for another machine, its peaks tell.
 MemoryModel memory_model_of_plan(const Plan& plan, const Graph& graph);
 
-/// What a plan counts beside everything that it names: on the CPU growth of other process memory, on a GPU gaps of
-/// its reservation.
+/// What a plan counts beside everything that it names: on the CPU growth of other process memory, on a GPU
+/// gaps of its reservation.
 LiveEntry reserve_entry(int64_t bytes, DeviceKind device);
 
 /// What is on the device before the first pass, and at one moment of a pass: by name, largest first.

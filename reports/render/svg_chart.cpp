@@ -67,12 +67,11 @@ void draw_spans(Markup& svg, const Chart& chart, const Plane& plane, const Box& 
   }
 }
 
-/// Names are whole or not there: the tooltips have all of them.
 void name_spans(Markup& svg, const Chart& chart, const Plane& plane, const Box& frame, LabelPlacer& labels) {
   for (const Span& span : chart.spans) {
     const double left = plane.x.position(span.begin), width = plane.x.position(span.end) - left;
-    const std::string name = fitted_text(span.name, kDrawingWidth, kLabelSize - 2);
-    if (name.empty() || text_width(name, kLabelSize - 2) > width - 6) continue;
+    const std::string name = fitted_name(span.name, width - 6, kLabelSize - 2);
+    if (name.empty()) continue;
     draw_text(svg, left + 4, frame.top + 13, name, "start", "span-name");
     labels.take({left, frame.top, left + width, frame.top + 18});
   }
