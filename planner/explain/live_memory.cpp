@@ -12,6 +12,11 @@ constexpr int64_t kMostThreads = 1024;
 
 }  // namespace
 
+bool is_of_tensor(const LiveEntry& entry) {
+  return entry.kind == MemoryKind::materialised || entry.kind == MemoryKind::tile ||
+         entry.kind == MemoryKind::workspace;
+}
+
 std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries) {
   std::map<std::pair<MemoryKind, std::string>, int64_t> sums;
   for (const LiveEntry& entry : entries) sums[{entry.kind, entry.name}] += entry.bytes;

@@ -17,6 +17,9 @@ struct LiveEntry {
   friend bool operator==(const LiveEntry&, const LiveEntry&) = default;
 };
 
+/// Whether it is of a tensor or of a step on one; all else is what a kind takes as a whole.
+bool is_of_tensor(const LiveEntry& entry);
+
 /// Entries of one name and kind put together, largest first, none of them empty.
 std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries);
 

@@ -39,9 +39,7 @@ std::string amounts(const std::vector<LiveEntry>& entries, size_t most) {
 std::string largest_tensors(const PlanPeak& peak) {
   std::vector<LiveEntry> tensors;
   for (const LiveEntry& entry : peak.live) {
-    const bool tensor = entry.kind == MemoryKind::materialised || entry.kind == MemoryKind::tile ||
-                        entry.kind == MemoryKind::workspace;
-    if (!tensor) continue;
+    if (!is_of_tensor(entry)) continue;
     tensors.push_back(entry);
     tensors.back().name = short_name(entry.name) + (entry.kind == MemoryKind::materialised ? " (kept)"
                                                     : entry.kind == MemoryKind::tile       ? " (tile)"

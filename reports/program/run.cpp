@@ -75,15 +75,18 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& a
 }
 
 /// What Headroom would need is asked for by the size.
-std::optional<AskedDecoder> asked_decoder(const Arguments& asked) {
+std::optional<AskedDecoder> asked_decoder(const Arguments& asked, std::ostream& err) {
   if (asked.size.empty()) return std::nullopt;
   if (asked.model.empty()) throw InputError("--size: expected --model beside it");
   const Model model = for_frames(resolve_model(asked.model), asked.frames);
   const auto [width, height] = parse_size(asked.size, "--size");
   latent_extent(model, width, height, asked.frames);
+  const Dtype dtype = parse_dtype(asked.dtype);
+  if (const std::string note = upcast_note(model, dtype); !note.empty())
+    err << "headroom-report: " << note << "\n";
   return AskedDecoder{model,
-                      {asked.model, width, height, asked.frames, asked.batch,
-                       decoding_dtype(model, parse_dtype(asked.dtype)), parse_device(asked.device)}};
+                      {asked.model, width, height, asked.frames, asked.batch, decoding_dtype(model, dtype),
+                       parse_device(asked.device)}};
 }
 
 using Writer = std::string (*)(const Report&);
@@ -115,7 +118,7 @@ int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
   ReportOptions options;
   options.title = asked.title;
   options.quick = asked.quick;
-  options.decoder = asked_decoder(asked);
+  options.decoder = asked_decoder(asked, err);
   if (!asked.limit.empty()) options.limit_bytes = parse_bytes(asked.limit, "--limit");
   const std::unique_ptr<Progress> progress = make_progress(asked.progress, err);
   const WipedProgress wiped(*progress);

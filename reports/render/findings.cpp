@@ -136,6 +136,7 @@ Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions
   found.documents = documents;
   found.other_limit_bytes = options.limit_bytes;
   found.runs = pair_runs(documents);
+  bring_main_run_forward(found.runs);
   found.ranked = ranked_runs(documents);
   for (const DocumentPtr& document : documents) {
     if (document->as<profiler::Profile>() != nullptr) found.profiles.push_back(document);

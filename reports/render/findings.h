@@ -34,6 +34,9 @@ struct ReportedRun {
 /// order of the plans, then of what is left.
 std::vector<ReportedRun> pair_runs(const std::vector<DocumentPtr>& documents);
 
+/// The run that a page's large figures are of comes first: one of a plan with statistics, or else of a plan.
+void bring_main_run_forward(std::vector<ReportedRun>& runs);
+
 /// What one plan's peak comes from.
 struct PeakFindings {
   DocumentPtr plan;

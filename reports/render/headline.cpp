@@ -15,16 +15,6 @@ struct Untiled {
   std::string basis;
 };
 
-const ReportedRun* main_run(const Findings& found) {
-  const ReportedRun* first = nullptr;
-  for (const ReportedRun& run : found.runs) {
-    if (run.planned() == nullptr) continue;
-    if (run.ran() != nullptr) return &run;
-    if (first == nullptr) first = &run;
-  }
-  return first;
-}
-
 /// As a profile among the files measured it at this very size.
 std::optional<Untiled> measured_untiled(const Findings& found, const ReportedRun& run) {
   const PlanDocument& planned = *run.planned();
@@ -56,10 +46,6 @@ Untiled untiled_of(const Findings& found, const ReportedRun& run) {
           "predicted: every pass one tile, every result stored"};
 }
 
-KeyFigure figure(const char* what, int64_t bytes, const std::string& basis, ColourRole role) {
-  return {what, format(Unit::bytes, double(bytes)), double(bytes), basis, role};
-}
-
 std::string pixels_text(const ReportedRun& run) {
   const RunStats* ran = run.ran();
   if (ran != nullptr && ran->verification &&
@@ -82,6 +68,14 @@ std::string pixels_basis(const ReportedRun& run) {
          "(headroom-decode --verify).";
 }
 
+std::string time_basis(const ReportedRun& run, const Untiled& untiled) {
+  if (!untiled.seconds)
+    return "Time: not compared; no profile among these files measured this size untiled on the run's "
+           "machine.";
+  return "Time: untiled " + format(Unit::seconds, *untiled.seconds) + ", here " +
+         format(Unit::seconds, run.ran()->seconds) + ", both measured on " + run.ran()->device + ".";
+}
+
 std::string ratio_text(double more, double less, const char* fewer, const char* greater) {
   const bool saves = more >= less;
   return format(Unit::ratio, saves ? more / less : less / more) + " " + (saves ? fewer : greater);
@@ -92,39 +86,78 @@ std::string upper_first(std::string text) {
   return text;
 }
 
+/// Of a run, what its peak is made of: the picture of its memory has the first.
+std::string measured_basis(const ReportedRun& run) {
+  const RunStats& ran = *run.ran();
+  std::string text = "peak in " + run.stats_name();
+  if (ran.outside_bytes > 0 && ran.pool_peak_bytes > 0) {
+    text += ": " + format(Unit::bytes, double(ran.pool_peak_bytes)) + " of the decode, " +
+            format(Unit::bytes, double(ran.outside_bytes)) + " of other process memory";
+  }
+  return text;
+}
+
+/// Another plan or run in a sentence: "small.json: 86.9 MiB predicted within a limit of 88.0 MiB, in 4.77 s".
+std::string beside_sentence(const ReportedRun& run) {
+  const Plan& plan = run.planned()->plan;
+  const bool ran = run.ran() != nullptr && run.ran()->peak_bytes > 0;
+  std::string text = (ran ? run.stats_name() : run.plan->file.string()) + ": " +
+                     format(Unit::bytes, double(ran ? run.ran()->peak_bytes : plan.predicted_peak_bytes)) +
+                     (ran ? " measured" : " predicted");
+  if (is_limit(plan.limit_bytes))
+    text += " within a limit of " + format(Unit::bytes, double(plan.limit_bytes));
+  return text + ", in " + format(Unit::seconds, ran ? run.ran()->seconds : plan.predicted_seconds) + ".";
+}
+
+Headline plan_headline(const Findings& found, const ReportedRun& run) {
+  Headline headline;
+  const Plan& plan = run.planned()->plan;
+  const Untiled untiled = untiled_of(found, run);
+  const bool ran = run.ran() != nullptr && run.ran()->peak_bytes > 0;
+  const int64_t taken = ran ? run.ran()->peak_bytes : plan.predicted_peak_bytes;
+  headline.figures.push_back(key_figure("untiled", untiled.bytes, untiled.basis, ColourRole::untiled));
+  if (is_limit(plan.limit_bytes))
+    headline.figures.push_back(
+        key_figure("limit", plan.limit_bytes, "of " + run.plan->file.string(), ColourRole::limit));
+  headline.figures.push_back(
+      ran ? key_figure("measured", taken, measured_basis(run), ColourRole::measured)
+          : key_figure("predicted", taken, "peak of " + run.plan->file.string(), ColourRole::predicted));
+  std::string text = pixels_text(run);
+  text += (text.empty() ? "" : ", ") +
+          ratio_text(double(untiled.bytes), double(taken), "less memory", "more memory");
+  if (untiled.seconds && run.ran()->seconds > 0)
+    text += ", " + ratio_text(*untiled.seconds, run.ran()->seconds, "faster", "slower");
+  headline.sentence = upper_first(text) + " than the untiled decode of " + request_text(plan.request) + ".";
+  headline.basis.push_back(pixels_basis(run));
+  headline.basis.push_back(std::string("Memory: untiled ") + untiled.basis + "; here " +
+                           (ran ? "measured." : "predicted."));
+  headline.basis.push_back(time_basis(run, untiled));
+  return headline;
+}
+
 }  // namespace
+
+KeyFigure key_figure(const std::string& what, int64_t bytes, const std::string& basis, ColourRole role) {
+  return {what, format(Unit::bytes, double(bytes)), double(bytes), basis, role};
+}
 
 Headline headline_of(const Findings& found) {
   Headline headline;
-  const ReportedRun* run = main_run(found);
-  if (run == nullptr || run->planned()->plan.predicted_peak_bytes <= 0) return headline;
-  const Plan& plan = run->planned()->plan;
-  const Untiled untiled = untiled_of(found, *run);
-  const bool ran = run->ran() != nullptr && run->ran()->peak_bytes > 0;
-  const int64_t taken = ran ? run->ran()->peak_bytes : plan.predicted_peak_bytes;
-  headline.figures.push_back(figure("untiled", untiled.bytes, untiled.basis, ColourRole::untiled));
-  if (is_limit(plan.limit_bytes))
-    headline.figures.push_back(
-        figure("limit", plan.limit_bytes, "of " + run->plan->file.string(), ColourRole::limit));
-  headline.figures.push_back(
-      ran ? figure("measured", taken, "peak in " + run->stats_name(), ColourRole::measured)
-          : figure("predicted", taken, "peak of " + run->plan->file.string(), ColourRole::predicted));
-  std::string text = pixels_text(*run);
-  text += (text.empty() ? "" : ", ") +
-          ratio_text(double(untiled.bytes), double(taken), "less memory", "more memory");
-  if (untiled.seconds && run->ran()->seconds > 0)
-    text += ", " + ratio_text(*untiled.seconds, run->ran()->seconds, "faster", "slower");
-  headline.sentence = upper_first(text) + " than the untiled decode of " + request_text(plan.request) + ".";
-  headline.basis.push_back(pixels_basis(*run));
-  headline.basis.push_back(std::string("Memory: untiled ") + untiled.basis + "; here " +
-                           (ran ? "measured." : "predicted."));
-  if (untiled.seconds) {
-    headline.basis.push_back("Time: untiled " + format(Unit::seconds, *untiled.seconds) + ", here " +
-                             format(Unit::seconds, run->ran()->seconds) + ", both measured on " +
-                             run->ran()->device + ".");
-  } else {
-    headline.basis.push_back(
-        "Time: not compared; no profile among these files measured this size untiled on the run's machine.");
+  if (!found.runs.empty() && found.runs.front().planned() != nullptr) {
+    const ReportedRun& main = found.runs.front();
+    if (main.planned()->plan.predicted_peak_bytes <= 0) return headline;
+    headline = plan_headline(found, main);
+    for (const ReportedRun& run : found.runs) {
+      if (&run != &main && run.planned() != nullptr) headline.beside.push_back(beside_sentence(run));
+    }
+  } else if (!found.runs.empty() || !found.ranked.empty()) {
+    return headline;
+  } else if (!found.histories.empty()) {
+    headline = history_headline(found);
+  } else if (!found.frontiers.empty()) {
+    headline = frontier_headline(*found.frontiers.front()->as<FrontierDocument>());
+  } else if (!found.profiles.empty()) {
+    headline = profile_headline(*found.profiles.front()->as<profiler::Profile>());
   }
   return headline;
 }

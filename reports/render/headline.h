@@ -5,8 +5,17 @@
 
 namespace headroom::reports {
 
-/// Of the first run with statistics beside its plan, or else of the first plan: what the untiled decode
-/// needs, the limit, and what was measured. Without figures where the files have no plan.
+/// Of the first run: what the untiled decode needs, the limit, and what was measured; the other runs in a
+/// sentence each. Where no file is of a decode, of a memory history, a frontier or a profile what it found;
+/// without figures where there is nothing of these.
 Headline headline_of(const Findings& found);
+
+// Of files without a decode.
+
+Headline history_headline(const Findings& found);
+Headline frontier_headline(const FrontierDocument& frontier);
+Headline profile_headline(const profiler::Profile& profile);
+
+KeyFigure key_figure(const std::string& what, int64_t bytes, const std::string& basis, ColourRole role);
 
 }  // namespace headroom::reports

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "decoder/graph/short_name.h"
 #include "reports/figures/colours.h"
 #include "reports/render/html_table.h"
 #include "reports/render/page_style.h"
@@ -64,18 +65,21 @@ std::optional<ChartRanges> common_ranges(const Part& part) {
   return ranges;
 }
 
+void write_words(Markup& page, const std::vector<std::string>& sentences, const char* css_class) {
+  if (sentences.empty()) return;
+  page.open("ul", {{"class", css_class}});
+  for (const std::string& sentence : sentences) page.element("li", {}, with_short_names(sentence));
+  page.close();
+}
+
 void write_part(Markup& page, const Part& part, size_t& drawings) {
   if (!part.heading.empty()) page.element("h3", {}, part.heading);
-  if (!part.sentences.empty()) {
-    page.open("ul", {{"class", "words"}});
-    for (const std::string& sentence : part.sentences) page.element("li", {}, sentence);
-    page.close();
-  }
+  write_words(page, part.sentences, "words");
   const std::optional<ChartRanges> ranges = common_ranges(part);
   for (const Drawing& drawing : part.drawings) {
     page.line_break();
     page.open("figure");
-    page.element("figcaption", {}, title_of(drawing));
+    page.element("figcaption", {}, with_short_names(title_of(drawing)));
     page.open(
         "div",
         {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", title_of(drawing)}});
@@ -88,10 +92,6 @@ void write_part(Markup& page, const Part& part, size_t& drawings) {
   }
   for (const Table& table : part.tables) write_html_table(page, table);
 }
-
-}  // namespace
-
-namespace {
 
 void write_headline(Markup& page, const Headline& headline) {
   if (headline.figures.empty()) return;
@@ -107,23 +107,33 @@ void write_headline(Markup& page, const Headline& headline) {
   }
   page.close();
   page.element("p", {{"class", "headline"}}, headline.sentence);
-  page.open("ul", {{"class", "words by"}});
-  for (const std::string& basis : headline.basis) page.element("li", {}, basis);
+  write_words(page, headline.basis, "words by");
+  write_words(page, headline.beside, "words beside");
   page.close();
-  page.close();
+}
+
+/// "wide" prints on lying pages, all of it: a heading alone would be left on the page before.
+std::string section_class(const Section& section, bool first_folded) {
+  std::string text = section.folded ? "folded" : "";
+  if (first_folded) text += " first";
+  for (const Part& part : section.parts) {
+    if (std::any_of(part.tables.begin(), part.tables.end(), is_wide))
+      return text + (text.empty() ? "wide" : " wide");
+  }
+  return text;
 }
 
 /// Its title alone where it is folded, until it is opened; on paper all of it.
 void write_section(Markup& page, const Section& section, const std::string& id, bool first_folded,
                    size_t& drawings) {
   page.line_break();
-  const char* kind = first_folded ? "folded first" : "folded";
+  Markup::Attributes attributes{{"id", id}, {"aria-labelledby", id + "-title"}};
+  const std::string kind = section_class(section, first_folded);
+  if (!kind.empty()) attributes.emplace_back("class", kind);
+  page.open("section", attributes);
   if (section.folded) {
-    page.open("section", {{"id", id}, {"aria-labelledby", id + "-title"}, {"class", kind}});
     page.open("details");
     page.open("summary");
-  } else {
-    page.open("section", {{"id", id}, {"aria-labelledby", id + "-title"}});
   }
   page.element("h2", {{"id", id + "-title"}}, section.title);
   if (section.folded) page.close();

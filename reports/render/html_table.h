@@ -9,4 +9,7 @@ namespace headroom::reports {
 /// full number as `data-value`.
 void write_html_table(Markup& page, const Table& table);
 
+/// Too many columns for an upright page.
+bool is_wide(const Table& table);
+
 }  // namespace headroom::reports

@@ -56,7 +56,8 @@ json to_json(const Report& report) {
           {"headline",
            {{"figures", std::move(figures)},
             {"sentence", report.headline.sentence},
-            {"basis", report.headline.basis}}},
+            {"basis", report.headline.basis},
+            {"beside", report.headline.beside}}},
           {"sections", std::move(sections)}};
 }
 

@@ -7,8 +7,13 @@
 namespace headroom::reports {
 namespace {
 
+/// For people: layers have their short names.
+std::string shown_text(const std::string& text) {
+  return markdown_text(with_short_names(text));
+}
+
 void write_table(std::string& text, const Table& table) {
-  text += "**" + markdown_text(table.title) + "**\n\n|";
+  text += "**" + shown_text(table.title) + "**\n\n|";
   for (const Column& column : table.columns) text += " " + markdown_text(heading_of(column)) + " |";
   text += "\n|";
   for (const Column& column : table.columns) text += column.is_text ? "---|" : "---:|";
@@ -16,7 +21,7 @@ void write_table(std::string& text, const Table& table) {
   for (const Row& row : table.rows) {
     text += "|";
     for (size_t c = 0; c < std::min(table.columns.size(), row.cells.size()); ++c) {
-      const std::string cell = markdown_text(with_short_names(cell_text(table.columns[c], row.cells[c])));
+      const std::string cell = shown_text(cell_text(table.columns[c], row.cells[c]));
       text += row.stands_out && !cell.empty() ? " **" + cell + "** |" : " " + cell + " |";
     }
     text += "\n";
@@ -26,7 +31,7 @@ void write_table(std::string& text, const Table& table) {
 
 void write_part(std::string& text, const Part& part) {
   if (!part.heading.empty()) text += "### " + markdown_text(part.heading) + "\n\n";
-  for (const std::string& sentence : part.sentences) text += "- " + markdown_text(sentence) + "\n";
+  for (const std::string& sentence : part.sentences) text += "- " + shown_text(sentence) + "\n";
   if (!part.sentences.empty()) text += "\n";
   for (const Drawing& drawing : part.drawings)
     text += "*Left out here: the chart “" + markdown_text(title_of(drawing)) +
@@ -44,6 +49,8 @@ std::string to_markdown(const Report& report) {
   if (!report.headline.figures.empty()) text += "\n" + markdown_text(report.headline.sentence) + "\n\n";
   for (const std::string& basis : report.headline.basis) text += "- " + markdown_text(basis) + "\n";
   if (!report.headline.basis.empty()) text += "\n";
+  for (const std::string& sentence : report.headline.beside) text += "- " + markdown_text(sentence) + "\n";
+  if (!report.headline.beside.empty()) text += "\n";
   for (const Section& section : report.sections) {
     text += "## " + markdown_text(section.title) + "\n\n";
     for (const Part& part : section.parts) write_part(text, part);

@@ -36,6 +36,9 @@ nav ul { display: flex; flex-wrap: wrap; gap: 0.2rem 1.1rem; margin: 0.6rem 0 0;
 .figures li { max-width: 22rem; }
 .figures strong { display: block; font-size: 2.6rem; line-height: 1.1; font-variant-numeric: tabular-nums; }
 .figures .measured strong { color: var(--measured); }
+.figures .predicted strong { color: var(--predicted); }
+.figures .planned strong { color: var(--planned); }
+.figures .untiled strong { color: var(--untiled); }
 .figures .limit strong { color: var(--limit); }
 .figures .what { font-weight: 600; }
 .headline { font-size: 1.2rem; margin: 0.8rem 0 0.2rem; }
@@ -47,7 +50,14 @@ section.folded { border-top: 1px solid var(--rule); margin-top: 0.6rem; padding-
 figure, .table { margin: 1rem 0 1.6rem; }
 figcaption, caption { font-weight: 600; }
 figcaption { margin-bottom: 0.3rem; }
-.scroll { overflow-x: auto; max-width: 100%; }
+/* A shadow where there is more to the side: paper moves with what is scrolled, the shadow does not. */
+.scroll {
+  overflow-x: auto; max-width: 100%;
+  background: linear-gradient(to right, var(--paper) 40%, transparent) 0 / 2rem 100% no-repeat local,
+    linear-gradient(to left, var(--paper) 40%, transparent) 100% / 2rem 100% no-repeat local,
+    linear-gradient(to right, var(--rule), transparent) 0 / 0.8rem 100% no-repeat scroll,
+    linear-gradient(to left, var(--rule), transparent) 100% / 0.8rem 100% no-repeat scroll;
+}
 .scroll:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 svg { display: block; width: 100%; min-width: 45rem; height: auto; font: 13px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
 table { width: max-content; border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
@@ -115,20 +125,32 @@ dd { margin: 0 0 0.3rem 1rem; }
   @page { margin: 14mm; }
   @page wide { size: landscape; margin: 10mm; }
   .wide { page: wide; }
-  body { max-width: none; padding: 0; font-size: 10pt; }
+  html { font-size: 10pt; }
+  body { max-width: none; padding: 0; font-size: 1rem; line-height: 1.4; }
+  h2 { margin-top: 1.2rem; }
+  .figures { flex-wrap: nowrap; gap: 0 8mm; }
+  .figures li { flex: 1 1 0; max-width: none; }
+  .figures strong { font-size: 22pt; white-space: nowrap; }
+  figure, .table { margin: 0.6rem 0 1rem; }
   nav, .table summary { display: none; }
-  section.folded summary { list-style: none; }
+  section.folded summary { list-style: none; break-after: avoid; }
+  section.folded summary h2 { display: block; }
   section.folded.first { break-before: page; }
   details::details-content { content-visibility: visible; block-size: auto; }
-  .scroll { overflow: visible; }
+  .scroll { overflow: visible; background: none; }
   svg { min-width: 0; }
-  table { width: auto; max-width: 100%; font-size: 7.5pt; }
-  .wide table { font-size: 5.5pt; }
-  th, td { padding: 0.1rem 0.25rem; }
-  th.text, td.text { max-width: none; overflow-wrap: anywhere; }
-  dl { columns: 2; font-size: 7.5pt; }
-  h2, h3, figcaption, caption, dt { break-after: avoid; }
-  figure, tr, li, dd { break-inside: avoid; }
+  table { width: auto; max-width: 100%; font-size: 7pt; }
+  .wide table { font-size: 6.5pt; }
+  th, td { padding: 0.1rem 0.2rem; }
+  .wide th, .wide td { padding: 0.1rem 0.15rem; }
+  th.text, td.text { max-width: none; }
+  dl { font-size: 7.5pt; }
+  dt, dd { display: inline; margin: 0; }
+  dt::after { content: ": "; }
+  dd::after { content: "  "; white-space: pre; }
+  h2, h3, figcaption, caption, .words, .headline { break-after: avoid; }
+  figure, tr, li, dl { break-inside: avoid; }
+  dl { break-before: avoid; }
   thead { display: table-header-group; }
 }
 )css";

@@ -85,4 +85,12 @@ std::vector<ReportedRun> pair_runs(const std::vector<DocumentPtr>& documents) {
   return runs;
 }
 
+void bring_main_run_forward(std::vector<ReportedRun>& runs) {
+  const auto find = [&](auto is_main) { return std::find_if(runs.begin(), runs.end(), is_main); };
+  auto main = find([](const ReportedRun& run) { return run.planned() != nullptr && run.ran() != nullptr; });
+  if (main == runs.end()) main = find([](const ReportedRun& run) { return run.planned() != nullptr; });
+  if (main == runs.end()) return;
+  std::rotate(runs.begin(), main, main + 1);
+}
+
 }  // namespace headroom::reports

@@ -34,6 +34,24 @@ std::string page_title(const Findings& found) {
   return "Headroom report";
 }
 
+/// What does not fit the first four printed pages with all else that is open there: a section of its own,
+/// folded. The first part always stays.
+Section beyond_first_pages(Section& section) {
+  constexpr size_t kMostDrawings = 4, kMostTables = 5;
+  size_t drawings = 0, tables = 0, stay = 0;
+  for (const Part& part : section.parts) {
+    drawings += part.drawings.size();
+    tables += part.tables.size();
+    if (stay > 0 && (drawings > kMostDrawings || tables > kMostTables)) break;
+    ++stay;
+  }
+  Section others{section.title + ", the other files", {}, true};
+  const auto from = section.parts.begin() + static_cast<std::ptrdiff_t>(stay);
+  others.parts.assign(std::make_move_iterator(from), std::make_move_iterator(section.parts.end()));
+  section.parts.erase(from, section.parts.end());
+  return others;
+}
+
 }  // namespace
 
 Report make_report(const std::vector<DocumentPtr>& documents, const ReportOptions& options) {
@@ -41,30 +59,38 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
   Report report;
   report.title = options.title.empty() ? page_title(found) : options.title;
   report.files = documents.size();
-  const auto add = [&](Section section) {
-    if (!section.parts.empty()) report.sections.push_back(std::move(section));
-  };
   report.headline = headline_of(found);
-  add(summary_section(found));
-  add(history_section(found));
-  add(ranks_section(found));
-  const size_t open_from = report.sections.size();
-  add(memory_section(found));
-  add(lower_section(found));
-  const size_t open_to = report.sections.size();
-  add(peak_section(found));
-  add(passes_section(found));
-  add(gpu_section(found));
-  add(materialised_section(found));
-  add(layers_section(found));
-  add(scaling_section(found));
-  add(frontier_section(found));
-  add(comparison_section(found));
-  add(environment_section(found));
-  add(files_section(found));
-  // Below its large figures a page shows the picture of memory and what would lower the peak.
-  for (size_t i = 0; i < report.sections.size(); ++i)
-    report.sections[i].folded = !report.headline.figures.empty() && (i < open_from || i >= open_to);
+  const auto add = [&](Section section, bool open) {
+    if (section.parts.empty()) return;
+    section.folded = !open && !report.headline.figures.empty();
+    Section others = open ? beyond_first_pages(section) : Section();
+    report.sections.push_back(std::move(section));
+    if (!others.parts.empty()) report.sections.push_back(std::move(others));
+  };
+  // Below its large figures a page shows the picture of memory and what would lower the peak; without a
+  // decode, what the file is about.
+  const bool decode = !found.runs.empty() || !found.ranked.empty();
+  const bool history = !decode && !found.histories.empty();
+  const bool frontier = !decode && !history && !found.frontiers.empty();
+  const bool profile = !decode && !history && !frontier;
+  Section summary = summary_section(found);
+  for (Part& part : summary.parts) std::erase(part.sentences, report.headline.sentence);
+  std::erase_if(summary.parts, [](const Part& part) { return part.sentences.empty(); });
+  add(std::move(summary), false);
+  add(history_section(found), history);
+  add(ranks_section(found), false);
+  add(memory_section(found), true);
+  add(lower_section(found), true);
+  add(peak_section(found), false);
+  add(passes_section(found), false);
+  add(gpu_section(found), false);
+  add(materialised_section(found), false);
+  add(layers_section(found), false);
+  add(scaling_section(found), profile);
+  add(frontier_section(found), frontier);
+  add(comparison_section(found), false);
+  add(environment_section(found), false);
+  add(files_section(found), false);
   return report;
 }
 

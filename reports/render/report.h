@@ -52,7 +52,8 @@ struct KeyFigure {
 struct Headline {
   std::vector<KeyFigure> figures{};
   std::string sentence{};
-  std::vector<std::string> basis{};  ///< what the sentence rests on
+  std::vector<std::string> basis{};   ///< what the sentence rests on
+  std::vector<std::string> beside{};  ///< the other runs and plans, a sentence each
 };
 
 /// What the files say, in the order of the page. Texts are as the files have them; each writer escapes them.

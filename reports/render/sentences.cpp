@@ -127,6 +127,8 @@ std::string scaling_sentence(const Scaling& scaling) {
          ".";
 }
 
+}  // namespace
+
 std::string profile_sentence(const profiler::Profile& profile) {
   if (profile.sizes.empty()) return "";
   const profiler::ProfiledSize& size =
@@ -148,8 +150,6 @@ std::string frontier_sentence(const FrontierDocument& frontier) {
          format(Unit::seconds, fastest.seconds) + ".";
 }
 
-}  // namespace
-
 std::string request_text(const Request& request) {
   std::string text = request.model + " " + std::to_string(request.width_pixels) + "×" +
                      std::to_string(request.height_pixels) + " " + name_of(request.dtype);
@@ -164,8 +164,11 @@ std::string limit_text(int64_t limit_bytes) {
 
 std::string peak_sentence(const PeakDecision& decision) {
   std::vector<std::string> parts;
-  for (size_t i = 0; i < std::min<size_t>(decision.live.size(), 3); ++i)
-    parts.push_back(short_name(decision.live[i].name) + " (" + bytes_text(decision.live[i].bytes) + ")");
+  constexpr size_t kMostNamed = 3;
+  for (const planner::LiveEntry& entry : decision.live) {
+    if (parts.size() < kMostNamed && planner::is_of_tensor(entry))
+      parts.push_back(short_name(entry.name) + " (" + bytes_text(entry.bytes) + ")");
+  }
   std::string text = "Pass " + std::to_string(decision.pass) + " (" + short_name(decision.pass_name) +
                      ") decides the peak: while it runs " + decision.step + ", " +
                      bytes_text(decision.bytes) + " are on the device";

@@ -18,6 +18,10 @@ std::vector<std::string> rank_sentences(const RankedRun& run);
 /// What resolutions, profiles and frontiers say.
 std::vector<std::string> other_sentences(const Findings& found);
 
+/// "Untiled, sdxl at 512×512 in fp32 took …", "Plans of sdxl … reach from …"; empty where there is nothing.
+std::string profile_sentence(const profiler::Profile& profile);
+std::string frontier_sentence(const FrontierDocument& frontier);
+
 /// "pass 3 (decoder.conv_in) decides the peak: …" of one plan.
 std::string peak_sentence(const PeakDecision& decision);
 

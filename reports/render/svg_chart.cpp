@@ -52,7 +52,7 @@ void draw_grid(Markup& svg, const Plane& plane, const Box& frame, double foot) {
   }
 }
 
-/// Passes as bands behind the series, every second one shaded, with their names where they fit.
+/// Passes as bands behind the series, every second one shaded.
 void draw_spans(Markup& svg, const Chart& chart, const Plane& plane, const Box& frame) {
   for (size_t i = 0; i < chart.spans.size(); ++i) {
     const double left = plane.x.position(chart.spans[i].begin);
@@ -70,7 +70,7 @@ void draw_spans(Markup& svg, const Chart& chart, const Plane& plane, const Box& 
 void name_spans(Markup& svg, const Chart& chart, const Plane& plane, const Box& frame, LabelPlacer& labels) {
   for (const Span& span : chart.spans) {
     const double left = plane.x.position(span.begin), width = plane.x.position(span.end) - left;
-    const std::string name = width < 60 ? "" : fitted_text(span.name, width - 8, kLabelSize - 2);
+    const std::string name = fitted_name(span.name, width - 6, kLabelSize - 2);
     if (name.empty()) continue;
     draw_text(svg, left + 4, frame.top + 13, name, "start", "span-name");
     labels.take({left, frame.top, left + width, frame.top + 18});

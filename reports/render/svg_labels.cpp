@@ -60,6 +60,17 @@ std::string fitted_text(std::string_view text, double width, double font_size) {
   return rest.size() < 6 ? "" : "…" + std::string(rest);
 }
 
+std::string fitted_name(std::string_view name, double width, double font_size) {
+  const std::string clean = clean_text(with_short_names(name));
+  std::string_view rest = clean;
+  while (text_width(rest, font_size) > width) {
+    const size_t dot = rest.find('.');
+    if (dot == rest.npos) return "";
+    rest.remove_prefix(dot + 1);
+  }
+  return std::string(rest);
+}
+
 bool overlap(const Box& a, const Box& b) {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }

@@ -14,9 +14,13 @@ constexpr double kLineHeight = 17;
 double text_width(std::string_view text, double font_size = kLabelSize);
 double bold_width(std::string_view text);  ///< of a label's size
 
-/// Clean text with short names of layers, its beginning cut and "…" before it where it is wider: names of
-/// layers differ at their ends. Empty where not even a few characters fit.
+/// Clean text with short names of layers, its beginning cut and "…" before it where it is wider: these differ
+/// at their ends. Empty where not even a few characters fit.
 std::string fitted_text(std::string_view text, double width, double font_size = kLabelSize);
+
+/// The whole name of a layer, short, or as many of its last parts as fit: "conv1" of "up3.res0.conv1". Empty
+/// where not even the last one does.
+std::string fitted_name(std::string_view name, double width, double font_size);
 
 struct Box {
   double left = 0, top = 0, right = 0, bottom = 0;

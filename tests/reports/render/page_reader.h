@@ -162,8 +162,10 @@ struct PageTable {
   double value(size_t row, const std::string& head, size_t number = 0) const {
     return std::stod(rows.at(row).at(column(head, number))->attribute("data-value"));
   }
+  /// The full one, where the cell shows a short name.
   std::string text(size_t row, const std::string& head, size_t number = 0) const {
-    return rows.at(row).at(column(head, number))->text();
+    const Element& cell = *rows.at(row).at(column(head, number));
+    return cell.attribute("title").empty() ? cell.text() : cell.attribute("title");
   }
 };
 

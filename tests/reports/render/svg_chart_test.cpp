@@ -232,9 +232,10 @@ TEST_CASE("svg: categories are rows with bars of the right lengths") {
       {"predicted", Mark::bars, ColourRole::predicted, {0, 1, 2}, {64 * kMiB, 512 * kMiB, 256 * kMiB}},
       {"measured", Mark::bars, ColourRole::measured, {0, 1, 2}, {64 * kMiB, 500 * kMiB, 0}}};
   chart.guides = {{"limit", 640 * kMiB}};
-  chart.categories = {"decoder.conv_in",
-                      "a name that is so long that it has to be cut: decoder.up_blocks.3.resnets.2.conv2",
-                      "decoder.conv_out"};
+  chart.categories = {
+      "decoder.conv_in",
+      "a name that is so long that even short it has to be cut: decoder.up_blocks.3.resnets.2.conv2",
+      "decoder.conv_out"};
   const auto page = drawn(chart);
   const auto predicted = with_class(*page, "rect", "fill-predicted");
   REQUIRE(predicted.size() == 1 + 3);  // the legend has one
@@ -244,13 +245,15 @@ TEST_CASE("svg: categories are rows with bars of the right lengths") {
   CHECK((number(limit, "x1") - number(*predicted[1], "x")) / number(*predicted[2], "width") ==
         Approx(640.0 / 512).epsilon(0.01));
   CHECK(predicted[1]->first("title").own_text == "decoder.conv_in, predicted: 64.0 MiB");
-  bool cut = false;
+  bool cut = false, shortened = false;
   for (const Element* text : page->all("text")) {
     CAPTURE(text->own_text);
     CHECK(box_of(*text).left >= -1);
-    cut = cut || (text->own_text.starts_with("…") && text->own_text.ends_with("res2.conv2"));
+    cut = cut || (text->own_text.starts_with("…") && text->own_text.ends_with("up3.res2.conv2"));
+    shortened = shortened || text->own_text == "conv_in";
   }
   CHECK(cut);
+  CHECK(shortened);
 
   // Very many stay a drawing, and say that they are cut off.
   chart.categories.assign(5000, "pass");

@@ -1,0 +1,75 @@
+#include <algorithm>
+
+#include "reports/figures/history.h"
+#include "reports/figures/layers.h"
+#include "reports/render/headline.h"
+#include "reports/render/sentences.h"
+
+namespace headroom::reports {
+
+/// The largest three sizes that were profiled, untiled as they are.
+Headline profile_headline(const profiler::Profile& profile) {
+  constexpr size_t kMost = 3;
+  std::vector<const profiler::ProfiledSize*> sizes;
+  for (const profiler::ProfiledSize& size : profile.sizes) sizes.push_back(&size);
+  std::stable_sort(sizes.begin(), sizes.end(),
+                   [](const auto* a, const auto* b) { return a->peak_bytes < b->peak_bytes; });
+  if (sizes.size() > kMost) sizes.erase(sizes.begin(), sizes.end() - kMost);
+  Headline headline;
+  for (const profiler::ProfiledSize* size : sizes) {
+    headline.figures.push_back(key_figure("untiled, " + size_text(*size), size->peak_bytes,
+                                          "measured in " + format(Unit::seconds, size->seconds),
+                                          ColourRole::untiled));
+  }
+  if (!sizes.empty()) headline.sentence = profile_sentence(profile);
+  return headline;
+}
+
+Headline frontier_headline(const FrontierDocument& frontier) {
+  if (frontier.points.empty()) return {};
+  const planner::FrontierPoint &fastest = frontier.points.front(), &smallest = frontier.points.back();
+  Headline headline;
+  for (const auto& [what, point] :
+       {std::pair("fastest plan", &fastest), std::pair("smallest plan", &smallest)})
+    headline.figures.push_back(key_figure(what, point->peak_bytes,
+                                          "predicted, in " + format(Unit::seconds, point->seconds),
+                                          ColourRole::planned));
+  headline.sentence = frontier_sentence(frontier);
+  return headline;
+}
+
+/// What PyTorch took and asked for, what it had, and what Headroom would need.
+Headline history_headline(const Findings& found) {
+  const auto& history = *found.histories.front()->as<profiler::MemoryHistory>();
+  const profiler::DeviceHistory& device = history.devices[history.main_device()];
+  if (device.allocated_bytes.empty()) return {};
+  const std::string file = found.histories.front()->file.filename().string();
+  const int64_t peak = device.allocated_bytes[device.peak()];
+  Headline headline;
+  headline.figures.push_back(
+      key_figure("PyTorch's peak", peak, "allocated, in " + file, ColourRole::measured));
+  const std::optional<int64_t> had =
+      found.other_limit_bytes ? found.other_limit_bytes : available_bytes(device);
+  if (had) {
+    headline.figures.push_back(key_figure(found.other_limit_bytes ? "limit" : "there was", *had,
+                                          found.other_limit_bytes ? "of --limit" : "when PyTorch ran out",
+                                          ColourRole::limit));
+  }
+  const std::optional<LastRequest> last = last_request(device);
+  if (last && last->refused) {
+    headline.sentence = "PyTorch ran out of memory when " + format(Unit::bytes, double(last->bytes)) +
+                        " were asked for beside " +
+                        format(Unit::bytes, double(device.allocated_bytes[last->moment])) + " allocated.";
+  } else {
+    headline.sentence =
+        "PyTorch took at most " + format(Unit::bytes, double(peak)) + "; nothing was refused.";
+  }
+  if (found.need) {
+    headline.figures.push_back(key_figure("Headroom's smallest", found.need->smallest_bytes,
+                                          "predicted for " + request_text(found.need->request),
+                                          ColourRole::predicted));
+  }
+  return headline;
+}
+
+}  // namespace headroom::reports
