@@ -71,7 +71,8 @@ class GzipBuffer final : public std::streambuf {
 
   void check_bounds() const {
     if (unpacked_bytes_ > bounds_.most_bytes)
-      refuse("expected at most " + std::to_string(bounds_.most_bytes >> 20) + " MiB when unpacked, found more");
+      refuse("expected at most " + std::to_string(bounds_.most_bytes >> 20) +
+             " MiB when unpacked, found more");
     if (unpacked_bytes_ > bounds_.always_bytes && unpacked_bytes_ / bounds_.most_ratio > file_.bytes())
       refuse("expected a text that gzip packs at most " + std::to_string(bounds_.most_ratio) +
              "-fold, found one that unpacks to more than " + std::to_string(unpacked_bytes_ >> 20) +

@@ -190,7 +190,8 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
   measured.decodes.reserve(jobs.size());
   malloc_trim(0);  // what reading the queue left behind would hide growth
   const auto start = std::chrono::steady_clock::now();
-  ProgressEvents events(progress, nullptr, &run.model.graph);  // before the session, whose pool tells it of the weights' end
+  ProgressEvents events(progress, nullptr,
+                        &run.model.graph);  // before the session, whose pool tells it of the weights' end
   std::unique_ptr<gpu::Gpu> gpu;
   const std::unique_ptr<Session> session = naming(run.queue_file, "no decode was done", [&] {
     const DeviceKind device = queue.plans.empty() ? DeviceKind::cpu : queue.plans.front().request.device;

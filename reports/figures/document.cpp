@@ -108,7 +108,8 @@ std::string schema_of_packed(const std::filesystem::path& file) {
   if (finder.profiler_trace) return kProfilerTrace;
   const char* what = finder.schema ? "of one of Headroom's, which are opened unpacked"
                                    : "without a trace of PyTorch's profiler in it";
-  throw InputError(file.string() + ": this seems to be a compressed file (gzip) " + what + "; " + kOpenedHere);
+  throw InputError(file.string() + ": this seems to be a compressed file (gzip) " + what + "; " +
+                   kOpenedHere);
 }
 
 /// What kind of file it says it is. Each reader of a kind has bounds of its own, and a trace is not parsed

@@ -1,5 +1,6 @@
 #include "reports/program/run.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -24,10 +25,11 @@ constexpr const char* kDescription =
     "beside\n"
     "the plan that they belong to, and several files of one kind are compared. Memory snapshots of PyTorch "
     "(.pickle)\n"
-    "and traces of its profiler with memory are shown with what held the peak, and, of --model and --size, "
-    "what "
+    "and traces of its profiler with memory (.json, .json.gz) are shown with what held the peak, and what "
     "Headroom\n"
-    "would need.\n\n"
+    "would need for that decoder and size: guessed where the recording leaves little doubt, else of --model "
+    "and "
+    "--size.\n\n"
     "Examples:\n"
     "  headroom-report plan.json stats.json trace.json profile.json -o report.html\n"
     "  headroom-report fast.json small.json -o comparison.md\n"
@@ -40,7 +42,8 @@ constexpr const char* kDescription =
 struct Arguments {
   std::vector<std::string> files;
   std::string output, model, limit, title;
-  std::string size, dtype = "fp32", device = "cpu";  // of what is planned beside a memory history
+  // Of what is planned beside a memory history.
+  std::string size, dtype, device, recorded_device;
   int64_t frames = 1, batch = 1;
   bool json = false, quick = false;
   ProgressOptions progress;
@@ -66,6 +69,10 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& a
       ->check(CLI::Range(int64_t{1}, int64_t{4096}));
   app.add_option("--dtype", asked.dtype, kDtypeHelp);
   app.add_option("--device", asked.device, "beside PyTorch's files: cpu, or cuda for a GPU's memory");
+  app.add_option(
+      "--recorded-device", asked.recorded_device,
+      "of PyTorch's files: the device to show, such as cuda:1; by default all, and beside what Headroom "
+      "needs the one that ran out of memory, else the one with the largest peak");
   app.add_option("--limit", asked.limit, "another limit to draw (2GiB, 512MiB)");
   app.add_option("--title", asked.title, "the report's title");
   app.add_flag("--json", asked.json, "print sentences and tables as JSON on standard output");
@@ -83,7 +90,22 @@ std::optional<AskedDecoder> asked_decoder(const Arguments& asked) {
   latent_extent(model, width, height, asked.frames);
   return AskedDecoder{model,
                       {asked.model, width, height, asked.frames, asked.batch,
-                       decoding_dtype(model, parse_dtype(asked.dtype)), parse_device(asked.device)}};
+                       decoding_dtype(model, parse_dtype(asked.dtype.empty() ? "fp32" : asked.dtype)),
+                       parse_device(asked.device.empty() ? "cpu" : asked.device)}};
+}
+
+/// What is said of the decoder where its size is left to be guessed. A model that is named for a plan alone
+/// need not be one that resolves here.
+KnownOfDecoder known_of(const Arguments& asked, const std::vector<DocumentPtr>& documents) {
+  const bool recorded = std::any_of(documents.begin(), documents.end(), [](const DocumentPtr& document) {
+    return document->as<profiler::MemoryHistory>() != nullptr;
+  });
+  KnownOfDecoder known;
+  if (!recorded || !asked.size.empty()) return known;
+  if (!asked.model.empty()) known.model = resolve_model(asked.model);
+  if (!asked.dtype.empty()) known.dtype = parse_dtype(asked.dtype);
+  if (!asked.device.empty()) known.device = parse_device(asked.device);
+  return known;
 }
 
 using Writer = std::string (*)(const Report&);
@@ -116,12 +138,14 @@ int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
   options.title = asked.title;
   options.quick = asked.quick;
   options.decoder = asked_decoder(asked);
+  options.recorded_device = asked.recorded_device;
   if (!asked.limit.empty()) options.limit_bytes = parse_bytes(asked.limit, "--limit");
   const std::unique_ptr<Progress> progress = make_progress(asked.progress, err);
   const WipedProgress wiped(*progress);
   options.progress = [&](double share, const std::string& what) { progress->tell(WorkDone{share, what}); };
   std::vector<DocumentPtr> documents;
   for (const std::string& file : asked.files) documents.push_back(read_document(file, asked.model));
+  options.known = known_of(asked, documents);
   const Report made = make_report(documents, options);
   progress->wipe();
   if (write != nullptr) {

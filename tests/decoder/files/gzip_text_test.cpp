@@ -68,13 +68,18 @@ TEST_CASE("gzip: what unpacks to more than a text would is refused long before i
   const auto read_until_refused = [&](const UnpackedBounds& bounds) {
     const std::unique_ptr<std::istream> in = open_text(bomb, bounds);
     int64_t bytes = 0;
-    require_input_error([&] { while (in->rdbuf()->sbumpc() != EOF) ++bytes; }, {"bomb.gz: expected "});
+    require_input_error(
+        [&] {
+          while (in->rdbuf()->sbumpc() != EOF) ++bytes;
+        },
+        {"bomb.gz: expected "});
     return bytes;
   };
   CHECK(read_until_refused({.most_bytes = int64_t{4} << 30}) < int64_t{110} << 20);
   CHECK(read_until_refused({.most_bytes = 1 << 20}) <= 1 << 20);
   const auto large = scratch.write("large", std::string(2000, 'x'));
-  require_input_error([&] { text_of(large, {.most_bytes = 1999}); }, {"large: expected at most", "2000 bytes"});
+  require_input_error([&] { text_of(large, {.most_bytes = 1999}); },
+                      {"large: expected at most", "2000 bytes"});
 }
 
 }  // namespace
