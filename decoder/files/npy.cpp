@@ -109,7 +109,7 @@ class DictionaryReader {
   }
 
   std::string_view rest_;
-  const std::string& origin_;
+  std::string origin_;
 };
 
 void check_size(const NpyHeader& header, int64_t file_bytes, const std::string& origin) {

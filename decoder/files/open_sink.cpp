@@ -1,4 +1,5 @@
 #include "decoder/files/array_sink.h"
+#include "decoder/files/eight_bit.h"
 #include "decoder/files/frame_folder_sink.h"
 #include "decoder/files/npy.h"
 #include "decoder/files/picture_sink.h"
@@ -47,6 +48,26 @@ std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const 
       break;
   }
   return std::make_unique<ArraySink>(path, shape, make_safetensors_header);
+}
+
+void check_output(const std::filesystem::path& path, const PictureShape& shape) {
+  switch (format_of(path)) {
+    case Format::png:
+      return RowSink::check(path, shape, RowFormat::png);
+    case Format::jpeg:
+      return RowSink::check(path, shape, RowFormat::jpeg);
+    case Format::webp:
+      return RowSink::check(path, shape, RowFormat::webp);
+    case Format::y4m:
+      require_eight_bit_shape(shape, path);
+      return;
+    case Format::frame_folder:
+      require_eight_bit_shape(shape, path / "");
+      return;
+    case Format::npy:
+    case Format::safetensors:
+      return;
+  }
 }
 
 int64_t sink_buffered_bytes(const std::filesystem::path& path, const PictureShape& shape, int64_t band_rows) {

@@ -79,7 +79,7 @@ class PickleMachine {
   void join_batches();
 
   pickle_detail::Arena& arena_;
-  const std::string& origin_;
+  std::string origin_;
   size_t at_ = 0;      ///< the next byte
   size_t opcode_ = 0;  ///< where the instruction began
   std::vector<uint32_t> stack_;

@@ -34,6 +34,11 @@ void require_size(const PictureShape& shape, const std::filesystem::path& path, 
 
 }  // namespace
 
+void RowSink::check(const std::filesystem::path& path, const PictureShape& shape, RowFormat format) {
+  require_one_picture(shape, path);
+  require_size(shape, path, format);
+}
+
 RowSink::RowSink(const std::filesystem::path& path, const PictureShape& shape, RowFormat format, int quality)
     : PictureSink(require_one_picture(shape, path)),
       path_(path),

@@ -25,6 +25,9 @@ class RowSink : public PictureSink {
   /// format takes no picture of this size, as require_eight_bit_shape and as PartialFile do.
   RowSink(const std::filesystem::path& path, const PictureShape& shape, RowFormat format, int quality);
 
+  /// Throws for the shape what the constructor throws, and makes nothing.
+  static void check(const std::filesystem::path& path, const PictureShape& shape, RowFormat format);
+
   PixelFormat format() const override { return PixelFormat::eight_bits; }
 
   /// The most bytes held for one item under way, when a band has at most this many rows. A WebP's are held

@@ -128,7 +128,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     throw InputError(origin_ + ": " + where + ": expected " + expected + ", found " + found);
   }
 
-  const std::string& origin_;
+  std::string origin_;
   Place place_ = Place::before;
   std::string name_, field_;
   std::unordered_set<std::string> names_, fields_;

@@ -36,7 +36,7 @@ class Record {
 
  private:
   std::string_view bytes_;
-  const std::string& origin_;
+  std::string origin_;
 };
 
 [[noreturn]] void refuse_zip(const ReadOnlyFile& file, const std::string& what) {

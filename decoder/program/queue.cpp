@@ -74,6 +74,21 @@ std::string in_folder(const path& folder, const std::string& latent) {
   return (folder / latent).string();
 }
 
+/// Runs `body`; an error gets `place` in front and `done` behind, and keeps its kind.
+template <typename Body>
+auto naming(const std::string& place, const std::string& done, const Body& body) {
+  const auto named = [&](const std::exception& error) { return place + ": " + error.what() + "; " + done; };
+  try {
+    return body();
+  } catch (const InputError& error) {
+    throw InputError(named(error));
+  } catch (const LimitExceeded& error) {
+    throw LimitExceeded(named(error));
+  } catch (const DeviceError& error) {
+    throw DeviceError(named(error));
+  }
+}
+
 std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
   const path own_folder = path(run.queue_file).parent_path();
   const path outputs = run.output_folder.empty() ? own_folder : path(run.output_folder);
@@ -90,11 +105,12 @@ std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
                                          : in_folder(own_folder, latent_for(request, decode.repetition));
     job.latent_scale = request.latent_scale.empty() ? run.latent_scale : request.latent_scale;
     job.output = outputs / path_for(request.output, request, decode.repetition);
-    sink_buffered_bytes(
-        job.output, picture_shape(run.model.graph, queue.plans[static_cast<size_t>(decode.plan)].request), 1);
-    make_folders_of({job.output.string()});
+    const Request& planned = queue.plans[static_cast<size_t>(decode.plan)].request;
+    naming(run.queue_file + ": " + place_of(queue, decode) + ": output", "no decode was done",
+           [&] { check_output(job.output, picture_shape(run.model.graph, planned)); });
     jobs.push_back(std::move(job));
   }
+  for (const Job& job : jobs) make_folders_of({job.output.string()});
   return jobs;
 }
 
@@ -137,21 +153,6 @@ RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, Session&
   return stats;
 }
 
-/// Runs `body`; an error gets `place` in front and `done` behind, and keeps its kind.
-template <typename Body>
-auto naming(const std::string& place, const std::string& done, const Body& body) {
-  const auto named = [&](const std::exception& error) { return place + ": " + error.what() + "; " + done; };
-  try {
-    return body();
-  } catch (const InputError& error) {
-    throw InputError(named(error));
-  } catch (const LimitExceeded& error) {
-    throw LimitExceeded(named(error));
-  } catch (const DeviceError& error) {
-    throw DeviceError(named(error));
-  }
-}
-
 /// Growth outside the pool after the decode that was the first of the last new shape.
 int64_t growth_after_warmup(const std::vector<DecodeStats>& decodes, size_t shapes) {
   std::vector<bool> seen(shapes, false);
@@ -189,7 +190,8 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
   measured.decodes.reserve(jobs.size());
   malloc_trim(0);  // what reading the queue left behind would hide growth
   const auto start = std::chrono::steady_clock::now();
-  ProgressEvents events(progress, nullptr, &run.model.graph);  // before the session, whose pool tells it of the weights' end
+  ProgressEvents events(progress, nullptr,
+                        &run.model.graph);  // before the session, whose pool tells it of the weights' end
   std::unique_ptr<gpu::Gpu> gpu;
   const std::unique_ptr<Session> session = naming(run.queue_file, "no decode was done", [&] {
     const DeviceKind device = queue.plans.empty() ? DeviceKind::cpu : queue.plans.front().request.device;

@@ -83,9 +83,13 @@ Model model_of_checkpoint(const std::string& file) {
   }
   if (fitting.size() == 1) return resolve_model(fitting.front());
   if (fitting.empty()) {
+    std::error_code error;
+    const bool another = fs::exists(fs::path(file).parent_path() / "config.json", error);
     throw InputError("--model " + printable(file) +
                      ": no built-in model has a decoder of these tensors: put diffusers' config.json beside "
-                     "the file, or give --model FOLDER --weights FILE");
+                     "the file" +
+                     (another ? " (the one there is not of a decoder that is known here)" : "") +
+                     ", or give --model FOLDER --weights FILE");
   }
   const std::optional<std::string> pipeline = pipeline_of(SafetensorsFile(file).names());
   if (pipeline && std::find(fitting.begin(), fitting.end(), *pipeline) != fitting.end())

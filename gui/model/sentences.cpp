@@ -16,11 +16,11 @@ constexpr const char* kKnownSentences[] = {
         "sentences",
         "%1: this seems to be JSON of another program: it has no key \"schema\"; opened here "
         "are Headroom's plans, statistics, traces, profiles and frontiers (.json), and PyTorch's "
-        "memory snapshots (.pickle) and profiler traces (.json)"),
+        "memory snapshots (.pickle) and profiler traces (.json, .json.gz)"),
     QT_TRANSLATE_NOOP("sentences",
                       "%1: this seems to be %2; opened here are Headroom's plans, statistics, traces, "
                       "profiles and frontiers (.json), and PyTorch's memory snapshots (.pickle) and profiler "
-                      "traces (.json)"),
+                      "traces (.json, .json.gz)"),
     QT_TRANSLATE_NOOP("sentences",
                       "warning: latent as given, yet its %1 is a pipeline's (%2): a wrong picture without "
                       "--latent-scale model"),
@@ -51,6 +51,12 @@ constexpr const char* kKnownSentences[] = {
                       "%1: this pickle is damaged or cut off: byte %2: expected %3 bytes of %4, found %5 "
                       "before the end of the file"),
     QT_TRANSLATE_NOOP("sentences", "%1: this pickle is damaged or cut off: byte %2: expected %3, found %4"),
+    QT_TRANSLATE_NOOP("sentences", "%1: this gzip file is damaged at byte %2"),
+    QT_TRANSLATE_NOOP("sentences", "%1: this gzip file is cut off at byte %2"),
+    QT_TRANSLATE_NOOP("sentences",
+                      "%1: expected a text that gzip packs at most %2-fold, found one that unpacks to more "
+                      "than %3: unpack it yourself if it is what it says"),
+    QT_TRANSLATE_NOOP("sentences", "%1: expected at most %2 when unpacked, found more"),
     QT_TRANSLATE_NOOP("sentences", "%1: parse error at %2"),
     QT_TRANSLATE_NOOP("sentences", "%1: cannot be opened"),
     QT_TRANSLATE_NOOP("sentences", "%1: cannot be read"),
@@ -143,7 +149,9 @@ constexpr const char* kKnownSentences[] = {
     QT_TRANSLATE_NOOP("sentences", "an array (NumPy's .npy)"),
     QT_TRANSLATE_NOOP("sentences", "weights (GGUF)"),
     QT_TRANSLATE_NOOP("sentences", "a document (PDF)"),
-    QT_TRANSLATE_NOOP("sentences", "a compressed file (gzip)"),
+    QT_TRANSLATE_NOOP("sentences",
+                      "a compressed file (gzip) of one of Headroom's, which are opened unpacked"),
+    QT_TRANSLATE_NOOP("sentences", "a compressed file (gzip) without a trace of PyTorch's profiler in it"),
     QT_TRANSLATE_NOOP("sentences", "a program"),
     QT_TRANSLATE_NOOP("sentences", "a web page"),
     QT_TRANSLATE_NOOP("sentences", "an empty file"),

@@ -1077,8 +1077,8 @@ takes %2 and %3 there</source>
         <translation>打开文件</translation>
     </message>
     <message>
-        <source>Headroom&apos;s files and PyTorch&apos;s memory (*.json *.pickle *.pkl)</source>
-        <translation>Headroom 的文件与 PyTorch 的内存记录 (*.json *.pickle *.pkl)</translation>
+        <source>Headroom&apos;s files and PyTorch&apos;s memory (*.json *.json.gz *.pickle *.pkl)</source>
+        <translation>Headroom 的文件与 PyTorch 的内存记录 (*.json *.json.gz *.pickle *.pkl)</translation>
     </message>
     <message>
         <source>All files (*)</source>
@@ -2109,12 +2109,12 @@ takes %2 and %3 there</source>
 <context>
     <name>sentences</name>
     <message>
-        <source>%1: this seems to be JSON of another program: it has no key &quot;schema&quot;; opened here are Headroom&apos;s plans, statistics, traces, profiles and frontiers (.json), and PyTorch&apos;s memory snapshots (.pickle) and profiler traces (.json)</source>
-        <translation>%1：似乎是其他程序的 JSON：没有键 &quot;schema&quot;；这里可以打开 Headroom 的方案、统计、跟踪、剖析与前沿文件 (.json)，以及 PyTorch 的内存快照 (.pickle) 与性能分析跟踪 (.json)</translation>
+        <source>%1: this seems to be JSON of another program: it has no key &quot;schema&quot;; opened here are Headroom&apos;s plans, statistics, traces, profiles and frontiers (.json), and PyTorch&apos;s memory snapshots (.pickle) and profiler traces (.json, .json.gz)</source>
+        <translation>%1：似乎是其他程序的 JSON：没有键 &quot;schema&quot;；这里可以打开 Headroom 的方案、统计、跟踪、剖析与前沿文件 (.json)，以及 PyTorch 的内存快照 (.pickle) 与性能分析跟踪 (.json, .json.gz)</translation>
     </message>
     <message>
-        <source>%1: this seems to be %2; opened here are Headroom&apos;s plans, statistics, traces, profiles and frontiers (.json), and PyTorch&apos;s memory snapshots (.pickle) and profiler traces (.json)</source>
-        <translation>%1：似乎是%2；这里可以打开 Headroom 的方案、统计、跟踪、剖析与前沿文件 (.json)，以及 PyTorch 的内存快照 (.pickle) 与性能分析跟踪 (.json)</translation>
+        <source>%1: this seems to be %2; opened here are Headroom&apos;s plans, statistics, traces, profiles and frontiers (.json), and PyTorch&apos;s memory snapshots (.pickle) and profiler traces (.json, .json.gz)</source>
+        <translation>%1：似乎是%2；这里可以打开 Headroom 的方案、统计、跟踪、剖析与前沿文件 (.json)，以及 PyTorch 的内存快照 (.pickle) 与性能分析跟踪 (.json, .json.gz)</translation>
     </message>
     <message>
         <source>warning: latent as given, yet its %1 is a pipeline&apos;s (%2): a wrong picture without --latent-scale model</source>
@@ -2385,8 +2385,28 @@ takes %2 and %3 there</source>
         <translation>文档 (PDF)</translation>
     </message>
     <message>
-        <source>a compressed file (gzip)</source>
-        <translation>压缩文件 (gzip)</translation>
+        <source>%1: this gzip file is damaged at byte %2</source>
+        <translation>%1：此 gzip 文件在第 %2 字节处损坏</translation>
+    </message>
+    <message>
+        <source>%1: this gzip file is cut off at byte %2</source>
+        <translation>%1：此 gzip 文件在第 %2 字节处被截断</translation>
+    </message>
+    <message>
+        <source>%1: expected a text that gzip packs at most %2-fold, found one that unpacks to more than %3: unpack it yourself if it is what it says</source>
+        <translation>%1：应为 gzip 压缩比不超过 %2 倍的文本，而此文件解压后超过 %3；若内容确实无误，请自行解压</translation>
+    </message>
+    <message>
+        <source>%1: expected at most %2 when unpacked, found more</source>
+        <translation>%1：解压后应不超过 %2，实际更大</translation>
+    </message>
+    <message>
+        <source>a compressed file (gzip) of one of Headroom&apos;s, which are opened unpacked</source>
+        <translation>Headroom 文件的压缩文件 (gzip)，请先解压再打开</translation>
+    </message>
+    <message>
+        <source>a compressed file (gzip) without a trace of PyTorch&apos;s profiler in it</source>
+        <translation>不含 PyTorch 性能分析跟踪的压缩文件 (gzip)</translation>
     </message>
     <message>
         <source>a program</source>

@@ -61,7 +61,7 @@ LoadedQueue load_queue(const std::string& file, const std::string& model_argumen
   const RequestQueue asked = requests_from_json(fields);
   const std::string name = model_argument.empty() ? asked.model : model_argument;
   if (name.empty()) throw InputError(file + ": model: missing; give it there or as --model");
-  Model model = for_frames(resolve_model(name), most_frames(asked));
+  Model model = for_frames(open_model(name), most_frames(asked));
   RequestQueue queue = planned_queue_from_json(fields, model.graph);
   return {std::move(model), std::move(queue)};
 }

@@ -82,7 +82,11 @@ struct MemoryHistory {
 /// executed. Throws InputError naming the file and what was expected.
 MemoryHistory read_memory_snapshot(const std::filesystem::path& file);
 
-/// What torch.profiler.profile(profile_memory=True) exported as a Chrome trace. Throws InputError.
+/// Of a trace, unpacked where it is gzip's.
+constexpr int64_t kMostTraceBytes = int64_t{4} << 30;
+
+/// What torch.profiler.profile(profile_memory=True) exported as a Chrome trace, as it is or packed by gzip.
+/// Throws InputError.
 MemoryHistory read_profiler_trace(const std::filesystem::path& file);
 
 }  // namespace headroom::profiler

@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "decoder/files/gzip_text.h"
 #include "decoder/files/printable.h"
-#include "decoder/files/read_only_file.h"
 #include "decoder/graph/errors.h"
 #include "profiler/history/history_replay.h"
 #include "profiler/history/memory_history.h"
@@ -18,7 +17,6 @@ namespace {
 using Action = MemoryRecord::Action;
 using Json = nlohmann::json;
 
-constexpr int64_t kMostTraceFileBytes = int64_t{4} << 30;
 constexpr size_t kLongestName = 1000;
 
 /// What an event of the trace says, as far as it matters here.
@@ -224,14 +222,9 @@ std::vector<MemoryRecord> in_order(const std::map<std::string, std::vector<Memor
 }  // namespace
 
 MemoryHistory read_profiler_trace(const std::filesystem::path& file) {
-  if (const ReadOnlyFile opened(file); opened.bytes() > kMostTraceFileBytes) {
-    throw InputError(file.string() + ": expected a trace of at most 4 GiB, found " +
-                     std::to_string(opened.bytes()) + " bytes");
-  }
   GatheredTrace trace;
   TraceGatherer gatherer(trace, file.string());
-  std::ifstream in(file, std::ios::binary);
-  Json::sax_parse(in, &gatherer);
+  Json::sax_parse(*open_text(file, {.most_bytes = kMostTraceBytes}), &gatherer);
   if (!gatherer.found_events()) throw InputError(file.string() + ": traceEvents: missing");
   if (trace.memory.empty()) {
     throw InputError(file.string() +

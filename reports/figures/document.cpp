@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "decoder/files/gzip_text.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/plan/plan_file.h"
@@ -100,10 +101,22 @@ json json_object_of(const std::filesystem::path& file) {
   }
 }
 
+/// Of what gzip packed, only traces of PyTorch's profiler are opened, which it writes so itself.
+std::string schema_of_packed(const std::filesystem::path& file) {
+  SchemaFinder finder;
+  json::sax_parse(*open_text(file, {.most_bytes = profiler::kMostTraceBytes}), &finder);
+  if (finder.profiler_trace) return kProfilerTrace;
+  const char* what = finder.schema ? "of one of Headroom's, which are opened unpacked"
+                                   : "without a trace of PyTorch's profiler in it";
+  throw InputError(file.string() + ": this seems to be a compressed file (gzip) " + what + "; " +
+                   kOpenedHere);
+}
+
 /// What kind of file it says it is. Each reader of a kind has bounds of its own, and a trace is not parsed
 /// like the rest, so this looks for the schema alone and makes no value of anything before it.
 std::string schema_of(const std::filesystem::path& file) {
   if (is_pickle(file)) return kPickle;
+  if (is_gzip(file)) return schema_of_packed(file);
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error) &&
       static_cast<int64_t>(std::filesystem::file_size(file, error)) <= kMostSearchedBytes) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include "decoder/files/printable.h"
+#include "decoder/graph/errors.h"
 #include "profiler/history/stack_names.h"
 
 namespace headroom::reports {
@@ -161,6 +163,16 @@ std::vector<ColumnPoint> columns_of(const DeviceHistory& device, double begin, d
 }
 
 }  // namespace
+
+const DeviceHistory& device_of(const MemoryHistory& history, const std::string& name) {
+  if (name.empty()) return history.devices[history.main_device()];
+  std::string names;
+  for (const DeviceHistory& device : history.devices) {
+    if (device.device == name) return device;
+    names += (names.empty() ? "" : ", ") + device.device;
+  }
+  throw InputError("--recorded-device: expected one of " + names + ", found " + printable(name));
+}
 
 std::string asked_by(const MemoryHistory& history, profiler::StackId stack) {
   const std::string place = profiler::place_of(history.stacks, stack);

@@ -12,6 +12,10 @@
 
 namespace headroom::reports {
 
+/// The device of this name, or where that is empty the main one. Throws InputError naming those that there
+/// are.
+const profiler::DeviceHistory& device_of(const profiler::MemoryHistory& history, const std::string& name);
+
 /// Where a moment stands on the chart's x axis: seconds, or the number of its record where no times are
 /// known.
 double history_place(const profiler::DeviceHistory& device, size_t moment);

@@ -26,7 +26,6 @@ constexpr KnownStart kStarts[] = {
     {"\x93NUMPY", "an array (NumPy's .npy)"},
     {"GGUF", "weights (GGUF)"},
     {"%PDF", "a document (PDF)"},
-    {"\x1f\x8b", "a compressed file (gzip)"},
     {"\x7f"
      "ELF",
      "a program"},

@@ -1,5 +1,6 @@
 #include "reports/program/run.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/progress/progress.h"
+#include "decoder/weights/open_model.h"
 #include "reports/render/report.h"
 
 namespace headroom::reports {
@@ -24,10 +26,11 @@ constexpr const char* kDescription =
     "beside\n"
     "the plan that they belong to, and several files of one kind are compared. Memory snapshots of PyTorch "
     "(.pickle)\n"
-    "and traces of its profiler with memory are shown with what held the peak, and, of --model and --size, "
-    "what "
+    "and traces of its profiler with memory (.json, .json.gz) are shown with what held the peak, and what "
     "Headroom\n"
-    "would need.\n\n"
+    "would need for that decoder and size: guessed where the recording leaves little doubt, else of --model "
+    "and "
+    "--size.\n\n"
     "Examples:\n"
     "  headroom-report plan.json stats.json trace.json profile.json -o report.html\n"
     "  headroom-report fast.json small.json -o comparison.md\n"
@@ -40,7 +43,8 @@ constexpr const char* kDescription =
 struct Arguments {
   std::vector<std::string> files;
   std::string output, model, limit, title;
-  std::string size, dtype = "fp32", device = "cpu";  // of what is planned beside a memory history
+  // Of what is planned beside a memory history.
+  std::string size, dtype, device, recorded_device;
   int64_t frames = 1, batch = 1;
   bool json = false, quick = false;
   ProgressOptions progress;
@@ -66,6 +70,10 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& a
       ->check(CLI::Range(int64_t{1}, int64_t{4096}));
   app.add_option("--dtype", asked.dtype, kDtypeHelp);
   app.add_option("--device", asked.device, "beside PyTorch's files: cpu, or cuda for a GPU's memory");
+  app.add_option(
+      "--recorded-device", asked.recorded_device,
+      "of PyTorch's files: the device to show, such as cuda:1; by default all, and beside what Headroom "
+      "needs the one that ran out of memory, else the one with the largest peak");
   app.add_option("--limit", asked.limit, "another limit to draw (2GiB, 512MiB)");
   app.add_option("--title", asked.title, "the report's title");
   app.add_flag("--json", asked.json, "print sentences and tables as JSON on standard output");
@@ -78,15 +86,29 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& a
 std::optional<AskedDecoder> asked_decoder(const Arguments& asked, std::ostream& err) {
   if (asked.size.empty()) return std::nullopt;
   if (asked.model.empty()) throw InputError("--size: expected --model beside it");
-  const Model model = for_frames(resolve_model(asked.model), asked.frames);
+  const Model model = for_frames(open_model(asked.model), asked.frames);
   const auto [width, height] = parse_size(asked.size, "--size");
   latent_extent(model, width, height, asked.frames);
-  const Dtype dtype = parse_dtype(asked.dtype);
+  const Dtype dtype = parse_dtype(asked.dtype.empty() ? "fp32" : asked.dtype);
   if (const std::string note = upcast_note(model, dtype); !note.empty())
     err << "headroom-report: " << note << "\n";
   return AskedDecoder{model,
                       {asked.model, width, height, asked.frames, asked.batch, decoding_dtype(model, dtype),
-                       parse_device(asked.device)}};
+                       parse_device(asked.device.empty() ? "cpu" : asked.device)}};
+}
+
+/// What is said of the decoder where its size is left to be guessed. A model that is named for a plan alone
+/// need not be one that resolves here.
+KnownOfDecoder known_of(const Arguments& asked, const std::vector<DocumentPtr>& documents) {
+  const bool recorded = std::any_of(documents.begin(), documents.end(), [](const DocumentPtr& document) {
+    return document->as<profiler::MemoryHistory>() != nullptr;
+  });
+  KnownOfDecoder known;
+  if (!recorded || !asked.size.empty()) return known;
+  if (!asked.model.empty()) known.model = open_model(asked.model);
+  if (!asked.dtype.empty()) known.dtype = parse_dtype(asked.dtype);
+  if (!asked.device.empty()) known.device = parse_device(asked.device);
+  return known;
 }
 
 using Writer = std::string (*)(const Report&);
@@ -119,12 +141,14 @@ int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
   options.title = asked.title;
   options.quick = asked.quick;
   options.decoder = asked_decoder(asked, err);
+  options.recorded_device = asked.recorded_device;
   if (!asked.limit.empty()) options.limit_bytes = parse_bytes(asked.limit, "--limit");
   const std::unique_ptr<Progress> progress = make_progress(asked.progress, err);
   const WipedProgress wiped(*progress);
   options.progress = [&](double share, const std::string& what) { progress->tell(WorkDone{share, what}); };
   std::vector<DocumentPtr> documents;
   for (const std::string& file : asked.files) documents.push_back(read_document(file, asked.model));
+  options.known = known_of(asked, documents);
   const Report made = make_report(documents, options);
   progress->wipe();
   if (write != nullptr) {

@@ -5,6 +5,7 @@
 #include "decoder/graph/errors.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/lower_peak.h"
+#include "reports/figures/history.h"
 
 namespace headroom::reports {
 namespace {
@@ -114,14 +115,32 @@ planner::CostModel costs_of(const AskedDecoder& asked, const std::vector<Documen
   return planner::CostModel(asked.model.graph, asked.request.device);
 }
 
+/// What was asked for, or else what the recording leaves little doubt of.
+std::optional<AskedDecoder> decoder_of(Findings& found, const ReportOptions& options) {
+  if (options.decoder) return options.decoder;
+  const auto& history = *found.histories.front()->as<profiler::MemoryHistory>();
+  const profiler::DeviceHistory& device = device_of(history, options.recorded_device);
+  found.guess = guess_decoder(history, device, options.known.model);
+  if (found.guess->fits.size() != 1 || !found.guess->fits.front().frames_known) return std::nullopt;
+  Request request = found.guess->fits.front().request;
+  const Model model =
+      for_frames(options.known.model ? *options.known.model : resolve_model(request.model), request.frames);
+  const DeviceKind recorded = device.device.starts_with("cuda") ? DeviceKind::cuda : DeviceKind::cpu;
+  request.device = options.known.device.value_or(recorded);
+  request.dtype = decoding_dtype(model, options.known.dtype.value_or(request.dtype));
+  return AskedDecoder{model, request};
+}
+
 void find_need(Findings& found, const ReportOptions& options) {
-  if (found.histories.empty() || !options.decoder) return;
+  if (found.histories.empty()) return;
+  const std::optional<AskedDecoder> decoder = decoder_of(found, options);
+  if (!decoder) return;
   if (options.quick) {
     found.need_remark = "It is not worked out with --quick.";
     return;
   }
   options.progress(0, "what Headroom would need");
-  const AskedDecoder& asked = *options.decoder;
+  const AskedDecoder& asked = *decoder;
   try {
     found.need = decoder_need(asked.model, asked.request, {}, costs_of(asked, found.profiles));
   } catch (const InputError& error) {
@@ -135,6 +154,7 @@ Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions
   Findings found;
   found.documents = documents;
   found.other_limit_bytes = options.limit_bytes;
+  found.recorded_device = options.recorded_device;
   found.runs = pair_runs(documents);
   bring_main_run_forward(found.runs);
   found.ranked = ranked_runs(documents);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/figures/decoder_guess.h"
 #include "reports/figures/decoder_need.h"
 #include "reports/figures/peak.h"
 #include "reports/figures/ranks.h"
@@ -53,7 +54,9 @@ struct Findings {
   std::vector<RankedRun> ranked;
   std::vector<PeakFindings> peaks;
   std::vector<DocumentPtr> profiles, frontiers, histories;
-  std::optional<DecoderNeed> need{};  ///< of the decoder that was asked for, beside the histories
+  std::string recorded_device{};        ///< of the histories, where one was asked for
+  std::optional<DecoderGuess> guess{};  ///< of what the first history is of, where none was asked for
+  std::optional<DecoderNeed> need{};  ///< of the decoder that was asked for or guessed, beside the histories
   std::string need_remark{};          ///< why there is none
   std::optional<Scaling> scaling{};
   std::string scaling_remark{};

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "reports/figures/history.h"
 #include "reports/render/sections.h"
 #include "reports/render/sentences.h"
@@ -25,15 +27,15 @@ Part history_part(const profiler::MemoryHistory& history, const profiler::Device
 Part need_part(const Findings& found, const profiler::DeviceHistory& device) {
   Part part;
   part.heading = "What Headroom would need";
+  if (found.guess) part.sentences = guess_sentences(*found.guess);
   if (!found.need) {
-    part.sentences.push_back(found.need_remark.empty()
-                                 ? "Name the decoder and the size with --model and --size to see it here."
-                                 : found.need_remark);
+    if (!found.need_remark.empty()) part.sentences.push_back(found.need_remark);
     return part;
   }
   const std::optional<int64_t> had =
       found.other_limit_bytes ? found.other_limit_bytes : available_bytes(device);
-  part.sentences = need_sentences(*found.need, device.allocated_bytes[device.peak()], had);
+  for (std::string& sentence : need_sentences(*found.need, device.allocated_bytes[device.peak()], had))
+    part.sentences.push_back(std::move(sentence));
   part.tables.push_back(need_table(*found.need, had));
   return part;
 }
@@ -45,6 +47,7 @@ Section history_section(const Findings& found) {
   for (const DocumentPtr& document : found.histories) {
     const auto& history = *document->as<profiler::MemoryHistory>();
     for (const profiler::DeviceHistory& device : history.devices) {
+      if (!found.recorded_device.empty() && &device != &device_of(history, found.recorded_device)) continue;
       Part part = history_part(history, device, found);
       if (found.histories.size() > 1 || history.devices.size() > 1)
         part.heading = document->file.string() + ", " + device.device;
@@ -53,7 +56,7 @@ Section history_section(const Findings& found) {
   }
   if (!found.histories.empty()) {
     const auto& first = *found.histories.front()->as<profiler::MemoryHistory>();
-    section.parts.push_back(need_part(found, first.devices[first.main_device()]));
+    section.parts.push_back(need_part(found, device_of(first, found.recorded_device)));
   }
   return section;
 }

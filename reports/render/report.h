@@ -70,11 +70,21 @@ struct AskedDecoder {
   Request request;
 };
 
+struct KnownOfDecoder {
+  std::optional<Model> model{};
+  std::optional<Dtype> dtype{};
+  std::optional<DeviceKind> device{};
+};
+
 struct ReportOptions {
   std::string title{};                    ///< empty: made from the files
   std::optional<int64_t> limit_bytes{};   ///< another limit to draw
   std::optional<AskedDecoder> decoder{};  ///< of which it is worked out what Headroom would need
-  bool quick = false;                     ///< without solving: no remedies, no scaling
+  /// In its place what is known of it where the rest is to be guessed by what was recorded.
+  KnownOfDecoder known{};
+  std::string
+      recorded_device{};  ///< "cuda:1": of recordings this one; empty: all, with need beside the main one
+  bool quick = false;     ///< without solving: no remedies, no scaling
   /// Hears what is worked out, with the share that is done.
   std::function<void(double, const std::string&)> progress = [](double, const std::string&) {};
 };

@@ -7,10 +7,16 @@ have the keys that torch.cuda.memory._snapshot() of PyTorch 2.11 has, and those 
 written down beside them, worked out here. The trace is a real one, of the demo model on a CPU, without what is of no use here.
 
     python3 tests/reference/make_memory_histories.py snapshots tests/data/memory_histories
+    python3 tests/reference/make_memory_histories.py decodes tests/data/memory_histories
     python3 tests/reference/make_memory_histories.py trace tests/data/memory_histories       # needs torch and diffusers
+    python3 tests/reference/make_memory_histories.py traces tests/data/memory_histories      # likewise
+
+`decodes` has two devices: what AutoencoderKL's real layers ask for at 1024x1024 in 16 bits, and at 1152x896 in fp32 until
+nothing is left, its weights there before the recording. `traces` are of real configs with random weights, on a CPU.
 """
 
 import argparse
+import gzip
 import json
 import pathlib
 import pickle
@@ -183,12 +189,105 @@ def write_snapshots(folder):
         out.write("\n")
 
 
+BLOCKS = ((512, 512), (512, 512), (512, 256), (256, 128))  # channels into and out of each
+
+
+def autoencoder_kl_weights():
+    """Elements of its decoder's parameters."""
+    shapes = [512 * 4 * 9, 512, 4 * 4, 4] + 4 * [512 * 512, 512] + [128 * 3 * 9, 3, 128, 128]
+    for before, after in ((512, 512), (512, 512)) + tuple(pair for pair in BLOCKS):
+        for i in range(3):
+            inner = before if i == 0 else after
+            shapes += [inner, inner, inner * after * 9, after, after, after, after * after * 9, after]
+            shapes += [inner * after, after] if inner != after else []
+        shapes += [after * after * 9, after]
+    return shapes
+
+
+def decode_autoencoder_kl(allocator, height, width, element_bytes):
+    """What its untiled decode of a latent of this size asks for, in order."""
+    def take(channels, side, frames):
+        return allocator.take(channels * height * width * side * side * element_bytes, frames)
+
+    def resnet(x, before, after, side):
+        normed = take(before, side, NORM)
+        inner = take(after, side, CONVOLUTION)
+        allocator.give(normed, NORM)
+        normed = take(after, side, NORM)
+        allocator.give(inner, NORM)
+        result = take(after, side, CONVOLUTION)
+        allocator.give(normed, NORM)
+        if before != after:
+            shortcut = take(after, side, CONVOLUTION)
+            allocator.give(x, RESNET)
+            x = shortcut
+        total = take(after, side, RESNET)
+        allocator.give(result, RESNET)
+        allocator.give(x, RESNET)
+        return total
+
+    latent = take(4, 1, OUTER)
+    x = take(512, 1, CONVOLUTION)
+    allocator.give(latent, OUTER)
+    for _ in range(2):
+        x = resnet(x, 512, 512, 1)
+    side = 1
+    for block, (before, after) in enumerate(BLOCKS):
+        for i in range(3):
+            x = resnet(x, before if i == 0 else after, after, side)
+        if block < 3:
+            side *= 2
+            larger = take(after, side, UPSAMPLE)
+            allocator.give(x, UPSAMPLE)
+            x = take(after, side, CONVOLUTION)
+            allocator.give(larger, UPSAMPLE)
+    normed = take(128, side, NORM)
+    allocator.give(x, NORM)
+    take(3, side, CONVOLUTION)
+    allocator.give(normed, NORM)
+
+
+def write_decodes(folder):
+    segments, traces = [], []
+    for device, (height, width, element_bytes, device_bytes) in enumerate(((128, 128, 2, 8 << 30), (112, 144, 4, 1500 * MIB))):
+        allocator = Allocator(device_bytes)
+        for elements in autoencoder_kl_weights():
+            allocator.take(elements * element_bytes, [])
+        allocator.trace.clear()  # the recording begins when they are there
+        try:
+            decode_autoencoder_kl(allocator, height, width, element_bytes)
+        except OutOfMemory:
+            pass
+        traces.append(allocator.trace)
+        segments += [segment | {"device": device} for segment in allocator.snapshot_segments()]
+    with open(folder / "autoencoder-kl.pickle", "wb") as out:
+        pickle.dump({"segments": segments, "device_traces": traces, "allocator_settings": {}}, out, 4)
+
+
+def write_traces(folder):
+    import diffusers
+    import torch
+
+    torch.manual_seed(0)
+    vae = diffusers.AutoencoderKL(
+        latent_channels=4, block_out_channels=[128, 256, 512, 512], layers_per_block=2, norm_num_groups=32,
+        down_block_types=["DownEncoderBlock2D"] * 4, up_block_types=["UpDecoderBlock2D"] * 4)
+    record(vae, torch.randn(1, 4, 32, 48), 1024, folder / "sdxl-384x256.json.gz")
+    record(diffusers.AutoencoderKLWan(), torch.randn(1, 16, 3, 16, 16), 1024, folder / "wan2.1-128x128-9-frames.json.gz")
+
+
 def write_trace(folder):
     import torch
     from diffusers import AutoencoderKL
 
     vae = AutoencoderKL.from_pretrained(pathlib.Path(__file__).parent.parent / "data/demo_model").float()
-    latent = torch.randn(1, 4, 8, 8)
+    record(vae, torch.randn(1, 4, 8, 8), 16384, folder / "profiler-cpu.json")
+
+
+def record(vae, latent, least_bytes, file):
+    """Decodes and writes what memory of so many bytes at least was asked for and by which modules and lines."""
+    import torch
+
     with tempfile.TemporaryDirectory() as scratch, torch.no_grad():
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, with_stack=True,
                                     with_modules=True) as profile:
@@ -202,7 +301,7 @@ def write_trace(folder):
     for event in events:
         name = re.sub(r"^.*site-packages/", "", event["name"])
         common = {"ph": event["ph"], "cat": event.get("cat"), "name": name, "pid": 7, "tid": 7}
-        if name == "[memory]" and abs(event["args"]["Bytes"]) >= 16384:
+        if name == "[memory]" and abs(event["args"]["Bytes"]) >= least_bytes:
             arguments = {key: event["args"][key] for key in
                          ("Total Reserved", "Total Allocated", "Bytes", "Device Id", "Device Type", "Addr")}
             kept.append(common | {"s": "t", "ts": round(event["ts"] - first, 3), "args": arguments})
@@ -210,17 +309,18 @@ def write_trace(folder):
             kept.append(common | {"ts": round(event["ts"] - first, 3), "dur": event["dur"]})
     whole = {"schemaVersion": 1, "deviceProperties": [], "with_stack": 1, "profile_memory": 1, "with_modules": 1,
              "displayTimeUnit": "ms", "traceEvents": kept, "traceName": "trace.json"}
-    with open(folder / "profiler-cpu.json", "w") as out:
-        json.dump(whole, out, separators=(",", ":"))
+    text = json.dumps(whole, separators=(",", ":"))
+    file.write_bytes(gzip.compress(text.encode(), mtime=0) if file.suffix == ".gz" else text.encode())
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["snapshots", "trace"])
+    parser.add_argument("what", choices=["snapshots", "decodes", "trace", "traces"])
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()
     arguments.folder.mkdir(exist_ok=True)
-    (write_snapshots if arguments.what == "snapshots" else write_trace)(arguments.folder)
+    {"snapshots": write_snapshots, "decodes": write_decodes, "trace": write_trace, "traces": write_traces}[arguments.what](
+        arguments.folder)
 
 
 if __name__ == "__main__":

@@ -125,10 +125,13 @@ TEST_CASE("lossy: clips, and pictures that are too large, are refused before the
   const auto refuses = [&](const char* name, const PictureShape& shape,
                            const std::vector<std::string>& parts) {
     require_input_error([&] { open_sink(scratch / name, shape); }, parts);
+    require_input_error([&] { check_output(scratch / name, shape); }, parts);
   };
   refuses("o.jpg", {1, 3, 5, 8, 8}, {"o.jpg", ".y4m", "more than one frame"});
   refuses("o.jpg", {1, 4, 1, 8, 8}, {"o.jpg", "1 or 3 channels for .jpg"});
   refuses("o.jpg", {1, 3, 1, 8, 65'501}, {"o.jpg", "at most 65500", "65501x8", ".png"});
+  for (const char* name : {"o.jpg", "o.png", "o.npy", "o.y4m", "folder"})
+    check_output(scratch / name, {1, 3, 1, 8, 65'500});
   if (!WebpWriter::is_built()) return;
   refuses("o.webp", {1, 3, 5, 8, 8}, {"o.webp", ".y4m"});
   refuses("o.webp", {1, 3, 1, 16'384, 8}, {"o.webp", "at most 16383", "8x16384", ".png"});

@@ -57,11 +57,11 @@ struct ReadyQueue {
     if (count == 1) request["latent"] = request["latent"][0];
     requests.push_back(request);
   }
-  void plan() {
+  void plan(const std::string& limit = "48MiB") {
     scratch.write("requests.json",
                   json{{"schema", "headroom.requests"}, {"version", 1}, {"requests", requests}}.dump());
     const Ended planned = call(
-        planner::run_plan, {"queue", requests_file, "--model", kModel, "--limit", "48MiB", "-o", queue_file});
+        planner::run_plan, {"queue", requests_file, "--model", kModel, "--limit", limit, "-o", queue_file});
     INFO(planned.err);
     REQUIRE(planned.code == 0);
     queue = read_json_file(queue_file, 1 << 28);
@@ -257,6 +257,20 @@ TEST_CASE("queues that cannot run are refused before the first decode") {
   require_refused(ready.decode(), 2, {"queue.json: expected an object"});
   require_refused(call(run_decode, {"--queue", ready.scratch / "none.json", "--model", kModel}), 2,
                   {"none.json: no such file"});
+}
+
+TEST_CASE("what an output's format cannot hold is refused before the first decode") {
+  ReadyQueue ready;
+  ready.add("wide", 65'504, 8, 1, 1);
+  ready.requests.back()["output"] = "outputs/wide.jpg";
+  ready.requests.front()["output"] = "outputs/a-{i}.npy";
+  ready.plan("96MiB");
+  const std::vector<std::string> before = ready.scratch.files();
+  require_refused(ready.decode(), 2,
+                  {"queue.json: requests[5] (\"wide\"): output: ", "wide.jpg: the format takes at most 65500",
+                   "found 65504x8: write .png", "no decode was done"});
+  CHECK(ready.scratch.files() == before);
+  CHECK_FALSE(std::filesystem::exists(ready.scratch / "outputs"));
 }
 
 TEST_CASE("a queue whose costs were measured elsewhere is refused, unless that is meant") {

@@ -122,7 +122,11 @@ TEST_CASE("a whole pipeline's checkpoint says of which it is") {
 TEST_CASE("what a model would leave out of a checkpoint, it is not the model of") {
   const Scratch scratch;
   const std::string file = original_names("", 16, true).write(scratch, "vae.safetensors");
-  require_input_error([&] { open_model(file); }, {"no built-in model", "config.json beside", "--weights"});
+  require_input_error([&] { open_model(file); },
+                      {"no built-in model", "config.json beside the file, or give", "--weights"});
+  scratch.write("config.json", R"({"_class_name": "AutoencoderOobleck"})");
+  require_input_error([&] { open_model(file); },
+                      {"no built-in model", "the one there is not of a decoder that is known here"});
 }
 
 TEST_CASE("a decoder's config beside a checkpoint is its own, another's is not") {
