@@ -2,6 +2,29 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN">
 <context>
+    <name>headroom::gui::DecoderGuessBox</name>
+    <message>
+        <source>By the stacks and the largest tensors this is a decode of:</source>
+        <translation>从调用栈和最大的张量看，这是在解码：</translation>
+    </message>
+    <message>
+        <source>By the stacks and the largest tensors this is a decode of one of these:</source>
+        <translation>从调用栈和最大的张量看，这是在解码以下之一：</translation>
+    </message>
+    <message>
+        <source>, %1 frames</source>
+        <translation>，%1 帧</translation>
+    </message>
+    <message>
+        <source>, at least %1 frames</source>
+        <translation>，至少 %1 帧</translation>
+    </message>
+    <message>
+        <source>Asks what Headroom would need for it</source>
+        <translation>询问 Headroom 解码它需要多少内存</translation>
+    </message>
+</context>
+<context>
     <name>headroom::gui::AnswerPanel</name>
     <message>
         <source>%1: %2</source>
@@ -781,8 +804,8 @@ takes %2 and %3 there</source>
         <translation>PyTorch 内存</translation>
     </message>
     <message>
-        <source>Open a memory snapshot of PyTorch (.pickle, from torch.cuda.memory._dump_snapshot) or a trace of its profiler with profile_memory=True (.json) to see what held the peak. The pickle is read and not executed.</source>
-        <translation>打开 PyTorch 的内存快照（.pickle，由 torch.cuda.memory._dump_snapshot 写出）或其性能分析器在 profile_memory=True 时的跟踪（.json），即可看到峰值由什么占用。pickle 只被读取，不会被执行。</translation>
+        <source>Open a memory snapshot of PyTorch (.pickle, from torch.cuda.memory._dump_snapshot) or a trace of its profiler with profile_memory=True (.json, .json.gz) to see what held the peak. The pickle is read and not executed.</source>
+        <translation>打开 PyTorch 的内存快照（.pickle，由 torch.cuda.memory._dump_snapshot 写出）或其性能分析器在 profile_memory=True 时的跟踪（.json、.json.gz），即可看到峰值由什么占用。pickle 只被读取，不会被执行。</translation>
     </message>
     <message>
         <source>Device</source>
@@ -1843,8 +1866,8 @@ takes %2 and %3 there</source>
         <translation>选择模型、尺寸和上限，移动上限的同时即可看到放得下的最快方案。</translation>
     </message>
     <message>
-        <source>Look at the moment of the peak: what was on the device, which layer made it, what would lower it. Files can be dropped anywhere on this window.</source>
-        <translation>查看峰值时刻：设备上有什么，由哪一层造成，怎样能降低。文件可以拖放到窗口的任何位置。</translation>
+        <source>Look at the moment of the peak: what was on the device, which layer made it, what would lower it. Files can be dropped anywhere on this window, the memory snapshot too that PyTorch wrote where it ran out of memory (.pickle).</source>
+        <translation>查看峰值时刻：设备上有什么，由哪一层造成，怎样能降低。文件可以拖放到窗口的任何位置，PyTorch 在内存不足时写出的内存快照（.pickle）也可以。</translation>
     </message>
     <message>
         <source>Opened before</source>

@@ -16,6 +16,7 @@
 #include "gui/model/groundwork.h"
 #include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/decoder_guess_box.h"
 #include "gui/view/history_words.h"
 #include "gui/view/paragraph.h"
 #include "gui/view/request_form.h"
@@ -34,7 +35,8 @@ HistoryPage::HistoryPage(Workspace& workspace, QWidget* parent)
   auto* nothing = paragraph(this);
   nothing->setText(tr(
       "Open a memory snapshot of PyTorch (.pickle, from torch.cuda.memory._dump_snapshot) or a trace of its "
-      "profiler with profile_memory=True (.json) to see what held the peak. The pickle is read and not "
+      "profiler with profile_memory=True (.json, .json.gz) to see what held the peak. The pickle is read and "
+      "not "
       "executed."));
   nothing->setAlignment(Qt::AlignCenter);
   nothing->setMargin(40);
@@ -56,6 +58,8 @@ HistoryPage::HistoryPage(Workspace& workspace, QWidget* parent)
   showDocument();
 }
 
+bool HistoryPage::busy() const { return job_.busy() || guess_->busy(); }
+
 QWidget* HistoryPage::buildSide() {
   auto* area = new QScrollArea(this);
   auto* side = new QWidget(area);
@@ -72,6 +76,8 @@ QWidget* HistoryPage::buildSide() {
   auto* rows = new QVBoxLayout(beside);
   need_words_ = paragraph(beside);
   need_words_->setObjectName(QStringLiteral("need"));
+  guess_ = new DecoderGuessBox(beside);
+  rows->addWidget(guess_);
   rows->addWidget(need_words_);
   rows->addWidget(new RequestForm(workspace_, beside));
   column->addWidget(beside);
@@ -83,6 +89,8 @@ QWidget* HistoryPage::buildSide() {
   area->setMinimumWidth(
       std::max(300, side->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent)));
   connect(devices_, &QComboBox::currentIndexChanged, this, &HistoryPage::showDevice);
+  connect(guess_, &DecoderGuessBox::chosen, this, &HistoryPage::ask);
+  connect(guess_, &DecoderGuessBox::busyChanged, this, &Page::busyChanged);
   return area;
 }
 
@@ -177,6 +185,7 @@ void HistoryPage::showDevice() {
                       return chart;
                     });
   last_->setVisible(reports::last_request(*device()).has_value());
+  guess_->guess(document_, static_cast<size_t>(devices_->currentIndex()));
   showNeed();
   goToPeak();
   work();
@@ -242,6 +251,14 @@ void HistoryPage::work() {
         showNeed();
       },
       [this](const QString& fault) { need_words_->setText(sentence_text(fault)); });
+}
+
+/// The rest of the question, the limit among it, stays as it is.
+void HistoryPage::ask(const Request& request) {
+  PlanningQuestion question = workspace_.question();
+  question.model = request.model;
+  question.request = request;
+  workspace_.ask(question);
 }
 
 void HistoryPage::showNeed() {

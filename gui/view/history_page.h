@@ -15,6 +15,7 @@ class QStackedWidget;
 namespace headroom::gui {
 
 class ChartView;
+class DecoderGuessBox;
 class TableView;
 
 /// What PyTorch recorded of its memory: allocated and reserved over time, what was live at the moment under
@@ -26,7 +27,7 @@ class HistoryPage : public Page {
   explicit HistoryPage(Workspace& workspace, QWidget* parent = nullptr);
   QString key() const override { return QStringLiteral("history"); }
   QString title() const override { return tr("PyTorch memory"); }
-  bool busy() const override { return job_.busy(); }
+  bool busy() const override;
   std::vector<Export> exports() override;
 
  public Q_SLOTS:
@@ -47,6 +48,7 @@ class HistoryPage : public Page {
   void showMoment(size_t moment);
   void work();
   void showNeed();
+  void ask(const Request& request);
   const profiler::MemoryHistory* history() const;
   const profiler::DeviceHistory* device() const;
   Workspace& workspace_;
@@ -58,6 +60,7 @@ class HistoryPage : public Page {
   QComboBox* devices_;
   QLabel *words_, *caption_, *need_words_;
   QPushButton *peak_, *last_;
+  DecoderGuessBox* guess_;
   ChartView* chart_;
   TableView *modules_, *tensors_, *need_table_;
   LatestJob job_;

@@ -93,7 +93,8 @@ StartPage::StartPage(Workspace& workspace, QWidget* parent) : Page(parent), work
            {demo, demo_note_});
   add_step(tr("Look at the moment of the peak: what was on the device, which layer made it, what would lower "
               "it. Files can be "
-              "dropped anywhere on this window."),
+              "dropped anywhere on this window, the memory snapshot too that PyTorch wrote where it ran out "
+              "of memory (.pickle)."),
            {open});
   column->addLayout(steps);
 

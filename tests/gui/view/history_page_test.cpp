@@ -2,9 +2,11 @@
 
 #include <QComboBox>
 #include <QLabel>
+#include <QPushButton>
 #include <catch2/catch.hpp>
 
 #include "gui/view/chart_view.h"
+#include "gui/view/decoder_guess_box.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/table_view.h"
@@ -58,6 +60,32 @@ TEST_CASE("history page: shows the peak first, then the moment under the cursor,
   page.goToPeak();
   CHECK_THAT(caption.text().toStdString(), Catch::EndsWith("387.4 MiB"));
   CHECK(page.exports().size() >= 3);
+}
+
+TEST_CASE("history page: what a recording seems to be of is a button, and asks when it is pressed") {
+  Workspace workspace;
+  HistoryPage page(workspace);
+  page.show();
+  workspace.open({HEADROOM_TEST_DATA "/memory_histories/autoencoder-kl.pickle"});
+  wait_until([&] { return !workspace.busy() && !page.busy(); });
+  auto& box = *page.findChild<DecoderGuessBox*>();
+  CHECK(box.findChildren<QPushButton*>().size() ==
+        2);  // of the device that ran out of memory two sizes fit alike
+  CHECK(workspace.question().request.dtype == Dtype::fp32);
+
+  page.findChild<QComboBox*>("device")->setCurrentIndex(0);
+  wait_until([&] { return !page.busy(); });
+  REQUIRE(box.findChildren<QPushButton*>().size() == 1);
+  auto& ask = *box.findChild<QPushButton*>();
+  CHECK(ask.text() == "sdxl 1024x1024, bf16 / fp16");
+  ask.click();
+  CHECK(workspace.question().model == "sdxl");
+  CHECK(workspace.question().request.width_pixels == 1024);
+  CHECK(workspace.question().request.dtype == Dtype::bf16);
+
+  workspace.open({kSnapshot});  // whose size is not recognised
+  wait_until([&] { return !workspace.busy(); });
+  CHECK(box.isHidden());
 }
 
 TEST_CASE("history page: what Headroom needs is worked out for the question, on the recorded device") {

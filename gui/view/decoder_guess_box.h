@@ -1,0 +1,37 @@
+#pragma once
+
+#include <QWidget>
+
+#include "gui/model/latest_job.h"
+#include "reports/figures/decoder_guess.h"
+#include "reports/figures/document.h"
+
+class QLabel;
+class QVBoxLayout;
+
+namespace headroom::gui {
+
+/// What a recording seems to be of, worked out in a thread of its own, with a button for each decoder and
+/// size that fits it: nothing is asked before one is pressed. Empty and hidden where nothing is recognised.
+class DecoderGuessBox : public QWidget {
+  Q_OBJECT
+ public:
+  explicit DecoderGuessBox(QWidget* parent = nullptr);
+  bool busy() const { return job_.busy(); }
+  /// The device of this number of a document of profiler::MemoryHistory.
+  void guess(const reports::DocumentPtr& history, size_t device);
+
+ Q_SIGNALS:
+  void chosen(const headroom::Request& request);
+  void busyChanged(bool busy);
+
+ private:
+  void show(const reports::DecoderGuess& guess);
+  void clear();
+  /// "wan2.1 832x480, 81 frames, bf16 / fp16".
+  static QString name_of(const reports::DecoderFit& fit);
+  QVBoxLayout* column_;
+  LatestJob job_;
+};
+
+}  // namespace headroom::gui
