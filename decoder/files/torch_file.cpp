@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kLargestPickle = 64 << 20;
 constexpr size_t kMostAxes = 16;
+constexpr size_t kLongestName = 1000;
 constexpr int64_t kMostElementsRead = int64_t{1} << 30;
 
 /// An archive of torch.save(): the pickle, and a storage of numbers for each "persistent" value of it.
@@ -81,13 +82,14 @@ std::optional<PickleValue> tensor_call(PickleValue value) {
   return value;
 }
 
-/// A tensor of a name, among those of a dict, list or tuple.
+/// A tensor of a name, among those of a dict, list or tuple. A few bytes of a pickle may repeat one long name
+/// again and again: none is copied before it is known to be short.
 struct NamedTensor {
   std::string name;
   PickleValue call;
 };
 
-std::vector<NamedTensor> tensors_in(const PickleValue& root) {
+std::vector<NamedTensor> tensors_in(const TorchArchive& archive, const PickleValue& root) {
   if (const auto alone = tensor_call(root)) return {{"", *alone}};
   std::vector<NamedTensor> found;
   for (size_t i = 0; i < root.size(); ++i) {
@@ -96,14 +98,19 @@ std::vector<NamedTensor> tensors_in(const PickleValue& root) {
   for (size_t i = 0; i < root.pairs(); ++i) {
     const auto call = tensor_call(root.value(i));
     const auto name = root.key(i).text();
-    if (call && name) found.push_back({std::string(*name), *call});
+    if (!call || !name) continue;
+    if (name->size() > kLongestName) {
+      archive.fail("expected names of at most " + std::to_string(kLongestName) + " bytes, found one of " +
+                   std::to_string(name->size()));
+    }
+    found.push_back({std::string(*name), *call});
   }
   return found;
 }
 
 NamedTensor chosen_tensor(const TorchArchive& archive, const PickleValue& root, const std::string& key) {
   constexpr size_t kShown = 8;
-  const std::vector<NamedTensor> found = tensors_in(root);
+  const std::vector<NamedTensor> found = tensors_in(archive, root);
   if (found.empty()) {
     archive.fail("expected a tensor, or a dict or list of them, found " + std::string(text_of(root.kind())) +
                  (root.name().empty() ? "" : " of " + printable(root.name())) +
@@ -172,6 +179,8 @@ void check_layout(const TorchArchive& archive, const std::string& where, TorchTe
     const int64_t extent = tensor.shape[i];
     if (extent < 1)
       archive.fail(where + ": shape: expected positive extents, found " + printable(tensor.shape));
+    // Steps of one are never taken, and may be any number.
+    if (extent == 1) tensor.strides[i] = 0;
     int64_t reach = 0;
     inside = extent <= tensor.storage_elements / tensor.elements &&
              !__builtin_mul_overflow(extent - 1, tensor.strides[i], &reach) &&

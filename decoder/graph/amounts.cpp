@@ -45,6 +45,14 @@ std::string format_bytes(int64_t bytes) {
   return printed("%.2f %s", value / 1073741824, "GiB");
 }
 
+std::string format_limit(int64_t bytes) {
+  const auto value = double(bytes);
+  if (value < 1024.0 * 1024) return printed("%.1f %s", std::ceil(value / 1024 * 10) / 10, "KiB");
+  if (value < 1024.0 * 1024 * 1024 * 2)
+    return printed("%.1f %s", std::ceil(value / 1048576 * 10) / 10, "MiB");
+  return printed("%.2f %s", std::ceil(value / 1073741824 * 100) / 100, "GiB");
+}
+
 std::string format_seconds(double seconds) {
   if (seconds != 0 && std::abs(seconds) < 1e-3) return printed("%.1f %s", seconds * 1e6, "µs");
   return seconds < 1 ? printed("%.1f %s", seconds * 1e3, "ms") : printed("%.2f %s", seconds, "s");

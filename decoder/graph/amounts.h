@@ -11,6 +11,8 @@ namespace headroom {
 int64_t parse_bytes(const std::string& text, const std::string& option);
 /// "1.2 GiB", "313.0 MiB": three significant figures or so, for people.
 std::string format_bytes(int64_t bytes);
+/// The same of a limit that is to be typed: rounded up, so that what needs it fits.
+std::string format_limit(int64_t bytes);
 /// "1.82 s", "12.3 ms", "4.5 µs".
 std::string format_seconds(double seconds);
 

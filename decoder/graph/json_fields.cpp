@@ -12,25 +12,6 @@ namespace {
 
 constexpr int kDeepestNesting = 64;
 
-/// Refuses hostile nesting before the recursive parts of the JSON library see it.
-void check_nesting(const std::string& text, const std::string& origin) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kDeepestNesting) throw InputError(origin + ": nested deeper than 64 levels");
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-}
-
 void append_text(const nlohmann::json& value, int depth, int deepest_expanded, std::string& out) {
   if (!value.is_structured() || value.empty() || depth > deepest_expanded) {
     out += value.dump();
@@ -126,6 +107,24 @@ bool JsonFields::is_array() const {
 
 void JsonFields::fail(const std::string& what) const {
   throw InputError(origin_ + ": " + (path_.empty() ? "" : path_ + ": ") + what);
+}
+
+void check_nesting(const std::string& text, const std::string& origin) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kDeepestNesting) throw InputError(origin + ": nested deeper than 64 levels");
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
 }
 
 nlohmann::json parse_json(const std::string& text, const std::string& origin) {

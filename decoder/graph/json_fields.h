@@ -54,6 +54,8 @@ std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes
 nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_bytes);
 /// The same for text; `origin` names it in errors.
 nlohmann::json parse_json(const std::string& text, const std::string& origin);
+/// Refuses hostile nesting before the recursive parts of the JSON library see it. Throws InputError.
+void check_nesting(const std::string& text, const std::string& origin);
 
 /// Refuses a file whose "schema" is not `schema` or whose integer "version" is above `newest`.
 void check_schema(const JsonFields& file, const std::string& schema, int64_t newest);

@@ -19,9 +19,12 @@ struct PassStats {
   friend bool operator==(const PassStats&, const PassStats&) = default;
 };
 
+/// What Verification::compared_with says of the decode that nothing was tiled in.
+constexpr const char* kUntiledDecode = "the untiled decode";
+
 /// A comparison of the decoded picture with another decode of the same latent (--verify).
 struct Verification {
-  std::string compared_with;          ///< in words: the untiled decode, or which other plan
+  std::string compared_with;          ///< in words: kUntiledDecode, or which other plan
   double largest_error = 0;           ///< largest absolute difference, in the decoder's own range
   double largest_error_relative = 0;  ///< the same, over reference_magnitude
   double reference_magnitude = 0;     ///< largest absolute value of the reference

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "decoder/files/latent_file.h"
+#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
 #include "decoder/program/latent_evidence.h"
 
@@ -21,7 +22,8 @@ void require_each_channel(const Model& model, const char* key, const std::vector
 
 void require_channels(const Array& latent, int64_t channels) {
   if (latent.shape.size() < 2 || latent.shape[1] != channels)
-    throw InputError("latent: expected " + std::to_string(channels) + " channels along its second axis");
+    throw InputError("latent: expected " + std::to_string(channels) +
+                     " channels along its second axis, found shape " + printable(latent.shape));
 }
 
 std::vector<double> stored_values(const Model& model, const ParameterSource& weights, const char* name) {
@@ -183,6 +185,23 @@ std::string take_comfyui(const Model& model, const std::function<ParameterSource
   return "ComfyUI's latent, the decoder's own input: as given";
 }
 
+/// As `asked` says, and what is to be said of it.
+std::string take(const Model& model, const std::function<ParameterSource()>& weights,
+                 const std::string& asked, Array& latent) {
+  if (model.latent_patches) return take_patches(model, weights, asked, latent);
+  const bool must_know = asked == "model" || asked == "auto";
+  if (must_know) require_channels(latent, model.latent_channels);
+  // What is no latent of this model is refused by whoever decodes it.
+  if (latent.shape[1] != model.latent_channels) return "";
+  const std::optional<LatentScaling> scaling =
+      must_know ? scaling_of(model, weights) : known_scaling(model, weights);
+  if (!scaling) return asked.empty() ? "latent as given; pipelines scale theirs: --latent-scale model" : "";
+  if (scaling->changes_nothing()) return "";
+  const Taken how = taken(asked, *scaling, latent);
+  if (how.undo) undo(*scaling, latent);
+  return how.note;
+}
+
 }  // namespace
 
 void undo_latent_scale(const Model& model, const std::function<ParameterSource()>& weights, Array& latent) {
@@ -197,29 +216,13 @@ GivenLatent open_latent(const Model& model, const std::function<ParameterSource(
                         const std::string& argument, const std::string& asked) {
   StoredLatent stored = read_stored_latent(argument);
   GivenLatent given{with_batch_axis(model, std::move(stored.array)), ""};
-  Array& latent = given.array;
-  if (stored.from_comfyui && (asked.empty() || asked == "auto")) {
-    given.note = take_comfyui(model, weights, latent);
-    return given;
+  try {
+    given.note = stored.from_comfyui && (asked.empty() || asked == "auto")
+                     ? take_comfyui(model, weights, given.array)
+                     : take(model, weights, asked, given.array);
+  } catch (const InputError& error) {
+    throw InputError(printable(argument) + ": " + error.what());
   }
-  if (model.latent_patches) {
-    given.note = take_patches(model, weights, asked, latent);
-    return given;
-  }
-  const bool must_know = asked == "model" || asked == "auto";
-  if (must_know) require_channels(latent, model.latent_channels);
-  // What is no latent of this model is refused by whoever decodes it.
-  if (latent.shape[1] != model.latent_channels) return given;
-  const std::optional<LatentScaling> scaling =
-      must_know ? scaling_of(model, weights) : known_scaling(model, weights);
-  if (!scaling) {
-    if (asked.empty()) given.note = "latent as given; pipelines scale theirs: --latent-scale model";
-    return given;
-  }
-  if (scaling->changes_nothing()) return given;
-  const Taken how = taken(asked, *scaling, latent);
-  if (how.undo) undo(*scaling, latent);
-  given.note = how.note;
   return given;
 }
 

@@ -11,6 +11,7 @@
 #include "decoder/cli/output_folder.h"
 #include "decoder/cpu/process_memory.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/files/printable.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/requests_file.h"
@@ -89,6 +90,11 @@ auto naming(const std::string& place, const std::string& done, const Body& body)
   }
 }
 
+/// Of a relative path as it is written, whatever links there are on a disk.
+bool leaves_its_folder(const path& named) {
+  return named.is_absolute() || *named.lexically_normal().begin() == "..";
+}
+
 std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
   const path own_folder = path(run.queue_file).parent_path();
   const path outputs = run.output_folder.empty() ? own_folder : path(run.output_folder);
@@ -104,14 +110,25 @@ std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
     job.latent = request.latents.empty() ? given.of(decode)
                                          : in_folder(own_folder, latent_for(request, decode.repetition));
     job.latent_scale = request.latent_scale.empty() ? run.latent_scale : request.latent_scale;
-    job.output = outputs / path_for(request.output, request, decode.repetition);
+    const path named = path_for(request.output, request, decode.repetition);
+    if (leaves_its_folder(named)) {
+      throw InputError(run.queue_file + ": " + place_of(queue, decode) + ": output: expected a name inside " +
+                       (run.output_folder.empty() ? "the queue file's folder" : "-o") + ", found " +
+                       printable(named.string()));
+    }
+    job.output = outputs / named;
     const Request& planned = queue.plans[static_cast<size_t>(decode.plan)].request;
     naming(run.queue_file + ": " + place_of(queue, decode) + ": output", "no decode was done",
            [&] { check_output(job.output, picture_shape(run.model.graph, planned)); });
     jobs.push_back(std::move(job));
   }
-  for (const Job& job : jobs) make_folders_of({job.output.string()});
   return jobs;
+}
+
+std::vector<std::string> outputs_of(const std::vector<Job>& jobs) {
+  std::vector<std::string> outputs;
+  for (const Job& job : jobs) outputs.push_back(job.output.string());
+  return outputs;
 }
 
 /// What is known of the whole queue before its first decode.
@@ -174,6 +191,7 @@ int64_t growth_after_warmup(const std::vector<DecodeStats>& decodes, size_t shap
 RunStats decode_queue(QueueRun run, Notes& progress) {
   const RequestQueue queue = read_queue(run);
   const std::vector<Job> jobs = jobs_of(run, queue);
+  const MadeFolders folders = make_folders_of(outputs_of(jobs));
   for (size_t i = 0; i < queue.plans.size(); ++i) {
     const DeviceKind device = queue.plans[i].request.device;
     if (!run.device || device == *run.device) continue;

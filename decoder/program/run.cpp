@@ -60,14 +60,10 @@ void print_summary(const RunStats& stats, const std::string& output, std::ostrea
   }
 }
 
-/// Before long work.
-void make_output_folders(const DecodeOptions& options) {
-  make_folders_of({options.preview_file, options.stats_file, options.trace_file, options.chrome_file});
-  if (!options.queue_file.empty()) {
-    if (!options.output.empty()) make_output_folder(options.output);
-  } else {
-    make_folders_of({options.output});
-  }
+/// Of a queue the folder of all outputs, or else that of the one output.
+MadeFolders make_folders_for_output(const DecodeOptions& options) {
+  if (options.queue_file.empty()) return make_folders_of({options.output});
+  return make_output_folder(options.output);
 }
 
 /// Decodes into `sink`. With --verify a copy of the picture lies beside the output until it has been compared
@@ -214,7 +210,9 @@ int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ost
     const std::optional<DecodeOptions> parsed = parse_decode_options(args, out);
     if (!parsed) return static_cast<int>(kDone);
     const DecodeOptions& options = *parsed;
-    make_output_folders(options);
+    const MadeFolders for_output = make_folders_for_output(options);
+    const MadeFolders for_others =
+        make_folders_of({options.preview_file, options.stats_file, options.trace_file, options.chrome_file});
     progress = make_progress(options.progress, err);
     const std::optional<RankEnvironment> rank = rank_of(options);
     if (rank && rank->rank > 0) progress = make_progress({.quiet = true}, err);

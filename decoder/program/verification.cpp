@@ -101,7 +101,7 @@ Verification verify(const PlannedDecode& done, const std::filesystem::path& deco
   if (!untiled_fits) reference = with_room(with_halved_tiles(model, plan, {}));
   const std::string compared_with =
       untiled_fits
-          ? "the untiled decode"
+          ? kUntiledDecode
           : "another plan under the same limit (tiles half as high); untiled would not fit this machine";
   progress.tell(VerificationStarted{compared_with});
   decode(model, reference, weights, latent, comparison, {&events, {}, gpu});

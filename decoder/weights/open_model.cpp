@@ -102,6 +102,9 @@ Model model_of_checkpoint(const std::string& file) {
 }  // namespace
 
 Model open_model(const std::string& argument) {
+  // A file or folder of the same name does not hide it: "./sdxl" says that it is meant.
+  const std::vector<std::string> built_in = built_in_models();
+  if (std::find(built_in.begin(), built_in.end(), argument) != built_in.end()) return resolve_model(argument);
   std::error_code error;
   const bool named_so = argument.ends_with(".safetensors");
   if (!fs::is_regular_file(argument, error)) {

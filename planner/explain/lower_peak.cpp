@@ -26,32 +26,39 @@ class LowerSearch {
   Looked run(Remedy& remedy) {
     if (!go_on_()) return Looked::no;
     const Spaces spaces = spaces_of(candidate_.problem);
-    const int64_t smallest = smallest_over(spaces).smallest.bytes;
-    if (!go_on_()) return Looked::no;
-    const auto lowest = found_under(spaces, smallest);
-    remedy.smallest_limit_bytes = smallest;
-    remedy.seconds = lowest.value().seconds;
-    remedy.needs_bytes = lowest->needs_bytes;
-    if (lowest->seconds <= allowed()) {
+    const Plan smallest = smallest_plan(candidate_.problem, spaces);
+    const LowerPlan lowest = lower_plan(smallest);
+    remedy.smallest_limit_bytes = smallest.limit_bytes;
+    remedy.seconds = lowest.seconds;
+    remedy.needs_bytes = lowest.needs_bytes;
+    remedy.weights = lowest.weights;
+    if (lowest.seconds <= allowed()) {
       remedy.about_as_fast = lowest;
       return Looked::whole;
     }
-    return about_as_fast(spaces, smallest, remedy.about_as_fast) ? Looked::whole : Looked::at_smallest_limit;
+    return about_as_fast(spaces, smallest.limit_bytes, remedy.about_as_fast) ? Looked::whole
+                                                                             : Looked::at_smallest_limit;
   }
 
  private:
   double allowed() const { return plan_.predicted_seconds * kAboutAsFast; }
 
+  LowerPlan lower_plan(const Plan& plan) const {
+    LowerPlan lower{plan.predicted_peak_bytes, plan.predicted_seconds, {}, plan.weights};
+    const int64_t added =
+        candidate_.added ? most_bytes_in(*candidate_.added, plan, candidate_.problem.model.graph) : 0;
+    if (added > 0) lower.needs_bytes = added;
+    return lower;
+  }
+
+  /// As the planner itself would find it, gaps included.
   std::optional<LowerPlan> found_under(const Spaces& spaces, int64_t limit_bytes) const {
     Problem problem = candidate_.problem;
     problem.options.limit_bytes = limit_bytes;
     const ConfigurationSearch found = fastest_over(spaces, problem.request, limit_bytes);
     if (!found.best) return std::nullopt;
-    LowerPlan lower{found.best->solution.peak_bytes, found.best->seconds, {}};
-    if (candidate_.added && found.best->configuration.lower_tier)
-      lower.needs_bytes =
-          most_bytes_in(*candidate_.added, plan_of(problem, *found.best), problem.model.graph);
-    return lower;
+    const std::optional<Plan> plan = finish_plan(problem, spaces, found);
+    return plan ? std::optional(lower_plan(*plan)) : std::nullopt;
   }
 
   /// By bisection: under a smaller limit nothing is faster. False, and nothing found, where there was no time
@@ -92,6 +99,14 @@ void drop_idle(std::vector<Remedy>& remedies) {
 
 }  // namespace
 
+std::string not_looked_at(const LowerPeak& lower) {
+  std::string text;
+  for (const std::string& option : lower.not_looked_at) text += (text.empty() ? "" : ", ") + option;
+  for (const std::string& option : lower.not_looked_at_as_fast)
+    text += (text.empty() ? "" : ", ") + option + " in about the time";
+  return text;
+}
+
 std::vector<LowerWay> lower_ways(const LowerPeak& lower) {
   std::vector<LowerWay> ways;
   for (const Remedy& remedy : lower.remedies) {
@@ -99,7 +114,7 @@ std::vector<LowerWay> lower_ways(const LowerPeak& lower) {
     const std::optional<LowerPlan>& fast = remedy.about_as_fast;
     if (fast) ways.push_back({remedy, *fast, true});
     if (!fast || fast->peak_bytes > smallest)
-      ways.push_back({remedy, {smallest, remedy.seconds.value(), remedy.needs_bytes}, false});
+      ways.push_back({remedy, {smallest, remedy.seconds.value(), remedy.needs_bytes, remedy.weights}, false});
   }
   return ways;
 }

@@ -26,6 +26,9 @@ struct LowerPeak {
   std::vector<std::string> not_looked_at_as_fast;
 };
 
+/// "--dtype bf16, --scratch DIR in about the time": empty where everything was looked at.
+std::string not_looked_at(const LowerPeak& lower);
+
 /// One plan with a lower peak: what programs, reports and the window name.
 struct LowerWay {
   Remedy remedy;
@@ -42,8 +45,8 @@ std::vector<LowerWay> lower_ways(const LowerPeak& lower);
 PlanOptions options_of(const Plan& plan);
 
 /// `problem` has the costs that `plan` was made by; its limit does not matter. `go_on` is asked before each
-/// search. Where it says false, what is known by then is returned. On CUDA the bytes are without the gaps
-/// that a reservation may have. Throws InputError as spaces_of() does.
+/// search. Where it says false, what is known by then is returned. On CUDA the bytes have the gaps of a
+/// reservation in them, as the planner's own plans do. Throws InputError as spaces_of() does.
 LowerPeak what_would_lower(const Problem& problem, const Plan& plan, const std::function<bool()>& go_on);
 
 /// True for so many seconds of the calling thread's own work: others on a busy machine do not count.

@@ -12,18 +12,16 @@ namespace {
 
 Remedy under_limit(const RemedyCandidate& candidate) {
   Remedy remedy = candidate.remedy;
-  const Spaces spaces = spaces_of(candidate.problem);
-  const ConfigurationSearch found =
-      fastest_over(spaces, candidate.problem.request, candidate.problem.options.limit_bytes);
-  if (!found.best) {
-    remedy.smallest_limit_bytes = smallest_over(spaces).smallest.bytes;
+  const Problem& problem = candidate.problem;
+  const Spaces spaces = spaces_of(problem);
+  const ConfigurationSearch found = fastest_over(spaces, problem.request, problem.options.limit_bytes);
+  const std::optional<Plan> plan = found.best ? finish_plan(problem, spaces, found) : std::nullopt;
+  if (!plan) {
+    remedy.smallest_limit_bytes = smallest_plan(problem, spaces).limit_bytes;
     return remedy;
   }
-  remedy.seconds = found.best->seconds;
-  if (candidate.added) {
-    remedy.needs_bytes = most_bytes_in(*candidate.added, plan_of(candidate.problem, *found.best),
-                                       candidate.problem.model.graph);
-  }
+  remedy.seconds = plan->predicted_seconds;
+  if (candidate.added) remedy.needs_bytes = most_bytes_in(*candidate.added, *plan, problem.model.graph);
   return remedy;
 }
 

@@ -13,6 +13,7 @@ struct LowerPlan {
   int64_t peak_bytes = 0;
   double seconds = 0;
   std::optional<int64_t> needs_bytes{};  ///< in the memory tier that the remedy adds
+  WeightResidency weights = WeightResidency::per_pass;
 };
 
 /// Another value of the request or of the options with which less memory may do, and what it alone would
@@ -25,6 +26,7 @@ struct Remedy {
   /// Of a plan with it under the limit that was asked for, or else under the smallest one, where it is known.
   std::optional<double> seconds{};
   std::optional<int64_t> needs_bytes{};  ///< of that plan in the memory tier that the remedy adds
+  WeightResidency weights = WeightResidency::per_pass;  ///< of that plan; only of what_would_lower()
   /// The lowest peak in about the time of a plan that there is already; only of what_would_lower().
   std::optional<LowerPlan> about_as_fast{};
 };

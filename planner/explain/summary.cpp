@@ -74,12 +74,15 @@ std::string tiers_text(const Plan& plan, const Graph& graph) {
 }
 
 std::string lower_text(const LowerPlan& lower, const Plan& plan) {
-  std::string text = format_bytes(lower.peak_bytes) + " in " + format_seconds(lower.seconds);
+  std::string text = format_limit(lower.peak_bytes) + " in " + format_seconds(lower.seconds);
   if (plan.predicted_seconds > 0) {
     const double more = lower.seconds / plan.predicted_seconds - 1;
     text += std::string(" (") + (more < 0 ? "" : "+") + percent_text(more) + ")";
   }
-  if (lower.needs_bytes) text += " and " + format_bytes(*lower.needs_bytes) + " there";
+  if (lower.needs_bytes) text += " and " + format_limit(*lower.needs_bytes) + " there";
+  // What --weights-residency resident would not allow.
+  if (plan.weights == WeightResidency::resident && lower.weights == WeightResidency::per_pass)
+    text += " with weights brought in pass by pass";
   return text;
 }
 
@@ -109,10 +112,7 @@ std::string lower_lines(const Plan& plan, const std::optional<LowerPeak>& lower,
   for (const std::string& way : way_texts(*lower, plan)) add(way);
   if (lower->remedies.empty() && lower->not_looked_at.empty())
     add("nothing: no option and no smaller limit has a plan below this peak");
-  std::string left;
-  for (const std::string& option : lower->not_looked_at) left += (left.empty() ? "" : ", ") + option;
-  for (const std::string& option : lower->not_looked_at_as_fast)
-    left += (left.empty() ? "" : ", ") + option + " in about the time";
+  const std::string left = not_looked_at(*lower);
   if (!left.empty()) add("not looked at, for lack of time: " + left);
   return text;
 }
@@ -161,10 +161,12 @@ nlohmann::json to_json(const LowerPeak& lower) {
     remedies.push_back({{"change", remedy.option.empty() ? "--limit" : remedy.option},
                         {"meaning", remedy.meaning},
                         {"smallest_limit_bytes", *remedy.smallest_limit_bytes},
-                        {"seconds", remedy.seconds.value()}});
+                        {"seconds", remedy.seconds.value()},
+                        {"weights", name_of(remedy.weights)}});
     if (remedy.needs_bytes) remedies.back()["needs_bytes"] = *remedy.needs_bytes;
     if (const auto& fast = remedy.about_as_fast) {
-      remedies.back()["about_as_fast"] = {{"limit_bytes", fast->peak_bytes}, {"seconds", fast->seconds}};
+      remedies.back()["about_as_fast"] = {
+          {"limit_bytes", fast->peak_bytes}, {"seconds", fast->seconds}, {"weights", name_of(fast->weights)}};
       if (fast->needs_bytes) remedies.back()["about_as_fast"]["needs_bytes"] = *fast->needs_bytes;
     }
   }

@@ -44,7 +44,7 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out, st
     asked.say_dtype(asked.resolved_model(), err);
     return kDone;
   }
-  make_folders_of({output, csv});
+  const MadeFolders folders = make_folders_of({output, csv});
   const Model model = asked.resolved_model();
   const Request request = asked.request(model);
   const CostModel costs = asked.costs(model, request);

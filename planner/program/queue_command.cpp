@@ -72,7 +72,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   app.add_flag("--json", json, "print the planned queue on standard output as well");
   if (!parse_arguments(app, args, out)) return kDone;
 
-  make_folders_of({output});
+  const MadeFolders folders = make_folders_of({output});
   RequestQueue queue = [&] {
     const nlohmann::json document = read_requests_file(file);
     return requests_from_json(JsonFields(document, file));

@@ -76,7 +76,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   check_limits(app, ranks);
   const Model model = asked.resolved_model();
   const Request request = asked.request(model);
-  make_folders_of({output});
+  const MadeFolders folders = make_folders_of({output});
   PlanOptions options = asked.plan_options();
   if (app.count("--time-budget") > 0) options.time_budget_seconds = time_budget_seconds;
   if (ranks.asked()) {

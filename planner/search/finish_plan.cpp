@@ -87,6 +87,14 @@ Plan plan_of(const Problem& problem, const ConfigurationSearch::Best& best) {
   return plan;
 }
 
+int64_t needed_limit_bytes(const Problem& problem, const ConfigurationSearch::Best& best) {
+  const int64_t live_bytes = best.solution.peak_bytes;
+  if (problem.request.device != DeviceKind::cuda) return live_bytes;
+  Problem within = problem;
+  within.options.limit_bytes = live_bytes;
+  return plan_of(within, best).limit_bytes;
+}
+
 Plan smallest_plan(const Problem& problem, const Spaces& spaces) {
   Problem least = problem;
   least.options.limit_bytes = smallest_over(spaces).smallest.bytes;

@@ -23,6 +23,9 @@ std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,
 /// that make_plan() is sure to plan for. On CUDA other gaps may let a slightly smaller one do.
 Plan smallest_plan(const Problem& problem, const Spaces& spaces);
 
+/// The smallest limit that what was found has room under: its live bytes, and on CUDA the gaps between them.
+int64_t needed_limit_bytes(const Problem& problem, const ConfigurationSearch::Best& best);
+
 /// The plan of one solution, checked by the validator: one that does not pass is a fault of ours
 /// (std::logic_error). On CUDA with the gaps between what is live (planner/search/add_gaps.h); its limits are
 /// larger than the options' where there is no room for them. Its bound is still open.

@@ -8,15 +8,10 @@
 
 #include "decoder/graph/amounts.h"
 #include "decoder/plan/plan_file.h"
+#include "planner/search/finish_plan.h"
 
 namespace headroom::planner {
 namespace {
-
-std::optional<FrontierPoint> best_under(const Spaces& spaces, const Request& request, int64_t limit_bytes) {
-  const ConfigurationSearch search = fastest_over(spaces, request, limit_bytes);
-  if (!search.best) return std::nullopt;
-  return FrontierPoint{search.best->solution.peak_bytes, search.best->seconds, search.best->configuration};
-}
 
 const char* lower_tier_of(const Configuration& configuration) {
   return configuration.lower_tier ? name_of(*configuration.lower_tier) : "none";
@@ -28,21 +23,30 @@ std::vector<FrontierPoint> frontier(const Problem& problem, size_t most) {
   const Spaces spaces = spaces_of(problem);
   const int64_t smallest = smallest_over(spaces).smallest.bytes;
   std::vector<FrontierPoint> points;
-  int64_t limit = std::numeric_limits<int64_t>::max();
+  size_t left_out = 0;  // with their gaps no smaller than the one before
+  int64_t limit = std::numeric_limits<int64_t>::max(), most_live_bytes = 0;
   double ratio = 1;
-  while (limit >= smallest && points.size() < most) {
-    const std::optional<FrontierPoint> best = best_under(spaces, problem.request, limit);
-    if (!best) break;
-    // As fast with less: the search under the larger limit found one of several equals.
-    if (!points.empty() && best->seconds <= points.back().seconds * (1 + 1e-12)) points.pop_back();
-    points.push_back(*best);
-    if (points.size() == 1 && most > 1)
-      ratio = std::pow(double(smallest) / double(best->peak_bytes), 1.0 / double(most - 1));
-    if (best->peak_bytes <= smallest) break;
+  while (limit >= smallest && points.size() + left_out < most) {
+    const ConfigurationSearch search = fastest_over(spaces, problem.request, limit);
+    if (!search.best) break;
+    const int64_t live_bytes = search.best->solution.peak_bytes;
+    const FrontierPoint point{needed_limit_bytes(problem, *search.best), search.best->seconds,
+                              search.best->configuration};
+    if (points.empty() || point.peak_bytes < points.back().peak_bytes) {
+      // As fast with less: the search under the larger limit found one of several equals.
+      if (!points.empty() && point.seconds <= points.back().seconds * (1 + 1e-12)) points.pop_back();
+      points.push_back(point);
+    } else {
+      ++left_out;
+    }
+    const size_t done = points.size() + left_out;
+    if (done == 1) most_live_bytes = live_bytes;
+    if (done == 1 && most > 1)
+      ratio = std::pow(double(smallest) / double(live_bytes), 1.0 / double(most - 1));
+    if (live_bytes <= smallest) break;
     // The last of the limits is the smallest itself.
-    const auto next =
-        static_cast<int64_t>(double(points.front().peak_bytes) * std::pow(ratio, double(points.size())));
-    limit = std::max(smallest, std::min(best->peak_bytes - 1, points.size() + 1 == most ? smallest : next));
+    const auto next = static_cast<int64_t>(double(most_live_bytes) * std::pow(ratio, double(done)));
+    limit = std::max(smallest, std::min(live_bytes - 1, done + 1 == most ? smallest : next));
   }
   return points;
 }

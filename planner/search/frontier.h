@@ -10,7 +10,7 @@ namespace headroom::planner {
 
 /// One plan of the frontier.
 struct FrontierPoint {
-  int64_t peak_bytes = 0;  ///< also the smallest limit under which this plan is found
+  int64_t peak_bytes = 0;  ///< on CUDA with gaps; also the smallest limit that this plan has room under
   double seconds = 0;
   Configuration configuration;
 };

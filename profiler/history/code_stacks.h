@@ -23,13 +23,20 @@ struct CodeFrame {
 /// A stack among CodeStacks: 0 is the empty one.
 using StackId = uint32_t;
 
+/// A frame among CodeStacks.
+struct FrameId {
+  uint32_t number = 0;
+};
+
 /// Stacks of any number of allocations, each stored once, and what they have in common at their foot too.
 class CodeStacks {
  public:
   CodeStacks() : stacks_(1) {}
 
   /// The stack that is `below` with `frame` on top.
-  StackId push(StackId below, const CodeFrame& frame);
+  StackId push(StackId below, FrameId frame);
+  StackId push(StackId below, const CodeFrame& frame) { return push(below, add(frame)); }
+  FrameId add(const CodeFrame& frame);  ///< the same for an equal frame
 
   /// What is on top; of the empty stack nothing is.
   const CodeFrame& top(StackId stack) const { return frames_[stacks_[stack].frame]; }

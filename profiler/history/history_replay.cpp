@@ -25,7 +25,7 @@ class HistoryReplay {
       case Action::free:
         return free(record, moment);
       case Action::segment_taken:
-        return take_segment(record.address, record.bytes, moment);
+        return take_segment({record.address, record.bytes, moment, end_, record.expandable});
       case Action::segment_returned:
         return return_segment(record, moment);
       case Action::refused:
@@ -44,7 +44,8 @@ class HistoryReplay {
       }
     }
     for (const RecordedSegment& segment : state.segments) {
-      if (!overlaps_held(segment)) history_.segments.push_back({segment.address, segment.bytes, 0, end_});
+      if (!overlaps_held(segment))
+        history_.segments.push_back({segment.address, segment.bytes, 0, end_, segment.expandable});
     }
   }
 
@@ -70,9 +71,9 @@ class HistoryReplay {
     live_.erase(found);
   }
 
-  void take_segment(uint64_t address, int64_t bytes, uint32_t moment) {
-    held_[address] = history_.segments.size();
-    history_.segments.push_back({address, bytes, moment, end_});
+  void take_segment(const RecordedSegment& segment) {
+    held_[segment.address] = history_.segments.size();
+    history_.segments.push_back(segment);
   }
 
   /// Of an expandable segment the range may be a part of what was mapped, or several pieces of it.
@@ -92,10 +93,12 @@ class HistoryReplay {
       history_.segments[at->second].end = moment;
       at = held_.erase(at);
       if (piece.address < begin)
-        take_segment(piece.address, static_cast<int64_t>(begin - piece.address), moment);
-      if (piece_end > end) take_segment(end, static_cast<int64_t>(piece_end - end), moment);
+        take_segment(
+            {piece.address, static_cast<int64_t>(begin - piece.address), moment, end_, piece.expandable});
+      if (piece_end > end)
+        take_segment({end, static_cast<int64_t>(piece_end - end), moment, end_, piece.expandable});
     }
-    if (!found) history_.segments.push_back({begin, record.bytes, 0, moment});
+    if (!found) history_.segments.push_back({begin, record.bytes, 0, moment, record.expandable});
   }
 
   bool overlaps_held(const RecordedSegment& segment) const {

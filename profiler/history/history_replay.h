@@ -14,7 +14,8 @@ struct MemoryRecord {
   enum class Action { alloc, free, segment_taken, segment_returned, refused };
   Action action{};
   uint64_t address = 0;
-  int64_t bytes = 0;  ///< at least 0
+  int64_t bytes = 0;        ///< at least 0
+  bool expandable = false;  ///< of segments: a piece of an expandable one
   StackId stack = 0;
   std::optional<double> seconds{};
   std::optional<int64_t> total_allocated_bytes{}, total_reserved_bytes{};  ///< as the allocator counted them

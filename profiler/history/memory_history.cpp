@@ -13,23 +13,32 @@ int64_t block_bytes_of(const RecordedAllocation& one) {
   return (one.bytes + kBlockStep - 1) / kBlockStep * kBlockStep;
 }
 
-/// Segments that are held at a moment, by address; neighbours as one, since an expandable segment grows piece
-/// by piece.
+/// Segments that are held at a moment, by address; neighbouring pieces of an expandable one as one, since it
+/// grows piece by piece. Others may lie side by side too, and go back to the driver one by one.
 std::map<uint64_t, uint64_t> held_ranges(const DeviceHistory& device, size_t moment) {
-  std::map<uint64_t, uint64_t> ranges;
+  struct Held {
+    uint64_t end = 0;
+    bool expandable = false;
+  };
+  std::map<uint64_t, Held> held;
   for (const RecordedSegment& segment : device.segments) {
     if (segment.begin <= moment && moment < segment.end) {
-      uint64_t& end = ranges[segment.address];
-      end = std::max(end, segment.address + static_cast<uint64_t>(segment.bytes));
+      Held& one = held[segment.address];
+      one.end = std::max(one.end, segment.address + static_cast<uint64_t>(segment.bytes));
+      one.expandable = segment.expandable;
     }
   }
   std::map<uint64_t, uint64_t> joined;
-  for (const auto& [begin, end] : ranges) {
-    if (!joined.empty() && joined.rbegin()->second >= begin) {
-      joined.rbegin()->second = std::max(joined.rbegin()->second, end);
+  bool expandable = false;  // the last of `joined`
+  for (const auto& [begin, one] : held) {
+    const bool overlaps = !joined.empty() && joined.rbegin()->second > begin;
+    const bool touches = !joined.empty() && joined.rbegin()->second == begin;
+    if (overlaps || (touches && expandable && one.expandable)) {
+      joined.rbegin()->second = std::max(joined.rbegin()->second, one.end);
     } else {
-      joined.emplace(begin, end);
+      joined.emplace(begin, one.end);
     }
+    expandable = one.expandable;
   }
   return joined;
 }

@@ -25,6 +25,7 @@ struct RecordedSegment {
   uint64_t address = 0;
   int64_t bytes = 0;
   uint32_t begin = 0, end = 0;  ///< moments [begin, end)
+  bool expandable = false;      ///< a piece of one: together with its neighbours a segment
 };
 
 /// A request that was refused: out of memory.

@@ -66,6 +66,12 @@ class SnapshotFields {
     fail_at(key, "a string", *found);
   }
 
+  /// False where it is missing: older snapshots lack it.
+  bool flag(const char* key) const {
+    const std::optional<PickleValue> found = find(key);
+    return found && found->boolean().value_or(false);
+  }
+
   std::optional<PickleValue> list(const char* key) const {
     const std::optional<PickleValue> found = find(key);
     if (found && found->kind() != PickleKind::list && found->kind() != PickleKind::tuple)
@@ -174,8 +180,10 @@ class SnapshotReader {
       record.action = Action::free;
     } else if (action == "segment_alloc" || action == "segment_map") {
       record.action = Action::segment_taken;
+      record.expandable = action == "segment_map";
     } else if (action == "segment_free" || action == "segment_unmap") {
       record.action = Action::segment_returned;
+      record.expandable = action == "segment_unmap";
     } else if (action == "oom") {
       record.action = Action::refused;
       if (fields.find("device_free")) record.free_bytes = fields.integer("device_free", kMostRecordedBytes);
@@ -198,7 +206,8 @@ class SnapshotReader {
       make_device(device);
       FinalState& state = states_[device];
       uint64_t address = fields.address("address");
-      state.segments.push_back({address, fields.integer("total_size", kMostRecordedBytes), 0, 0});
+      state.segments.push_back(
+          {address, fields.integer("total_size", kMostRecordedBytes), 0, 0, fields.flag("is_expandable")});
       const std::optional<PickleValue> blocks = fields.list("blocks");
       for (size_t j = 0; blocks && j < blocks->size(); ++j)
         address = read_block((*blocks)[j], at("segments", i, ".blocks", j), address, state);
@@ -231,8 +240,13 @@ class SnapshotReader {
     if (frames->size() > kMostFrames) fields.fail_at("frames", "at most 10000 frames", *frames);
     StackId stack = 0;
     for (size_t i = frames->size(); i > 0; --i) {
-      const std::optional<CodeFrame> frame = frame_of((*frames)[i - 1]);
-      if (frame) stack = history_.stacks.push(stack, *frame);
+      const PickleValue value = (*frames)[i - 1];
+      const auto [number, is_new_frame] = frames_.try_emplace(value.index());
+      if (is_new_frame) {
+        if (const std::optional<CodeFrame> frame = frame_of(value))
+          number->second = history_.stacks.add(*frame);
+      }
+      if (number->second) stack = history_.stacks.push(stack, *number->second);
     }
     return known->second = stack;
   }
@@ -272,7 +286,8 @@ class SnapshotReader {
   MemoryHistory history_;
   std::vector<std::vector<MemoryRecord>> records_;  ///< of each device
   std::vector<FinalState> states_;
-  std::unordered_map<uint32_t, StackId> stacks_;  ///< by the list of their frames
+  std::unordered_map<uint32_t, StackId> stacks_;                 ///< by the list of their frames
+  std::unordered_map<uint32_t, std::optional<FrameId>> frames_;  ///< by the dict that describes one
 };
 
 }  // namespace

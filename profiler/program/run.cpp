@@ -143,14 +143,14 @@ void print_summary(const Profile& profile, const std::string& output, std::ostre
 }
 
 /// Before long work: each output is a file of its own, and its folder is there.
-void check_outputs(const std::vector<std::string>& files) {
+MadeFolders check_outputs(const std::vector<std::string>& files) {
   std::set<std::filesystem::path> seen;
   for (const std::string& file : files) {
     if (file.empty()) continue;
     const std::filesystem::path path = std::filesystem::absolute(file).lexically_normal();
     if (!seen.insert(path).second) throw InputError(file + ": expected a file of its own for each output");
   }
-  make_folders_of(files);
+  return make_folders_of(files);
 }
 
 /// Checks what the parser cannot.

@@ -28,12 +28,11 @@ std::string request_words(const Request& request) {
 
 DecoderNeed decoder_need(const Model& model, const Request& request, const planner::PlanOptions& options,
                          const planner::CostModel& costs) {
-  const Scaling sizes = scaling(model, {request}, options, costs, [] { return true; });
   DecoderNeed need;
   need.request = request;
-  need.untiled_bytes = sizes.untiled.front().bytes;
-  need.smallest_bytes = sizes.planned.front().bytes;
+  need.untiled_bytes = untiled_peak_bytes(model, request, costs);
   need.points = planner::frontier({model, request, options, costs}, kMostLimits);
+  need.smallest_bytes = need.points.back().peak_bytes;
   need.assumed = costs.assumed();
   return need;
 }
@@ -68,15 +67,16 @@ Table need_table(const DecoderNeed& need, std::optional<int64_t> available_bytes
 }
 
 std::vector<std::string> need_sentences(const DecoderNeed& need, int64_t recorded_peak_bytes,
-                                        std::optional<int64_t> available_bytes) {
+                                        const std::optional<AvailableMemory>& available) {
   const auto bytes = [](int64_t value) { return format(Unit::bytes, double(value)); };
   std::vector<std::string> sentences{
       "Headroom decodes " + request_words(need.request) + " within " + bytes(need.smallest_bytes) +
       " at least, weights included; untiled it takes " + bytes(need.untiled_bytes) +
       ", and the recording's peak is " + bytes(recorded_peak_bytes) + "."};
-  if (!available_bytes) return sentences;
-  const planner::FrontierPoint* fits = fastest_within(need, *available_bytes);
-  const std::string had = bytes(*available_bytes) + " that PyTorch had when it ran out";
+  if (!available) return sentences;
+  const planner::FrontierPoint* fits = fastest_within(need, available->bytes);
+  const std::string had = available->recorded ? bytes(available->bytes) + " that PyTorch had when it ran out"
+                                              : "limit of " + bytes(available->bytes);
   if (fits == nullptr) {
     sentences.push_back("That is more than the " + had +
                         ": decode a smaller picture, or keep tensors in host memory.");

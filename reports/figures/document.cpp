@@ -80,17 +80,23 @@ class SchemaFinder final : public json::json_sax_t {
   std::string key_;  ///< the last one of the top level
 };
 
-/// By its first byte, or its name where that is of an old protocol's.
+/// By its first two bytes, protocols 2 to 5, or its name where that is of an older one. One byte alone would
+/// not do: so begins one .safetensors file of 256.
 bool is_pickle(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) return false;
   const std::string suffix = file.extension().string();
-  return suffix == ".pickle" || suffix == ".pkl" || std::ifstream(file, std::ios::binary).peek() == 0x80;
+  if (suffix == ".pickle" || suffix == ".pkl") return true;
+  std::ifstream in(file, std::ios::binary);
+  if (in.get() != 0x80) return false;
+  const int protocol = in.get();
+  return 2 <= protocol && protocol <= 5 && suffix != ".safetensors";
 }
 
 /// Throws InputError: of damaged JSON where it is damaged, which is what a person can look for.
 json json_object_of(const std::filesystem::path& file) {
   const std::string text = read_text_file(file, kMostFileBytes);
+  check_nesting(text, file.string());
   try {
     return json::parse(text);
   } catch (const json::parse_error& error) {

@@ -119,7 +119,6 @@ Writer writer_of(const std::filesystem::path& output) {
   if (suffix != ".html" && suffix != ".md" && suffix != ".csv") {
     throw InputError("-o " + output.string() + ": expected a name that ends in .html, .md or .csv");
   }
-  make_folders_of({output.string()});
   return suffix == ".html" ? to_html : suffix == ".md" ? to_markdown : to_long_csv;
 }
 
@@ -137,6 +136,7 @@ int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
   if (asked.output.empty() && !asked.json)
     throw InputError("--output or --json is required (try headroom-report --help)");
   const Writer write = asked.output.empty() ? nullptr : writer_of(asked.output);
+  const MadeFolders folders = make_folders_of({asked.output});
   ReportOptions options;
   options.title = asked.title;
   options.quick = asked.quick;

@@ -56,12 +56,15 @@ PeakFindings peak_of(const DocumentPtr& file, const Findings& found, const Repor
   const ChosenCosts chosen = costs_of(document, found.profiles);
   peak.remedies_remark = "What would lower the peak is worked out " + chosen.words + ".";
   try {
+    const auto in_time = planner::for_seconds(planner::kSecondsToLook);
     planner::LowerPeak lower = planner::what_would_lower(
         {document.model, document.plan.request, planner::options_of(document.plan), chosen.costs},
         document.plan, [&] {
           options.progress(0, "what would lower the peak");
-          return true;
+          return in_time();
         });
+    const std::string left = planner::not_looked_at(lower);
+    if (!left.empty()) peak.remedies_remark += " Not looked at, for lack of time: " + left + ".";
     peak.remedies = std::move(lower.remedies);
   } catch (const InputError& error) {
     peak.remedies_remark = std::string("What would lower the peak could not be worked out: ") + error.what();

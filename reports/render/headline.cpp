@@ -46,12 +46,20 @@ Untiled untiled_of(const Findings& found, const ReportedRun& run) {
           "predicted: every pass one tile, every result stored"};
 }
 
+/// Above it a picture is not called the same, whatever its dtype: a step of 8 bits is 80 times as much.
+constexpr double kSameRelative = 1e-4;
+
 std::string pixels_text(const ReportedRun& run) {
+  const Plan& plan = run.planned()->plan;
   const RunStats* ran = run.ran();
-  if (ran != nullptr && ran->verification &&
-      ran->verification->compared_with.find("untiled") != std::string::npos)
-    return "Same pixels";
-  return run.planned()->plan.exact ? "Same pixels by the plan" : "";
+  if (ran != nullptr && ran->verification && ran->verification->compared_with == kUntiledDecode) {
+    const double error = ran->verification->largest_error_relative;
+    return error <= kSameRelative ? "Same pixels" : printed("Pixels within %.1e of the largest value", error);
+  }
+  if (!plan.exact) return "";
+  return plan.request.dtype == Dtype::fp32
+             ? "Same pixels by the plan"
+             : std::string("Same pixels by the plan, but for rounding in ") + name_of(plan.request.dtype);
 }
 
 std::string pixels_basis(const ReportedRun& run) {

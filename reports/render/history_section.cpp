@@ -32,11 +32,15 @@ Part need_part(const Findings& found, const profiler::DeviceHistory& device) {
     if (!found.need_remark.empty()) part.sentences.push_back(found.need_remark);
     return part;
   }
-  const std::optional<int64_t> had =
-      found.other_limit_bytes ? found.other_limit_bytes : available_bytes(device);
+  std::optional<AvailableMemory> had;
+  if (found.other_limit_bytes) {
+    had = {*found.other_limit_bytes, false};
+  } else if (const std::optional<int64_t> recorded = available_bytes(device)) {
+    had = {*recorded, true};
+  }
   for (std::string& sentence : need_sentences(*found.need, device.allocated_bytes[device.peak()], had))
     part.sentences.push_back(std::move(sentence));
-  part.tables.push_back(need_table(*found.need, had));
+  part.tables.push_back(need_table(*found.need, had ? std::optional(had->bytes) : std::nullopt));
   return part;
 }
 

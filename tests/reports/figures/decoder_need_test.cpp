@@ -21,8 +21,10 @@ TEST_CASE("decoder need: limits from the fastest plan to the smallest, and what 
   CHECK_FALSE(within.rows[1].stands_out);
   CHECK(within.rows[2].stands_out);
   CHECK(need_sentences(need, 1, std::nullopt).size() == 1);
-  CHECK_THAT(need_sentences(need, 1, need.points[1].peak_bytes)[1], Catch::Contains("it takes"));
-  CHECK_THAT(need_sentences(need, 1, need.smallest_bytes - 1)[1], Catch::StartsWith("That is more than"));
+  CHECK_THAT(need_sentences(need, 1, AvailableMemory{need.points[1].peak_bytes, true})[1],
+             Catch::Contains("it takes"));
+  CHECK_THAT(need_sentences(need, 1, AvailableMemory{need.smallest_bytes - 1, true})[1],
+             Catch::StartsWith("That is more than"));
 }
 
 }  // namespace
