@@ -62,6 +62,18 @@ TEST_CASE("missing files are named") {
   ready.refuses({}, {"config.json", "no such file"});
 }
 
+TEST_CASE("folders that were made for outputs go again where nothing was decoded") {
+  const ReadyDecode ready;
+  const std::string folder = ready.scratch / "new";
+  ready.refuses({"-o", folder + "/deep/out.tiff", "--stats", folder + "/stats/s.json"}, {"out.tiff"});
+  ready.refuses({"-o", folder + "/deep/out.npy", "--latent", folder + "/none.npy"}, {"none.npy"});
+  CHECK_FALSE(std::filesystem::exists(folder));
+  Words words = ready.words();
+  words.insert(words.end(), {"--stats", folder + "/stats/s.json"});
+  CHECK(call(run_decode, words).code == 0);
+  CHECK(std::filesystem::exists(folder + "/stats/s.json"));
+}
+
 TEST_CASE("outputs in formats that are not written are refused before the work") {
   const ReadyDecode ready;
   for (const char* name : {"out.gif", "out.npy.bak", "out.PNG"}) {

@@ -241,6 +241,13 @@ TEST_CASE("queues that cannot run are refused before the first decode") {
   changed = ready.queue;
   changed["requests"][4]["output"] = "e-{i}.gif";
   refuses(changed, {}, {"e-0.gif", ".png, .jpg, .webp, .y4m, .npy or .safetensors"});
+  for (const std::string leaves : {"../e-{i}.npy", "a/../../e-{i}.npy", "/tmp/e-{i}.npy"}) {
+    changed = ready.queue;
+    changed["requests"][4]["output"] = leaves;
+    refuses(changed, {"-o", ready.scratch / "new"},
+            {"requests[4] (\"e\")", "output: expected a name inside -o"});
+  }
+  refuses(changed, {}, {"requests[4] (\"e\")", "inside the queue file's folder"});
   changed = ready.queue;
   changed["requests"][4]["output"] = "e.npy";
   refuses(changed, {}, {"queue.json", "requests[4].output"});

@@ -78,6 +78,23 @@ class Files(unittest.TestCase):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("a, b", refused.stderr)
 
+    def test_names_and_strides_of_any_size(self):
+        steps = self.input.as_strided(self.input.shape, (2 ** 62, 64, 8, 1))  # of the one picture no step is taken
+        torch.save(steps, self.folder / "steps.pt")
+        self.check(self.folder / "steps.pt")
+        torch.save({"n" * 1001: self.input}, self.folder / "long.pt")
+        refused = self.run_decode("--latent", self.folder / "long.pt", "-o", self.folder / "out.npy")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("names of at most 1000 bytes, found one of 1001", refused.stderr)
+
+    def test_refusals_of_a_latent_name_its_file(self):
+        np.save(self.folder / "wide.npy", np.zeros((1, 5, 8, 8), np.float32))
+        refused = self.run_decode("--latent", self.folder / "wide.npy", "-o", self.folder / "out.npy", "--latent-scale",
+                                  "model")
+        self.assertEqual(refused.returncode, 2)
+        for part in (str(self.folder / "wide.npy") + ": ", "4 channels", "[1, 5, 8, 8]"):
+            self.assertIn(part, refused.stderr)
+
     def test_a_pickle_that_would_run_something_runs_nothing(self):
         class Hostile:
             def __reduce__(self):

@@ -155,6 +155,16 @@ TEST_CASE("what is no model is refused with what would be one") {
   refuses(scratch.write("cut.safetensors", "123"), {"cut.safetensors", "too short"});
 }
 
+TEST_CASE("a file of its name does not hide a built-in model") {
+  const Scratch scratch;
+  scratch.write("sdxl", "notes on a model");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(scratch.folder());
+  CHECK(open_model("sdxl").name == "sdxl");
+  require_input_error([] { open_model("./sdxl"); }, {"./sdxl", ".safetensors checkpoint"});
+  std::filesystem::current_path(before);
+}
+
 TEST_CASE("a pipeline's folder stands for its vae, with an index or without") {
   const Scratch scratch;
   std::filesystem::create_directories(scratch / "pipeline/vae");

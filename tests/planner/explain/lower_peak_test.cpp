@@ -7,6 +7,7 @@
 
 #include "planner/explain/summary.h"
 #include "planner/explain/why_not.h"
+#include "planner/search/frontier.h"
 #include "planner/search/make_plan.h"
 #include "tests/support/tiny_model.h"
 
@@ -69,6 +70,26 @@ TEST_CASE("what would lower the peak: each remedy's plans are there and are as f
     CHECK(lower.remedies[i].smallest_limit_bytes >= lower.remedies[i - 1].smallest_limit_bytes);
   // Without a limit there is plenty that costs next to nothing.
   CHECK(lower.remedies.front().about_as_fast);
+}
+
+TEST_CASE("what would lower the peak: on CUDA every limit that is named is one that plans, gaps included") {
+  const Model model = resolve_model("sd15");
+  const CostModel costs(model.graph, DeviceKind::cuda);
+  const Request request{"sd15", 256, 256, 1, 1, Dtype::fp32, DeviceKind::cuda};
+  const Plan plan = plan_or_explain({model, request, {.limit_bytes = int64_t{500} << 20}, costs});
+  const LowerPeak lower = what_would_lower({model, request, {}, costs}, plan, without_end);
+  REQUIRE(lower.remedies.front().option.empty());
+  for (const LowerWay& way : lower_ways(lower)) {
+    if (!way.remedy.option.empty()) continue;
+    CAPTURE(way.plan.peak_bytes);
+    CHECK(make_plan({model, request, {.limit_bytes = way.plan.peak_bytes}, costs}));
+  }
+  for (const FrontierPoint& point : frontier({model, request, {}, costs}, 6)) {
+    CAPTURE(point.peak_bytes);
+    const auto found = make_plan({model, request, {.limit_bytes = point.peak_bytes}, costs});
+    REQUIRE(found);
+    CHECK(found->predicted_seconds <= point.seconds * (1 + 1e-9));
+  }
 }
 
 TEST_CASE("what would lower the peak: what there was no time for is named, and nothing where none is lower") {

@@ -206,29 +206,57 @@ TEST_CASE("a trace without memory says how to record it") {
   refused(std::string(100'000, '['), {"not valid JSON"});
 }
 
-TEST_CASE("an expandable segment grows and shrinks piece by piece") {
-  const Scratch scratch;
-  const auto text = [](const std::string& key) {
+/// A snapshot of records of one device: {action, address, bytes} each.
+class RecordsFile {
+ public:
+  struct Record {
+    std::string action;
+    int address = 0, bytes = 0;
+  };
+  explicit RecordsFile(const std::vector<Record>& records) {
+    std::string entries;
+    for (const Record& record : records) {
+      entries += "}(" + text("action") + text(record.action) + text("addr") + number(record.address) +
+                 text("size") + number(record.bytes) + "u";
+    }
+    file_ = scratch_.write("a.pickle", "}" + text("device_traces") + "](](" + entries + "ees.");
+  }
+  MemoryHistory read() const { return read_memory_snapshot(file_); }
+
+ private:
+  static std::string text(const std::string& key) {
     return "\x8c" + std::string(1, static_cast<char>(key.size())) + key;
-  };
-  const auto entry = [&](const std::string& action, int address, int size) {
-    const auto number = [](int value) {
-      return "M" + std::string{static_cast<char>(value & 255), static_cast<char>(value >> 8)};
-    };
-    return "}(" + text("action") + text(action) + text("addr") + number(address) + text("size") +
-           number(size) + "u";
-  };
-  const auto file = scratch.write(
-      "a.pickle", "}" + text("device_traces") + "](](" + entry("segment_map", 1024, 1024) +
-                      entry("segment_map", 2048, 1024) + entry("alloc", 1024, 512) +
-                      entry("segment_unmap", 2560, 512) + entry("segment_unmap", 1536, 512) + "ees.");
-  const MemoryHistory history = read_memory_snapshot(file);
+  }
+  static std::string number(int value) {
+    return "M" + std::string{static_cast<char>(value & 255), static_cast<char>(value >> 8)};
+  }
+  Scratch scratch_;
+  std::filesystem::path file_;
+};
+
+TEST_CASE("an expandable segment grows and shrinks piece by piece") {
+  const MemoryHistory history = RecordsFile({{"segment_map", 1024, 1024},
+                                             {"segment_map", 2048, 1024},
+                                             {"alloc", 1024, 512},
+                                             {"segment_unmap", 2560, 512},
+                                             {"segment_unmap", 1536, 512}})
+                                    .read();
   const DeviceHistory& device = history.devices[0];
   CHECK(device.reserved_bytes == std::vector<int64_t>{0, 1024, 2048, 2048, 1536, 1024});
   CHECK(device.seconds.empty());
   CHECK(fragmentation_at(device, 3)->largest_free_bytes == 1536);
   CHECK(fragmentation_at(device, 5)->inactive_split_bytes == 0);
   CHECK(fragmentation_at(device, 5)->releasable_bytes == 512);
+}
+
+TEST_CASE("segments that lie side by side go back to the driver one by one") {
+  const MemoryHistory history =
+      RecordsFile({{"segment_alloc", 1024, 1024}, {"segment_alloc", 2048, 1024}, {"alloc", 1024, 512}})
+          .read();
+  const std::optional<Fragmentation> lost = fragmentation_at(history.devices[0], 3);
+  CHECK(lost->largest_free_bytes == 1024);
+  CHECK(lost->inactive_split_bytes == 512);
+  CHECK(lost->releasable_bytes == 1024);
 }
 
 }  // namespace

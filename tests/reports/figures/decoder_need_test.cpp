@@ -24,7 +24,12 @@ TEST_CASE("decoder need: limits from the fastest plan to the smallest, and what 
   CHECK_THAT(need_sentences(need, 1, AvailableMemory{need.points[1].peak_bytes, true})[1],
              Catch::Contains("it takes"));
   CHECK_THAT(need_sentences(need, 1, AvailableMemory{need.smallest_bytes - 1, true})[1],
-             Catch::StartsWith("That is more than"));
+             Catch::StartsWith("That is more than the") && Catch::Contains("when it ran out"));
+  // What was asked for is not told as what was recorded.
+  for (const int64_t bytes : {need.points[1].peak_bytes, need.smallest_bytes - 1}) {
+    const std::string asked = need_sentences(need, 1, AvailableMemory{bytes, false})[1];
+    CHECK_THAT(asked, Catch::Contains("the limit of ") && !Catch::Contains("ran out"));
+  }
 }
 
 }  // namespace

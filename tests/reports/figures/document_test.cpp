@@ -194,6 +194,9 @@ TEST_CASE("what is none of Headroom's files is refused in one line") {
   refuses("", {"file.json: this seems to be an empty file"});
   refuses("GIF89a", {"file.json: this seems to be a picture"});
   refuses(std::string(100'000, '['), {"file.json: this seems to be a list"});
+  refuses(R"({"schema": )" + std::string(300'000, '['), {"file.json: nested deeper than 64 levels"});
+  // 128 bytes of header: the first byte is that of a pickle.
+  refuses(test::safetensors_bytes("{\"a\": 1}" + std::string(119, ' '), ""), {"safetensors"});
   for (const char* kind : {"plan", "stats", "trace", "profile", "frontier"}) {
     const std::string schema = std::string(R"("schema": "headroom.)") + kind + "\"";
     refuses("{" + schema + "}", {"file.json: version: missing"});

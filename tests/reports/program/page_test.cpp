@@ -159,6 +159,24 @@ TEST_CASE("report: a page begins with three figures, and what they rest on") {
   CHECK(ran->all("details").size() == ran->first("main").all("dl").size());
 }
 
+TEST_CASE("report: pixels are called the same only where that was found, or is so by the plan") {
+  DecodeFiles files;
+  const auto sentence = [&](const Verification& verification, Dtype dtype) {
+    Plan plan = files.planned.plan;
+    plan.request.dtype = dtype;
+    write_plan(files.plan, plan, files.planned.model.graph);
+    files.ran.verification = verification;
+    files.ran.dtype = name_of(dtype);
+    write_stats(files.stats, files.ran);
+    return page_of(files, {files.plan, files.stats, "--quick"})->first("main").first("p").own_text;
+  };
+  CHECK_THAT(sentence({kUntiledDecode, 4e-4, 1e-4, 4, 90}, Dtype::fp32), Catch::StartsWith("Same pixels, "));
+  CHECK_THAT(sentence({kUntiledDecode, 0.0136, 3.4e-3, 4, 75}, Dtype::fp32),
+             Catch::StartsWith("Pixels within 3.4e-03 of the largest value, "));
+  const std::string other = "another plan; untiled would not fit this machine";
+  CHECK_THAT(sentence({other, 0, 0, 4, 200}, Dtype::fp32), Catch::StartsWith("Same pixels by the plan, "));
+}
+
 TEST_CASE("report: a profile of the same size and machine says how much faster") {
   DecodeFiles files;
   profiler::Profile profile = DecodeFiles::profiled();
