@@ -33,7 +33,8 @@ VIEWED_FILES = ("plan-tighter.json", *DECODE_FILES, "profile.json", "frontier.js
 DOCS = ROOT / "docs" / "pictures"
 DOCS_WIDTH = 1200
 DOCS_BYTES = 300_000
-GUI_PAGES = ("timeline", "layers", "scaling", "plan", "frontier", "compare")
+GUI_PAGES = ("timeline", "decoder", "layers", "scaling", "plan", "frontier", "compare")
+SNAPSHOT = ROOT / "tests" / "data" / "memory_histories" / "torch-newest.pickle"  # for the page of what PyTorch recorded
 PANEL_WIDTH = 1000
 SIDE_WIDTH = 480
 LABEL_HEIGHT = 26
@@ -107,11 +108,13 @@ def views(args: argparse.Namespace, size: tuple[int, int], limit: int) -> None:
 
 
 def gui_pictures(args: argparse.Namespace, scratch: Path) -> None:
-    """Pages of headroom-gui on the demo's files, in docs/pictures/."""
-    program("headroom-gui", *(str(args.output / name) for name in VIEWED_FILES), "--screenshot", str(scratch), "--size", "1360x850")
-    for page in GUI_PAGES:
-        picture = Image.open(scratch / f"{page}.png").convert("RGB")
-        picture.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(DOCS / f"gui-{page}.png", optimize=True)
+    """Pages of headroom-gui on the demo's files, and on a snapshot of PyTorch's memory, in docs/pictures/."""
+    shown = [str(args.output / name) for name in VIEWED_FILES]
+    for files, pages in ((shown, GUI_PAGES), ([str(SNAPSHOT)], ("history",))):
+        program("headroom-gui", *files, "--screenshot", str(scratch), "--size", "1360x850")
+        for page in pages:
+            picture = Image.open(scratch / f"{page}.png").convert("RGB")
+            picture.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(DOCS / f"gui-{page}.png", optimize=True)
 
 
 class Decode(NamedTuple):
