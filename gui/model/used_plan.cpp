@@ -1,13 +1,34 @@
 #include "gui/model/used_plan.h"
 
+#include <QDir>
 #include <QFileInfo>
 
+#include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
 
 namespace headroom::gui {
 namespace {
 
 const QString kUsedPlan = QStringLiteral("used-plan");
+
+void write_file_of(const reports::DocumentPtr& plan, const QString& file) {
+  const auto& [written, model] = *plan->as<reports::PlanDocument>();
+  write_plan(file.toStdString(), written, model.graph);
+}
+
+/// Opens the file of a plan; `question` is what is asked once it is read.
+void open_with(Workspace& workspace, const QString& file, const PlanningQuestion& question) {
+  auto* until_read = new QObject(&workspace);
+  const std::filesystem::path path = QFileInfo(file).absoluteFilePath().toStdString();
+  QObject::connect(&workspace, &Workspace::opened, until_read,
+                   [&workspace, until_read, question, path](const reports::DocumentPtr& document) {
+                     if (document->file != path) return;
+                     until_read->deleteLater();
+                     workspace.ask(question);
+                   });
+  QObject::connect(&workspace, &Workspace::failed, until_read, &QObject::deleteLater);
+  workspace.open({file});
+}
 
 }  // namespace
 
@@ -21,12 +42,14 @@ UsedPlan& UsedPlan::of(Workspace& workspace) {
 }
 
 void UsedPlan::use(const reports::DocumentPtr& plan, const PlanningQuestion& question, const QString& name) {
-  const reports::DocumentPtr used = plan;  // closing may let go of the last other one
+  if (!folder_.isValid()) throw DeviceError(QDir::tempPath().toStdString() + ": cannot be written");
+  const QString file = folder_.filePath(name);
+  write_file_of(plan, file);  // before the others are closed: where it cannot be, they stay
   const std::vector<reports::DocumentPtr> open = workspace_.documents();
   for (const reports::DocumentPtr& document : open) {
     if (is(*document)) workspace_.close(document);
   }
-  save_plan(workspace_, used, question, folder_.filePath(name));
+  open_with(workspace_, file, question);
 }
 
 bool UsedPlan::is(const reports::Document& document) const {
@@ -35,18 +58,8 @@ bool UsedPlan::is(const reports::Document& document) const {
 
 void save_plan(Workspace& workspace, const reports::DocumentPtr& plan, const PlanningQuestion& question,
                const QString& file) {
-  const auto& [written, model] = *plan->as<reports::PlanDocument>();
-  write_plan(file.toStdString(), written, model.graph);
-  auto* until_read = new QObject(&workspace);
-  const std::filesystem::path path = QFileInfo(file).absoluteFilePath().toStdString();
-  QObject::connect(&workspace, &Workspace::opened, until_read,
-                   [&workspace, until_read, question, path](const reports::DocumentPtr& document) {
-                     if (document->file != path) return;
-                     until_read->deleteLater();
-                     workspace.ask(question);
-                   });
-  QObject::connect(&workspace, &Workspace::failed, until_read, &QObject::deleteLater);
-  workspace.open({file});
+  write_file_of(plan, file);
+  open_with(workspace, file, question);
 }
 
 }  // namespace headroom::gui

@@ -13,7 +13,7 @@ class UsedPlan : public QObject {
   /// The workspace's own: pages may be made anew.
   static UsedPlan& of(Workspace& workspace);
   /// Opens `plan` as the answer to `question` under this name, in place of the one that was used before.
-  /// Throws DeviceError.
+  /// Throws DeviceError where it cannot be written; then all stays as it was.
   void use(const reports::DocumentPtr& plan, const PlanningQuestion& question, const QString& name);
   bool is(const reports::Document& document) const;
 
