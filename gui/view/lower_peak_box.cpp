@@ -56,6 +56,7 @@ void LowerPeakBox::showPlan(const PlanningQuestion& question, const reports::Doc
   plan_ = plan;
   looked_ = false;
   job_.forget();
+  setEnabled(true);  // a plan that was asked for is not awaited any more
   clearWays();
   words_->hide();
   if (isVisible()) look();
