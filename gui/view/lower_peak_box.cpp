@@ -147,7 +147,11 @@ void LowerPeakBox::use(const planner::LowerWay& way) {
     try {
       outcome = [this, question, plan = planned_by(question)] {
         setEnabled(true);
-        UsedPlan::of(workspace_).use(plan, question, plan_file_name(plan));
+        try {  // there may be no room for its file
+          UsedPlan::of(workspace_).use(plan, question, plan_file_name(plan));
+        } catch (const std::exception& error) {
+          return say(sentence_text(std::string(error.what())));
+        }
         Q_EMIT used();
       };
     } catch (const std::exception& error) {

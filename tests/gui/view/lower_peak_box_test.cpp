@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/used_plan.h"
 #include "planner/program/run.h"
 #include "reports/program/run.h"
 #include "tests/gui/sample_files.h"
@@ -106,6 +107,55 @@ TEST_CASE("what would lower the peak: what there was no time for is said") {
   CHECK(box.findChildren<QPushButton*>().isEmpty());
   CHECK_THAT(box.findChild<QLabel*>("lower-peak-words")->text().toStdString(),
              Catch::Contains("Nothing was found in a moment"));
+}
+
+/// A box that shows a plan, and what would lower its peak.
+struct ShownWays {
+  ShownWays() {
+    test::open(workspace, {sample_files().file("plan.json")});
+    REQUIRE(workspace.chosen<reports::PlanDocument>() != nullptr);
+    box.setPatience(60);  // however busy the machine is
+    box.show();
+    show();
+  }
+  void show() {
+    const reports::DocumentPtr document = workspace.chosen<reports::PlanDocument>();
+    box.showPlan(workspace.questionOf(document), document);
+    test::wait_until([&] { return !box.busy(); });
+  }
+  QPushButton& first() {
+    auto* button = box.findChild<QPushButton*>("lower-0");
+    REQUIRE(button != nullptr);
+    return *button;
+  }
+  Workspace workspace;
+  LowerPeakBox box{workspace};
+};
+
+TEST_CASE("what would lower the peak: a plan that cannot be written is said, and the one in use stays open") {
+  ShownWays shown;
+  PlanningQuestion question = shown.workspace.question();
+  UsedPlan& used = UsedPlan::of(shown.workspace);
+  used.use(shown.workspace.chosen<reports::PlanDocument>(), question, "in-use.plan.json");
+  test::wait_until([&] { return !shown.workspace.busy(); });
+  const reports::DocumentPtr in_use = shown.workspace.chosen<reports::PlanDocument>();
+  REQUIRE(used.is(*in_use));
+  std::filesystem::remove_all(in_use->file.parent_path());
+  shown.show();
+  shown.first().click();
+  test::wait_until([&] { return !shown.box.busy(); });
+  CHECK(shown.box.isEnabled());
+  CHECK_THAT(shown.box.findChild<QLabel*>("lower-peak-words")->text().toStdString(),
+             Catch::EndsWith("cannot be written"));
+  CHECK(shown.workspace.chosen<reports::PlanDocument>() == in_use);
+}
+
+TEST_CASE("what would lower the peak: another plan ends the wait for the one that was asked for") {
+  ShownWays shown;
+  shown.first().click();
+  CHECK_FALSE(shown.box.isEnabled());
+  shown.box.showPlan({}, nullptr);
+  CHECK(shown.box.isEnabled());
 }
 
 }  // namespace
