@@ -351,6 +351,10 @@ takes %2 and %3 there</source>
 <context>
     <name>headroom::gui::DecoderPage</name>
     <message>
+        <source>Drawing the decoder…</source>
+        <translation>正在绘制解码器…</translation>
+    </message>
+    <message>
         <source>Decoder</source>
         <translation>解码器</translation>
     </message>

@@ -38,14 +38,11 @@ LegendEntry line_entry(const QString& text, double width, Qt::PenStyle style) {
 }  // namespace
 
 DecoderPage::DecoderPage(Workspace& workspace, QWidget* parent)
-    : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)) {
-  auto* nothing = new QLabel(tr("Open a plan to see the decoder as it runs it: what each pass computes, what "
-                                "it keeps for later ones, and where the peak is."),
-                             stack_);
-  nothing->setAlignment(Qt::AlignCenter);
-  nothing->setWordWrap(true);
-  nothing->setMargin(40);
-  stack_->addWidget(nothing);
+    : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)), nothing_(new QLabel(stack_)) {
+  nothing_->setAlignment(Qt::AlignCenter);
+  nothing_->setWordWrap(true);
+  nothing_->setMargin(40);
+  stack_->addWidget(nothing_);
   stack_->addWidget(buildViews());
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(8, 8, 8, 8);
@@ -138,25 +135,32 @@ QWidget* DecoderPage::buildChosen() {
 void DecoderPage::refresh() {
   const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>();
   const reports::DocumentPtr run = plan == nullptr ? nullptr : run_of_plan(workspace_, plan);
-  // Whether the chosen layer has figures elsewhere depends on the profile that is open.
-  showChosen();
-  if (plan == plan_ && run == run_) return;
-  plan_ = plan;
-  run_ = run;
-  if (plan_ == nullptr) {
+  if (plan != plan_ || plan == nullptr) {  // of another graph: what was drawn names tensors by number
     job_.forget();
-    stack_->setCurrentIndex(0);
     picture_.reset();
     canvas_->setPicture(nullptr, nullptr);
-    return;
+    overview_->setPicture(nullptr);
+    stack_->setCurrentIndex(0);
+    nothing_->setText(plan == nullptr ? tr("Open a plan to see the decoder as it runs it: what each pass "
+                                           "computes, what it keeps for later ones, and where the peak is.")
+                                      : tr("Drawing the decoder…"));
   }
+  const bool drawn = plan == plan_ && run == run_;
+  plan_ = plan;
+  run_ = run;
+  // Whether the chosen layer has figures elsewhere depends on the profile that is open.
+  showChosen();
+  if (drawn || plan_ == nullptr) return;
   job_.start(
       [plan, run] {
         return std::make_shared<const reports::DecoderPicture>(reports::decoder_picture(
             *plan->as<reports::PlanDocument>(), run == nullptr ? nullptr : run->as<RunStats>()));
       },
       [this](const std::shared_ptr<const reports::DecoderPicture>& made) { showPicture(made); },
-      [this](const QString& fault) { Q_EMIT message(fault); });
+      [this](const QString& fault) {
+        nothing_->setText(fault);
+        Q_EMIT message(fault);
+      });
 }
 
 void DecoderPage::showPicture(std::shared_ptr<const reports::DecoderPicture> picture) {

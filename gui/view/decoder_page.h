@@ -62,7 +62,7 @@ class DecoderPage : public Page {
   reports::DocumentPtr plan_, run_;
   std::shared_ptr<const reports::DecoderPicture> picture_;
   QStackedWidget* stack_;
-  QLabel *heading_, *chosen_;
+  QLabel *nothing_, *heading_, *chosen_;
   Legend* legend_;
   QScrollArea* area_;
   DecoderOverview* overview_;

@@ -147,6 +147,27 @@ TEST_CASE("decoder page: the bar of a kept tensor says what it is") {
   }
 }
 
+TEST_CASE("decoder page: of another plan nothing is shown before it is drawn") {
+  ShownDecoder shown({sample_files().file("plan.json"), HEADROOM_TEST_DATA "/../../docs/tour/plan.json"});
+  REQUIRE(shown.page.picture() != nullptr);
+  const auto& layer = *button(shown.page, "Its figures on the page Layers");
+  // The first one's graph, to which nothing of the second's picture belongs.
+  shown.workspace.choose(shown.workspace.documents().front());
+  CHECK(shown.page.busy());
+  CHECK(shown.page.picture() == nullptr);
+  CHECK(shown.page.canvas()->pass() == -1);
+  CHECK(shown.page.exports().empty());
+  CHECK_FALSE(layer.isEnabled());
+  bool said = false;
+  for (const QLabel* label : shown.page.findChildren<QLabel*>())
+    said |= label->isVisible() && label->text().startsWith("Drawing");
+  CHECK(said);
+  headroom::test::wait_until([&] { return !shown.page.busy(); });
+  REQUIRE(shown.page.picture() != nullptr);
+  CHECK(shown.page.picture()->passes.size() == sample_files().plan().plan.passes.size());
+  CHECK(shown.page.canvas()->pass() == static_cast<int>(shown.page.picture()->peak_pass));
+}
+
 TEST_CASE("names that do not fit lose their first parts, not letters") {
   const QFontMetricsF metrics{QFont()};
   const QString name = "up3.res1.conv1";
