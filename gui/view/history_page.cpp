@@ -58,7 +58,9 @@ HistoryPage::HistoryPage(Workspace& workspace, QWidget* parent)
   showDocument();
 }
 
-bool HistoryPage::busy() const { return job_.busy() || guess_->busy(); }
+bool HistoryPage::busy() const {
+  return job_.busy() || guess_->busy();
+}
 
 QWidget* HistoryPage::buildSide() {
   auto* area = new QScrollArea(this);
@@ -238,6 +240,7 @@ void HistoryPage::work() {
   if (asked_ && same_but_limit(question, *asked_)) return;
   asked_ = question;
   need_.reset();
+  fault_.clear();
   showNeed();
   job_.start(
       [question] {
@@ -250,7 +253,10 @@ void HistoryPage::work() {
         need_ = need;
         showNeed();
       },
-      [this](const QString& fault) { need_words_->setText(sentence_text(fault)); });
+      [this](const QString& fault) {
+        fault_ = fault;
+        showNeed();
+      });
 }
 
 /// The rest of the question, the limit among it, stays as it is.
@@ -264,8 +270,9 @@ void HistoryPage::ask(const Request& request) {
 void HistoryPage::showNeed() {
   if (device() == nullptr) return;
   if (!need_) {
-    need_words_->setText(asked_ ? tr("Searching plans…")
-                                : tr("Choose the decoder and the size of the picture."));
+    need_words_->setText(!asked_            ? tr("Choose the decoder and the size of the picture.")
+                         : fault_.isEmpty() ? tr("Searching plans…")
+                                            : sentence_text(fault_));
     need_table_->setTable({});
     return;
   }

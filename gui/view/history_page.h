@@ -56,6 +56,7 @@ class HistoryPage : public Page {
   std::optional<size_t> moment_;
   std::optional<PlanningQuestion> asked_;
   std::optional<reports::DecoderNeed> need_;
+  QString fault_;  ///< why there is no need_; empty while it is searched for
   QStackedWidget* stack_;
   QComboBox* devices_;
   QLabel *words_, *caption_, *need_words_;

@@ -113,6 +113,24 @@ TEST_CASE("history page: what Headroom needs is worked out for the question, on 
   CHECK_THAT(need.text().toStdString(), Catch::Contains("no-such-model"));
 }
 
+TEST_CASE("history page: a fault stays said when another device is looked at") {
+  Workspace workspace;
+  HistoryPage page(workspace);
+  page.show();
+  workspace.open({HEADROOM_TEST_DATA "/memory_histories/autoencoder-kl.pickle"});
+  PlanningQuestion unknown = small_question();
+  unknown.model = "no-such-model";
+  workspace.ask(unknown);
+  wait_until([&] { return !workspace.busy() && !page.busy(); });
+  const auto& need = *page.findChild<QLabel*>("need");
+  REQUIRE_THAT(need.text().toStdString(), Catch::Contains("no-such-model"));
+  auto& devices = *page.findChild<QComboBox*>("device");
+  REQUIRE(devices.count() == 2);
+  devices.setCurrentIndex(1 - devices.currentIndex());
+  wait_until([&] { return !page.busy(); });
+  CHECK_THAT(need.text().toStdString(), Catch::Contains("no-such-model"));
+}
+
 TEST_CASE("history page: a snapshot leads to its page, a hostile one to a line in the bar") {
   Workspace workspace;
   WindowSettings settings;
