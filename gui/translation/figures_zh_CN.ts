@@ -120,10 +120,6 @@
         <translation>常驻</translation>
     </message>
     <message>
-        <source>per_pass</source>
-        <translation>逐遍载入</translation>
-    </message>
-    <message>
         <source>time</source>
         <translation>时间</translation>
     </message>

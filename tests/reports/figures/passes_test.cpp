@@ -216,7 +216,8 @@ TEST_CASE("passes: the frontier as a chart and a table") {
   REQUIRE(table.rows.size() == 3);
   CHECK(number(table, 2, "peak") == 1'000);
   CHECK(number(table, 2, "time") == 7);
-  CHECK(text(table, 2, "weights") == "per_pass");
+  CHECK(text(table, 2, "weights") == "per pass");
+  CHECK(text(table, 0, "weights") == "throughout");
   CHECK(number(table, 2, "micro-batch") == 1);
   CHECK(text(table, 2, "lower tier") == "scratch");
   CHECK(text(table, 0, "lower tier") == "none");
