@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "decoder/cli/arguments.h"
+#include "decoder/files/output_format.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/recipe.h"
@@ -127,9 +128,7 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
 
 /// Outputs of a queue are named in its file.
 void check_quality(bool given, const DecodeOptions& options) {
-  const std::string suffix = std::filesystem::path(options.output).extension().string();
-  const bool lossy = suffix == ".jpg" || suffix == ".jpeg" || suffix == ".webp";
-  if (given && !lossy && options.queue_file.empty())
+  if (given && !has_quality(options.output) && options.queue_file.empty())
     throw InputError("--quality: only an output in .jpg or .webp has one (try headroom-decode --help)");
 }
 

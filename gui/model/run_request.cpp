@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "decoder/files/output_format.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
@@ -100,16 +101,20 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
   }
 
   const QFileInfo output(request.output);
-  const QStringList suffixes = decode ? QStringList{QStringLiteral("png"), QStringLiteral("y4m"),
-                                                    QStringLiteral("npy"), QStringLiteral("safetensors")}
-                                      : QStringList{QStringLiteral("json")};
-  if (!suffixes.contains(output.suffix())) {
+  const QStringList suffixes = decode ? decoded_suffixes() : QStringList{QStringLiteral(".json")};
+  if (!suffixes.contains(QLatin1Char('.') + output.suffix())) {
     report(RunField::output,
-           decode ? tr("A file in .png, .y4m, .npy or .safetensors.") : tr("A file in .json."));
+           tr("A file in one of these formats: %1.").arg(suffixes.join(QStringLiteral(", "))));
   } else if (!output.dir().exists()) {
     report(RunField::output, tr("Its folder does not exist."));
   }
   return found;
+}
+
+QStringList decoded_suffixes() {
+  QStringList suffixes;
+  for (const std::string& suffix : output_suffixes()) suffixes << QString::fromStdString(suffix);
+  return suffixes;
 }
 
 QString program_of(const RunRequest& request) {

@@ -28,8 +28,8 @@ struct RunRequest {
   QString seed = QStringLiteral("0");  ///< of random weights
   QString latent;
   QString latent_scale;  ///< a word of --latent-scale; empty: as given, and the program says what it sees
-  bool by_plan = true;  ///< run a plan, not plan now for a limit
-  QString plan;         ///< its file
+  bool by_plan = true;   ///< run a plan, not plan now for a limit
+  QString plan;          ///< its file
   QString limit;
   QString sizes;  ///< of measuring: 512x512,1024x1024
   QString output;
@@ -50,6 +50,9 @@ class RunCheck {
  public:
   static std::vector<RunProblem> problems(const RunRequest& request);
 };
+
+/// What the output of a decode may end in, with the dot: the suffixes of files that headroom-decode writes.
+QStringList decoded_suffixes();
 
 /// The program's name: "headroom-decode".
 QString program_of(const RunRequest& request);

@@ -1478,12 +1478,8 @@ takes %2 and %3 there</source>
         <translation>没有打开的方案：请打开一个，或按上限解码。</translation>
     </message>
     <message>
-        <source>A file in .png, .y4m, .npy or .safetensors.</source>
-        <translation>.png、.y4m、.npy 或 .safetensors 文件。</translation>
-    </message>
-    <message>
-        <source>A file in .json.</source>
-        <translation>.json 文件。</translation>
+        <source>A file in one of these formats: %1.</source>
+        <translation>以下格式之一的文件：%1。</translation>
     </message>
     <message>
         <source>Its folder does not exist.</source>
@@ -1625,8 +1621,8 @@ takes %2 and %3 there</source>
         <translation>输出</translation>
     </message>
     <message>
-        <source>The picture (.png, .npy or .safetensors) or clip (.y4m, .npy or .safetensors); the profile (.json). Statistics and trace of a decode stand beside it and are named after it.</source>
-        <translation>图像（.png、.npy 或 .safetensors）或视频（.y4m、.npy 或 .safetensors）；剖析（.json）。解码的统计和跟踪放在旁边并以其命名。</translation>
+        <source>The picture or clip (%1); the profile (.json). Statistics and trace of a decode stand beside it and are named after it.</source>
+        <translation>图像或视频（%1）；剖析（.json）。解码的统计和跟踪放在旁边并以其命名。</translation>
     </message>
     <message>
         <source>Record a &amp;trace</source>
@@ -1641,8 +1637,8 @@ takes %2 and %3 there</source>
         <translation>选择…</translation>
     </message>
     <message>
-        <source>Pictures and clips (*.png *.y4m *.npy *.safetensors)</source>
-        <translation>图像和视频 (*.png *.y4m *.npy *.safetensors)</translation>
+        <source>Pictures and clips (%1)</source>
+        <translation>图像和视频 (%1)</translation>
     </message>
     <message>
         <source>Profiles (*.json)</source>

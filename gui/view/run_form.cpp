@@ -154,10 +154,9 @@ void RunForm::buildMemory() {
 void RunForm::buildOutput() {
   output_ = line("output", {});
   addRow(tr("&Output"), withButton(output_, tr("Output"), &RunForm::chooseOutput), RunField::output,
-         tr("The picture (.png, .npy or .safetensors) or clip (.y4m, .npy or .safetensors); the profile "
-            "(.json). Statistics and trace of a decode "
-            "stand beside it and "
-            "are named after it."));
+         tr("The picture or clip (%1); the profile (.json). Statistics and trace of a decode stand beside it "
+            "and are named after it.")
+             .arg(decoded_suffixes().join(QStringLiteral(", "))));
   trace_ = new QCheckBox(tr("Record a &trace"), this);
   trace_->setObjectName("trace");
   trace_->setChecked(true);
@@ -211,10 +210,10 @@ QString RunForm::chooseLatent(const QString& caption) {
 }
 
 QString RunForm::chooseOutput(const QString& caption) {
-  return QFileDialog::getSaveFileName(this, caption, output_->text(),
-                                      decode_->isChecked()
-                                          ? tr("Pictures and clips (*.png *.y4m *.npy *.safetensors)")
-                                          : tr("Profiles (*.json)"));
+  const QString pictures = QStringLiteral("*") + decoded_suffixes().join(QStringLiteral(" *"));
+  return QFileDialog::getSaveFileName(
+      this, caption, output_->text(),
+      decode_->isChecked() ? tr("Pictures and clips (%1)").arg(pictures) : tr("Profiles (*.json)"));
 }
 
 void RunForm::showKind() {

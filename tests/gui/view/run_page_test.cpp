@@ -226,7 +226,7 @@ TEST_CASE("run page: what is wrong is said at its field, and nothing is started"
   const FakePrograms fake;
   Ready ready;
   ready.find<QLineEdit>("limit")->setText("lots");
-  ready.find<QLineEdit>("output")->setText("out.jpg");
+  ready.find<QLineEdit>("output")->setText("out.gif");
   ready.click("start");
   CHECK(ready.page.run().state() == State::idle);
   CHECK_THAT(ready.note("limit").toStdString(),
@@ -242,6 +242,25 @@ TEST_CASE("run page: what is wrong is said at its field, and nothing is started"
   QTest::keyClick(ready.find<QLineEdit>("limit"), Qt::Key_Return);
   CHECK(ready.note("limit").isEmpty());
   REQUIRE(wait_until([&] { return ready.page.run().state() == State::done; }));
+}
+
+TEST_CASE("run page: an output may have every suffix that the command line takes") {
+  Ready ready;
+  RunRequest request = ready.page.findChild<RunForm*>()->request();
+  for (const char* suffix : {"png", "jpg", "jpeg", "webp", "y4m", "npy", "safetensors"}) {
+    CAPTURE(suffix);
+    request.output = ready.file("out.") + suffix;
+    CHECK(RunCheck::problems(request).empty());
+  }
+  for (const char* suffix : {"gif", "json", "PNG"}) {
+    CAPTURE(suffix);
+    request.output = ready.file("out.") + suffix;
+    const std::vector<RunProblem> problems = RunCheck::problems(request);
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].field == RunField::output);
+    CHECK_THAT(problems[0].text.toStdString(), Catch::Contains(".png") && Catch::Contains(".jpg") &&
+                                                   Catch::Contains(".webp") && Catch::Contains(".y4m"));
+  }
 }
 
 TEST_CASE("run page: only fields of what is run are there") {
