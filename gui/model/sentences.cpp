@@ -12,6 +12,25 @@ namespace {
 
 /// The more of its own words a sentence has, the earlier it stands: the first that fits is taken.
 constexpr const char* kKnownSentences[] = {
+    QT_TRANSLATE_NOOP("sentences",
+                      "%1: has no config.json nor vae/config.json (%2: no such file): expected a VAE's or a "
+                      "pipeline's folder, as diffusers' save_pretrained() writes it, or a .safetensors file"),
+    QT_TRANSLATE_NOOP(
+        "sentences",
+        "%1: expected a folder, a .safetensors checkpoint or a built-in name; other checkpoints become one "
+        "by safetensors.torch.save_file(torch.load(FILE, weights_only=True), …)"),
+    QT_TRANSLATE_NOOP(
+        "sentences",
+        "%1: no built-in model has a decoder of these tensors: put diffusers' config.json beside the file "
+        "(the one there is not of a decoder that is known here), or give --model FOLDER --weights FILE"),
+    QT_TRANSLATE_NOOP("sentences",
+                      "%1: no built-in model has a decoder of these tensors: put diffusers' config.json "
+                      "beside the file, or give --model FOLDER --weights FILE"),
+    QT_TRANSLATE_NOOP(
+        "sentences",
+        "%1: %2 have these tensors alike: say which (%3), or put its config.json beside the file"),
+    QT_TRANSLATE_NOOP("sentences", "%1: %2 decodes single pictures; expected 1, found %3"),
+    QT_TRANSLATE_NOOP("sentences", "%1: expected %2, found %3; the nearest is %4"),
     QT_TRANSLATE_NOOP(
         "sentences",
         "%1: this seems to be JSON of another program: it has no key \"schema\"; opened here "
@@ -58,6 +77,7 @@ constexpr const char* kKnownSentences[] = {
                       "than %3: unpack it yourself if it is what it says"),
     QT_TRANSLATE_NOOP("sentences", "%1: expected at most %2 when unpacked, found more"),
     QT_TRANSLATE_NOOP("sentences", "%1: parse error at %2"),
+    QT_TRANSLATE_NOOP("sentences", "%1: no such file"),
     QT_TRANSLATE_NOOP("sentences", "%1: cannot be opened"),
     QT_TRANSLATE_NOOP("sentences", "%1: cannot be read"),
     QT_TRANSLATE_NOOP("sentences", "%1: cannot be written"),
@@ -66,15 +86,17 @@ constexpr const char* kKnownSentences[] = {
     QT_TRANSLATE_NOOP("sentences", "%1: expected %2"),
     QT_TRANSLATE_NOOP("sentences", "expected %1, found %2"),
     QT_TRANSLATE_NOOP("sentences", "expected %1"),
+    QT_TRANSLATE_NOOP("sentences", "a width that is a multiple of %1 up to %2"),
     QT_TRANSLATE_NOOP("sentences", "a width that is a multiple of %1"),
+    QT_TRANSLATE_NOOP("sentences", "a height that is a multiple of %1 up to %2"),
     QT_TRANSLATE_NOOP("sentences", "a height that is a multiple of %1"),
     QT_TRANSLATE_NOOP("sentences", "an integer from %1 to %2"),
+    QT_TRANSLATE_NOOP("sentences", "%1 and a multiple of %2"),
     QT_TRANSLATE_NOOP("sentences", "a number of at least %1"),
     QT_TRANSLATE_NOOP("sentences", "a number other than 0"),
     QT_TRANSLATE_NOOP("sentences", "bytes such as 2GiB, 512MiB or 1000000"),
     QT_TRANSLATE_NOOP("sentences", "WIDTHxHEIGHT in pixels such as 1024x768"),
     QT_TRANSLATE_NOOP("sentences", "a folder with config.json, a .safetensors checkpoint, or one of %1"),
-    QT_TRANSLATE_NOOP("sentences", "a folder with config.json, or one of %1"),
     QT_TRANSLATE_NOOP("sentences", "%1 passes and %2 kept tensors equal left out"),
     QT_TRANSLATE_NOOP("sentences", "%1 equal left out"),
     QT_TRANSLATE_NOOP("sentences", "%1 tile of %2"),
@@ -105,6 +127,7 @@ constexpr const char* kKnownSentences[] = {
     QT_TRANSLATE_NOOP("sentences", "Headroom %1 for %2"),
     QT_TRANSLATE_NOOP("sentences", "more than 0 bytes"),
     QT_TRANSLATE_NOOP("sentences", "from %1 and %2 to %3 and %4"),
+    QT_TRANSLATE_NOOP("sentences", "from %1 to %2"),
     QT_TRANSLATE_NOOP("sentences", "peak %1 at most"),
     QT_TRANSLATE_NOOP("sentences", "%1, by assumed costs"),
     QT_TRANSLATE_NOOP("sentences", "%1 by assumed costs"),

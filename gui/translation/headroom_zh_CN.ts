@@ -2268,8 +2268,52 @@ takes %2 and %3 there</source>
         <translation>以像素计的“宽x高”，如 1024x768</translation>
     </message>
     <message>
-        <source>a folder with config.json, or one of %1</source>
-        <translation>带有 config.json 的文件夹，或以下之一：%1</translation>
+        <source>%1: has no config.json nor vae/config.json (%2: no such file): expected a VAE&apos;s or a pipeline&apos;s folder, as diffusers&apos; save_pretrained() writes it, or a .safetensors file</source>
+        <translation>%1：没有 config.json 或 vae/config.json（%2：没有这个文件）：应为 diffusers 的 save_pretrained() 所写的 VAE 或管线文件夹，或 .safetensors 文件</translation>
+    </message>
+    <message>
+        <source>%1: expected a folder, a .safetensors checkpoint or a built-in name; other checkpoints become one by safetensors.torch.save_file(torch.load(FILE, weights_only=True), …)</source>
+        <translation>%1：应为文件夹、.safetensors 检查点或内置名称；其他检查点可用 safetensors.torch.save_file(torch.load(FILE, weights_only=True), …) 转换</translation>
+    </message>
+    <message>
+        <source>%1: no built-in model has a decoder of these tensors: put diffusers&apos; config.json beside the file (the one there is not of a decoder that is known here), or give --model FOLDER --weights FILE</source>
+        <translation>%1：没有内置模型的解码器具有这些张量：请把 diffusers 的 config.json 放在文件旁边（现有的那个不属于这里已知的解码器），或给出 --model FOLDER --weights FILE</translation>
+    </message>
+    <message>
+        <source>%1: no built-in model has a decoder of these tensors: put diffusers&apos; config.json beside the file, or give --model FOLDER --weights FILE</source>
+        <translation>%1：没有内置模型的解码器具有这些张量：请把 diffusers 的 config.json 放在文件旁边，或给出 --model FOLDER --weights FILE</translation>
+    </message>
+    <message>
+        <source>%1: %2 have these tensors alike: say which (%3), or put its config.json beside the file</source>
+        <translation>%1：%2 都具有这些张量：请指明是哪一个（%3），或把它的 config.json 放在文件旁边</translation>
+    </message>
+    <message>
+        <source>%1: %2 decodes single pictures; expected 1, found %3</source>
+        <translation>%1：%2 只解码单幅图像；应为 1，实为 %3</translation>
+    </message>
+    <message>
+        <source>%1: expected %2, found %3; the nearest is %4</source>
+        <translation>%1：应为 %2，实为 %3；最接近的是 %4</translation>
+    </message>
+    <message>
+        <source>a width that is a multiple of %1 up to %2</source>
+        <translation>%1 的倍数且不超过 %2 的宽度</translation>
+    </message>
+    <message>
+        <source>a height that is a multiple of %1 up to %2</source>
+        <translation>%1 的倍数且不超过 %2 的高度</translation>
+    </message>
+    <message>
+        <source>from %1 to %2</source>
+        <translation>%1 到 %2</translation>
+    </message>
+    <message>
+        <source>%1: no such file</source>
+        <translation>%1：没有这个文件</translation>
+    </message>
+    <message>
+        <source>%1 and a multiple of %2</source>
+        <translation>%1 加上 %2 的倍数</translation>
     </message>
     <message>
         <source>more than 0 bytes</source>

@@ -14,7 +14,11 @@
 #include <QTest>
 #include <catch2/catch.hpp>
 
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/built_in_models.h"
+#include "decoder/graph/errors.h"
+#include "decoder/graph/model.h"
+#include "decoder/weights/open_model.h"
 #include "gui/model/figure_text.h"
 #include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
@@ -94,9 +98,10 @@ const QList<QRegularExpression>& names() {
         QRegularExpression("[\\w.%~-]*/[\\w./%~-]*"),                // paths
         QRegularExpression("[\\w-]+[._:]\\w[\\w.:]*|\\.[a-z0-9]+"),  // files, layers, endings
         QRegularExpression("\\b\\d[\\dx.>-]*"),                      // numbers and sizes: 3x3, 48->48
+        QRegularExpression("\\b\\w+_\\w+\\(\\)"),                    // functions
         QRegularExpression("\\b(KiB|MiB|GiB|FLOP|MFLOP|GFLOP|ms|µs|Ctrl|Esc|Home|End|Enter|Shift)\\b"),
-        QRegularExpression(
-            "\\b(Headroom|PyTorch|LibTorch|Winograd|Kineto|Chrome|Python|NumPy|English|RMS)\\b"),
+        QRegularExpression("\\b(Headroom|AutoencoderKL|PyTorch|LibTorch|Winograd|Kineto|Chrome|Python|NumPy|"
+                           "English|RMS)\\b"),
         QRegularExpression("\\b(fp32|bf16|fp16|avx\\d+|auto|diffusers|torch|torchrun|cuda|cpu|silu|pickle|"
                            "version|latent|json)\\b"),
         QRegularExpression("\\b(forward|interpolate|group_norm|conv|sum)\\b"),
@@ -179,6 +184,54 @@ TEST_CASE("sentences of libraries: each has a translation that keeps its places"
   }
   language.use("en");
   CHECK(sentence_text(QString("limit 1.0 GiB")) == "limit 1.0 GiB");
+}
+
+/// What refused it, in the words of whoever did.
+QString refusal(const std::function<void()>& refused) {
+  try {
+    refused();
+  } catch (const InputError& error) {
+    return QString::fromStdString(error.what());
+  }
+  FAIL("nothing was refused");
+  return {};
+}
+
+TEST_CASE("sentences of libraries: what refuses a model or a size has a translation as it is thrown") {
+  const test::Scratch folder;
+  const auto file = [&](const char* name, const std::string& content) {
+    return folder.write(name, content).string();
+  };
+  const auto safetensors = [&](const char* name, std::string header) {
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+    std::string length(8, '\0');
+    for (size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> (8 * i) & 0xff);
+    return file(name, length + header);
+  };
+  const Model picture = resolve_model("sdxl"), clip = resolve_model("wan2.1");
+  const std::vector<std::function<void()>> refused{
+      [&] { open_model((folder / "none").string()); },
+      [&] { open_model((folder / "none.safetensors").string()); },
+      [&] { open_model(file("model.ckpt", "weights")); },
+      [&] { open_model((folder / "").string()); },
+      [&] { open_model(safetensors("other.safetensors", "{}")); },
+      [&] { parse_bytes("-1", "--limit"); },
+      [&] { parse_sizes("64", "--sizes"); },
+      [&] { latent_extent(picture, 1020, 1024, 1); },
+      [&] { latent_extent(picture, 1024, 1020, 1); },
+      [&] { latent_extent(picture, 1024, 1024, 5); },
+      [&] { latent_extent(clip, 1024, 1024, 0); },
+      [&] { latent_extent(clip, 1024, 1024, 6); }};
+  Language language;
+  language.use("zh_CN");
+  Texts texts;
+  for (const std::function<void()>& one : refused) {
+    const QString said = refusal(one);
+    add(texts, said, sentence_text(said));
+  }
+  CHECK(texts.size() == static_cast<qsizetype>(refused.size()));
+  for (const QString& found : english_in(texts)) FAIL_CHECK(found.toStdString());
+  language.use("en");
 }
 
 }  // namespace
