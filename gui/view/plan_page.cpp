@@ -86,7 +86,7 @@ QWidget* PlanPage::buildViews() {
   lower->setMinimumWidth(36 * fontMetrics().averageCharWidth());
   bottom->setStretchFactor(0, 3);
   bottom->setStretchFactor(1, 1);
-  bottom->setSizes({840, 360});
+  bottom->setSizes({860, 300});  // the table's numbers are all in sight beside it in a window of 1280
   connect(lower_, &LowerPeakBox::used, this, [this] { Q_EMIT pageAsked(key()); });
   connect(lower_, &LowerPeakBox::busyChanged, this, &Page::busyChanged);
   halves->setStretchFactor(0, 3);

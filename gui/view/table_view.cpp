@@ -68,14 +68,14 @@ class BarDelegate final : public QStyledItemDelegate {
   }
 };
 
-/// Of the longest line of a column's heading, with room for the arrow of the sorting beside it. Qt itself
-/// leaves as much for the arrow as all lines are high.
+/// Of the longest line of a column's heading. Qt itself leaves as much for the arrow of the sorting beside it
+/// as all lines are high.
 int heading_width(const QHeaderView& header, int column) {
   const QString text = header.model()->headerData(column, Qt::Horizontal).toString();
   int widest = 0;
   for (const QString& line : text.split(QLatin1Char('\n')))
     widest = std::max(widest, header.fontMetrics().horizontalAdvance(line));
-  return widest + header.fontMetrics().height() + 2 * header.style()->pixelMetric(QStyle::PM_HeaderMargin);
+  return widest + 2 * header.style()->pixelMetric(QStyle::PM_HeaderMargin);
 }
 
 int contents_width(const QAbstractItemView& view, int column) {
@@ -180,13 +180,18 @@ QStringList TableView::headings() const {
 
 void TableView::measureColumns(bool anew) {
   QHeaderView* header = view_->horizontalHeader();
-  if (anew) natural_.assign(static_cast<size_t>(header->count()), 0);
+  if (anew) {
+    natural_.assign(static_cast<size_t>(header->count()), 0);
+    tight_ = natural_;
+  }
   // The first rows tell enough, and a million would take seconds.
   header->setResizeContentsPrecision(kRowsMeasured);
   for (int column = 0; column < header->count(); ++column) {
-    int& width = natural_[static_cast<size_t>(column)];
-    const int wished = std::max(heading_width(*header, column), contents_width(*view_, column));
-    width = std::max(width, std::clamp(wished + 8, kNarrowest, kWidestColumn));
+    int &width = natural_[static_cast<size_t>(column)], &tight = tight_[static_cast<size_t>(column)];
+    const int heading = heading_width(*header, column), contents = contents_width(*view_, column),
+              arrow = header->fontMetrics().height();
+    width = std::max(width, std::clamp(std::max(heading + arrow, contents) + 8, kNarrowest, kWidestColumn));
+    tight = std::max(tight, std::min(width, std::max(heading, contents) + 2));
   }
 }
 
@@ -196,11 +201,13 @@ void TableView::fitColumns() {
   std::vector<int> widths = natural_;
   int too_much = std::accumulate(widths.begin(), widths.end(), 0) - view_->viewport()->width();
   const auto can_give = [&](size_t column) {
-    return model_.table().columns[column].is_text ? std::max(0, widths[column] - kNarrowestText) : 0;
+    const bool is_text = model_.table().columns[column].is_text;
+    return std::max(0, widths[column] - (is_text ? kNarrowestText : tight_[column]));
   };
   int room = 0;
   for (size_t column = 0; column < widths.size(); ++column) room += can_give(column);
-  // Rather shortened words than numbers out of sight, where that helps; names, which come first, last.
+  // Rather shortened words, and no room for an arrow, than numbers out of sight, where that helps; names,
+  // which come first, last.
   for (size_t column = widths.size(); column-- > 0 && too_much > 0 && too_much <= room;) {
     const int given = std::min(can_give(column), too_much);
     widths[column] -= given;

@@ -58,6 +58,7 @@ class TableView : public QWidget {
   QStringList restored_headings_;
   QByteArray restored_header_;
   std::vector<int> natural_;  ///< what each column would like; grows while its numbers do
+  std::vector<int> tight_;    ///< the same without room for the arrow of the sorting
   bool ours_ = true;          ///< no width is the user's
   bool fitting_ = false;
 };
