@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "decoder/cpu/process_memory.h"
+#include "decoder/lowering/allocation.h"
 
 namespace headroom {
 
@@ -86,7 +87,9 @@ void TraceRecorder::exchanged(const Exchanged& done) {
 void TraceRecorder::allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) {
   const std::lock_guard lock(mutex_);
   pool_resident_bytes_ = live_bytes + warm_bytes;
-  trace_.allocated(now(), memory, bytes, kind_, layer_);
+  const double at = now();
+  trace_.allocated(at, memory, bytes, kind_, layer_);
+  if (bytes >= cpu::kSmallestPagedBytes) trace_.placed(at, memory);
 }
 
 void TraceRecorder::freed(const void* memory, int64_t, int64_t live_bytes, int64_t warm_bytes) {

@@ -31,6 +31,19 @@ inline void apply(const TraceEvent& event, KindBytes& live) {
   live[static_cast<size_t>(MemoryKind::slack)] += event.slack_bytes;
 }
 
+/// An allocation where it lay, among all that share one range of addresses: the pool of the CPU, or a GPU's
+/// reservation. Small ones of the CPU come from the heap and have no place.
+struct TracePlace {
+  double begin_seconds = 0;
+  double end_seconds = 0;
+  int64_t offset = 0;  ///< from the lowest address among them
+  int64_t bytes = 0;
+  TensorId layer{-1};
+  int32_t pass = -1;  ///< that asked for it; -1 before the first
+  MemoryKind kind{};
+  friend bool operator==(const TracePlace&, const TracePlace&) = default;
+};
+
 /// When something ran.
 struct TraceInterval {
   double begin_seconds = 0;
@@ -145,6 +158,8 @@ struct Trace {
   int64_t tiles_left_out = 0;
   int64_t steps_left_out = 0;
   std::vector<OutsideSample> outside;
+  std::vector<TracePlace> places;  ///< the first ones, where there are very many; none in older files
+  int64_t places_left_out = 0;
   // Of a GPU alone.
   bool by_device_clock = false;  ///< times are those of the GPU's work; false: of the host asking for it
   std::vector<TraceActivity> activities;  ///< the first ones, where there are very many
@@ -155,7 +170,7 @@ struct Trace {
   std::vector<DriverSample> driver;
   std::vector<TraceSource> sources;
   std::optional<Request> request{};  ///< none in files of releases that did not write it
-  std::optional<TraceRank> rank{};  ///< where the decode is one rank's share
+  std::optional<TraceRank> rank{};   ///< where the decode is one rank's share
 };
 
 }  // namespace headroom

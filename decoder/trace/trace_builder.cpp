@@ -18,7 +18,7 @@ int64_t asked_for(const KindBytes& bytes) {
 TraceBounds bounds_of_rank(int32_t ranks) {
   TraceBounds bounds;
   for (size_t* most : {&bounds.single_events, &bounds.events, &bounds.tiles, &bounds.steps, &bounds.outside,
-                       &bounds.activities, &bounds.exchanges})
+                       &bounds.activities, &bounds.exchanges, &bounds.places})
     *most = std::max<size_t>(1000, *most / static_cast<size_t>(std::max(1, ranks)));
   return bounds;
 }
@@ -26,6 +26,7 @@ TraceBounds bounds_of_rank(int32_t ranks) {
 Trace TraceBuilder::finish(double at) {
   end_pass();
   sum_up(at);
+  finish_places(at);
   trace_.seconds = at;
   for (const auto& entry : step_sums_) trace_.step_sums.push_back(entry.second);
   return std::move(trace_);
@@ -96,6 +97,7 @@ void TraceBuilder::holds_tile(const void* memory) {
     trace_.events[static_cast<size_t>(held.event)].kind = MemoryKind::tile;
     move(written_);
   }
+  if (held.place >= 0) trace_.places[static_cast<size_t>(held.place)].kind = MemoryKind::tile;
   held.kind = MemoryKind::tile;
 }
 
@@ -106,10 +108,34 @@ void TraceBuilder::allocated(double at, const void* memory, int64_t bytes, Memor
   count(at, kind, bytes, layer, reserved_);
 }
 
+void TraceBuilder::placed(double at, const void* memory) {
+  const auto found = held_.find(memory);
+  if (found == held_.end()) return;
+  if (trace_.places.size() >= bounds_.places) {
+    ++trace_.places_left_out;
+    return;
+  }
+  Held& held = found->second;
+  held.place = std::ssize(trace_.places);
+  trace_.places.push_back({at, at, 0, held.bytes, held.layer, pass(), held.kind});
+  addresses_.push_back(reinterpret_cast<uintptr_t>(memory));
+}
+
+void TraceBuilder::finish_places(double at) {
+  for (const auto& [memory, held] : held_) {
+    if (held.place >= 0) trace_.places[static_cast<size_t>(held.place)].end_seconds = at;
+  }
+  if (addresses_.empty()) return;
+  const uintptr_t lowest = *std::min_element(addresses_.begin(), addresses_.end());
+  for (size_t i = 0; i < addresses_.size(); ++i)
+    trace_.places[i].offset = static_cast<int64_t>(addresses_[i] - lowest);
+}
+
 void TraceBuilder::freed(double at, const void* memory) {
   const auto found = held_.find(memory);
   if (found == held_.end()) return;
   const Held& held = found->second;
+  if (held.place >= 0) trace_.places[static_cast<size_t>(held.place)].end_seconds = at;
   count(at, held.kind, -held.bytes, held.layer, held.from_reserve);
   held_.erase(found);
 }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "decoder/plan/plan.h"
 #include "decoder/trace/trace.h"
@@ -18,6 +20,7 @@ struct TraceBounds {
   size_t outside = 50'000;
   size_t activities = 200'000;
   size_t exchanges = 100'000;
+  size_t places = 50'000;
 };
 /// The bounds of one rank's trace, so that the file of all ranks is about as large as that of one may be.
 TraceBounds bounds_of_rank(int32_t ranks);
@@ -38,6 +41,9 @@ class TraceBuilder {
   void allocating() { step_start_ = allocations_; }
   /// Bytes of the decode. Where some are reserved they are taken from these.
   void allocated(double at, const void* memory, int64_t bytes, MemoryKind kind, TensorId layer);
+  /// What was allocated last at this address shares a range of addresses with all others of which this is
+  /// said.
+  void placed(double at, const void* memory);
   /// Memory that was not added before is ignored.
   void freed(double at, const void* memory);
   /// The memory that was asked for since allocating() at this address is a tile's.
@@ -68,6 +74,7 @@ class TraceBuilder {
     TensorId layer;
     MemoryKind kind;
     bool from_reserve;
+    int64_t place = -1;  ///< index among the trace's
   };
 
   void count(double at, MemoryKind kind, int64_t bytes, TensorId layer, bool from_reserve);
@@ -78,11 +85,13 @@ class TraceBuilder {
   void begin_pass(double at, int32_t pass);
   void end_pass();
   void start_highest(double at);
+  void finish_places(double at);
 
   const TraceBounds bounds_;
   Trace trace_;
   Detail detail_ = Detail::single;
   std::unordered_map<const void*, Held> held_;
+  std::vector<uintptr_t> addresses_;          ///< of the trace's places
   KindBytes live_{}, written_{}, highest_{};  // now; by the events; at the highest moment since those
   bool reserved_ = false;
   int64_t highest_bytes_ = 0;

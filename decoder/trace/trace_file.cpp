@@ -77,6 +77,10 @@ json head_of(const Trace& trace, const Graph& graph, bool old) {
             {"tile_fields", tile_field_names()},
             {"outside_fields", outside_field_names()}};
   if (!old) add_device(trace, head);
+  if (!trace.places.empty()) {
+    head["place_fields"] = place_field_names();
+    head["places_left_out"] = trace.places_left_out;
+  }
   if (trace.request) head["request"] = to_json(*trace.request);
   if (trace.rank) head["rank"] = to_json(*trace.rank);
   if (trace.summed_by_step_from_seconds >= 0)
@@ -137,6 +141,17 @@ void write_lists(const Trace& trace, bool old, std::ostream& out) {
   outside.end();
 }
 
+void write_places(const Trace& trace, std::ostream& out) {
+  out << ",\n\"places\":";
+  Elements places(out);
+  for (const TracePlace& place : trace.places) {
+    places.add("[%.6f,%.6f,%d,%d,%d,%ld,%ld]", place.begin_seconds, place.end_seconds,
+               static_cast<int>(place.kind), static_cast<int>(place.layer), place.pass, place.offset,
+               place.bytes);
+  }
+  places.end();
+}
+
 void write_whole(const Trace& trace, const Plan& plan, const Graph& graph, std::ostream& out) {
   const bool old = is_of_cpu(trace);
   std::string head = head_of(trace, graph, old).dump();
@@ -145,6 +160,7 @@ void write_whole(const Trace& trace, const Plan& plan, const Graph& graph, std::
   write_passes(trace, plan, out);
   write_steps(trace, plan, out);
   write_lists(trace, old, out);
+  if (!trace.places.empty()) write_places(trace, out);
   if (!old) write_device_lists(trace, out);
   out << "}\n";
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -135,6 +136,16 @@ void check_rows(const RecordedTrace& recorded, bool old, const std::string& orig
     const TraceInterval& tile = recorded.trace.tiles[i];
     if (tile.pass >= passes) refuse("tiles", i, 3, 0, passes - 1, tile.pass);
   }
+  int64_t placed = 0;
+  for (size_t i = 0; i < recorded.trace.places.size(); ++i) {
+    const TracePlace& place = recorded.trace.places[i];
+    if (const auto layer = static_cast<int64_t>(place.layer); layer >= layers)
+      refuse("places", i, 3, -1, layers - 1, layer);
+    if (place.pass >= passes) refuse("places", i, 4, -1, passes - 1, place.pass);
+    if (place.bytes > kMostTraceBytes - std::max(placed, place.offset))
+      refuse("places", i, 6, 0, kMostTraceBytes - std::max(placed, place.offset), place.bytes);
+    placed += place.bytes;
+  }
   const auto names = static_cast<int64_t>(recorded.trace.activity_names.size());
   int64_t moved = 0;
   for (size_t i = 0; i < recorded.trace.activities.size(); ++i) {
@@ -205,6 +216,11 @@ RecordedTrace trace_from_json(const std::string& text, const std::string& origin
   read_steps(file["steps"], recorded);
   // Their rows are in the trace already; here they are arrays without elements.
   for (const char* list : {"tiles", "events", "outside"}) file[list].size(0);
+  if (file.has("places")) {
+    require_names(file["place_fields"], place_field_names());
+    file["places"].size(0);
+    trace.places_left_out = file["places_left_out"].integer(0, kMostTraceBytes);
+  }
   if (!old) read_device(file, recorded);
   check_rows(recorded, old, origin);
   if (file.has("request")) trace.request = request_from_json(file["request"]);

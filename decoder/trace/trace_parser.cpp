@@ -41,6 +41,13 @@ constexpr std::array kTileFields{
     time_field("begin_seconds"), time_field("end_seconds"), Field{"item", false, 0, kMostItems},
     Field{"pass", false, 0, kMostTracePasses - 1}, Field{"tile", false, 0, kMostTiles}};
 constexpr std::array kOutsideFields{time_field("seconds"), Field{"bytes", false, 0, kMostTraceBytes}};
+constexpr std::array kPlaceFields{time_field("begin_seconds"),
+                                  time_field("end_seconds"),
+                                  Field{"kind", false, 0, kDecodeKinds - 1},
+                                  Field{"layer", false, -1, kMostTraceLayers - 1},
+                                  Field{"pass", false, -1, kMostTracePasses - 1},
+                                  Field{"offset", false, 0, kMostTraceBytes},
+                                  Field{"bytes", false, 0, kMostTraceBytes}};
 constexpr std::array kActivityFields{time_field("begin_seconds"),
                                      time_field("end_seconds"),
                                      Field{"kind", false, 0, kActivityKinds - 1},
@@ -141,6 +148,14 @@ class TraceScanner {
       trace_.outside.clear();
       read_rows("outside", kOutsideFields, [&](const Row& row) {
         trace_.outside.push_back({row.seconds[0], row.numbers[1]});
+      });
+    } else if (name == "places\"") {
+      trace_.places.clear();
+      read_rows("places", kPlaceFields, [&](const Row& row) {
+        trace_.places.push_back({row.seconds[0], row.seconds[1], row.numbers[5], row.numbers[6],
+                                 TensorId{static_cast<int32_t>(row.numbers[3])},
+                                 static_cast<int32_t>(row.numbers[4]),
+                                 static_cast<MemoryKind>(row.numbers[2])});
       });
     } else if (name == "driver\"") {
       trace_.driver.clear();
@@ -331,6 +346,9 @@ std::vector<std::string> tile_field_names() {
 }
 std::vector<std::string> outside_field_names() {
   return names_of(kOutsideFields);
+}
+std::vector<std::string> place_field_names() {
+  return names_of(kPlaceFields);
 }
 
 }  // namespace headroom

@@ -35,5 +35,6 @@ std::vector<std::string> activity_field_names();
 std::vector<std::string> driver_field_names();
 std::vector<std::string> tile_field_names();
 std::vector<std::string> outside_field_names();
+std::vector<std::string> place_field_names();
 
 }  // namespace headroom

@@ -1028,6 +1028,10 @@
         <translation>归还的时刻。</translation>
     </message>
     <message>
+        <source>in the pool at</source>
+        <translation>内存池中，时刻</translation>
+    </message>
+    <message>
         <source>in the reservation at</source>
         <translation>预留内存中，时刻</translation>
     </message>

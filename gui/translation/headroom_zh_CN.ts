@@ -1127,12 +1127,28 @@ takes %2 and %3 there</source>
         <translation>转到峰值(&amp;G)</translation>
     </message>
     <message>
-        <source>Open a plan for a GPU (--device cuda) to see where everything lies in its reservation over the decode.</source>
-        <translation>打开用于 GPU 的方案（--device cuda），即可看到解码过程中各项在预留内存中的位置。</translation>
+        <source>This trace has no addresses: an older Headroom recorded it. Decode once more.</source>
+        <translation>此跟踪没有地址：由较早版本的 Headroom 记录。请重新解码。</translation>
     </message>
     <message>
-        <source>This plan is for the CPU. Its pool maps pages wherever there are addresses, so nothing is placed before a decode and there are no gaps: live bytes are all that counts, and the page Timeline has them. Of a plan for a GPU (--device cuda) this page shows the offset of everything in the reservation.</source>
-        <translation>这个方案用于 CPU。内存池可在任意地址映射页，因此解码前不安排位置，也没有空隙：只有占用的字节数有意义，见“时间线”页。对于 GPU 的方案（--device cuda），本页显示各项在预留内存中的偏移。</translation>
+        <source>This plan is for the CPU, whose pool gives addresses only as it decodes. Open a trace of its decode to see them: the page Run and headroom-decode --trace record one. Of a plan for a GPU (--device cuda) this page shows the offset of everything beforehand.</source>
+        <translation>这个方案用于 CPU，内存池在解码时才分配地址。打开其解码的跟踪即可查看：“运行”页和 headroom-decode --trace 会记录跟踪。对于 GPU 的方案（--device cuda），本页事先显示各项的偏移。</translation>
+    </message>
+    <message>
+        <source>Open a trace of a decode, or a plan for a GPU (--device cuda), to see where everything lies in its memory over the decode.</source>
+        <translation>打开解码的跟踪，或用于 GPU 的方案（--device cuda），即可看到解码过程中各项在内存中的位置。</translation>
+    </message>
+    <message>
+        <source>%1, as it ran</source>
+        <translation>%1，实际运行</translation>
+    </message>
+    <message>
+        <source>%1, as planned</source>
+        <translation>%1，按方案</translation>
+    </message>
+    <message>
+        <source>Addresses of %1 were in use; at most %2 of them were live at one time. What lies between costs addresses alone on the CPU: its pool gives free pages back, or to the next tile.</source>
+        <translation>用到的地址共 %1，同时在用的至多 %2。在 CPU 上，其间的空隙只占地址：内存池把空闲页归还系统，或留给下一个切块。</translation>
     </message>
     <message>
         <source>Placing…</source>

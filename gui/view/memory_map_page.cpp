@@ -1,8 +1,10 @@
 #include "gui/view/memory_map_page.h"
 
+#include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QSignalBlocker>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -28,6 +30,8 @@ MemoryMapPage::MemoryMapPage(Workspace& workspace, QWidget* parent)
   layout->addWidget(stack_);
   connect(&workspace_, &Workspace::documentsChanged, this, &MemoryMapPage::refresh);
   connect(&job_, &LatestJob::busyChanged, this, &Page::busyChanged);
+  connect(which_, &QComboBox::activated, this,
+          [this](int chosen) { showFile(offered_[static_cast<size_t>(chosen)]); });
   connect(peak_, &QPushButton::clicked, this, &MemoryMapPage::goToPeak);
   connect(view_, &MemoryMapView::momentChanged, this, &MemoryMapPage::showMoment);
   refresh();
@@ -65,41 +69,74 @@ QWidget* MemoryMapPage::buildViews() {
   halves->setStretchFactor(0, 3);
   halves->setStretchFactor(1, 2);
   halves->setSizes({440, 260});
+  which_ = new QComboBox(views);
+  which_->setObjectName(QStringLiteral("memory-which"));
+  which_->setVisible(false);
+  auto* top = new QHBoxLayout;
+  top->addWidget(heading_, 1);
+  top->addWidget(which_);
   auto* column = new QVBoxLayout(views);
   column->setContentsMargins({});
-  column->addWidget(heading_);
+  column->addLayout(top);
   column->addWidget(legend_);
   column->addWidget(halves, 1);
   return views;
 }
 
+/// What can be shown: a plan whose places are known beforehand, and a trace that recorded them.
 void MemoryMapPage::refresh() {
-  const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>();
-  if (plan == plan_ && plan != nullptr) return;
-  plan_ = plan;
+  std::vector<reports::DocumentPtr> files;
+  const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>(),
+                             trace = workspace_.chosen<RecordedTrace>();
+  if (plan != nullptr && plan->as<reports::PlanDocument>()->plan.request.device == DeviceKind::cuda)
+    files.push_back(plan);
+  if (trace != nullptr && !trace->as<RecordedTrace>()->trace.places.empty()) files.push_back(trace);
+  if (files.empty()) nothing_->setText(reason());
+  if (files == offered_) return;
+  offer(files);
+}
+
+QString MemoryMapPage::reason() const {
+  if (workspace_.chosen<RecordedTrace>() != nullptr)
+    return tr("This trace has no addresses: an older Headroom recorded it. Decode once more.");
+  if (workspace_.chosen<reports::PlanDocument>() != nullptr) {
+    return tr(
+        "This plan is for the CPU, whose pool gives addresses only as it decodes. Open a trace of its decode "
+        "to see them: the page Run and headroom-decode --trace record one. Of a plan for a GPU (--device "
+        "cuda) this page shows the offset of everything beforehand.");
+  }
+  return tr(
+      "Open a trace of a decode, or a plan for a GPU (--device cuda), to see where everything lies in its "
+      "memory over the decode.");
+}
+
+void MemoryMapPage::offer(const std::vector<reports::DocumentPtr>& files) {
+  offered_ = files;
+  const QSignalBlocker quiet(which_);
+  which_->clear();
+  for (const reports::DocumentPtr& file : offered_) {
+    const QString name = QString::fromStdString(file->file.filename().string());
+    which_->addItem(file->as<RecordedTrace>() != nullptr ? tr("%1, as it ran").arg(name)
+                                                         : tr("%1, as planned").arg(name));
+  }
+  which_->setVisible(offered_.size() > 1);
+  showFile(offered_.empty() ? nullptr : offered_.front());
+}
+
+void MemoryMapPage::showFile(const reports::DocumentPtr& file) {
+  shown_ = file;
   job_.forget();
   map_.reset();
   view_->setMap(nullptr);
   stack_->setCurrentIndex(0);
-  if (plan_ == nullptr) {
-    nothing_->setText(
-        tr("Open a plan for a GPU (--device cuda) to see where everything lies in its "
-           "reservation over the decode."));
-    return;
-  }
-  if (plan_->as<reports::PlanDocument>()->plan.request.device != DeviceKind::cuda) {
-    nothing_->setText(
-        tr("This plan is for the CPU. Its pool maps pages wherever there are addresses, so "
-           "nothing is placed before a decode and there are no gaps: live bytes are all that "
-           "counts, and the page Timeline has them. Of a plan for a GPU (--device cuda) this "
-           "page shows the offset of everything in the reservation."));
-    return;
-  }
+  if (shown_ == nullptr) return;
   nothing_->setText(tr("Placing…"));
   job_.start(
-      [plan] {
+      [file] {
+        const auto* recorded = file->as<RecordedTrace>();
         return std::make_shared<const reports::MemoryMap>(
-            reports::memory_map(*plan->as<reports::PlanDocument>()));
+            recorded != nullptr ? reports::memory_map(*recorded)
+                                : reports::memory_map(*file->as<reports::PlanDocument>()));
       },
       [this](const std::shared_ptr<const reports::MemoryMap>& made) { showMap(made); },
       [this](const QString& fault) {
@@ -113,11 +150,16 @@ void MemoryMapPage::showMap(std::shared_ptr<const reports::MemoryMap> map) {
   stack_->setCurrentIndex(1);
   view_->setMap(map_);
   const auto bytes = [](int64_t count) { return figure_text(reports::Unit::bytes, double(count)); };
+  const QString reserved = bytes(map_->reserved_bytes), live = bytes(map_->live_bytes);
   heading_->setText(
-      tr("The reservation is %1; at most %2 of it are live at one time. What stays free then, %3, "
-         "are gaps between what has to lie side by side.")
-          .arg(bytes(map_->reserved_bytes), bytes(map_->live_bytes),
-               bytes(map_->reserved_bytes - map_->live_bytes)));
+      map_->measured
+          ? tr("Addresses of %1 were in use; at most %2 of them were live at one time. What lies between "
+               "costs "
+               "addresses alone on the CPU: its pool gives free pages back, or to the next tile.")
+                .arg(reserved, live)
+          : tr("The reservation is %1; at most %2 of it are live at one time. What stays free then, %3, "
+               "are gaps between what has to lie side by side.")
+                .arg(reserved, live, bytes(map_->reserved_bytes - map_->live_bytes)));
   std::vector<MemoryKind> kinds;
   for (const MemoryKind kind : {MemoryKind::weights, MemoryKind::latent, MemoryKind::materialised,
                                 MemoryKind::tile, MemoryKind::workspace}) {

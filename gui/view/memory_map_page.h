@@ -7,6 +7,7 @@
 #include "gui/view/page.h"
 #include "reports/figures/memory_map.h"
 
+class QComboBox;
 class QLabel;
 class QPushButton;
 class QStackedWidget;
@@ -18,8 +19,8 @@ class MemoryMapView;
 class TableView;
 class TreemapView;
 
-/// Where everything lies in the reservation of the chosen plan for a GPU, over the decode, and what lies
-/// there at one moment: as a table and as areas by module.
+/// Where everything lies over a decode, and what lies there at one moment, as a table and as areas by module:
+/// in the reservation of the chosen plan for a GPU, or as the chosen trace recorded it.
 class MemoryMapPage : public Page {
   Q_OBJECT
  public:
@@ -41,14 +42,19 @@ class MemoryMapPage : public Page {
  private:
   QWidget* buildViews();
   void refresh();
+  void showFile(const reports::DocumentPtr& file);
+  void offer(const std::vector<reports::DocumentPtr>& files);
+  QString reason() const;
   void showMap(std::shared_ptr<const reports::MemoryMap> map);
   void showMoment(double seconds);
 
   Workspace& workspace_;
-  reports::DocumentPtr plan_;
+  std::vector<reports::DocumentPtr> offered_;
+  reports::DocumentPtr shown_;
   std::shared_ptr<const reports::MemoryMap> map_;
   QStackedWidget* stack_;
   QLabel *nothing_, *heading_, *caption_;
+  QComboBox* which_;
   Legend* legend_;
   MemoryMapView* view_;
   TreemapView* treemap_;

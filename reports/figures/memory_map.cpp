@@ -184,6 +184,28 @@ class PlaceRecorder final : public EventSink, private MemoryObserver {
   std::vector<Event> pending_;
 };
 
+struct MapPeak {
+  double seconds = 0;
+  int64_t bytes = 0;
+};
+
+MapPeak peak_of(const MemoryMap& map) {
+  std::vector<std::pair<double, int64_t>> changes;  // what goes comes first among those of one moment
+  for (const MapPlace& place : map.places) {
+    if (place.end_seconds <= place.begin_seconds) continue;
+    changes.emplace_back(place.begin_seconds, place.bytes);
+    changes.emplace_back(place.end_seconds, -place.bytes);
+  }
+  std::sort(changes.begin(), changes.end());
+  MapPeak peak;
+  int64_t live = 0;
+  for (const auto& [seconds, bytes] : changes) {
+    live += bytes;
+    if (live > peak.bytes) peak = {seconds, live};
+  }
+  return peak;
+}
+
 }  // namespace
 
 MemoryMap memory_map(const PlanDocument& document) {
@@ -212,21 +234,31 @@ MemoryMap memory_map(const PlanDocument& document) {
   return map;
 }
 
+MemoryMap memory_map(const RecordedTrace& recorded) {
+  const Trace& trace = recorded.trace;
+  MemoryMap map;
+  map.measured = true;
+  // On the CPU free pages go back to the system: the limit is of what is live, not of addresses.
+  if (!trace.driver.empty()) map.limit_bytes = trace.limit_bytes;
+  map.end_seconds = trace.seconds;
+  for (const TracePlace& place : trace.places) {
+    const bool of_layer = place.layer != TensorId{-1};
+    map.places.push_back(
+        {place.begin_seconds, place.end_seconds, place.offset, place.bytes, place.kind,
+         of_layer ? recorded.layers[static_cast<size_t>(index(place.layer))] : title_of(place.kind),
+         place.pass});
+    map.reserved_bytes = std::max(map.reserved_bytes, place.offset + place.bytes);
+  }
+  map.live_bytes = peak_of(map).bytes;
+  for (const TraceInterval& pass : trace.passes) {
+    map.passes.push_back(
+        {pass.begin_seconds, pass.end_seconds, recorded.pass_names[static_cast<size_t>(pass.pass)]});
+  }
+  return map;
+}
+
 double peak_seconds(const MemoryMap& map) {
-  std::vector<std::pair<double, int64_t>> changes;  // what goes comes first among those of one moment
-  for (const MapPlace& place : map.places) {
-    if (place.end_seconds <= place.begin_seconds) continue;
-    changes.emplace_back(place.begin_seconds, place.bytes);
-    changes.emplace_back(place.end_seconds, -place.bytes);
-  }
-  std::sort(changes.begin(), changes.end());
-  int64_t live = 0, most = 0;
-  double peak = 0;
-  for (const auto& [seconds, bytes] : changes) {
-    live += bytes;
-    if (live > most) most = live, peak = seconds;
-  }
-  return peak;
+  return peak_of(map).seconds;
 }
 
 std::vector<MapPlace> places_at(const MemoryMap& map, double seconds) {
@@ -266,7 +298,8 @@ std::vector<LiveEntry> entries_at(const MemoryMap& map, double seconds) {
 
 Table places_table(const MemoryMap& map, double seconds) {
   Table table;
-  table.title = "in the reservation at " + format(Unit::seconds, seconds);
+  table.title = std::string(map.measured ? "in the pool at " : "in the reservation at ") +
+                format(Unit::seconds, seconds);
   table.columns = {{.title = "name", .is_text = true},
                    {.title = "kind", .is_text = true},
                    {.title = "memory", .unit = Unit::bytes, .bars = true},

@@ -17,10 +17,11 @@ struct MapPlace {
   int32_t pass = -1;  ///< that asked for it; -1 before the first
 };
 
-/// Where everything lies in the reservation of a decode on a GPU, over the time that the plan predicts. No
-/// two places overlap. Of a batch, its first micro-batch.
+/// Where everything lies in the memory of a decode: in the reservation of a GPU over the time that a plan
+/// predicts, of a batch its first micro-batch; or as a trace recorded it. No two places overlap.
 struct MemoryMap {
   std::vector<MapPlace> places;  ///< by their beginnings
+  bool measured = false;         ///< by a trace
   int64_t reserved_bytes = 0;    ///< offsets end here
   int64_t live_bytes = 0;        ///< the most at one time
   int64_t limit_bytes = 0;
@@ -31,6 +32,9 @@ struct MemoryMap {
 /// By a dry run (decoder/gpu/dry_run.h), which takes up to a second or two. Throws InputError of plans for
 /// the CPU, whose pool maps pages as they are asked for: nothing is placed before a decode.
 MemoryMap memory_map(const PlanDocument& document);
+
+/// Of the places that a trace recorded; without any where it has none.
+MemoryMap memory_map(const RecordedTrace& recorded);
 
 /// The first moment at which the most bytes are live.
 double peak_seconds(const MemoryMap& map);

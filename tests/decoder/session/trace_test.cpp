@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/json_fields.h"
+#include "decoder/lowering/allocation.h"
 #include "decoder/session/trace_recorder.h"
 #include "decoder/trace/exports.h"
 #include "decoder/trace/trace_file.h"
@@ -120,6 +121,45 @@ TEST_CASE("the kinds of a trace add up to what the pool holds, at every event") 
   CHECK((most[size_t(MemoryKind::materialised)] > 0) == !recorded.plan.materialised.empty());
   CHECK(trace.summed_by_step_from_seconds < 0);
   CHECK_FALSE(trace.outside.empty());
+}
+
+TEST_CASE("a trace has the place of every allocation of pages, and none lies on another") {
+  size_t places = 0;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    CAPTURE(seed);
+    const Trace trace = record(seed, {}).trace;
+    places += trace.places.size();
+    size_t next = 0;
+    for (const TraceEvent& event : trace.events) {
+      if (event.bytes < cpu::kSmallestPagedBytes) continue;
+      REQUIRE(next < trace.places.size());
+      const TracePlace& place = trace.places[next++];
+      CHECK(place.begin_seconds == event.seconds);
+      CHECK(place.bytes == event.bytes);
+      CHECK(place.kind == event.kind);
+      CHECK(place.layer == event.layer);
+      CHECK(place.pass == event.pass);
+    }
+    CHECK(next == trace.places.size());
+    for (size_t i = 0; i < trace.places.size(); ++i) {
+      const TracePlace& a = trace.places[i];
+      CHECK(a.begin_seconds <= a.end_seconds);
+      CHECK(a.end_seconds <= trace.seconds);
+      CHECK(a.offset >= 0);
+      for (size_t j = 0; j < i; ++j) {
+        const TracePlace& b = trace.places[j];
+        const bool apart = b.end_seconds <= a.begin_seconds || a.end_seconds <= b.begin_seconds ||
+                           b.offset + b.bytes <= a.offset || a.offset + a.bytes <= b.offset;
+        REQUIRE(apart);
+      }
+    }
+    TraceBounds few;
+    few.places = 3;
+    const Trace bounded = record(seed, few).trace;
+    CHECK(bounded.places.size() == std::min<size_t>(3, trace.places.size()));
+    CHECK(bounded.places_left_out == std::ssize(trace.places) - std::ssize(bounded.places));
+  }
+  CHECK(places > 50);
 }
 
 TEST_CASE("a trace has every pass, tile and step, one inside the other") {

@@ -35,6 +35,9 @@ Trace sample_trace() {
   trace.tiles_left_out = 7;
   trace.steps_left_out = int64_t{1} << 40;
   trace.outside = {{0, 4096}, {0.26, 0}, {0.3, int64_t{1} << 40}};
+  trace.places = {{0, 0.3, 8192, 16384, TensorId{-1}, -1, weights},
+                  {0.25, 0.250001, 0, 8192, TensorId{1}, 1, tile}};
+  trace.places_left_out = 5;
   return trace;
 }
 
@@ -79,6 +82,8 @@ TEST_CASE("trace file: a trace comes back as it was", "[unit][trace_file]") {
   CHECK(recorded.trace.tiles_left_out == trace.tiles_left_out);
   CHECK(recorded.trace.steps_left_out == trace.steps_left_out);
   CHECK(recorded.trace.outside == trace.outside);
+  CHECK(recorded.trace.places == trace.places);
+  CHECK(recorded.trace.places_left_out == 5);
   REQUIRE(recorded.layers.size() == graph.tensors().size());
   for (size_t i = 0; i < recorded.layers.size(); ++i) CHECK(recorded.layers[i] == graph.tensors()[i].name);
   CHECK(recorded.pass_names == std::vector<std::string>{"conv_in", "residual"});
@@ -113,6 +118,20 @@ TEST_CASE("trace file: the order of keys is of no matter, and the last of two co
         sample_trace().events);
   require_input_error([&] { trace_from_json("{" + head + ",\"events\":7}", "t"); },
                       {"t: events: expected an array, found number"});
+}
+
+TEST_CASE("trace file: places may be missing, and wrong ones are refused by their path",
+          "[unit][trace_file]") {
+  json document = sample_json();
+  for (const char* key : {"places", "place_fields", "places_left_out"}) document.erase(key);
+  CHECK(read(document).trace.places.empty());
+  refuses("/places/1/3", 1000, "places[1][3]: expected an integer from -1 to ");
+  refuses("/places/0/4", 7, "places[0][4]: expected an integer from -1 to 1, found 7");
+  refuses("/places/0/5", -1, "places[0][5]: expected an integer from 0");
+  refuses("/places/1/6", int64_t{1} << 60, "places[1][6]: expected an integer from 0");
+  refuses("/places/1/1", 0.1, "places[1][1]: expected at least 0.25, found 0.1");
+  refuses("/place_fields/5", "address", "place_fields: expected [");
+  refuses("/places", json::array({json::array({1, 2})}), "places[0]: expected 7 numbers");
 }
 
 TEST_CASE("trace file: wrong values are refused by their path", "[unit][trace_file]") {

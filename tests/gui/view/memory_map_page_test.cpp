@@ -1,8 +1,10 @@
 #include "gui/view/memory_map_page.h"
 
+#include <QComboBox>
 #include <QLabel>
 #include <QTest>
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "gui/view/memory_map_view.h"
 #include "gui/view/table_view.h"
@@ -25,6 +27,17 @@ QString gpu_plan_file() {
   const reports::PlanDocument document = test::planned(model, request, smallest + smallest / 4, costs);
   write_plan(folder / "gpu_plan.json", document.plan, model.graph);
   return QString::fromStdString((folder / "gpu_plan.json").string());
+}
+
+/// The sample's trace with places: one after another, at two heights.
+QString placed_trace_file() {
+  static const test::Scratch folder;
+  nlohmann::json trace = nlohmann::json::parse(test::read_bytes(sample_files().folder() / "trace.json"));
+  trace["place_fields"] = {"begin_seconds", "end_seconds", "kind", "layer", "pass", "offset", "bytes"};
+  trace["places_left_out"] = 0;
+  for (int i = 0; i < 8; ++i)
+    trace["places"].push_back({i * 0.125, i * 0.125 + 0.125, 3, 1, 0, i % 2 * 65536, 32768});
+  return QString::fromStdString(folder.write("placed.json", trace.dump()).string());
 }
 
 struct ShownMap {
@@ -78,6 +91,35 @@ TEST_CASE("memory map page: a click goes to the moment, and a place says what it
   CHECK(view.range().second - view.range().first == Approx(map.end_seconds * 0.1));
   QTest::mouseDClick(&view, Qt::LeftButton, {}, view.rect().center());
   CHECK(view.range() == std::pair(0.0, map.end_seconds));
+}
+
+TEST_CASE("memory map page: a trace shows where its pool gave addresses, beside a plan for a GPU by choice") {
+  ShownMap traced({sample_files().file("plan.json"), placed_trace_file()});
+  REQUIRE(traced.page.map() != nullptr);
+  CHECK(traced.page.map()->measured);
+  CHECK(traced.page.map()->reserved_bytes == 65536 + 32768);
+  CHECK_FALSE(traced.page.findChild<QComboBox*>("memory-which")->isVisible());
+
+  ShownMap both({gpu_plan_file(), placed_trace_file()});
+  REQUIRE(both.page.map() != nullptr);
+  CHECK_FALSE(both.page.map()->measured);
+  auto* which = both.page.findChild<QComboBox*>("memory-which");
+  REQUIRE(which->count() == 2);
+  CHECK(which->isVisible());
+  which->setCurrentIndex(1);
+  Q_EMIT which->activated(1);
+  headroom::test::wait_until([&] { return !both.page.busy(); });
+  REQUIRE(both.page.map() != nullptr);
+  CHECK(both.page.map()->measured);
+}
+
+TEST_CASE("memory map page: a trace without addresses says so") {
+  ShownMap shown({sample_files().file("trace.json")});
+  CHECK(shown.page.map() == nullptr);
+  bool said = false;
+  for (const QLabel* label : shown.page.findChildren<QLabel*>())
+    said |= label->isVisible() && label->text().contains("no addresses");
+  CHECK(said);
 }
 
 TEST_CASE("memory map page: a plan for the CPU has no offsets, and it says why") {

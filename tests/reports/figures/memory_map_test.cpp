@@ -105,5 +105,27 @@ TEST_CASE("memory map: the CPU's pool places nothing before a decode") {
                   InputError);
 }
 
+TEST_CASE("memory map: as a trace recorded it, the most that was live and the addresses that were used") {
+  RecordedTrace recorded;
+  recorded.layers = {"decoder.conv_in"};
+  recorded.pass_names = {"decoder.conv_in"};
+  recorded.trace.seconds = 2;
+  recorded.trace.limit_bytes = 1000;
+  recorded.trace.passes = {{0.5, 2, 0, 0}};
+  recorded.trace.places = {{0, 2, 0, 100, TensorId{-1}, -1, MemoryKind::weights},
+                           {0.5, 1, 300, 50, TensorId{0}, 0, MemoryKind::tile},
+                           {1, 2, 100, 20, TensorId{0}, 0, MemoryKind::materialised}};
+  const MemoryMap map = memory_map(recorded);
+  CHECK(map.measured);
+  CHECK(map.reserved_bytes == 350);
+  CHECK(map.live_bytes == 150);
+  CHECK(peak_seconds(map) == 0.5);
+  CHECK_FALSE(is_limit(map.limit_bytes));  // which is not one of addresses
+  CHECK(map.places[0].name == "weights");
+  CHECK(map.places[1].name == "decoder.conv_in");
+  CHECK(gaps_of(map, places_at(map, 0.7)).front().bytes == 200);
+  CHECK(memory_map(RecordedTrace{}).places.empty());
+}
+
 }  // namespace
 }  // namespace headroom::reports
