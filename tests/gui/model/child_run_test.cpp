@@ -301,7 +301,7 @@ TEST_CASE("run request: what stands in the way is said field by field") {
   CHECK(with([](RunRequest& r) { r.by_plan = false, r.limit = "lots"; }) == Fields{RunField::limit});
   CHECK(with([](RunRequest& r) { r.by_plan = false, r.limit = "1.2GiB", r.plan.clear(); }).empty());
   CHECK(with([](RunRequest& r) { r.by_plan = false, r.limit = "auto"; }).empty());
-  CHECK(with([](RunRequest& r) { r.output = "o.jpg"; }) == Fields{RunField::output});
+  CHECK(with([](RunRequest& r) { r.output = "o.gif"; }) == Fields{RunField::output});
   CHECK(with([](RunRequest& r) { r.output = "/nowhere/o.png"; }) == Fields{RunField::output});
 
   const auto measuring = [&](const auto& change) {
