@@ -284,6 +284,8 @@ std::string key_text(std::string key) {
 
 std::string value_text(const std::string& key, const json& value) {
   if (value.is_null()) return "none";
+  for (const WeightResidency residency : {WeightResidency::resident, WeightResidency::per_pass})
+    if (key == "weights" && value == name_of(residency)) return words_of(residency);
   if (value.is_string()) return value.get<std::string>().empty() ? "none" : value.get<std::string>();
   if (value.is_number() && key.ends_with("bytes")) return format_bytes(value.get<int64_t>());
   if (value.is_number() && key.ends_with("seconds")) return format_seconds(value.get<double>());

@@ -145,6 +145,10 @@ int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& m
   return most;
 }
 
+const char* words_of(WeightResidency residency) {
+  return residency == WeightResidency::resident ? "throughout" : "per pass";
+}
+
 std::string gap_text(const Plan& plan) {
   if (plan.optimal) return "optimal";
   if (plan.bound_seconds <= 0) return "not proven optimal";

@@ -33,6 +33,9 @@ int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& m
 /// is known.
 std::string gap_text(const Plan& plan);
 
+/// For people: "throughout" on the device, or "per pass". Files have keys of their own (decoder/plan/plan.h).
+const char* words_of(WeightResidency residency);
+
 /// "12 tiles of 64x32": columns and rows of the first, in the pass's grid.
 std::string tiles_text(const Pass& pass);
 

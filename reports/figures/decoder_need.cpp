@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "reports/figures/passes.h"
+#include "planner/explain/explain.h"
 #include "reports/figures/scaling.h"
 
 namespace headroom::reports {
@@ -56,11 +56,12 @@ Table need_table(const DecoderNeed& need, std::optional<int64_t> available_bytes
   for (const planner::FrontierPoint& point : need.points) {
     const bool smallest = &point == &need.points.back();
     const bool fastest = &point == &need.points.front();
-    table.rows.push_back({{fastest    ? "planned, fastest"
-                           : smallest ? "planned, smallest"
-                                      : "planned",
-                           double(point.peak_bytes), point.seconds, words_of(point.configuration.weights)},
-                          &point == fits});
+    table.rows.push_back(
+        {{fastest    ? "planned, fastest"
+          : smallest ? "planned, smallest"
+                     : "planned",
+          double(point.peak_bytes), point.seconds, planner::words_of(point.configuration.weights)},
+         &point == fits});
   }
   return table;
 }

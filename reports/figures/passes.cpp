@@ -206,10 +206,6 @@ Chart frontier_chart(const std::vector<planner::FrontierPoint>& points, int64_t 
   return chart;
 }
 
-const char* words_of(WeightResidency residency) {
-  return residency == WeightResidency::resident ? "throughout" : "per pass";
-}
-
 Table frontier_table(const std::vector<planner::FrontierPoint>& points) {
   Table table{"Peak against time", {}, {}};
   table.columns = {
@@ -225,7 +221,7 @@ Table frontier_table(const std::vector<planner::FrontierPoint>& points) {
       {.title = "lower tier", .is_text = true, .explanation = "Where tensors might live beside the device."}};
   for (const planner::FrontierPoint& point : points) {
     const planner::Configuration& configuration = point.configuration;
-    table.rows.push_back({{double(point.peak_bytes), point.seconds, words_of(configuration.weights),
+    table.rows.push_back({{double(point.peak_bytes), point.seconds, planner::words_of(configuration.weights),
                            double(configuration.micro_batch),
                            configuration.lower_tier ? name_of(*configuration.lower_tier) : "none"},
                           false});

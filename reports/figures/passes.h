@@ -37,8 +37,6 @@ Table materialised_table(const PlanDocument& plan);
 /// Peak against time: the frontier's points as a line, the limit as a vertical guide where it is above 0, and
 /// a note at the plan that it allows.
 Chart frontier_chart(const std::vector<planner::FrontierPoint>& points, int64_t limit_bytes);
-/// For people: "throughout" on the device, or "per pass". Files have keys of their own (decoder/plan/plan.h).
-const char* words_of(WeightResidency residency);
 Table frontier_table(const std::vector<planner::FrontierPoint>& points);
 
 }  // namespace headroom::reports

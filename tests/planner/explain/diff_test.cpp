@@ -189,6 +189,12 @@ TEST_CASE("diff: bytes and seconds come with their ratio") {
                                 Catch::Contains("predicted time  300.0 ms -> 150.0 ms  (0.5 times)"));
 }
 
+TEST_CASE("diff: when weights are on the device is told in words") {
+  CHECK(value_text("weights", "per_pass") == "per pass");
+  CHECK(value_text("weights", "resident") == "throughout");
+  CHECK(value_text("request.model", "resident") == "resident");
+}
+
 TEST_CASE("headroom-plan diff") {
   const test::Scratch scratch;
   scratch.write("config.json", test::tiny_config().dump());
