@@ -1,5 +1,7 @@
 #include "decoder/plan/requests_file.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
@@ -103,7 +105,9 @@ std::vector<std::string> output_files(const QueuedRequest& request, int64_t repe
       std::filesystem::path(path_for(request.output, request, repetition)).lexically_normal();
   const std::string suffix = path.extension().string();
   if (!path.has_filename()) return {path.parent_path().string()};
-  if ((suffix != ".png" && suffix != ".y4m") || request.batch == 1) return {path.string()};
+  constexpr std::array kOfOneItem{".png", ".jpg", ".jpeg", ".webp", ".y4m"};
+  const bool of_one = std::find(kOfOneItem.begin(), kOfOneItem.end(), suffix) != kOfOneItem.end();
+  if (!of_one || request.batch == 1) return {path.string()};
   std::vector<std::string> files;
   for (int64_t item = 0; item < request.batch; ++item) {
     files.push_back(

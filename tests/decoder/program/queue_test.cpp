@@ -251,6 +251,12 @@ TEST_CASE("queues that cannot run are refused before the first decode") {
   changed = ready.queue;
   changed["requests"][4]["output"] = "e.npy";
   refuses(changed, {}, {"queue.json", "requests[4].output"});
+  for (const char* suffix : {".png", ".jpg", ".jpeg", ".webp"}) {  // pictures of a batch are c-0 and c-1
+    changed = ready.queue;
+    changed["requests"][2]["output"] = std::string("c") + suffix;
+    changed["requests"][4]["output"] = std::string("c-{i}") + suffix;
+    refuses(changed, {}, {"queue.json", "requests[4].output"});
+  }
   changed = ready.queue;
   changed["plans"][1]["passes"].back()["steps"].erase(0);
   refuses(changed, {}, {"queue.json: plans[1]"});

@@ -98,7 +98,8 @@ TEST_CASE("trace file: one without events, one without sums, and keys that are n
   for (const char* key : {"summed_by_step_from_seconds", "summed_by_pass_from_seconds"}) document.erase(key);
   CHECK(read(document).trace.summed_by_step_from_seconds < 0);
   CHECK(read(document).trace.summed_by_pass_from_seconds < 0);
-  for (const char* key : {"events", "tiles", "outside", "passes", "steps"}) document[key] = json::array();
+  for (const char* key : {"events", "tiles", "outside", "places", "passes", "steps"})
+    document[key] = json::array();
   CHECK(read(document).trace.events.empty());
   CHECK(read(document).pass_names.empty());
 
@@ -193,7 +194,7 @@ TEST_CASE("trace file: wrong values are refused by their path", "[unit][trace_fi
 
   const json document = sample_json();
   for (const auto& item : document.items()) {
-    if (item.key().starts_with("summed_by") || item.key() == "request") continue;
+    if (item.key().starts_with("summed_by") || item.key() == "request" || item.key() == "places") continue;
     json less = document;
     less.erase(item.key());
     CHECK_THROWS_WITH(read(less), Catch::StartsWith("trace.json: " + item.key() + ": missing"));
