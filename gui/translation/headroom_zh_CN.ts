@@ -904,8 +904,8 @@ takes %2 and %3 there</source>
         <translation>%1的存活内存：%2</translation>
     </message>
     <message>
-        <source>On %1 Headroom needs at least %2, weights included; untiled it takes %3. The recording&apos;s peak is %4.</source>
-        <translation>在 %1 上，Headroom 含权重至少需要 %2；不分块时为 %3。记录的峰值为 %4。</translation>
+        <source>For %1 %2×%3 in %4 on %5 Headroom needs at least %6, weights included; untiled it takes %7. The recording&apos;s peak is %8.</source>
+        <translation>对于 %1 %2×%3（%4，%5），Headroom 含权重至少需要 %6；不分块时需要 %7。记录的峰值为 %8。</translation>
     </message>
     <message>
         <source>That is more than the %1 that PyTorch had when it ran out.</source>
@@ -1272,6 +1272,26 @@ takes %2 and %3 there</source>
 </context>
 <context>
     <name>headroom::gui::PlanPage</name>
+    <message>
+        <source>Pixels: compared with the untiled decode; they differ by %1 of the largest value at most.</source>
+        <translation>像素：已与不分块的解码比较，差异至多为最大值的 %1。</translation>
+    </message>
+    <message>
+        <source>Pixels: compared with another plan&apos;s decode; they differ by %1 of the largest value at most.</source>
+        <translation>像素：已与另一方案的解码比较，差异至多为最大值的 %1。</translation>
+    </message>
+    <message>
+        <source>Pixels: not those of the untiled decode; the plan is approximate.</source>
+        <translation>像素：与不分块的解码不同，此方案是近似的。</translation>
+    </message>
+    <message>
+        <source>Pixels: those of the untiled decode, by the plan.</source>
+        <translation>像素：按方案与不分块的解码相同。</translation>
+    </message>
+    <message>
+        <source>Pixels: those of the untiled decode by the plan, but for rounding in %1.</source>
+        <translation>像素：按方案与不分块的解码相同，只差 %1 的舍入。</translation>
+    </message>
     <message>
         <source>Open a plan, or use one from the Frontier page.</source>
         <translation>打开一个方案，或从“前沿”页使用一个。</translation>

@@ -87,9 +87,12 @@ QString moment_words(const DeviceHistory& device, size_t moment) {
 
 QStringList need_words(const reports::DecoderNeed& need, const DeviceHistory& device) {
   QStringList words{
-      HistoryPage::tr("On %1 Headroom needs at least %2, weights included; untiled it takes %3. The "
-                      "recording's peak is %4.")
-          .arg(QString::fromLatin1(name_of(need.request.device)), memory_text(need.smallest_bytes),
+      HistoryPage::tr(
+          "For %1 %2×%3 in %4 on %5 Headroom needs at least %6, weights included; untiled it takes "
+          "%7. The recording's peak is %8.")
+          .arg(QString::fromStdString(need.request.model), QString::number(need.request.width_pixels),
+               QString::number(need.request.height_pixels), QString::fromLatin1(name_of(need.request.dtype)),
+               QString::fromLatin1(name_of(need.request.device)), memory_text(need.smallest_bytes),
                memory_text(need.untiled_bytes), memory_text(device.allocated_bytes[device.peak()]))};
   const std::optional<int64_t> had = reports::available_bytes(device);
   if (!had) return words;

@@ -24,6 +24,28 @@
 #include "planner/explain/explain.h"
 
 namespace headroom::gui {
+namespace {
+
+/// Whether the picture is the untiled decode's: as a run was compared, or by the plan.
+QString pixels_words(const Plan& plan, const RunStats* run) {
+  if (run != nullptr && run->verification) {
+    const QString error = QString::number(run->verification->largest_error_relative, 'e', 1);
+    return (run->verification->compared_with == kUntiledDecode
+                ? PlanPage::tr("Pixels: compared with the untiled decode; they differ by %1 of the largest "
+                               "value at most.")
+                : PlanPage::tr("Pixels: compared with another plan's decode; they differ by %1 of the "
+                               "largest value at most."))
+        .arg(error);
+  }
+  if (!plan.exact) return PlanPage::tr("Pixels: not those of the untiled decode; the plan is approximate.");
+  if (plan.request.dtype == Dtype::fp32)
+    return PlanPage::tr("Pixels: those of the untiled decode, by the plan.");
+  return PlanPage::tr("Pixels: those of the untiled decode by the plan, but for rounding in %1.")
+      .arg(QString::fromLatin1(name_of(plan.request.dtype)));
+}
+
+}  // namespace
+
 PlanPage::PlanPage(Workspace& workspace, QWidget* parent) : Page(parent), workspace_(workspace) {
   stack_ = new QStackedWidget(this);
   auto* nothing = new QLabel(tr("Open a plan, or use one from the Frontier page."), stack_);
@@ -123,7 +145,8 @@ void PlanPage::refresh() {
   QString words = sentence_text(reports::summary(*plan_) + ", " + planner::gap_text(document.plan));
   if (run_ != nullptr)
     words += "\n" + tr("Beside its run %1").arg(QString::fromStdString(run_->file.filename().string()));
-  summary_->setText(words);
+  summary_->setText(words + "\n" +
+                    pixels_words(document.plan, run_ == nullptr ? nullptr : run_->as<RunStats>()));
   table_->setTable(reports::passes_table(document, run_ == nullptr ? nullptr : run_->as<RunStats>()));
   if (!other) return;
   pass_ = -1;

@@ -1,6 +1,7 @@
 #include "gui/view/plan_page.h"
 
 #include <QElapsedTimer>
+#include <QLabel>
 #include <QScrollBar>
 #include <QTableView>
 #include <QTest>
@@ -53,6 +54,24 @@ TEST_CASE("plan page: in a window of 1280 pixels all columns of its table are in
   auto& table = *window.currentPage()->findChild<TableView*>("plan-passes");
   CHECK(table.model().columnCount() >= 9);  // its run's beside its own
   CHECK(table.view()->horizontalScrollBar()->maximum() == 0);
+}
+
+TEST_CASE("plan page: says whether the pixels are the untiled decode's, and by what") {
+  const auto said = [](const QStringList& files) {
+    ShownPlan shown(files);
+    QStringList words;
+    for (const QLabel* label : shown.page.findChildren<QLabel*>()) words << label->text();
+    return words.join('\n').toStdString();
+  };
+  CHECK_THAT(said({sample_files().file("plan.json")}),
+             Catch::Contains("Pixels: those of the untiled decode, by the plan."));
+  const test::Scratch folder;
+  RunStats compared = read_stats(sample_files().folder() / "stats.json");
+  compared.verification = Verification{kUntiledDecode, 1e-6, 2.5e-7, 4, 140};
+  write_stats(folder / "compared.json", compared);
+  CHECK_THAT(
+      said({sample_files().file("plan.json"), QString::fromStdString((folder / "compared.json").string())}),
+      Catch::Contains("Pixels: compared with the untiled decode; they differ by 2.5e-07"));
 }
 
 TEST_CASE("plan page: a pass that is chosen anywhere is shown everywhere") {
