@@ -372,8 +372,8 @@
         <translation>同上。</translation>
     </message>
     <message>
-        <source>Columns by rows of the first tile, in positions of the pass&apos;s grid.</source>
-        <translation>首个切块的列 × 行，以该遍网格的位置计。</translation>
+        <source>How many, and columns by rows, and by frames, of the first, in positions of the pass&apos;s grid.</source>
+        <translation>数量，以及第一个切块的列 × 行（× 帧），按该遍网格的位置计。</translation>
     </message>
     <message>
         <source>The form of its 3×3 convolutions: direct, or Winograd, which multiplies less and takes larger kernels and workspace.</source>

@@ -1147,8 +1147,8 @@ takes %2 and %3 there</source>
         <translation>%1，按方案</translation>
     </message>
     <message>
-        <source>Addresses of %1 were in use; at most %2 of them were live at one time. What lies between costs addresses alone on the CPU: its pool gives free pages back, or to the next tile.</source>
-        <translation>用到的地址共 %1，同时在用的至多 %2。在 CPU 上，其间的空隙只占地址：内存池把空闲页归还系统，或留给下一个切块。</translation>
+        <source>Addresses of %1 were in use; at most %2 of them were live at one time. What lies between are addresses without memory: the pool gives free pages back, or to the next tile.</source>
+        <translation>用到的地址共 %1，同时在用的至多 %2。其间的空隙是没有内存的地址：内存池把空闲页归还系统，或留给下一个切块。</translation>
     </message>
     <message>
         <source>Placing…</source>

@@ -152,10 +152,9 @@ void MemoryMapPage::showMap(std::shared_ptr<const reports::MemoryMap> map) {
   const auto bytes = [](int64_t count) { return figure_text(reports::Unit::bytes, double(count)); };
   const QString reserved = bytes(map_->reserved_bytes), live = bytes(map_->live_bytes);
   heading_->setText(
-      map_->measured
-          ? tr("Addresses of %1 were in use; at most %2 of them were live at one time. What lies between "
-               "costs "
-               "addresses alone on the CPU: its pool gives free pages back, or to the next tile.")
+      !map_->gaps_cost_memory
+          ? tr("Addresses of %1 were in use; at most %2 of them were live at one time. What lies between are "
+               "addresses without memory: the pool gives free pages back, or to the next tile.")
                 .arg(reserved, live)
           : tr("The reservation is %1; at most %2 of it are live at one time. What stays free then, %3, "
                "are gaps between what has to lie side by side.")
@@ -167,7 +166,7 @@ void MemoryMapPage::showMap(std::shared_ptr<const reports::MemoryMap> map) {
                     [&](const reports::MapPlace& place) { return place.kind == kind; }))
       kinds.push_back(kind);
   }
-  kinds.push_back(MemoryKind::slack);
+  if (map_->gaps_cost_memory) kinds.push_back(MemoryKind::slack);
   legend_->setEntries(kind_entries(kinds));
   goToPeak();
 }

@@ -107,6 +107,14 @@ std::string heading(const Plan& plan, const Graph& graph) {
   return text;
 }
 
+size_t tile_count(const Pass& pass) {
+  return pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size();
+}
+
+std::string first_extent(const std::vector<Interval>& intervals) {
+  return std::to_string(intervals.empty() ? 0 : intervals.front().length());
+}
+
 }  // namespace
 
 int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised) {
@@ -157,12 +165,15 @@ std::string gap_text(const Plan& plan) {
 }
 
 std::string tiles_text(const Pass& pass) {
-  const auto first = [](const std::vector<Interval>& intervals) {
-    return std::to_string(intervals.empty() ? 0 : intervals.front().length());
-  };
-  const size_t tiles = pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size();
-  return std::to_string(tiles) + (tiles == 1 ? " tile of " : " tiles of ") + first(pass.tiles.x) + "x" +
-         first(pass.tiles.y) + (pass.tiles.t.size() > 1 ? ", " + first(pass.tiles.t) + " frames" : "");
+  const size_t tiles = tile_count(pass);
+  return std::to_string(tiles) + (tiles == 1 ? " tile of " : " tiles of ") + first_extent(pass.tiles.x) +
+         "x" + first_extent(pass.tiles.y) +
+         (pass.tiles.t.size() > 1 ? ", " + first_extent(pass.tiles.t) + " frames" : "");
+}
+
+std::string short_tiles_text(const Pass& pass) {
+  return std::to_string(tile_count(pass)) + " × " + first_extent(pass.tiles.x) + "x" +
+         first_extent(pass.tiles.y) + (pass.tiles.t.size() > 1 ? "x" + first_extent(pass.tiles.t) : "");
 }
 
 std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pass) {

@@ -38,6 +38,8 @@ const char* words_of(WeightResidency residency);
 
 /// "12 tiles of 64x32": columns and rows of the first, in the pass's grid.
 std::string tiles_text(const Pass& pass);
+/// "12 × 64x32": the same for tables.
+std::string short_tiles_text(const Pass& pass);
 
 /// What a pass reads whole that earlier passes wrote, and the latent; statistics are not among it.
 std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pass);

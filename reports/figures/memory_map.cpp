@@ -239,7 +239,8 @@ MemoryMap memory_map(const RecordedTrace& recorded) {
   MemoryMap map;
   map.measured = true;
   // On the CPU free pages go back to the system: the limit is of what is live, not of addresses.
-  if (!trace.driver.empty()) map.limit_bytes = trace.limit_bytes;
+  map.gaps_cost_memory = !trace.driver.empty();
+  if (map.gaps_cost_memory) map.limit_bytes = trace.limit_bytes;
   map.end_seconds = trace.seconds;
   for (const TracePlace& place : trace.places) {
     const bool of_layer = place.layer != TensorId{-1};
@@ -292,7 +293,7 @@ std::vector<LiveEntry> entries_at(const MemoryMap& map, double seconds) {
     entries.push_back({place.name, place.kind, place.bytes});
     free -= place.bytes;
   }
-  entries.push_back({"gaps", MemoryKind::slack, free});
+  if (map.gaps_cost_memory) entries.push_back({"gaps", MemoryKind::slack, free});
   return by_size(entries);
 }
 

@@ -22,6 +22,7 @@ struct MapPlace {
 struct MemoryMap {
   std::vector<MapPlace> places;  ///< by their beginnings
   bool measured = false;         ///< by a trace
+  bool gaps_cost_memory = true;  ///< false of the CPU's pool, where they are addresses alone
   int64_t reserved_bytes = 0;    ///< offsets end here
   int64_t live_bytes = 0;        ///< the most at one time
   int64_t limit_bytes = 0;
@@ -48,7 +49,7 @@ struct MapGap {
 };
 std::vector<MapGap> gaps_of(const MemoryMap& map, const std::vector<MapPlace>& places);
 
-/// The same moment as entries that are live together; gaps are slack.
+/// The same moment as entries that are live together; gaps that cost memory are slack.
 std::vector<LiveEntry> entries_at(const MemoryMap& map, double seconds);
 
 /// By offset: name, kind, bytes, offset, from, to. Blocks of one tensor that lie one behind the other are one

@@ -61,7 +61,8 @@ Table passes_table(const PlanDocument& document, const RunStats* run) {
                    {.title = "name", .is_text = true},
                    {.title = "tiles",
                     .is_text = true,
-                    .explanation = "Columns by rows of the first tile, in positions of the pass's grid."},
+                    .explanation = "How many, and columns by rows, and by frames, of the first, in positions "
+                                   "of the pass's grid."},
                    {.title = "convolutions",
                     .is_text = true,
                     .explanation = "The form of its 3×3 convolutions: direct, or Winograd, which multiplies "
@@ -75,7 +76,7 @@ Table passes_table(const PlanDocument& document, const RunStats* run) {
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     const Pass& pass = plan.passes[i];
     table.rows.push_back(
-        {{double(i), pass.name, planner::tiles_text(pass), name_of(pass.convolutions)}, false});
+        {{double(i), pass.name, planner::short_tiles_text(pass), name_of(pass.convolutions)}, false});
     if (run == nullptr)
       append(table.rows.back().cells, {double(pass.predicted_peak_bytes), pass.predicted_seconds});
   }

@@ -124,6 +124,8 @@ TEST_CASE("memory map: as a trace recorded it, the most that was live and the ad
   CHECK(map.places[0].name == "weights");
   CHECK(map.places[1].name == "decoder.conv_in");
   CHECK(gaps_of(map, places_at(map, 0.7)).front().bytes == 200);
+  // Of addresses alone, so no gaps among what is live.
+  for (const LiveEntry& entry : entries_at(map, 0.7)) CHECK(entry.kind != MemoryKind::slack);
   CHECK(memory_map(RecordedTrace{}).places.empty());
 }
 

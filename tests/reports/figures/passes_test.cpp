@@ -60,7 +60,7 @@ TEST_CASE("passes: the plan's own figures, and the pass that decides the peak") 
     const Pass& pass = document.plan.passes[i];
     CHECK(number(table, i, "pass") == double(i));
     CHECK(text(table, i, "name") == pass.name);
-    CHECK(text(table, i, "tiles") == planner::tiles_text(pass));
+    CHECK(text(table, i, "tiles") == planner::short_tiles_text(pass));
     CHECK(text(table, i, "convolutions") == (i == 2 ? "winograd" : "direct"));
     CHECK(number(table, i, "predicted peak") == double(pass.predicted_peak_bytes));
     CHECK(number(table, i, "predicted time") == pass.predicted_seconds);
