@@ -28,13 +28,13 @@ demo: packages
 # Where there is no display, the window's pages are written as pictures.
 TOUR := $(wildcard docs/tour/*)
 tour: gui-packages
-	grep -qs HEADROOM_GUI:BOOL=ON build/CMakeCache.txt || cmake --preset tour $(CMAKE_ARGS)
-	cmake --build build --target headroom-gui headroom-report -j $(JOBS)
-	build/bin/headroom-report $(TOUR) -o build/tour/report.html
+	cmake --preset tour $(CMAKE_ARGS)
+	cmake --build build/tour --target headroom-gui headroom-report -j $(JOBS)
+	build/tour/bin/headroom-report $(TOUR) -o build/tour/pages/report.html
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
-	  echo "tour: build/tour/report.html is the report; the window opens"; build/bin/headroom-gui $(TOUR); \
+	  echo "tour: build/tour/pages/report.html is the report; the window opens"; build/tour/bin/headroom-gui $(TOUR); \
 	else \
-	  build/bin/headroom-gui $(TOUR) --screenshot build/tour && echo "tour: no display; build/tour/ has the report and the window's pages"; \
+	  build/tour/bin/headroom-gui $(TOUR) --screenshot build/tour/pages && echo "tour: no display; build/tour/pages/ has the report and the window's pages"; \
 	fi
 
 # Programs that need no wheel are compiled while wheels are fetched.

@@ -7,6 +7,9 @@ option(HEADROOM_WERROR "Treat warnings as errors: OFF for another compiler than 
 target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${HEADROOM_WERROR}>:-Werror>
   -Wno-restrict>)  # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651)
+# GCC collects its garbage late: an eighth less time for a few hundred MiB more.
+target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:
+  --param=ggc-min-expand=400 --param=ggc-min-heapsize=524288>)
 if(CMAKE_UNITY_BUILD)  # several sources as one, which presets of whole builds choose: each takes a third of the time so
   target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
     -Wno-subobject-linkage>)  # takes what stands in a .cpp for a header
