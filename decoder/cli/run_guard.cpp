@@ -17,13 +17,16 @@ std::string first_line(const std::string& text) {
 
 }  // namespace
 
-int guarded(const char* program, std::ostream& err, const std::function<int()>& body) {
+int guarded(const char* program, std::ostream& out, std::ostream& err, const std::function<int()>& body) {
   const auto report = [&](ExitCode code, const std::string& message) {
     err << program << ": " << first_line(message) << std::endl;
     return static_cast<int>(code);
   };
   try {
-    return body();
+    const int code = body();
+    out.flush();
+    if (code != kDone || out) return code;
+    throw DeviceError("standard output: cannot be written, the results are lost");
   } catch (const InputError& error) {
     return report(kBadInput, error.what());
   } catch (const DoesNotFit& error) {

@@ -7,7 +7,8 @@
 
 namespace headroom {
 
-/// Runs a program's body and turns every exception into its exit code and one line on `err`.
-int guarded(const char* program, std::ostream& err, const std::function<int()>& body);
+/// Runs a program's body and turns every exception into its exit code and one line on `err`. Results that
+/// could not be written to `out` are a device failure as well.
+int guarded(const char* program, std::ostream& out, std::ostream& err, const std::function<int()>& body);
 
 }  // namespace headroom

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/unnamed_file.h"
 
 namespace headroom {
 namespace {
@@ -32,16 +33,6 @@ std::string message_of(int error_number) {
 bool is_shortage(int error_number) {
   return error_number == ENOSPC || error_number == EDQUOT || error_number == EMFILE ||
          error_number == ENFILE || error_number == ENOMEM || error_number == EIO;
-}
-
-int open_unnamed(const std::string& folder) {
-  const int descriptor = open(folder.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return descriptor;
-  // Not every file system has files without a name: this one loses it at once.
-  std::string name = folder + "/.headroom-scratch-XXXXXX";
-  const int named = mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) unlink(name.c_str());
-  return named;
 }
 
 bool whole_pages(const void* memory, int64_t bytes) {
@@ -69,7 +60,7 @@ ScratchFile::ScratchFile(const std::string& folder, int64_t slots, int64_t slot_
                      std::to_string(slot_bytes) + " bytes there, its limit is " +
                      std::to_string(limit_bytes) + " bytes");
   }
-  descriptor_ = open_unnamed(folder);
+  descriptor_ = open_unnamed_file(folder);
   if (descriptor_ < 0) {
     const std::string reason = named + ": no file can be made in it: " + message_of(errno);
     if (is_shortage(errno)) throw DeviceError(reason);

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "decoder/files/eight_bit.h"
-#include "decoder/files/partial_folder.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/files/written_file.h"
+#include "decoder/outputs/partial_folder.h"
+#include "decoder/outputs/written_file.h"
 
 namespace headroom {
 

@@ -112,26 +112,36 @@ struct PathAndKey {
   std::string path, key;
 };
 
-/// Of an argument that ends in the suffix, or has it before a colon and a tensor's name.
-std::optional<PathAndKey> path_and_key(const std::string& argument, const std::string& suffix) {
-  if (argument.ends_with(suffix)) return PathAndKey{argument, ""};
-  const size_t at = argument.find(suffix + ":");
-  if (at == std::string::npos) return std::nullopt;
-  const size_t colon = at + suffix.size();
-  if (colon + 1 == argument.size()) throw InputError(argument + ": expected a tensor's name after the colon");
-  return PathAndKey{argument.substr(0, colon), argument.substr(colon + 1)};
+constexpr const char* kSuffixesWithKeys[] = {".safetensors", ".pt", ".pth"};
+
+/// Of an argument that ends in one of these suffixes, or has it before a colon and a tensor's name.
+std::optional<PathAndKey> path_and_key(const std::string& argument) {
+  for (const std::string suffix : kSuffixesWithKeys) {
+    if (argument.ends_with(suffix)) return PathAndKey{argument, ""};
+    const size_t at = argument.find(suffix + ":");
+    if (at == std::string::npos) continue;
+    const size_t colon = at + suffix.size();
+    return PathAndKey{argument.substr(0, colon), argument.substr(colon + 1)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
+std::string latent_file_of(const std::string& argument) {
+  const std::optional<PathAndKey> parts = path_and_key(argument);
+  return parts ? parts->path : argument;
+}
+
 StoredLatent read_stored_latent(const std::string& argument) {
   if (argument.ends_with(".npy")) return {read_npy(argument), false};
   if (argument.ends_with(".latent")) return read_comfyui(SafetensorsFile(argument));
-  for (const std::string suffix : {".safetensors", ".pt", ".pth"}) {
-    const std::optional<PathAndKey> parts = path_and_key(argument, suffix);
-    if (!parts) continue;
-    if (suffix == ".safetensors") return read_safetensors(parts->path, parts->key);
-    return {read_torch(parts->path, parts->key), false};
+  if (const std::optional<PathAndKey> parts = path_and_key(argument)) {
+    const auto& [path, key] = *parts;
+    if (key.empty() && path != argument)
+      throw InputError(argument + ": expected a tensor's name after the colon");
+    if (path.ends_with(".safetensors")) return read_safetensors(path, key);
+    return {read_torch(path, key), false};
   }
   throw InputError(argument +
                    ": expected a latent in .npy, .safetensors, .pt, each of the latter two with :NAME where "

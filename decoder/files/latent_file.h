@@ -25,6 +25,8 @@ struct StoredLatent {
 /// suffix, dtype or rank, several tensors of which none is named, an extent of 0, more than 2^30 elements, a
 /// value that is not finite in fp32.
 StoredLatent read_stored_latent(const std::string& argument);
+/// The file that such an argument names, without a key.
+std::string latent_file_of(const std::string& argument);
 /// Its array alone.
 Array read_latent(const std::string& argument);
 

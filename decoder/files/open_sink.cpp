@@ -6,12 +6,28 @@
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/row_sink.h"
 #include "decoder/files/y4m_sink.h"
+#include "decoder/graph/errors.h"
+#include "decoder/outputs/output_target.h"
 
 namespace headroom {
+namespace {
+
+/// A stream whose name says no format takes what each reader of pictures, or of clips, takes from one.
+OutputFormat format_of(const std::filesystem::path& path, const PictureShape& shape) {
+  if (!is_stream(path)) return output_format(path);
+  if (shape.items > 1) {
+    throw InputError(path.string() + ": expected a file or folder for " + std::to_string(shape.items) +
+                     " items, found a stream, which takes one");
+  }
+  if (path.has_extension()) return output_format(path);
+  return shape.frames > 1 ? OutputFormat::y4m : OutputFormat::png;
+}
+
+}  // namespace
 
 std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const PictureShape& shape,
                                        const FrameRate& rate, int quality) {
-  switch (output_format(path)) {
+  switch (format_of(path, shape)) {
     case OutputFormat::png:
       return std::make_unique<RowSink>(path, shape, RowFormat::png, quality);
     case OutputFormat::jpeg:
@@ -31,7 +47,7 @@ std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const 
 }
 
 void check_output(const std::filesystem::path& path, const PictureShape& shape) {
-  switch (output_format(path)) {
+  switch (format_of(path, shape)) {
     case OutputFormat::png:
       return RowSink::check(path, shape, RowFormat::png);
     case OutputFormat::jpeg:
@@ -51,7 +67,7 @@ void check_output(const std::filesystem::path& path, const PictureShape& shape) 
 }
 
 int64_t sink_buffered_bytes(const std::filesystem::path& path, const PictureShape& shape, int64_t band_rows) {
-  switch (output_format(path)) {
+  switch (format_of(path, shape)) {
     case OutputFormat::png:
       return RowSink::buffered_bytes(shape, band_rows, RowFormat::png);
     case OutputFormat::jpeg:

@@ -80,6 +80,7 @@ constexpr int kDefaultQuality = 95;
 /// No suffix, or a path that ends in '/': a folder with a PNG for each frame, 00000.png, 00001.png …; several
 /// items become folders 0, 1 … in it.
 /// `.npy`: fp32, N×C×H×W, with frames > 1 N×C×T×H×W. `.safetensors`: the same as the one tensor "sample".
+/// A stream (decoder/outputs/output_target.h) takes one item, without a suffix as .png, a clip as .y4m.
 /// Throws InputError where the suffix, the shape for it or the folder is not one to write to, DeviceError
 /// where the file cannot be made.
 std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const PictureShape& shape,

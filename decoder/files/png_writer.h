@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "decoder/files/row_writer.h"
-#include "decoder/files/written_file.h"
+#include "decoder/outputs/written_file.h"
 
 namespace headroom {
 

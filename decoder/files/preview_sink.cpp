@@ -10,8 +10,9 @@
 #include <system_error>
 
 #include "decoder/files/eight_bit.h"
-#include "decoder/files/partial_file.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/output_target.h"
+#include "decoder/outputs/partial_file.h"
 
 namespace headroom {
 namespace {
@@ -39,6 +40,8 @@ PreviewSink::PreviewSink(PictureSink& next, const std::filesystem::path& file)
     throw InputError(file.string() + ": expected 1 or 3 channels for a preview, found " +
                      std::to_string(shape().channels));
   }
+  if (is_stream(file)) throw InputError(file.string() + ": expected a file for the preview, found a stream");
+  file_ = output_target(file).path;  // O_NOFOLLOW below: whoever puts a link in its place gets nothing
   make_file();
 }
 

@@ -6,21 +6,17 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/unnamed_file.h"
 
 namespace headroom {
 namespace {
 
-int open_unnamed(const std::filesystem::path& folder) {
-  const std::string text = (folder / "headroom-rows-XXXXXX").string();
-  std::vector<char> name(text.c_str(), text.c_str() + text.size() + 1);
-  const int descriptor = mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor < 0)
-    throw DeviceError(folder.string() + ": cannot make a file for rows of the output: " + strerror(errno));
-  unlink(name.data());
-  return descriptor;
+int open_spool(const std::filesystem::path& folder) {
+  const int descriptor = open_unnamed_file(folder);
+  if (descriptor >= 0) return descriptor;
+  throw DeviceError(folder.string() + ": cannot make a file for rows of the output: " + strerror(errno));
 }
 
 /// All of it, in however many calls.
@@ -41,7 +37,7 @@ void transfer(const char* what, char* memory, int64_t bytes, int64_t offset, con
 }  // namespace
 
 RegionSpool::RegionSpool(const PictureShape& shape, const Interval& rows, const std::filesystem::path& folder)
-    : PictureSink(shape), rows_(rows), descriptor_(open_unnamed(folder)) {}
+    : PictureSink(shape), rows_(rows), descriptor_(open_spool(folder)) {}
 
 RegionSpool::~RegionSpool() {
   close(descriptor_);

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "decoder/files/eight_bit.h"
-#include "decoder/files/partial_file.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/row_writer.h"
+#include "decoder/outputs/partial_file.h"
 
 namespace headroom {
 

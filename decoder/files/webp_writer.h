@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "decoder/files/row_writer.h"
-#include "decoder/files/written_file.h"
+#include "decoder/outputs/written_file.h"
 
 namespace headroom {
 

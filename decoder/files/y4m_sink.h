@@ -5,8 +5,8 @@
 
 #include "decoder/files/eight_bit.h"
 #include "decoder/files/frame_rate.h"
-#include "decoder/files/partial_file.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/outputs/partial_file.h"
 
 namespace headroom {
 

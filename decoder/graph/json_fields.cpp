@@ -1,7 +1,5 @@
 #include "decoder/graph/json_fields.h"
 
-#include <unistd.h>
-
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -173,26 +171,6 @@ std::string json_text(const nlohmann::json& value, int deepest_expanded) {
   std::string text;
   append_text(value, 0, deepest_expanded, text);
   return text;
-}
-
-void write_file_whole(const std::filesystem::path& file, const std::string& text) {
-  write_file_whole(
-      file, [&](std::ostream& out) { out.write(text.data(), static_cast<std::streamsize>(text.size())); });
-}
-
-void write_file_whole(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write) {
-  std::filesystem::path partial = file;
-  partial += ".partial-" + std::to_string(getpid());
-  std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-  write(out);
-  out.close();
-  std::error_code error;
-  if (out) std::filesystem::rename(partial, file, error);
-  if (!out || error) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    throw DeviceError(file.string() + ": cannot be written");
-  }
 }
 
 }  // namespace headroom

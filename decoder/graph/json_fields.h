@@ -2,10 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -62,10 +60,5 @@ void check_schema(const JsonFields& file, const std::string& schema, int64_t new
 
 /// JSON text with one element to a line; containers deeper than `deepest_expanded` stand on one line.
 std::string json_text(const nlohmann::json& value, int deepest_expanded);
-
-/// Writes the file whole or not at all: to a neighbour first, then renamed. Throws DeviceError.
-void write_file_whole(const std::filesystem::path& file, const std::string& text);
-/// The same for what `write` puts into the stream bit by bit.
-void write_file_whole(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 
 }  // namespace headroom

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "decoder/outputs/whole_file.h"
 #include "decoder/plan/ranked_plan_file.h"
 #include "decoder/plan/recipe_file.h"
 

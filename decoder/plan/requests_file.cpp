@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "decoder/outputs/whole_file.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
 

@@ -1,10 +1,13 @@
 #include "decoder/program/options.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "decoder/cli/arguments.h"
 #include "decoder/files/output_format.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/output_target.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/recipe.h"
 
@@ -68,7 +71,8 @@ void add_output_options(CLI::App& app, DecodeOptions& options, std::string& fram
       "-o,--output", options.output,
       "picture: .png, .jpg, .webp, .npy or .safetensors; clip: .y4m, .npy, .safetensors, or a folder "
       "(frames/) "
-      "for a .png of each frame; with --queue the folder for all outputs, the queue's own by default");
+      "for a .png of each frame; - for standard output, as .png or .y4m; with --queue the folder for all "
+      "outputs, the queue's own by default");
   app.add_option("--fps", frame_rate,
                  "frames per second of a .y4m: 25, or a ratio, 30000/1001; 24 by default");
   app.add_option("--quality", options.quality, "of a .jpg or .webp, 1 to 100; 95 by default")
@@ -103,6 +107,14 @@ void add_run_options(CLI::App& app, DecodeOptions& options) {
   add_progress_options(app, options.progress);
 }
 
+void check_stream(const DecodeOptions& options) {
+  const std::string output = "-o " + options.output + ": ";
+  if (options.verify)
+    throw InputError(output + "--verify keeps a copy beside the output: expected a file, found a stream");
+  if (is_standard_output(options.output) && isatty(STDOUT_FILENO) != 0)
+    throw InputError(output + "a terminal shows no picture: expected a file, or a pipe to another program");
+}
+
 /// Checks what the parser cannot.
 void check(const DecodeOptions& options, bool has_frame_rate) {
   if (!options.device.empty()) parse_device(options.device);
@@ -122,7 +134,9 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
                      " (try headroom-decode --help)");
   }
   if (options.output.empty()) throw InputError("--output is required (try headroom-decode --help)");
-  if (has_frame_rate && std::filesystem::path(options.output).extension() != ".y4m")
+  if (is_stream(options.output)) check_stream(options);
+  const std::filesystem::path output = options.output;
+  if (has_frame_rate && output.extension() != ".y4m" && !(is_stream(output) && !output.has_extension()))
     throw InputError("--fps: only an output in .y4m has a frame rate (try headroom-decode --help)");
 }
 

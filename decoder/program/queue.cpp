@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "decoder/cli/output_folder.h"
-#include "decoder/cpu/process_memory.h"
+#include "decoder/cli/prepare_outputs.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/printable.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
+#include "decoder/machine/process_memory.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/program/latent_scale.h"
 #include "decoder/session/environment.h"
@@ -125,10 +125,13 @@ std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
   return jobs;
 }
 
-std::vector<std::string> outputs_of(const std::vector<Job>& jobs) {
-  std::vector<std::string> outputs;
-  for (const Job& job : jobs) outputs.push_back(job.output.string());
-  return outputs;
+MadeFolders prepare_files(const QueueRun& run, const std::vector<Job>& jobs) {
+  std::vector<NamedFile> outputs, inputs{{"--queue", run.queue_file}};
+  for (const Job& job : jobs) {
+    outputs.push_back({"output", job.output.string()});
+    inputs.push_back({"latent", latent_file_of(job.latent)});
+  }
+  return prepare_outputs(outputs, inputs);
 }
 
 /// What is known of the whole queue before its first decode.
@@ -191,7 +194,7 @@ int64_t growth_after_warmup(const std::vector<DecodeStats>& decodes, size_t shap
 RunStats decode_queue(QueueRun run, Notes& progress) {
   const RequestQueue queue = read_queue(run);
   const std::vector<Job> jobs = jobs_of(run, queue);
-  const MadeFolders folders = make_folders_of(outputs_of(jobs));
+  const MadeFolders folders = prepare_files(run, jobs);
   for (size_t i = 0; i < queue.plans.size(); ++i) {
     const DeviceKind device = queue.plans[i].request.device;
     if (!run.device || device == *run.device) continue;

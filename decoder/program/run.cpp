@@ -8,14 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "decoder/cli/output_folder.h"
+#include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/files/left_behind.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/gpu/free_on_card.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/model.h"
+#include "decoder/outputs/left_behind.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/program/choose_plan.h"
 #include "decoder/program/latent_scale.h"
@@ -60,10 +60,29 @@ void print_summary(const RunStats& stats, const std::string& output, std::ostrea
   }
 }
 
-/// Of a queue the folder of all outputs, or else that of the one output.
-MadeFolders make_folders_for_output(const DecodeOptions& options) {
-  if (options.queue_file.empty()) return make_folders_of({options.output});
-  return make_output_folder(options.output);
+std::vector<NamedFile> files_beside(const DecodeOptions& options) {
+  return {{"--preview", options.preview_file},
+          {"--stats", options.stats_file},
+          {"--trace", options.trace_file},
+          {"--chrome", options.chrome_file},
+          {"--json", options.json ? "-" : ""}};
+}
+
+std::vector<NamedFile> files_read(const DecodeOptions& options) {
+  std::vector<NamedFile> read{{"--plan", options.plan_file},
+                              {"--queue", options.queue_file},
+                              {"--profile", options.profile_file},
+                              {"--model", options.model},
+                              {"--weights", options.weights}};
+  for (const std::string& latent : options.latents) read.push_back({"--latent", latent_file_of(latent)});
+  return read;
+}
+
+/// Of a queue the outputs are looked at once it has been read (queue.cpp).
+MadeFolders prepare_files(const DecodeOptions& options) {
+  std::vector<NamedFile> outputs = files_beside(options);
+  if (options.queue_file.empty()) outputs.push_back({"-o", options.output});
+  return prepare_outputs(outputs, files_read(options));
 }
 
 /// Decodes into `sink`. With --verify a copy of the picture lies beside the output until it has been compared
@@ -206,13 +225,12 @@ void print_results(const DecodeOptions& options, const RunStats& stats, std::ost
 int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   std::unique_ptr<Progress> progress;
   RunEnded ended;
-  ended.exit_code = guarded("headroom-decode", err, [&] {
+  ended.exit_code = guarded("headroom-decode", out, err, [&] {
     const std::optional<DecodeOptions> parsed = parse_decode_options(args, out);
     if (!parsed) return static_cast<int>(kDone);
     const DecodeOptions& options = *parsed;
-    const MadeFolders for_output = make_folders_for_output(options);
-    const MadeFolders for_others =
-        make_folders_of({options.preview_file, options.stats_file, options.trace_file, options.chrome_file});
+    const MadeFolders for_files = prepare_files(options);
+    const MadeFolders for_queue = make_output_folder(options.queue_file.empty() ? "" : options.output);
     progress = make_progress(options.progress, err);
     const std::optional<RankEnvironment> rank = rank_of(options);
     if (rank && rank->rank > 0) progress = make_progress({.quiet = true}, err);
@@ -224,7 +242,9 @@ int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ost
     const RunStats& stats = *measured;
     if (!options.stats_file.empty()) write_stats(options.stats_file, stats);
     progress->wipe();
-    print_results(options, stats, out);
+    print_results(
+        options, stats,
+        said_beside({options.output, options.stats_file, options.trace_file, options.chrome_file}, out, err));
     ended.peak_bytes = stats.peak_bytes;
     ended.decode_seconds = stats.seconds;
     return static_cast<int>(kDone);

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <limits>
 
-#include "decoder/cpu/process_memory.h"
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/machine/free_memory.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"
 #include "decoder/session/session.h"

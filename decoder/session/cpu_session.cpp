@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "decoder/cpu/cpu_device.h"
-#include "decoder/cpu/process_memory.h"
 #include "decoder/cpu/scratch_file.h"
 #include "decoder/cpu/scratch_transfers.h"
 #include "decoder/cpu/threads.h"
@@ -14,6 +13,7 @@
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/machine/process_memory.h"
 #include "decoder/plan/sizes.h"
 #include "decoder/session/libraries.h"
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "decoder/cpu/process_memory.h"
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/gpu/gpu_events.h"
 #include "decoder/gpu/host_transfers.h"
@@ -12,6 +11,7 @@
 #include "decoder/gpu/limit_check.h"
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/machine/process_memory.h"
 
 namespace headroom {
 namespace {

@@ -3,18 +3,20 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "decoder/cpu/convolution.h"
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/processor.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/cpu/tile.h"
+#include "decoder/machine/processors.h"
 
 namespace headroom {
 
 void start_libraries(int threads) {
   mallopt(M_ARENA_MAX, 1);  // what one thread frees serves the others
-  start_threads(threads);
+  start_threads(threads > 0 || std::getenv("OMP_NUM_THREADS") != nullptr ? threads : useful_threads());
 }
 
 void start_threads(int threads) {

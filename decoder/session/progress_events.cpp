@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
-#include "decoder/cpu/process_memory.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/step_shares.h"
+#include "decoder/machine/process_memory.h"
 
 namespace headroom {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "decoder/cpu/process_memory.h"
 #include "decoder/lowering/allocation.h"
+#include "decoder/machine/process_memory.h"
 
 namespace headroom {
 

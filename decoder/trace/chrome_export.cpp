@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 #include "decoder/plan/json_elements.h"
 #include "decoder/trace/exports.h"
 

@@ -1,7 +1,7 @@
 #include <cstdio>
 #include <ostream>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 #include "decoder/trace/exports.h"
 
 namespace headroom {

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <string_view>
 
+#include "decoder/outputs/whole_file.h"
 #include "decoder/plan/file_limits.h"
 
 namespace headroom {

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <sstream>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 #include "decoder/plan/json_elements.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/trace/trace_parser.h"

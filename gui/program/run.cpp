@@ -133,7 +133,7 @@ std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, 
 }
 
 int run_gui(int argc, char** argv) {
-  return guarded("headroom-gui", std::cerr, [&] {
+  return guarded("headroom-gui", std::cout, std::cerr, [&] {
     const std::optional<GuiArguments> arguments = gui_arguments({argv + 1, argv + argc}, std::cout);
     if (!arguments) return static_cast<int>(kDone);
     choose_platform(arguments->screenshot_folder.empty());

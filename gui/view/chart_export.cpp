@@ -6,7 +6,7 @@
 #include <QSvgGenerator>
 
 #include "decoder/graph/errors.h"
-#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
 

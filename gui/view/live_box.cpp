@@ -9,7 +9,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 #include "gui/model/figure_text.h"
 #include "gui/view/table_view.h"
 #include "gui/view/treemap_view.h"

@@ -8,7 +8,7 @@
 #include <QWidget>
 
 #include "decoder/graph/errors.h"
-#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 
 namespace headroom::gui {
 namespace {

@@ -11,7 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 #include "gui/model/figure_text.h"
 #include "gui/model/run_of_plan.h"
 #include "gui/model/sentences.h"

@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 #include "gui/view/fitting_name.h"
 
 namespace headroom::gui {

@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/cli/arguments.h"
-#include "decoder/cli/output_folder.h"
+#include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/cli/terminal_width.h"
-#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"
 #include "planner/search/frontier.h"
@@ -44,7 +44,8 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out, st
     asked.say_dtype(asked.resolved_model(), err);
     return kDone;
   }
-  const MadeFolders folders = make_folders_of({output, csv});
+  const MadeFolders folders = prepare_outputs({{"-o", output}, {"--csv", csv}, {"--json", json ? "-" : ""}},
+                                              {{"--profile", asked.profile_file}, {"--model", asked.model}});
   const Model model = asked.resolved_model();
   const Request request = asked.request(model);
   const CostModel costs = asked.costs(model, request);
@@ -53,7 +54,8 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out, st
   if (!output.empty()) write_file_whole(output, document.dump(1) + "\n");
   if (!csv.empty()) write_file_whole(csv, frontier_csv(found));
   asked.say_dtype(model, err);
-  out << (json ? document.dump(2) + "\n" : frontier_plot(found, request, terminal_width()));
+  said_beside({output, csv}, out, err)
+      << (json ? document.dump(2) + "\n" : frontier_plot(found, request, terminal_width()));
   return kDone;
 }
 

@@ -7,7 +7,8 @@
 
 namespace headroom::planner {
 
-/// Bytes from --limit; `auto` is what the machine has free less 256 MiB, of the CPU alone. Throws InputError.
+/// Bytes from --limit; `auto` is what this process may take, less a margin, of the CPU alone
+/// (decoder/machine/free_memory.h). Throws InputError.
 int64_t limit_from(const std::string& text, DeviceKind device);
 
 }  // namespace headroom::planner

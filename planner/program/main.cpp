@@ -1,7 +1,7 @@
-#include <iostream>
-
 #include "planner/program/run.h"
 
+#include "decoder/cli/run_program.h"
+
 int main(int argc, char** argv) {
-  return headroom::planner::run_plan({argv + 1, argv + argc}, std::cout, std::cerr);
+  return headroom::run_program(argc, argv, headroom::planner::run_plan);
 }

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "decoder/cli/arguments.h"
-#include "decoder/cli/output_folder.h"
+#include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
@@ -72,7 +72,8 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   app.add_flag("--json", json, "print the planned queue on standard output as well");
   if (!parse_arguments(app, args, out)) return kDone;
 
-  const MadeFolders folders = make_folders_of({output});
+  const MadeFolders folders = prepare_outputs({{"-o", output}, {"--json", json ? "-" : ""}},
+                                              {{"requests", file}, {"--profile", profile_file}});
   RequestQueue queue = [&] {
     const nlohmann::json document = read_requests_file(file);
     return requests_from_json(JsonFields(document, file));
@@ -105,7 +106,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   if (json) {
     out << to_json(queue, model.graph).dump(2) << "\n";
   } else {
-    print_summary(queue, output, out);
+    print_summary(queue, output, said_beside({output}, out, err));
   }
   return kDone;
 }

@@ -31,7 +31,7 @@ std::vector<Command> plan_commands() {
 }
 
 int run_plan(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-  return guarded("headroom-plan", err, [&] {
+  return guarded("headroom-plan", out, err, [&] {
     const std::string asked = command_of(args, plan_commands());
     for (const PlanCommand& command : kPlanCommands) {
       if (asked == command.name) return command.run({args.begin() + 1, args.end()}, out, err);

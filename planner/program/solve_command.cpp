@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/cli/arguments.h"
-#include "decoder/cli/output_folder.h"
+#include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
@@ -76,18 +76,20 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   check_limits(app, ranks);
   const Model model = asked.resolved_model();
   const Request request = asked.request(model);
-  const MadeFolders folders = make_folders_of({output});
+  const MadeFolders folders = prepare_outputs({{"-o", output}, {"--json", json ? "-" : ""}},
+                                              {{"--profile", asked.profile_file}, {"--model", asked.model}});
+  std::ostream& said = said_beside({output}, out, err);
   PlanOptions options = asked.plan_options();
   if (app.count("--time-budget") > 0) options.time_budget_seconds = time_budget_seconds;
   if (ranks.asked()) {
     if (!recipe.empty()) throw InputError("--recipe: not with --ranks");
-    solve_ranks(asked, ranks, limit, options, {output, json}, out);
+    solve_ranks(asked, ranks, limit, options, {output, json}, said);
     asked.say_dtype(model, err);
     return kDone;
   }
   options.limit_bytes = limit_from(limit, request.device);
   if (!recipe.empty()) {
-    solve_recipe(asked, recipe, options, {output, json}, out);
+    solve_recipe(asked, recipe, options, {output, json}, said);
     asked.say_dtype(model, err);
     return kDone;
   }
@@ -106,11 +108,11 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   if (json) {
     out << to_json(plan, model.graph).dump(2) << "\n";
   } else {
-    out << output << ": " << request_line(plan.request) << ", peak "
-        << format_bytes(plan.predicted_peak_bytes) << " of " << format_bytes(options.limit_bytes) << ", "
-        << format_seconds(plan.predicted_seconds) << (plan.assumed ? " by assumed costs" : "") << ", "
-        << plan.passes.size() << " passes, " << plan.materialised.size() << " kept tensors, "
-        << gap_text(plan) << "\n";
+    said << output << ": " << request_line(plan.request) << ", peak "
+         << format_bytes(plan.predicted_peak_bytes) << " of " << format_bytes(options.limit_bytes) << ", "
+         << format_seconds(plan.predicted_seconds) << (plan.assumed ? " by assumed costs" : "") << ", "
+         << plan.passes.size() << " passes, " << plan.materialised.size() << " kept tensors, "
+         << gap_text(plan) << "\n";
   }
   return kDone;
 }

@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "decoder/cpu/process_memory.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/machine/free_memory.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
@@ -219,7 +219,10 @@ void bind_planner(nb::module_& module) {
   module.def("parse_bytes", &parse_bytes, "text"_a, "option"_a);
   module.def("format_bytes", &format_bytes, "bytes"_a);
   module.def("format_seconds", &format_seconds, "seconds"_a);
-  module.def("available_bytes", &available_bytes, "Memory that the machine could give without swapping.");
+  module.def("available_bytes", &available_bytes,
+             "Memory that this process could take without swapping and without being ended for it.");
+  module.def("automatic_limit_bytes", &automatic_limit_bytes, nb::arg("available_bytes"),
+             "What limit='auto' stands for where so much is available.");
 }
 
 }  // namespace headroom::python

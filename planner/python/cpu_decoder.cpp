@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "decoder/cpu/process_memory.h"
+#include "decoder/machine/process_memory.h"
 #include "decoder/session/libraries.h"
 #include "decoder/validator/validator.h"
 

@@ -8,6 +8,7 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 
 namespace headroom::profiler {
 namespace {

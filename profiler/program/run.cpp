@@ -5,11 +5,10 @@
 #include <iomanip>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/commands.h"
-#include "decoder/cli/output_folder.h"
+#include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/files/printable.h"
 #include "decoder/gpu/calls/open_gpu.h"
@@ -17,6 +16,7 @@
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/short_name.h"
+#include "decoder/outputs/whole_file.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/progress/progress.h"
@@ -142,15 +142,20 @@ void print_summary(const Profile& profile, const std::string& output, std::ostre
       << profile.weights_source << ")\n";
 }
 
-/// Before long work: each output is a file of its own, and its folder is there.
-MadeFolders check_outputs(const std::vector<std::string>& files) {
-  std::set<std::filesystem::path> seen;
-  for (const std::string& file : files) {
-    if (file.empty()) continue;
-    const std::filesystem::path path = std::filesystem::absolute(file).lexically_normal();
-    if (!seen.insert(path).second) throw InputError(file + ": expected a file of its own for each output");
-  }
-  return make_folders_of(files);
+/// Before long work.
+MadeFolders prepare_files(const Options& options) {
+  return prepare_outputs({{"-o", options.output},
+                          {"--csv", options.csv},
+                          {"--trace", options.trace},
+                          {"--chrome", options.chrome},
+                          {"--snapshot", options.snapshot},
+                          {"--events", options.events},
+                          {"--json", options.json ? "-" : ""}},
+                         {{"--plan", options.plan},
+                          {"--model", options.model},
+                          {"--weights", options.weights},
+                          {"--latent", latent_file_of(options.latent)},
+                          {"--replay", options.replay}});
 }
 
 /// Checks what the parser cannot.
@@ -165,7 +170,6 @@ void check_options(const Options& options) {
               options.snapshot.empty() && options.events.empty() && options.replay.empty() &&
               options.watch == "all",
           "--latent, --trace, --chrome, --snapshot, --watch, --events and --replay go with --plan");
-    check_outputs({options.output, options.csv});
   } else {
     needs(options.sizes.empty() && options.held_out.empty() && options.scratch.empty(),
           "--sizes, --hold-out and --scratch do not go with --plan");
@@ -177,8 +181,6 @@ void check_options(const Options& options) {
     needs(options.replay.empty() || (options.events.empty() && options.latent.empty() &&
                                      options.device.empty() && options.watch == "all" && !options.json),
           "--replay decodes nothing: --events, --latent, --device, --watch and --json do not go with it");
-    check_outputs(
-        {options.output, options.trace, options.chrome, options.csv, options.snapshot, options.events});
   }
 }
 
@@ -261,6 +263,9 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
 /// Prints nothing before the progress is wiped.
 RunEnded run(const Options& options, Progress& progress, std::ostream& out, std::ostream& err) {
   check_options(options);
+  const MadeFolders folders = prepare_files(options);
+  std::ostream& said =
+      said_beside({options.output, options.csv, options.trace, options.chrome, options.events}, out, err);
   // The GPU is opened first: without it nothing else is worth doing. A plan is recorded on its own device,
   // which is opened once its watcher is there.
   std::unique_ptr<gpu::Gpu> gpu;
@@ -271,13 +276,13 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
   std::optional<uint64_t> seed = options.random_seed;
   if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end())
     seed = seed.value_or(0);
-  if (!options.plan.empty()) return record(options, model, seed, progress, out, err);
+  if (!options.plan.empty()) return record(options, model, seed, progress, said, err);
   const Profile profile = measure(options, model, seed, gpu.get(), progress);
   progress.wipe();
   if (options.json) {
     out << to_json(profile).dump(2) << "\n";
   } else {
-    print_summary(profile, options.output, out);
+    print_summary(profile, options.output, said);
   }
   return {};
 }
@@ -287,7 +292,7 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
 int run_profile(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   std::unique_ptr<Progress> progress;
   RunEnded ended;
-  ended.exit_code = guarded("headroom-profile", err, [&] {
+  ended.exit_code = guarded("headroom-profile", out, err, [&] {
     if (command_of(args, profile_commands()) == "link") return run_link({args.begin() + 1, args.end()}, out);
     Options options;
     if (!parse(args, out, options)) return static_cast<int>(kDone);

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 
 namespace headroom::profiler {
 namespace {

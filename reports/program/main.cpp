@@ -1,7 +1,7 @@
-#include <iostream>
-
 #include "reports/program/run.h"
 
+#include "decoder/cli/run_program.h"
+
 int main(int argc, char** argv) {
-  return headroom::reports::run_report({argv + 1, argv + argc}, std::cout, std::cerr);
+  return headroom::run_program(argc, argv, headroom::reports::run_report);
 }

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/cli/arguments.h"
-#include "decoder/cli/output_folder.h"
+#include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
-#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 #include "decoder/progress/progress.h"
 #include "decoder/weights/open_model.h"
 #include "reports/render/report.h"
@@ -56,9 +56,9 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& a
                  "plan, stats, trace, profile and frontier files; memory snapshots of PyTorch, traces of its "
                  "profiler")
       ->required();
-  app.add_option(
-      "-o,--output", asked.output,
-      "the report: .html, one page with charts; .md, the same without charts; .csv, all tables as one");
+  app.add_option("-o,--output", asked.output,
+                 "the report: .html, one page with charts; .md, the same without charts, also for -; .csv, "
+                 "all tables as one");
   app.add_option(
       "--model", asked.model,
       "the model of the plans, where their own name for it does not resolve here; beside PyTorch's "
@@ -113,9 +113,11 @@ KnownOfDecoder known_of(const Arguments& asked, const std::vector<DocumentPtr>& 
 
 using Writer = std::string (*)(const Report&);
 
-/// By the output's suffix; refused before anything is worked out.
+/// By the output's suffix, of a stream without one what a terminal shows; refused before anything is worked
+/// out.
 Writer writer_of(const std::filesystem::path& output) {
   const std::string suffix = output.extension().string();
+  if (suffix.empty() && is_stream(output)) return to_markdown;
   if (suffix != ".html" && suffix != ".md" && suffix != ".csv") {
     throw InputError("-o " + output.string() + ": expected a name that ends in .html, .md or .csv");
   }
@@ -136,7 +138,10 @@ int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
   if (asked.output.empty() && !asked.json)
     throw InputError("--output or --json is required (try headroom-report --help)");
   const Writer write = asked.output.empty() ? nullptr : writer_of(asked.output);
-  const MadeFolders folders = make_folders_of({asked.output});
+  std::vector<NamedFile> inputs{{"--model", asked.model}};
+  for (const std::string& file : asked.files) inputs.push_back({"the file", file});
+  const MadeFolders folders =
+      prepare_outputs({{"-o", asked.output}, {"--json", asked.json ? "-" : ""}}, inputs);
   ReportOptions options;
   options.title = asked.title;
   options.quick = asked.quick;
@@ -153,7 +158,7 @@ int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
   progress->wipe();
   if (write != nullptr) {
     write_file_whole(asked.output, write(made));
-    (asked.json ? err : out) << done_line(asked.output, made);
+    (asked.json ? err : said_beside({asked.output}, out, err)) << done_line(asked.output, made);
   }
   if (asked.json) out << to_json(made).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   return kDone;
@@ -162,7 +167,7 @@ int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
 }  // namespace
 
 int run_report(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-  return guarded("headroom-report", err, [&] {
+  return guarded("headroom-report", out, err, [&] {
     Arguments asked;
     return parse(args, out, asked) ? report(asked, out, err) : static_cast<int>(kDone);
   });

@@ -5,9 +5,6 @@ from __future__ import annotations
 from . import _core
 from .errors import InputError
 
-AUTO_MARGIN_BYTES = 256 << 20
-"""Left free under ``limit="auto"``, for whatever else the machine is doing."""
-
 
 def limit_bytes(limit: int | str | None, option: str = "limit") -> int | None:
     """Bytes of ``8 << 30``, ``"8GiB"``; None of ``None``. Not for ``"auto"``."""
@@ -23,5 +20,5 @@ def limit_bytes(limit: int | str | None, option: str = "limit") -> int | None:
 
 
 def auto_limit_bytes(held_bytes: int = 0) -> int:
-    """What a decode on the CPU could have: what the machine can give, and what the decoder holds already."""
-    return max(0, _core.available_bytes() + held_bytes - AUTO_MARGIN_BYTES)
+    """What a decode on the CPU could have: what this process may still take, and what the decoder holds already."""
+    return _core.automatic_limit_bytes(_core.available_bytes() + held_bytes)

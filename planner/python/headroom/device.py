@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
-from .amounts import AUTO_MARGIN_BYTES, auto_limit_bytes
+from .amounts import auto_limit_bytes
 from .errors import InputError, OutOfGpuMemory, Unsupported
 
 GPU_MODULE = Path(_core.__file__).with_name("headroom-cuda-lent.so")
 """What talks to CUDA: there where the package was built with it."""
+
+AUTO_MARGIN_BYTES = 256 << 20
+"""Left free on a GPU under ``limit="auto"``, for whatever else runs there."""
 
 
 class TorchMemory:

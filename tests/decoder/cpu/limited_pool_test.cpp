@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "decoder/cpu/process_memory.h"
 #include "decoder/graph/errors.h"
+#include "decoder/machine/process_memory.h"
 #include "tests/support/random.h"
 
 namespace headroom {

@@ -105,17 +105,5 @@ TEST_CASE("files are read whole, or refused by name") {
   }
 }
 
-TEST_CASE("a file is written whole or not at all") {
-  const test::Scratch scratch;
-  write_file_whole(scratch / "a.json", "one");
-  write_file_whole(scratch / "a.json", "two");
-  CHECK(test::read_bytes(scratch / "a.json") == "two");
-  CHECK(scratch.files() == std::vector<std::string>{"a.json"});
-  CHECK_THROWS_AS(write_file_whole(scratch / "none/a.json", "x"), DeviceError);
-  std::filesystem::create_directory(scratch / "folder");
-  CHECK_THROWS_AS(write_file_whole(scratch / "folder", "x"), DeviceError);
-  CHECK(scratch.files() == std::vector<std::string>{"a.json", "folder"});
-}
-
 }  // namespace
 }  // namespace headroom

@@ -8,6 +8,7 @@
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/outputs/whole_file.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/profile_check.h"
 #include "planner/program/run.h"

@@ -4,7 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "planner/search/make_plan.h"

@@ -1,6 +1,5 @@
-#include "decoder/cpu/process_memory.h"
+#include "decoder/machine/process_memory.h"
 
-#include <algorithm>
 #include <fstream>
 #include <string>
 
@@ -15,12 +14,6 @@ int64_t kibibytes(const char* file, const std::string& key) {
     if (line.rfind(key + ":", 0) == 0) return std::stoll(line.substr(key.size() + 1));
   }
   return -1;
-}
-
-int64_t number_in(const char* file) {
-  std::ifstream in(file);
-  int64_t value = -1;
-  return in >> value ? value : -1;
 }
 
 }  // namespace
@@ -38,11 +31,8 @@ bool reset_peak_resident() {
   return static_cast<bool>(out);
 }
 
-int64_t available_bytes() {
-  const int64_t free_bytes = kibibytes("/proc/meminfo", "MemAvailable") * 1024;
-  const int64_t group_limit = number_in("/sys/fs/cgroup/memory.max");
-  const int64_t group_used = number_in("/sys/fs/cgroup/memory.current");
-  return group_limit > 0 && group_used >= 0 ? std::min(free_bytes, group_limit - group_used) : free_bytes;
+int64_t machine_available_bytes() {
+  return kibibytes("/proc/meminfo", "MemAvailable") * 1024;
 }
 
 }  // namespace headroom

@@ -1,8 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "decoder/outputs/output_target.h"
 
 namespace headroom {
 
@@ -24,11 +28,16 @@ class MadeFolders {
   std::vector<std::filesystem::path> made_;  ///< each after the one that it lies in
 };
 
-/// Makes the folders of these output files where they are missing; empty names are none. Throws InputError
-/// naming the file where one cannot be made.
-[[nodiscard]] MadeFolders make_folders_of(const std::vector<std::string>& files);
+/// Before long work: each output can be written to, none would overwrite another or an input
+/// (require_apart()), and their folders are made where they are missing. Throws InputError naming option and
+/// file.
+[[nodiscard]] MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs,
+                                          const std::vector<NamedFile>& inputs = {});
 
 /// Makes a folder for outputs where it is missing. Throws InputError naming it.
 [[nodiscard]] MadeFolders make_output_folder(const std::filesystem::path& folder);
+
+/// Where a program's sentences go: to `out`, or to `err` where the standard output is one of its outputs.
+std::ostream& said_beside(const std::vector<std::string>& outputs, std::ostream& out, std::ostream& err);
 
 }  // namespace headroom

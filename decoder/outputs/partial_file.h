@@ -4,19 +4,22 @@
 #include <filesystem>
 #include <optional>
 
-#include "decoder/files/left_behind.h"
-#include "decoder/files/written_file.h"
+#include "decoder/outputs/left_behind.h"
+#include "decoder/outputs/output_target.h"
+#include "decoder/outputs/written_file.h"
 
 namespace headroom {
 
 /// A file that appears under its name whole or not at all: it is written as `<name>.partial-<pid>` beside it
 /// and renamed by commit(). Destroyed before that, or ended by a signal (left_behind.h), it leaves nothing;
-/// what a killed program left of the same file is removed.
+/// what a killed program left of the same file is removed. A link stays one: the file that it leads to is
+/// replaced. A stream (output_target.h) is written through: what is to go there waits in a file without a
+/// name until commit().
 class PartialFile {
  public:
-  /// Throws InputError where the folder does not exist or `file` is a folder, DeviceError where no file can
-  /// be made in it.
-  explicit PartialFile(std::filesystem::path file);
+  /// Throws InputError where the folder does not exist or `file` can be no output, DeviceError where no file
+  /// can be made in it.
+  explicit PartialFile(const std::filesystem::path& file);
   ~PartialFile();
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
@@ -29,7 +32,9 @@ class PartialFile {
   void commit();
 
  private:
-  std::filesystem::path file_, partial_;
+  void write_through() const;
+  OutputTarget target_;
+  std::filesystem::path partial_;  ///< empty for a stream
   std::optional<RemovedOnSignal> on_signal_;
   std::optional<WrittenFile> contents_;
   bool committed_ = false;

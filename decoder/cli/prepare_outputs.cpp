@@ -1,4 +1,6 @@
-#include "decoder/cli/output_folder.h"
+#include "decoder/cli/prepare_outputs.h"
+
+#include <algorithm>
 
 #include "decoder/graph/errors.h"
 
@@ -22,15 +24,19 @@ std::string MadeFolders::make(const std::filesystem::path& folder) {
   return error ? error.message() : "a file is in its place";
 }
 
-MadeFolders make_folders_of(const std::vector<std::string>& files) {
+MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+  require_apart(outputs, inputs);
   MadeFolders made;
-  for (const std::string& file : files) {
-    if (file.empty()) continue;
-    // The folder of "frames/", which is a folder of pictures itself, is where it stands.
-    const std::filesystem::path path = file;
+  for (const NamedFile& output : outputs) {
+    if (output.file.empty() || is_stream(output.file)) continue;
+    // A folder of frames, "frames/" or "frames", is looked at when it is made.
+    std::error_code error;
+    const std::filesystem::path path = output.file;
     const std::filesystem::path named = path.has_filename() ? path : path.parent_path();
+    const bool folder = std::filesystem::is_directory(named, error) && !path.has_extension();
+    if (!folder) output_target(named);
     const std::string why = made.make(named.parent_path());
-    if (!why.empty()) throw InputError(file + ": its folder cannot be made: " + why);
+    if (!why.empty()) throw InputError(output.file + ": its folder cannot be made: " + why);
   }
   return made;
 }
@@ -40,6 +46,12 @@ MadeFolders make_output_folder(const std::filesystem::path& folder) {
   const std::string why = made.make(folder);
   if (!why.empty()) throw InputError(folder.string() + ": the folder cannot be made: " + why);
   return made;
+}
+
+std::ostream& said_beside(const std::vector<std::string>& outputs, std::ostream& out, std::ostream& err) {
+  const bool taken = std::any_of(outputs.begin(), outputs.end(),
+                                 [](const std::string& output) { return is_standard_output(output); });
+  return taken ? err : out;
 }
 
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "decoder/files/left_behind.h"
+#include "decoder/outputs/left_behind.h"
 
 namespace headroom {
 

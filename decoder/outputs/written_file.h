@@ -12,6 +12,9 @@ class WrittenFile {
   /// Makes the file `path`; messages call it `name`. O_EXCL: whatever else has that path, a link of
   /// somebody's included, is not written to. Throws DeviceError.
   WrittenFile(const std::filesystem::path& path, std::filesystem::path name);
+  /// A file that is open for reading and writing already. Throws DeviceError where the descriptor is -1, by
+  /// errno.
+  WrittenFile(int descriptor, std::filesystem::path name);
   ~WrittenFile();
   WrittenFile(const WrittenFile&) = delete;
   WrittenFile& operator=(const WrittenFile&) = delete;
@@ -26,6 +29,8 @@ class WrittenFile {
   /// Writes at the end of what append wrote before. Returns errno, 0 for success: it is called from C code,
   /// which exceptions must not cross.
   int append(const void* data, int64_t bytes) noexcept;
+  /// Writes all of it to another descriptor, in order. Throws DeviceError.
+  void copy_to(int descriptor) const;
   /// The last call but for name(). Network file systems report a full disk only here. Throws DeviceError.
   void close();
 

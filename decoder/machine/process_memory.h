@@ -9,7 +9,7 @@ int64_t resident_bytes();       ///< VmRSS
 int64_t peak_resident_bytes();  ///< VmHWM
 /// Starts VmHWM afresh from the present VmRSS. False where the system does not allow it.
 bool reset_peak_resident();
-/// Memory that the machine could give without swapping: MemAvailable, less where a control group allows less.
-int64_t available_bytes();
+/// Memory that the machine could give without swapping: MemAvailable.
+int64_t machine_available_bytes();
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-#include "decoder/files/written_file.h"
+#include "decoder/outputs/written_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,11 +7,14 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "decoder/graph/errors.h"
 
 namespace headroom {
 namespace {
+
+constexpr size_t kPieceBytes = size_t{256} * 1024;
 
 /// Writes all bytes, however many calls that takes. Returns errno, 0 for success.
 int write_fully(int descriptor, int64_t offset, const char* data, int64_t bytes) noexcept {
@@ -48,6 +51,11 @@ WrittenFile::WrittenFile(const std::filesystem::path& path, std::filesystem::pat
   if (descriptor_ < 0) fail(errno);
 }
 
+WrittenFile::WrittenFile(int descriptor, std::filesystem::path name)
+    : name_(std::move(name)), descriptor_(descriptor) {
+  if (descriptor_ < 0) fail(errno);
+}
+
 WrittenFile::~WrittenFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
@@ -74,6 +82,23 @@ int WrittenFile::append(const void* data, int64_t bytes) noexcept {
   const int error = write_fully(descriptor_, end_, static_cast<const char*>(data), bytes);
   if (error == 0) end_ += bytes;
   return error;
+}
+
+void WrittenFile::copy_to(int descriptor) const {
+  std::vector<char> piece(kPieceBytes);
+  for (int64_t offset = 0;;) {
+    const ssize_t found = pread(descriptor_, piece.data(), piece.size(), offset);
+    if (found < 0 && errno == EINTR) continue;
+    if (found < 0) fail(errno);
+    if (found == 0) return;
+    offset += found;
+    for (ssize_t done = 0; done < found;) {
+      const ssize_t written = ::write(descriptor, piece.data() + done, static_cast<size_t>(found - done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail(errno);
+      done += written;
+    }
+  }
 }
 
 void WrittenFile::close() {

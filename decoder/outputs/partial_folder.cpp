@@ -1,4 +1,4 @@
-#include "decoder/files/partial_folder.h"
+#include "decoder/outputs/partial_folder.h"
 
 #include <sys/stat.h>
 
@@ -7,8 +7,8 @@
 #include <string>
 #include <system_error>
 
-#include "decoder/files/partial_file.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/partial_file.h"
 
 namespace headroom {
 

@@ -1,11 +1,11 @@
-#include "decoder/files/partial_folder.h"
+#include "decoder/outputs/partial_folder.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 
-#include "decoder/files/written_file.h"
+#include "decoder/outputs/written_file.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom {

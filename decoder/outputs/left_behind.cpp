@@ -1,4 +1,4 @@
-#include "decoder/files/left_behind.h"
+#include "decoder/outputs/left_behind.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,0 +1,169 @@
+#include "decoder/machine/control_groups.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace headroom {
+namespace {
+
+using std::filesystem::path;
+
+/// No machine has so much: version 1 writes "no limit" as a number of about 2^63.
+constexpr int64_t kNoLimit = int64_t{1} << 60;
+
+struct Hierarchy {
+  bool version_2 = false;
+  bool memory = false, processors = false;  ///< which of its controllers are looked at
+  path group;                               ///< of this process, from the hierarchy's root
+};
+
+struct Mount {
+  path root;  ///< the group that is seen at `folder`
+  path folder;
+};
+
+bool has_word(const std::string& list, const std::string& word) {
+  std::istringstream words(list);
+  for (std::string each; std::getline(words, each, ',');) {
+    if (each == word) return true;
+  }
+  return false;
+}
+
+/// Lines of /proc/self/cgroup: "4:memory:/job", "0::/job".
+std::vector<Hierarchy> own_hierarchies(const path& root) {
+  std::vector<Hierarchy> found;
+  std::ifstream lines(root / "proc/self/cgroup");
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find(':');
+    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    Hierarchy hierarchy;
+    hierarchy.version_2 = controllers.empty();
+    hierarchy.memory = hierarchy.version_2 || has_word(controllers, "memory");
+    hierarchy.processors = hierarchy.version_2 || has_word(controllers, "cpu");
+    hierarchy.group = line.substr(second + 1);
+    if (hierarchy.memory || hierarchy.processors) found.push_back(hierarchy);
+  }
+  return found;
+}
+
+/// Spaces in mountinfo are written "\040".
+std::string without_escapes(const std::string& text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escape =
+        text[i] == '\\' && i + 3 < text.size() &&
+        std::all_of(text.begin() + static_cast<long>(i) + 1, text.begin() + static_cast<long>(i) + 4,
+                    [](char digit) { return digit >= '0' && digit <= '7'; });
+    if (!escape) {
+      plain += text[i];
+      continue;
+    }
+    plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
+    i += 3;
+  }
+  return plain;
+}
+
+/// A line of mountinfo: number, parent, device, root, mount point, options, any number of tags, "-", type,
+/// source, options of the file system, among which are a version 1 hierarchy's controllers.
+std::optional<Mount> mount_of(const Hierarchy& hierarchy, const path& root) {
+  std::ifstream lines(root / "proc/self/mountinfo");
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word, from, folder, type, source, options;
+    words >> word >> word >> word >> from >> folder;
+    while (words >> word && word != "-") {
+    }
+    words >> type >> source >> options;
+    const bool is_it = hierarchy.version_2
+                           ? type == "cgroup2"
+                           : type == "cgroup" && (has_word(options, "memory") == hierarchy.memory) &&
+                                 (has_word(options, "cpu") == hierarchy.processors);
+    if (is_it) return Mount{without_escapes(from), without_escapes(folder)};
+  }
+  return std::nullopt;
+}
+
+/// The process's group and those above it, as folders, up to the highest that is to be seen from here.
+std::vector<path> folders_of(const Hierarchy& hierarchy, const path& root) {
+  const std::optional<Mount> mount = mount_of(hierarchy, root);
+  if (!mount) return {};
+  const path top = root / mount->folder.relative_path();
+  const path below = hierarchy.group.lexically_relative(mount->root);
+  std::vector<path> folders{top};
+  // A container may see its own group as the top, under a name from outside.
+  if (below.empty() || *below.begin() == ".." || below == ".") return folders;
+  for (const path& part : below) folders.push_back(folders.back() / part);
+  return folders;
+}
+
+std::optional<int64_t> number_in(const path& file) {
+  std::ifstream in(file);
+  int64_t value = 0;
+  if (in >> value) return value;
+  return std::nullopt;  // also "max"
+}
+
+/// The figure after a word in lines of "word 123".
+int64_t figure_after(const path& file, const std::string& word) {
+  std::ifstream lines(file);
+  std::string name;
+  for (int64_t value = 0; lines >> name >> value;) {
+    if (name == word) return value;
+  }
+  return 0;
+}
+
+std::optional<int64_t> free_memory_in(const path& group, bool version_2) {
+  std::optional<int64_t> limit;
+  for (const char* file : {"memory.max", "memory.high", "memory.limit_in_bytes"}) {
+    const std::optional<int64_t> found = number_in(group / file);
+    if (found && *found < kNoLimit && (!limit || *found < *limit)) limit = found;
+  }
+  const std::optional<int64_t> used =
+      number_in(group / (version_2 ? "memory.current" : "memory.usage_in_bytes"));
+  if (!limit || !used) return std::nullopt;
+  // In version 1 the plain figure is of this group alone, where the use is of all below it too.
+  const int64_t given_back =
+      figure_after(group / "memory.stat", version_2 ? "inactive_file" : "total_inactive_file");
+  return *limit - std::max<int64_t>(0, *used - given_back);
+}
+
+std::optional<double> processors_in(const path& group, bool version_2) {
+  if (version_2) {
+    std::ifstream in(group / "cpu.max");  // "150000 100000", "max 100000"
+    double quota = 0, period = 0;
+    if (in >> quota >> period && quota > 0 && period > 0) return quota / period;
+    return std::nullopt;
+  }
+  const std::optional<int64_t> quota = number_in(group / "cpu.cfs_quota_us");  // -1 for none
+  const std::optional<int64_t> period = number_in(group / "cpu.cfs_period_us");
+  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
+  return static_cast<double>(*quota) / static_cast<double>(*period);
+}
+
+template <typename T>
+void take_less(std::optional<T>& least, const std::optional<T>& other) {
+  if (other && (!least || *other < *least)) least = other;
+}
+
+}  // namespace
+
+ControlGroups own_control_groups(const path& root) {
+  ControlGroups least;
+  for (const Hierarchy& hierarchy : own_hierarchies(root)) {
+    for (const path& group : folders_of(hierarchy, root)) {
+      if (hierarchy.memory) take_less(least.free_memory_bytes, free_memory_in(group, hierarchy.version_2));
+      if (hierarchy.processors) take_less(least.processors, processors_in(group, hierarchy.version_2));
+    }
+  }
+  return least;
+}
+
+}  // namespace headroom

@@ -1,0 +1,29 @@
+#include "decoder/machine/free_memory.h"
+
+#include <algorithm>
+
+#include "decoder/machine/control_groups.h"
+#include "decoder/machine/process_memory.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMebibyte = int64_t{1} << 20;
+/// headroom-decode before its first allocation for a decode: 12 MiB were measured, code and libraries.
+constexpr int64_t kProgramBytes = 16 * kMebibyte;
+constexpr int64_t kLeastMargin = 16 * kMebibyte, kMostMargin = 256 * kMebibyte;
+
+}  // namespace
+
+int64_t available_bytes() {
+  int64_t available = machine_available_bytes();
+  if (const auto group = own_control_groups().free_memory_bytes) available = std::min(available, *group);
+  return std::max<int64_t>(0, available);
+}
+
+int64_t automatic_limit_bytes(int64_t available_bytes) {
+  const int64_t margin = std::clamp(available_bytes / 16, kLeastMargin, kMostMargin);
+  return std::max<int64_t>(0, available_bytes - kProgramBytes - margin);
+}
+
+}  // namespace headroom

@@ -1,0 +1,41 @@
+#include "decoder/machine/processors.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <limits>
+
+#include "decoder/machine/control_groups.h"
+
+namespace headroom {
+
+int allowed_processors() {
+  // The kernel wants a set as large as its own.
+  for (int most = CPU_SETSIZE; most <= (1 << 20); most *= 2) {
+    cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(most));
+    if (set == nullptr) break;
+    const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(most));
+    const bool known = sched_getaffinity(0, bytes, set) == 0;
+    const int error = errno;
+    const int count = known ? CPU_COUNT_S(bytes, set) : 0;
+    CPU_FREE(set);
+    if (known) return std::max(1, count);
+    if (error != EINVAL) break;
+  }
+  return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+int useful_threads(int allowed, double quota_processors) {
+  const double whole = std::ceil(quota_processors);
+  return whole < allowed ? std::max(1, static_cast<int>(whole)) : std::max(1, allowed);
+}
+
+int useful_threads() {
+  return useful_threads(allowed_processors(),
+                        own_control_groups().processors.value_or(std::numeric_limits<double>::infinity()));
+}
+
+}  // namespace headroom

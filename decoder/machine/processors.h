@@ -1,0 +1,14 @@
+#pragma once
+
+namespace headroom {
+
+/// Processors that this process may run on: a cpuset's, or those that it was bound to. At least 1.
+int allowed_processors();
+
+/// Threads that are worth starting: one for each allowed processor, fewer where a control group's quota gives
+/// less time than that. At least 1.
+int useful_threads(int allowed, double quota_processors);
+/// Of this process.
+int useful_threads();
+
+}  // namespace headroom

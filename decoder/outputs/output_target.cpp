@@ -1,0 +1,163 @@
+#include "decoder/outputs/output_target.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <map>
+#include <optional>
+#include <system_error>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+using std::filesystem::path;
+
+constexpr int kMostLinks = 40;  // Linux follows as many
+/// ".partial-" and a process's number.
+constexpr size_t kLongestMark = 17;
+
+path folder_of(const path& file) {
+  return file.has_parent_path() ? file.parent_path() : path(".");
+}
+
+/// Of a name of an open descriptor, /proc/self/fd/1: its number. What stands there looks like a link, but
+/// leads nowhere that has a name.
+std::optional<int> descriptor_of(const path& file) {
+  std::error_code error;
+  const path folder = std::filesystem::canonical(folder_of(file), error);
+  if (error || folder != path("/proc") / std::to_string(getpid()) / "fd") return std::nullopt;
+  const std::string name = file.filename().string();
+  int descriptor = -1;
+  const auto [rest, failed] = std::from_chars(name.data(), name.data() + name.size(), descriptor);
+  if (failed != std::errc() || *rest != 0 || descriptor < 0) return std::nullopt;
+  return descriptor;
+}
+
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISSOCK(mode)) return "a socket";
+  if (S_ISBLK(mode)) return "a disk";
+  return "something else";
+}
+
+/// The regular file at the end of links, whether it is there or not; or the descriptor that they lead to.
+OutputTarget behind_links(const path& named) {
+  path file = named;
+  for (int links = 0; links <= kMostLinks; ++links) {
+    if (const auto descriptor = descriptor_of(file)) return {file, true, *descriptor};
+    std::error_code error;
+    const path leads_to = std::filesystem::read_symlink(file, error);
+    if (error) return {file, false, -1};
+    file = leads_to.is_absolute() ? leads_to : folder_of(file) / leads_to;
+  }
+  throw InputError(named.string() + ": expected a file, found links that lead in a circle");
+}
+
+void require_name_fits(const path& named, const path& file) {
+  const size_t longest = NAME_MAX - kLongestMark;
+  const size_t length = file.filename().string().size();
+  if (length <= longest && file.string().size() + kLongestMark < PATH_MAX) return;
+  const std::string shown = named.string().substr(0, 40) + "…";
+  if (length > longest) {
+    throw InputError(shown + ": the name is too long: expected at most " + std::to_string(longest) +
+                     " bytes, found " + std::to_string(length));
+  }
+  throw InputError(shown + ": the path is too long: expected at most " +
+                   std::to_string(PATH_MAX - kLongestMark - 1) + " bytes, found " +
+                   std::to_string(file.string().size()));
+}
+
+/// Two names of one file, of which neither need be there.
+path unique_name(const path& file) {
+  std::error_code error;
+  path unique = std::filesystem::weakly_canonical(file, error);
+  if (error) unique = std::filesystem::absolute(file).lexically_normal();
+  return unique.has_filename() ? unique : unique.parent_path();
+}
+
+bool is_read_with_folder(const path& file) {
+  return file.extension() == ".json" || file.extension() == ".safetensors";
+}
+
+[[noreturn]] void refuse(const NamedFile& output, const std::string& what, const NamedFile& other) {
+  throw InputError(output.option + " " + output.file + ": " + what + " " + other.option + " " + other.file);
+}
+
+using FilesByName = std::map<path, const NamedFile*>;
+
+/// An output in a folder that is another one: frames/ and frames/stats.json.
+void require_not_inside(const FilesByName& written) {
+  for (const auto& [name, output] : written) {
+    for (path above = name.parent_path(); above.has_relative_path(); above = above.parent_path()) {
+      const auto around = written.find(above);
+      if (around != written.end()) refuse(*output, "lies inside", *around->second);
+    }
+  }
+}
+
+}  // namespace
+
+OutputTarget output_target(const path& named) {
+  if (named == "-") return {named, true, STDOUT_FILENO};
+  struct stat status {};
+  if (stat(named.c_str(), &status) == 0) {
+    const OutputTarget target = behind_links(named);
+    if (target.is_stream) return target;
+    if (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return {named, true, -1};
+    if (!S_ISREG(status.st_mode)) {
+      throw InputError(named.string() + ": expected a file, found " + kind_of(status.st_mode));
+    }
+    require_name_fits(named, target.path);
+    return target;
+  }
+  if (errno == ENAMETOOLONG) require_name_fits(named, named);
+  const OutputTarget target = behind_links(named);
+  require_name_fits(named, target.path);
+  return target;
+}
+
+bool is_stream(const path& named) noexcept try {
+  return !named.empty() && output_target(named).is_stream;
+} catch (const std::exception&) {
+  return false;
+}
+
+bool is_standard_output(const path& named) noexcept try {
+  return !named.empty() && output_target(named).descriptor == STDOUT_FILENO;
+} catch (const std::exception&) {
+  return false;
+}
+
+void require_apart(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+  FilesByName read, folders, written;
+  for (const NamedFile& input : inputs) {
+    std::error_code error;
+    if (input.file.empty() || !std::filesystem::exists(input.file, error)) continue;
+    const path unique = unique_name(input.file);
+    (std::filesystem::is_directory(unique, error) ? folders : read).emplace(unique, &input);
+  }
+  for (const NamedFile& output : outputs) {
+    if (output.file.empty()) continue;
+    const bool printed = is_standard_output(output.file);
+    if (is_stream(output.file) && !printed) continue;
+    const path unique = printed ? path("-") : unique_name(behind_links(output.file).path);
+    const auto [other, is_new] = written.emplace(unique, &output);
+    if (!is_new) refuse(output, "is also the file of", *other->second);
+    if (const auto input = read.find(unique); input != read.end())
+      refuse(output, "would overwrite what is read as", *input->second);
+    if (const auto folder = folders.find(unique); folder != folders.end())
+      refuse(output, "would overwrite what is read as", *folder->second);
+    std::error_code error;
+    if (!is_read_with_folder(unique) || !std::filesystem::exists(unique, error)) continue;
+    if (const auto folder = folders.find(unique.parent_path()); folder != folders.end())
+      refuse(output, "would overwrite a file of", *folder->second);
+  }
+  require_not_inside(written);
+}
+
+}  // namespace headroom

@@ -1,0 +1,65 @@
+#include "decoder/outputs/partial_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "decoder/graph/errors.h"
+#include "decoder/outputs/unnamed_file.h"
+
+namespace headroom {
+
+std::filesystem::path free_partial_name(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw InputError(path.string() + ": expected an existing folder, " + folder.string() + " is none");
+  }
+  std::filesystem::path partial = path;
+  partial += ".partial-" + std::to_string(getpid());
+  remove_with_contents(partial.c_str());
+  remove_left_behind(path, "partial");
+  return partial;
+}
+
+PartialFile::PartialFile(const std::filesystem::path& file) : target_(output_target(file)) {
+  if (target_.is_stream) {
+    contents_.emplace(open_unnamed_file(folder_for_unnamed_files()), file);
+    return;
+  }
+  partial_ = free_partial_name(target_.path);
+  on_signal_.emplace(partial_);
+  contents_.emplace(partial_, file);
+}
+
+PartialFile::~PartialFile() {
+  if (!committed_ && !partial_.empty()) unlink(partial_.c_str());
+}
+
+void PartialFile::write_through() const {
+  // Of a named pipe this waits for who reads it, as every program does.
+  const int stream = target_.descriptor >= 0 ? fcntl(target_.descriptor, F_DUPFD_CLOEXEC, 3)
+                                             : open(target_.path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  if (stream < 0) contents_->fail(errno);
+  try {
+    contents_->copy_to(stream);
+  } catch (...) {
+    close(stream);
+    throw;
+  }
+  if (close(stream) != 0) contents_->fail(errno);
+}
+
+void PartialFile::commit() {
+  if (target_.is_stream) write_through();
+  contents_->close();
+  if (!target_.is_stream && std::rename(partial_.c_str(), target_.path.c_str()) != 0) contents_->fail(errno);
+  committed_ = true;
+}
+
+}  // namespace headroom

@@ -1,0 +1,33 @@
+#include "decoder/outputs/unnamed_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+namespace headroom {
+
+int open_unnamed_file(const std::filesystem::path& folder) noexcept try {
+  const int descriptor = open(folder.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return descriptor;
+  // Not every file system has files without a name: this one loses it at once.
+  std::string name = (folder / ".headroom-unnamed-XXXXXX").string();
+  const int named = mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) unlink(name.c_str());
+  return named;
+} catch (const std::bad_alloc&) {
+  errno = ENOMEM;
+  return -1;
+}
+
+std::filesystem::path folder_for_unnamed_files() {
+  const char* chosen = std::getenv("TMPDIR");
+  if (chosen != nullptr && *chosen != 0) return chosen;
+  std::error_code error;
+  return std::filesystem::is_directory("/var/tmp", error) ? "/var/tmp" : "/tmp";
+}
+
+}  // namespace headroom

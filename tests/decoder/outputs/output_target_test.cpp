@@ -1,0 +1,144 @@
+#include "decoder/outputs/output_target.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+
+#include "tests/decoder/files/scratch.h"
+
+namespace headroom {
+namespace {
+
+using std::filesystem::path;
+using test::require_input_error;
+using test::Scratch;
+
+TEST_CASE("names lead to files, streams or refusals") {
+  const Scratch scratch;
+  scratch.write("file", "x");
+  std::filesystem::create_directory(scratch / "folder");
+  REQUIRE(mkfifo((scratch / "pipe").c_str(), 0600) == 0);
+  std::filesystem::create_symlink("file", scratch / "to file");
+  std::filesystem::create_symlink("pipe", scratch / "to pipe");
+  std::filesystem::create_symlink("nothing", scratch / "to nothing");
+  std::filesystem::create_symlink("to itself", scratch / "to itself");
+
+  CHECK(output_target(scratch / "new").path == scratch / "new");
+  CHECK(output_target(scratch / "to file").path == scratch / "file");
+  CHECK(output_target(scratch / "to nothing").path == scratch / "nothing");
+  for (const char* file : {"new", "file", "to file", "to nothing"}) {
+    CHECK_FALSE(output_target(scratch / file).is_stream);
+    CHECK_FALSE(is_stream(scratch / file));
+  }
+  for (const path& stream :
+       {scratch / "pipe", scratch / "to pipe", path("/dev/null"), path("-"), path("/dev/stderr")}) {
+    CAPTURE(stream);
+    CHECK(is_stream(stream));
+  }
+  CHECK(is_standard_output("-"));
+  CHECK(is_standard_output("/dev/stdout"));
+  CHECK(is_standard_output("/proc/self/fd/1"));
+  CHECK_FALSE(is_standard_output("/dev/stderr"));
+  CHECK_FALSE(is_standard_output("./-"));
+  require_input_error([&] { output_target(scratch / "folder"); },
+                      {"folder: expected a file, found a folder"});
+  require_input_error([&] { output_target(scratch / "to itself"); }, {"to itself", "circle"});
+  CHECK_FALSE(is_stream(scratch / "folder"));
+  CHECK_FALSE(is_stream(""));
+}
+
+TEST_CASE("a socket is no output") {
+  const Scratch scratch;
+  const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, (scratch / "socket").c_str(), sizeof address.sun_path - 1);
+  REQUIRE(bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  require_input_error([&] { output_target(scratch / "socket"); }, {"expected a file, found a socket"});
+  close(descriptor);
+}
+
+TEST_CASE("names that are too long are refused, with what is asked for and what was found") {
+  const Scratch scratch;
+  CHECK_NOTHROW(output_target(scratch / std::string(238, 'a')));
+  require_input_error([&] { output_target(scratch / std::string(239, 'a')); },
+                      {"at most 238 bytes, found 239"});
+  require_input_error([&] { output_target(scratch / std::string(300, 'a')); },
+                      {"at most 238 bytes, found 300"});
+  std::string deep = scratch.folder().string();
+  while (deep.size() < 5000) deep += "/folder";
+  require_input_error([&] { output_target(deep + "/a"); }, {"the path is too long"});
+}
+
+TEST_CASE("outputs that would overwrite each other are refused by name") {
+  const Scratch scratch;
+  const std::string a = (scratch / "a").string();
+  std::filesystem::create_symlink("a", scratch / "link");
+  const std::string link = (scratch / "link").string();
+  const std::string dots = (scratch / "x/../a").string();
+  std::filesystem::create_directory(scratch / "x");
+  for (const std::string& other : {a, link, dots}) {
+    CAPTURE(other);
+    require_input_error(
+        [&] {
+          require_apart({{"-o", a}, {"--stats", other}}, {});
+        },
+        {"--stats " + other, "is also the file of -o " + a});
+  }
+  require_input_error(
+      [&] {
+        require_apart({{"-o", "-"}, {"--stats", "/dev/stdout"}}, {});
+      },
+      {"--stats /dev/stdout"});
+  require_input_error(
+      [&] {
+        require_apart(
+            {{"--stats", (scratch / "frames/s.json").string()}, {"-o", (scratch / "frames/").string()}}, {});
+      },
+      {"--stats", "lies inside -o"});
+  CHECK_NOTHROW(
+      require_apart({{"-o", "/dev/null"}, {"--stats", "/dev/null"}, {"--trace", ""}, {"--csv", ""}}, {}));
+  CHECK_NOTHROW(require_apart({{"-o", a}, {"--stats", a + ".json"}}, {}));
+}
+
+TEST_CASE("outputs that would overwrite an input are refused by name") {
+  const Scratch scratch;
+  const std::string latent = scratch.write("latent.npy", "x").string();
+  std::filesystem::create_directory(scratch / "vae");
+  const std::string vae = (scratch / "vae").string();
+  const std::string weights = scratch.write("vae/diffusion_pytorch_model.safetensors", "x").string();
+  std::filesystem::create_symlink("latent.npy", scratch / "link.npy");
+  require_input_error(
+      [&] {
+        require_apart({{"-o", latent}}, {{"--latent", latent}});
+      },
+      {"-o " + latent, "would overwrite what is read as --latent"});
+  require_input_error(
+      [&] {
+        require_apart({{"-o", (scratch / "link.npy").string()}}, {{"--latent", latent}});
+      },
+      {"would overwrite"});
+  require_input_error(
+      [&] {
+        require_apart({{"-o", latent}}, {{"--latent", (scratch / "link.npy").string()}});
+      },
+      {"would overwrite"});
+  require_input_error(
+      [&] {
+        require_apart({{"-o", weights}}, {{"--model", vae}});
+      },
+      {"would overwrite a file of --model"});
+  require_input_error([&] { require_apart({{"-o", vae}}, {{"--model", vae + "/"}}); }, {"would overwrite"});
+  CHECK_NOTHROW(require_apart({{"-o", vae + "/picture.png"}}, {{"--model", vae}}));
+  CHECK_NOTHROW(require_apart({{"-o", vae + "/new.safetensors"}}, {{"--model", vae}}));
+  CHECK_NOTHROW(
+      require_apart({{"-o", (scratch / "p.png").string()}}, {{"--model", "sdxl"}, {"--latent", ""}}));
+}
+
+}  // namespace
+}  // namespace headroom
