@@ -29,12 +29,10 @@ MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs, const std::ve
   MadeFolders made;
   for (const NamedFile& output : outputs) {
     if (output.file.empty() || is_stream(output.file)) continue;
-    // A folder of frames, "frames/" or "frames", is looked at when it is made.
-    std::error_code error;
     const std::filesystem::path path = output.file;
+    // The folder of "frames/", which is a folder of pictures itself, is where it stands.
     const std::filesystem::path named = path.has_filename() ? path : path.parent_path();
-    const bool folder = std::filesystem::is_directory(named, error) && !path.has_extension();
-    if (!folder) output_target(named);
+    if (!output.may_be_folder || named.has_extension()) output_target(named);
     const std::string why = made.make(named.parent_path());
     if (!why.empty()) throw InputError(output.file + ": its folder cannot be made: " + why);
   }

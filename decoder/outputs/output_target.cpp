@@ -75,7 +75,7 @@ void require_name_fits(const path& named, const path& file) {
 /// Two names of one file, of which neither need be there.
 path unique_name(const path& file) {
   std::error_code error;
-  path unique = std::filesystem::weakly_canonical(file, error);
+  path unique = std::filesystem::weakly_canonical(std::filesystem::absolute(file), error);
   if (error) unique = std::filesystem::absolute(file).lexically_normal();
   return unique.has_filename() ? unique : unique.parent_path();
 }

@@ -32,7 +32,8 @@ bool is_standard_output(const std::filesystem::path& named) noexcept;
 /// A file that the command line names: "--stats" and "stats.json".
 struct NamedFile {
   std::string option;
-  std::string file;  ///< empty: the option was not given
+  std::string file;            ///< empty: the option was not given
+  bool may_be_folder = false;  ///< of an output: without a suffix, it is a folder of frames
 };
 
 /// Refuses outputs that would overwrite each other or an input, under whatever names; streams other than the

@@ -128,7 +128,7 @@ std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
 MadeFolders prepare_files(const QueueRun& run, const std::vector<Job>& jobs) {
   std::vector<NamedFile> outputs, inputs{{"--queue", run.queue_file}};
   for (const Job& job : jobs) {
-    outputs.push_back({"output", job.output.string()});
+    outputs.push_back({"output", job.output.string(), true});
     inputs.push_back({"latent", latent_file_of(job.latent)});
   }
   return prepare_outputs(outputs, inputs);

@@ -81,7 +81,7 @@ std::vector<NamedFile> files_read(const DecodeOptions& options) {
 /// Of a queue the outputs are looked at once it has been read (queue.cpp).
 MadeFolders prepare_files(const DecodeOptions& options) {
   std::vector<NamedFile> outputs = files_beside(options);
-  if (options.queue_file.empty()) outputs.push_back({"-o", options.output});
+  if (options.queue_file.empty()) outputs.push_back({"-o", options.output, true});
   return prepare_outputs(outputs, files_read(options));
 }
 

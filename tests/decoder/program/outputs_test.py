@@ -1,0 +1,177 @@
+"""Outputs as a shell hands them over: pipes, devices, links, closed and full standard output, names that collide.
+
+  python outputs_test.py --bin build/bin
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import tiny_decode
+
+BIN = Path()
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Outputs(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.folder = Path(self.temporary.name)
+        self.words = tiny_decode.write_in(self.folder)
+
+    def run_program(self, program, *words, **options):
+        options.setdefault("stdout", subprocess.PIPE)
+        line = [str(word) for word in (BIN / program, *words)]
+        return subprocess.run(line, stderr=subprocess.PIPE, cwd=self.folder, check=False, **options)
+
+    def decode(self, *words, **options):
+        return self.run_program("headroom-decode", *self.words, *words, **options)
+
+    def check_refused(self, ended, *parts):
+        said = ended.stderr.decode()
+        self.assertEqual(ended.returncode, 2, said)
+        self.assertEqual(said.count("\n"), 1, said)
+        for part in parts:
+            self.assertIn(str(part), said)
+
+    def files(self):
+        return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if not path.is_dir())
+
+    def test_streams(self):
+        expected = self.decode("-o", "p.png")
+        self.assertEqual(expected.returncode, 0, expected.stderr)
+        picture = (self.folder / "p.png").read_bytes()
+        self.assertTrue(picture.startswith(PNG))
+        printed = self.decode("-o", "-")
+        self.assertEqual(printed.stdout, picture)
+        self.assertIn(b"-: fp32", printed.stderr)  # what is said goes beside it
+        for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+            self.assertEqual(self.decode("-o", name).stdout, picture, name)
+        with open(self.folder / "appended", "wb") as file:  # not replaced, and written at its place
+            file.write(b"before")
+            file.flush()
+            self.assertEqual(self.decode("-o", "-", stdout=file).returncode, 0)
+        self.assertEqual((self.folder / "appended").read_bytes(), b"before" + picture)
+        os.mkfifo(self.folder / "pipe")
+        received = []
+        reader = threading.Thread(target=lambda: received.append((self.folder / "pipe").read_bytes()))
+        reader.start()
+        ended = self.decode("-o", "pipe")
+        reader.join(timeout=60)
+        self.assertEqual((ended.returncode, received), (0, [picture]), ended.stderr)
+        self.assertTrue((self.folder / "pipe").is_fifo())
+        stats = self.decode("-o", "p.png", "--stats", "-")
+        self.assertEqual(json.loads(stats.stdout)["schema"], "headroom.stats")
+        plan = self.run_program("headroom-plan", "--model", "vae", "--size", "16x16", "--limit", "64MiB", "-o", "-")
+        self.assertEqual(json.loads(plan.stdout)["schema"], "headroom.plan")
+        csv = self.run_program("headroom-plan", "frontier", "--model", "vae", "--size", "64x64", "--points", "3",
+                               "-o", "/dev/null", "--csv", "/dev/stdout")
+        self.assertTrue(csv.stdout.startswith(b"peak_bytes,"), csv.stderr)
+
+    def test_devices_stay(self):
+        for device in ("/dev/null", "/dev/zero"):
+            for words in (["-o", device], ["-o", "p.png", "--stats", device, "--trace", device, "--chrome", device]):
+                ended = self.decode(*words)
+                self.assertEqual(ended.returncode, 0, ended.stderr)
+            self.assertTrue(Path(device).is_char_device())
+        full = self.decode("-o", "/dev/full")
+        self.assertEqual(full.returncode, 5, full.stderr)
+        self.assertIn(b"/dev/full: cannot be written: No space left", full.stderr)
+        made = Path("/dev/headroom-test-null")
+        if os.geteuid() == 0:  # as root, a rename over a device would succeed
+            try:
+                os.mknod(made, 0o600 | 0o020000, os.makedev(1, 3))
+            except OSError:
+                return
+            self.addCleanup(made.unlink)
+            self.assertEqual(self.decode("-o", made).returncode, 0)
+            self.assertTrue(made.is_char_device())
+
+    def test_links_lead_on(self):
+        (self.folder / "far").mkdir()
+        (self.folder / "link.png").symlink_to("far/picture.png")
+        for _ in range(2):
+            self.assertEqual(self.decode("-o", "link.png").returncode, 0)
+            self.assertTrue((self.folder / "link.png").is_symlink())
+            self.assertTrue((self.folder / "far/picture.png").read_bytes().startswith(PNG))
+        os.symlink("round", self.folder / "round")
+        self.check_refused(self.decode("-o", "round"), "round", "circle")
+
+    def test_refused_before_anything_runs(self):
+        (self.folder / "weights").mkdir()
+        shutil.copy(self.folder / "latent.npy", self.folder / "weights/diffusion_pytorch_model.safetensors")
+        (self.folder / "to-latent.npy").symlink_to("latent.npy")
+        before = {name: (self.folder / name).read_bytes() for name in self.files()}
+        pairs = [
+            (["-o", "latent.npy"], ["-o latent.npy", "would overwrite", "--latent"]),
+            (["-o", "to-latent.npy"], ["would overwrite", "--latent"]),
+            (["-o", "p.png", "--stats", "p.png"], ["-o p.png", "is also the file of --stats"]),
+            (["-o", "p.png", "--stats", "a.json", "--trace", "./a.json"], ["is also the file of --stats"]),
+            (["-o", "p.png", "--stats", "vae/config.json"], ["would overwrite a file of --model"]),
+            (["-o", "frames/", "--stats", "frames/a.json"], ["lies inside -o frames/"]),
+            (["-o", "-", "--json"], ["-o -", "--json"]),
+            (["-o", "-", "--verify"], ["--verify", "found a stream"]),
+            (["-o", "vae.png/p.png"], []),
+            (["-o", "a" * 300 + ".png"], ["the name is too long"]),
+            (["-o", "p.png", "--stats", "a" * 300], ["the name is too long"]),
+            (["-o", "p.png", "--stats", "weights"], ["expected a file, found a folder"]),
+        ]
+        (self.folder / "vae.png").write_bytes(b"")
+        before["vae.png"] = b""
+        for words, parts in pairs:
+            with self.subTest(words=words):
+                self.check_refused(self.decode(*words), *parts)
+                self.assertEqual({name: (self.folder / name).read_bytes() for name in self.files()}, before)
+        plan = ["--model", "vae", "--size", "16x16", "--limit", "64MiB"]
+        self.check_refused(self.run_program("headroom-plan", *plan, "-o", "vae/config.json"), "would overwrite")
+        self.check_refused(self.run_program("headroom-plan", *plan, "-o", "-", "--json"), "--json")
+        self.check_refused(self.run_program("headroom-plan", "frontier", "--model", "vae", "--size", "16x16", "-o", "a",
+                                            "--csv", "./a"), "is also the file of -o")
+
+    def test_lost_standard_output(self):
+        programs = [("headroom-decode", [*self.words, "-o", "p.png"]), ("headroom-decode", ["--help"]),
+                    ("headroom-plan", ["--version"]), ("headroom-report", ["--help"]),
+                    ("headroom-plan", ["frontier", "--model", "vae", "--size", "64x64", "--points", "3"])]
+        for program, words in programs:
+            if not (BIN / program).exists():
+                continue
+            with self.subTest(program=program, words=words[-1]):
+                with open("/dev/full", "wb") as full:
+                    self.assertEqual(self.run_program(program, *words, stdout=full).returncode, 5)
+                closed = self.run_program(program, *words, stdout=None, preexec_fn=lambda: os.close(1))
+                self.assertEqual(closed.returncode, 5, closed.stderr)
+        # What is opened next must not take the closed stream's place: no line of the program in the picture.
+        self.assertEqual(self.decode("-o", "q.npy", stdout=None, preexec_fn=lambda: os.close(1)).returncode, 5)
+        self.assertNotIn(b"fp32,", (self.folder / "q.npy").read_bytes())
+
+    def test_signals_leave_nothing(self):
+        (self.folder / "large").mkdir()
+        words = tiny_decode.write_in(self.folder / "large", (1, 4, 256, 256))
+        before = self.files()
+        for _ in range(3):
+            line = [str(word) for word in (BIN / "headroom-decode", *words, "-o", self.folder / "p.npy", "--progress", "lines")]
+            running = subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            for seen in running.stderr:
+                if b"pass" in seen:
+                    break
+            running.terminate()
+            running.stderr.read()
+            running.stderr.close()
+            self.assertIn(running.wait(timeout=60), (-15, 0))
+            (self.folder / "p.npy").unlink(missing_ok=True)
+            self.assertEqual(self.files(), before)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=Path, required=True)
+    arguments, rest = parser.parse_known_args()
+    BIN = arguments.bin.resolve()
+    unittest.main(argv=[sys.argv[0], *rest])
