@@ -31,8 +31,8 @@ MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs, const std::ve
     if (output.file.empty() || is_stream(output.file)) continue;
     const std::filesystem::path path = output.file;
     // The folder of "frames/", which is a folder of pictures itself, is where it stands.
-    const std::filesystem::path named = path.has_filename() ? path : path.parent_path();
-    if (!output.may_be_folder || named.has_extension()) output_target(named);
+    std::filesystem::path named = path.has_filename() ? path : path.parent_path();
+    if (!output.may_be_folder || named.has_extension()) named = output_target(named).path;
     const std::string why = made.make(named.parent_path());
     if (!why.empty()) throw InputError(output.file + ": its folder cannot be made: " + why);
   }

@@ -66,14 +66,14 @@ void check_output(const std::filesystem::path& path, const PictureShape& shape) 
   }
 }
 
-int64_t sink_buffered_bytes(const std::filesystem::path& path, const PictureShape& shape, int64_t band_rows) {
+int64_t sink_buffered_bytes(const std::filesystem::path& path, const PictureShape& shape) {
   switch (format_of(path, shape)) {
     case OutputFormat::png:
-      return RowSink::buffered_bytes(shape, band_rows, RowFormat::png);
+      return RowSink::buffered_bytes(shape, RowFormat::png);
     case OutputFormat::jpeg:
-      return RowSink::buffered_bytes(shape, band_rows, RowFormat::jpeg);
+      return RowSink::buffered_bytes(shape, RowFormat::jpeg);
     case OutputFormat::webp:
-      return RowSink::buffered_bytes(shape, band_rows, RowFormat::webp);
+      return RowSink::buffered_bytes(shape, RowFormat::webp);
     case OutputFormat::y4m:
       return Y4mSink::buffered_bytes();
     case OutputFormat::frame_folder:

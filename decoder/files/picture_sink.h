@@ -89,9 +89,8 @@ std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const 
 /// Throws InputError as open_sink() does for the suffix and the shape, and makes nothing.
 void check_output(const std::filesystem::path& path, const PictureShape& shape);
 
-/// The most bytes of process memory that such a sink holds when regions are at most `band_rows` rows high and
-/// one item is complete before the next begins. Items that alternate each hold that much of a .png; what
-/// other outputs hold does not depend on regions. Throws InputError where the suffix is not supported.
-int64_t sink_buffered_bytes(const std::filesystem::path& path, const PictureShape& shape, int64_t band_rows);
+/// The most bytes of process memory that such a sink holds for each item under way, whatever its regions; for
+/// .webp those of its encoder, when all is decoded. Throws InputError where the suffix is not supported.
+int64_t sink_buffered_bytes(const std::filesystem::path& path, const PictureShape& shape);
 
 }  // namespace headroom

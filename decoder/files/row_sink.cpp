@@ -8,6 +8,7 @@
 #include "decoder/files/png_writer.h"
 #include "decoder/files/webp_writer.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/unnamed_file.h"
 
 namespace headroom {
 namespace {
@@ -49,9 +50,8 @@ RowSink::RowSink(const std::filesystem::path& path, const PictureShape& shape, R
   open(0);  // a folder that cannot be written to is found before the decode
 }
 
-int64_t RowSink::buffered_bytes(const PictureShape& shape, int64_t band_rows, RowFormat format) {
-  const int64_t rows =
-      std::max(std::min(band_rows, shape.rows), rows_at_a_time(shape.columns, shape.channels));
+int64_t RowSink::buffered_bytes(const PictureShape& shape, RowFormat format) {
+  const int64_t rows = rows_at_a_time(shape.columns, shape.channels);
   const int64_t collected = rows * shape.columns * shape.channels;
   switch (format) {
     case RowFormat::png:
@@ -117,18 +117,16 @@ void RowSink::require_new(const Item& item, const Region& region) {
 
 void RowSink::collect(Item& item, const Region& region, const EightBitPixels& pixels) {
   require_new(item, region);
-  const int64_t row_values = shape().columns * shape().channels;
-  const int64_t part_values = region.x.length() * shape().channels;
+  if (!item.waiting) item.waiting.emplace(open_unnamed_beside(path_), path_);
+  const int64_t channels = shape().channels, columns = shape().columns;
+  const int64_t part_values = region.x.length() * channels;
   const auto rows = static_cast<size_t>(region.y.end - item.next_row);
-  if (rows > item.filled.size()) {
-    item.filled.resize(rows);
-    item.pixels.reserve(rows * static_cast<size_t>(row_values));  // and no more than that
-    item.pixels.resize(rows * static_cast<size_t>(row_values));
-  }
+  if (rows > item.filled.size()) item.filled.resize(rows);
+  std::vector<uint8_t> part(static_cast<size_t>(part_values));
   for (int64_t y = region.y.begin; y < region.y.end; ++y) {
     item.filled[static_cast<size_t>(y - item.next_row)].push_back(region.x);
-    pixels.take((y - region.y.begin) * part_values, part_values,
-                item.pixels.data() + (y - item.next_row) * row_values + region.x.begin * shape().channels);
+    pixels.take((y - region.y.begin) * part_values, part_values, part.data());
+    item.waiting->write_at((y * columns + region.x.begin) * channels, part.data(), part_values);
   }
   write_complete_rows(item);
 }
@@ -140,14 +138,17 @@ void RowSink::write_complete_rows(Item& item) {
     return columns == shape().columns;
   };
   const auto end = std::find_if_not(item.filled.begin(), item.filled.end(), complete);
-  const int64_t rows = end - item.filled.begin();
-  if (rows == 0) return;
-  item.writer->write_rows(item.pixels.data(), rows);
-  item.next_row += rows;
+  const int64_t end_row = item.next_row + (end - item.filled.begin());
+  const int64_t row_values = shape().columns * shape().channels;
+  const int64_t step = rows_at_a_time(shape().columns, shape().channels);
+  std::vector<uint8_t> bytes(static_cast<size_t>(std::min(step, end_row - item.next_row) * row_values));
   item.filled.erase(item.filled.begin(), end);
-  item.pixels.erase(item.pixels.begin(), item.pixels.begin() + rows * shape().columns * shape().channels);
-  // An empty buffer is freed, not kept: other items may hold theirs meanwhile.
-  if (item.pixels.empty()) std::vector<uint8_t>().swap(item.pixels);
+  while (item.next_row < end_row) {
+    const int64_t rows = std::min(step, end_row - item.next_row);
+    item.waiting->read_at(item.next_row * row_values, bytes.data(), rows * row_values);
+    item.writer->write_rows(bytes.data(), rows);
+    item.next_row += rows;
+  }
 }
 
 void RowSink::complete() {

@@ -17,8 +17,8 @@ enum class RowFormat { png, jpeg, webp };
 
 /// Writes such files, one per item, as rows arrive. A region begins in rows that are not complete yet, or
 /// right below them. One of the whole width goes straight out where nothing is missing above it; of others
-/// the rows are collected as 8-bit pixels, each until it is complete. Items may follow one another or
-/// alternate.
+/// the rows wait as 8-bit pixels, each until it is complete, in a file without a name on the output's disk:
+/// memory holds a few. Items may follow one another or alternate.
 class RowSink : public PictureSink {
  public:
   /// `quality` is 1 to 100, for formats that have one. Throws InputError unless there is one frame, where the
@@ -30,9 +30,8 @@ class RowSink : public PictureSink {
 
   PixelFormat format() const override { return PixelFormat::eight_bits; }
 
-  /// The most bytes held for one item under way, when a band has at most this many rows. A WebP's are held
-  /// when the decode is over.
-  static int64_t buffered_bytes(const PictureShape& shape, int64_t band_rows, RowFormat format);
+  /// The most bytes held for one item under way. A WebP's are held when the decode is over.
+  static int64_t buffered_bytes(const PictureShape& shape, RowFormat format);
 
  protected:
   void put(int64_t item, const Region& region, const float* pixels) override {
@@ -49,7 +48,7 @@ class RowSink : public PictureSink {
     std::unique_ptr<RowWriter> writer;
     int64_t next_row = 0;
     std::deque<std::vector<Interval>> filled;  ///< columns that have come, by row from next_row on
-    std::vector<uint8_t> pixels;               ///< of these rows
+    std::optional<WrittenFile> waiting;        ///< [rows][columns][channels], once parts of rows have come
   };
   Item& open(int64_t item);
   void take(int64_t item, const Region& region, const EightBitPixels& pixels);

@@ -1,9 +1,5 @@
 #include "decoder/files/webp_writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -12,22 +8,9 @@
 #endif
 
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/unnamed_file.h"
 
 namespace headroom {
-namespace {
-
-/// In the folder of the output, which has room for a picture.
-int open_beside(const WrittenFile& file) {
-  const std::filesystem::path folder =
-      file.name().has_parent_path() ? file.name().parent_path() : std::filesystem::path(".");
-  std::string name = (folder / "headroom-webp-XXXXXX").string();
-  const int descriptor = mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor < 0) file.fail(errno);
-  unlink(name.c_str());
-  return descriptor;
-}
-
-}  // namespace
 
 WebpWriter::WebpWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels, int quality)
     : file_(file),
@@ -35,29 +18,11 @@ WebpWriter::WebpWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t
       rows_(rows),
       channels_(channels),
       quality_(quality),
-      descriptor_(open_beside(file)) {}
-
-WebpWriter::~WebpWriter() {
-  close(descriptor_);
-}
-
-void WebpWriter::transfer(bool write, uint8_t* bytes, int64_t count, int64_t offset) const {
-  while (count > 0) {
-    const auto length = static_cast<size_t>(count);
-    const ssize_t done =
-        write ? pwrite(descriptor_, bytes, length, offset) : pread(descriptor_, bytes, length, offset);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) file_.fail(done < 0 ? errno : EIO);
-    bytes += done;
-    count -= done;
-    offset += done;
-  }
-}
+      waiting_(open_unnamed_beside(file.name()), file.name()) {}
 
 void WebpWriter::write_rows(const uint8_t* pixels, int64_t rows) {
   const int64_t row_bytes = columns_ * channels_;
-  // pwrite() does not change what it writes.
-  transfer(true, const_cast<uint8_t*>(pixels), rows * row_bytes, next_row_ * row_bytes);
+  waiting_.write_at(next_row_ * row_bytes, pixels, rows * row_bytes);
   next_row_ += rows;
 }
 
@@ -93,7 +58,7 @@ void WebpWriter::finish() {
   if (!WebPPictureAlloc(&picture.value)) fail(picture.value.error_code);
   std::vector<uint8_t> row(static_cast<size_t>(columns_ * channels_));
   for (int64_t y = 0; y < rows_; ++y) {
-    transfer(false, row.data(), std::ssize(row), y * std::ssize(row));
+    waiting_.read_at(y * std::ssize(row), row.data(), std::ssize(row));
     uint32_t* out = picture.value.argb + y * picture.value.argb_stride;
     for (size_t x = 0; x < static_cast<size_t>(columns_); ++x) {
       const uint8_t* pixel = row.data() + x * static_cast<size_t>(channels_);

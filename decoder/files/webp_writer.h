@@ -17,7 +17,6 @@ class WebpWriter final : public RowWriter {
   /// Appends to `file`, which must outlive this. `channels` is 1 or 3, `quality` 1 to 100. Throws
   /// DeviceError.
   WebpWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels, int quality);
-  ~WebpWriter() override;
 
   void write_rows(const uint8_t* pixels, int64_t rows) override;
   void finish() override;
@@ -28,13 +27,11 @@ class WebpWriter final : public RowWriter {
   static bool is_built();
 
  private:
-  void transfer(bool write, uint8_t* bytes, int64_t count, int64_t offset) const;
-
   WrittenFile& file_;
   int64_t columns_, rows_, channels_;
   int quality_;
   int64_t next_row_ = 0;
-  int descriptor_ = -1;  ///< of the file without a name
+  WrittenFile waiting_;
 };
 
 }  // namespace headroom

@@ -80,8 +80,11 @@ path unique_name(const path& file) {
   return unique.has_filename() ? unique : unique.parent_path();
 }
 
+/// What a model's folder is read for. People keep plans and pictures there as well.
 bool is_read_with_folder(const path& file) {
-  return file.extension() == ".json" || file.extension() == ".safetensors";
+  const std::string name = file.filename().string();
+  return name == "config.json" || name == "model_index.json" || name.ends_with(".index.json") ||
+         name.ends_with(".safetensors");
 }
 
 [[noreturn]] void refuse(const NamedFile& output, const std::string& what, const NamedFile& other) {
@@ -147,7 +150,7 @@ void require_apart(const std::vector<NamedFile>& outputs, const std::vector<Name
     if (is_stream(output.file) && !printed) continue;
     const path unique = printed ? path("-") : unique_name(behind_links(output.file).path);
     const auto [other, is_new] = written.emplace(unique, &output);
-    if (!is_new) refuse(output, "is also the file of", *other->second);
+    if (!is_new) refuse(output, "expected a file of its own, found that of", *other->second);
     if (const auto input = read.find(unique); input != read.end())
       refuse(output, "would overwrite what is read as", *input->second);
     if (const auto folder = folders.find(unique); folder != folders.end())

@@ -37,7 +37,7 @@ struct NamedFile {
 };
 
 /// Refuses outputs that would overwrite each other or an input, under whatever names; streams other than the
-/// standard output may be named twice. Of a folder among the inputs its .json and .safetensors files count.
+/// standard output may be named twice. Of a folder among the inputs its configuration and weights count.
 /// Throws InputError naming both.
 void require_apart(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 

@@ -8,6 +8,9 @@
 #include <new>
 #include <string>
 
+#include "decoder/graph/errors.h"
+#include "decoder/outputs/output_target.h"
+
 namespace headroom {
 
 int open_unnamed_file(const std::filesystem::path& folder) noexcept try {
@@ -20,6 +23,18 @@ int open_unnamed_file(const std::filesystem::path& folder) noexcept try {
   return named;
 } catch (const std::bad_alloc&) {
   errno = ENOMEM;
+  return -1;
+}
+
+int open_unnamed_beside(const std::filesystem::path& output) noexcept try {
+  const OutputTarget target = output_target(output);
+  if (target.is_stream) return open_unnamed_file(folder_for_unnamed_files());
+  return open_unnamed_file(target.path.has_parent_path() ? target.path.parent_path() : ".");
+} catch (const std::bad_alloc&) {
+  errno = ENOMEM;
+  return -1;
+} catch (const InputError&) {
+  errno = EINVAL;
   return -1;
 }
 

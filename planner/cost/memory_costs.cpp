@@ -1,9 +1,6 @@
 #include "planner/cost/memory_costs.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <thread>
 
 #include "decoder/gpu/calls/workspace.h"
 #include "decoder/graph/geometry.h"
@@ -12,14 +9,17 @@
 #include "decoder/lowering/gpu_layout.h"
 #include "decoder/lowering/linear_attention.h"
 #include "decoder/lowering/storage.h"
+#include "decoder/machine/processors.h"
 
 namespace headroom::planner {
 namespace {
 
-// Growth outside the pool (docs/planning.md), measured for SDXL with two threads from 264x200 to 2048x2048:
-// pages of the libraries' code; and lists that grow with the picture.
-constexpr int64_t kReserveBytes = (int64_t{17} << 20) / 4;
-constexpr double kReserveBytesPerPixel = 4.5;
+// Growth outside the pool (docs/planning.md): pages of code that are touched for the first time and what the
+// heap keeps of small tensors, which follows the decoder's size; and lists that grow with the picture.
+constexpr int64_t kReserveBytes = int64_t{3} << 18;
+constexpr int64_t kMostReserveOfWeights = int64_t{5} << 18;
+constexpr int64_t kWeightBytesPerReserveByte = 64;
+constexpr double kReserveBytesPerPixel = 0.125;
 
 int64_t on_cpu(int64_t bytes) {
   return allocated_bytes(bytes, DeviceKind::cpu);
@@ -28,14 +28,14 @@ int64_t on_cpu(int64_t bytes) {
 }  // namespace
 
 int64_t planned_threads() {
-  cpu_set_t set;
-  const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
-  return std::max<int64_t>(2, known ? CPU_COUNT(&set) : std::thread::hardware_concurrency());
+  return std::max(2, allowed_processors());
 }
 
 MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
   MemoryModel model;
-  model.reserve_bytes = kReserveBytes;
+  const int64_t weight_bytes = parameter_elements(graph) * int64_t{sizeof(float)};
+  model.reserve_bytes =
+      kReserveBytes + std::min(weight_bytes / kWeightBytesPerReserveByte, kMostReserveOfWeights);
   model.reserve_bytes_per_pixel = kReserveBytesPerPixel;
   model.workspace_bytes = [&graph, threads](const Op& op, ConvolutionAlgorithm algorithm, const Extent& tile,
                                             const Sizes& sizes) -> int64_t {

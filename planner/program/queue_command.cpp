@@ -72,8 +72,8 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   app.add_flag("--json", json, "print the planned queue on standard output as well");
   if (!parse_arguments(app, args, out)) return kDone;
 
-  const MadeFolders folders = prepare_outputs({{"-o", output}, {"--json", json ? "-" : ""}},
-                                              {{"requests", file}, {"--profile", profile_file}});
+  const MadeFolders folders =
+      prepare_outputs({{"-o", output}, {"--json", json ? "-" : ""}}, {{"--profile", profile_file}});
   RequestQueue queue = [&] {
     const nlohmann::json document = read_requests_file(file);
     return requests_from_json(JsonFields(document, file));

@@ -113,9 +113,8 @@ TEST_CASE("y4m: a region larger than the buffers") {
   test::write_clip_region(*sink, 0, whole({2, 150, 301}));
   sink->finish();
   check_clip(scratch / "o.y4m", shape, 0);
-  CHECK(sink_buffered_bytes("o.y4m", shape, 150) <= 256 * 1024);
-  CHECK(sink_buffered_bytes("o.y4m", {1, 3, 1000, 8192, 8192}, 8192) ==
-        sink_buffered_bytes("o.y4m", shape, 1));
+  CHECK(sink_buffered_bytes("o.y4m", shape) <= 256 * 1024);
+  CHECK(sink_buffered_bytes("o.y4m", {1, 3, 1000, 8192, 8192}) == sink_buffered_bytes("o.y4m", shape));
 }
 
 TEST_CASE("y4m: items have files of their own and may alternate") {

@@ -88,7 +88,7 @@ TEST_CASE("outputs that would overwrite each other are refused by name") {
         [&] {
           require_apart({{"-o", a}, {"--stats", other}}, {});
         },
-        {"--stats " + other, "is also the file of -o " + a});
+        {"--stats " + other, "expected a file of its own, found that of -o " + a});
   }
   require_input_error(
       [&] {

@@ -112,8 +112,8 @@ class Outputs(unittest.TestCase):
         pairs = [
             (["-o", "latent.npy"], ["-o latent.npy", "would overwrite", "--latent"]),
             (["-o", "to-latent.npy"], ["would overwrite", "--latent"]),
-            (["-o", "p.png", "--stats", "p.png"], ["-o p.png", "is also the file of --stats"]),
-            (["-o", "p.png", "--stats", "a.json", "--trace", "./a.json"], ["is also the file of --stats"]),
+            (["-o", "p.png", "--stats", "p.png"], ["-o p.png", "expected a file of its own, found that of --stats"]),
+            (["-o", "p.png", "--stats", "a.json", "--trace", "./a.json"], ["expected a file of its own, found that of --stats"]),
             (["-o", "p.png", "--stats", "vae/config.json"], ["would overwrite a file of --model"]),
             (["-o", "frames/", "--stats", "frames/a.json"], ["lies inside -o frames/"]),
             (["-o", "-", "--json"], ["-o -", "--json"]),
@@ -133,7 +133,7 @@ class Outputs(unittest.TestCase):
         self.check_refused(self.run_program("headroom-plan", *plan, "-o", "vae/config.json"), "would overwrite")
         self.check_refused(self.run_program("headroom-plan", *plan, "-o", "-", "--json"), "--json")
         self.check_refused(self.run_program("headroom-plan", "frontier", "--model", "vae", "--size", "16x16", "-o", "a",
-                                            "--csv", "./a"), "is also the file of -o")
+                                            "--csv", "./a"), "expected a file of its own, found that of -o")
 
     def test_lost_standard_output(self):
         programs = [("headroom-decode", [*self.words, "-o", "p.png"]), ("headroom-decode", ["--help"]),
