@@ -5,12 +5,13 @@
 #include <new>
 #include <string>
 
+#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
 
 namespace headroom {
 namespace {
 
-/// The first line: libraries add stack traces to their messages.
+/// Of what is not ours: libraries add stack traces to their messages.
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
@@ -19,7 +20,7 @@ std::string first_line(const std::string& text) {
 
 int guarded(const char* program, std::ostream& out, std::ostream& err, const std::function<int()>& body) {
   const auto report = [&](ExitCode code, const std::string& message) {
-    err << program << ": " << first_line(message) << std::endl;
+    err << program << ": " << one_line(message) << std::endl;
     return static_cast<int>(code);
   };
   try {
@@ -38,7 +39,7 @@ int guarded(const char* program, std::ostream& out, std::ostream& err, const std
   } catch (const std::bad_alloc&) {
     return report(kDeviceFailure, "out of memory");
   } catch (const std::exception& error) {
-    return report(kDeviceFailure, std::string("internal error: ") + error.what());
+    return report(kDeviceFailure, "internal error: " + first_line(error.what()));
   }
 }
 

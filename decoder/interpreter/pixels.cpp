@@ -8,7 +8,10 @@
 namespace headroom {
 
 void stop_not_finite(const std::string& layer) {
-  throw DeviceError(layer + ": its output is not finite; the decode was stopped");
+  throw InputError(
+      layer +
+      ": its output is not finite; the decode was stopped: values of the latent or of the weights "
+      "are too large for the dtype");
 }
 
 void require_finite(const float* values, int64_t count, const std::string& layer) {

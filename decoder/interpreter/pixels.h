@@ -8,7 +8,8 @@
 
 namespace headroom {
 
-/// Throws the DeviceError of a layer that has made a value that is not finite.
+/// Throws the InputError of a layer that has made a value that is not finite: what is read is finite, so it
+/// was too large.
 [[noreturn]] void stop_not_finite(const std::string& layer);
 /// Throws it where one of these values is not finite.
 void require_finite(const float* values, int64_t count, const std::string& layer);

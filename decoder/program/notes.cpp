@@ -1,4 +1,5 @@
 #include "decoder/program/notes.h"
+#include "decoder/files/printable.h"
 
 #include <variant>
 
@@ -11,7 +12,7 @@ void Notes::add(const std::string& line) {
 void Notes::say() {
   if (lines_.empty()) return;
   progress_.wipe();
-  for (const std::string& line : lines_) err_ << "headroom-decode: " << line << std::endl;
+  for (const std::string& line : lines_) err_ << "headroom-decode: " << one_line(line) << std::endl;
   lines_.clear();
 }
 

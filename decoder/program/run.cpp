@@ -11,6 +11,7 @@
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/files/printable.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/gpu/free_on_card.h"
 #include "decoder/graph/amounts.h"
@@ -48,7 +49,7 @@ std::filesystem::path neighbours_name(const std::string& output) {
 }
 
 void print_summary(const RunStats& stats, const std::string& output, std::ostream& out) {
-  out << output << ": " << stats.dtype << ", " << format_seconds(stats.seconds) << ", peak "
+  out << one_line(output) << ": " << stats.dtype << ", " << format_seconds(stats.seconds) << ", peak "
       << format_bytes(stats.peak_bytes) << " (predicted " << format_bytes(stats.predicted_peak_bytes)
       << ", limit " << format_bytes(stats.limit_bytes) << "), resident growth "
       << format_bytes(stats.rss_growth_bytes) << (stats.equals.empty() ? "" : "; equals " + stats.equals)

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/plain_tooltip.h"
 #include "gui/model/sentences.h"
 #include "planner/explain/explain.h"
 
@@ -130,16 +131,16 @@ QVariant PassTree::data(const QModelIndex& index, int role) const {
     return font;
   }
   if (role == Qt::ToolTipRole && is_pass && index.column() == 0 && contains(marked_, number))
-    return tr("%1: reads the chosen tensor").arg(pass.name);
+    return plain_tooltip(tr("%1: reads the chosen tensor").arg(pass.name));
   if (role == Qt::ToolTipRole && is_pass && index.column() == 1 && pass.decides_peak)
     return tr("The highest of all passes: it decides the peak.");
   if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
   if (!is_pass) {
     if (index.column() != 0) return {};
     const QString& line = pass.lines[index.row()];
-    return role == Qt::ToolTipRole ? line : with_short_names(line);
+    return role == Qt::ToolTipRole ? plain_tooltip(line) : with_short_names(line);
   }
-  if (role == Qt::ToolTipRole && index.column() == 0) return pass.full_name;
+  if (role == Qt::ToolTipRole && index.column() == 0) return plain_tooltip(pass.full_name);
   switch (index.column()) {
     case 0:
       return contains(marked_, number) ? QStringLiteral("● ") + pass.name : pass.name;

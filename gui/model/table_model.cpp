@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/plain_tooltip.h"
 #include "gui/model/sentences.h"
 
 namespace headroom::gui {
@@ -75,7 +76,7 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole:
       return text_of(column, cell);
     case Qt::ToolTipRole:
-      return tooltip_of(column, cell);
+      return plain_tooltip(tooltip_of(column, cell));
     case Qt::TextAlignmentRole:
       return QVariant::fromValue(Qt::Alignment(column.is_text ? Qt::AlignLeft : Qt::AlignRight) |
                                  Qt::AlignVCenter);
@@ -107,7 +108,7 @@ QVariant TableModel::headerData(int section, Qt::Orientation orientation, int ro
       return column.group.empty() ? title : sentence_text(column.group) + QLatin1Char('\n') + title;
     }
     case Qt::ToolTipRole:
-      return sentence_text(column.explanation);
+      return plain_tooltip(sentence_text(column.explanation));
     case Qt::TextAlignmentRole:
       return QVariant::fromValue(Qt::Alignment(column.is_text ? Qt::AlignLeft : Qt::AlignRight) |
                                  Qt::AlignVCenter);

@@ -1922,8 +1922,8 @@ takes %2 and %3 there</source>
         <translation>开始</translation>
     </message>
     <message>
-        <source>Run the plan on the page &lt;b&gt;Run&lt;/b&gt; and watch its memory. The demo has the files of such a run ready.</source>
-        <translation>在&lt;b&gt;运行&lt;/b&gt;页执行方案并观察其内存。演示中备有这样一次运行的文件。</translation>
+        <source>Run the plan on the page Run and watch its memory. The demo has the files of such a run ready.</source>
+        <translation>在“运行”页执行方案并观察其内存。演示中备有这样一次运行的文件。</translation>
     </message>
 </context>
 <context>

@@ -8,9 +8,11 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/plain_tooltip.h"
 #include "gui/model/sentences.h"
 #include "gui/view/lower_peak_box.h"
 #include "gui/view/paragraph.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/remedy_words.h"
 #include "gui/view/table_view.h"
 #include "planner/explain/explain.h"
@@ -83,7 +85,7 @@ QWidget* AnswerPanel::buildPlan() {
                  tr("Sweeps over the picture, tile by tile; each ends where all of a tensor is needed."));
   weights_ = fact(tr("Weights"), "weights-held", tr("Parameters on the device."));
   decided_ = fact(tr("Decided by"), "decided", tr("What runs at the peak."));
-  auto* heading = new QLabel(tr("On the device at the peak"), page);
+  auto* heading = new PlainLabel(tr("On the device at the peak"), page);
   column->addWidget(heading);
   live_ = new TableView(page);
   live_->setObjectName("frontier-live");
@@ -135,7 +137,7 @@ QLabel* AnswerPanel::fact(const QString& name, const char* object, const QString
   QLabel* value = paragraph(this);
   value->setObjectName(object);
   value->setToolTip(explanation);
-  auto* title = new QLabel(name, this);
+  auto* title = new PlainLabel(name, this);
   title->setToolTip(explanation);
   facts_->addRow(title, value);
   return value;
@@ -165,7 +167,7 @@ void AnswerPanel::showPlan(const Answer& answer) {
   weights_->setText(weights_text(plan));
   const QString step = sentence_text(answer.peak.step);
   decided_->setText(tr("%1: %2").arg(figure_text(answer.peak.pass_name), step));
-  decided_->setToolTip(tr("%1: %2").arg(QString::fromStdString(answer.peak.pass_name), step));
+  decided_->setToolTip(plain_tooltip(tr("%1: %2").arg(QString::fromStdString(answer.peak.pass_name), step)));
   live_->setTable(
       holdings(answer.peak.live, [](const reports::LiveEntry& entry) { return title_of(entry.kind); }));
   lower_->showPlan(answer.question, answer.final ? answer.plan : nullptr);

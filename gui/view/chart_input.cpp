@@ -5,13 +5,13 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMetaMethod>
-#include <QToolTip>
 #include <algorithm>
 #include <cmath>
 
 #include "gui/view/chart_axis.h"
 #include "gui/view/chart_layers.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/show_tooltip.h"
 
 namespace headroom::gui {
 namespace {
@@ -209,8 +209,8 @@ bool ChartView::eventFilter(QObject* watched, QEvent* event) {
   if (watched == plot_ && event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
     const bool inside = plot_->axisRect()->rect().contains(help->pos());
-    QToolTip::showText(help->globalPos(),
-                       inside ? textAt(plot_->xAxis->pixelToCoord(help->pos().x())) : QString(), plot_);
+    show_tooltip(help->globalPos(), inside ? textAt(plot_->xAxis->pixelToCoord(help->pos().x())) : QString(),
+                 plot_);
     return true;
   }
   return QWidget::eventFilter(watched, event);

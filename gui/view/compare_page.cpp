@@ -10,8 +10,10 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/plain_tooltip.h"
 #include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
 #include "reports/figures/comparison.h"
 
@@ -38,7 +40,8 @@ void fill(QComboBox& box, std::vector<reports::DocumentPtr>& listed,
   box.clear();
   for (const reports::DocumentPtr& document : listed) {
     box.addItem(Workspace::titleOf(*document) + " (" + figure_text(reports::kind_of(*document)) + ")");
-    box.setItemData(box.count() - 1, QString::fromStdString(document->file.string()), Qt::ToolTipRole);
+    box.setItemData(box.count() - 1, plain_tooltip(QString::fromStdString(document->file.string())),
+                    Qt::ToolTipRole);
   }
   auto current = std::find(listed.begin(), listed.end(), before);
   if (current == listed.end()) current = std::find(listed.begin(), listed.end(), otherwise);
@@ -55,7 +58,7 @@ bool same_kind(const reports::DocumentPtr& a, const reports::DocumentPtr& b) {
 ComparePage::ComparePage(Workspace& workspace, QWidget* parent) : Page(parent), workspace_(workspace) {
   auto* column = new QVBoxLayout(this);
   column->addWidget(buildChoice());
-  words_ = new QLabel(this);
+  words_ = new PlainLabel(this);
   words_->setObjectName("words");
   words_->setAlignment(Qt::AlignCenter);
   words_->setWordWrap(true);
@@ -77,7 +80,7 @@ QWidget* ComparePage::buildChoice() {
   auto* row = new QHBoxLayout(bar);
   row->setContentsMargins({});
   const auto box = [&](const QString& label, const char* name) {
-    auto* text = new QLabel(label, bar);
+    auto* text = new PlainLabel(label, bar);
     auto* list = new QComboBox(bar);
     list->setObjectName(name);
     list->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);

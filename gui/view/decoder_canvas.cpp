@@ -5,7 +5,6 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
-#include <QToolTip>
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
@@ -14,6 +13,7 @@
 #include "gui/view/chart_view.h"
 #include "gui/view/fitting_name.h"
 #include "gui/view/painting.h"
+#include "gui/view/show_tooltip.h"
 #include "gui/view/tier_colours.h"
 
 namespace headroom::gui {
@@ -431,7 +431,7 @@ void DecoderCanvas::keyPressEvent(QKeyEvent* event) {
 bool DecoderCanvas::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  QToolTip::showText(help->globalPos(), textAt(help->pos()), this);
+  show_tooltip(help->globalPos(), textAt(help->pos()), this);
   return true;
 }
 

@@ -3,12 +3,12 @@
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 #include <cmath>
 
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/show_tooltip.h"
 
 namespace headroom::gui {
 
@@ -118,7 +118,7 @@ bool DecoderOverview::event(QEvent* event) {
                .arg(number)
                .arg(figure_text(pass.name), figure_text(reports::Unit::bytes, double(pass.peak_bytes)));
   }
-  QToolTip::showText(help->globalPos(), text, this);
+  show_tooltip(help->globalPos(), text, this);
   return true;
 }
 

@@ -19,6 +19,7 @@
 #include "gui/view/decoder_canvas.h"
 #include "gui/view/decoder_overview.h"
 #include "gui/view/legend.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
 #include "gui/view/tier_colours.h"
 
@@ -38,7 +39,10 @@ LegendEntry line_entry(const QString& text, double width, Qt::PenStyle style) {
 }  // namespace
 
 DecoderPage::DecoderPage(Workspace& workspace, QWidget* parent)
-    : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)), nothing_(new QLabel(stack_)) {
+    : Page(parent),
+      workspace_(workspace),
+      stack_(new QStackedWidget(this)),
+      nothing_(new PlainLabel(stack_)) {
   nothing_->setAlignment(Qt::AlignCenter);
   nothing_->setWordWrap(true);
   nothing_->setMargin(40);
@@ -71,9 +75,8 @@ QWidget* DecoderPage::buildViews() {
   auto* views = new QWidget(stack_);
   auto* column = new QVBoxLayout(views);
   column->setContentsMargins({});
-  heading_ = new QLabel(views);
+  heading_ = new PlainLabel(views);
   heading_->setWordWrap(true);
-  heading_->setTextFormat(Qt::PlainText);
   heading_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   legend_ = new Legend(views);
   overview_ = new DecoderOverview(views);
@@ -104,9 +107,8 @@ QWidget* DecoderPage::buildChosen() {
   auto* words = new QWidget(below);
   auto* column = new QVBoxLayout(words);
   column->setContentsMargins({});
-  chosen_ = new QLabel;
+  chosen_ = new PlainLabel;
   chosen_->setWordWrap(true);
-  chosen_->setTextFormat(Qt::PlainText);
   chosen_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   chosen_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   auto* scroll = new QScrollArea(words);  // long names need lines

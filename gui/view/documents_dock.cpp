@@ -1,4 +1,5 @@
 #include "gui/view/documents_dock.h"
+#include "gui/model/plain_tooltip.h"
 #include "gui/model/sentences.h"
 
 #include <QPushButton>
@@ -97,7 +98,8 @@ void DocumentsDock::list() {
     item->setFont(0, font);
     item->setData(0, kNumber, static_cast<int>(i));
     const QString summary_line = sentence_text(reports::summary(document));
-    item->setToolTip(0, summary_line + QLatin1Char('\n') + QString::fromStdString(document.file.string()));
+    item->setToolTip(
+        0, plain_tooltip(summary_line + QLatin1Char('\n') + QString::fromStdString(document.file.string())));
     item->setData(0, Qt::AccessibleDescriptionRole, chosen ? tr("chosen") : QString());
     if (documents[i] == before) tree_->setCurrentItem(item);
   }

@@ -2,7 +2,6 @@
 
 #include <QFileDialog>
 #include <QLineEdit>
-#include <QMessageBox>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStyle>
@@ -19,6 +18,7 @@
 #include "gui/view/limit_field.h"
 #include "gui/view/lower_peak_box.h"
 #include "gui/view/request_form.h"
+#include "gui/view/say_failure.h"
 #include "gui/view/table_view.h"
 #include "gui/view/used_plan_bar.h"
 #include "reports/figures/passes.h"
@@ -241,7 +241,7 @@ void FrontierPage::attempt(const Write& write) {
   try {
     write();
   } catch (const std::exception& error) {
-    QMessageBox::warning(this, tr("Save plan"), sentence_text(std::string(error.what())));
+    say_failure(this, tr("Save plan"), sentence_text(std::string(error.what())));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "decoder/lowering/tiles.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/painting.h"
+#include "gui/view/plain_label.h"
 
 namespace headroom::gui {
 namespace {
@@ -234,7 +235,7 @@ GridView::GridView(QWidget* parent) : QWidget(parent) {
   row->addWidget(play_);
   row->addWidget(slider_, 1);
   column->addLayout(row);
-  words_ = new QLabel(this);
+  words_ = new PlainLabel(this);
   words_->setWordWrap(true);
   words_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   words_->setMinimumHeight(2 *

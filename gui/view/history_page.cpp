@@ -19,6 +19,7 @@
 #include "gui/view/decoder_guess_box.h"
 #include "gui/view/history_words.h"
 #include "gui/view/paragraph.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/request_form.h"
 #include "gui/view/table_view.h"
 #include "reports/figures/history.h"
@@ -118,7 +119,7 @@ QWidget* HistoryPage::buildTables() {
   auto* bar = new QHBoxLayout;
   peak_ = new QPushButton(tr("&Go to the peak"), below);
   last_ = new QPushButton(tr("Go to what asked &last"), below);
-  caption_ = new QLabel(below);
+  caption_ = new PlainLabel(below);
   caption_->setObjectName(QStringLiteral("caption"));
   bar->addWidget(peak_);
   bar->addWidget(last_);

@@ -2,11 +2,11 @@
 
 #include <QHelpEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
 #include "gui/view/painting.h"
+#include "gui/view/show_tooltip.h"
 
 namespace headroom::gui {
 namespace {
@@ -145,7 +145,7 @@ QString LanesView::textAt(const QPointF& point) const {
 bool LanesView::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  QToolTip::showText(help->globalPos(), textAt(help->pos()), this);
+  show_tooltip(help->globalPos(), textAt(help->pos()), this);
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include "gui/model/figure_text.h"
 #include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
 #include "reports/figures/layers.h"
 
@@ -26,7 +27,7 @@ QVBoxLayout* column_in(QWidget* widget) {
 }
 
 QLabel* wrapped(const QString& text, QWidget* parent) {
-  auto* label = new QLabel(text, parent);
+  auto* label = new PlainLabel(text, parent);
   label->setWordWrap(true);
   return label;
 }

@@ -12,6 +12,7 @@
 #include "decoder/graph/errors.h"
 #include "gui/model/sentences.h"
 #include "gui/view/input_note.h"
+#include "gui/view/plain_label.h"
 
 namespace headroom::gui {
 namespace {
@@ -61,7 +62,7 @@ LimitField::LimitField(Workspace& workspace, QWidget* parent) : QWidget(parent),
   column->setContentsMargins({});
   auto* row = new QHBoxLayout;
   column->addLayout(row);
-  auto* label = new QLabel(tr("&Limit"), this);
+  auto* label = new PlainLabel(tr("&Limit"), this);
   field_ = new QLineEdit(this);
   field_->setObjectName("limit");
   field_->setPlaceholderText("1.2GiB");

@@ -11,6 +11,7 @@
 
 #include "decoder/outputs/whole_file.h"
 #include "gui/model/figure_text.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
 #include "gui/view/treemap_view.h"
 
@@ -18,7 +19,7 @@ namespace headroom::gui {
 
 LiveBox::LiveBox(const QString& name, QWidget* parent)
     : QWidget(parent),
-      caption_(new QLabel(this)),
+      caption_(new PlainLabel(this)),
       chooser_(new QComboBox(this)),
       stack_(new QStackedWidget(this)),
       live_(new TableView(stack_)),

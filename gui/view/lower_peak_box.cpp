@@ -11,6 +11,7 @@
 #include "gui/model/sentences.h"
 #include "gui/model/used_plan.h"
 #include "gui/view/paragraph.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/remedy_words.h"
 #include "gui/view/used_plan_bar.h"
 
@@ -36,7 +37,7 @@ LowerPeakBox::LowerPeakBox(Workspace& workspace, QWidget* parent) : QWidget(pare
   setObjectName(QStringLiteral("lower-peak"));
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins({});
-  auto* heading = new QLabel(tr("What would lower the peak"), this);
+  auto* heading = new PlainLabel(tr("What would lower the peak"), this);
   QFont font = heading->font();
   font.setBold(true);
   heading->setFont(font);

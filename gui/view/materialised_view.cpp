@@ -4,7 +4,6 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 #include <cmath>
 
@@ -12,6 +11,7 @@
 #include "gui/view/chart_view.h"
 #include "gui/view/fitting_name.h"
 #include "gui/view/painting.h"
+#include "gui/view/show_tooltip.h"
 #include "gui/view/tier_colours.h"
 
 namespace headroom::gui {
@@ -209,8 +209,7 @@ bool MaterialisedView::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
     const int row = rowAt(help->pos().y());
-    QToolTip::showText(help->globalPos(), row < 0 ? QString() : describe(spans_[static_cast<size_t>(row)]),
-                       this);
+    show_tooltip(help->globalPos(), row < 0 ? QString() : describe(spans_[static_cast<size_t>(row)]), this);
     return true;
   }
   return QWidget::event(event);

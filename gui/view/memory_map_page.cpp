@@ -13,13 +13,17 @@
 #include "gui/model/figure_text.h"
 #include "gui/view/legend.h"
 #include "gui/view/memory_map_view.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
 #include "gui/view/treemap_view.h"
 
 namespace headroom::gui {
 
 MemoryMapPage::MemoryMapPage(Workspace& workspace, QWidget* parent)
-    : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)), nothing_(new QLabel(stack_)) {
+    : Page(parent),
+      workspace_(workspace),
+      stack_(new QStackedWidget(this)),
+      nothing_(new PlainLabel(stack_)) {
   nothing_->setAlignment(Qt::AlignCenter);
   nothing_->setWordWrap(true);
   nothing_->setMargin(40);
@@ -39,9 +43,8 @@ MemoryMapPage::MemoryMapPage(Workspace& workspace, QWidget* parent)
 
 QWidget* MemoryMapPage::buildViews() {
   auto* views = new QWidget(stack_);
-  heading_ = new QLabel(views);
+  heading_ = new PlainLabel(views);
   heading_->setWordWrap(true);
-  heading_->setTextFormat(Qt::PlainText);
   legend_ = new Legend(views);
   auto* halves = new QSplitter(Qt::Vertical, views);
   halves->setObjectName(QStringLiteral("memory"));
@@ -49,7 +52,7 @@ QWidget* MemoryMapPage::buildViews() {
   view_ = new MemoryMapView(halves);
   auto* below = new QWidget(halves);
   peak_ = new QPushButton(tr("&Go to the peak"), below);
-  caption_ = new QLabel(below);
+  caption_ = new PlainLabel(below);
   caption_->setWordWrap(true);
   auto* row = new QHBoxLayout;
   row->addWidget(peak_);

@@ -4,7 +4,6 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 #include <cmath>
 
@@ -12,6 +11,7 @@
 #include "gui/view/chart_view.h"
 #include "gui/view/fitting_name.h"
 #include "gui/view/painting.h"
+#include "gui/view/show_tooltip.h"
 #include "reports/figures/ticks.h"
 
 namespace headroom::gui {
@@ -261,7 +261,7 @@ bool MemoryMapView::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const reports::MapPlace* place = placeAt(help->pos());
-  QToolTip::showText(help->globalPos(), place == nullptr ? QString() : textOf(*place), this);
+  show_tooltip(help->globalPos(), place == nullptr ? QString() : textOf(*place), this);
   return true;
 }
 

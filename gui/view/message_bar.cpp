@@ -1,4 +1,5 @@
 #include "gui/view/message_bar.h"
+#include "gui/view/plain_label.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -25,12 +26,11 @@ void MessageBar::add(const QString& message) {
   auto* row = new QWidget(this);
   auto* line = new QHBoxLayout(row);
   line->setContentsMargins(0, 0, 0, 0);
-  auto* icon = new QLabel(row);
+  auto* icon = new PlainLabel(row);
   const int side = style()->pixelMetric(QStyle::PM_SmallIconSize);
   icon->setPixmap(style()->standardIcon(QStyle::SP_MessageBoxWarning).pixmap(side));
-  auto* text = new QLabel(message, row);
+  auto* text = new PlainLabel(message, row);
   text->setObjectName(QStringLiteral("message"));
-  text->setTextFormat(Qt::PlainText);
   text->setWordWrap(true);
   text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   text->setAccessibleName(tr("Fault"));

@@ -1,11 +1,11 @@
 #include "gui/view/paragraph.h"
+#include "gui/view/plain_label.h"
 
 namespace headroom::gui {
 
 QLabel* paragraph(QWidget* parent) {
-  auto* label = new QLabel(parent);
+  auto* label = new PlainLabel(parent);
   label->setWordWrap(true);
-  label->setTextFormat(Qt::PlainText);
   label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   return label;
 }

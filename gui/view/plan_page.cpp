@@ -18,6 +18,7 @@
 #include "gui/view/grid_view.h"
 #include "gui/view/lower_peak_box.h"
 #include "gui/view/materialised_view.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
 #include "gui/view/used_plan_bar.h"
 #include "planner/explain/analyze.h"
@@ -48,7 +49,7 @@ QString pixels_words(const Plan& plan, const RunStats* run) {
 
 PlanPage::PlanPage(Workspace& workspace, QWidget* parent) : Page(parent), workspace_(workspace) {
   stack_ = new QStackedWidget(this);
-  auto* nothing = new QLabel(tr("Open a plan, or use one from the Frontier page."), stack_);
+  auto* nothing = new PlainLabel(tr("Open a plan, or use one from the Frontier page."), stack_);
   nothing->setAlignment(Qt::AlignCenter);
   nothing->setWordWrap(true);
   stack_->addWidget(nothing);
@@ -67,7 +68,7 @@ QWidget* PlanPage::buildViews() {
   connect(used_, &UsedPlanBar::runAsked, this, [this] { Q_EMIT pageAsked(QStringLiteral("run")); });
   connect(used_, &UsedPlanBar::message, this, &Page::message);
   column->addWidget(used_);
-  summary_ = new QLabel(views);
+  summary_ = new PlainLabel(views);
   summary_->setWordWrap(true);
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   column->addWidget(summary_);

@@ -11,8 +11,10 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
+#include "gui/model/plain_tooltip.h"
 #include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
 
 namespace headroom::gui {
@@ -40,10 +42,10 @@ QString title_of(const reports::RankedRun& run) {
 RanksPage::RanksPage(Workspace& workspace, QWidget* parent)
     : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)) {
   auto* nothing =
-      new QLabel(tr("Open a plan, statistics or a trace of a decode that several ranks share to see "
-                    "the ranks side by side. They are made with headroom-plan --ranks and by "
-                    "headroom-decode under torchrun."),
-                 this);
+      new PlainLabel(tr("Open a plan, statistics or a trace of a decode that several ranks share to see "
+                        "the ranks side by side. They are made with headroom-plan --ranks and by "
+                        "headroom-decode under torchrun."),
+                     this);
   nothing->setWordWrap(true);
   nothing->setAlignment(Qt::AlignCenter);
   nothing->setMargin(40);
@@ -86,7 +88,7 @@ QWidget* RanksPage::buildHead() {
   auto* row = new QHBoxLayout(head);
   row->setContentsMargins({});
   const auto box = [&](const QString& text, const char* name) {
-    auto* label = new QLabel(text, head);
+    auto* label = new PlainLabel(text, head);
     auto* list = new QComboBox(head);
     list->setObjectName(name);
     label->setBuddy(list);
@@ -99,7 +101,7 @@ QWidget* RanksPage::buildHead() {
   runs_->setMinimumContentsLength(32);
   shown_ = box(tr("&Memory over time"), "shown");
   shown_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  words_ = new QLabel(head);
+  words_ = new PlainLabel(head);
   words_->setObjectName(QStringLiteral("words"));
   row->addWidget(words_, 1);
   return head;
@@ -130,7 +132,8 @@ void RanksPage::take(const std::vector<reports::RankedRun>& runs) {
     runs_->clear();
     for (const reports::RankedRun& one : found_) {
       runs_->addItem(title_of(one));
-      runs_->setItemData(runs_->count() - 1, QString::fromStdString(one.label()), Qt::ToolTipRole);
+      runs_->setItemData(runs_->count() - 1, plain_tooltip(QString::fromStdString(one.label())),
+                         Qt::ToolTipRole);
     }
     runs_->setCurrentIndex(std::max(runs_->findText(before), found_.empty() ? -1 : 0));
   }

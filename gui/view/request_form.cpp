@@ -17,10 +17,12 @@
 #include "decoder/graph/errors.h"
 #include "decoder/weights/open_model.h"
 #include "gui/model/groundwork.h"
+#include "gui/model/plain_tooltip.h"
 #include "gui/model/sentences.h"
 #include "gui/view/chooser.h"
 #include "gui/view/input_note.h"
 #include "gui/view/limit_field.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/whole_text.h"
 #include "planner/cost/profile_check.h"
 
@@ -109,7 +111,7 @@ void RequestForm::buildSize() {
   auto* row = new QHBoxLayout(editor);
   row->setContentsMargins({});
   row->addWidget(width_, 1);
-  row->addWidget(new QLabel("×", editor));
+  row->addWidget(new PlainLabel("×", editor));
   row->addWidget(height_, 1);
   editor->setFocusProxy(width_);
   addRow(tr("Si&ze in pixels"), editor, "--size",
@@ -210,11 +212,11 @@ void RequestForm::addRow(const QString& label, QWidget* editor, const std::strin
   notes_[option] = new InputNote(cell);
   notes_[option]->setObjectName("note" + QString::fromStdString(option));
   column->addWidget(notes_[option]);
-  hints_[option] = new QLabel(cell);
+  hints_[option] = new PlainLabel(cell);
   hints_[option]->setWordWrap(true);
   hints_[option]->hide();
   column->addWidget(hints_[option]);
-  auto* text = new QLabel(label, this);
+  auto* text = new PlainLabel(label, this);
   QWidget* field = editor->focusProxy() ? editor->focusProxy() : editor;
   text->setBuddy(field);
   text->setToolTip(explanation);
@@ -274,7 +276,8 @@ void RequestForm::listProfiles() {
     if (std::find(profiles_.begin(), profiles_.end(), document) != profiles_.end()) return;
     profiles_.push_back(document);
     profile_->addItem(QString::fromStdString(document->file.filename().string()));
-    profile_->setItemData(profile_->count() - 1, sentence_text(reports::summary(*document)), Qt::ToolTipRole);
+    profile_->setItemData(profile_->count() - 1, plain_tooltip(sentence_text(reports::summary(*document))),
+                          Qt::ToolTipRole);
   };
   for (const reports::DocumentPtr& document : workspace_.documents()) add(document);
   const reports::DocumentPtr& asked = workspace_.question().profile;

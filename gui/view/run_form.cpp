@@ -13,9 +13,11 @@
 
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/model.h"
+#include "gui/model/plain_tooltip.h"
 #include "gui/model/sentences.h"
 #include "gui/view/chooser.h"
 #include "gui/view/input_note.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/whole_text.h"
 
 namespace headroom::gui {
@@ -182,7 +184,7 @@ void RunForm::addRow(const QString& label, QWidget* editor, RunField field, cons
   column->addWidget(note);
   QWidget* focused = editor->focusProxy() != nullptr ? editor->focusProxy() : editor;
   note->setObjectName(QStringLiteral("note-") + focused->objectName());
-  auto* text = new QLabel(label, this);
+  auto* text = new PlainLabel(label, this);
   text->setBuddy(focused);
   text->setToolTip(explanation);
   explain_input(focused, explanation);
@@ -242,7 +244,8 @@ void RunForm::listPlans() {
     if (document->as<reports::PlanDocument>() == nullptr || document->rank) continue;
     plans_.push_back(document);
     plan_->addItem(plan_text(*document));
-    plan_->setItemData(plan_->count() - 1, sentence_text(reports::summary(*document)), Qt::ToolTipRole);
+    plan_->setItemData(plan_->count() - 1, plain_tooltip(sentence_text(reports::summary(*document))),
+                       Qt::ToolTipRole);
     if (document == chosen) plan_->setCurrentIndex(plan_->count() - 1);
   }
   plan_->setEnabled(!plans_.empty());

@@ -16,6 +16,7 @@
 #include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/limit_field.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/request_form.h"
 #include "reports/figures/layers.h"
 
@@ -106,7 +107,7 @@ QWidget* ScalingPage::buildSide() {
   auto* side = new QWidget(area);
   auto* column = new QVBoxLayout(side);
   column->setContentsMargins({});
-  words_ = new QLabel(side);
+  words_ = new PlainLabel(side);
   words_->setObjectName("largest");
   words_->setWordWrap(true);
   words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
@@ -152,7 +153,7 @@ QWidget* ScalingPage::buildLatencyTables() {
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins({});
   auto* row = new QHBoxLayout;
-  auto* label = new QLabel(tr("Latency table of la&yer"), box);
+  auto* label = new PlainLabel(tr("Latency table of la&yer"), box);
   layer_ = new QComboBox(box);
   layer_->setObjectName("layer");
   layer_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
@@ -167,7 +168,7 @@ QWidget* ScalingPage::buildLatencyTables() {
   row->addWidget(layer_, 1);
   row->addStretch();
   column->addLayout(row);
-  latency_table_words_ = new QLabel(box);
+  latency_table_words_ = new PlainLabel(box);
   latency_table_words_->setWordWrap(true);
   column->addWidget(latency_table_words_);
   latency_table_ = new ChartView(box);

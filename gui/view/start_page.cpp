@@ -11,7 +11,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/model/plain_tooltip.h"
 #include "gui/model/workspace.h"
+#include "gui/view/plain_label.h"
 
 namespace headroom::gui {
 namespace {
@@ -20,7 +22,7 @@ constexpr int kFoldersAbove = 4;
 constexpr int kWidest = 760;
 
 QLabel* scaled_paragraph(const QString& text, double scale, QWidget* parent) {
-  auto* label = new QLabel(text, parent);
+  auto* label = new PlainLabel(text, parent);
   label->setWordWrap(true);
   QFont font = label->font();
   font.setPointSizeF(font.pointSizeF() * scale);
@@ -88,7 +90,7 @@ StartPage::StartPage(Workspace& workspace, QWidget* parent) : Page(parent), work
   add_step(
       tr("Choose a model, a size and a limit, and see the fastest plan that fits, while you move the limit."),
       {plan});
-  add_step(tr("Run the plan on the page <b>Run</b> and watch its memory. The demo has the files of such a "
+  add_step(tr("Run the plan on the page Run and watch its memory. The demo has the files of such a "
               "run ready."),
            {demo, demo_note_});
   add_step(tr("Look at the moment of the peak: what was on the device, which layer made it, what would lower "
@@ -130,7 +132,7 @@ void StartPage::setRecentFiles(const QStringList& files) {
   for (const QString& file : files) {
     auto* item = new QListWidgetItem(QDir::toNativeSeparators(file), recent_);
     item->setData(Qt::UserRole, file);
-    item->setToolTip(file);
+    item->setToolTip(plain_tooltip(file));
   }
   const int row = std::max(recent_->sizeHintForRow(0), recent_->fontMetrics().height());
   recent_->setFixedHeight(row * static_cast<int>(files.size()) + 2 * recent_->frameWidth() + 2);

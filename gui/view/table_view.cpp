@@ -19,6 +19,7 @@
 
 #include "decoder/outputs/whole_file.h"
 #include "gui/view/fitting_name.h"
+#include "gui/view/plain_label.h"
 
 namespace headroom::gui {
 namespace {
@@ -90,7 +91,10 @@ QString as_field(QString text) {
 }  // namespace
 
 TableView::TableView(QWidget* parent)
-    : QWidget(parent), filter_(new QLineEdit(this)), count_(new QLabel(this)), view_(new QTableView(this)) {
+    : QWidget(parent),
+      filter_(new QLineEdit(this)),
+      count_(new PlainLabel(this)),
+      view_(new QTableView(this)) {
   sorted_.setSourceModel(&model_);
   filter_->setPlaceholderText(tr("Filter (Ctrl+F)"));
   filter_->setAccessibleName(tr("Filter"));

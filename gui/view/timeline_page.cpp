@@ -16,6 +16,7 @@
 #include "gui/view/lanes_view.h"
 #include "gui/view/live_box.h"
 #include "gui/view/paragraph.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_side.h"
 #include "reports/figures/same_decode.h"
@@ -34,7 +35,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   sides_[1] =
       std::make_unique<TimelineSide>(tr("Measured"), QStringLiteral("measured"), reports::measured_timeline);
 
-  auto* nothing = new QLabel(
+  auto* nothing = new PlainLabel(
       tr("Open a plan to see the memory that it predicts, a trace to see what a run took, or both: "
          "they stand one above the other. A trace is recorded on the page Run or with "
          "headroom-decode --trace trace.json."),
@@ -57,9 +58,10 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
 
   auto* below = new QWidget;
   peak_ = new QPushButton(tr("&Go to the peak"), below);
-  auto* hint = new QLabel(tr("A click on a chart holds the cursor, another lets it go. Wheel: zoom, drag: "
-                             "pan, double click: all."),
-                          below);
+  auto* hint =
+      new PlainLabel(tr("A click on a chart holds the cursor, another lets it go. Wheel: zoom, drag: "
+                        "pan, double click: all."),
+                     below);
   hint->setWordWrap(true);
   auto* bar = new QHBoxLayout;
   auto* lower = new QPushButton(tr("What would &lower it"), below);
@@ -69,10 +71,9 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   bar->addWidget(peak_);
   bar->addWidget(lower);
   bar->addWidget(hint, 1);
-  note_ = new QLabel(below);
+  note_ = new PlainLabel(below);
   note_->setObjectName(QStringLiteral("note"));
   note_->setWordWrap(true);
-  note_->setTextFormat(Qt::PlainText);  // texts of files stand in it
   note_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   note_->hide();
   auto* column = new QVBoxLayout(below);

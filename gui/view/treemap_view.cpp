@@ -2,12 +2,12 @@
 
 #include <QHelpEvent>
 #include <QPainter>
-#include <QToolTip>
 
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/fitting_name.h"
 #include "gui/view/painting.h"
+#include "gui/view/show_tooltip.h"
 
 namespace headroom::gui {
 namespace {
@@ -100,7 +100,7 @@ QString TreemapView::textAt(const QPointF& point) const {
 bool TreemapView::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  QToolTip::showText(help->globalPos(), textAt(help->pos()), this);
+  show_tooltip(help->globalPos(), textAt(help->pos()), this);
   return true;
 }
 

@@ -2,13 +2,13 @@
 
 #include <QFileDialog>
 #include <QHBoxLayout>
-#include <QMessageBox>
 #include <QPushButton>
 
 #include "gui/model/sentences.h"
 #include "gui/model/used_plan.h"
 #include "gui/view/limit_field.h"
 #include "gui/view/paragraph.h"
+#include "gui/view/say_failure.h"
 
 namespace headroom::gui {
 
@@ -55,7 +55,7 @@ void UsedPlanBar::askForFile() {
     save(file);
     Q_EMIT message(tr("Saved %1").arg(file));
   } catch (const std::exception& error) {
-    QMessageBox::warning(this, tr("Save plan"), sentence_text(std::string(error.what())));
+    say_failure(this, tr("Save plan"), sentence_text(std::string(error.what())));
   }
 }
 

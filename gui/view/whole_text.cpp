@@ -1,4 +1,5 @@
 #include "gui/view/whole_text.h"
+#include "gui/model/plain_tooltip.h"
 
 #include <QComboBox>
 #include <QEvent>
@@ -43,7 +44,7 @@ class WholeTextFilter final : public QObject {
     if (event->type() == QEvent::ToolTip) {
       const Held held = held_by(*field_);
       const bool cut = field_->fontMetrics().horizontalAdvance(held.text) > held.width;
-      field_->setToolTip(cut ? held.text + QLatin1Char('\n') + explanation_ : explanation_);
+      field_->setToolTip(plain_tooltip(cut ? held.text + QLatin1Char('\n') + explanation_ : explanation_));
     }
     return QObject::eventFilter(watched, event);
   }

@@ -7,6 +7,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/files/printable.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/requests_file.h"
@@ -38,11 +39,11 @@ void move_latents(RequestQueue& queue, const std::filesystem::path& from_file,
 
 void print_summary(const RequestQueue& queue, const std::string& output, std::ostream& out) {
   const QueuePrediction prediction = predict(queue);
-  out << output << ": " << queue.order.size() << " decodes of " << queue.plans.size() << " shapes in "
-      << name_of(queue.plans.front().request.dtype) << ", one pool of " << format_bytes(prediction.pool_bytes)
-      << ", peak " << format_bytes(prediction.peak_bytes) << " of " << format_bytes(queue.limit_bytes) << ", "
-      << format_seconds(prediction.seconds) << (queue.plans.front().assumed ? " by assumed costs" : "")
-      << "\n";
+  out << one_line(output) << ": " << queue.order.size() << " decodes of " << queue.plans.size()
+      << " shapes in " << name_of(queue.plans.front().request.dtype) << ", one pool of "
+      << format_bytes(prediction.pool_bytes) << ", peak " << format_bytes(prediction.peak_bytes) << " of "
+      << format_bytes(queue.limit_bytes) << ", " << format_seconds(prediction.seconds)
+      << (queue.plans.front().assumed ? " by assumed costs" : "") << "\n";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/files/printable.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
@@ -108,7 +109,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   if (json) {
     out << to_json(plan, model.graph).dump(2) << "\n";
   } else {
-    said << output << ": " << request_line(plan.request) << ", peak "
+    said << one_line(output) << ": " << one_line(request_line(plan.request)) << ", peak "
          << format_bytes(plan.predicted_peak_bytes) << " of " << format_bytes(options.limit_bytes) << ", "
          << format_seconds(plan.predicted_seconds) << (plan.assumed ? " by assumed costs" : "") << ", "
          << plan.passes.size() << " passes, " << plan.materialised.size() << " kept tensors, "

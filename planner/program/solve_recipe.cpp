@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "decoder/files/printable.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/recipe_file.h"
@@ -35,11 +36,11 @@ void solve_recipe(const RequestOptions& asked, const std::string& recipe, const 
     out << to_json(plan, model.graph).dump(2) << "\n";
     return;
   }
-  out << output.file << ": equals " << equals_of(name) << "; " << plan.plan_of_tile.size() << " tiles of "
-      << plan.plans.size() << " sizes, peak " << format_bytes(plan.predicted_peak_bytes) << " of "
-      << format_bytes(plan.limit_bytes) << ", " << format_bytes(plan.kept_bytes) << " kept to blend tiles, "
-      << format_seconds(plan.predicted_seconds) << (plan.plans.front().assumed ? " by assumed costs" : "")
-      << "\n";
+  out << one_line(output.file) << ": equals " << equals_of(name) << "; " << plan.plan_of_tile.size()
+      << " tiles of " << plan.plans.size() << " sizes, peak " << format_bytes(plan.predicted_peak_bytes)
+      << " of " << format_bytes(plan.limit_bytes) << ", " << format_bytes(plan.kept_bytes)
+      << " kept to blend tiles, " << format_seconds(plan.predicted_seconds)
+      << (plan.plans.front().assumed ? " by assumed costs" : "") << "\n";
 }
 
 }  // namespace headroom::planner

@@ -7,6 +7,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/files/printable.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/outputs/whole_file.h"
@@ -131,7 +132,8 @@ std::string done_line(const std::string& output, const Report& report) {
       output.ends_with(".html")
           ? counted(tables + static_cast<int64_t>(count_drawings(report)), "figure", "figures")
           : counted(tables, "table", "tables");
-  return output + ": " + counted(static_cast<int64_t>(report.files), "file", "files") + ", " + shown + "\n";
+  return one_line(output) + ": " + counted(static_cast<int64_t>(report.files), "file", "files") + ", " +
+         shown + "\n";
 }
 
 int report(const Arguments& asked, std::ostream& out, std::ostream& err) {

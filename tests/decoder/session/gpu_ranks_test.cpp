@@ -230,7 +230,7 @@ TEST_CASE("a value that is not finite ends every rank with the layer's name") {
   std::string expected;
   try {
     test::decode_to_memory(ready.model, untiled_plan(ready.model, on_cpu), weights, ready.latent);
-  } catch (const DeviceError& error) {
+  } catch (const InputError& error) {
     expected = error.what();
   }
   CHECK_THAT(expected, Catch::Contains("its output is not finite"));

@@ -297,8 +297,8 @@ TEST_CASE("what is not finite stops the decode and names the layer") {
   start_libraries(2);
   try {
     decode(model, untiled_plan(model, request), source, input, sink, nullptr);
-    FAIL("expected a DeviceError");
-  } catch (const DeviceError& error) {
+    FAIL("expected an InputError");
+  } catch (const InputError& error) {
     CHECK_THAT(error.what(), Catch::Contains("decoder.up_blocks.0.resnets.0.conv1"));
     CHECK_THAT(error.what(), Catch::Contains("not finite"));
   }

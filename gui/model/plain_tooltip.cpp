@@ -1,0 +1,11 @@
+#include "gui/model/plain_tooltip.h"
+
+#include <QTextDocument>
+
+namespace headroom::gui {
+
+QString plain_tooltip(const QString& text) {
+  return Qt::mightBeRichText(text) ? Qt::convertFromPlainText(text) : text;
+}
+
+}  // namespace headroom::gui
