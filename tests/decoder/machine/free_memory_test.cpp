@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMebibyte = int64_t{1} << 20;
 
-TEST_CASE("--limit auto leaves a sixteenth, within bounds, and what the program holds") {
+TEST_CASE("the limit of auto leaves a sixteenth, within bounds, and what the program holds") {
   CHECK(automatic_limit_bytes(0) == 0);
   CHECK(automatic_limit_bytes(32 * kMebibyte) == 0);
   CHECK(automatic_limit_bytes(200 * kMebibyte) == 168 * kMebibyte);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "planner/explain/why_not.h"
@@ -91,7 +92,8 @@ TEST_CASE("scaling: the planned limit is the smallest there is, and untiled is w
       largest = std::max(largest, tensor.statistics ? 0 : bytes_of(tensor, latent, 1, Dtype::fp32));
     CHECK(found.untiled[i].bytes >= weights + 2 * largest);
     CHECK(found.untiled[i].bytes <= weights + 4 * largest + (int64_t{8} << 20));
-    const double reserve = double(int64_t{17} << 18) + 4.5 * double(found.untiled[i].pixels());
+    const double reserve = 768 * 1024 + double(parameter_elements(model.graph)) * 4 / 64 +
+                           double(found.untiled[i].pixels()) / 8;
     CHECK(double(found.untiled[i].bytes - untiled_plan(model, sizes[i]).predicted_peak_bytes) ==
           Approx(reserve).margin(1));
     CHECK(found.planned[i].bytes < found.untiled[i].bytes);
