@@ -134,7 +134,7 @@ TEST_CASE("with --limit it plans with the program beside") {
   INFO(ended.err);
   CHECK(ended.code == 0);
   CHECK(read_latent(ready.output).shape == std::vector<int64_t>{1, 3, 10, 12});
-  words[1] = "1MiB";
+  words[1] = "512KiB";
   std::filesystem::remove(ready.output);
   require_refused(spawn(words), 3, {"headroom-decode: ", "smallest limit that works"});
   words[1] = "lots";

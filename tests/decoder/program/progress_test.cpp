@@ -54,7 +54,7 @@ struct ReadyProgress {
 };
 
 TEST_CASE("with --progress lines a decode tells what it does, from beginning to end") {
-  const ReadyProgress ready(40, "4.85MiB");
+  const ReadyProgress ready(40, "1.33MiB");
   const Ended ended = call(run_decode, ready.words({"--progress", "lines"}));
   INFO(ended.err);
   REQUIRE(ended.code == 0);
@@ -151,7 +151,7 @@ TEST_CASE("progress changes no pixel and no trace, and is not reported unless it
 }
 
 TEST_CASE("bands of the picture are reported once, one after another") {
-  const ReadyProgress ready(400, "7.4MiB");
+  const ReadyProgress ready(400, "3.69MiB");
   const json last = ready.plan()["passes"].back();
   REQUIRE(last["tiles"]["y"].size() > 2);
   REQUIRE(last["tiles"]["x"].size() == 1);
@@ -169,7 +169,7 @@ TEST_CASE("bands of the picture are reported once, one after another") {
 }
 
 TEST_CASE("a batch in micro-batches counts as one whole") {
-  const ReadyProgress ready(40, "5.35MiB", 3);
+  const ReadyProgress ready(40, "1.79MiB", 3);
   REQUIRE(ready.plan()["slice_items"] < 3);
   const auto passes = static_cast<int64_t>(ready.plan()["passes"].size());
   const Ended ended = call(run_decode, ready.words({"--progress", "lines"}));

@@ -106,7 +106,7 @@ TEST_CASE("files of recipes that are wrong are refused with the key") {
 
 TEST_CASE("a recipe that does not fit names the smallest limit") {
   const ReadyRecipe ready;
-  require_refused(ready.plan("1MiB"), 3,
+  require_refused(ready.plan("512KiB"), 3,
                   {"the tiles of diffusers-tiling take at least", "are kept to blend them; of a tile: "});
 }
 
