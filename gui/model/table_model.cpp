@@ -76,7 +76,7 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole:
       return text_of(column, cell);
     case Qt::ToolTipRole:
-      return plain_tooltip(tooltip_of(column, cell));
+      return plain_tooltip(tooltip_of(column, cell).toString());
     case Qt::TextAlignmentRole:
       return QVariant::fromValue(Qt::Alignment(column.is_text ? Qt::AlignLeft : Qt::AlignRight) |
                                  Qt::AlignVCenter);
