@@ -3,6 +3,8 @@
 # make build     programs in build/bin, for one GPU architecture; the reference environment in build/venv
 # make test      build with tests, then every test (those that need a GPU say that they were skipped)
 # make release   programs in build/all-gpus/bin, with kernels for all GPU architectures
+# make install   programs, modules, libheadroom for C and man pages below PREFIX (/usr/local), DESTDIR before it
+# make debs      Debian packages in build/debs: headroom-tools (looks and plans, a few MB) and headroom (decodes)
 # make asan      what needs neither LibTorch nor Qt, with its tests, under sanitizers
 # make format    clang-format over all sources
 # Each installs what is missing: Debian packages (packages*.txt) and pinned wheels (requirements*.txt).
@@ -18,7 +20,7 @@ CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOB
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo tour begin build test release asan format clean packages gui-packages all-packages demo-programs demo-venv venv
+.PHONY: demo tour begin build test release install debs asan format clean packages gui-packages all-packages demo-programs demo-venv venv
 
 demo: packages
 	@echo "demo: compiling, while Python wheels (about 2 GB) are fetched and unpacked"
@@ -53,6 +55,19 @@ test: begin
 release: begin
 	cmake --preset all-gpus $(CMAKE_ARGS)
 	cmake --build --preset all-gpus --target programs -j $(JOBS)
+
+# What was built last, whether with `make build` or `make test`.
+PREFIX ?= /usr/local
+install:
+	test -f build/build.ninja || $(MAKE) build
+	cmake --build build --target programs -j $(JOBS)
+	cmake --install build --prefix $(PREFIX) --component tools
+	cmake --install build --prefix $(PREFIX) --component decoders
+
+debs:
+	test -f build/build.ninja || $(MAKE) build
+	cmake --build build --target programs -j $(JOBS)
+	cpack --config build/CPackConfig.cmake -B build/debs
 
 asan: all-packages
 	cmake --preset asan $(CMAKE_ARGS)

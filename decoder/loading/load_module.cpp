@@ -24,7 +24,8 @@ std::string last_error() {
 
 std::vector<fs::path> module_places(const char* file_name) {
   const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
-  return {program.parent_path() / "lib" / file_name, program / file_name};
+  return {program.parent_path() / "lib" / file_name, program.parent_path() / "lib/headroom" / file_name,
+          program / file_name};
 }
 
 fs::path present_module(const std::vector<fs::path>& places, const char* what) {

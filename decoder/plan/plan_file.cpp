@@ -44,8 +44,12 @@ Plan read_plan(const std::filesystem::path& file, const Graph& graph) {
   return PlanFile(file).plan(graph);
 }
 
+std::string plan_text(const Plan& plan, const Graph& graph) {
+  return json_text(to_json(plan, graph), kDeepestExpanded) + '\n';
+}
+
 void write_plan(const std::filesystem::path& file, const Plan& plan, const Graph& graph) {
-  write_file_whole(file, json_text(to_json(plan, graph), kDeepestExpanded) + '\n');
+  write_file_whole(file, plan_text(plan, graph));
 }
 
 }  // namespace headroom

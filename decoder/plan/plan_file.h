@@ -69,5 +69,7 @@ Plan read_plan(const std::filesystem::path& file, const Graph& graph);
 
 /// Writes the file whole or not at all, one step to a line. Throws DeviceError.
 void write_plan(const std::filesystem::path& file, const Plan& plan, const Graph& graph);
+/// What it writes.
+std::string plan_text(const Plan& plan, const Graph& graph);
 
 }  // namespace headroom
