@@ -26,5 +26,5 @@ target_link_libraries(headroom_libtorch INTERFACE
   ${HEADROOM_TORCH_DIR}/lib/libtorch_cpu.so ${HEADROOM_TORCH_DIR}/lib/libc10.so
   ${HEADROOM_TORCH_DIR}/lib/libgomp.so.1)
 if(NOT HEADROOM_CARRIED)
-  target_link_options(headroom_libtorch INTERFACE -Wl,-rpath,${HEADROOM_TORCH_DIR}/lib)
+  list(APPEND CMAKE_BUILD_RPATH ${HEADROOM_TORCH_DIR}/lib)  # what is installed keeps no path of the build
 endif()

@@ -1,0 +1,111 @@
+"""What `make install` puts below a prefix: programs that start from anywhere, no paths of the build, pages and completions in
+their places, and a library that projects in C and C++ find.
+
+  python install_test.py --build build
+"""
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+BUILD = Path()
+HERE = Path(__file__).resolve().parent
+
+
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, **options)
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = Path(cls.temporary.name)
+        first = cls.folder / "first"
+        for component in ("tools", "decoders"):
+            done = run("cmake", "--install", BUILD, "--prefix", first, "--component", component)
+            assert done.returncode == 0, done.stderr
+        cls.prefix = cls.folder / "moved elsewhere"  # as a whole
+        first.rename(cls.prefix)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def test_programs_start(self):
+        for program in sorted((self.prefix / "bin").iterdir()):
+            if program.name == "headroom-profile":
+                continue  # needs LibTorch, which is not installed with it
+            shown = run(program, "--version", cwd="/", env={"PATH": "/usr/bin:/bin", "QT_QPA_PLATFORM": "offscreen"})
+            self.assertEqual(shown.returncode, 0, f"{program.name}: {shown.stderr}")
+        plan = run(self.prefix / "bin/headroom-plan", "--model", "sdxl", "--size", "512x512", "--limit", "512MiB", "-o", "-")
+        self.assertEqual(json.loads(plan.stdout)["schema"], "headroom.plan")
+
+    def test_no_path_of_the_build_is_kept(self):
+        binaries = [path for path in self.prefix.rglob("*")
+                    if path.is_file() and not path.is_symlink() and path.read_bytes()[:4] == b"\x7fELF"]
+        self.assertGreaterEqual(len(binaries), 3)
+        for binary in binaries:
+            dynamic = run("readelf", "-d", binary).stdout
+            self.assertNotIn("RUNPATH", dynamic, binary.name)
+            self.assertNotIn("RPATH", dynamic, binary.name)
+        for text in self.prefix.rglob("*.cmake"):
+            self.assertNotIn(str(BUILD), text.read_text())
+
+    def test_pages_and_completions_are_in_place(self):
+        for program in (self.prefix / "bin").iterdir():
+            self.assertTrue((self.prefix / f"share/man/man1/{program.name}.1").exists(), program.name)
+            self.assertTrue((self.prefix / f"share/bash-completion/completions/{program.name}").exists(), program.name)
+            self.assertTrue((self.prefix / f"share/zsh/site-functions/_{program.name}").exists(), program.name)
+
+    def test_projects_in_c_and_cpp_find_it(self):
+        project = self.folder / "consumer"
+        shutil.copytree(HERE / "consumer", project)
+        made = run("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}", "-G", "Ninja")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        built = run("cmake", "--build", project / "build")
+        self.assertEqual(built.returncode, 0, built.stdout)
+        limit = 300 << 20
+        words = ["sdxl", "512", "512", str(limit)]
+        in_c = run(project / "build/ask_in_c", *words, self.folder / "c.json")
+        self.assertEqual(in_c.returncode, 0, in_c.stdout + in_c.stderr)
+        status, untiled, smallest, peak, seconds, passes = in_c.stdout.split()
+        self.assertTrue(int(smallest) < int(peak) <= limit < int(untiled))
+        planned = run(self.prefix / "bin/headroom-plan", "--model", "sdxl", "--size", "512x512", "--limit", str(limit), "-o",
+                      self.folder / "program.json")
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        by_program, by_library = (json.loads((self.folder / name).read_text()) for name in ("program.json", "c.json"))
+        self.assertEqual(by_library, by_program)
+        self.assertEqual((int(peak), int(passes)), (by_program["predicted"]["peak_bytes"], len(by_program["passes"])))
+        self.assertAlmostEqual(float(seconds), by_program["predicted"]["seconds"], places=6)
+        in_cpp = run(project / "build/ask_in_cpp", *words)
+        self.assertEqual(in_cpp.stdout, f"0.1.0 {peak}\n")
+        refused = run(project / "build/ask_in_c", "sdxl", "512", "512", 1 << 20)
+        self.assertEqual(refused.returncode, 3)
+        self.assertEqual(refused.stdout.splitlines()[0].split()[:3], ["3", untiled, smallest])
+        for model, said in (("nothing", "nothing"), ("{", "model: "), ('{"_class_name": "UNet"}', "UNet")):
+            wrong = run(project / "build/ask_in_c", model, "512", "512", 1 << 20)
+            self.assertEqual(wrong.returncode, 2)
+            self.assertIn(said, wrong.stdout)
+        config = json.dumps({"_class_name": "AutoencoderKL", "latent_channels": 4, "block_out_channels": [16, 32],
+                             "norm_num_groups": 8, "layers_per_block": 1, "down_block_types": ["DownEncoderBlock2D"] * 2,
+                             "up_block_types": ["UpDecoderBlock2D"] * 2})
+        of_text = run(project / "build/ask_in_c", config, "64", "64", 64 << 20)
+        self.assertEqual(of_text.returncode, 0, of_text.stdout)
+
+    def test_the_library_shows_nothing_else(self):
+        library = self.prefix / "lib/libheadroom.so"
+        names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", library).stdout.splitlines()]
+        self.assertEqual(sorted(names), ["headroom_free", "headroom_plan", "headroom_predict", "headroom_version"])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=Path, required=True)
+    arguments, rest = parser.parse_known_args()
+    BUILD = arguments.build.resolve()
+    unittest.main(argv=[sys.argv[0], *rest])
