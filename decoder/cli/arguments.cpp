@@ -1,8 +1,8 @@
 #include "decoder/cli/arguments.h"
 
 #include "decoder/cli/nearest.h"
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "decoder/cli/nearest.h"
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 
 namespace headroom {
 

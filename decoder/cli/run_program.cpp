@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <iostream>
 
+#include "decoder/cli/escaped_stream.h"
 #include "decoder/outputs/left_behind.h"
 #include "decoder/progress/progress.h"
 
@@ -29,7 +30,10 @@ int run_program(int argc, char** argv, Program program) {
   hold_standard_streams();
   remove_files_on_signals();
   ignore_closed_pipes();
-  return program({argv + 1, argv + argc}, std::cout, std::cerr);
+  const std::vector<std::string> args{argv + 1, argv + argc};
+  if (isatty(STDOUT_FILENO) == 0) return program(args, std::cout, std::cerr);
+  EscapedStream out(std::cout);
+  return program(args, out, std::cerr);
 }
 
 }  // namespace headroom

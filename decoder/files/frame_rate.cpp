@@ -3,8 +3,8 @@
 #include <charconv>
 #include <string_view>
 
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

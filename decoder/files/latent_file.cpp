@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "decoder/files/npy.h"
-#include "decoder/files/printable.h"
 #include "decoder/files/read_only_file.h"
 #include "decoder/files/safetensors.h"
 #include "decoder/files/stored_dtype.h"
 #include "decoder/files/torch_file.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

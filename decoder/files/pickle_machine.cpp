@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "decoder/files/pickle_text.h"
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

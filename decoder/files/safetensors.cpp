@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "decoder/files/printable.h"
 #include "decoder/files/safetensors_header.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "decoder/files/printable.h"
 #include "decoder/files/stored_dtype.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

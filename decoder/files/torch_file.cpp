@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "decoder/files/pickle.h"
-#include "decoder/files/printable.h"
 #include "decoder/files/read_only_file.h"
 #include "decoder/files/zip_entries.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

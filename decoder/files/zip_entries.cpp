@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

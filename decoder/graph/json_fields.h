@@ -31,7 +31,7 @@ class JsonFields {
   double amount() const;   ///< finite, at least 0
   double nonzero() const;  ///< finite, other than 0
   bool boolean() const;
-  std::string text() const;  ///< without control characters
+  std::string text() const;
   bool is_null() const;
   bool is_array() const;
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "decoder/files/latent_file.h"
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 #include "decoder/program/latent_evidence.h"
 
 namespace headroom {

@@ -1,5 +1,5 @@
 #include "decoder/program/notes.h"
-#include "decoder/files/printable.h"
+#include "decoder/outputs/printable.h"
 
 #include <variant>
 

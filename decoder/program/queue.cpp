@@ -10,10 +10,10 @@
 
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/files/printable.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/machine/process_memory.h"
+#include "decoder/outputs/printable.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/program/latent_scale.h"
 #include "decoder/session/environment.h"

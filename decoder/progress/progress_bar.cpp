@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "decoder/outputs/printable.h"
+
 namespace headroom {
 
 void ProgressBar::tell(const ProgressNews& news) {
@@ -37,7 +39,7 @@ void ProgressBar::show(double share, const std::string& what) {
   const int filled = static_cast<int>(std::clamp(share, 0.0, 1.0) * kWidth);
   stream_ << "\r\033[K[" << std::string(static_cast<size_t>(filled), '#')
           << std::string(static_cast<size_t>(kWidth - filled), ' ') << "] " << static_cast<int>(share * 100)
-          << " % " << what.substr(0, 60) << std::flush;
+          << " % " << printable(what).substr(0, 60) << std::flush;
 }
 
 }  // namespace headroom

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 #include "decoder/weights/read_stored.h"
 
 namespace headroom {

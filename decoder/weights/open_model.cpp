@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "decoder/files/printable.h"
 #include "decoder/files/safetensors.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/graph/parameters.h"
+#include "decoder/outputs/printable.h"
 #include "decoder/weights/read_stored.h"
 #include "decoder/weights/weight_files.h"
 

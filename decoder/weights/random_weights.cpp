@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

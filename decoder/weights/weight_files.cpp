@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
+#include "decoder/outputs/printable.h"
 #include "decoder/weights/read_stored.h"
 
 namespace headroom {

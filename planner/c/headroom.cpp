@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/outputs/printable.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/weights/open_model.h"

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "decoder/files/printable.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 #include "decoder/plan/recipe_file.h"
 #include "decoder/validator/recipe_validator.h"
 #include "planner/cost/profile_check.h"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "decoder/files/gzip_text.h"
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 #include "profiler/history/history_replay.h"
 #include "profiler/history/memory_history.h"
 

@@ -2,8 +2,8 @@
 #include <unordered_map>
 
 #include "decoder/files/pickle.h"
-#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
 #include "profiler/history/history_replay.h"
 #include "profiler/history/memory_history.h"
 

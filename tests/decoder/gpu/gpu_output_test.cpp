@@ -157,7 +157,7 @@ TEST_CASE("the first layer that is not finite is named, and no piece behind it i
     picture.set_row(3 * kRows, std::nanf(""));
     GpuOutput output(late, picture.staging);
     for (int64_t piece = 0; piece < 5; ++piece) picture.emit_piece(output, piece, sink);
-    CHECK_THROWS_AS(finish(output), DeviceError);
+    CHECK_THROWS_AS(finish(output), InputError);
   }
   SECTION("statistics before it") {
     auto* sums = reinterpret_cast<double*>(late.reserve_host(64));

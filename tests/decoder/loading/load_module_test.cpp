@@ -15,9 +15,10 @@ using Catch::Matchers::Contains;
 TEST_CASE("modules lie in lib beside the program's folder, or beside the program") {
   const fs::path program = fs::read_symlink("/proc/self/exe");
   const std::vector<fs::path> places = module_places("some.so");
-  REQUIRE(places.size() == 2);
+  REQUIRE(places.size() == 3);
   CHECK(places[0] == program.parent_path().parent_path() / "lib/some.so");
-  CHECK(places[1] == program.parent_path() / "some.so");
+  CHECK(places[1] == program.parent_path().parent_path() / "lib/headroom/some.so");
+  CHECK(places[2] == program.parent_path() / "some.so");
 }
 
 TEST_CASE("the first module that exists is taken, and its absence is said") {

@@ -5,6 +5,7 @@
 import argparse
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -150,6 +151,53 @@ class Outputs(unittest.TestCase):
         # What is opened next must not take the closed stream's place: no line of the program in the picture.
         self.assertEqual(self.decode("-o", "q.npy", stdout=None, preexec_fn=lambda: os.close(1)).returncode, 5)
         self.assertNotIn(b"fp32,", (self.folder / "q.npy").read_bytes())
+
+    def test_names_do_nothing_to_a_terminal(self):
+        size = ["--model", "vae", "--size", "16x16", "--limit", "64MiB"]
+        self.assertEqual(self.run_program("headroom-plan", *size, "-o", "plan.json").returncode, 0)
+        plan = json.loads((self.folder / "plan.json").read_text())
+        for one in plan["passes"]:
+            one["name"] = "\x1b[2J\x9b31m\u202e\x07" + one["name"]
+        (self.folder / "plan.json").write_text(json.dumps(plan))
+        hostile = "\x1b[31mred\n.npy"
+        (self.folder / "vae").rename(self.folder / hostile)
+        lines = [("headroom-plan", ["explain", "plan.json", "--model", hostile, "--passes"], 0),
+                 ("headroom-plan", ["validate", "plan.json", "--model", hostile], 0),
+                 ("headroom-plan", ["--model", hostile, "--size", "16x16", "--limit", "64MiB", "-o", hostile + ".json"], 0),
+                 ("headroom-plan", ["validate", "plan.json", "--model", hostile + "none"], 2),
+                 ("headroom-decode", ["--plan", "plan.json", "--model", hostile, "--random-weights", "0", "--latent",
+                                      "latent.npy", "-o", hostile, "--progress", "bar"], 0)]
+        shown = ""
+        for program, words, code in lines:
+            with self.subTest(program=program, words=words[0]):
+                ended, text = self.run_on_terminal(program, *words)
+                self.assertEqual(ended, code, text)
+                shown += text.replace("\r", "").replace("\x1b[K", "").replace("\x1b[2K", "")
+        for mark in ("\x1b", "\x9b", "\u202e", "\x07"):
+            self.assertNotIn(mark, shown)
+        self.assertIn("\\x1b[31mred\\n", shown)
+
+    def run_on_terminal(self, program, *words):
+        ours, theirs = pty.openpty()
+        running = subprocess.Popen([str(word) for word in (BIN / program, *words)], stdout=theirs, stderr=theirs, cwd=self.folder)
+        os.close(theirs)
+        text = b""
+        try:
+            while piece := os.read(ours, 65536):
+                text += piece
+        except OSError:  # how a terminal ends
+            pass
+        os.close(ours)
+        return running.wait(timeout=60), text.decode(errors="replace")
+
+    def test_an_extreme_latent_is_the_inputs_fault(self):
+        values = [1e38 if i % 3 else -1e38 for i in range(4 * 8 * 8)]
+        (self.folder / "latent.npy").write_bytes(tiny_decode.npy(values, (1, 4, 8, 8)))
+        for output in ("p.png", "p.npy"):
+            ended = self.decode("-o", output)
+            self.assertEqual(ended.returncode, 2, ended.stderr)
+            self.assertIn(b"conv_in: its output is not finite", ended.stderr)
+            self.assertFalse((self.folder / output).exists())
 
     def test_signals_leave_nothing(self):
         (self.folder / "large").mkdir()

@@ -86,7 +86,7 @@ TEST_CASE("a .png from a GPU has the bytes of the values that a .npy has, howeve
 std::string message_of(const std::function<void()>& decode) {
   try {
     decode();
-  } catch (const DeviceError& error) {
+  } catch (const InputError& error) {
     return error.what();
   }
   return "no error";

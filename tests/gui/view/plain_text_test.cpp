@@ -49,7 +49,8 @@ void look_at(Seen& seen, const QString& page, const QWidget& widget) {
   look_at_tooltip(seen, where, widget.toolTip());
   if (const auto* label = qobject_cast<const QLabel*>(&widget)) {
     if (label->text().contains(kTag)) ++seen.labels;
-    if (label->textFormat() != Qt::PlainText && !label->text().isEmpty())
+    // Words beside a field are ours: forms make a label of them, which leads to the field.
+    if (label->textFormat() != Qt::PlainText && !label->text().isEmpty() && label->buddy() == nullptr)
       seen.taken_for_html << where + ": " + label->text();
   }
   if (const auto* box = qobject_cast<const QComboBox*>(&widget))

@@ -1,4 +1,4 @@
-#include "decoder/files/printable.h"
+#include "decoder/outputs/printable.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <ostream>
+#include <streambuf>
+#include <string>
+
+namespace headroom {
+
+/// Hands lines on to another stream with what acts on terminals escaped (decoder/files/printable.h): names
+/// from files stand in them. A line is handed on when it ends, or by flush().
+class EscapedStream : private std::streambuf, public std::ostream {
+ public:
+  explicit EscapedStream(std::ostream& next)
+      : std::ostream(static_cast<std::streambuf*>(this)), next_(next) {}
+  ~EscapedStream() override;
+
+ private:
+  int_type overflow(int_type symbol) override;
+  int sync() override;
+
+  std::ostream& next_;
+  std::string line_;
+};
+
+}  // namespace headroom
