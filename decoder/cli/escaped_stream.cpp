@@ -1,6 +1,6 @@
 #include "decoder/cli/escaped_stream.h"
 
-#include "decoder/files/printable.h"
+#include "decoder/outputs/printable.h"
 
 namespace headroom {
 

@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-/// Hands lines on to another stream with what acts on terminals escaped (decoder/files/printable.h): names
+/// Hands lines on to another stream with what acts on terminals escaped (decoder/outputs/printable.h): names
 /// from files stand in them. A line is handed on when it ends, or by flush().
 class EscapedStream : private std::streambuf, public std::ostream {
  public:
