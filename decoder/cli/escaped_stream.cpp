@@ -8,15 +8,16 @@ EscapedStream::~EscapedStream() {
   EscapedStream::sync();
 }
 
-EscapedStream::int_type EscapedStream::overflow(int_type symbol) {
-  if (symbol == traits_type::eof()) return traits_type::not_eof(symbol);
-  if (traits_type::to_char_type(symbol) != '\n') {
-    line_ += traits_type::to_char_type(symbol);
+std::streambuf::int_type EscapedStream::overflow(std::streambuf::int_type symbol) {
+  using Traits = std::streambuf::traits_type;
+  if (symbol == Traits::eof()) return Traits::not_eof(symbol);
+  if (Traits::to_char_type(symbol) != '\n') {
+    line_ += Traits::to_char_type(symbol);
     return symbol;
   }
   next_ << escaped(line_) << '\n';
   line_.clear();
-  return next_ ? symbol : traits_type::eof();
+  return next_ ? symbol : Traits::eof();
 }
 
 int EscapedStream::sync() {

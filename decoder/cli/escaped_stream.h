@@ -15,7 +15,7 @@ class EscapedStream : private std::streambuf, public std::ostream {
   ~EscapedStream() override;
 
  private:
-  int_type overflow(int_type symbol) override;
+  std::streambuf::int_type overflow(std::streambuf::int_type symbol) override;
   int sync() override;
 
   std::ostream& next_;
