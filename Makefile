@@ -6,6 +6,7 @@
 # make install   programs, modules, libheadroom for C and man pages below PREFIX (/usr/local), DESTDIR before it
 # make debs      Debian packages in build/debs: headroom-tools (looks and plans, a few MB) and headroom (decodes)
 # make asan      what needs neither LibTorch nor Qt, with its tests, under sanitizers
+# make fuzz      all readers of files under libFuzzer for SECONDS each (3600)
 # make format    clang-format over all sources
 # Each installs what is missing: Debian packages (packages*.txt) and pinned wheels (requirements*.txt).
 #
@@ -20,7 +21,7 @@ CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOB
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo tour begin build test release install debs asan format clean packages gui-packages all-packages demo-programs demo-venv venv
+.PHONY: demo tour begin build test release install debs fuzz asan format clean packages gui-packages all-packages demo-programs demo-venv venv
 
 demo: packages
 	@echo "demo: compiling, while Python wheels (about 2 GB) are fetched and unpacked"
@@ -55,6 +56,13 @@ test: begin
 release: begin
 	cmake --preset all-gpus $(CMAKE_ARGS)
 	cmake --build --preset all-gpus --target programs -j $(JOBS)
+
+SECONDS ?= 3600
+fuzz:
+	$(call install_packages,packages.txt packages-fuzz.txt)
+	cmake --preset fuzz $(CMAKE_ARGS)
+	cmake --build build/fuzz --target fuzzers -j $(JOBS)
+	python3 -B tests/fuzz/run_fuzzers.py --bin build/fuzz/bin --seconds $(SECONDS)
 
 # What was built last, whether with `make build` or `make test`.
 PREFIX ?= /usr/local

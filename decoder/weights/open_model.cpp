@@ -32,7 +32,9 @@ std::optional<Model> model_beside(const fs::path& checkpoint) {
   const nlohmann::json document = read_json_file(config, kLargestConfigBeside);
   const std::vector<std::string> supported = supported_classes();
   if (!document.is_object() || !document.contains("_class_name")) return std::nullopt;
-  if (std::find(supported.begin(), supported.end(), document["_class_name"]) == supported.end())
+  const nlohmann::json& class_name = document["_class_name"];
+  if (!class_name.is_string()) return std::nullopt;
+  if (std::find(supported.begin(), supported.end(), class_name.get<std::string>()) == supported.end())
     return std::nullopt;
   return load_model(config);
 }

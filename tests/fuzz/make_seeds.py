@@ -19,7 +19,7 @@ import tiny_decode  # noqa: E402
 
 CONFIG = dict(tiny_decode.CONFIG, block_out_channels=[8, 16], norm_num_groups=4)  # as readers.cpp has it
 REQUESTS = {"schema": "headroom.requests", "version": 1, "model": "vae",
-            "requests": [{"name": "a", "size": "16x16", "count": 2, "latents": ["latent.npy"], "output": "a-{n}.npy"}]}
+            "requests": [{"name": "a", "width_pixels": 16, "height_pixels": 16, "count": 2, "latent": "latent.npy", "output": "a-{i}.npy"}]}
 
 
 def safetensors(tensors):
@@ -68,7 +68,7 @@ def main():
         (folder / "requests.json").write_text(json.dumps(REQUESTS))
         run("headroom-plan", "queue", "requests.json", "--limit", "64MiB", "-o", "queue.json")
         if (programs / "headroom-profile").exists():
-            run("headroom-profile", "--model", "vae", "--sizes", "16x16,32x16", "--repeats", "1", "-o", "profile.json")
+            run("headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "16x16,32x16", "--repeats", "1", "-o", "profile.json")
             put("profile", "small.json", (folder / "profile.json").read_bytes())
         for reader, name in (("plan", "plan.json"), ("plan", "ranked.json"), ("plan", "recipe.json"), ("stats", "stats.json"),
                              ("trace", "trace.json"), ("frontier", "frontier.json"), ("requests", "requests.json"),
