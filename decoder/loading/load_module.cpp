@@ -22,8 +22,15 @@ std::string last_error() {
 
 }  // namespace
 
+fs::path program_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) throw DeviceError("/proc/self/exe: cannot be read: " + error.message() + "; is /proc mounted?");
+  return program.parent_path();
+}
+
 std::vector<fs::path> module_places(const char* file_name) {
-  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path program = program_folder();
   return {program.parent_path() / "lib" / file_name, program.parent_path() / "lib/headroom" / file_name,
           program / file_name};
 }

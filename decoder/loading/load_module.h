@@ -7,7 +7,11 @@
 // them. Without them it starts fast, and runs where neither is installed.
 namespace headroom {
 
-/// Where a module of that file name may lie: in lib/ beside the program's folder, or beside the program.
+/// The folder of this program. Throws DeviceError where /proc is not mounted.
+std::filesystem::path program_folder();
+
+/// Where a module of that file name may lie: in lib/ or lib/headroom/ beside the program's folder, or beside
+/// the program.
 std::vector<std::filesystem::path> module_places(const char* file_name);
 
 /// The first of these files that exists. Throws DeviceError, "built without `what`", where none does.

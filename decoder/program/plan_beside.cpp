@@ -8,11 +8,14 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
+#include "decoder/loading/load_module.h"
+#include "decoder/outputs/left_behind.h"
 
 extern char** environ;
 
@@ -28,6 +31,7 @@ class ScratchFolder {
     std::string pattern = (std::filesystem::temp_directory_path() / "headroom-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw DeviceError(pattern + ": cannot be made");
     path_ = pattern;
+    on_signal_.emplace(path_);
   }
   ~ScratchFolder() {
     std::error_code ignored;
@@ -39,6 +43,7 @@ class ScratchFolder {
 
  private:
   std::filesystem::path path_;
+  std::optional<RemovedOnSignal> on_signal_;
 };
 
 std::string without_prefix(const std::string& message) {
@@ -49,7 +54,7 @@ std::string without_prefix(const std::string& message) {
 }  // namespace
 
 nlohmann::json plan_from_program_beside(const std::vector<std::string>& arguments, DeviceKind device) {
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "headroom-plan";
+  const std::string program = program_folder() / "headroom-plan";
   const ScratchFolder scratch;
   const std::string plan_file = scratch / "plan.json";
   const std::string messages_file = scratch / "messages";

@@ -89,7 +89,8 @@ void mutate(json& document, std::minstd_rand& random) {
     }
     case 3:
       if (place.is_number_integer()) {
-        place = place.get<int64_t>() / 2 * 2 + (below(2, random) == 0 ? 1 : -1);
+        const auto value = static_cast<uint64_t>(place.get<int64_t>());
+        place = static_cast<int64_t>(below(2, random) == 0 ? value + 1 : value - 1);
       } else {
         place = extreme(random);
       }

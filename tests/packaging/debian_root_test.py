@@ -56,8 +56,12 @@ class DebianRoot(unittest.TestCase):
             for package in (folder / "debs").glob("*.deb"):
                 shutil.copy(package, root / "tmp")
                 print(f"{package.name}: {package.stat().st_size / (1 << 20):.1f} MiB")
-            self.check_tools(root)
-            self.check_decoders(root)
+            self.assertEqual(run("mount", "-t", "proc", "proc", root / "proc").returncode, 0)
+            try:
+                self.check_tools(root)
+                self.check_decoders(root)
+            finally:
+                run("umount", root / "proc")
 
     def inside(self, root, *words):
         return run("chroot", root, "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8", "QT_QPA_PLATFORM=offscreen", *words)
