@@ -7,6 +7,7 @@
 # make debs      Debian packages in build/debs: headroom-tools (looks and plans, a few MB) and headroom (decodes)
 # make asan      what needs neither LibTorch nor Qt, with its tests, under sanitizers
 # make fuzz      all readers of files under libFuzzer for SECONDS each (3600)
+# make lint      is all formatted, and nothing misspelled; make tidy: clang-tidy over what is built, slow
 # make format    clang-format over all sources
 # Each installs what is missing: Debian packages (packages*.txt) and pinned wheels (requirements*.txt).
 #
@@ -21,7 +22,7 @@ CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOB
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo tour begin build test release install debs fuzz asan format clean packages gui-packages all-packages demo-programs demo-venv venv
+.PHONY: demo tour begin build test release install debs fuzz asan lint tidy format clean packages gui-packages all-packages demo-programs demo-venv venv
 
 demo: packages
 	@echo "demo: compiling, while Python wheels (about 2 GB) are fetched and unpacked"
@@ -122,6 +123,13 @@ $(VENV)/installed: requirements.txt | all-packages
 	@echo "installing Python wheels into $(VENV) (about 5 GB)"
 	$(call install_wheels,-r requirements.txt)
 	@touch $@ $(VENV)/demo-installed
+
+lint:
+	git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format --dry-run -Werror
+	codespell
+
+tidy:
+	run-clang-tidy -quiet -p build '$(CURDIR)/$(or $(FOLDER),(decoder|profiler|planner|reports|gui))/.*\.cpp$$'
 
 format:
 	git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format -i

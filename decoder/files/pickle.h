@@ -106,9 +106,10 @@ class PickleValue {
   uint32_t index_;
 };
 
-/// A Python pickle (protocols 0 to 5) as values, of which nothing was executed: what Python would import or call
-/// is a value that says so. It is read in one go over the bytes, without recursion. Memory is proportional to
-/// the bytes, whatever they claim: at most two values for each of them, and what is shared stays shared.
+/// A Python pickle (protocols 0 to 5) as values, of which nothing was executed: what Python would import or
+/// call is a value that says so. It is read in one go over the bytes, without recursion. Memory is
+/// proportional to the bytes, whatever they claim: at most two values for each of them, and what is shared
+/// stays shared.
 class Pickle {
  public:
   /// The first pickle of `bytes`; `end()` says where it ends. `origin` names the file in messages. Throws

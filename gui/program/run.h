@@ -14,7 +14,7 @@ struct GuiArguments {
   std::string theme;              ///< these two: empty where the window's memory decides
   std::string language;
   double scale = 0;  ///< pixels of the screen to one of the window; 0: as the desktop says
-  int width = 0;  ///< 0: the same
+  int width = 0;     ///< 0: the same
   int height = 0;
 };
 

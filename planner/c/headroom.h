@@ -1,5 +1,6 @@
 /*
- * What the decode of a VAE needs, and how to run it in less: for programs in C, and in any language that calls it.
+ * What the decode of a VAE needs, and how to run it in less: for programs in C, and in any language that
+ * calls it.
  *
  *   headroom_question question = {.model = "sdxl", .width_pixels = 1024, .height_pixels = 1024,
  *                                 .limit_bytes = 1342177280};
@@ -7,8 +8,8 @@
  *   char message[256];
  *   int status = headroom_predict(&question, &prediction, message, sizeof message);
  *
- * Every function may be called from any thread, and needs no start and no end. Nothing is printed, and nothing is
- * written. Texts are UTF-8.
+ * Every function may be called from any thread, and needs no start and no end. Nothing is printed, and
+ * nothing is written. Texts are UTF-8.
  *
  * Compiles as C99 and as C++. Link -lheadroom, or in CMake headroom::headroom of find_package(headroom).
  */
@@ -34,8 +35,8 @@ enum {
 
 /* A decode. Fields that are 0 or NULL are what stands in brackets, so that one begins with {0}. */
 typedef struct headroom_question {
-  /* A built-in name ("sdxl"), a folder with config.json or with vae/config.json, a .safetensors checkpoint, or the
-   * text of a config.json itself, which begins with '{'. Required. */
+  /* A built-in name ("sdxl"), a folder with config.json or with vae/config.json, a .safetensors checkpoint,
+   * or the text of a config.json itself, which begins with '{'. Required. */
   const char* model;
   int64_t width_pixels, height_pixels; /* of the picture; required */
   int64_t frames;                      /* of the clip [1] */
@@ -54,17 +55,18 @@ typedef struct headroom_prediction {
 } headroom_prediction;
 
 /*
- * Predicts the decode. Where no plan fits, HEADROOM_DOES_NOT_FIT; untiled_bytes and smallest_bytes are filled in all
- * the same. `message` takes one line, cut to `message_bytes` and ended by 0, empty where all went well; it may be
- * NULL. Takes milliseconds to seconds, by the size of the model.
+ * Predicts the decode. Where no plan fits, HEADROOM_DOES_NOT_FIT; untiled_bytes and smallest_bytes are filled
+ * in all the same. `message` takes one line, cut to `message_bytes` and ended by 0, empty where all went
+ * well; it may be NULL. Takes milliseconds to seconds, by the size of the model.
  */
-HEADROOM_API int headroom_predict(const headroom_question* question, headroom_prediction* prediction, char* message,
-                                  size_t message_bytes);
+HEADROOM_API int headroom_predict(const headroom_question* question, headroom_prediction* prediction,
+                                  char* message, size_t message_bytes);
 
 /*
- * Plans the decode. `*plan_json` becomes the text of a plan file, as headroom-plan -o writes it and headroom-decode
- * --plan reads it, to be freed by headroom_free(); NULL unless HEADROOM_DONE is returned. `message` as above, with
- * what would help where nothing fits.
+ * Plans the decode. `*plan_json` becomes the text of a plan file, as headroom-plan -o writes it and
+ * headroom-decode
+ * --plan reads it, to be freed by headroom_free(); NULL unless HEADROOM_DONE is returned. `message` as above,
+ * with what would help where nothing fits.
  */
 HEADROOM_API int headroom_plan(const headroom_question* question, char** plan_json, char* message,
                                size_t message_bytes);

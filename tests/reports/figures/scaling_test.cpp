@@ -92,8 +92,8 @@ TEST_CASE("scaling: the planned limit is the smallest there is, and untiled is w
       largest = std::max(largest, tensor.statistics ? 0 : bytes_of(tensor, latent, 1, Dtype::fp32));
     CHECK(found.untiled[i].bytes >= weights + 2 * largest);
     CHECK(found.untiled[i].bytes <= weights + 4 * largest + (int64_t{8} << 20));
-    const double reserve = 768 * 1024 + double(parameter_elements(model.graph)) * 4 / 64 +
-                           double(found.untiled[i].pixels()) / 8;
+    const double reserve =
+        768 * 1024 + double(parameter_elements(model.graph)) * 4 / 64 + double(found.untiled[i].pixels()) / 8;
     CHECK(double(found.untiled[i].bytes - untiled_plan(model, sizes[i]).predicted_peak_bytes) ==
           Approx(reserve).margin(1));
     CHECK(found.planned[i].bytes < found.untiled[i].bytes);

@@ -29,7 +29,8 @@ class AskedCard final : public gpu::ConvolutionEngine {
   explicit AskedCard(const Card& card) : plans_(properties_of(card)) {}
 
   void ask(const gpu::Convolve& call) {
-    for (const Box& left : gpu::convolve_in_chunks(gpu::as_asked(call).call, *this)) note_left(call.shape, left);
+    for (const Box& left : gpu::convolve_in_chunks(gpu::as_asked(call).call, *this))
+      note_left(call.shape, left);
   }
   const EnginesOfCard& found() const { return found_; }
 
