@@ -8,6 +8,36 @@
 #include "decoder/cpu/rows.h"
 
 namespace headroom {
+namespace {
+
+/// Outside the pool, so it is to be small, and enough rows for many threads.
+constexpr int64_t kMostSumBytes = int64_t{512} << 10;
+
+/// Sums of values and of squares of each channel of each row: [items][rows][2][channels].
+void sum_rows(const MapView& view, const Region& band, int64_t items, std::vector<double>& sums) {
+  const int64_t channels = view.channels;
+  const int64_t rows = band.y.length(), columns = band.x.length();
+  sums.assign(static_cast<size_t>(items * rows * channels * 2), 0.0);
+  for_rows(items, band, columns * channels, [&](const Row& row) {
+    double* sum = sums.data() + (row.item * rows + (row.y - band.y.begin)) * channels * 2;
+    if (view.dtype == Dtype::fp32) {
+      kernels::channel_sums(view.at(row, band.x.begin), columns, channels, sum, sum + channels);
+      return;
+    }
+    // So many values are converted at one time, in whole runs of what channel_sums() adds up before it hands
+    // on, so that sums come in the order in which a tile's do.
+    constexpr int64_t kChunk = 8192, kRun = 8;
+    const int64_t chunk = std::max(kRun, kChunk / channels / kRun * kRun);
+    std::vector<float> values(static_cast<size_t>(std::min(chunk, columns) * channels));
+    for (int64_t x = band.x.begin; x < band.x.end; x += chunk) {
+      const int64_t pixels = std::min(chunk, band.x.end - x);
+      kernels::widen(view.dtype, view.place(row, x), values.data(), pixels * channels);
+      kernels::channel_sums(values.data(), pixels, channels, sum, sum + channels);
+    }
+  });
+}
+
+}  // namespace
 
 void GroupStatistics::add(const MapView& view, const Region& region, int64_t items) {
   // Frame by frame: what is summed up meanwhile stays small.
@@ -19,44 +49,38 @@ void GroupStatistics::add(const MapView& view, const Region& region, int64_t ite
 }
 
 void GroupStatistics::add_frame(const MapView& view, const Region& frame, int64_t items) {
-  const int64_t channels = view.channels;
-  const int64_t rows = frame.y.length();
-  const int64_t columns = frame.x.length();
+  const int64_t group_channels = view.channels / groups_;
+  const int64_t bytes_of_row = items * view.channels * 2 * static_cast<int64_t>(sizeof(double));
+  const int64_t step = std::max<int64_t>(1, kMostSumBytes / bytes_of_row);
+  struct Sums {
+    double values = 0, squares = 0;
+  };
+  std::vector<Sums> of_group(static_cast<size_t>(items * groups_));
+  std::vector<double> sums;
   // Sums per row and channel first, then folded in row order: the result does not depend on the threads.
-  std::vector<double> sums(static_cast<size_t>(items * rows * channels * 2), 0.0);
-  for_rows(items, frame, columns * channels, [&](const Row& row) {
-    double* sum = sums.data() + (row.item * rows + (row.y - frame.y.begin)) * channels * 2;
-    if (view.dtype == Dtype::fp32) {
-      kernels::channel_sums(view.at(row, frame.x.begin), columns, channels, sum, sum + channels);
-      return;
-    }
-    // So many values are converted at one time, in whole runs of what channel_sums() adds up before it hands
-    // on, so that sums come in the order in which a tile's do.
-    constexpr int64_t kChunk = 8192, kRun = 8;
-    const int64_t chunk = std::max(kRun, kChunk / channels / kRun * kRun);
-    std::vector<float> values(static_cast<size_t>(std::min(chunk, columns) * channels));
-    for (int64_t x = frame.x.begin; x < frame.x.end; x += chunk) {
-      const int64_t pixels = std::min(chunk, frame.x.end - x);
-      kernels::widen(view.dtype, view.place(row, x), values.data(), pixels * channels);
-      kernels::channel_sums(values.data(), pixels, channels, sum, sum + channels);
-    }
-  });
-  const int64_t group_channels = channels / groups_;
-  for (int64_t item = 0; item < items; ++item) {
-    for (int64_t group = 0; group < groups_; ++group) {
-      double sum = 0, square_sum = 0;
-      for (int64_t row = 0; row < rows; ++row) {
-        const double* line = sums.data() + (item * rows + row) * channels * 2;
-        for (int64_t c = group * group_channels; c < (group + 1) * group_channels; ++c) {
-          sum += line[c];
-          square_sum += line[channels + c];
+  for (int64_t y = frame.y.begin; y < frame.y.end; y += step) {
+    Region band = frame;
+    band.y = {y, std::min(y + step, frame.y.end)};
+    sum_rows(view, band, items, sums);
+    const double* line = sums.data();
+    for (int64_t item = 0; item < items; ++item) {
+      for (int64_t row = 0; row < band.y.length(); ++row, line += view.channels * 2) {
+        for (int64_t c = 0; c < view.channels; ++c) {
+          Sums& group = of_group[static_cast<size_t>(item * groups_ + c / group_channels)];
+          group.values += line[c];
+          group.squares += line[view.channels + c];
         }
       }
-      const auto count = double(rows * columns * group_channels);
-      const double mean = sum / count;
-      const int64_t set = set_of({item, frame.t.begin, 0});
+    }
+  }
+  const auto count = double(frame.y.length() * frame.x.length() * group_channels);
+  for (int64_t item = 0; item < items; ++item) {
+    const int64_t set = set_of({item, frame.t.begin, 0});
+    for (int64_t group = 0; group < groups_; ++group) {
+      const Sums& sum = of_group[static_cast<size_t>(item * groups_ + group)];
+      const double mean = sum.values / count;
       Moments& moments = moments_[static_cast<size_t>(set * groups_ + group)];
-      moments = merged(moments, {count, mean, square_sum - sum * mean});
+      moments = merged(moments, {count, mean, sum.squares - sum.values * mean});
     }
   }
 }
