@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "decoder/graph/json_fields.h"
 #include "decoder/lowering/allocation.h"
@@ -141,6 +143,20 @@ TEST_CASE("a trace has the place of every allocation of pages, and none lies on 
       CHECK(place.pass == event.pass);
     }
     CHECK(next == trace.places.size());
+    // A place ends where its memory goes back, and at the end of the trace where it never does.
+    std::multiset<std::pair<double, int64_t>> given_back;
+    for (const TraceEvent& event : trace.events) {
+      if (-event.bytes >= cpu::kSmallestPagedBytes) given_back.emplace(event.seconds, -event.bytes);
+    }
+    for (const TracePlace& place : trace.places) {
+      const auto event = given_back.find({place.end_seconds, place.bytes});
+      if (event == given_back.end()) {
+        CHECK(place.end_seconds == trace.seconds);
+      } else {
+        given_back.erase(event);
+      }
+    }
+    CHECK(given_back.empty());
     for (size_t i = 0; i < trace.places.size(); ++i) {
       const TracePlace& a = trace.places[i];
       CHECK(a.begin_seconds <= a.end_seconds);
