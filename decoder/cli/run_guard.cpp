@@ -1,5 +1,8 @@
 #include "decoder/cli/run_guard.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -16,6 +19,12 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
+/// As in `headroom-plan explain plan.json | head`: who reads knows, and needs no message.
+bool reader_is_gone() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
+}
+
 }  // namespace
 
 int guarded(const char* program, std::ostream& out, std::ostream& err, const std::function<int()>& body) {
@@ -27,6 +36,7 @@ int guarded(const char* program, std::ostream& out, std::ostream& err, const std
     const int code = body();
     out.flush();
     if (code != kDone || out) return code;
+    if (reader_is_gone()) return kDeviceFailure;
     throw DeviceError("standard output: cannot be written, the results are lost");
   } catch (const InputError& error) {
     return report(kBadInput, error.what());

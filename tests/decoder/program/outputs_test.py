@@ -149,6 +149,12 @@ class Outputs(unittest.TestCase):
                     self.assertEqual(self.run_program(program, *words, stdout=full).returncode, 5)
                 closed = self.run_program(program, *words, stdout=None, preexec_fn=lambda: os.close(1))
                 self.assertEqual(closed.returncode, 5, closed.stderr)
+        # A reader that has seen enough, as head, is told nothing.
+        reader, writer = os.pipe()
+        os.close(reader)
+        piped = self.run_program("headroom-plan", "--help", stdout=writer)
+        os.close(writer)
+        self.assertEqual((piped.stderr, piped.returncode), (b"", 5))
         # What is opened next must not take the closed stream's place: no line of the program in the picture.
         self.assertEqual(self.decode("-o", "q.npy", stdout=None, preexec_fn=lambda: os.close(1)).returncode, 5)
         self.assertNotIn(b"fp32,", (self.folder / "q.npy").read_bytes())
