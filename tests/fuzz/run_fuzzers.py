@@ -25,7 +25,7 @@ def fuzz(program, arguments):
     faults.mkdir(parents=True, exist_ok=True)
     seeds = HERE / "corpus" / name
     line = [program, f"-max_total_time={arguments.seconds}", f"-rss_limit_mb={MOST_MIB}", f"-timeout={MOST_SECONDS_AN_INPUT}",
-            "-max_len=131072", "-print_final_stats=1", f"-artifact_prefix={faults}/", found, seeds]
+            f"-seed={arguments.seed}", "-max_len=131072", "-print_final_stats=1", f"-artifact_prefix={faults}/", found, seeds]
     environment = dict(os.environ, ASAN_OPTIONS="allocator_may_return_null=0:detect_leaks=1")
     done = subprocess.run([str(word) for word in line], stderr=subprocess.PIPE, text=True, errors="replace", env=environment,
                           check=False)
@@ -41,6 +41,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1, help="of what is drawn; another one looks elsewhere")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--found", type=Path)
     parser.add_argument("--faults", type=Path)
