@@ -105,6 +105,7 @@ const QList<QRegularExpression>& names() {
         QRegularExpression("\\b(fp32|bf16|fp16|avx\\d+|auto|diffusers|torch|torchrun|cuda|cpu|silu|pickle|"
                            "version|latent|json)\\b"),
         QRegularExpression("\\b(forward|interpolate|group_norm|conv|sum)\\b"),
+        QRegularExpression("Intel\\(R\\) [\\w() -]*Processor"),  // what the tour was recorded on
         QRegularExpression("\\b(two cores|small|law)\\b")};
     for (const std::string& model : built_in_models())
       list.prepend(QRegularExpression("\\b" + QRegularExpression::escape(QString::fromStdString(model))));
