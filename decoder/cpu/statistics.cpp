@@ -65,10 +65,12 @@ void GroupStatistics::add_frame(const MapView& view, const Region& frame, int64_
     const double* line = sums.data();
     for (int64_t item = 0; item < items; ++item) {
       for (int64_t row = 0; row < band.y.length(); ++row, line += view.channels * 2) {
-        for (int64_t c = 0; c < view.channels; ++c) {
-          Sums& group = of_group[static_cast<size_t>(item * groups_ + c / group_channels)];
-          group.values += line[c];
-          group.squares += line[view.channels + c];
+        for (int64_t group = 0; group < groups_; ++group) {
+          Sums& sum = of_group[static_cast<size_t>(item * groups_ + group)];
+          for (int64_t c = group * group_channels; c < (group + 1) * group_channels; ++c) {
+            sum.values += line[c];
+            sum.squares += line[view.channels + c];
+          }
         }
       }
     }

@@ -120,11 +120,16 @@ int64_t figure_after(const path& file, const std::string& word) {
   return 0;
 }
 
+template <typename T>
+void take_less(std::optional<T>& least, const std::optional<T>& other) {
+  if (other && (!least || *other < *least)) least = other;
+}
+
 std::optional<int64_t> free_memory_in(const path& group, bool version_2) {
   std::optional<int64_t> limit;
   for (const char* file : {"memory.max", "memory.high", "memory.limit_in_bytes"}) {
     const std::optional<int64_t> found = number_in(group / file);
-    if (found && *found < kNoLimit && (!limit || *found < *limit)) limit = found;
+    if (found && *found < kNoLimit) take_less(limit, found);
   }
   const std::optional<int64_t> used =
       number_in(group / (version_2 ? "memory.current" : "memory.usage_in_bytes"));
@@ -146,11 +151,6 @@ std::optional<double> processors_in(const path& group, bool version_2) {
   const std::optional<int64_t> period = number_in(group / "cpu.cfs_period_us");
   if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
   return static_cast<double>(*quota) / static_cast<double>(*period);
-}
-
-template <typename T>
-void take_less(std::optional<T>& least, const std::optional<T>& other) {
-  if (other && (!least || *other < *least)) least = other;
 }
 
 }  // namespace
