@@ -59,11 +59,13 @@ release: begin
 	cmake --build --preset all-gpus --target programs -j $(JOBS)
 
 SECONDS ?= 3600
+# Beside each other; more than there are processors see fewer inputs in the same time.
+FUZZ_JOBS ?= $(JOBS)
 fuzz:
 	$(call install_packages,packages.txt packages-fuzz.txt)
 	cmake --preset fuzz $(CMAKE_ARGS)
 	cmake --build build/fuzz --target fuzzers -j $(JOBS)
-	python3 -B tests/fuzz/run_fuzzers.py --bin build/fuzz/bin --seconds $(SECONDS)
+	python3 -B tests/fuzz/run_fuzzers.py --bin build/fuzz/bin --seconds $(SECONDS) --jobs $(FUZZ_JOBS)
 
 # What was built last, whether with `make build` or `make test`.
 PREFIX ?= /usr/local
