@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <ostream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -21,8 +22,9 @@ class MadeFolders {
   MadeFolders& operator=(MadeFolders&&) = delete;
   ~MadeFolders();
 
-  /// Makes a folder and those above it where they are missing. Empty, or why it cannot be made.
-  std::string make(const std::filesystem::path& folder);
+  /// Makes a folder and those above it where they are missing. Returns why it cannot be made; file_exists
+  /// where a file is in the place of one.
+  std::error_code make(const std::filesystem::path& folder);
 
  private:
   std::vector<std::filesystem::path> made_;  ///< each after the one that it lies in

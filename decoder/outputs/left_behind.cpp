@@ -34,6 +34,8 @@ void remove_entries(int folder, int levels) noexcept;
 /// `name` in an open folder; as a folder only with `levels` left. System calls alone, for signal handlers.
 void remove_in(int parent, const char* name, int levels) noexcept {
   if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || levels == 0) return;
+  if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
+    return;  // empty: without a descriptor, which there may be none of
   const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return;
   // In a handler, other threads may still be making files.
@@ -112,6 +114,10 @@ void remove_files_on_signals() {
 
 void remove_with_contents(const char* path) noexcept {
   remove_in(AT_FDCWD, path, kFolderLevels);
+}
+
+void remove_contents(int folder) noexcept {
+  remove_entries(folder, kFolderLevels - 1);
 }
 
 void remove_left_behind(const std::filesystem::path& file, const std::string& mark) noexcept try {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/outputs/unnamed_file.h"
 
 namespace headroom {
@@ -17,7 +18,9 @@ namespace headroom {
 std::filesystem::path free_partial_name(const std::filesystem::path& path) {
   std::error_code error;
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (!std::filesystem::is_directory(folder, error)) {
+  const bool there = std::filesystem::is_directory(folder, error);
+  if (error && is_system_failure(error.value())) fail_by_errno(folder.string(), error.value());
+  if (!there) {
     throw InputError(path.string() + ": expected an existing folder, " + folder.string() + " is none");
   }
   std::filesystem::path partial = path;

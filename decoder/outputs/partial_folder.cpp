@@ -1,6 +1,8 @@
 #include "decoder/outputs/partial_folder.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -27,10 +29,19 @@ PartialFolder::PartialFolder(const std::filesystem::path& folder)
   partial_ = free_partial_name(target_);
   on_signal_.emplace(partial_);
   if (mkdir(partial_.c_str(), 0777) != 0) fail(name_, errno);
+  descriptor_ = open(partial_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor_ >= 0) return;
+  const int reason = errno;
+  rmdir(partial_.c_str());
+  fail(name_, reason);
 }
 
 PartialFolder::~PartialFolder() {
-  if (!committed_) remove_with_contents(partial_.c_str());
+  if (!committed_) {
+    remove_contents(descriptor_);
+    remove_with_contents(partial_.c_str());
+  }
+  close(descriptor_);
 }
 
 void PartialFolder::fail(const std::filesystem::path& name, int error_number) const {

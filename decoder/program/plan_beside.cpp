@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -23,6 +25,8 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kMostPlanBytes = int64_t{256} << 20;
+constexpr const char* kPlanFile = "plan.json";
+constexpr const char* kMessagesFile = "messages";
 
 /// A private folder for the plan and the messages, removed at the end.
 class ScratchFolder {
@@ -35,7 +39,9 @@ class ScratchFolder {
   }
   ~ScratchFolder() {
     std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    // Looking what is in a folder takes a descriptor, which there may be none of.
+    for (const char* file : {kPlanFile, kMessagesFile}) unlink((path_ / file).c_str());
+    if (!std::filesystem::remove(path_, ignored)) std::filesystem::remove_all(path_, ignored);
   }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
@@ -56,8 +62,8 @@ std::string without_prefix(const std::string& message) {
 nlohmann::json plan_from_program_beside(const std::vector<std::string>& arguments, DeviceKind device) {
   const std::string program = program_folder() / "headroom-plan";
   const ScratchFolder scratch;
-  const std::string plan_file = scratch / "plan.json";
-  const std::string messages_file = scratch / "messages";
+  const std::string plan_file = scratch / kPlanFile;
+  const std::string messages_file = scratch / kMessagesFile;
 
   std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -77,7 +83,9 @@ nlohmann::json plan_from_program_beside(const std::vector<std::string>& argument
   if (failed != 0)
     throw DeviceError(program + ": cannot be run; --limit needs headroom-plan beside headroom-decode");
   int status = 0;
-  waitpid(child, &status, 0);
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) throw DeviceError(program + ": does not say how it ended: " + strerror(errno));
+  }
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : kDeviceFailure;
   if (code == kDone) return read_json_file(plan_file, kMostPlanBytes);
 
