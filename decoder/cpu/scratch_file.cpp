@@ -43,8 +43,7 @@ ScratchFile::ScratchFile(const std::string& folder, int64_t slots, int64_t slot_
   struct stat status {};
   const int failed = stat(folder.c_str(), &status) == 0 ? 0 : errno;
   if (is_system_failure(failed)) fail_by_errno(named, failed);
-  if (failed != 0 || !S_ISDIR(status.st_mode))
-    throw InputError(named + ": no such folder");
+  if (failed != 0 || !S_ISDIR(status.st_mode)) throw InputError(named + ": no such folder");
   struct statfs system {};
   if (statfs(folder.c_str(), &system) == 0) {
     const auto magic = static_cast<uint32_t>(system.f_type);

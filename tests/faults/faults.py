@@ -20,7 +20,7 @@ import tiny_decode  # noqa: E402
 HOWS = {
     "memory": ("once", "on"), "map": ("once", "on"), "open": ("once", "on"), "read": ("once", "short", "interrupted"),
     "write": ("once", "on", "short", "interrupted"), "size": ("once",), "rename": ("once",), "remove": ("once",), "look": ("once",),
-    "close": ("once",), "thread": ("once", "on"), "spawn": ("once",), "wait": ("once", "interrupted"),
+    "close": ("once",), "thread": ("once", "on"), "spawn": ("once",), "wait": ("interrupted",),
 }
 RECORDED = ("outside", "events", "moments", "traceEvents", "allocations", "samples")
 HARMLESS = ("short", "interrupted")
