@@ -9,7 +9,7 @@ namespace headroom {
 
 MadeFolders::~MadeFolders() {
   std::error_code not_empty;
-  for (size_t i = made_.size(); i-- > 0;) std::filesystem::remove(made_[i], not_empty);
+  for (size_t i = made_.size(); i-- > 0;) std::filesystem::remove(made_[i].folder, not_empty);
 }
 
 std::error_code MadeFolders::make(const std::filesystem::path& folder) {
@@ -18,7 +18,8 @@ std::error_code MadeFolders::make(const std::filesystem::path& folder) {
   // Of "a/b/" the path's parent is "a/b".
   if (!folder.has_filename()) return make(folder.parent_path());
   if (const std::error_code why = make(folder.parent_path())) return why;
-  if (std::filesystem::create_directory(folder, error)) made_.push_back(folder);
+  made_.push_back({folder, std::make_unique<RemovedOnSignal>(folder, RemovedOnSignal::What::empty_folder)});
+  if (!std::filesystem::create_directory(folder, error)) made_.pop_back();
   std::error_code ignored;
   if (std::filesystem::is_directory(folder, ignored)) return {};
   return error ? error : std::make_error_code(std::errc::file_exists);

@@ -141,10 +141,8 @@ nlohmann::json parse_json(const std::string& text, const std::string& origin) {
 }
 
 std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes) {
+  if (!is_file_at(file)) throw InputError(file.string() + ": no such file");
   std::error_code error;
-  const bool regular = std::filesystem::is_regular_file(file, error);
-  if (error && is_system_failure(error.value())) fail_by_errno(file.string(), error.value());
-  if (!regular) throw InputError(file.string() + ": no such file");
   const auto size = std::filesystem::file_size(file, error);
   if (error) fail_by_errno(file.string(), error.value());
   if (static_cast<int64_t>(size) > most_bytes) {

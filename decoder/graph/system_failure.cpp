@@ -18,4 +18,23 @@ void fail_by_errno(const std::string& what, int error_number) {
   throw InputError(message);
 }
 
+std::filesystem::file_status status_at(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (error && is_system_failure(error.value())) fail_by_errno(path.string(), error.value());
+  return status;
+}
+
+bool is_file_at(const std::filesystem::path& path) {
+  return std::filesystem::is_regular_file(status_at(path));
+}
+
+bool is_folder_at(const std::filesystem::path& path) {
+  return std::filesystem::is_directory(status_at(path));
+}
+
+bool is_there(const std::filesystem::path& path) {
+  return std::filesystem::exists(status_at(path));
+}
+
 }  // namespace headroom

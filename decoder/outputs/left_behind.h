@@ -9,7 +9,9 @@ namespace headroom {
 /// ends it, the file goes first. The owner removes it in every other case.
 class RemovedOnSignal {
  public:
-  explicit RemovedOnSignal(const std::filesystem::path& file);
+  enum class What { with_contents, empty_folder };  ///< an empty folder goes only where it is one by then
+
+  explicit RemovedOnSignal(const std::filesystem::path& file, What what = What::with_contents);
   ~RemovedOnSignal();
   RemovedOnSignal(const RemovedOnSignal&) = delete;
   RemovedOnSignal& operator=(const RemovedOnSignal&) = delete;

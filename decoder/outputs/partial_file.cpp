@@ -16,11 +16,8 @@
 namespace headroom {
 
 std::filesystem::path free_partial_name(const std::filesystem::path& path) {
-  std::error_code error;
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  const bool there = std::filesystem::is_directory(folder, error);
-  if (error && is_system_failure(error.value())) fail_by_errno(folder.string(), error.value());
-  if (!there) {
+  if (!is_folder_at(folder)) {
     throw InputError(path.string() + ": expected an existing folder, " + folder.string() + " is none");
   }
   std::filesystem::path partial = path;

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/outputs/partial_file.h"
 
 namespace headroom {
@@ -17,8 +18,10 @@ namespace headroom {
 PartialFolder::PartialFolder(const std::filesystem::path& folder)
     : name_(folder.has_filename() ? folder : folder.parent_path()), target_(name_) {
   std::error_code error;
-  if (std::filesystem::is_directory(name_, error)) {
-    if (!std::filesystem::is_empty(name_, error))
+  if (is_folder_at(name_)) {
+    const bool empty = std::filesystem::is_empty(name_, error);
+    if (error) fail(name_, error.value());
+    if (!empty)
       throw InputError(name_.string() + ": expected a new or empty folder, found one with files in it");
     // A folder takes the place of an empty one, but not of a link to it.
     target_ = std::filesystem::canonical(name_, error);
