@@ -6,6 +6,7 @@
 # make install   programs, modules, libheadroom for C and man pages below PREFIX (/usr/local), DESTDIR before it
 # make debs      Debian packages in build/debs: headroom-tools (looks and plans, a few MB) and headroom (decodes)
 # make asan      what needs neither LibTorch nor Qt, with its tests, under sanitizers
+# make tsan      tests of what has threads, under ThreadSanitizer
 # make fuzz      all readers of files under libFuzzer for SECONDS each (3600)
 # make lint      is all formatted, and nothing misspelled; make tidy: clang-tidy over what is built, slow
 # make format    clang-format over all sources
@@ -22,7 +23,7 @@ CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOB
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo tour begin build test release install debs fuzz asan lint tidy format clean packages gui-packages all-packages demo-programs demo-venv venv
+.PHONY: demo tour begin build test release install debs fuzz asan tsan lint tidy format clean packages gui-packages all-packages demo-programs demo-venv venv
 
 demo: packages
 	@echo "demo: compiling, while Python wheels (about 2 GB) are fetched and unpacked"
@@ -84,6 +85,13 @@ asan: all-packages
 	cmake --preset asan $(CMAKE_ARGS)
 	cmake --build --preset asan -j $(JOBS)
 	$(CTEST) --test-dir build/asan
+
+# Of what starts threads or is called from several. What is resident is no number of ours there.
+TSAN_TESTS := cpu gpu_device progress
+tsan: all-packages
+	cmake --preset tsan $(CMAKE_ARGS)
+	cmake --build build/tsan --target $(addprefix test_,$(TSAN_TESTS)) -j $(JOBS)
+	OMP_NUM_THREADS=4 $(CTEST) --test-dir build/tsan -L '^($(shell echo $(TSAN_TESTS) | tr ' ' '|'))$$' -E 'warm pages'
 
 # What `make build` configured serves the demo as well; only where there is nothing is a smaller one made.
 demo-programs:

@@ -1,7 +1,7 @@
 #include "decoder/cli/arguments.h"
 
-#include "decoder/cli/nearest.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/nearest.h"
 #include "decoder/outputs/printable.h"
 
 namespace headroom {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "decoder/cli/nearest.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/nearest.h"
 #include "decoder/outputs/printable.h"
 
 namespace headroom {

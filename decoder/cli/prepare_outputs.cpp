@@ -3,26 +3,37 @@
 #include <algorithm>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 
 namespace headroom {
 
 MadeFolders::~MadeFolders() {
   std::error_code not_empty;
-  for (size_t i = made_.size(); i-- > 0;) std::filesystem::remove(made_[i], not_empty);
+  for (size_t i = made_.size(); i-- > 0;) std::filesystem::remove(made_[i].folder, not_empty);
 }
 
-std::string MadeFolders::make(const std::filesystem::path& folder) {
+std::error_code MadeFolders::make(const std::filesystem::path& folder) {
   std::error_code error;
-  if (folder.empty() || std::filesystem::is_directory(folder, error)) return "";
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return {};
   // Of "a/b/" the path's parent is "a/b".
   if (!folder.has_filename()) return make(folder.parent_path());
-  const std::string why = make(folder.parent_path());
-  if (!why.empty()) return why;
-  if (std::filesystem::create_directory(folder, error)) made_.push_back(folder);
+  if (const std::error_code why = make(folder.parent_path())) return why;
+  made_.push_back({folder, std::make_unique<RemovedOnSignal>(folder, RemovedOnSignal::What::empty_folder)});
+  if (!std::filesystem::create_directory(folder, error)) made_.pop_back();
   std::error_code ignored;
-  if (std::filesystem::is_directory(folder, ignored)) return "";
-  return error ? error.message() : "a file is in its place";
+  if (std::filesystem::is_directory(folder, ignored)) return {};
+  return error ? error : std::make_error_code(std::errc::file_exists);
 }
+
+namespace {
+
+/// DeviceError or InputError, by whose fault it is.
+void require_made(const std::string& what, const std::error_code& why) {
+  if (why == std::errc::file_exists) throw InputError(what + ": a file is in its place");
+  if (why) fail_by_errno(what, why.value());
+}
+
+}  // namespace
 
 MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
   require_apart(outputs, inputs);
@@ -33,16 +44,14 @@ MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs, const std::ve
     // The folder of "frames/", which is a folder of pictures itself, is where it stands.
     std::filesystem::path named = path.has_filename() ? path : path.parent_path();
     if (!output.may_be_folder || named.has_extension()) named = output_target(named).path;
-    const std::string why = made.make(named.parent_path());
-    if (!why.empty()) throw InputError(output.file + ": its folder cannot be made: " + why);
+    require_made(output.file + ": its folder cannot be made", made.make(named.parent_path()));
   }
   return made;
 }
 
 MadeFolders make_output_folder(const std::filesystem::path& folder) {
   MadeFolders made;
-  const std::string why = made.make(folder);
-  if (!why.empty()) throw InputError(folder.string() + ": the folder cannot be made: " + why);
+  require_made(folder.string() + ": the folder cannot be made", made.make(folder));
   return made;
 }
 

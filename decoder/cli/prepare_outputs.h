@@ -1,17 +1,20 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <ostream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "decoder/outputs/left_behind.h"
 #include "decoder/outputs/output_target.h"
 
 namespace headroom {
 
 /// Folders that were made for outputs before long work. Those in which nothing lies in the end go again: a
-/// run that was refused leaves none behind.
+/// run that was refused leaves none behind, nor one that a signal ends.
 class MadeFolders {
  public:
   MadeFolders() = default;
@@ -21,11 +24,16 @@ class MadeFolders {
   MadeFolders& operator=(MadeFolders&&) = delete;
   ~MadeFolders();
 
-  /// Makes a folder and those above it where they are missing. Empty, or why it cannot be made.
-  std::string make(const std::filesystem::path& folder);
+  /// Makes a folder and those above it where they are missing. Returns why it cannot be made; file_exists
+  /// where a file is in the place of one.
+  std::error_code make(const std::filesystem::path& folder);
 
  private:
-  std::vector<std::filesystem::path> made_;  ///< each after the one that it lies in
+  struct Made {
+    std::filesystem::path folder;
+    std::unique_ptr<RemovedOnSignal> on_signal;
+  };
+  std::vector<Made> made_;  ///< each after the one that it lies in
 };
 
 /// Before long work: each output can be written to, none would overwrite another or an input

@@ -28,9 +28,15 @@ bool reader_is_gone() {
 }  // namespace
 
 int guarded(const char* program, std::ostream& out, std::ostream& err, const std::function<int()>& body) {
-  const auto report = [&](ExitCode code, const std::string& message) {
-    err << program << ": " << one_line(message) << std::endl;
-    return static_cast<int>(code);
+  const auto report = [&](ExitCode code, const std::string& message) -> int {
+    try {
+      const std::string line = one_line(message);
+      err << program << ": " << line << std::endl;
+      return static_cast<int>(code);
+    } catch (const std::bad_alloc&) {
+      err << program << ": out of memory" << std::endl;
+      return static_cast<int>(kDeviceFailure);
+    }
   };
   try {
     const int code = body();

@@ -4,14 +4,21 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
 #include <iostream>
+#include <new>
 
 #include "decoder/cli/escaped_stream.h"
+#include "decoder/graph/errors.h"
 #include "decoder/outputs/left_behind.h"
 #include "decoder/progress/progress.h"
 
 namespace headroom {
 namespace {
+
+bool program_returned = false;
 
 /// Puts something in the place of a standard stream that is closed: otherwise the next file that is opened
 /// would have its number, and take what is printed. Open the wrong way round, so that what is printed is not
@@ -24,16 +31,66 @@ void hold_standard_streams() {
   }
 }
 
+/// OpenMP's runtime says why and calls exit() where it gets no thread or no memory, in the middle of the
+/// work.
+void end_for_library() {
+  if (program_returned) return;
+  remove_named_files();
+  _exit(kDeviceFailure);
+}
+
+[[noreturn]] void end_without_memory() noexcept {
+  remove_named_files();
+  for (const char* text : {static_cast<const char*>(program_invocation_short_name), ": out of memory\n"}) {
+    [[maybe_unused]] const ssize_t said = write(STDERR_FILENO, text, std::strlen(text));
+  }
+  _exit(kDeviceFailure);
+}
+
+std::terminate_handler other_ends = nullptr;
+
+/// Where an allocation failed and nothing may be thrown, as in destructors of the JSON library, or where
+/// there is no memory for an exception.
+[[noreturn]] void end_where_nothing_catches() noexcept {
+  try {
+    if (std::current_exception() != nullptr) throw;
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
+  } catch (...) {
+  }
+  // No exception at all: there may have been no memory for one.
+  constexpr size_t kSomeBytes = 4096;
+  void* some = std::malloc(kSomeBytes);
+  if (some == nullptr) end_without_memory();
+  std::free(some);
+  remove_named_files();
+  other_ends();
+  std::abort();
+}
+
+int run_with_streams(int argc, char** argv, Program program) {
+  const std::vector<std::string> args{argv + 1, argv + argc};
+  if (isatty(STDOUT_FILENO) == 0) return program(args, std::cout, std::cerr);
+  EscapedStream out(std::cout);
+  return program(args, out, std::cerr);
+}
+
 }  // namespace
 
 int run_program(int argc, char** argv, Program program) {
   hold_standard_streams();
   remove_files_on_signals();
   ignore_closed_pipes();
-  const std::vector<std::string> args{argv + 1, argv + argc};
-  if (isatty(STDOUT_FILENO) == 0) return program(args, std::cout, std::cerr);
-  EscapedStream out(std::cout);
-  return program(args, out, std::cerr);
+  other_ends = std::set_terminate(end_where_nothing_catches);
+  std::atexit(end_for_library);
+  int code = kDeviceFailure;
+  try {
+    code = run_with_streams(argc, argv, program);
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
+  }
+  program_returned = true;
+  return code;
 }
 
 }  // namespace headroom

@@ -18,7 +18,11 @@ namespace {
 using cpu::kAlignmentBytes, cpu::kPageBytes, cpu::kSmallestPagedBytes, cpu::round_up;
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
+#ifdef __SANITIZE_THREAD__
+constexpr int64_t kMostReserved = int64_t{1} << 38;  // ThreadSanitizer has most addresses for itself
+#else
 constexpr int64_t kMostReserved = int64_t{1} << 42;
+#endif
 
 std::atomic<int64_t> reservations_made{0};
 

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/outputs/unnamed_file.h"
 
 namespace headroom {
@@ -29,12 +30,6 @@ std::string message_of(int error_number) {
   return std::generic_category().message(error_number);
 }
 
-/// Whether the disk or the system ran short, where anything else is the folder's fault.
-bool is_shortage(int error_number) {
-  return error_number == ENOSPC || error_number == EDQUOT || error_number == EMFILE ||
-         error_number == ENFILE || error_number == ENOMEM || error_number == EIO;
-}
-
 bool whole_pages(const void* memory, int64_t bytes) {
   return reinterpret_cast<uintptr_t>(memory) % kPage == 0 && bytes % kPage == 0;
 }
@@ -46,8 +41,9 @@ ScratchFile::ScratchFile(const std::string& folder, int64_t slots, int64_t slot_
     : folder_(folder), slot_bytes_(slot_bytes), access_(access) {
   const std::string named = "scratch folder " + (folder.empty() ? std::string("(none given)") : folder);
   struct stat status {};
-  if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
-    throw InputError(named + ": no such folder");
+  const int failed = stat(folder.c_str(), &status) == 0 ? 0 : errno;
+  if (is_system_failure(failed)) fail_by_errno(named, failed);
+  if (failed != 0 || !S_ISDIR(status.st_mode)) throw InputError(named + ": no such folder");
   struct statfs system {};
   if (statfs(folder.c_str(), &system) == 0) {
     const auto magic = static_cast<uint32_t>(system.f_type);
@@ -61,11 +57,7 @@ ScratchFile::ScratchFile(const std::string& folder, int64_t slots, int64_t slot_
                      std::to_string(limit_bytes) + " bytes");
   }
   descriptor_ = open_unnamed_file(folder);
-  if (descriptor_ < 0) {
-    const std::string reason = named + ": no file can be made in it: " + message_of(errno);
-    if (is_shortage(errno)) throw DeviceError(reason);
-    throw InputError(reason);
-  }
+  if (descriptor_ < 0) fail_by_errno(named + ": no file can be made in it", errno);
   try {
     if (access_ == Access::direct && !set_direct(true)) access_ = Access::buffered;
     claim(slots * slot_bytes);

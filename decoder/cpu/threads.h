@@ -12,6 +12,8 @@ namespace headroom {
 int thread_count();
 /// At least 1. Holds for calls from this thread.
 void set_thread_count(int threads);
+/// Throws DeviceError where the system does not start that many threads: OpenMP would end the process.
+void require_threads();
 /// Of the calling thread, from 0, inside parallel_for(); 0 outside.
 int thread_number();
 

@@ -10,6 +10,7 @@
 
 #include "decoder/files/read_only_file.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 
 namespace headroom {
 namespace {
@@ -110,8 +111,7 @@ class GzipStream final : public std::istream {
 }  // namespace
 
 bool is_gzip(const std::filesystem::path& file) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return false;
+  if (!is_file_at(file)) return false;
   std::ifstream in(file, std::ios::binary);
   return in.get() == 0x1f && in.get() == 0x8b;
 }

@@ -122,7 +122,12 @@ void PreviewSink::draw_row(const Region& region, const float* pixels, int64_t ro
   }
   const int64_t bytes = columns.length() * kBytesPerPixel;
   const int64_t offset = pixels_begin_ + (row * columns_ + columns.begin) * kBytesPerPixel;
-  if (pwrite(descriptor_, bytes_.data(), static_cast<size_t>(bytes), offset) == bytes) return;
+  int64_t done = 0;
+  for (ssize_t now = 0; done < bytes; done += std::max<ssize_t>(now, 0)) {
+    now = pwrite(descriptor_, bytes_.data() + done, static_cast<size_t>(bytes - done), offset + done);
+    if (now == 0 || (now < 0 && errno != EINTR)) break;
+  }
+  if (done == bytes) return;
   // It is not worth a decode: what there is stays as it is.
   close(descriptor_);
   descriptor_ = -1;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 
 namespace headroom {
 namespace {
@@ -23,12 +24,14 @@ ReadOnlyFile::ReadOnlyFile(const std::filesystem::path& file) : origin_(file.str
   descriptor_ = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) {
     const int reason = errno;
-    throw InputError(origin_ + ": " +
-                     (reason == ENOENT ? "no such file" : std::generic_category().message(reason)));
+    if (reason == ENOENT) throw InputError(origin_ + ": no such file");
+    fail_by_errno(origin_, reason);
   }
   struct stat status {};
-  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+  const int failed = fstat(descriptor_, &status) == 0 ? 0 : errno;
+  if (failed != 0 || !S_ISREG(status.st_mode)) {
     close(descriptor_);
+    if (failed != 0) fail_by_errno(origin_, failed);
     throw InputError(origin_ + ": expected a regular file");
   }
   bytes_ = status.st_size;

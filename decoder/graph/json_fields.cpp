@@ -1,10 +1,13 @@
 #include "decoder/graph/json_fields.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "decoder/graph/system_failure.h"
 
 namespace headroom {
 namespace {
@@ -138,18 +141,21 @@ nlohmann::json parse_json(const std::string& text, const std::string& origin) {
 }
 
 std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes) {
+  if (!is_file_at(file)) throw InputError(file.string() + ": no such file");
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) throw InputError(file.string() + ": no such file");
   const auto size = std::filesystem::file_size(file, error);
-  if (error) throw InputError(file.string() + ": " + error.message());
+  if (error) fail_by_errno(file.string(), error.value());
   if (static_cast<int64_t>(size) > most_bytes) {
     throw InputError(file.string() + ": larger than the " + std::to_string(most_bytes) +
                      " bytes such a file may have");
   }
-  std::ifstream in(file, std::ios::binary);
   std::string text(size, '\0');
-  if (!in.read(text.data(), static_cast<std::streamsize>(size)))
-    throw InputError(file.string() + ": cannot be read");
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  if (!in.read(text.data(), static_cast<std::streamsize>(size))) {
+    if (errno == 0) throw InputError(file.string() + ": became shorter while it was read");
+    fail_by_errno(file.string() + ": cannot be read", errno);
+  }
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/families/families.h"
 #include "decoder/graph/json_fields.h"
+#include "decoder/graph/system_failure.h"
 
 namespace headroom {
 namespace {
@@ -60,8 +61,7 @@ Model load_model(const std::filesystem::path& config_file) {
 }
 
 std::filesystem::path model_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  const auto has = [&](const char* file) { return std::filesystem::is_regular_file(folder / file, error); };
+  const auto has = [&](const char* file) { return is_file_at(folder / file); };
   // Folders that were put together by hand, or downloaded in part, have no index.
   const bool pipeline = has("model_index.json") || (!has("config.json") && has("vae/config.json"));
   return pipeline ? folder / "vae" : folder;
@@ -73,14 +73,13 @@ Model resolve_model(const std::string& argument) {
     model.name = argument;
     return model;
   }
-  std::error_code error;
-  if (!std::filesystem::is_directory(argument, error)) {
+  if (!is_folder_at(argument)) {
     throw InputError("--model " + argument +
                      ": expected a folder with config.json, a .safetensors checkpoint, or one of " +
                      joined(built_in_models()));
   }
   const std::filesystem::path config = model_folder(argument) / "config.json";
-  if (!std::filesystem::is_regular_file(config, error)) {
+  if (!is_file_at(config)) {
     throw InputError("--model " + argument + ": has no config.json nor vae/config.json (" + config.string() +
                      ": no such file): expected a VAE's or a pipeline's folder, as diffusers' "
                      "save_pretrained() writes it, or a .safetensors file");

@@ -1,19 +1,25 @@
 #include "decoder/machine/process_memory.h"
 
-#include <fstream>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <string>
+
+#include "decoder/graph/system_failure.h"
+#include "decoder/graph/system_file.h"
 
 namespace headroom {
 namespace {
 
+constexpr size_t kLongestFigure = 40;  // with the spaces before it
+
 /// The figure after `key` in a file of "key: 123 kB" lines, or -1.
 int64_t kibibytes(const char* file, const std::string& key) {
-  std::ifstream in(file);
-  std::string line;
-  while (std::getline(in, line)) {
-    if (line.rfind(key + ":", 0) == 0) return std::stoll(line.substr(key.size() + 1));
-  }
-  return -1;
+  const std::string text = "\n" + text_of_system_file(file).value_or("");
+  const std::string start = "\n" + key + ":";
+  const size_t line = text.find(start);
+  return line == std::string::npos ? -1 : std::stoll(text.substr(line + start.size(), kLongestFigure));
 }
 
 }  // namespace
@@ -26,9 +32,18 @@ int64_t peak_resident_bytes() {
 }
 
 bool reset_peak_resident() {
-  std::ofstream out("/proc/self/clear_refs");
-  out << "5" << std::flush;
-  return static_cast<bool>(out);
+  const char* file = "/proc/self/clear_refs";
+  const int opened = open(file, O_WRONLY | O_CLOEXEC);
+  int failed = opened < 0 ? errno : 0;
+  while (opened >= 0 && write(opened, "5", 1) != 1) {
+    failed = errno;
+    if (failed != EINTR) break;
+    failed = 0;
+  }
+  if (opened >= 0) close(opened);
+  // Not started afresh it would be the peak of something else.
+  if (is_system_failure(failed)) fail_by_errno(file, failed);
+  return failed == 0;
 }
 
 int64_t machine_available_bytes() {

@@ -4,7 +4,8 @@
 
 namespace headroom {
 
-/// What the operating system says of this process, from /proc/self/status.
+/// What the operating system says of this process, from /proc/self/status; below 0 where there is none. All
+/// of these throw DeviceError where the system fails to say.
 int64_t resident_bytes();       ///< VmRSS
 int64_t peak_resident_bytes();  ///< VmHWM
 /// Starts VmHWM afresh from the present VmRSS. False where the system does not allow it.

@@ -34,6 +34,8 @@ void remove_entries(int folder, int levels) noexcept;
 /// `name` in an open folder; as a folder only with `levels` left. System calls alone, for signal handlers.
 void remove_in(int parent, const char* name, int levels) noexcept {
   if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || levels == 0) return;
+  if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
+    return;  // empty: without a descriptor, which there may be none of
   const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return;
   // In a handler, other threads may still be making files.
@@ -57,9 +59,15 @@ void remove_entries(int folder, int levels) noexcept {
   }
 }
 
+/// Of a name as RemovedOnSignal writes it: a slash at the end.
+bool is_empty_folder(const char* name) noexcept {
+  return name[0] != 0 && name[std::strlen(name) - 1] == '/';
+}
+
 }  // namespace
 
-RemovedOnSignal::RemovedOnSignal(const std::filesystem::path& file) : name_(strdup(file.c_str())) {
+RemovedOnSignal::RemovedOnSignal(const std::filesystem::path& file, What what)
+    : name_(strdup((what == What::empty_folder ? file / "" : file).c_str())) {
   if (name_ == nullptr) throw std::bad_alloc();
   for (auto* entry = static_cast<Entry*>(first_entry.load()); entry != nullptr; entry = entry->next) {
     const char* none = nullptr;
@@ -81,9 +89,22 @@ RemovedOnSignal::~RemovedOnSignal() {
 }
 
 void remove_named_files() noexcept {
-  for (auto* entry = static_cast<RemovedOnSignal::Entry*>(first_entry.load()); entry != nullptr;
-       entry = entry->next) {
-    if (const char* name = entry->name.exchange(nullptr)) remove_with_contents(name);
+  using Entry = RemovedOnSignal::Entry;
+  // What lies in another folder goes before it, and they stand in no order: until nothing more goes.
+  for (bool empty_folders = false, again = true; again; empty_folders = true) {
+    again = !empty_folders;
+    for (auto* entry = static_cast<Entry*>(first_entry.load()); entry != nullptr; entry = entry->next) {
+      const char* name = entry->name.exchange(nullptr);
+      if (name == nullptr) continue;
+      if (!is_empty_folder(name)) {
+        remove_with_contents(name);
+      } else if (empty_folders && rmdir(name) == 0) {
+        again = true;
+      } else {
+        const char* none = nullptr;
+        entry->name.compare_exchange_strong(none, name);
+      }
+    }
   }
 }
 
@@ -112,6 +133,10 @@ void remove_files_on_signals() {
 
 void remove_with_contents(const char* path) noexcept {
   remove_in(AT_FDCWD, path, kFolderLevels);
+}
+
+void remove_contents(int folder) noexcept {
+  remove_entries(folder, kFolderLevels - 1);
 }
 
 void remove_left_behind(const std::filesystem::path& file, const std::string& mark) noexcept try {

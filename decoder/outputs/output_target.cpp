@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 
 namespace headroom {
 namespace {
@@ -52,6 +53,7 @@ OutputTarget behind_links(const path& named) {
     if (const auto descriptor = descriptor_of(file)) return {file, true, *descriptor};
     std::error_code error;
     const path leads_to = std::filesystem::read_symlink(file, error);
+    if (error && is_system_failure(error.value())) fail_by_errno(file.string(), error.value());
     if (error) return {file, false, -1};
     file = leads_to.is_absolute() ? leads_to : folder_of(file) / leads_to;
   }
@@ -76,6 +78,7 @@ void require_name_fits(const path& named, const path& file) {
 path unique_name(const path& file) {
   std::error_code error;
   path unique = std::filesystem::weakly_canonical(std::filesystem::absolute(file), error);
+  if (error && is_system_failure(error.value())) fail_by_errno(file.string(), error.value());
   if (error) unique = std::filesystem::absolute(file).lexically_normal();
   return unique.has_filename() ? unique : unique.parent_path();
 }
@@ -118,6 +121,7 @@ OutputTarget output_target(const path& named) {
     require_name_fits(named, target.path);
     return target;
   }
+  if (is_system_failure(errno)) fail_by_errno(named.string(), errno);
   if (errno == ENAMETOOLONG) require_name_fits(named, named);
   const OutputTarget target = behind_links(named);
   require_name_fits(named, target.path);
@@ -139,10 +143,9 @@ bool is_standard_output(const path& named) noexcept try {
 void require_apart(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
   FilesByName read, folders, written;
   for (const NamedFile& input : inputs) {
-    std::error_code error;
-    if (input.file.empty() || !std::filesystem::exists(input.file, error)) continue;
+    if (input.file.empty() || !is_there(input.file)) continue;
     const path unique = unique_name(input.file);
-    (std::filesystem::is_directory(unique, error) ? folders : read).emplace(unique, &input);
+    (is_folder_at(unique) ? folders : read).emplace(unique, &input);
   }
   for (const NamedFile& output : outputs) {
     if (output.file.empty()) continue;
@@ -155,8 +158,7 @@ void require_apart(const std::vector<NamedFile>& outputs, const std::vector<Name
       refuse(output, "would overwrite what is read as", *input->second);
     if (const auto folder = folders.find(unique); folder != folders.end())
       refuse(output, "would overwrite what is read as", *folder->second);
-    std::error_code error;
-    if (!is_read_with_folder(unique) || !std::filesystem::exists(unique, error)) continue;
+    if (!is_read_with_folder(unique) || !is_there(unique)) continue;
     if (const auto folder = folders.find(unique.parent_path()); folder != folders.end())
       refuse(output, "would overwrite a file of", *folder->second);
   }

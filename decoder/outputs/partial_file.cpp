@@ -10,14 +10,14 @@
 #include <utility>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/outputs/unnamed_file.h"
 
 namespace headroom {
 
 std::filesystem::path free_partial_name(const std::filesystem::path& path) {
-  std::error_code error;
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (!std::filesystem::is_directory(folder, error)) {
+  if (!is_folder_at(folder)) {
     throw InputError(path.string() + ": expected an existing folder, " + folder.string() + " is none");
   }
   std::filesystem::path partial = path;

@@ -1,6 +1,8 @@
 #include "decoder/outputs/partial_folder.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -8,6 +10,7 @@
 #include <system_error>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/outputs/partial_file.h"
 
 namespace headroom {
@@ -15,8 +18,10 @@ namespace headroom {
 PartialFolder::PartialFolder(const std::filesystem::path& folder)
     : name_(folder.has_filename() ? folder : folder.parent_path()), target_(name_) {
   std::error_code error;
-  if (std::filesystem::is_directory(name_, error)) {
-    if (!std::filesystem::is_empty(name_, error))
+  if (is_folder_at(name_)) {
+    const bool empty = std::filesystem::is_empty(name_, error);
+    if (error) fail(name_, error.value());
+    if (!empty)
       throw InputError(name_.string() + ": expected a new or empty folder, found one with files in it");
     // A folder takes the place of an empty one, but not of a link to it.
     target_ = std::filesystem::canonical(name_, error);
@@ -27,10 +32,19 @@ PartialFolder::PartialFolder(const std::filesystem::path& folder)
   partial_ = free_partial_name(target_);
   on_signal_.emplace(partial_);
   if (mkdir(partial_.c_str(), 0777) != 0) fail(name_, errno);
+  descriptor_ = open(partial_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor_ >= 0) return;
+  const int reason = errno;
+  rmdir(partial_.c_str());
+  fail(name_, reason);
 }
 
 PartialFolder::~PartialFolder() {
-  if (!committed_) remove_with_contents(partial_.c_str());
+  if (!committed_) {
+    remove_contents(descriptor_);
+    remove_with_contents(partial_.c_str());
+  }
+  close(descriptor_);
 }
 
 void PartialFolder::fail(const std::filesystem::path& name, int error_number) const {

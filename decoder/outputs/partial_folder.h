@@ -34,6 +34,7 @@ class PartialFolder {
   std::filesystem::path target_;  ///< the same, behind links
   std::filesystem::path partial_;
   std::optional<RemovedOnSignal> on_signal_;
+  int descriptor_ = -1;  ///< of the partial folder: to look what is in it when there are no more descriptors
   bool committed_ = false;
 };
 

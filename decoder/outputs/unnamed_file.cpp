@@ -33,6 +33,9 @@ int open_unnamed_beside(const std::filesystem::path& output) noexcept try {
 } catch (const std::bad_alloc&) {
   errno = ENOMEM;
   return -1;
+} catch (const DeviceError&) {
+  errno = EIO;
+  return -1;
 } catch (const InputError&) {
   errno = EINVAL;
   return -1;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "decoder/graph/known_keys.h"
 #include "decoder/outputs/whole_file.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
@@ -50,6 +51,16 @@ json to_json(const QueuedRequest& request) {
   if (!request.latent_scale.empty()) out["latent_scale"] = request.latent_scale;
   if (!request.output.empty()) out["output"] = request.output;
   return out;
+}
+
+/// A list that people wrote. One that was planned is a program's, and may have keys of a newer version.
+void require_known(const JsonFields& file, const JsonFields& list, size_t entries) {
+  if (file.has("planned")) return;
+  require_known_keys(file, {"schema", "version", "model", "dtype", "device", "requests"});
+  for (size_t i = 0; i < entries; ++i) {
+    require_known_keys(list[i], {"name", "width_pixels", "height_pixels", "frames", "batch", "count",
+                                 "latent", "latent_scale", "output", "device"});
+  }
 }
 
 QueuedRequest read_request_entry(const JsonFields& fields) {
@@ -210,6 +221,7 @@ RequestQueue requests_from_json(const JsonFields& file) {
   const JsonFields list = file["requests"];
   const size_t entries = list.size(static_cast<size_t>(kMostPictures));
   if (entries == 0) list.fail("expected at least one request, found none");
+  require_known(file, list, entries);
   std::set<std::tuple<int64_t, int64_t, int64_t, int64_t>> shapes;
   int64_t pictures = 0;
   for (size_t i = 0; i < entries; ++i) {

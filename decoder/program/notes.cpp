@@ -12,7 +12,10 @@ void Notes::add(const std::string& line) {
 void Notes::say() {
   if (lines_.empty()) return;
   progress_.wipe();
-  for (const std::string& line : lines_) err_ << "headroom-decode: " << one_line(line) << std::endl;
+  for (const std::string& note : lines_) {
+    const std::string line = one_line(note);
+    err_ << "headroom-decode: " << line << std::endl;
+  }
   lines_.clear();
 }
 

@@ -21,6 +21,7 @@ void start_libraries(int threads) {
 
 void start_threads(int threads) {
   if (threads > 0) set_thread_count(threads);
+  require_threads();
   LimitedPool pool(int64_t{64} << 20);
   const Region region{{0, 1}, {1, 33}, {1, 33}};
   const Tile input = make_tile(pool, {{0, 1}, {0, 34}, {0, 34}}, 32, 1);

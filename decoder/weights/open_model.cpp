@@ -13,6 +13,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/graph/parameters.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/outputs/printable.h"
 #include "decoder/weights/read_stored.h"
 #include "decoder/weights/weight_files.h"
@@ -26,9 +27,8 @@ constexpr int64_t kLargestConfigBeside = 16 << 20;
 
 /// The config.json beside a checkpoint, where it is a decoder's: folders of downloads may have any other.
 std::optional<Model> model_beside(const fs::path& checkpoint) {
-  std::error_code error;
   const fs::path config = checkpoint.parent_path() / "config.json";
-  if (!fs::is_regular_file(config, error)) return std::nullopt;
+  if (!is_file_at(config)) return std::nullopt;
   const nlohmann::json document = read_json_file(config, kLargestConfigBeside);
   const std::vector<std::string> supported = supported_classes();
   if (!document.is_object() || !document.contains("_class_name")) return std::nullopt;
@@ -85,8 +85,7 @@ Model model_of_checkpoint(const std::string& file) {
   }
   if (fitting.size() == 1) return resolve_model(fitting.front());
   if (fitting.empty()) {
-    std::error_code error;
-    const bool another = fs::exists(fs::path(file).parent_path() / "config.json", error);
+    const bool another = is_there(fs::path(file).parent_path() / "config.json");
     throw InputError("--model " + printable(file) +
                      ": no built-in model has a decoder of these tensors: put diffusers' config.json beside "
                      "the file" +
@@ -107,10 +106,9 @@ Model open_model(const std::string& argument) {
   // A file or folder of the same name does not hide it: "./sdxl" says that it is meant.
   const std::vector<std::string> built_in = built_in_models();
   if (std::find(built_in.begin(), built_in.end(), argument) != built_in.end()) return resolve_model(argument);
-  std::error_code error;
   const bool named_so = argument.ends_with(".safetensors");
-  if (!fs::is_regular_file(argument, error)) {
-    if (named_so && !fs::exists(argument, error))
+  if (!is_file_at(argument)) {
+    if (named_so && !is_there(argument))
       throw InputError("--model " + printable(argument) + ": no such file");
     return resolve_model(argument);
   }

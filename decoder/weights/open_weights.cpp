@@ -5,6 +5,7 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/weights/random_weights.h"
 #include "decoder/weights/weight_files.h"
 
@@ -17,8 +18,7 @@ ParameterSource open_weights(const std::string& model, const std::string& weight
       fill_random(parameter, seed, elements, out);
     };
   }
-  std::error_code error;
-  if (weights.empty() && !std::filesystem::exists(model, error)) {
+  if (weights.empty() && !is_there(model)) {
     throw InputError("--model " + model +
                      " has no weights of its own: give --weights DIR or --random-weights SEED");
   }

@@ -7,6 +7,7 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/outputs/printable.h"
 #include "decoder/weights/read_stored.h"
 
@@ -37,24 +38,23 @@ WeightFiles::WeightFiles(const fs::path& path) {
 }
 
 void WeightFiles::open(const fs::path& folder) {
-  std::error_code error;
-  if (fs::is_regular_file(folder, error) && folder.extension() == ".safetensors") {
+  if (is_file_at(folder) && folder.extension() == ".safetensors") {
     origin_ = folder.string();
     return open_single(folder);
   }
-  if (!fs::is_directory(folder, error))
+  if (!is_folder_at(folder))
     throw InputError(folder.string() + ": no such folder of weights, nor a .safetensors file");
   const std::string stem = "diffusion_pytorch_model";
   for (const std::string& name : {stem + ".safetensors", stem + ".safetensors.index.json",
                                   stem + ".fp16.safetensors", stem + ".safetensors.index.fp16.json"}) {
-    if (!fs::exists(folder / name, error)) continue;
+    if (!is_there(folder / name)) continue;
     origin_ = (folder / name).string();
     name.ends_with(".json") ? open_shards(folder, folder / name) : open_single(folder / name);
     return;
   }
   throw InputError((folder / stem).string() +
                    ".safetensors: no such file, nor an index of shards or an fp16 variant" +
-                   (fs::exists(folder / (stem + ".bin"), error)
+                   (is_there(folder / (stem + ".bin"))
                         ? "; its .bin becomes one by diffusers' from_pretrained() and save_pretrained()"
                         : "; --weights names another folder or file"));
 }

@@ -22,7 +22,7 @@ QString complaint(const char* name, const Check& check) {
   try {
     check();
     return {};
-  } catch (const InputError& error) {
+  } catch (const std::runtime_error& error) {  // also a disk that fails
     const QString text = QString::fromStdString(error.what());
     const QString named = QString::fromLatin1(name) + QStringLiteral(": ");
     return sentence_text(text.startsWith(named) ? text.mid(named.size()) : text);

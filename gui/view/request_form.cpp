@@ -55,7 +55,7 @@ constexpr std::optional<WeightResidency> kWeights[] = {std::nullopt, WeightResid
 Dtype decoded_in(const std::string& model, Dtype asked) {
   try {
     return decoding_dtype(open_model(model), asked);
-  } catch (const InputError&) {
+  } catch (const std::runtime_error&) {
     return asked;
   }
 }
@@ -290,7 +290,7 @@ template <typename Part>
 void RequestForm::attempt(const std::string& option, const Part& part) {
   try {
     part();
-  } catch (const InputError& error) {
+  } catch (const std::runtime_error& error) {  // also a disk that fails
     // "--frames: expected …" belongs to that field and needs no name there.
     const std::string text = error.what();
     const std::string named = text.substr(0, text.find_first_of(" :"));

@@ -1,5 +1,5 @@
-"""Counts what does not happen: decodes that are killed at random instants leave no partial output, and many mixed decodes in one
-process do not grow it.
+"""Counts what does not happen: decodes that are killed at random instants leave no partial output, many mixed decodes in one
+process do not grow it, and calls of the system that are refused end no program by a signal, without a word or with a partial output.
 
     python reports/bench/reliability.py --bin build/bin --out reports/results/reliability.json
 """
@@ -14,7 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/decoder/program"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / folder) for folder in ("tests/decoder/program", "tests/faults")]
+import faults  # noqa: E402
 import tiny_decode  # noqa: E402
 
 FORMATS = ("npy", "png", "safetensors", "jpg")
@@ -94,17 +95,34 @@ def soak(programs, count):
                 "growth_after_first_tenth_bytes": max(0, max(one["resident_bytes"] for one in decodes[len(decodes) // 10:]) - warm)}
 
 
+def refusals(programs, most, seed):
+    """Calls of the system refused in turn, by kind and how; what is built with the tests is beside the programs."""
+    tests = programs.parent / "tests"
+    gpu = tests / "emulated-gpu-crowded.so"
+    ends, found, cases = {}, [], 0
+    for result in faults.refuse_all(programs, tests / "refused_calls.so", str(gpu) if gpu.exists() else "", most, seed):
+        cases += 1
+        found += result["faults"]
+        for kind, codes in result["ends"].items():
+            of_kind = ends.setdefault(kind, {"refused": 0})
+            for code, count in codes.items():
+                of_kind["refused"] += count
+                of_kind[f"ended_{code}"] = of_kind.get(f"ended_{code}", 0) + count
+    return {"commands": cases, "emulated_gpu": gpu.exists(), "calls_of_each_kind": most, "ends": ends, "faults": found}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--decodes", type=int, default=1000)
+    parser.add_argument("--refusals", type=int, default=40, help="of each kind of call and command")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     programs = arguments.bin.resolve()
     found = {"machine": platform.machine(), "kills": kills(programs, arguments.kills, arguments.seed),
-             "soak": soak(programs, arguments.decodes)}
+             "soak": soak(programs, arguments.decodes), "refusals": refusals(programs, arguments.refusals, arguments.seed)}
     text = json.dumps(found, indent=1)
     print(text)
     if arguments.out:

@@ -9,6 +9,7 @@
 #include "decoder/files/gzip_text.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/json_fields.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/trace/ranked_trace_file.h"
@@ -83,8 +84,7 @@ class SchemaFinder final : public json::json_sax_t {
 /// By its first two bytes, protocols 2 to 5, or its name where that is of an older one. One byte alone would
 /// not do: so begins one .safetensors file of 256.
 bool is_pickle(const std::filesystem::path& file) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return false;
+  if (!is_file_at(file)) return false;
   const std::string suffix = file.extension().string();
   if (suffix == ".pickle" || suffix == ".pkl") return true;
   std::ifstream in(file, std::ios::binary);
@@ -124,7 +124,7 @@ std::string schema_of(const std::filesystem::path& file) {
   if (is_pickle(file)) return kPickle;
   if (is_gzip(file)) return schema_of_packed(file);
   std::error_code error;
-  if (std::filesystem::is_regular_file(file, error) &&
+  if (is_file_at(file) &&
       static_cast<int64_t>(std::filesystem::file_size(file, error)) <= kMostSearchedBytes) {
     std::ifstream in(file, std::ios::binary);
     SchemaFinder finder;
@@ -142,9 +142,8 @@ std::string schema_of(const std::filesystem::path& file) {
 }
 
 bool is_model(const std::filesystem::path& folder) {
-  std::error_code error;
-  if (folder.extension() == ".safetensors" && std::filesystem::is_regular_file(folder, error)) return true;
-  return std::filesystem::is_regular_file(model_folder(folder) / "config.json", error);
+  if (folder.extension() == ".safetensors" && is_file_at(folder)) return true;
+  return is_file_at(model_folder(folder) / "config.json");
 }
 
 /// What --model would be told for the model that a plan names.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 
 namespace headroom::reports {
 namespace {
@@ -65,8 +66,8 @@ std::string seems(std::string_view start, uintmax_t file_bytes) {
 
 std::string seems_to_be(const std::filesystem::path& file) {
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) return "a folder";
-  if (!std::filesystem::is_regular_file(file, error)) return {};
+  if (is_folder_at(file)) return "a folder";
+  if (!is_file_at(file)) return {};
   std::ifstream in(file, std::ios::binary);
   if (!in) return {};
   std::string start(kFirstBytes, '\0');

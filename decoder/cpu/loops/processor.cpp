@@ -1,11 +1,14 @@
 #include "decoder/cpu/loops/processor.h"
 
-#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "decoder/graph/system_file.h"
 
 namespace headroom {
 
 std::string processor_name() {
-  std::ifstream in("/proc/cpuinfo");
+  std::istringstream in(text_of_system_file("/proc/cpuinfo").value_or(""));
   std::string line;
   while (std::getline(in, line)) {
     if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)

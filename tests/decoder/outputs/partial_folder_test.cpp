@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <optional>
 
 #include "decoder/outputs/written_file.h"
 #include "tests/decoder/files/scratch.h"
+#include "tests/support/no_descriptors.h"
 
 namespace headroom {
 namespace {
@@ -83,6 +85,19 @@ TEST_CASE("what a killed program left of the same folder goes, and nothing else"
   { const PartialFolder folder(scratch / "o"); }
   CHECK(scratch.files() == others);
   for (const std::string& name : others) CHECK(test::read_bytes(scratch / name / "0/00000.png") == "x");
+}
+
+TEST_CASE("a folder that is given up goes also where there are no more descriptors") {
+  const Scratch scratch;
+  {
+    std::optional<PartialFolder> folder(std::in_place, scratch / "o");
+    WrittenFile(folder->partial() / "00000.png", "a").write_at(0, "x", 1);
+    const test::NoDescriptors none;
+    folder.reset();
+  }
+  CHECK(scratch.files().empty());
+  CHECK(test::throws_without_descriptors<DeviceError>([&] { PartialFolder(scratch / "o"); }));
+  CHECK(scratch.files().empty());
 }
 
 TEST_CASE("removing goes no deeper than outputs are, and never behind a link") {

@@ -8,6 +8,7 @@ import os
 import pty
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -45,6 +46,12 @@ class Outputs(unittest.TestCase):
 
     def files(self):
         return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if not path.is_dir())
+
+    def test_a_planner_whose_end_nobody_is_told(self):
+        # As some services start their programs; what is ignored stays so.
+        ended = self.decode("-o", "p.png", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertTrue((self.folder / "p.png").read_bytes().startswith(PNG))
 
     def test_streams(self):
         expected = self.decode("-o", "p.png")

@@ -205,6 +205,21 @@ TEST_CASE("hostile requests are refused with 2, by key") {
       {"none.json: no such file"});
 }
 
+TEST_CASE("keys that nobody knows are refused in requests, where people write them") {
+  const Ready ready;
+  ready.refuses("/requests/0/latents", "a.npy",
+                {"requests.json: requests[0]: unknown key \"latents\"; did you mean \"latent\"?"});
+  ready.refuses("/requests/1/widht_pixels", 48,
+                {"requests[1]: unknown key \"widht_pixels\"", "\"width_pixels\"?"});
+  ready.refuses("/limit", "8MiB", {"requests.json: unknown key \"limit\""});
+  // A planned queue is a program's, perhaps of a newer version.
+  REQUIRE(ready.plan(ready.good.dump()).code == 0);
+  json planned = read_json_file(ready.output, 1 << 26);
+  planned["later"] = planned["requests"][0]["later"] = 1;
+  ready.scratch.write("planned.json", planned.dump());
+  CHECK(call(run_plan, {"validate", ready.scratch / "planned.json", "--model", ready.model}).code == 0);
+}
+
 TEST_CASE("outputs that would be written twice are refused") {
   const Ready ready;
   ready.refuses("/requests/1/output", "large.npy", {"requests[1].output", "large.npy", "{i}"});

@@ -1,4 +1,4 @@
-#include "decoder/cli/nearest.h"
+#include "decoder/graph/nearest.h"
 
 #include <algorithm>
 

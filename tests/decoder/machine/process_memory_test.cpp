@@ -1,0 +1,27 @@
+#include "decoder/machine/process_memory.h"
+
+#include <catch2/catch.hpp>
+
+#include "decoder/graph/errors.h"
+#include "decoder/machine/control_groups.h"
+#include "tests/support/no_descriptors.h"
+
+namespace headroom {
+namespace {
+
+TEST_CASE("what is resident is known, or said not to be") {
+  CHECK(resident_bytes() > 0);
+  CHECK(peak_resident_bytes() >= resident_bytes());
+  CHECK(machine_available_bytes() > 0);
+  CHECK(test::throws_without_descriptors<DeviceError>([] { resident_bytes(); }));
+  CHECK(test::throws_without_descriptors<DeviceError>([] { peak_resident_bytes(); }));
+  CHECK(test::throws_without_descriptors<DeviceError>([] { machine_available_bytes(); }));
+  CHECK(test::throws_without_descriptors<DeviceError>([] { reset_peak_resident(); }));
+}
+
+TEST_CASE("control groups that cannot be read are not taken for none") {
+  CHECK(test::throws_without_descriptors<DeviceError>([] { own_control_groups(); }));
+}
+
+}  // namespace
+}  // namespace headroom

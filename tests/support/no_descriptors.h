@@ -1,0 +1,36 @@
+#pragma once
+
+#include <sys/resource.h>
+
+namespace headroom::test {
+
+/// While it lives, this process gets no more descriptors: whatever opens something fails with EMFILE.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+/// Whether `f` throws an Error while there are no descriptors; nothing is opened to say so.
+template <typename Error, typename F>
+bool throws_without_descriptors(const F& f) {
+  const NoDescriptors none;
+  try {
+    f();
+  } catch (const Error&) {
+    return true;
+  } catch (...) {
+  }
+  return false;
+}
+
+}  // namespace headroom::test
