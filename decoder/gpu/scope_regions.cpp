@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <map>
 #include <optional>
 #include <span>
 
@@ -15,6 +17,7 @@ using Events = std::span<const MemoryRequests::Event>;
 /// The requests that a scope returns before it ends, and their offsets in the scope's region.
 struct Inner {
   std::vector<int64_t> numbers;
+  MemoryRequests requests;
   Placement placement;
 };
 
@@ -37,27 +40,25 @@ std::vector<bool> handed_back_within(Events scope) {
 
 Inner inner_of(Events scope, const std::vector<bool>& inner) {
   Inner own;
-  MemoryRequests requests;
   for (size_t i = 0; i < scope.size(); ++i) {
     if (!inner[i]) continue;
     if (scope[i].bytes > 0) {
-      requests.ask(scope[i].bytes);
+      own.requests.ask(scope[i].bytes);
       own.numbers.push_back(scope[i].number);
     } else {
-      requests.hand_back(std::lower_bound(own.numbers.begin(), own.numbers.end(), scope[i].number) -
-                         own.numbers.begin());
+      own.requests.hand_back(std::lower_bound(own.numbers.begin(), own.numbers.end(), scope[i].number) -
+                             own.numbers.begin());
     }
   }
-  own.placement = find_placement(requests);
   return own;
 }
 
-/// The same sizes in the same order.
-bool alike(const Events& a, const Events& b) {
-  return a.size() == b.size() && !a.empty() && a.front().bytes > 0 &&
-         std::equal(a.begin(), a.end(), b.begin(), [&](const auto& x, const auto& y) {
-           return x.bytes == y.bytes && x.number - a.front().number == y.number - b.front().number;
-         });
+/// Bytes of those that come, and for each that goes the complement of its place among them.
+std::vector<int64_t> sizes_and_order(const MemoryRequests& requests) {
+  std::vector<int64_t> list;
+  for (const MemoryRequests::Event& event : requests.events())
+    list.push_back(event.bytes > 0 ? event.bytes : ~event.number);
+  return list;
 }
 
 /// Scopes [begin, end) with one region.
@@ -96,17 +97,16 @@ RegionedRequests regions_of(const MemoryRequests& all) {
     return events.subspan(begins[p], end - begins[p]);
   };
   std::vector<Inner> inners;
+  std::map<std::vector<int64_t>, Placement> placed;
   std::vector<bool> is_inner(events.size(), false);
   for (size_t p = 0; p < begins.size(); ++p) {
     const std::vector<bool> within = handed_back_within(scope(p));
     std::copy(within.begin(), within.end(), is_inner.begin() + static_cast<ptrdiff_t>(begins[p]));
-    if (p > 0 && alike(scope(p - 1), scope(p))) {
-      Inner same = inners.back();
-      for (int64_t& number : same.numbers) number += scope(p).front().number - scope(p - 1).front().number;
-      inners.push_back(std::move(same));
-    } else {
-      inners.push_back(inner_of(scope(p), within));
-    }
+    inners.push_back(inner_of(scope(p), within));
+    Inner& inner = inners.back();
+    const auto [same, is_new] = placed.try_emplace(sizes_and_order(inner.requests));
+    if (is_new) same->second = find_placement(inner.requests, std::numeric_limits<int64_t>::max());
+    inner.placement = same->second;
   }
 
   RegionedRequests regioned;

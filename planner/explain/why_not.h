@@ -41,7 +41,7 @@ class NothingFits : public DoesNotFit {
   WhyNot why;
 };
 
-/// What make_plan() finds. Throws NothingFits where it finds nothing, and InputError as it does.
+/// What make_plan() finds. Throws NothingFits where it finds nothing, and NoPlanInTime as it does.
 Plan plan_or_explain(const Problem& problem);
 
 }  // namespace headroom::planner

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "decoder/gpu/live_range.h"
+#include "decoder/gpu/placement.h"
+
+namespace headroom {
+
+/// Looks for an order of importance in which each request, taking the lowest gap between those that are live
+/// with it, leaves few bytes between them.
+class OrderSearch {
+ public:
+  /// The requests that `ranges` are of, without scopes.
+  OrderSearch(const MemoryRequests& requests, const std::vector<LiveRange>& ranges);
+
+  /// Makes `best` better, and stops where it needs `good_bytes` or less. It does much less where `best` needs
+  /// `enough_bytes` or less. Deterministic.
+  void improve(Placement& best, int64_t good_bytes, int64_t enough_bytes);
+
+ private:
+  /// Requests by falling importance.
+  using Order = std::vector<int32_t>;
+
+  void find_neighbours(const MemoryRequests& requests);
+  std::vector<Order> first_orders() const;
+  /// Each request takes the lowest gap.
+  Placement place(const Order& order);
+
+  const std::vector<LiveRange>& ranges_;
+  const std::vector<int64_t> live_;  ///< after each event
+  int64_t live_bytes_ = 0;           ///< the most of them
+  /// Those that are live with a request, one request after another; where those of each begin.
+  std::vector<int32_t> neighbours_;
+  std::vector<size_t> first_neighbour_;
+  int64_t visits_ = 0;  ///< of neighbours, so far
+  struct Taken {
+    int64_t begin = 0, end = 0;
+  };
+  std::vector<Taken> taken_;  ///< while one request is placed
+};
+
+}  // namespace headroom
