@@ -1,5 +1,8 @@
 #pragma once
 
+#include <limits>
+#include <random>
+
 #include "decoder/gpu/live_range.h"
 #include "decoder/gpu/placement.h"
 
@@ -20,10 +23,22 @@ class OrderSearch {
   /// Requests by falling importance.
   using Order = std::vector<int32_t>;
 
+  /// An order that is tried, and changed from round to round.
+  struct Candidate {
+    Order order;
+    std::vector<int64_t> offsets;  ///< of the last round
+    std::vector<bool> moves;       ///< by request: its offset may be another in the round to come
+    int64_t bytes = 0;             ///< of the last round
+    int64_t least_bytes = std::numeric_limits<int64_t>::max();  ///< of all rounds
+  };
+
   void find_neighbours(const MemoryRequests& requests);
   std::vector<Order> first_orders() const;
-  /// Each request takes the lowest gap.
-  Placement place(const Order& order);
+  /// Each request takes the lowest gap that those before it leave; what cannot move stays. False, and nothing
+  /// is known, where more than `most_bytes` are needed.
+  bool place(Candidate& candidate, int64_t most_bytes);
+  int64_t lowest_gap(size_t request, const Candidate& candidate);
+  void promote(Candidate& candidate, std::minstd_rand& random) const;
 
   const std::vector<LiveRange>& ranges_;
   const std::vector<int64_t> live_;  ///< after each event
@@ -31,7 +46,8 @@ class OrderSearch {
   /// Those that are live with a request, one request after another; where those of each begin.
   std::vector<int32_t> neighbours_;
   std::vector<size_t> first_neighbour_;
-  int64_t visits_ = 0;  ///< of neighbours, so far
+  std::vector<int32_t> ranks_;  ///< in the order that is being placed
+  int64_t visits_ = 0;          ///< of neighbours, so far
   struct Taken {
     int64_t begin = 0, end = 0;
   };

@@ -1,6 +1,7 @@
 #include "planner/search/finish_plan.h"
 
 #include <algorithm>
+#include <deque>
 #include <stdexcept>
 
 #include "decoder/lowering/build_plan.h"
@@ -11,8 +12,8 @@
 namespace headroom::planner {
 namespace {
 
-/// Searches for a plan with room for its gaps. A few do, mostly.
-constexpr int kMostSearches = 10;
+/// Plans of one limit that are placed until one has room.
+constexpr size_t kMostPlaced = 10;
 /// A plan that is slower than the bound by no more than this share is not made faster.
 constexpr double kNearEnough = 1e-3;
 
@@ -38,43 +39,113 @@ struct PlacedPlan {
 
 PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best);
 
-/// The fastest plan that was found with room for its gaps; the last one that was tried where none has it.
-/// `tried` is the one that is fastest by what is live, `bound_seconds` what no plan is faster than.
-Plan with_room(PlacedPlan tried, const Problem& problem, const Spaces& spaces, const GapSearch& gaps,
-               double bound_seconds) {
-  const PlanOptions& options = problem.options;
-  Problem within = problem;  // tensors in host memory must do with less
-  Spaces narrower;
-  const Spaces* searched = &spaces;
-  GapRoom room(spaces.front()->passes(), options.limit_bytes);
-  std::optional<Plan> best;
-  for (int search = 0; search < kMostSearches; ++search) {
-    const bool has_room = fits(tried.plan, options);
-    if (has_room && (!best || tried.plan.predicted_seconds < best->predicted_seconds)) best = tried.plan;
-    if (best && best->predicted_seconds <= bound_seconds * (1 + kNearEnough)) break;
-    if (search > 0 && gaps.deadline && std::chrono::steady_clock::now() > *gaps.deadline) break;
-    if (tried.plan.host_limit_bytes > options.host_limit_bytes) {
-      within.options.host_limit_bytes -= tried.plan.host_limit_bytes - options.host_limit_bytes;
-      narrower = spaces_of(within);
-      searched = &narrower;
+/// Looks for the fastest plan with room for its gaps. A plan that has none is followed by others in which one
+/// of its crowded passes does with less, and those are placed fastest first. Before that some plan with room
+/// is looked for, all of whose crowded passes do with less: nothing slower needs to be placed.
+class RoomSearch {
+ public:
+  RoomSearch(const Problem& problem, const Spaces& spaces, Deadline deadline)
+      : problem_(problem), within_(problem), spaces_(&spaces), deadline_(deadline) {}
+
+  /// `fastest` is the fastest by what is live, `bound_seconds` what no plan is faster than. Empty where no
+  /// plan that was placed had room.
+  std::optional<Plan> run(const ConfigurationSearch::Best& fastest, double bound_seconds) {
+    enough_seconds_ = bound_seconds * (1 + kNearEnough);
+    HeldBack held_back((*spaces_).front()->passes(), 0);
+    const Tried& first = tried(fastest);
+    dive(first, held_back);
+    follow(first, held_back);
+    while (!next_.empty() && goes_on()) {
+      const auto soonest = std::min_element(next_.begin(), next_.end(), [](const Next& a, const Next& b) {
+        return a.best.seconds < b.best.seconds;
+      });
+      const Next next = std::move(*soonest);
+      next_.erase(soonest);
+      if (best_ && next.best.seconds >= best_->predicted_seconds) break;
+      const Tried& plan = tried(next.best);
+      if (!plan.has_room) follow(plan, next.held_back);
     }
-    if (!has_room) {
-      room.narrow(tried.bytes);
-    } else if (!room.widen()) {
-      break;
-    }
-    const ConfigurationSearch found =
-        fastest_over(*searched, problem.request, options.limit_bytes,
-                     {.deadline = gaps.deadline, .held_back_bytes = room.held_back_bytes()});
-    if (!found.best) break;
-    tried = placed(problem, *found.best);
+    return best_;
   }
-  if (best) return *best;
-  if (!gaps.tries_smallest) return tried.plan;
-  Plan plan = smallest_plan(problem, *searched);
-  plan.limit_bytes = std::max(plan.limit_bytes, options.limit_bytes);
-  return plan;
-}
+  /// Those that were searched last: with less host memory where its gaps asked for that.
+  const Spaces& spaces() const { return *spaces_; }
+
+ private:
+  struct Tried {
+    ConfigurationSearch::Best best;
+    PlacedBytes bytes;
+    bool has_room = false;
+  };
+  struct Next {
+    ConfigurationSearch::Best best;
+    HeldBack held_back;
+  };
+
+  bool goes_on() const {
+    if (tried_.size() >= kMostPlaced || (deadline_ && std::chrono::steady_clock::now() > *deadline_))
+      return false;
+    return !best_ || best_->predicted_seconds > enough_seconds_;
+  }
+
+  /// Places the plan, if the same one was not placed before.
+  const Tried& tried(const ConfigurationSearch::Best& best) {
+    const auto known = std::find_if(tried_.begin(), tried_.end(), [&](const Tried& other) {
+      const Configuration &a = other.best.configuration, &b = best.configuration;
+      return a.micro_batch == b.micro_batch && a.weights == b.weights &&
+             other.best.solution.decisions == best.solution.decisions;
+    });
+    if (known != tried_.end()) return *known;
+    PlacedPlan placed_plan = placed(problem_, best);
+    const Plan& plan = placed_plan.plan;
+    const PlanOptions& options = problem_.options;
+    const bool has_room = fits(plan, options);
+    if (has_room && (!best_ || plan.predicted_seconds < best_->predicted_seconds)) best_ = plan;
+    if (plan.host_limit_bytes > options.host_limit_bytes) {
+      within_.options.host_limit_bytes -= plan.host_limit_bytes - options.host_limit_bytes;
+      own_spaces_ = spaces_of(within_);
+      spaces_ = &own_spaces_;
+    }
+    return tried_.emplace_back(Tried{best, std::move(placed_plan.bytes), has_room});
+  }
+
+  std::optional<ConfigurationSearch::Best> search(const HeldBack& held_back) const {
+    return fastest_over(*spaces_, problem_.request, problem_.options.limit_bytes,
+                        {.deadline = deadline_, .held_back_bytes = held_back})
+        .best;
+  }
+
+  void dive(const Tried& first, HeldBack held_back) {
+    const Tried* last = &first;
+    for (int depth = 0; !last->has_room && goes_on(); ++depth) {
+      held_back = narrowed(std::move(held_back), crowded_passes(last->bytes, limit()), last->bytes, limit(),
+                           depth < 2 ? 0.5 : 1);
+      const std::optional<ConfigurationSearch::Best> found = search(held_back);
+      if (!found) return;
+      last = &tried(*found);
+    }
+  }
+
+  void follow(const Tried& plan, const HeldBack& held_back) {
+    const std::vector<size_t> crowded = crowded_passes(plan.bytes, limit());
+    for (const size_t pass : crowded) {
+      if (!goes_on()) return;
+      HeldBack less = narrowed(held_back, {pass}, plan.bytes, limit(), 0.5);
+      if (auto found = search(less)) next_.push_back({std::move(*found), std::move(less)});
+    }
+  }
+
+  int64_t limit() const { return problem_.options.limit_bytes; }
+
+  const Problem& problem_;
+  Problem within_;  ///< tensors in host memory must do with less
+  const Spaces* spaces_;
+  Spaces own_spaces_;
+  const Deadline deadline_;
+  double enough_seconds_ = 0;
+  std::deque<Tried> tried_;  ///< whose elements stay where they are
+  std::vector<Next> next_;
+  std::optional<Plan> best_;
+};
 
 PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best) {
   const Model& model = problem.model;
@@ -133,8 +204,14 @@ Plan smallest_plan(const Problem& problem, const Spaces& spaces) {
 
 std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,
                                 const ConfigurationSearch& found, const GapSearch& gaps) {
-  Plan plan = with_room(placed(problem, found.best.value()), problem, spaces, gaps, found.bound_seconds);
-  if (!fits(plan, problem.options)) return std::nullopt;
+  RoomSearch search(problem, spaces, gaps.deadline);
+  std::optional<Plan> room = search.run(found.best.value(), found.bound_seconds);
+  if (!room && gaps.tries_smallest) {
+    room = smallest_plan(problem, search.spaces());
+    room->limit_bytes = std::max(room->limit_bytes, problem.options.limit_bytes);
+  }
+  if (!room || !fits(*room, problem.options)) return std::nullopt;
+  Plan& plan = *room;
   if (plan.host_limit_bytes > 0) plan.host_limit_bytes = problem.options.host_limit_bytes;
   plan.bound_seconds = std::min(found.bound_seconds, plan.predicted_seconds);
   plan.optimal = plan.bound_seconds >= plan.predicted_seconds * (1 - 1e-9);

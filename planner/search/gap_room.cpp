@@ -1,41 +1,30 @@
 #include "planner/search/gap_room.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace headroom::planner {
 
-/// Half of what is missing at first: another plan's gaps may be smaller.
-int64_t GapRoom::share_of(int64_t over) const {
-  constexpr int kCareful = 3;
-  return std::max<int64_t>(1, narrowed_ < kCareful ? over / 2 : over);
-}
-
-void GapRoom::narrow(const PlacedBytes& tried) {
-  failed_ = held_back_;
-  std::optional<size_t> fullest;
-  bool any = false;
-  const auto hold_back = [&](size_t pass, int64_t over) {
-    held_back_[pass] = std::max(held_back_[pass], limit_bytes_ - tried.live[pass] + share_of(over));
-  };
-  for (size_t pass = 0; pass < held_back_.size(); ++pass) {
-    const int64_t over = tried.reserved[pass] - limit_bytes_;
+std::vector<size_t> crowded_passes(const PlacedBytes& placed, int64_t limit_bytes) {
+  std::vector<size_t> beyond, crowded;
+  for (size_t pass = 0; pass < placed.live.size(); ++pass) {
+    const int64_t over = placed.reserved[pass] - limit_bytes;
     if (over <= 0) continue;
-    if (!fullest || tried.live[pass] > tried.live[*fullest]) fullest = pass;
+    beyond.push_back(pass);
     // Where much is free the pass is not what leaves no room.
-    if (limit_bytes_ - tried.live[pass] > over) continue;
-    hold_back(pass, over);
-    any = true;
+    if (limit_bytes - placed.live[pass] <= over) crowded.push_back(pass);
   }
-  if (!any && fullest) hold_back(*fullest, tried.reserved[*fullest] - limit_bytes_);
-  ++narrowed_;
+  if (!crowded.empty() || beyond.empty()) return crowded;
+  return {*std::max_element(beyond.begin(), beyond.end(),
+                            [&](size_t a, size_t b) { return placed.live[a] < placed.live[b]; })};
 }
 
-bool GapRoom::widen() {
-  if (held_back_ == failed_) return false;
-  for (size_t pass = 0; pass < held_back_.size(); ++pass)
-    held_back_[pass] = failed_[pass] + (held_back_[pass] - failed_[pass]) / 2;
-  return true;
+HeldBack narrowed(HeldBack held_back, const std::vector<size_t>& passes, const PlacedBytes& placed,
+                  int64_t limit_bytes, double share) {
+  for (const size_t pass : passes) {
+    const auto less = static_cast<int64_t>(double(placed.reserved[pass] - limit_bytes) * share);
+    held_back[pass] = std::max(held_back[pass], limit_bytes - placed.live[pass] + std::max<int64_t>(1, less));
+  }
+  return held_back;
 }
 
 }  // namespace headroom::planner

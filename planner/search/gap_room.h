@@ -12,28 +12,17 @@ struct PlacedBytes {
   std::vector<int64_t> live, reserved;
 };
 
-/// How much less than the limit passes may use, so that gaps between what is live find room. Passes in which
-/// the reservation would pass the limit are narrowed down, until a plan is found that has room; then they are
-/// widened again, half of the way.
-class GapRoom {
- public:
-  GapRoom(size_t passes, int64_t limit_bytes)
-      : limit_bytes_(limit_bytes), held_back_(passes, 0), failed_(passes, 0) {}
+/// How much less than the limit each pass of a space may use (SearchLimits), so that gaps between what is
+/// live find room.
+using HeldBack = std::vector<int64_t>;
 
-  /// Of the next search (SearchLimits).
-  const std::vector<int64_t>& held_back_bytes() const { return held_back_; }
-  /// The plan that was found needs more than the limit.
-  void narrow(const PlacedBytes& tried);
-  /// It has room. False where nothing is held back that could be given back.
-  bool widen();
+/// The passes in which a plan's reservation goes beyond the limit while little is free, or the fullest of
+/// those in which it does. None of a plan that has room.
+std::vector<size_t> crowded_passes(const PlacedBytes& placed, int64_t limit_bytes);
 
- private:
-  int64_t share_of(int64_t over) const;
-
-  int64_t limit_bytes_;
-  std::vector<int64_t> held_back_;  ///< of the search to come
-  std::vector<int64_t> failed_;     ///< of the last one whose plan had no room
-  int narrowed_ = 0;
-};
+/// `held_back`, and so much more of these passes that they do with less than this plan does: less by `share`
+/// of what it is too large by.
+HeldBack narrowed(HeldBack held_back, const std::vector<size_t>& passes, const PlacedBytes& placed,
+                  int64_t limit_bytes, double share);
 
 }  // namespace headroom::planner
