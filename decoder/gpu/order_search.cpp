@@ -9,59 +9,35 @@ namespace headroom {
 namespace {
 
 // Visits of neighbours, of which a processor makes some fifty million a second.
-constexpr int64_t kMostVisits = 24'000'000;
+constexpr int64_t kMostVisits = 16'000'000;
 constexpr int64_t kFewVisits = 3'000'000;
 /// An order that takes so much more than the best is given up, a share of that.
 constexpr int64_t kHopelessShare = 12;
 /// Orders that are changed, and rounds with each of them at first and at last.
 constexpr size_t kCandidates = 3;
-constexpr int kFirstRounds = 8, kMostRounds = 8192;
+constexpr int kFirstRounds = 8, kMostRounds = 512;
 /// Requests that end beyond the live bytes by more than this share are promoted.
 constexpr int64_t kBeyondShare = 200;
 
 }  // namespace
 
-OrderSearch::OrderSearch(const MemoryRequests& requests, const std::vector<LiveRange>& ranges)
-    : ranges_(ranges), live_(live_bytes_of(requests, ranges)), ranks_(ranges.size()) {
+OrderSearch::OrderSearch(const MemoryRequests& requests, const std::vector<LiveRange>& ranges,
+                         const Neighbours& neighbours)
+    : ranges_(ranges),
+      neighbours_(neighbours),
+      live_(live_bytes_of(requests, ranges)),
+      ranks_(ranges.size()) {
   if (!live_.empty()) live_bytes_ = *std::max_element(live_.begin(), live_.end());
-  find_neighbours(requests);
-}
-
-void OrderSearch::find_neighbours(const MemoryRequests& requests) {
-  // Of each request first those that were there when it came; who comes later adds itself to them.
-  std::vector<int32_t> there;
-  std::vector<std::pair<int32_t, int32_t>> pairs;
-  first_neighbour_.assign(ranges_.size() + 1, 0);
-  for (const MemoryRequests::Event& event : requests.events()) {
-    const auto number = static_cast<int32_t>(event.number);
-    if (event.bytes == 0) {
-      there.erase(std::find(there.begin(), there.end(), number));
-      continue;
-    }
-    for (const int32_t other : there) {
-      pairs.emplace_back(number, other);
-      ++first_neighbour_[static_cast<size_t>(number) + 1];
-      ++first_neighbour_[static_cast<size_t>(other) + 1];
-    }
-    there.push_back(number);
-  }
-  std::partial_sum(first_neighbour_.begin(), first_neighbour_.end(), first_neighbour_.begin());
-  neighbours_.resize(first_neighbour_.back());
-  std::vector<size_t> next(first_neighbour_.begin(), first_neighbour_.end() - 1);
-  for (const auto& [a, b] : pairs) {
-    neighbours_[next[static_cast<size_t>(a)]++] = b;
-    neighbours_[next[static_cast<size_t>(b)]++] = a;
-  }
 }
 
 int64_t OrderSearch::lowest_gap(size_t request, const Candidate& candidate) {
   taken_.clear();
-  for (size_t i = first_neighbour_[request]; i < first_neighbour_[request + 1]; ++i) {
-    const auto other = static_cast<size_t>(neighbours_[i]);
+  for (const int32_t number : neighbours_.of(request)) {
+    const auto other = static_cast<size_t>(number);
     const int64_t begin = candidate.offsets[other];
     if (ranks_[other] < ranks_[request]) taken_.push_back({begin, begin + ranges_[other].bytes});
   }
-  visits_ += static_cast<int64_t>(first_neighbour_[request + 1] - first_neighbour_[request]) + 1;
+  visits_ += std::ssize(neighbours_.of(request)) + 1;
   std::sort(taken_.begin(), taken_.end(), [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
   int64_t offset = 0;
   for (const Taken& taken : taken_) {
@@ -82,8 +58,8 @@ bool OrderSearch::place(Candidate& candidate, int64_t most_bytes) {
     if (offset > most_bytes - ranges_[request].bytes) return false;
     if (offset == candidate.offsets[request]) continue;
     candidate.offsets[request] = offset;
-    for (size_t i = first_neighbour_[request]; i < first_neighbour_[request + 1]; ++i) {
-      const auto other = static_cast<size_t>(neighbours_[i]);
+    for (const int32_t neighbour : neighbours_.of(request)) {
+      const auto other = static_cast<size_t>(neighbour);
       if (ranks_[other] > ranks_[request]) candidate.moves[other] = true;
     }
   }
@@ -107,8 +83,7 @@ void OrderSearch::promote(Candidate& candidate, std::minstd_rand& random) const 
     ranks.emplace_back(beyond ? rank / 2 - 3 : rank, candidate.order[i]);
     if (!beyond) continue;
     candidate.moves[request] = true;
-    for (size_t k = first_neighbour_[request]; k < first_neighbour_[request + 1]; ++k)
-      candidate.moves[static_cast<size_t>(neighbours_[k])] = true;
+    for (const int32_t other : neighbours_.of(request)) candidate.moves[static_cast<size_t>(other)] = true;
   }
   std::stable_sort(ranks.begin(), ranks.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "decoder/gpu/live_range.h"
+#include "decoder/gpu/neighbours.h"
 #include "decoder/gpu/placement.h"
 
 namespace headroom {
@@ -12,8 +13,9 @@ namespace headroom {
 /// with it, leaves few bytes between them.
 class OrderSearch {
  public:
-  /// The requests that `ranges` are of, without scopes.
-  OrderSearch(const MemoryRequests& requests, const std::vector<LiveRange>& ranges);
+  /// All of the same requests. Ranges and neighbours must outlive it.
+  OrderSearch(const MemoryRequests& requests, const std::vector<LiveRange>& ranges,
+              const Neighbours& neighbours);
 
   /// Makes `best` better, and stops where it needs `good_bytes` or less. It does much less where `best` needs
   /// `enough_bytes` or less. Deterministic.
@@ -32,7 +34,6 @@ class OrderSearch {
     int64_t least_bytes = std::numeric_limits<int64_t>::max();  ///< of all rounds
   };
 
-  void find_neighbours(const MemoryRequests& requests);
   std::vector<Order> first_orders() const;
   /// Each request takes the lowest gap that those before it leave; what cannot move stays. False, and nothing
   /// is known, where more than `most_bytes` are needed.
@@ -41,13 +42,11 @@ class OrderSearch {
   void promote(Candidate& candidate, std::minstd_rand& random) const;
 
   const std::vector<LiveRange>& ranges_;
+  const Neighbours& neighbours_;
   const std::vector<int64_t> live_;  ///< after each event
   int64_t live_bytes_ = 0;           ///< the most of them
-  /// Those that are live with a request, one request after another; where those of each begin.
-  std::vector<int32_t> neighbours_;
-  std::vector<size_t> first_neighbour_;
-  std::vector<int32_t> ranks_;  ///< in the order that is being placed
-  int64_t visits_ = 0;          ///< of neighbours, so far
+  std::vector<int32_t> ranks_;       ///< in the order that is being placed
+  int64_t visits_ = 0;               ///< of neighbours, so far
   struct Taken {
     int64_t begin = 0, end = 0;
   };

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "decoder/gpu/distinct_requests.h"
+#include "decoder/gpu/ejection_repair.h"
 #include "decoder/gpu/order_search.h"
-#include "decoder/gpu/scope_regions.h"
 
 namespace headroom {
 namespace {
@@ -90,7 +90,11 @@ Placement place_distinct(const MemoryRequests& requests, int64_t good, int64_t e
   if (Placement together = place_as_they_come(requests, ranges, true);
       together.bytes <= std::max(best.bytes, good))
     best = std::move(together);
-  if (best.bytes > good) OrderSearch(requests, ranges).improve(best, good, enough_bytes);
+  if (best.bytes <= good) return best;
+  best.live_bytes = most_live_bytes(requests);
+  const Neighbours neighbours(requests);
+  OrderSearch(requests, ranges, neighbours).improve(best, good, enough_bytes);
+  EjectionRepair(ranges, neighbours).improve(best, std::max(good, enough_bytes));
   return best;
 }
 
@@ -105,16 +109,6 @@ Placement find_placement(const MemoryRequests& all, int64_t enough_bytes) {
   placement.offsets.reserve(distinct.of.size());
   for (const int64_t number : distinct.of)
     placement.offsets.push_back(own.offsets[static_cast<size_t>(number)]);
-  if (own.bytes <= std::max(good, enough) || all.scopes().empty()) return placement;
-
-  const RegionedRequests regioned = regions_of(all);
-  const Placement regions = find_placement(regioned.requests, enough_bytes);
-  if (regions.bytes >= placement.bytes) return placement;
-  placement.bytes = regions.bytes;
-  for (size_t i = 0; i < regioned.offsets.size(); ++i) {
-    const RegionedRequests::Offset& at = regioned.offsets[i];
-    placement.offsets[i] = regions.offsets[static_cast<size_t>(at.request)] + at.offset;
-  }
   return placement;
 }
 

@@ -41,7 +41,8 @@ struct Placement {
 ///    inference runtimes share their buffers (Pisarchyk and Lee 2020, arXiv:2001.03288). What ends up too
 ///    high becomes more important, and all are placed again (squeaky wheel optimisation, Joslin and Clements
 ///    1999).
-/// 3. Where that leaves gaps, scopes get regions, and these are placed (scope_regions.h).
+/// 3. Where that leaves gaps, what lies too high is put where least stands in the way, and that elsewhere
+///    (ejection_repair.h).
 /// Deterministic. Where little more than the live bytes and no more than `enough_bytes` are needed, it does
 /// not look much further. What is found so is found again where just what it takes is enough.
 Placement find_placement(const MemoryRequests& requests, int64_t enough_bytes = 0);
