@@ -13,7 +13,7 @@ namespace headroom::planner {
 namespace {
 
 /// Plans of one limit that are placed until one has room.
-constexpr size_t kMostPlaced = 10;
+constexpr size_t kMostPlaced = 6;
 /// A plan that is slower than the bound by no more than this share is not made faster.
 constexpr double kNearEnough = 1e-3;
 

@@ -143,12 +143,16 @@ std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes, const S
   return solution_of(found);
 }
 
-SmallestLimit smallest_limit(PlanSpace& space) {
+namespace {
+
+/// The path whose largest peak is smallest; where that is no more than `floor_bytes`, some path below those.
+/// The higher they are, the fewer shapes need to be looked at.
+SmallestLimit smallest_above(PlanSpace& space, int64_t floor_bytes) {
   const auto extend = [](size_t, double cost, Choice& choice) {
-    const Shape* shape = choice.shapes->smallest();
+    const Shape* shape = choice.shapes->within_or_smallest(static_cast<int64_t>(cost) - choice.beside_bytes);
     return std::pair(std::max(cost, double(choice.peak_bytes(*shape))), shape);
   };
-  const Found found = search(space, 0, extend, [](size_t, double) { return 0.0; }, 1, {});
+  const Found found = search(space, double(floor_bytes), extend, [](size_t, double) { return 0.0; }, 1, {});
   if (found.path.empty()) throw std::logic_error("a plan space without a plan");
   SmallestLimit smallest;
   for (const Arrival& arrival : found.path) {
@@ -160,6 +164,18 @@ SmallestLimit smallest_limit(PlanSpace& space) {
     smallest.decisions.push_back(decision_of(arrival));
   }
   return smallest;
+}
+
+}  // namespace
+
+SmallestLimit smallest_limit(PlanSpace& space) {
+  // No shape needs more than this, and a double holds it.
+  int64_t floor_bytes = int64_t{1} << 52;
+  while (true) {
+    SmallestLimit smallest = smallest_above(space, floor_bytes);
+    if (smallest.bytes > floor_bytes || floor_bytes == 0) return smallest;
+    floor_bytes = smallest.bytes / 2;
+  }
 }
 
 }  // namespace headroom::planner
