@@ -54,6 +54,26 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
   }
 }
 
+TEST_CASE("near the smallest limits gaps leave room for the fastest plan") {
+  struct TightCase {
+    const char* model;
+    int64_t width, height, batch, limit_bytes;
+    Dtype dtype;
+  };
+  for (const TightCase& c :
+       {TightCase{"wan2.1", 1280, 720, 1, 83209728, Dtype::fp16},
+        TightCase{"sana-dc-ae-f32c32", 2048, 2048, 2, int64_t{694} << 20, Dtype::fp32}}) {
+    CAPTURE(c.model);
+    if (test::kSanitized) continue;
+    const Model model = resolve_model(c.model);
+    const Request request{c.model, c.width, c.height, 1, c.batch, c.dtype, DeviceKind::cuda};
+    const CostModel costs(model.graph, DeviceKind::cuda);
+    const Plan plan = make_plan({model, request, {.limit_bytes = c.limit_bytes}, costs}).value();
+    CHECK(plan.optimal);
+    CHECK(plan.predicted_peak_bytes <= c.limit_bytes);
+  }
+}
+
 TEST_CASE("pinned host memory has room for its gaps too, whatever its limit") {
   const Model model = resolve_model("sdxl");
   const CostModel costs(model.graph, DeviceKind::cuda);
