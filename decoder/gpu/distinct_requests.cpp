@@ -1,56 +1,182 @@
 #include "decoder/gpu/distinct_requests.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <map>
+#include <numeric>
+
+#include "decoder/gpu/live_range.h"
 
 namespace headroom {
 namespace {
 
-/// Whether the scope [scope, end) asks for what the scope [before, scope) asked for, and both return all of
-/// it: then whatever else is live is the same for both.
-bool repeats(const std::vector<MemoryRequests::Event>& events, size_t before, size_t scope, size_t end) {
-  // A scope that begins with a return returns something of an earlier scope, so it repeats none.
-  if (scope - before != end - scope || scope == end || events[scope].bytes == 0) return false;
-  const int64_t first_before = events[before].number, first = events[scope].number;
-  int64_t held = 0;
-  for (size_t i = 0; i < end - scope; ++i) {
-    const MemoryRequests::Event &a = events[before + i], &b = events[scope + i];
-    if (a.bytes != b.bytes || a.number - first_before != b.number - first || b.number < first) return false;
-    held += b.bytes > 0 ? 1 : -1;
+/// Inner requests of one scope, and the order in which they come and go: 1 for one that comes, and the
+/// complement of its place among them for one that goes.
+struct InnerRequests {
+  std::vector<int64_t> numbers;
+  std::vector<int64_t> order;
+};
+
+/// Which scopes need not be placed, since the requests of another one stand for theirs.
+class Domination {
+ public:
+  explicit Domination(const MemoryRequests& requests)
+      : requests_(requests), ranges_(live_ranges_of(requests)), scopes_(requests.scopes().size()) {
+    find_inner();
   }
-  return held == 0;
-}
+
+  /// By request: the one that stands for it.
+  std::vector<int64_t> representatives() {
+    std::vector<size_t> by(scopes_.size());
+    std::iota(by.begin(), by.end(), size_t{0});
+    std::map<std::vector<int64_t>, std::vector<size_t>> kept;  // by order
+    for (size_t scope = 0; scope < scopes_.size(); ++scope) {
+      if (scopes_[scope].numbers.empty()) continue;
+      std::vector<size_t>& alike = kept[scopes_[scope].order];
+      if (find_keeper(alike, scope, by)) continue;
+      const auto first = alike.end() - std::min(std::ssize(alike), kLookBack);
+      alike.erase(std::remove_if(first, alike.end(),
+                                 [&](size_t before) {
+                                   if (!earlier_lies_in_later(before, scope)) return false;
+                                   by[before] = scope;
+                                   return true;
+                                 }),
+                  alike.end());
+      alike.push_back(scope);
+    }
+    std::vector<int64_t> of(ranges_.size());
+    std::iota(of.begin(), of.end(), int64_t{0});
+    for (size_t scope = scopes_.size(); scope-- > 0;) {
+      if (by[scope] == scope) continue;
+      const std::vector<int64_t>& own = scopes_[scope].numbers;
+      size_t last = by[scope];
+      while (by[last] != last) last = by[last];
+      for (size_t i = 0; i < own.size(); ++i) of[static_cast<size_t>(own[i])] = scopes_[last].numbers[i];
+    }
+    return of;
+  }
+
+ private:
+  /// So many scopes of the same order are looked at, from the last one back, and so many outer requests that
+  /// come or go between two.
+  static constexpr std::ptrdiff_t kLookBack = 4, kMostBetween = 64;
+
+  void find_inner() {
+    const auto& events = requests_.events();
+    const auto& begins = requests_.scopes();
+    std::vector<int64_t> place(ranges_.size(), -1);
+    for (size_t scope = 0; scope < scopes_.size(); ++scope) {
+      const auto begin = static_cast<int64_t>(begins[scope]), end = end_of(scope);
+      InnerRequests& inner = scopes_[scope];
+      for (int64_t i = begin; i < end; ++i) {
+        const MemoryRequests::Event& event = events[static_cast<size_t>(i)];
+        const LiveRange& range = range_of(event.number);
+        if (range.begin < begin || range.end >= end) continue;
+        int64_t& own = place[static_cast<size_t>(event.number)];
+        if (event.bytes > 0) {
+          own = std::ssize(inner.numbers);
+          inner.numbers.push_back(event.number);
+        }
+        inner.order.push_back(event.bytes > 0 ? 1 : ~own);
+      }
+    }
+    for (const MemoryRequests::Event& event : events) {
+      if (place[static_cast<size_t>(event.number)] < 0)
+        (event.bytes > 0 ? come_ : go_).push_back(event.number);
+    }
+  }
+
+  bool find_keeper(const std::vector<size_t>& alike, size_t scope, std::vector<size_t>& by) const {
+    for (std::ptrdiff_t back = 1; back <= std::min(std::ssize(alike), kLookBack); ++back) {
+      const size_t before = *(alike.end() - back);
+      if (!later_lies_in_earlier(before, scope)) continue;
+      by[scope] = before;
+      return true;
+    }
+    return false;
+  }
+
+  bool no_larger(size_t scope, size_t other) const {
+    const std::vector<int64_t>&own = scopes_[scope].numbers, &others = scopes_[other].numbers;
+    return std::equal(own.begin(), own.end(), others.begin(),
+                      [&](int64_t a, int64_t b) { return range_of(a).bytes <= range_of(b).bytes; });
+  }
+
+  /// An outer request that meets a request of the earlier scope meets that of the later one too, unless it
+  /// goes before that one comes.
+  bool earlier_lies_in_later(size_t earlier, size_t later) const {
+    if (!no_larger(earlier, later)) return false;
+    const auto ends = [&](int64_t event) {
+      return std::partition_point(go_.begin(), go_.end(),
+                                  [&](int64_t number) { return range_of(number).end < event; });
+    };
+    const auto begin = ends(begin_of(earlier)), end = ends(end_of(later));
+    if (end - begin > kMostBetween) return false;
+    return std::none_of(begin, end, [&](int64_t number) {
+      const LiveRange& outer = range_of(number);
+      return any_pair(earlier, later, [&](const LiveRange& first, const LiveRange& second) {
+        return outer.meets(first) && outer.end <= second.begin;
+      });
+    });
+  }
+
+  /// One that meets a request of the later scope meets that of the earlier one too, unless it comes after
+  /// that one has gone.
+  bool later_lies_in_earlier(size_t earlier, size_t later) const {
+    if (!no_larger(later, earlier)) return false;
+    const auto begins = [&](int64_t event) {
+      return std::partition_point(come_.begin(), come_.end(),
+                                  [&](int64_t number) { return range_of(number).begin < event; });
+    };
+    const auto begin = begins(begin_of(earlier)), end = begins(end_of(later));
+    if (end - begin > kMostBetween) return false;
+    return std::none_of(begin, end, [&](int64_t number) {
+      const LiveRange& outer = range_of(number);
+      return any_pair(earlier, later, [&](const LiveRange& first, const LiveRange& second) {
+        return outer.meets(second) && outer.begin >= first.end;
+      });
+    });
+  }
+
+  template <typename Test>
+  bool any_pair(size_t earlier, size_t later, const Test& test) const {
+    const std::vector<int64_t>&first = scopes_[earlier].numbers, &second = scopes_[later].numbers;
+    for (size_t i = 0; i < first.size(); ++i) {
+      if (test(range_of(first[i]), range_of(second[i]))) return true;
+    }
+    return false;
+  }
+
+  const LiveRange& range_of(int64_t number) const { return ranges_[static_cast<size_t>(number)]; }
+  int64_t begin_of(size_t scope) const { return static_cast<int64_t>(requests_.scopes()[scope]); }
+  int64_t end_of(size_t scope) const {
+    return scope + 1 < scopes_.size() ? begin_of(scope + 1) : std::ssize(requests_.events());
+  }
+
+  const MemoryRequests& requests_;
+  const std::vector<LiveRange> ranges_;
+  std::vector<InnerRequests> scopes_;
+  std::vector<int64_t> come_, go_;  ///< outer requests, in the order in which they come and in which they go
+};
 
 }  // namespace
 
 Distinct distinct_of(const MemoryRequests& requests) {
-  const auto& events = requests.events();
-  Distinct distinct{{}, std::vector<int64_t>(static_cast<size_t>(requests.count()))};
-  const auto copy = [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      int64_t& own = distinct.of[static_cast<size_t>(events[i].number)];
-      if (events[i].bytes > 0) {
-        MemoryRequests::Series series = events[i].series;
-        if (series.before >= 0) series.before = distinct.of[static_cast<size_t>(series.before)];
-        own = distinct.requests.ask(events[i].bytes, series);
-      } else {
-        distinct.requests.hand_back(own);
-      }
-    }
-  };
-  const auto& scopes = requests.scopes();
-  copy(0, scopes.empty() ? events.size() : scopes.front());
-  for (size_t p = 0; p < scopes.size(); ++p) {
-    const size_t begin = scopes[p], end = p + 1 < scopes.size() ? scopes[p + 1] : events.size();
-    if (p == 0 || !repeats(events, scopes[p - 1], begin, end)) {
-      copy(begin, end);
+  const std::vector<int64_t> by = Domination(requests).representatives();
+  Distinct distinct{{}, std::vector<int64_t>(by.size(), -1)};
+  for (const MemoryRequests::Event& event : requests.events()) {
+    const auto number = static_cast<size_t>(event.number);
+    if (by[number] != event.number) continue;
+    if (event.bytes == 0) {
+      distinct.requests.hand_back(distinct.of[number]);
       continue;
     }
-    const int64_t back = events[begin].number - events[scopes[p - 1]].number;
-    for (size_t i = begin; i < end; ++i) {
-      const auto number = static_cast<size_t>(events[i].number);
-      distinct.of[number] = distinct.of[number - static_cast<size_t>(back)];
-    }
+    MemoryRequests::Series series = event.series;
+    if (series.before >= 0)
+      series.before = distinct.of[static_cast<size_t>(by[static_cast<size_t>(series.before)])];
+    distinct.of[number] = distinct.requests.ask(event.bytes, series);
   }
+  for (size_t i = 0; i < by.size(); ++i) distinct.of[i] = distinct.of[static_cast<size_t>(by[i])];
   return distinct;
 }
 

@@ -7,14 +7,18 @@
 
 namespace headroom {
 
-/// Requests without those that repeat earlier ones, and without scopes.
+/// Requests without those that can lie where others lie, and without scopes.
 struct Distinct {
   MemoryRequests requests;
   std::vector<int64_t> of;  ///< by request of the original ones: the request here that stands for it
 };
 
-/// Where scopes that follow one another ask for the same and return all of it, only the first remains:
-/// whatever else is live is the same for all of them, so they can use the same offsets.
+/// Requests that are returned within their own scope are inner ones, all others outer ones. Where two scopes
+/// ask for inner requests in the same order, the first need not be placed if each of its requests is no
+/// larger than that of the second, and no outer request meets it that does not meet that of the second as
+/// well: then wherever the second one's lie, those of the first can lie too. So of the tiles of a band one
+/// remains, narrower ones at the picture's edges included, and of bands beside a tensor that only grows, or
+/// only shrinks, the one with most beside it.
 Distinct distinct_of(const MemoryRequests& requests);
 
 }  // namespace headroom

@@ -7,6 +7,7 @@
 
 #include "decoder/gpu/dry_gpu.h"
 #include "decoder/gpu/gpu_device.h"
+#include "decoder/gpu/live_range.h"
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/interpreter.h"
 #include "decoder/lowering/blocks.h"
@@ -24,17 +25,23 @@ class NoTransfers final : public BlockTransfers {
   void abandon() noexcept override {}
 };
 
-/// Begins a scope with each tile: most tiles make the requests of the one before.
+/// Begins a scope with each tile: most tiles make the requests of the one before. Notes where passes begin.
 class Scopes final : public ForwardingEvents {
  public:
   Scopes(GpuMemory& memory, EventSink* listener) : ForwardingEvents(listener), memory_(memory) {}
+  void pass_started(const Plan& plan, int32_t pass) override {
+    passes_.push_back(memory_.requests().events().size());
+    ForwardingEvents::pass_started(plan, pass);
+  }
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
     memory_.begin_scope();
     ForwardingEvents::tile_started(plan, pass, tile, tiles);
   }
+  const std::vector<size_t>& passes() const { return passes_; }
 
  private:
   GpuMemory& memory_;
+  std::vector<size_t> passes_;
 };
 
 /// A decode without a latent and without pictures, which pass through the host.
@@ -81,6 +88,7 @@ DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink
     DiscardingSink sink({1, 1, 1, 1, 1});
     Scopes scopes(*memory, listener);
     Interpreter(model, micro_batch, device, &transfers, &scopes).run({}, first_item, sink);
+    if (first_item == 0) dry_run.passes = scopes.passes();
     return first_event;
   };
   dry_run.first_micro_batch = dry_run.last_micro_batch = run(0);
@@ -90,12 +98,32 @@ DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink
   return dry_run;
 }
 
-DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener) {
+DryRun run_dry_within(const Model& model, const Plan& plan, int64_t enough_bytes, EventSink* listener) {
   DryGpu gpu;
   DryRun dry_run = run_dry_on(gpu, model, plan, listener);
-  dry_run.placement = find_placement(dry_run.requests);
+  dry_run.placement = find_placement(dry_run.requests, enough_bytes - dry_run.weights_bytes);
   dry_run.host = host_layout(model.graph, plan);
   return dry_run;
+}
+
+DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener) {
+  return run_dry_within(model, plan, plan.predicted_peak_bytes, listener);
+}
+
+std::vector<int64_t> DryRun::bytes_by_pass() const {
+  const std::vector<LiveRange> ranges = live_ranges_of(requests);
+  std::vector<int64_t> bytes(passes.size(), 0);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const int64_t end = weights_bytes + placement.offsets[i] + ranges[i].bytes;
+    // What is there before the first pass is there in that.
+    auto pass = std::upper_bound(passes.begin(), passes.end(), static_cast<size_t>(ranges[i].begin));
+    if (pass != passes.begin()) --pass;
+    for (; pass != passes.end() && static_cast<int64_t>(*pass) <= ranges[i].end; ++pass) {
+      int64_t& most = bytes[static_cast<size_t>(pass - passes.begin())];
+      most = std::max(most, end);
+    }
+  }
+  return bytes;
 }
 
 }  // namespace headroom

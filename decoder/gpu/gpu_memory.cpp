@@ -45,7 +45,7 @@ GpuMemory::Given GpuMemory::ask(int64_t bytes, const InSeries& series) {
     const Given given{
         recorded_.ask(bytes, {before == recorded_numbers_.end() ? -1 : before->second, series.bytes_after}),
         recorded_bytes_};
-    recorded_numbers_[base_ + recorded_bytes_] = given.number;
+    if (series.bytes_after > 0) recorded_numbers_[base_ + recorded_bytes_] = given.number;
     recorded_bytes_ += bytes;
     return given;
   }

@@ -36,13 +36,15 @@ struct Placement {
 };
 
 /// Finds offsets for all requests at once, since all of them are known before the decode.
-/// 1. Scopes that repeat the one before share its offsets (distinct_requests.h).
+/// 1. Requests that can lie where others lie share their offsets (distinct_requests.h).
 /// 2. In some order of importance each request takes the lowest gap between those that are live with it, as
 ///    inference runtimes share their buffers (Pisarchyk and Lee 2020, arXiv:2001.03288). What ends up too
 ///    high becomes more important, and all are placed again (squeaky wheel optimisation, Joslin and Clements
 ///    1999).
-/// 3. Where that leaves gaps, scopes get regions, and these are placed (scope_regions.h).
-/// Deterministic. Takes a second or two at most.
-Placement find_placement(const MemoryRequests& requests);
+/// 3. Where that leaves gaps, what lies too high is put where least stands in the way, and that elsewhere
+///    (ejection_repair.h).
+/// Deterministic. Where little more than the live bytes and no more than `enough_bytes` are needed, it does
+/// not look much further. What is found so is found again where just what it takes is enough.
+Placement find_placement(const MemoryRequests& requests, int64_t enough_bytes = 0);
 
 }  // namespace headroom

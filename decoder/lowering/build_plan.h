@@ -19,6 +19,7 @@ struct PassDecision {
   Extent tile{};  ///< length of tiles in the pass's grid; larger than the grid means whole
   ConvolutionAlgorithm convolutions = ConvolutionAlgorithm::direct;
   bool at_cut_point = false;  ///< of an optional pass
+  friend bool operator==(const PassDecision&, const PassDecision&) = default;
 };
 
 /// True where no barrier and no output asks for the pass: it stores tensors at optional cut points, and

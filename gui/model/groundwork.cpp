@@ -42,8 +42,8 @@ Groundwork::Groundwork(const PlanningQuestion& question, std::shared_ptr<FoundPl
 
 planner::ConfigurationSearch Groundwork::search(int64_t limit_bytes, std::chrono::milliseconds time) const {
   if (const auto known = found_->under(limit_bytes)) return *known;
-  planner::ConfigurationSearch search =
-      planner::fastest_over(spaces_, question_.request, limit_bytes, std::chrono::steady_clock::now() + time);
+  planner::ConfigurationSearch search = planner::fastest_over(
+      spaces_, question_.request, limit_bytes, {.deadline = std::chrono::steady_clock::now() + time});
   if (search.in_time) {
     found_->add(limit_bytes, search);
     return search;

@@ -235,7 +235,8 @@ class Replanner::SlowWorker : public Worker {
     answer.why_not = does_not_fit(asked.question.options.limit_bytes, ground.smallest().bytes);
     board().tell(answer, asked, false);
     if (!limit_stays(asked, stop)) return;
-    answer.why_not = planner::why_not(ground.problem_under(asked.question.options.limit_bytes));
+    answer.why_not = planner::why_not(ground.problem_under(asked.question.options.limit_bytes),
+                                      planner::kSecondsForWhyNot);
     board().tell(answer, asked, true);
   }
 

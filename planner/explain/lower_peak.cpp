@@ -149,14 +149,15 @@ LowerPeak what_would_lower(const Problem& problem, const Plan& plan, const std::
   return lower;
 }
 
+double own_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
+}
+
 std::function<bool()> for_seconds(double seconds) {
-  const auto spent = [] {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
-  };
-  const double until = spent() + seconds;
-  return [spent, until] { return spent() < until; };
+  const double until = own_seconds() + seconds;
+  return [until] { return own_seconds() < until; };
 }
 
 }  // namespace headroom::planner

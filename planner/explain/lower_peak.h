@@ -49,6 +49,8 @@ PlanOptions options_of(const Plan& plan);
 /// reservation in them, as the planner's own plans do. Throws InputError as spaces_of() does.
 LowerPeak what_would_lower(const Problem& problem, const Plan& plan, const std::function<bool()>& go_on);
 
+/// Seconds that the calling thread has worked since it began.
+double own_seconds();
 /// True for so many seconds of the calling thread's own work: others on a busy machine do not count.
 std::function<bool()> for_seconds(double seconds);
 

@@ -10,13 +10,16 @@
 namespace headroom::planner {
 namespace {
 
-Remedy under_limit(const RemedyCandidate& candidate) {
+/// Empty where there was no time to find out.
+std::optional<Remedy> under_limit(const RemedyCandidate& candidate, const std::function<bool()>& go_on) {
+  if (!go_on()) return std::nullopt;
   Remedy remedy = candidate.remedy;
   const Problem& problem = candidate.problem;
   const Spaces spaces = spaces_of(problem);
   const ConfigurationSearch found = fastest_over(spaces, problem.request, problem.options.limit_bytes);
   const std::optional<Plan> plan = found.best ? finish_plan(problem, spaces, found) : std::nullopt;
   if (!plan) {
+    if (!go_on()) return std::nullopt;
     remedy.smallest_limit_bytes = smallest_plan(problem, spaces).limit_bytes;
     return remedy;
   }
@@ -27,9 +30,28 @@ Remedy under_limit(const RemedyCandidate& candidate) {
 
 }  // namespace
 
-std::vector<Remedy> remedies_under_limit(const Problem& problem, int64_t smallest_limit_bytes) {
-  std::vector<Remedy> list;
-  for (const RemedyCandidate& candidate : remedy_candidates(problem)) list.push_back(under_limit(candidate));
+RemediesFound remedies_under_limit(const Problem& problem, int64_t smallest_limit_bytes,
+                                   const std::function<bool()>& go_on) {
+  RemediesFound found;
+  std::vector<Remedy>& list = found.remedies;
+  std::optional<Remedy> in_bf16;
+  for (const RemedyCandidate& candidate : remedy_candidates(problem)) {
+    const Dtype dtype = candidate.problem.request.dtype;
+    if (dtype == Dtype::fp16 && problem.request.dtype != dtype && in_bf16) {
+      // As many bytes and as fast as bf16, by assumed costs.
+      list.push_back(*in_bf16);
+      list.back().option = candidate.remedy.option;
+      list.back().meaning = candidate.remedy.meaning;
+      continue;
+    }
+    std::optional<Remedy> remedy = under_limit(candidate, go_on);
+    if (!remedy) {
+      found.not_looked_at.push_back(candidate.remedy.option);
+      continue;
+    }
+    if (dtype == Dtype::bf16 && problem.request.dtype != dtype) in_bf16 = remedy;
+    list.push_back(*std::move(remedy));
+  }
   std::erase_if(list, [&](const Remedy& remedy) {
     return !remedy.seconds && *remedy.smallest_limit_bytes >= smallest_limit_bytes;
   });
@@ -37,7 +59,7 @@ std::vector<Remedy> remedies_under_limit(const Problem& problem, int64_t smalles
     constexpr double kNever = std::numeric_limits<double>::infinity();
     return a.seconds.value_or(kNever) < b.seconds.value_or(kNever);
   });
-  return list;
+  return found;
 }
 
 }  // namespace headroom::planner

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,10 +32,17 @@ struct Remedy {
   std::optional<LowerPlan> about_as_fast{};
 };
 
+struct RemediesFound {
+  /// Those that do come first, fastest first.
+  std::vector<Remedy> remedies;
+  std::vector<std::string> not_looked_at;  ///< options of those for which there was no time
+};
+
 /// Whether each remedy alone makes a plan possible under the problem's limit, and how fast it is; for those
-/// that do not, the smallest limit that they need. Those that do come first, fastest first. Remedies that
-/// need `smallest_limit_bytes` or more, as the request does without them, are left out. Batches in
-/// micro-batches are no remedy: they are searched anyway.
-std::vector<Remedy> remedies_under_limit(const Problem& problem, int64_t smallest_limit_bytes);
+/// that do not, the smallest limit that they need. Remedies that need `smallest_limit_bytes` or more, as the
+/// request does without them, are left out. Batches in micro-batches are no remedy: they are searched anyway.
+/// `go_on` is asked before each search; where it says false, what is left is not looked at.
+RemediesFound remedies_under_limit(const Problem& problem, int64_t smallest_limit_bytes,
+                                   const std::function<bool()>& go_on);
 
 }  // namespace headroom::planner

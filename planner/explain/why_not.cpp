@@ -9,6 +9,7 @@
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "planner/explain/lower_peak.h"
 #include "planner/search/make_plan.h"
 
 namespace headroom::planner {
@@ -49,23 +50,27 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
 
 }  // namespace
 
-WhyNot why_not(const Problem& problem) {
+WhyNot why_not(const Problem& problem, double seconds) {
+  const double begun = own_seconds();
   const Plan plan = smallest_plan(problem, spaces_of(problem));
   const auto highest = std::max_element(
       plan.passes.begin(), plan.passes.end(),
       [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
   const auto pass = static_cast<size_t>(highest - plan.passes.begin());
+  const double took = own_seconds() - begun;
+  RemediesFound found = remedies_under_limit(problem, plan.limit_bytes, for_seconds(seconds - 2 * took));
   return {problem.options.limit_bytes,
           plan.limit_bytes,
           pass,
           highest->name,
           blockers_of(plan, pass, problem.model, problem.costs),
-          remedies_under_limit(problem, plan.limit_bytes)};
+          std::move(found.remedies),
+          std::move(found.not_looked_at)};
 }
 
 Plan plan_or_explain(const Problem& problem) {
   if (std::optional<Plan> plan = make_plan(problem)) return *std::move(plan);
-  throw NothingFits(why_not(problem), problem.request);
+  throw NothingFits(why_not(problem, kSecondsForWhyNot), problem.request);
 }
 
 std::string to_text(const WhyNot& why, const Request& request) {
@@ -88,6 +93,8 @@ std::string to_text(const WhyNot& why, const Request& request) {
       text += "needs " + mebibytes_up(*remedy.smallest_limit_bytes);
     }
   }
+  for (size_t i = 0; i < why.not_looked_at.size(); ++i)
+    text += (i == 0 ? "; there was no time to look at " : ", ") + why.not_looked_at[i];
   return text;
 }
 
@@ -102,13 +109,15 @@ nlohmann::json to_json(const WhyNot& why) {
     if (r.smallest_limit_bytes) entry["smallest_limit_bytes"] = *r.smallest_limit_bytes;
     remedies.push_back(std::move(entry));
   }
-  return {{"fits", false},
-          {"limit_bytes", why.limit_bytes},
-          {"smallest_limit_bytes", why.smallest_limit_bytes},
-          {"pass", why.pass},
-          {"pass_name", why.pass_name},
-          {"blockers", std::move(blockers)},
-          {"relaxations", std::move(remedies)}};
+  nlohmann::json json{{"fits", false},
+                      {"limit_bytes", why.limit_bytes},
+                      {"smallest_limit_bytes", why.smallest_limit_bytes},
+                      {"pass", why.pass},
+                      {"pass_name", why.pass_name},
+                      {"blockers", std::move(blockers)},
+                      {"relaxations", std::move(remedies)}};
+  if (!why.not_looked_at.empty()) json["not_looked_at"] = why.not_looked_at;
+  return json;
 }
 
 }  // namespace headroom::planner

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -22,12 +23,17 @@ struct WhyNot {
   int64_t smallest_limit_bytes = 0;
   size_t pass = 0;  ///< the one that forbids less
   std::string pass_name;
-  std::vector<Blocker> blockers;  ///< largest first
-  std::vector<Remedy> remedies;   ///< those that do first, fastest first
+  std::vector<Blocker> blockers;             ///< largest first
+  std::vector<Remedy> remedies;              ///< those that do first, fastest first
+  std::vector<std::string> not_looked_at{};  ///< options of remedies for which there was no time
 };
 
-/// Solves for the smallest limit and with each remedy alone.
-WhyNot why_not(const Problem& problem);
+/// How long whoever waits for a plan has it looked for what would help.
+constexpr double kSecondsForWhyNot = 1;
+
+/// Solves for the smallest limit, however long that takes, and then with each remedy alone as long as there
+/// is time for another search like that: so many seconds of the calling thread's own work, all in all.
+WhyNot why_not(const Problem& problem, double seconds = std::numeric_limits<double>::infinity());
 
 /// One line: the smallest limit, the pass and its largest tensors, the remedies with their figures.
 std::string to_text(const WhyNot& why, const Request& request);
@@ -41,7 +47,7 @@ class NothingFits : public DoesNotFit {
   WhyNot why;
 };
 
-/// What make_plan() finds. Throws NothingFits where it finds nothing, and InputError as it does.
+/// What make_plan() finds. Throws NothingFits where it finds nothing, and NoPlanInTime as it does.
 Plan plan_or_explain(const Problem& problem);
 
 }  // namespace headroom::planner

@@ -17,6 +17,7 @@
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"
 #include "planner/program/solve_recipe.h"
+#include "planner/search/make_plan.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
@@ -46,8 +47,7 @@ std::string solve_description() {
          "  headroom-plan validate plan.json\n\n" +
          commands_help(plan_commands()) +
          "\nExit codes: 0 done; 2 bad usage or input; 3 does not fit (the message has the smallest limit "
-         "that "
-         "does); 5 failure.";
+         "that does), or no plan was found within --time-budget; 5 failure.";
 }
 
 }  // namespace
@@ -100,6 +100,15 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
     plan = plan_or_explain({model, request, options, costs});
   } catch (const NothingFits& refused) {
     if (json) out << to_json(refused.why).dump(2) << "\n";
+    throw;
+  } catch (const NoPlanInTime& refused) {
+    if (json) {
+      out << nlohmann::json{{"fits", false},
+                            {"limit_bytes", options.limit_bytes},
+                            {"bound_seconds", refused.bound_seconds}}
+                 .dump(2)
+          << "\n";
+    }
     throw;
   }
   if (!asked.profile_file.empty())

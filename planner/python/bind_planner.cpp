@@ -77,7 +77,7 @@ class Planner {
     return of_neediest(smallest_ranked_plan(problem(0), ranks_of(ranks)));
   }
   std::pair<std::string, std::string> why_not(int64_t limit_bytes) const {
-    const WhyNot why = planner::why_not(problem(limit_bytes));
+    const WhyNot why = planner::why_not(problem(limit_bytes), kSecondsForWhyNot);
     return {to_text(why, request_), to_json(why).dump()};
   }
   std::string frontier(size_t points) const {

@@ -6,15 +6,16 @@
 
 namespace headroom::planner {
 
-void add_gaps(Plan& plan, const Model& model) {
-  if (plan.request.device != DeviceKind::cuda) return;
-  const DryRun dry_run = run_dry(model, plan);
+std::vector<int64_t> add_gaps(Plan& plan, const Model& model) {
+  if (plan.request.device != DeviceKind::cuda) return {};
+  const DryRun dry_run = run_dry_within(model, plan, plan.limit_bytes);
   const int64_t gaps = std::max<int64_t>(0, dry_run.bytes() - plan.predicted_peak_bytes);
   plan.reserve_bytes += gaps;
   plan.predicted_peak_bytes += gaps;
   for (Pass& pass : plan.passes) pass.predicted_peak_bytes += gaps;
   plan.limit_bytes = std::max(plan.limit_bytes, plan.predicted_peak_bytes);
   plan.host_limit_bytes = std::max(plan.host_limit_bytes, dry_run.host.bytes);
+  return dry_run.bytes_by_pass();
 }
 
 }  // namespace headroom::planner

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
 
@@ -7,8 +9,9 @@ namespace headroom::planner {
 
 /// On CUDA all memory is one reservation on the device and one in the host's memory, and what is live at one
 /// time has gaps between it. Runs the plan dry (decoder/gpu/dry_run.h), adds the gaps on the device to its
-/// reserve and to its predicted peaks, and raises its limits where there is no room for them. Plans for the
-/// CPU stay as they are: its pool maps pages wherever they are needed.
-void add_gaps(Plan& plan, const Model& model);
+/// reserve and to its predicted peaks, and raises its limits where there is no room for them. Returns how far
+/// the reservation is used in each pass. Plans for the CPU stay as they are: its pool maps pages wherever
+/// they are needed; nothing is returned.
+std::vector<int64_t> add_gaps(Plan& plan, const Model& model);
 
 }  // namespace headroom::planner

@@ -62,7 +62,7 @@ Spaces spaces_of(const Problem& problem) {
 }
 
 ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
-                                 Deadline deadline) {
+                                 const SearchLimits& limits) {
   ConfigurationSearch search;
   std::optional<ConfigurationSearch::Best>& best = search.best;
   const auto take = [&](Solution solution, const PlanSpace& space) {
@@ -70,10 +70,10 @@ ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, i
     if (!best || seconds < best->seconds)
       best = {std::move(solution), space.configuration(), space.start_seconds(), seconds};
   };
-  if (deadline) {
+  if (limits.deadline) {
     // Some plan of every configuration before the proof of any.
     for (const auto& space : spaces) {
-      if (auto solution = some_path(*space, limit_bytes, *deadline)) take(std::move(*solution), *space);
+      if (auto solution = some_path(*space, limit_bytes, limits)) take(std::move(*solution), *space);
     }
   }
   double unfinished = kForever;
@@ -84,7 +84,7 @@ ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, i
     const double enough =
         best ? start + (best->seconds - start) / double(request.batch / space->configuration().micro_batch)
              : kForever;
-    SpaceSearch found = fastest(*space, limit_bytes, {deadline, enough});
+    SpaceSearch found = fastest(*space, limit_bytes, {limits.deadline, enough, limits.held_back_bytes});
     if (found.solution) take(std::move(*found.solution), *space);
     if (found.in_time) continue;
     search.in_time = false;

@@ -28,8 +28,9 @@ struct ConfigurationSearch {
   double bound_seconds = 0;  ///< no plan of any space under the limit is faster
   bool in_time = true;       ///< the deadline did not end the search
 };
+/// `limits` are those of each search but for its cutoff.
 ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
-                                 Deadline deadline = {});
+                                 const SearchLimits& limits = {});
 
 /// The smallest limit of all configurations.
 struct SmallestOver {

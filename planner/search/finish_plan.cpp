@@ -1,17 +1,21 @@
 #include "planner/search/finish_plan.h"
 
 #include <algorithm>
+#include <deque>
 #include <stdexcept>
 
 #include "decoder/lowering/build_plan.h"
 #include "decoder/validator/validator.h"
 #include "planner/search/add_gaps.h"
+#include "planner/search/gap_room.h"
 
 namespace headroom::planner {
 namespace {
 
-/// Searches for a plan with room for its gaps. One or two do, mostly.
-constexpr int kMostRounds = 8;
+/// Plans of one limit that are placed until one has room.
+constexpr size_t kMostPlaced = 6;
+/// A plan that is slower than the bound by no more than this share is not made faster.
+constexpr double kNearEnough = 1e-3;
 
 /// False where the gaps have raised a limit above what is allowed.
 bool fits(const Plan& plan, const PlanOptions& options) {
@@ -28,63 +32,160 @@ void set_limits(Plan& plan, const PlanOptions& options, const Configuration& con
   plan.scratch_limit_bytes = configuration.lower_limit_bytes;
 }
 
-/// A plan with room for its gaps that is slower than `plan`, which has none; the last one that was tried
-/// where there is none.
-Plan narrowed(Plan plan, const Problem& problem, const Spaces& spaces, const GapSearch& gaps) {
-  const PlanOptions& options = problem.options;
-  Problem within = problem;  // what is live must do with less
-  Spaces narrower;
-  const Spaces* searched = &spaces;
-  for (int round = 0; round < kMostRounds && !fits(plan, options); ++round) {
-    if (plan.host_limit_bytes > options.host_limit_bytes) {
-      within.options.host_limit_bytes -= plan.host_limit_bytes - options.host_limit_bytes;
-      narrower = spaces_of(within);
-      searched = &narrower;
+struct PlacedPlan {
+  Plan plan;
+  PlacedBytes bytes;
+};
+
+PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best);
+
+/// Looks for the fastest plan with room for its gaps. A plan that has none is followed by others in which one
+/// of its crowded passes does with less, and those are placed fastest first. Before that some plan with room
+/// is looked for, all of whose crowded passes do with less: nothing slower needs to be placed.
+class RoomSearch {
+ public:
+  RoomSearch(const Problem& problem, const Spaces& spaces, Deadline deadline)
+      : problem_(problem), within_(problem), spaces_(&spaces), deadline_(deadline) {}
+
+  /// `fastest` is the fastest by what is live, `bound_seconds` what no plan is faster than. Empty where no
+  /// plan that was placed had room.
+  std::optional<Plan> run(const ConfigurationSearch::Best& fastest, double bound_seconds) {
+    enough_seconds_ = bound_seconds * (1 + kNearEnough);
+    HeldBack held_back((*spaces_).front()->passes(), 0);
+    const Tried& first = tried(fastest);
+    dive(first, held_back);
+    follow(first, held_back);
+    while (!next_.empty() && goes_on()) {
+      const auto soonest = std::min_element(next_.begin(), next_.end(), [](const Next& a, const Next& b) {
+        return a.best.seconds < b.best.seconds;
+      });
+      const Next next = std::move(*soonest);
+      next_.erase(soonest);
+      if (best_ && next.best.seconds >= best_->predicted_seconds) break;
+      const Tried& plan = tried(next.best);
+      if (!plan.has_room) follow(plan, next.held_back);
     }
-    if (plan.limit_bytes > options.limit_bytes) {
-      const int64_t live_bytes = plan.predicted_peak_bytes - plan.reserve_bytes;
-      within.options.limit_bytes =
-          std::min(within.options.limit_bytes, live_bytes) - (plan.limit_bytes - options.limit_bytes);
-    }
-    const ConfigurationSearch search =
-        fastest_over(*searched, problem.request, within.options.limit_bytes, gaps.deadline);
-    if (!search.best) break;
-    plan = plan_of(problem, *search.best);
+    return best_;
   }
-  if (fits(plan, options) || !gaps.tries_smallest) return plan;
-  plan = smallest_plan(problem, *searched);
-  plan.limit_bytes = std::max(plan.limit_bytes, options.limit_bytes);
-  return plan;
-}
+  /// Those that were searched last: with less host memory where its gaps asked for that.
+  const Spaces& spaces() const { return *spaces_; }
 
-}  // namespace
+ private:
+  struct Tried {
+    ConfigurationSearch::Best best;
+    PlacedBytes bytes;
+    bool has_room = false;
+  };
+  struct Next {
+    ConfigurationSearch::Best best;
+    HeldBack held_back;
+  };
 
-Plan plan_of(const Problem& problem, const ConfigurationSearch::Best& best) {
+  bool goes_on() const {
+    if (tried_.size() >= kMostPlaced || (deadline_ && std::chrono::steady_clock::now() > *deadline_))
+      return false;
+    return !best_ || best_->predicted_seconds > enough_seconds_;
+  }
+
+  /// Places the plan, if the same one was not placed before.
+  const Tried& tried(const ConfigurationSearch::Best& best) {
+    const auto known = std::find_if(tried_.begin(), tried_.end(), [&](const Tried& other) {
+      const Configuration &a = other.best.configuration, &b = best.configuration;
+      return a.micro_batch == b.micro_batch && a.weights == b.weights &&
+             other.best.solution.decisions == best.solution.decisions;
+    });
+    if (known != tried_.end()) return *known;
+    PlacedPlan placed_plan = placed(problem_, best);
+    const Plan& plan = placed_plan.plan;
+    const PlanOptions& options = problem_.options;
+    const bool has_room = fits(plan, options);
+    if (has_room && (!best_ || plan.predicted_seconds < best_->predicted_seconds)) best_ = plan;
+    if (plan.host_limit_bytes > options.host_limit_bytes) {
+      within_.options.host_limit_bytes -= plan.host_limit_bytes - options.host_limit_bytes;
+      own_spaces_ = spaces_of(within_);
+      spaces_ = &own_spaces_;
+    }
+    return tried_.emplace_back(Tried{best, std::move(placed_plan.bytes), has_room});
+  }
+
+  std::optional<ConfigurationSearch::Best> search(const HeldBack& held_back) const {
+    return fastest_over(*spaces_, problem_.request, problem_.options.limit_bytes,
+                        {.deadline = deadline_, .held_back_bytes = held_back})
+        .best;
+  }
+
+  void dive(const Tried& first, HeldBack held_back) {
+    const Tried* last = &first;
+    for (int depth = 0; !last->has_room && goes_on(); ++depth) {
+      held_back = narrowed(std::move(held_back), crowded_passes(last->bytes, limit()), last->bytes, limit(),
+                           depth < 2 ? 0.5 : 1);
+      const std::optional<ConfigurationSearch::Best> found = search(held_back);
+      if (!found) return;
+      last = &tried(*found);
+    }
+  }
+
+  void follow(const Tried& plan, const HeldBack& held_back) {
+    const std::vector<size_t> crowded = crowded_passes(plan.bytes, limit());
+    for (const size_t pass : crowded) {
+      if (!goes_on()) return;
+      HeldBack less = narrowed(held_back, {pass}, plan.bytes, limit(), 0.5);
+      if (auto found = search(less)) next_.push_back({std::move(*found), std::move(less)});
+    }
+  }
+
+  int64_t limit() const { return problem_.options.limit_bytes; }
+
+  const Problem& problem_;
+  Problem within_;  ///< tensors in host memory must do with less
+  const Spaces* spaces_;
+  Spaces own_spaces_;
+  const Deadline deadline_;
+  double enough_seconds_ = 0;
+  std::deque<Tried> tried_;  ///< whose elements stay where they are
+  std::vector<Next> next_;
+  std::optional<Plan> best_;
+};
+
+PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best) {
   const Model& model = problem.model;
   const Configuration& configuration = best.configuration;
   const Solution& solution = best.solution;
-  Plan plan = build_plan(model, problem.request,
-                         {configuration.micro_batch, configuration.weights,
-                          configuration.lower_tier.value_or(MemoryTier::scratch)},
-                         solution.decisions, problem.costs.memory());
+  PlacedPlan result{build_plan(model, problem.request,
+                               {configuration.micro_batch, configuration.weights,
+                                configuration.lower_tier.value_or(MemoryTier::scratch)},
+                               solution.decisions, problem.costs.memory()),
+                    {}};
+  Plan& plan = result.plan;
   set_limits(plan, problem.options, configuration);
   plan.exact = true;
   plan.assumed = problem.costs.assumed();
   plan.environment = problem.costs.environment();
   const auto micro_batches = double(problem.request.batch / configuration.micro_batch);
   const Sizes sizes = sizes_of(model.graph, plan);
+  PlacedBytes& bytes = result.bytes;
+  bytes.live.assign(solution.passes.back() + 1, 0);
+  bytes.reserved = bytes.live;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     Pass& pass = plan.passes[i];
     pass.predicted_seconds = solution.pass_seconds[i] * micro_batches;
     pass.predicted_flops = pass_flops(model.graph, pass, solution.decisions[i].tile, sizes) * micro_batches;
     plan.predicted_seconds += pass.predicted_seconds;
+    bytes.live[solution.passes[i]] = pass.predicted_peak_bytes;
   }
-  add_gaps(plan, model);
+  const std::vector<int64_t> reserved = add_gaps(plan, model);
+  for (size_t i = 0; i < reserved.size(); ++i) bytes.reserved[solution.passes[i]] = reserved[i];
   const std::vector<Violation> violations = validate(plan, model);
   if (!violations.empty())
     throw std::logic_error("unsound plan: " + violations[0].place + ": " + violations[0].what);
   plan.predicted_seconds += best.start_seconds;
-  return plan;
+  return result;
+}
+
+}  // namespace
+
+Plan plan_of(const Problem& problem, const ConfigurationSearch::Best& best) {
+  return placed(problem, best).plan;
 }
 
 int64_t needed_limit_bytes(const Problem& problem, const ConfigurationSearch::Best& best) {
@@ -103,8 +204,14 @@ Plan smallest_plan(const Problem& problem, const Spaces& spaces) {
 
 std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,
                                 const ConfigurationSearch& found, const GapSearch& gaps) {
-  Plan plan = narrowed(plan_of(problem, found.best.value()), problem, spaces, gaps);
-  if (!fits(plan, problem.options)) return std::nullopt;
+  RoomSearch search(problem, spaces, gaps.deadline);
+  std::optional<Plan> room = search.run(found.best.value(), found.bound_seconds);
+  if (!room && gaps.tries_smallest) {
+    room = smallest_plan(problem, search.spaces());
+    room->limit_bytes = std::max(room->limit_bytes, problem.options.limit_bytes);
+  }
+  if (!room || !fits(*room, problem.options)) return std::nullopt;
+  Plan& plan = *room;
   if (plan.host_limit_bytes > 0) plan.host_limit_bytes = problem.options.host_limit_bytes;
   plan.bound_seconds = std::min(found.bound_seconds, plan.predicted_seconds);
   plan.optimal = plan.bound_seconds >= plan.predicted_seconds * (1 - 1e-9);

@@ -1,6 +1,6 @@
 #include "planner/search/make_plan.h"
 
-#include "decoder/graph/errors.h"
+#include "decoder/graph/amounts.h"
 
 namespace headroom::planner {
 
@@ -11,13 +11,19 @@ Deadline deadline_of(const PlanOptions& options) {
                             std::chrono::duration<double>(*options.time_budget_seconds));
 }
 
+NoPlanInTime::NoPlanInTime(const Problem& problem, double bound)
+    : DoesNotFit("--time-budget: " + format_seconds(problem.options.time_budget_seconds.value_or(0)) +
+                     " ended before any plan was found within " + format_bytes(problem.options.limit_bytes) +
+                     "; none takes less than " + format_seconds(bound) + "; allow more time",
+                 0),
+      bound_seconds(bound) {}
+
 std::optional<Plan> make_plan(const Problem& problem) {
   const Deadline deadline = deadline_of(problem.options);
   const Spaces spaces = spaces_of(problem);
   const ConfigurationSearch found =
-      fastest_over(spaces, problem.request, problem.options.limit_bytes, deadline);
-  if (!found.best && !found.in_time)
-    throw InputError("--time-budget: ended before any plan was found; allow more time");
+      fastest_over(spaces, problem.request, problem.options.limit_bytes, {.deadline = deadline});
+  if (!found.best && !found.in_time) throw NoPlanInTime(problem, found.bound_seconds);
   if (!found.best) return std::nullopt;
   return finish_plan(problem, spaces, found, {deadline});
 }

@@ -107,9 +107,8 @@ std::optional<RankedPlan> make_ranked_plan(const Problem& asked, const Ranks& ra
   const Spaces spaces = spaces_of(problem);
   int64_t limit = problem.options.limit_bytes;
   for (int search = 0; search < kMostSearches; ++search) {
-    const ConfigurationSearch found = fastest_over(spaces, problem.request, limit, deadline);
-    if (!found.best && !found.in_time && search == 0)
-      throw InputError("--time-budget: ended before any plan was found; allow more time");
+    const ConfigurationSearch found = fastest_over(spaces, problem.request, limit, {.deadline = deadline});
+    if (!found.best && !found.in_time && search == 0) throw NoPlanInTime(problem, found.bound_seconds);
     if (!found.best) break;
     RankedPlan plan = ranked_plan_of(problem, *found.best, limits);
     const int64_t excess = excess_of(plan, limits);

@@ -12,8 +12,8 @@ namespace headroom::planner {
 /// the same tensors, and cut their rows into tiles of the same height. It is the fastest by what the search
 /// knows: of the rank with the most rows, waiting for rows above it, and for statistics. The seconds of the
 /// plan are then those of the slowest rank with all that is exchanged, so nothing is proven of it, but where
-/// there is one rank: then it is the plan of make_plan(). Throws InputError as that does, and where tensors
-/// were to live below the device.
+/// there is one rank: then it is the plan of make_plan(). Throws NoPlanInTime as that does, and InputError
+/// where tensors were to live below the device.
 std::optional<RankedPlan> make_ranked_plan(const Problem& problem, const Ranks& ranks,
                                            const std::vector<int64_t>& limits);
 

@@ -7,6 +7,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/recipe/kept_edges.h"
 #include "decoder/recipe/published_recipe.h"
+#include "planner/search/make_plan.h"
 
 namespace headroom::planner {
 namespace {
@@ -41,6 +42,8 @@ std::vector<Plan> plan_all(const std::vector<Request>& requests, const RecipePla
     try {
       Plan plan = plan_tile(request, std::max<int64_t>(0, whole.limit_bytes - kept_bytes));
       if (!largest) plans.push_back(std::move(plan));
+    } catch (const NoPlanInTime&) {
+      throw;
     } catch (const DoesNotFit& refused) {
       if (!largest || refused.smallest_limit_bytes + kept_bytes > largest->smallest_limit_bytes)
         largest = refusal(refused, whole, kept_bytes);
@@ -59,6 +62,8 @@ void fit_reserves(RecipePlan& plan, const PlanTile& plan_tile) {
     if (tile.predicted_peak_bytes - tile.reserve_bytes <= pool_limit) continue;
     try {
       tile = plan_tile(tile.request, pool_limit + tile.reserve_bytes);
+    } catch (const NoPlanInTime&) {
+      throw;
     } catch (const DoesNotFit& refused) {
       throw refusal(refused, plan, prediction.kept_bytes + prediction.reserve_bytes - tile.reserve_bytes);
     }

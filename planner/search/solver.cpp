@@ -28,10 +28,10 @@ struct Found {
 /// Best-first search over nodes, each a frontier before a pass: A*, or weighted A* where `a_star_weight` is
 /// above 1.
 ///
-/// `extend` gives the cost of a path after a choice, and the tile shape that the choice is taken with; null
-/// where the limit allows none. `bound(pass, again)` is a lower bound of the cost still to come. It has two
-/// parts: what the passes from `pass` on take at the least, and `again`, what they take at the least to
-/// recompute tensors that the last choice did not materialise.
+/// `extend` gives the cost of a path after a choice for a pass, and the tile shape that the choice is taken
+/// with; null where the limit allows none. `bound(pass, again)` is a lower bound of the cost still to come.
+/// It has two parts: what the passes from `pass` on take at the least, and `again`, what they take at the
+/// least to recompute tensors that the last choice did not materialise.
 ///
 /// The bound is not consistent: it counts an operation in the first pass that could run it, even where a
 /// later pass does. So it may fall faster than costs rise, and a frontier that was expanded before may be
@@ -77,7 +77,7 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
       return found;
     }
     for (Choice& choice : space.choices(entry.pass, *entry.frontier)) {
-      const auto [cost, shape] = extend(entry.arrival->cost, choice);
+      const auto [cost, shape] = extend(entry.pass, entry.arrival->cost, choice);
       if (shape == nullptr) continue;
       const auto next = arrivals[entry.pass + 1].try_emplace(choice.next).first;
       if (next->second.cost <= cost || (a_star_weight > 1 && next->second.settled)) continue;
@@ -98,8 +98,10 @@ PassDecision decision_of(const Arrival& arrival) {
 /// `hindered` becomes true where the limit keeps a choice from its fastest shape.
 Found search_by_time(PlanSpace& space, int64_t limit_bytes, double a_star_weight, const SearchLimits& limits,
                      bool& hindered) {
-  const auto extend = [&](double cost, Choice& choice) {
-    const Shape* shape = choice.shapes->fastest_within(limit_bytes - choice.beside_bytes);
+  const std::vector<int64_t>& held_back = limits.held_back_bytes;
+  const auto extend = [&](size_t pass, double cost, Choice& choice) {
+    const int64_t bytes = limit_bytes - (held_back.empty() ? 0 : held_back[pass]);
+    const Shape* shape = choice.shapes->fastest_within(bytes - choice.beside_bytes);
     hindered = hindered || shape != &choice.shapes->fastest();
     return std::pair(shape != nullptr ? cost + choice.seconds(*shape) : 0, shape);
   };
@@ -110,8 +112,10 @@ Found search_by_time(PlanSpace& space, int64_t limit_bytes, double a_star_weight
 Solution solution_of(const Found& found) {
   Solution solution;
   solution.seconds = found.path.back().cost;
-  for (const Arrival& arrival : found.path) {
+  for (size_t pass = 0; pass < found.path.size(); ++pass) {
+    const Arrival& arrival = found.path[pass];
     if (!arrival.choice->runs) continue;
+    solution.passes.push_back(pass);
     solution.decisions.push_back(decision_of(arrival));
     solution.pass_seconds.push_back(arrival.choice->seconds(*arrival.shape));
     solution.peak_bytes = std::max(solution.peak_bytes, arrival.choice->peak_bytes(*arrival.shape));
@@ -131,21 +135,24 @@ SpaceSearch fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& l
   return done;
 }
 
-std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes,
-                                  std::chrono::steady_clock::time_point deadline) {
+std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits) {
   constexpr double kAStarWeight = 4;
   bool hindered = false;
-  const Found found = search_by_time(space, limit_bytes, kAStarWeight, {.deadline = deadline}, hindered);
+  const Found found = search_by_time(space, limit_bytes, kAStarWeight, limits, hindered);
   if (found.path.empty()) return std::nullopt;
   return solution_of(found);
 }
 
-SmallestLimit smallest_limit(PlanSpace& space) {
-  const auto extend = [](double cost, Choice& choice) {
-    const Shape* shape = choice.shapes->smallest();
+namespace {
+
+/// The path whose largest peak is smallest; where that is no more than `floor_bytes`, some path below those.
+/// The higher they are, the fewer shapes need to be looked at.
+SmallestLimit smallest_above(PlanSpace& space, int64_t floor_bytes) {
+  const auto extend = [](size_t, double cost, Choice& choice) {
+    const Shape* shape = choice.shapes->within_or_smallest(static_cast<int64_t>(cost) - choice.beside_bytes);
     return std::pair(std::max(cost, double(choice.peak_bytes(*shape))), shape);
   };
-  const Found found = search(space, 0, extend, [](size_t, double) { return 0.0; }, 1, {});
+  const Found found = search(space, double(floor_bytes), extend, [](size_t, double) { return 0.0; }, 1, {});
   if (found.path.empty()) throw std::logic_error("a plan space without a plan");
   SmallestLimit smallest;
   for (const Arrival& arrival : found.path) {
@@ -157,6 +164,18 @@ SmallestLimit smallest_limit(PlanSpace& space) {
     smallest.decisions.push_back(decision_of(arrival));
   }
   return smallest;
+}
+
+}  // namespace
+
+SmallestLimit smallest_limit(PlanSpace& space) {
+  // No shape needs more than this, and a double holds it.
+  int64_t floor_bytes = int64_t{1} << 52;
+  while (true) {
+    SmallestLimit smallest = smallest_above(space, floor_bytes);
+    if (smallest.bytes > floor_bytes || floor_bytes == 0) return smallest;
+    floor_bytes = smallest.bytes / 2;
+  }
 }
 
 }  // namespace headroom::planner

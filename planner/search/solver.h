@@ -16,12 +16,15 @@ struct SearchLimits {
   Deadline deadline{};
   /// Slower paths are of no use to the caller: none is returned once all that is left takes as long.
   double cutoff_seconds = std::numeric_limits<double>::infinity();
+  /// By pass of the space: how much less than the limit it may use. Empty: nothing less.
+  std::vector<int64_t> held_back_bytes{};
 };
 
 /// Decisions of a plan space under a limit.
 struct Solution {
   std::vector<PassDecision> decisions;  ///< of passes that run
   std::vector<double> pass_seconds;     ///< parallel to them
+  std::vector<size_t> passes;           ///< parallel to them: which of the space they are
   double seconds = 0;
   int64_t peak_bytes = 0;
   bool unhindered = false;  ///< the limit excluded nothing on the way: without one the solution is the same
@@ -41,8 +44,7 @@ SpaceSearch fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& l
 
 /// Some path under the limit, soon, by weighted A* (the same bound, overstated). Proves nothing. Empty where
 /// nothing fits or the deadline came first.
-std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes,
-                                  std::chrono::steady_clock::time_point deadline);
+std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits);
 
 /// The smallest limit under which a plan exists: the path whose largest peak is smallest, and the pass that
 /// has it.

@@ -52,7 +52,11 @@ const Shape* TileChoice::fastest_within(int64_t limit_bytes) {
   return nullptr;
 }
 
-const Shape* TileChoice::smallest() {
+const Shape* TileChoice::within_or_smallest(int64_t bytes) {
+  // The slowest are mostly the smallest.
+  for (size_t i = least_bytes_ <= bytes ? shapes_.size() : 0; i-- > 0;) {
+    if (peak_of(i) <= bytes) return &shapes_[i];
+  }
   return &*std::min_element(all().begin(), all().end(),
                             [](const Shape& a, const Shape& b) { return a.peak_bytes < b.peak_bytes; });
 }

@@ -18,8 +18,8 @@ class TileChoice {
   /// The fastest shape that needs no more than the limit; null where none does.
   const Shape* fastest_within(int64_t limit_bytes);
   Extent tile(const Shape& shape) const { return option_->tile(shape); }
-  /// The shape that needs least.
-  const Shape* smallest();
+  /// Some shape that needs no more than this, or the shape that needs least where none does.
+  const Shape* within_or_smallest(int64_t bytes);
   /// Every shape, priced.
   const std::vector<Shape>& all();
 

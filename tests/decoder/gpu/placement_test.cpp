@@ -1,10 +1,14 @@
 #include "decoder/gpu/placement.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <vector>
 
-#include "decoder/gpu/scope_regions.h"
+#include "decoder/gpu/distinct_requests.h"
+#include "decoder/gpu/live_range.h"
 #include "decoder/graph/errors.h"
 #include "tests/support/random.h"
 
@@ -120,29 +124,95 @@ TEST_CASE("scopes that hand on to one another are not alike, though they look it
   check(requests, find_placement(requests));
 }
 
-TEST_CASE("what a scope returns lies in its region, with whatever else is live around it") {
-  for (uint64_t seed = 0; seed < 40; ++seed) {
-    CAPTURE(seed);
-    test::Random random(seed);
-    const MemoryRequests requests = drawn_sweep(random, 6, 20, seed % 2 == 0);
-    const RegionedRequests regioned = regions_of(requests);
-    CHECK(regioned.requests.count() < requests.count() / 2);
-    const Placement regions = find_placement(regioned.requests);
-    Placement placement = find_placement(requests);  // for its count of live bytes
-    placement.bytes = regions.bytes;
-    for (size_t i = 0; i < regioned.offsets.size(); ++i) {
-      const RegionedRequests::Offset& at = regioned.offsets[i];
-      placement.offsets[i] = regions.offsets[static_cast<size_t>(at.request)] + at.offset;
-    }
-    check(requests, placement);
-  }
-}
-
-TEST_CASE("tiles of very many requests have regions") {
+TEST_CASE("tiles of very many requests are placed") {
   test::Random random(7);
   const MemoryRequests requests = drawn_sweep(random, 100, 250, false);
   REQUIRE(requests.count() > 70'000);
   check(requests, find_placement(requests));
+}
+
+TEST_CASE("requests that can lie where others lie are not placed, and lie there") {
+  int64_t all = 0, left = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    test::Random random(seed);
+    const MemoryRequests requests = drawn_sweep(random, 6, 20, true);
+    const Distinct distinct = distinct_of(requests);
+    all += requests.count();
+    left += distinct.requests.count();
+    // However the ones that are left are placed, here one above the other as far as they are live together.
+    Placement own{0, 0, {}};
+    const std::vector<LiveRange> ranges = live_ranges_of(distinct.requests);
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      int64_t offset = 0;
+      for (size_t k = 0; k < i; ++k) {
+        if (ranges[k].meets(ranges[i])) offset = std::max(offset, own.offsets[k] + ranges[k].bytes);
+      }
+      own.offsets.push_back(offset);
+      own.bytes = std::max(own.bytes, offset + ranges[i].bytes);
+    }
+    Placement placement = find_placement(requests);  // for its count of live bytes
+    placement.bytes = own.bytes;
+    for (size_t i = 0; i < distinct.of.size(); ++i)
+      placement.offsets[i] = own.offsets[static_cast<size_t>(distinct.of[i])];
+    check(requests, placement);
+  }
+  CHECK(left < all / 2);
+}
+
+TEST_CASE("what is found where much is enough is found again where that is just enough") {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    test::Random random(seed);
+    const MemoryRequests requests = drawn_requests(random, random.integer(1, 400));
+    const int64_t live = find_placement(requests).live_bytes;
+    const int64_t enough = live + live * random.integer(0, 30) / 1000;
+    const Placement found = find_placement(requests, enough);
+    check(requests, found);
+    CHECK(find_placement(requests, found.bytes).offsets == found.offsets);
+  }
+}
+
+/// The fewest bytes that any placement takes: in the best one every request lies on the bottom or on another
+/// one, so some order of lowest gaps finds it.
+int64_t least_bytes(const MemoryRequests& requests) {
+  const std::vector<LiveRange> ranges = live_ranges_of(requests);
+  std::vector<size_t> order(ranges.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  int64_t least = std::numeric_limits<int64_t>::max();
+  do {
+    std::vector<int64_t> offsets(ranges.size(), -1);
+    int64_t bytes = 0;
+    for (const size_t own : order) {
+      std::map<int64_t, int64_t> taken;  // offset -> end, the last of those that begin there
+      for (size_t other = 0; other < ranges.size(); ++other) {
+        if (offsets[other] < 0 || !ranges[other].meets(ranges[own])) continue;
+        int64_t& end = taken[offsets[other]];
+        end = std::max(end, offsets[other] + ranges[other].bytes);
+      }
+      int64_t offset = 0;
+      for (const auto& [begin, end] : taken) {
+        if (begin - offset >= ranges[own].bytes) break;
+        offset = std::max(offset, end);
+      }
+      offsets[own] = offset;
+      bytes = std::max(bytes, offset + ranges[own].bytes);
+    }
+    least = std::min(least, bytes);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return least;
+}
+
+TEST_CASE("of few requests the best placement is found") {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    CAPTURE(seed);
+    test::Random random(seed);
+    const MemoryRequests requests = drawn_requests(random, random.integer(2, 8));
+    const int64_t least = least_bytes(requests);
+    const Placement placement = find_placement(requests);
+    check(requests, placement);
+    CHECK(placement.bytes <= least + placement.live_bytes / 250);
+  }
 }
 
 TEST_CASE("gaps are closed that an allocator would leave, since it cannot know what comes") {

@@ -1,8 +1,10 @@
 #include "planner/explain/why_not.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "decoder/graph/short_name.h"
 #include "decoder/lowering/storage.h"
 #include "planner/search/make_plan.h"
 #include "tests/support/random_graph.h"
@@ -61,6 +63,26 @@ TEST_CASE("on CUDA host memory is what helps, never a scratch file") {
   };
   CHECK(listed("statistics"));
   CHECK_THAT(to_text(why, request), Catch::Contains("--host-limit") && !Catch::Contains("--scratch"));
+}
+
+TEST_CASE("remedies for which there was no time are named, and what does not fit is said all the same") {
+  const Model model = resolve_model("taesd");
+  const Request request{"taesd", 256, 256, 1, 1, Dtype::fp32, DeviceKind::cuda};
+  const CostModel costs(model.graph, request.device);
+  const Problem problem{model, request, {.limit_bytes = 1}, costs};
+  const WhyNot whole = why_not(problem);
+  CHECK(whole.not_looked_at.empty());
+  CHECK_FALSE(whole.remedies.empty());
+  CHECK_FALSE(to_json(whole).contains("not_looked_at"));
+
+  const WhyNot hurried = why_not(problem, 0);
+  CHECK(hurried.smallest_limit_bytes == whole.smallest_limit_bytes);
+  CHECK(hurried.blockers.size() == whole.blockers.size());
+  CHECK(hurried.remedies.empty());
+  CHECK(hurried.not_looked_at == std::vector<std::string>{"--dtype bf16", "--dtype fp16", "--host-limit"});
+  CHECK(to_json(hurried)["not_looked_at"].size() == 3);
+  CHECK_THAT(to_text(hurried, request),
+             Catch::Contains("no time to look at --dtype bf16, --dtype fp16, --host-limit"));
 }
 
 }  // namespace

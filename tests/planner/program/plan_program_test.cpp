@@ -86,6 +86,21 @@ TEST_CASE("what does not fit ends with 3 and the smallest limit, which works to 
   CHECK(plan({"validate", planned.scratch / "other.json"}).code == 0);
 }
 
+TEST_CASE("a time budget that is too short ends with 3 and the bound, and writes nothing") {
+  const Planned planned;
+  const std::string file = planned.scratch / "other.json";
+  const Words words{"--model", planned.model, "--size", "48x40", "--limit", "64MiB", "--time-budget"};
+  require_refused(plan(joined(words, {"0", "-o", file})), 3, {"--time-budget", "allow more time"});
+  const Ended in_json = plan(joined(words, {"0", "--json", "-o", file}));
+  REQUIRE(in_json.code == 3);
+  const json why = json::parse(in_json.out);
+  CHECK(why["fits"] == false);
+  CHECK(why["bound_seconds"] > 0);
+  CHECK_FALSE(std::filesystem::exists(file));
+  REQUIRE(plan(joined(words, {"60", "-o", file})).code == 0);
+  CHECK(why["bound_seconds"] <= read_json_file(file, 1 << 28)["predicted"]["seconds"]);
+}
+
 TEST_CASE("help and version") {
   for (const Words& words :
        {Words{"--help"}, {"explain", "--help"}, {"diff", "--help"}, {"validate", "--help"}}) {

@@ -42,8 +42,9 @@ TEST_CASE("a search cut short gives a valid plan with its bound, or says that it
         REQUIRE(plan.bound_seconds > 0);
         if (plan.optimal) REQUIRE(plan.predicted_seconds == Approx(optimum).epsilon(1e-8));
         if (budget == 60.0) REQUIRE(plan.optimal);
-      } catch (const InputError& refused) {
+      } catch (const NoPlanInTime& refused) {
         REQUIRE(budget < 60);
+        REQUIRE(refused.bound_seconds <= optimum * (1 + 1e-12));
         REQUIRE_THAT(refused.what(), Catch::Contains("--time-budget"));
       }
     }

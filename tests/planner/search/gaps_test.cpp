@@ -54,6 +54,16 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
   }
 }
 
+TEST_CASE("near the smallest limit gaps leave room for the fastest plan") {
+  if (test::kSanitized) return;
+  const Model model = resolve_model("sana-dc-ae-f32c32");
+  const Request request{"sana-dc-ae-f32c32", 2048, 2048, 1, 2, Dtype::fp32, DeviceKind::cuda};
+  const PlanOptions options{.limit_bytes = int64_t{694} << 20};
+  const Plan plan = make_plan({model, request, options, CostModel(model.graph, DeviceKind::cuda)}).value();
+  CHECK(plan.optimal);
+  CHECK(double(plan.predicted_peak_bytes) <= 1.01 * double(plan.predicted_peak_bytes - plan.reserve_bytes));
+}
+
 TEST_CASE("pinned host memory has room for its gaps too, whatever its limit") {
   const Model model = resolve_model("sdxl");
   const CostModel costs(model.graph, DeviceKind::cuda);
