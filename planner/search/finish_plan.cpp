@@ -5,6 +5,7 @@
 
 #include "decoder/lowering/build_plan.h"
 #include "decoder/validator/validator.h"
+#include "planner/cost/seconds_range.h"
 #include "planner/search/add_gaps.h"
 
 namespace headroom::planner {
@@ -84,6 +85,7 @@ Plan plan_of(const Problem& problem, const ConfigurationSearch::Best& best) {
   if (!violations.empty())
     throw std::logic_error("unsound plan: " + violations[0].place + ": " + violations[0].what);
   plan.predicted_seconds += best.start_seconds;
+  set_seconds_range(plan, model.graph, problem.costs);
   return plan;
 }
 

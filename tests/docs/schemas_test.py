@@ -78,8 +78,8 @@ class Schemas(unittest.TestCase):
         self.write("headroom-decode", "--queue", "queue.json", "--model", "vae", "--random-weights", "0", "--stats", "queue-stats.json")
         self.check("stats", "queue-stats.json")
         if (BIN / "headroom-profile").exists():
-            self.write("headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "16x16,32x16", "--repeats", "1", "-o",
-                       "profile.json")
+            self.write("headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "16x16,32x16", "--seconds", "1", "--accept-noise",
+                       "-o", "profile.json")
             self.check("profile", "profile.json")
             self.write("headroom-plan", *size, "--limit", "64MiB", "--profile", "profile.json", "-o", "profiled.json")
             self.check("plan", "profiled.json")
