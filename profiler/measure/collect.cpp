@@ -10,6 +10,7 @@
 #include "decoder/graph/parameters.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/weights/random_weights.h"
+#include "profiler/measure/decode_ratio.h"
 #include "profiler/measure/folder_rates.h"
 #include "profiler/measure/layer_recorder.h"
 #include "profiler/measure/measure_latency.h"
@@ -21,7 +22,6 @@ namespace {
 
 constexpr double kKeepSeconds = 3;         // between two writings of the partial file
 constexpr double kAssumedFlops = 100e9;    // per second, until the first decode tells
-constexpr double kMostDecodeRatio = 1.5;   // what is further off is no matter of caches
 constexpr double kDisturbedDecode = 0.05;  // share of its time waited for: measured again when gone on with
 
 /// Fills in what the latency tables say of the layers of a size.
@@ -219,25 +219,34 @@ class Collecting {
     if (profile_.device_kind == DeviceKind::cpu) meet_decodes();
   }
 
-  /// Multiplies the tables by what the untiled decodes took, over what the tables say of them.
+  /// What an untiled decode took, over what the tables say of it.
+  DecodeRatio ratio_of(size_t s) const {
+    HeldOutSize size{0, 0, 0, 0, {}};
+    for (size_t i = 0; i < graph_.ops().size(); ++i)
+      size.layers.push_back({graph_.ops()[i].name, partial_.decodes[s].layers[i].seconds, 0});
+    predict(graph_, plans_[s], profile_, size);
+    if (size.seconds <= 0 || size.predicted_seconds <= 0) return {};
+    return {double(positions(latents_[s])), size.seconds / size.predicted_seconds};
+  }
+
+  /// Tables are of calls in a row, whose tiles are in caches; those of a decode are less so the larger they
+  /// are.
   void meet_decodes() {
-    double measured = 0, predicted = 0, waited = 0;
-    for (size_t s = 0; s < request_.sizes.size(); ++s) {
-      HeldOutSize size{0, 0, 0, 0, {}};
-      for (size_t i = 0; i < graph_.ops().size(); ++i)
-        size.layers.push_back({graph_.ops()[i].name, partial_.decodes[s].layers[i].seconds, 0});
-      predict(graph_, plans_[s], profile_, size);
-      measured += size.seconds;
-      predicted += size.predicted_seconds;
-      waited += size.seconds * partial_.decodes[s].waited_share;
-    }
-    if (measured <= 0 || predicted <= 0) return;
+    std::vector<DecodeRatio> ratios;
     MeasuredPrecision& precision = profile_.precision;
-    precision.waited_share = std::max(precision.waited_share, waited / measured);
-    precision.decode_ratio = std::clamp(measured / predicted, 1 / kMostDecodeRatio, kMostDecodeRatio);
-    for (LatencyTable& table : profile_.latency_tables) {
-      for (double& seconds : table.seconds) seconds *= precision.decode_ratio;
+    double seconds = 0, waited_seconds = 0;
+    for (size_t s = 0; s < request_.sizes.size(); ++s) {
+      const DecodeRatio ratio = ratio_of(s);
+      if (ratio.positions > 0) ratios.push_back(ratio);
+      seconds += partial_.decodes[s].size.seconds;
+      waited_seconds += partial_.decodes[s].size.seconds * partial_.decodes[s].waited_share;
     }
+    if (seconds > 0) precision.waited_share = std::max(precision.waited_share, waited_seconds / seconds);
+    if (ratios.empty()) return;
+    std::sort(ratios.begin(), ratios.end(),
+              [](const DecodeRatio& a, const DecodeRatio& b) { return a.positions < b.positions; });
+    precision.decode_ratio = ratios.back().ratio;
+    for (LatencyTable& table : profile_.latency_tables) meet_ratios(table, ratios);
   }
 
   const Model& model_;

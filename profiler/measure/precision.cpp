@@ -7,7 +7,7 @@
 namespace headroom::profiler {
 namespace {
 
-constexpr double kLeastSeconds = 1e-3;  // the clock and what runs between calls count for nothing then
+constexpr double kLeastSpentSeconds = 1e-3;  // the clock and what runs between calls count for nothing then
 constexpr size_t kLeastCalls = 3;
 constexpr double kShareSeconds = 5e-3;
 constexpr size_t kMostCalls = 400;
@@ -61,7 +61,7 @@ void CallTimes::add(double seconds) {
 bool CallTimes::enough() const {
   if (seconds_.empty()) return false;
   if (seconds_.size() >= kMostCalls || spent_ >= kLongCall) return true;
-  if (seconds_.size() < kLeastCalls || spent_ < kLeastSeconds) return false;
+  if (seconds_.size() < kLeastCalls || spent_ < kLeastSpentSeconds) return false;
   return spent_ >= kShareSeconds || estimate_of(seconds_).relative_error <= target_;
 }
 
