@@ -111,11 +111,13 @@ class Measuring {
   void tell(size_t s, size_t round, double points, double over_seconds) {
     const double spent = request_.clock() - started_seconds_;
     const double here = seconds_per_point_ * points;
-    // Rounds that all points need take what the rounds so far took.
+    // Rounds that all points need take what the rounds so far took, as far as there is time for them.
     const double rounds = std::max(0.0, double(effort().visits) - 1 - double(round));
-    double left = here + rounds * (here + spent) / double(round + 1);
-    if (round > 0 || seconds_per_point_ == 0) left = std::max(0.0, over_seconds);
-    if (round > 0) left = std::min(left, here + rounds * spent / double(round + 1));
+    const double later = rounds * (spent + (round == 0 ? here : 0)) / double(round + 1);
+    const double within = std::max(0.0, over_seconds);
+    double left = here + std::min(later, std::max(0.0, within - here));
+    if (seconds_per_point_ == 0) left = within;
+    if (round > 0) left = std::min(left, within);
     request_.progress(spent / std::max(spent + left, 1e-9), left, subjects_[s].table.name);
   }
 

@@ -44,7 +44,7 @@ struct ProfileVerdict {
   std::vector<NoisyTable> noisy;  ///< the worst first
   bool refused = false;           ///< `within` is more than kMostWithin
 };
-constexpr double kMostWithin = 0.25;
+constexpr double kMostWithin = 0.40;
 ProfileVerdict verdict_on(const Profile& profile);
 /// "conv 3x3 512->512 (up0.res0.conv1 …) ±31 %, …": the worst.
 std::string noisy_text(const ProfileVerdict& verdict);

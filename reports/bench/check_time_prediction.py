@@ -6,7 +6,7 @@
 
 Limits are points of `headroom-plan frontier` of each size, from the smallest peak that it allows to where more gains nothing. Decodes of all sizes and limits
 take turns, `--repeats` times. Before and after each one, and around the profile, a decode that is always the same is timed: what it takes beside
-the profile over what it takes beside the other is the machine's rate meanwhile, since a shared machine may slow down by half
+the profile (the median of two before and two after) over what it takes beside the other is the machine's rate meanwhile, since a shared machine may slow down by half
 within minutes, memory more than arithmetic. Measured times are multiplied by it; the median of each limit counts. Expected is
 |predicted / measured - 1| <= --slack for the passes together, measured peak <= predicted <= --peak-slack x measured, and nine times of
 ten of all decodes a time within what the plan says (predicted.seconds_low to seconds_high). Ends with 1 otherwise.
@@ -22,6 +22,9 @@ import numpy as np
 
 import measure
 from measure import mib
+
+
+BESIDE = 2  # decodes by the yardstick before and after, whose median counts
 
 
 class Yardstick:
@@ -122,25 +125,27 @@ def main() -> int:
         scratch = Path(folder)
         profile_file = args.profile or scratch / "profile.json"
         yardstick = Yardstick(args, scratch)
-        beside = [yardstick.seconds()]
+        beside = [yardstick.seconds() for _ in range(BESIDE)]
         profiled = None if args.profile else profile(args, profile_file)
-        beside.append(yardstick.seconds())
-        profile_seconds = sum(beside) / 2
-        measure.note(f"profiled; the yardstick takes {beside[0]:.2f} s before, {beside[1]:.2f} s after")
+        beside += [yardstick.seconds() for _ in range(BESIDE)]
+        profile_seconds = float(np.median(beside))
+        measure.note(f"profiled; beside it the yardstick takes {', '.join(f'{seconds:.2f}' for seconds in beside)} s")
         planned = [row for size in args.sizes for row in plans_of(args, size, profile_file, scratch)]
-        before = yardstick.seconds()
+        between, turns = beside[-BESIDE:], []
         for repeat in range(args.repeats):
             for row in planned:
                 run = measure.headroom_decode(args.model, *row["files"], scratch / "out.npy", args.random_weights, args.threads)
-                after = yardstick.seconds()
-                # Nobody knows how fast the machine was when a profile from elsewhere was made.
-                rate = 1.0 if args.profile else profile_seconds / ((before + after) / 2)
-                before = after
-                row["runs"].append({"peak_bytes": run["peak_bytes"], "predicted_peak_bytes": run["predicted_peak_bytes"],
-                                    "seconds": run["seconds"], "seconds_with_weights": run["seconds_with_weights"],
-                                    "machine_rate": rate, "calibrated_seconds": run["seconds"] * rate})
+                turns.append((row, run))
+                between.append(yardstick.seconds())
                 measure.note(f"{row['size']}, {mib(row['limit_bytes'])}, run {repeat + 1}: predicted {row['predicted_seconds']:.2f} s, measured "
-                             f"{run['seconds']:.2f} s, machine at {rate:.2f} of the profile's")
+                             f"{run['seconds']:.2f} s, the yardstick then {between[-1]:.2f} s")
+        between += [yardstick.seconds() for _ in range(BESIDE - 1)]
+        for turn, (row, run) in enumerate(turns):
+            # Nobody knows how fast the machine was when a profile from elsewhere was made.
+            rate = 1.0 if args.profile else profile_seconds / float(np.median(between[turn:turn + 2 * BESIDE]))
+            row["runs"].append({"peak_bytes": run["peak_bytes"], "predicted_peak_bytes": run["predicted_peak_bytes"],
+                                "seconds": run["seconds"], "seconds_with_weights": run["seconds_with_weights"],
+                                "machine_rate": rate, "calibrated_seconds": run["seconds"] * rate})
     rows = [judged(row, args) for row in planned]
     runs, within = sum(len(row["runs"]) for row in rows), sum(row["runs_within"] for row in rows)
     title = f"Predicted and measured time, {Path(args.model).name}, fp32, {args.threads} threads"
