@@ -10,7 +10,7 @@
 #include "decoder/graph/parameters.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/weights/random_weights.h"
-#include "profiler/measure/decode_ratio.h"
+#include "profiler/measure/decode_calls.h"
 #include "profiler/measure/folder_rates.h"
 #include "profiler/measure/layer_recorder.h"
 #include "profiler/measure/measure_latency.h"
@@ -22,6 +22,7 @@ namespace {
 
 constexpr double kKeepSeconds = 3;         // between two writings of the partial file
 constexpr double kAssumedFlops = 100e9;    // per second, until the first decode tells
+constexpr int64_t kTiledPositions = 1024;  // of the latent
 constexpr double kDisturbedDecode = 0.05;  // share of its time waited for: measured again when gone on with
 
 /// Fills in what the latency tables say of the layers of a size.
@@ -69,9 +70,10 @@ class Collecting {
         const Request decoded{request.model, width,         height, request.frames,
                               request.batch, request.dtype, kind};
         plans_.push_back(untiled_plan(model, decoded, algorithms_on(kind).back()));
-        work_.push_back(flops_of(plans_.back()));
       }
     }
+    if (kind == DeviceKind::cpu && !request.effort.coarse) plans_.push_back(tiled_plan());
+    for (const Plan& plan : plans_) work_.push_back(flops_of(plan));
     for (size_t s = 0; s < request.sizes.size(); ++s) latents_.push_back(sizes_of(graph_, plans_[s]).latent);
     const Profiled profiled{model, plans_, weights, request.dtype};
     device_ = gpu == nullptr ? profiled_cpu(profiled) : profiled_gpu(profiled, latents_, *gpu, clock);
@@ -86,7 +88,7 @@ class Collecting {
       measure(s);
       keep();
     }
-    for (size_t s = 0; s < plans_.size(); ++s) take(s);
+    for (size_t s = 0; s < held_out_end(); ++s) take(s);
     measure_tables();
     const size_t sizes = request_.sizes.size();
     for (size_t i = 0; i < profile_.held_out.size(); ++i)
@@ -96,6 +98,19 @@ class Collecting {
   }
 
  private:
+  size_t held_out_end() const { return request_.sizes.size() + request_.held_out.size(); }
+
+  /// Of the first size, or of a picture of it that is small enough to be decoded in a moment.
+  Plan tiled_plan() const {
+    Request small = plans_.front().request;
+    const Axes<int32_t> scale = graph_.tensor(graph_.output()).scale;
+    int64_t rows = small.height_pixels / scale.y, columns = small.width_pixels / scale.x;
+    while (rows * columns > kTiledPositions && rows > 1 && columns > 1) rows /= 2, columns /= 2;
+    small.height_pixels = rows * scale.y;
+    small.width_pixels = columns * scale.x;
+    return tiled_for_calls(graph_, untiled_plan(model_, small, algorithms_on(small.device).back()));
+  }
+
   double flops_of(const Plan& plan) const {
     const Sizes sizes = sizes_of(graph_, plan);
     double flops = 0;
@@ -174,9 +189,11 @@ class Collecting {
     LayerRecorder recorder(graph_, extents, device_->timer(), [&](double share, const std::string& layer) {
       tell(seconds_left(s, (run + share) / request_.repeats), label + " " + layer);
     });
+    DecodeCallRecorder calls(graph_, extents, &recorder);
+    EventSink& events = profile_.device_kind == DeviceKind::cpu ? static_cast<EventSink&>(calls) : recorder;
     const double began = clock_(), waited = device_->waited_seconds();
     for (; run < request_.repeats; ++run) {
-      const RunStats stats = device_->decode(s, input, shape, recorder);
+      const RunStats stats = device_->decode(s, input, shape, events);
       size.peak_bytes = std::max(size.peak_bytes, stats.peak_bytes);
       size.seconds = std::min(size.seconds, stats.seconds);
       measured.outside_bytes = std::max(measured.outside_bytes, stats.outside_bytes);
@@ -187,6 +204,7 @@ class Collecting {
         std::min(1.0, (device_->waited_seconds() - waited) / (took * std::max(1, profile_.threads)));
     for (size_t i = 0; i < graph_.ops().size(); ++i)
       measured.layers.push_back(recorder.layer(OpId{static_cast<int32_t>(i)}));
+    measured.calls = calls.calls();
     const EventSink::StepDone& peak = recorder.peak();
     const Step& step = plan.passes[static_cast<size_t>(peak.pass)].steps[static_cast<size_t>(peak.step)];
     size.peak_layer = graph_.tensor(step.tensor).name;
@@ -216,37 +234,22 @@ class Collecting {
     MeasuredLatency found = measure_latency_tables(graph_, latents_, *benchmark, asked, partial_.points);
     profile_.latency_tables = std::move(found.tables);
     profile_.precision = found.precision;
-    if (profile_.device_kind == DeviceKind::cpu) meet_decodes();
+    if (profile_.device_kind == DeviceKind::cpu) meet_measured();
   }
 
-  /// What an untiled decode took, over what the tables say of it.
-  DecodeRatio ratio_of(size_t s) const {
-    HeldOutSize size{0, 0, 0, 0, {}};
-    for (size_t i = 0; i < graph_.ops().size(); ++i)
-      size.layers.push_back({graph_.ops()[i].name, partial_.decodes[s].layers[i].seconds, 0});
-    predict(graph_, plans_[s], profile_, size);
-    if (size.seconds <= 0 || size.predicted_seconds <= 0) return {};
-    return {double(positions(latents_[s])), size.seconds / size.predicted_seconds};
-  }
-
-  /// Tables are of calls in a row, whose tiles are in caches; those of a decode are less so the larger they
-  /// are.
-  void meet_decodes() {
-    std::vector<DecodeRatio> ratios;
+  /// Tables are of calls in a row; what is planned are decodes.
+  void meet_measured() {
     MeasuredPrecision& precision = profile_.precision;
+    std::vector<std::vector<DecodeCalls>> decodes;
     double seconds = 0, waited_seconds = 0;
-    for (size_t s = 0; s < request_.sizes.size(); ++s) {
-      const DecodeRatio ratio = ratio_of(s);
-      if (ratio.positions > 0) ratios.push_back(ratio);
-      seconds += partial_.decodes[s].size.seconds;
-      waited_seconds += partial_.decodes[s].size.seconds * partial_.decodes[s].waited_share;
+    for (const MeasuredDecode& decode : partial_.decodes) {
+      seconds += decode.size.seconds;
+      waited_seconds += decode.size.seconds * decode.waited_share;
     }
     if (seconds > 0) precision.waited_share = std::max(precision.waited_share, waited_seconds / seconds);
-    if (ratios.empty()) return;
-    std::sort(ratios.begin(), ratios.end(),
-              [](const DecodeRatio& a, const DecodeRatio& b) { return a.positions < b.positions; });
-    precision.decode_ratio = ratios.back().ratio;
-    for (LatencyTable& table : profile_.latency_tables) meet_ratios(table, ratios);
+    for (size_t s = held_out_end(); s < plans_.size(); ++s) decodes.push_back(partial_.decodes[s].calls);
+    for (size_t s = 0; s < request_.sizes.size(); ++s) decodes.push_back(partial_.decodes[s].calls);
+    precision.decode_ratio = meet_decodes(profile_.latency_tables, decodes);
   }
 
   const Model& model_;
@@ -254,7 +257,7 @@ class Collecting {
   const ProfileRequest& request_;
   const ProfileProgress& progress_;
   const Clock clock_;
-  std::vector<Plan> plans_;   ///< of the sizes that are profiled, then of those held out
+  std::vector<Plan> plans_;   ///< of the sizes that are profiled, then of those held out, then a tiled one
   std::vector<double> work_;  ///< FLOPs of each, all repeats
   std::vector<Extent> latents_;
   std::unique_ptr<ProfiledDevice> device_;

@@ -21,6 +21,9 @@ json to_json(const MeasuredDecode& decode) {
     layers.push_back(
         {layer.activation_bytes, layer.live_bytes, layer.workspace_bytes, layer.seconds, layer.flops});
   for (const LiveTensor& tensor : decode.size.peak_live) live.push_back({tensor.name, tensor.bytes});
+  json calls = json::array();
+  for (const DecodeCalls& each : decode.calls)
+    calls.push_back({each.table, each.rows, each.columns, each.calls, each.seconds});
   const ProfiledSize& size = decode.size;
   return {{"width_pixels", size.width_pixels},
           {"height_pixels", size.height_pixels},
@@ -32,22 +35,23 @@ json to_json(const MeasuredDecode& decode) {
           {"peak_live", live},
           {"outside_bytes", decode.outside_bytes},
           {"waited_share", decode.waited_share},
+          {"calls", calls},
           {"layers", layers}};
 }
 
 MeasuredDecode decode_from_json(const JsonFields& entry) {
   const auto number = [](const JsonFields& field) { return field.integer(0, kMostNumber); };
-  MeasuredDecode decode{{number(entry["width_pixels"]),
-                         number(entry["height_pixels"]),
-                         number(entry["frames"]),
-                         number(entry["batch"]),
-                         number(entry["peak_bytes"]),
-                         entry["seconds"].amount(),
-                         entry["peak_layer"].text(),
-                         {}},
-                        {},
-                        number(entry["outside_bytes"]),
-                        entry["waited_share"].amount()};
+  MeasuredDecode decode;
+  decode.size = {number(entry["width_pixels"]), number(entry["height_pixels"]),
+                 number(entry["frames"]),       number(entry["batch"]),
+                 number(entry["peak_bytes"]),   entry["seconds"].amount(),
+                 entry["peak_layer"].text(),    {}};
+  decode.outside_bytes = number(entry["outside_bytes"]);
+  decode.waited_share = entry["waited_share"].amount();
+  const JsonFields calls = entry["calls"];
+  for (size_t i = 0; i < calls.size(kMost); ++i)
+    decode.calls.push_back({calls[i][size_t{0}].text(), calls[i][1].integer(1, kMostNumber),
+                            calls[i][2].integer(1, kMostNumber), calls[i][3].amount(), calls[i][4].amount()});
   const JsonFields live = entry["peak_live"], layers = entry["layers"];
   for (size_t i = 0; i < live.size(kMost); ++i)
     decode.size.peak_live.push_back({live[i][size_t{0}].text(), number(live[i][1])});

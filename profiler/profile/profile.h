@@ -72,8 +72,8 @@ struct MeasuredPrecision {
   int64_t noisy_points = 0;  ///< that did not reach it
   double clock_drift = 0;    ///< average distance of the device's speed from its usual one, relative
   double waited_share = 0;   ///< of its time that the process waited for processors that others had
-  /// Seconds of the largest untiled decode over what calls in a row told of it. The tables have it in them
-  /// towards large extents: calls in a decode find other caches.
+  /// Seconds of the untiled decode of the last size over what calls in a row told of it. The tables were made
+  /// to meet decodes, table by table: calls in a decode find other caches.
   double decode_ratio = 1;
   friend bool operator==(const MeasuredPrecision&, const MeasuredPrecision&) = default;
 };

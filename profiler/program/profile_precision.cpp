@@ -8,7 +8,7 @@
 namespace headroom::profiler {
 namespace {
 
-constexpr double kQuickSeconds = 5;
+constexpr double kQuickSeconds = 5, kQuickError = 0.10;
 
 std::string percent(double share) {
   return std::to_string(std::lround(100 * share)) + " %";
@@ -19,7 +19,10 @@ std::string percent(double share) {
 LatencyEffort latency_effort(bool quick, double seconds) {
   LatencyEffort effort;
   effort.coarse = quick;
-  if (quick) effort.seconds = kQuickSeconds;
+  if (quick) {
+    effort.seconds = kQuickSeconds;
+    effort.target_error = kQuickError;
+  }
   if (seconds > 0) effort.seconds = seconds;
   return effort;
 }

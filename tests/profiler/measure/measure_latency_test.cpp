@@ -265,6 +265,7 @@ TEST_CASE("decodes that were measured come back from the file as they were") {
   partial.of = "this";
   partial.decodes.push_back({{64, 48, 1, 2, 1000, 0.5, "conv_in", {{"weights", 600}, {"latent", 400}}},
                              {{1, 2, 3, 0.25, 5e9}, {6, 7, 8, 0.125, 0}},
+                             {{"conv", 3, 4, 5, 0.5}},
                              77,
                              0.03});
   partial.points.reference_seconds = {1e-3, 1.1e-3};
