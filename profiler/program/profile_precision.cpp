@@ -8,7 +8,7 @@
 namespace headroom::profiler {
 namespace {
 
-constexpr double kQuickSeconds = 5, kQuickError = 0.10;
+constexpr double kQuickSeconds = 3, kQuickError = 0.10;
 
 std::string percent(double share) {
   return std::to_string(std::lround(100 * share)) + " %";

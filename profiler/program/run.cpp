@@ -105,7 +105,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
       ->check(CLI::Range(1, 100));
   app.add_option(
          "--seconds", options.seconds,
-         "how long calls are measured again until they are precise; 40, or 5 with --quick, by default")
+         "how long calls are measured again until they are precise; 40, or 3 with --quick, by default")
       ->check(CLI::Range(0.1, 1e6));
   app.add_flag("--quick", options.quick,
                "a coarse profile in about ten seconds: half of the extents of tiles, of 256x256 by default");
