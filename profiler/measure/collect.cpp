@@ -10,6 +10,7 @@
 #include "decoder/graph/parameters.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/weights/random_weights.h"
+#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/decode_calls.h"
 #include "profiler/measure/folder_rates.h"
 #include "profiler/measure/layer_recorder.h"
@@ -84,11 +85,14 @@ class Collecting {
     started_seconds_ = clock_();
     describe();
     go_on();
+    const bool on_cpu = profile_.device_kind == DeviceKind::cpu;
+    if (on_cpu) start_benchmark();
     for (size_t s = partial_.decodes.size(); s < plans_.size(); ++s) {
       measure(s);
       keep();
     }
     for (size_t s = 0; s < held_out_end(); ++s) take(s);
+    if (!on_cpu) start_benchmark();
     measure_tables();
     const size_t sizes = request_.sizes.size();
     for (size_t i = 0; i < profile_.held_out.size(); ++i)
@@ -98,6 +102,8 @@ class Collecting {
   }
 
  private:
+  void start_benchmark() { benchmark_ = device_->benchmark(clock_, request_.effort.target_error); }
+
   size_t held_out_end() const { return request_.sizes.size() + request_.held_out.size(); }
 
   /// Of the first size, or of a picture of it that is small enough to be decoded in a moment.
@@ -189,8 +195,11 @@ class Collecting {
     LayerRecorder recorder(graph_, extents, device_->timer(), [&](double share, const std::string& layer) {
       tell(seconds_left(s, (run + share) / request_.repeats), label + " " + layer);
     });
-    DecodeCallRecorder calls(graph_, extents, &recorder);
-    EventSink& events = profile_.device_kind == DeviceKind::cpu ? static_cast<EventSink&>(calls) : recorder;
+    std::optional<ClockDrift> drift;
+    if (benchmark_) drift.emplace(*benchmark_, clock_, partial_.points.reference_seconds);
+    DecodeCallRecorder calls(
+        graph_, extents, [&] { return drift->look(); }, &recorder);
+    EventSink& events = drift ? static_cast<EventSink&>(calls) : recorder;
     const double began = clock_(), waited = device_->waited_seconds();
     for (; run < request_.repeats; ++run) {
       const RunStats stats = device_->decode(s, input, shape, events);
@@ -227,11 +236,10 @@ class Collecting {
   }
 
   void measure_tables() {
-    const auto benchmark = device_->benchmark(clock_, request_.effort.target_error);
     const LatencyRequest asked{request_.effort, clock_,
                                [&](double, double left, const std::string& table) { tell(left, table); },
                                [&] { keep(); }};
-    MeasuredLatency found = measure_latency_tables(graph_, latents_, *benchmark, asked, partial_.points);
+    MeasuredLatency found = measure_latency_tables(graph_, latents_, *benchmark_, asked, partial_.points);
     profile_.latency_tables = std::move(found.tables);
     profile_.precision = found.precision;
     if (profile_.device_kind == DeviceKind::cpu) meet_measured();
@@ -247,8 +255,10 @@ class Collecting {
       waited_seconds += decode.size.seconds * decode.waited_share;
     }
     if (seconds > 0) precision.waited_share = std::max(precision.waited_share, waited_seconds / seconds);
-    for (size_t s = held_out_end(); s < plans_.size(); ++s) decodes.push_back(partial_.decodes[s].calls);
-    for (size_t s = 0; s < request_.sizes.size(); ++s) decodes.push_back(partial_.decodes[s].calls);
+    const ClockDrift drift(*benchmark_, clock_, partial_.points.reference_seconds);
+    const auto add = [&](size_t s) { decodes.push_back(without_drift(partial_.decodes[s].calls, drift)); };
+    for (size_t s = held_out_end(); s < plans_.size(); ++s) add(s);
+    for (size_t s = 0; s < request_.sizes.size(); ++s) add(s);
     precision.decode_ratio = meet_decodes(profile_.latency_tables, decodes);
   }
 
@@ -261,6 +271,7 @@ class Collecting {
   std::vector<double> work_;  ///< FLOPs of each, all repeats
   std::vector<Extent> latents_;
   std::unique_ptr<ProfiledDevice> device_;
+  std::unique_ptr<Benchmark> benchmark_;  ///< on the CPU from the start, on a GPU after the last decode
   Profile profile_;
   PartialProfile partial_;
   double started_seconds_ = 0, kept_at_seconds_ = 0, share_ = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/tiles.h"
@@ -82,7 +81,7 @@ void DecodeCallRecorder::step_done(const Plan& plan, const StepDone& done) {
     rows = made.y * made.x;
     columns = latency_table_extent(graph_, graph_.op(step.op), sizes_.latent).x;
   }
-  auto& [count, seconds] = calls_[{table, rows, columns}];
+  auto& [count, seconds] = calls_[{table, rows, columns, look_()}];
   count += calls.calls;
   seconds += done.seconds;
 }
@@ -90,8 +89,14 @@ void DecodeCallRecorder::step_done(const Plan& plan, const StepDone& done) {
 std::vector<DecodeCalls> DecodeCallRecorder::calls() const {
   std::vector<DecodeCalls> list;
   for (const auto& [key, found] : calls_)
-    list.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), found.first, found.second});
+    list.push_back(
+        {std::get<0>(key), std::get<1>(key), std::get<2>(key), found.first, found.second, std::get<3>(key)});
   return list;
+}
+
+std::vector<DecodeCalls> without_drift(std::vector<DecodeCalls> calls, const ClockDrift& drift) {
+  for (DecodeCalls& each : calls) each.seconds /= drift.at(each.look);
+  return calls;
 }
 
 Plan tiled_for_calls(const Graph& graph, Plan untiled) {

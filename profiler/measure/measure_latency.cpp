@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMostVisits = 8;
 constexpr int64_t kLargePositions = 1 << 13;
 /// On a CPU, calls that take longer are left to proportion where smaller ones are known.
-constexpr double kLongSeconds = 60e-3;
+constexpr double kLongSeconds = 60e-3, kLongSecondsCoarse = 30e-3;
 constexpr size_t kRowsBelowLong = 2;
 constexpr int64_t kProbedRows = 8;
 
@@ -158,10 +158,11 @@ class Measuring {
     call.run();
     const double began = request_.clock();
     call.run();
+    const double longest = effort().coarse ? kLongSecondsCoarse : kLongSeconds;
     const double of_position = (request_.clock() - began) / subject.positions(probe);
     for (size_t i = 0; i < subject.points(); ++i) {
       const bool deducible = i >= table.seconds.size() || i / width >= std::max(kRowsBelowLong, row + 1);
-      long_[s][i] = deducible && subject.positions(i) * of_position > kLongSeconds;
+      long_[s][i] = deducible && subject.positions(i) * of_position > longest;
     }
   }
 

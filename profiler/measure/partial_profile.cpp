@@ -23,7 +23,7 @@ json to_json(const MeasuredDecode& decode) {
   for (const LiveTensor& tensor : decode.size.peak_live) live.push_back({tensor.name, tensor.bytes});
   json calls = json::array();
   for (const DecodeCalls& each : decode.calls)
-    calls.push_back({each.table, each.rows, each.columns, each.calls, each.seconds});
+    calls.push_back({each.table, each.rows, each.columns, each.calls, each.seconds, each.look});
   const ProfiledSize& size = decode.size;
   return {{"width_pixels", size.width_pixels},
           {"height_pixels", size.height_pixels},
@@ -39,7 +39,11 @@ json to_json(const MeasuredDecode& decode) {
           {"layers", layers}};
 }
 
-MeasuredDecode decode_from_json(const JsonFields& entry) {
+size_t look_from_json(const JsonFields& field, const MeasuredPoints& points) {
+  return static_cast<size_t>(field.integer(0, static_cast<int64_t>(points.reference_seconds.size()) - 1));
+}
+
+MeasuredDecode decode_from_json(const JsonFields& entry, const MeasuredPoints& points) {
   const auto number = [](const JsonFields& field) { return field.integer(0, kMostNumber); };
   MeasuredDecode decode;
   decode.size = {number(entry["width_pixels"]), number(entry["height_pixels"]),
@@ -51,7 +55,8 @@ MeasuredDecode decode_from_json(const JsonFields& entry) {
   const JsonFields calls = entry["calls"];
   for (size_t i = 0; i < calls.size(kMost); ++i)
     decode.calls.push_back({calls[i][size_t{0}].text(), calls[i][1].integer(1, kMostNumber),
-                            calls[i][2].integer(1, kMostNumber), calls[i][3].amount(), calls[i][4].amount()});
+                            calls[i][2].integer(1, kMostNumber), calls[i][3].amount(), calls[i][4].amount(),
+                            look_from_json(calls[i][5], points)});
   const JsonFields live = entry["peak_live"], layers = entry["layers"];
   for (size_t i = 0; i < live.size(kMost); ++i)
     decode.size.peak_live.push_back({live[i][size_t{0}].text(), number(live[i][1])});
@@ -87,10 +92,8 @@ MeasuredPoints points_from_json(const JsonFields& entry) {
       table.push_back({{}, found[i][size_t{0}].integer(0, kMostNumber)});
       const JsonFields visits = found[i][1];
       for (size_t v = 0; v < visits.size(kMost); ++v) {
-        const auto last = static_cast<int64_t>(points.reference_seconds.size()) - 1;
-        table.back().visits.push_back({visits[v][size_t{0}].amount(),
-                                       static_cast<size_t>(visits[v][1].integer(0, last)),
-                                       visits[v][2].amount()});
+        table.back().visits.push_back(
+            {visits[v][size_t{0}].amount(), look_from_json(visits[v][1], points), visits[v][2].amount()});
       }
     }
   }
@@ -119,8 +122,9 @@ std::optional<PartialProfile> read_partial_profile(const std::filesystem::path& 
   PartialProfile partial{fields["of"].text(), {}, {}};
   if (partial.of != of) return std::nullopt;
   const JsonFields decodes = fields["decodes"];
-  for (size_t i = 0; i < decodes.size(kMost); ++i) partial.decodes.push_back(decode_from_json(decodes[i]));
   partial.points = points_from_json(fields["points"]);
+  for (size_t i = 0; i < decodes.size(kMost); ++i)
+    partial.decodes.push_back(decode_from_json(decodes[i], partial.points));
   return partial;
 }
 

@@ -30,8 +30,8 @@ class ProfiledDevice {
   virtual RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) = 0;
   /// As of a Benchmark.
   virtual double waited_seconds() const { return 0; }
-  /// After the last decode. The benchmark must not outlive the device. `target_error` is that of calls in a
-  /// row, where they are timed one by one.
+  /// On a GPU after the last decode. The benchmark must not outlive the device. `target_error` is that of
+  /// calls in a row, where they are timed one by one.
   virtual std::unique_ptr<Benchmark> benchmark(Clock clock, double target_error) = 0;
 };
 

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "profiler/measure/clock_drift.h"
+#include "profiler/measure/decode_calls.h"
 #include "profiler/measure/partial_profile.h"
 #include "profiler/profile/time_error.h"
 #include "tests/decoder/files/scratch.h"
@@ -186,6 +188,27 @@ TEST_CASE("a drift of the clock is taken out of what is measured, and is part of
   CHECK(verdict_of(ran.measured).within > verdict_of(measured({}).measured).within + 0.1);
 }
 
+TEST_CASE("what calls took in a decode on a slow clock is taken for what they take on the usual one") {
+  MadeUpCpu cpu({.pace = [](double now) { return now < 4 ? 1.5 : 1.0; }});
+  const Clock clock = cpu.clock();
+  std::vector<double> seen;
+  ClockDrift drift(cpu, clock, seen);
+  const Call call = cpu.moving_call("gather", 0, 1000, 1000);
+  std::vector<DecodeCalls> decode;
+  while (clock() < 12) {
+    const double start = clock();
+    call.run();
+    const double took = clock() - start;
+    decode.push_back({"gather", 1000, 1000, 1, took, drift.look()});
+  }
+  const double usual = MadeUpCpu::usual_seconds(1000, 1000);
+  double slow = 0, corrected = 0;
+  for (const DecodeCalls& each : decode) slow += each.seconds;
+  for (const DecodeCalls& each : without_drift(decode, drift)) corrected += each.seconds;
+  CHECK(slow / double(decode.size()) > 1.1 * usual);
+  CHECK(corrected / double(decode.size()) == Approx(usual).epsilon(0.02));
+}
+
 TEST_CASE("where others have the processors the profile is refused, although its points agree") {
   const Ran busy = measured({.waits = 0.5});
   CHECK(busy.measured.precision.waited_share == Approx(0.5).epsilon(0.02));
@@ -265,7 +288,7 @@ TEST_CASE("decodes that were measured come back from the file as they were") {
   partial.of = "this";
   partial.decodes.push_back({{64, 48, 1, 2, 1000, 0.5, "conv_in", {{"weights", 600}, {"latent", 400}}},
                              {{1, 2, 3, 0.25, 5e9}, {6, 7, 8, 0.125, 0}},
-                             {{"conv", 3, 4, 5, 0.5}},
+                             {{"conv", 3, 4, 5, 0.5, 1}},
                              77,
                              0.03});
   partial.points.reference_seconds = {1e-3, 1.1e-3};
