@@ -19,6 +19,7 @@ struct Stopped {};
 struct Told {
   std::map<std::string, int> times;
   int all = 0;
+  double seconds = 0;  ///< by the clock
 
   /// Of the decodes of this size.
   int of(const std::string& size) const {
@@ -45,6 +46,7 @@ Told profiled(const Model& model, const ProfileRequest& request, int until, Prof
   } catch (const Stopped&) {
     CHECK(profile == nullptr);
   }
+  told.seconds = now;
   return told;
 }
 
@@ -58,6 +60,7 @@ TEST_CASE("an interrupted profile goes on with the decodes and tables that it ha
   request.weights_source = "random";
   request.effort.coarse = true;
   request.effort.visits = 1;
+  request.effort.target_error = 1;  // one visit will do
   request.partial_file = scratch / "profile.json.partial";
 
   ProfileRequest alone = request;
@@ -78,10 +81,10 @@ TEST_CASE("an interrupted profile goes on with the decodes and tables that it ha
   Profile rest;
   const Told gone_on = profiled(model, request, 0, &rest);
   CHECK(gone_on.of("16x16") == 0);
-  CHECK(gone_on.all < tables);
+  CHECK(gone_on.seconds < 0.9 * all.seconds);
   REQUIRE(rest.latency_tables.size() == whole.latency_tables.size());
   CHECK(rest.precision.points == whole.precision.points);
-  CHECK(rest.sizes[0].peak_bytes == whole.sizes[0].peak_bytes);
+  CHECK(rest.sizes[0].peak_layer == whole.sizes[0].peak_layer);
   for (size_t i = 0; i < rest.layers.size(); ++i)
     CHECK(rest.layers[i].sizes[0].activation_bytes == whole.layers[i].sizes[0].activation_bytes);
 }
