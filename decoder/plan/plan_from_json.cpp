@@ -195,6 +195,10 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
   plan.reserve_bytes = file["reserve_bytes"].integer(0, kMostBytes);
   plan.predicted_peak_bytes = file["predicted"]["peak_bytes"].integer(0, kMostBytes);
   plan.predicted_seconds = file["predicted"]["seconds"].amount();
+  if (file["predicted"].has("seconds_low")) {
+    plan.predicted_seconds_low = file["predicted"]["seconds_low"].amount();
+    plan.predicted_seconds_high = file["predicted"]["seconds_high"].amount();
+  }
   if (file.has("weights")) {
     plan.weights = one_of(file["weights"], std::array{WeightResidency::resident, WeightResidency::per_pass});
   }

@@ -101,6 +101,18 @@ json to_json(const Request& request) {
   return out;
 }
 
+namespace {
+
+json predicted_json(const Plan& plan) {
+  json out{{"peak_bytes", plan.predicted_peak_bytes}, {"seconds", plan.predicted_seconds}};
+  if (plan.predicted_seconds_high <= 0) return out;
+  out["seconds_low"] = plan.predicted_seconds_low;
+  out["seconds_high"] = plan.predicted_seconds_high;
+  return out;
+}
+
+}  // namespace
+
 json to_json(const Plan& plan, const Graph& graph) {
   json materialised = json::array();
   for (const Materialised& entry : plan.materialised)
@@ -115,7 +127,7 @@ json to_json(const Plan& plan, const Graph& graph) {
            {"weights", name_of(plan.weights)},
            {"weights_bytes", plan.weights_bytes},
            {"reserve_bytes", plan.reserve_bytes},
-           {"predicted", {{"peak_bytes", plan.predicted_peak_bytes}, {"seconds", plan.predicted_seconds}}},
+           {"predicted", predicted_json(plan)},
            {"bound_seconds", plan.bound_seconds},
            {"optimal", plan.optimal},
            {"exact", plan.exact},

@@ -9,7 +9,8 @@ namespace headroom {
 
 void ProgressBar::tell(const ProgressNews& news) {
   if (const auto* work = std::get_if<WorkDone>(&news)) {
-    show(work->share, work->what);
+    const auto left = static_cast<int64_t>(work->seconds_left + 0.5);
+    show(work->share, (left > 0 ? std::to_string(left) + " s left, " : "") + work->what);
   } else if (const auto* weights = std::get_if<WeightsLoaded>(&news)) {
     show(weights->share, "loading weights");
   } else if (const auto* decode = std::get_if<DecodeStarted>(&news)) {

@@ -54,7 +54,9 @@ json as_json(const RunBegun& begun) {
 }
 
 json as_json(const WorkDone& work) {
-  return {{"event", "work"}, {"share", rounded(work.share, 1e4)}, {"what", work.what}};
+  json line{{"event", "work"}, {"share", rounded(work.share, 1e4)}, {"what", work.what}};
+  put(line, "seconds_left", rounded(work.seconds_left, 10));
+  return line;
 }
 
 json as_json(const WeightsLoaded& weights) {
@@ -175,7 +177,8 @@ TileDone read_tile(const JsonFields& line) {
 ProgressNews read_news(const JsonFields& line) {
   const std::string event = line["event"].text();
   if (event == "begin") return read_begun(line);
-  if (event == "work") return WorkDone{share(line), line["what"].text()};
+  if (event == "work")
+    return WorkDone{share(line), line["what"].text(), seconds_or_none(line, "seconds_left")};
   if (event == "weights") return WeightsLoaded{share(line)};
   if (event == "decode") return DecodeStarted{count(line, "decode"), count(line, "of"), line["name"].text()};
   if (event == "verify") return VerificationStarted{line["compared_with"].text()};

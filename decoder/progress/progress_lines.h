@@ -38,6 +38,7 @@ struct RunBegun {
 struct WorkDone {
   double share = 0;  ///< of the whole run, 0 to 1
   std::string what;
+  double seconds_left = 0;  ///< about so long; 0 where nobody knows
   friend bool operator==(const WorkDone&, const WorkDone&) = default;
 };
 

@@ -59,6 +59,11 @@ void check_numbers(View& view) {
   refuse(plan.weights != WeightResidency::resident && plan.weights != WeightResidency::per_pass, "weights",
          "expected resident or per_pass");
   refuse(!is_amount(plan.predicted_seconds), "predicted.seconds", "expected a finite number of at least 0");
+  refuse(!is_amount(plan.predicted_seconds_low) || !is_amount(plan.predicted_seconds_high) ||
+             (plan.predicted_seconds_high > 0 &&
+              (plan.predicted_seconds_low > plan.predicted_seconds * (1 + kRounding) ||
+               plan.predicted_seconds_high < plan.predicted_seconds * (1 - kRounding))),
+         "predicted.seconds_low", "expected seconds between seconds_low and seconds_high");
   check_bound(view);
   for (size_t axis = 0; axis < 3; ++axis) {
     refuse(!in_range(at(view.latent, kAxes[axis]), 1, kLongestLatent), "request", "picture of no such size");

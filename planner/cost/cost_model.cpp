@@ -11,6 +11,7 @@
 #include "decoder/lowering/tiles.h"
 #include "planner/cost/device_rates.h"
 #include "planner/cost/memory_costs.h"
+#include "profiler/profile/time_error.h"
 
 namespace headroom::planner {
 namespace {
@@ -154,6 +155,7 @@ CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const
   assumed_ = false;
   gpu_.reset();
   environment_ = {profile.device, profile.libraries};
+  common_error_ = profiler::common_error(profile);
   const auto take = [](double rate, double& assumed) {
     if (rate > 0) assumed = rate;
   };
@@ -286,6 +288,10 @@ std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
     }
   }
   return seconds;
+}
+
+bool CostModel::speaks_of(const Pass& pass, const Extent& tile, const Sizes& sizes) const {
+  return !latency_tables_ || !latency_tables_->beyond(pass, tile, sizes);
 }
 
 double CostModel::pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const {

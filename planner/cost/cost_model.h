@@ -37,6 +37,12 @@ class CostModel {
   const MemoryModel& memory() const { return memory_; }
   /// What the costs hold for; empty texts where they are assumed.
   const Environment& environment() const { return environment_; }
+  /// Null where there are none.
+  const LatencyLookup* latency_tables() const { return latency_tables_.get(); }
+  /// Standard error that is common to all latency tables, relative; 0 where there are none.
+  double common_error() const { return common_error_; }
+  /// False where a latency table says nothing of calls as large as those of this tile.
+  bool speaks_of(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
   /// Seconds of one step over all tiles of its pass, of which it must be one.
   double step_seconds(const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) const;
   double pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
@@ -90,6 +96,7 @@ class CostModel {
   double scratch_write_bytes_per_second_ = 0, scratch_read_bytes_per_second_ = 0;
   MemoryModel memory_;
   bool assumed_ = true;
+  double common_error_ = 0;
 };
 
 /// FLOPs of a pass, halos included.

@@ -167,6 +167,25 @@ double LatencyLookup::step_seconds(const Pass& pass, const Step& step, const Ext
   return seconds;
 }
 
+std::optional<LatencyLookup::Beyond> LatencyLookup::beyond(const Pass& pass, const Extent& tile,
+                                                           const Sizes& sizes) const {
+  for (size_t s = 0; s < pass.steps.size(); ++s) {
+    const Step& step = pass.steps[s];
+    if (step.op == OpId{-1} || step.kind == StepKind::accumulate) continue;
+    const Op& op = graph_->op(step.op);
+    Step sized = step;
+    sized.tensor = measured_tensor(step);
+    const Extent largest = largest_tile(*graph_, pass, sized, tile, sizes);
+    const profiler::CallsOfStep calls =
+        profiler::calls_of(step.kind, sizes.device, double(largest.t), double(sizes.items));
+    double most = double(largest.y * largest.x) * calls.layers;
+    if (op.kind == OpKind::attention)
+      most *= double(profiler::latency_table_extent(*graph_, op, sizes.latent).x);
+    if (!of(step, pass.convolutions).speaks_of(most)) return Beyond{s, most};
+  }
+  return std::nullopt;
+}
+
 double LatencyLookup::copied_bytes_per_second(Dtype dtype) const {
   double most = 0;
   for (size_t t = 0; t < store_.size(); ++t) {

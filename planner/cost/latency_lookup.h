@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "decoder/plan/plan.h"
@@ -30,6 +31,13 @@ class LatencyLookup {
   /// Seconds of a step on one tile of which it makes so many frames, rows and columns.
   double tile_seconds(const Step& step, ConvolutionAlgorithm algorithm, const Axes<double>& made,
                       const Sizes& sizes) const;
+  /// A step whose latency table does not hold for calls as large as those of this tile.
+  struct Beyond {
+    size_t step = 0;
+    double positions = 0;  ///< of the largest call; of attention, queries times keys
+  };
+  /// The first such step of a pass.
+  std::optional<Beyond> beyond(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
   /// Bytes read and written by the fastest copies that were measured.
   double copied_bytes_per_second(Dtype dtype) const;
   /// What computing an operation's output once takes at the least, however it is tiled.

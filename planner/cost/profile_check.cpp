@@ -80,27 +80,17 @@ void check_profiled_range(const profiler::Profile& profile, const std::string& f
   for (const Pass& pass : plan.passes) {
     const auto longest = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
     const Extent tile{longest(pass.tiles.t), longest(pass.tiles.y), longest(pass.tiles.x)};
-    for (const Step& step : pass.steps) {
-      if (step.op == OpId{-1} || step.kind == StepKind::accumulate) continue;
-      const Op& op = graph.op(step.op);
-      Step sized = step;
-      sized.tensor = measured_tensor(step);
-      const Extent largest = largest_tile(graph, pass, sized, tile, sizes);
-      const profiler::CallsOfStep calls =
-          profiler::calls_of(step.kind, sizes.device, double(largest.t), double(sizes.items));
-      double most = double(largest.y * largest.x) * calls.layers;
-      if (op.kind == OpKind::attention)
-        most *= double(profiler::latency_table_extent(graph, op, sizes.latent).x);
-      const profiler::LatencyTable& latency_table = latency_tables.of(step, pass.convolutions);
-      if (latency_table.speaks_of(most)) continue;
-      throw InputError(file + ": layers[" + std::to_string(index(step.op)) + "] (" + op.name +
-                       "): seen from " + std::to_string(latency_table.least_positions()) + " to " +
-                       std::to_string(latency_table.most_positions()) +
-                       " positions, with its cost still changing, and the plan has tiles of " +
-                       std::to_string(static_cast<int64_t>(most)) + "; profile a size near " +
-                       std::to_string(plan.request.width_pixels) + "x" +
-                       std::to_string(plan.request.height_pixels));
-    }
+    const auto beyond = latency_tables.beyond(pass, tile, sizes);
+    if (!beyond) continue;
+    const Step& step = pass.steps[beyond->step];
+    const profiler::LatencyTable& latency_table = latency_tables.of(step, pass.convolutions);
+    throw InputError(file + ": layers[" + std::to_string(index(step.op)) + "] (" + graph.op(step.op).name +
+                     "): seen from " + std::to_string(latency_table.least_positions()) + " to " +
+                     std::to_string(latency_table.most_positions()) +
+                     " positions, with its cost still changing, and the plan has tiles of " +
+                     std::to_string(static_cast<int64_t>(beyond->positions)) + "; profile a size near " +
+                     std::to_string(plan.request.width_pixels) + "x" +
+                     std::to_string(plan.request.height_pixels));
   }
 }
 

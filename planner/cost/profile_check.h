@@ -17,6 +17,7 @@ void check_profiled_model(const profiler::Profile& profile, const std::string& f
 void check_profiled_machine(const profiler::Profile& profile, const std::string& file);
 
 /// Refuses a plan with tiles far beyond what was measured, where a layer's cost was still changing there.
+/// Such tiles are no part of the plan space; where a pass has no others it has these.
 void check_profiled_range(const profiler::Profile& profile, const std::string& file, const Graph& graph,
                           const Plan& plan);
 

@@ -9,6 +9,7 @@
 #include "decoder/graph/short_name.h"
 #include "decoder/lowering/block_windows.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "planner/cost/seconds_range.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/peak.h"
 
@@ -91,9 +92,8 @@ std::string heading(const Plan& plan, const Graph& graph) {
   text += "peak " + format_bytes(plan.predicted_peak_bytes) + " of " + format_bytes(plan.limit_bytes) +
           " (weights " + (resident ? "" : "at most ") + format_bytes(plan.weights_bytes) +
           (resident ? " throughout" : ", by pass") + ", reserve " + format_bytes(plan.reserve_bytes) +
-          "), time " + format_seconds(plan.predicted_seconds) +
-          (plan.assumed ? " by assumed costs" : " by the profile") + ", " + gap_text(plan) +
-          (plan.exact ? ", exact\n" : ", approximate\n");
+          "), time " + seconds_text(plan) + (plan.assumed ? " by assumed costs" : " by the profile") + ", " +
+          gap_text(plan) + (plan.exact ? ", exact\n" : ", approximate\n");
   if (const int64_t bytes = most_bytes_in(MemoryTier::host, plan, graph); bytes > 0) {
     text += "host memory " + format_bytes(bytes) + " of " + format_bytes(plan.host_limit_bytes) + "\n";
   }

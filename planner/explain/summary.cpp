@@ -7,6 +7,7 @@
 
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/short_name.h"
+#include "planner/cost/seconds_range.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/peak.h"
@@ -145,8 +146,8 @@ std::string summarise(const Plan& plan, const Model& model, const std::optional<
                            short_name(peak.pass_name) + ") at " + peak.step);
   text += line("held", amounts(by_kind(peak.live), kMemoryKinds));
   text += line("largest", largest_tensors(peak));
-  text += line("time", format_seconds(plan.predicted_seconds) +
-                           (plan.assumed ? " by assumed costs" : " by the profile") + longest_text(plan));
+  text += line("time", seconds_text(plan) + (plan.assumed ? " by assumed costs" : " by the profile") +
+                           longest_text(plan));
   text += lower_lines(plan, lower, lower_remark);
   text += line("plan", gap_text(plan) + (plan.exact ? ", exact; " : ", approximate; ") +
                            tiers_text(plan, model.graph));

@@ -10,6 +10,7 @@
 #include "decoder/outputs/printable.h"
 #include "decoder/plan/plan_file.h"
 #include "planner/cost/profile_check.h"
+#include "planner/cost/seconds_range.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/summary.h"
 #include "planner/explain/why_not.h"
@@ -120,9 +121,8 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   } else {
     said << one_line(output) << ": " << one_line(request_line(plan.request)) << ", peak "
          << format_bytes(plan.predicted_peak_bytes) << " of " << format_bytes(options.limit_bytes) << ", "
-         << format_seconds(plan.predicted_seconds) << (plan.assumed ? " by assumed costs" : "") << ", "
-         << plan.passes.size() << " passes, " << plan.materialised.size() << " kept tensors, "
-         << gap_text(plan) << "\n";
+         << seconds_text(plan) << (plan.assumed ? " by assumed costs" : "") << ", " << plan.passes.size()
+         << " passes, " << plan.materialised.size() << " kept tensors, " << gap_text(plan) << "\n";
   }
   return kDone;
 }

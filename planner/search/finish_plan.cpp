@@ -6,6 +6,7 @@
 
 #include "decoder/lowering/build_plan.h"
 #include "decoder/validator/validator.h"
+#include "planner/cost/seconds_range.h"
 #include "planner/search/add_gaps.h"
 #include "planner/search/gap_room.h"
 
@@ -179,6 +180,7 @@ PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best)
   if (!violations.empty())
     throw std::logic_error("unsound plan: " + violations[0].place + ": " + violations[0].what);
   plan.predicted_seconds += best.start_seconds;
+  set_seconds_range(plan, model.graph, problem.costs);
   return result;
 }
 

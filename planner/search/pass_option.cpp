@@ -53,6 +53,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
                     std::any_of(pass_.steps.begin(), pass_.steps.end(),
                                 [&](const Step& step) { return has_winograd(graph_, step.op); });
   if (both) algorithms_.push_back(ConvolutionAlgorithm::winograd);
+  find_priced();
   for (ConvolutionAlgorithm algorithm : algorithms_) {
     pass_.convolutions = algorithm;
     seconds_.emplace_back();
@@ -123,6 +124,27 @@ void PassOption::find_countable() {
       countable_.push_back(counts({.height = i / across, .width = i % across, .chunk = chunk}));
     }
   }
+}
+
+void PassOption::find_priced() {
+  bool any = false;
+  for (ConvolutionAlgorithm algorithm : algorithms_) {
+    priced_.emplace_back();
+    pass_.convolutions = algorithm;
+    if (costs_.speaks_of(pass_, tile({}), sizes_)) {  // the whole picture is the largest tile
+      any = true;
+      continue;
+    }
+    for (uint32_t chunk = 0; chunk < chunks(); ++chunk) {
+      for (uint32_t i = 0; i < heights() * widths(); ++i) {
+        const auto across = static_cast<uint32_t>(widths());
+        const Extent grid = tile({.height = i / across, .width = i % across, .chunk = chunk});
+        priced_.back().push_back(costs_.speaks_of(pass_, grid, sizes_));
+        any = any || (priced_.back().back() && (countable_.empty() || countable_[priced_.back().size() - 1]));
+      }
+    }
+  }
+  if (!any) priced_.assign(algorithms_.size(), {});
 }
 
 CostModel::Transfers PassOption::transfers(const std::vector<MemoryTier>& tiers) const {

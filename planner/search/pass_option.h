@@ -51,10 +51,12 @@ class PassOption {
   /// The direct one, and the Winograd one where it changes anything.
   const std::vector<ConvolutionAlgorithm>& algorithms() const { return algorithms_; }
   Extent tile(const Shape& shape) const;
-  /// False where the device's libraries cannot count the values of a tile (decoder/lowering/gpu_layout.h).
+  /// False where the device's libraries cannot count the values of a tile (decoder/lowering/gpu_layout.h),
+  /// and where a profile says nothing of tiles as large and the pass has smaller ones.
   bool countable(const Shape& shape) const {
-    return countable_.empty() ||
-           countable_[(shape.chunk * heights() + shape.height) * widths() + shape.width];
+    const size_t number = (shape.chunk * heights() + shape.height) * widths() + shape.width;
+    const std::vector<bool>& priced = priced_[static_cast<size_t>(shape.algorithm)];
+    return (countable_.empty() || countable_[number]) && (priced.empty() || priced[number]);
   }
   /// Without transfers and without bringing parameters in, but with transforming kernels for the algorithm.
   double seconds(const Shape& shape) const;
@@ -92,6 +94,8 @@ class PassOption {
   };
 
   void find_countable();
+  /// For the algorithms and shapes that pass_ and algorithms_ have.
+  void find_priced();
   /// Of one of several ranks, with the rows that this pass reads. Nothing where there is one.
   std::optional<Interval> rows_of(TensorId tensor, const StoredRows& stored) const;
   int64_t grid_rows() const { return own_rows(sizes_, pass_.scale.y).length(); }
@@ -112,8 +116,9 @@ class PassOption {
   std::vector<ConvolutionAlgorithm> algorithms_;
   /// Parallel to algorithms_, then to chunks_; height by height.
   std::vector<std::vector<std::vector<double>>> seconds_;
-  std::vector<Brought> brought_;  ///< parallel to algorithms_
-  std::vector<bool> countable_;   ///< chunk by chunk, height by height; empty where all are
+  std::vector<Brought> brought_;           ///< parallel to algorithms_
+  std::vector<bool> countable_;            ///< chunk by chunk, height by height; empty where all are
+  std::vector<std::vector<bool>> priced_;  ///< the same of each algorithm: what latency tables speak of
   // Filled when first asked for. Most shapes of most options never are.
   using WorkingKey = std::tuple<uint32_t, uint32_t, uint32_t, ConvolutionAlgorithm, std::vector<TensorId>>;
   mutable std::map<WorkingKey, Working> working_;

@@ -3,20 +3,28 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/weights/random_weights.h"
+#include "profiler/measure/clock_drift.h"
+#include "profiler/measure/decode_calls.h"
 #include "profiler/measure/folder_rates.h"
 #include "profiler/measure/layer_recorder.h"
 #include "profiler/measure/measure_latency.h"
+#include "profiler/measure/partial_profile.h"
 #include "profiler/measure/profiled_device.h"
 
 namespace headroom::profiler {
 namespace {
 
-constexpr double kSizesShare = 0.3;  // of the time, roughly
+constexpr double kKeepSeconds = 3;         // between two writings of the partial file
+constexpr double kAssumedFlops = 100e9;    // per second, until the first decode tells
+constexpr int64_t kTiledPositions = 1024;  // of the latent
+constexpr double kDisturbedDecode = 0.05;  // share of its time waited for: measured again when gone on with
 
 /// Fills in what the latency tables say of the layers of a size.
 void predict(const Graph& graph, const Plan& plan, const Profile& profile, HeldOutSize& size) {
@@ -37,11 +45,25 @@ void predict(const Graph& graph, const Plan& plan, const Profile& profile, HeldO
   }
 }
 
+/// Of all that is measured: sizes, counts, device and how.
+std::string identity_of(const ProfileRequest& request, const Profile& described) {
+  std::string text = request.model + "; " + name_of(request.dtype) + "; " + described.device + "; " +
+                     described.libraries + "; " + std::to_string(described.threads) +
+                     " threads; weights of " + request.weights_source + "; " +
+                     std::to_string(request.frames) + " frames; batch " + std::to_string(request.batch) +
+                     (request.effort.coarse ? "; coarse; " : "; ");
+  for (const auto* list : {&request.sizes, &request.held_out}) {
+    for (const auto& [width, height] : *list)
+      text += std::to_string(width) + "x" + std::to_string(height) + " ";
+    text += "; ";
+  }
+  return text;
+}
+
 class Collecting {
  public:
   Collecting(const Model& model, const ProfileRequest& request, const ParameterSource& weights,
-             const std::function<void(double, const std::string&)>& progress, gpu::Gpu* gpu,
-             const Clock& clock)
+             const ProfileProgress& progress, gpu::Gpu* gpu, const Clock& clock)
       : model_(model), graph_(model.graph), request_(request), progress_(progress), clock_(clock) {
     const DeviceKind kind = gpu == nullptr ? DeviceKind::cpu : DeviceKind::cuda;
     for (const auto* list : {&request.sizes, &request.held_out}) {
@@ -51,6 +73,8 @@ class Collecting {
         plans_.push_back(untiled_plan(model, decoded, algorithms_on(kind).back()));
       }
     }
+    if (kind == DeviceKind::cpu && !request.effort.coarse) plans_.push_back(tiled_plan());
+    for (const Plan& plan : plans_) work_.push_back(flops_of(plan));
     for (size_t s = 0; s < request.sizes.size(); ++s) latents_.push_back(sizes_of(graph_, plans_[s]).latent);
     const Profiled profiled{model, plans_, weights, request.dtype};
     device_ = gpu == nullptr ? profiled_cpu(profiled) : profiled_gpu(profiled, latents_, *gpu, clock);
@@ -58,20 +82,51 @@ class Collecting {
   }
 
   Profile run() {
+    started_seconds_ = clock_();
     describe();
-    for (size_t s = 0; s < plans_.size(); ++s) measure(s);
-    const auto benchmark = device_->benchmark(clock_);
-    profile_.latency_tables =
-        measure_latency_tables(graph_, latents_, *benchmark, request_.repeats, clock_,
-                               [&](double share, const std::string& latency_table) {
-                                 progress_(kSizesShare + (1 - kSizesShare) * share, latency_table);
-                               });
+    go_on();
+    const bool on_cpu = profile_.device_kind == DeviceKind::cpu;
+    if (on_cpu) start_benchmark();
+    for (size_t s = partial_.decodes.size(); s < plans_.size(); ++s) {
+      measure(s);
+      keep();
+    }
+    for (size_t s = 0; s < held_out_end(); ++s) take(s);
+    if (!on_cpu) start_benchmark();
+    measure_tables();
+    const size_t sizes = request_.sizes.size();
     for (size_t i = 0; i < profile_.held_out.size(); ++i)
-      predict(graph_, plans_[request_.sizes.size() + i], profile_, profile_.held_out[i]);
+      predict(graph_, plans_[sizes + i], profile_, profile_.held_out[i]);
+    if (!request_.partial_file.empty()) write_partial_profile(request_.partial_file, partial_);
     return std::move(profile_);
   }
 
  private:
+  void start_benchmark() { benchmark_ = device_->benchmark(clock_, request_.effort.target_error); }
+
+  size_t held_out_end() const { return request_.sizes.size() + request_.held_out.size(); }
+
+  /// Of the first size, or of a picture of it that is small enough to be decoded in a moment.
+  Plan tiled_plan() const {
+    Request small = plans_.front().request;
+    const Axes<int32_t> scale = graph_.tensor(graph_.output()).scale;
+    int64_t rows = small.height_pixels / scale.y, columns = small.width_pixels / scale.x;
+    while (rows * columns > kTiledPositions && rows > 1 && columns > 1) rows /= 2, columns /= 2;
+    small.height_pixels = rows * scale.y;
+    small.width_pixels = columns * scale.x;
+    return tiled_for_calls(graph_, untiled_plan(model_, small, algorithms_on(small.device).back()));
+  }
+
+  double flops_of(const Plan& plan) const {
+    const Sizes sizes = sizes_of(graph_, plan);
+    double flops = 0;
+    for (const Op& op : graph_.ops()) {
+      flops += flops_per_position(graph_, op, sizes.latent) *
+               double(positions(extent_of(graph_.tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
+    }
+    return flops * double(plan.request.batch) / double(sizes.items) * request_.repeats;
+  }
+
   void describe() {
     profile_.model = request_.model;
     profile_.dtype = request_.dtype;
@@ -88,6 +143,41 @@ class Collecting {
       profile_.layers.push_back({op.name, name_of(op.kind), {}, latency_table_name(graph_, op, algorithm)});
   }
 
+  /// Takes what a run before this one has measured, as far as it is of use.
+  void go_on() {
+    partial_.of = identity_of(request_, profile_);
+    kept_at_seconds_ = clock_();
+    if (request_.partial_file.empty()) return;
+    std::optional<PartialProfile> before = read_partial_profile(request_.partial_file, partial_.of);
+    if (!before) return;
+    const auto disturbed =
+        std::find_if(before->decodes.begin(), before->decodes.end(), [&](const auto& decode) {
+          return decode.waited_share > kDisturbedDecode || decode.layers.size() != graph_.ops().size();
+        });
+    before->decodes.erase(disturbed, before->decodes.end());
+    before->decodes.resize(std::min(before->decodes.size(), plans_.size()));
+    partial_ = std::move(*before);
+  }
+
+  void keep() {
+    if (request_.partial_file.empty() || clock_() - kept_at_seconds_ < kKeepSeconds) return;
+    write_partial_profile(request_.partial_file, partial_);
+    kept_at_seconds_ = clock_();
+  }
+
+  void tell(double seconds_left, const std::string& what) {
+    const double spent = clock_() - started_seconds_;
+    share_ = std::max(share_, spent / std::max(spent + seconds_left, 1e-9));
+    progress_(share_, seconds_left, what);
+  }
+
+  /// Of the decodes from `s` on, `share` of the first being done, and of the tables.
+  double seconds_left(size_t s, double share) const {
+    double work = 0;
+    for (size_t i = s; i < work_.size(); ++i) work += work_[i] * (i == s ? 1 - share : 1);
+    return work / flops_per_second_ + request_.effort.seconds;
+  }
+
   /// Decodes a size, profiled or held out.
   void measure(size_t s) {
     const Plan& plan = plans_[s];
@@ -97,49 +187,101 @@ class Collecting {
     const Array input = random_latent(latent_shape(model_, extents.latent, decoded.batch), 0);
     const PictureShape shape{decoded.batch, graph_.tensor(graph_.output()).channels, decoded.frames, height,
                              width};
-    ProfiledSize size{
+    MeasuredDecode measured;
+    ProfiledSize& size = measured.size = {
         width, height, decoded.frames, decoded.batch, 0, std::numeric_limits<double>::infinity(), {}, {}};
     const std::string label = std::to_string(width) + "x" + std::to_string(height);
+    int run = 0;
     LayerRecorder recorder(graph_, extents, device_->timer(), [&](double share, const std::string& layer) {
-      progress_(kSizesShare * (double(s) + share) / double(plans_.size()), label + " " + layer);
+      tell(seconds_left(s, (run + share) / request_.repeats), label + " " + layer);
     });
-    for (int run = 0; run < request_.repeats; ++run) {
-      const RunStats stats = device_->decode(s, input, shape, recorder);
+    std::optional<ClockDrift> drift;
+    if (benchmark_) drift.emplace(*benchmark_, clock_, partial_.points.reference_seconds);
+    DecodeCallRecorder calls(
+        graph_, extents, [&] { return drift->look(); }, &recorder);
+    EventSink& events = drift ? static_cast<EventSink&>(calls) : recorder;
+    const double began = clock_(), waited = device_->waited_seconds();
+    for (; run < request_.repeats; ++run) {
+      const RunStats stats = device_->decode(s, input, shape, events);
       size.peak_bytes = std::max(size.peak_bytes, stats.peak_bytes);
       size.seconds = std::min(size.seconds, stats.seconds);
-      profile_.outside_bytes = std::max(profile_.outside_bytes, stats.outside_bytes);
+      measured.outside_bytes = std::max(measured.outside_bytes, stats.outside_bytes);
     }
-    const auto layer = [&](size_t i) { return recorder.layer(OpId{static_cast<int32_t>(i)}); };
-    if (s >= request_.sizes.size()) {
-      profile_.held_out.push_back({width, height, 0, 0, {}});
-      for (size_t i = 0; i < graph_.ops().size(); ++i)
-        profile_.held_out.back().layers.push_back({graph_.ops()[i].name, layer(i).seconds, 0});
-      return;
-    }
+    const double took = std::max(1e-9, clock_() - began);
+    flops_per_second_ = std::max(1.0, work_[s] / took);
+    measured.waited_share =
+        std::min(1.0, (device_->waited_seconds() - waited) / (took * std::max(1, profile_.threads)));
+    for (size_t i = 0; i < graph_.ops().size(); ++i)
+      measured.layers.push_back(recorder.layer(OpId{static_cast<int32_t>(i)}));
+    measured.calls = calls.calls();
     const EventSink::StepDone& peak = recorder.peak();
     const Step& step = plan.passes[static_cast<size_t>(peak.pass)].steps[static_cast<size_t>(peak.step)];
     size.peak_layer = graph_.tensor(step.tensor).name;
     size.peak_live = live_at(peak, plan, graph_, extents);
-    profile_.sizes.push_back(std::move(size));
-    for (size_t i = 0; i < graph_.ops().size(); ++i) profile_.layers[i].sizes.push_back(layer(i));
+    partial_.decodes.push_back(std::move(measured));
+  }
+
+  /// What the profile says of a decode that was measured.
+  void take(size_t s) {
+    const MeasuredDecode& measured = partial_.decodes[s];
+    profile_.outside_bytes = std::max(profile_.outside_bytes, measured.outside_bytes);
+    if (s >= request_.sizes.size()) {
+      profile_.held_out.push_back({measured.size.width_pixels, measured.size.height_pixels, 0, 0, {}});
+      for (size_t i = 0; i < graph_.ops().size(); ++i)
+        profile_.held_out.back().layers.push_back({graph_.ops()[i].name, measured.layers[i].seconds, 0});
+      return;
+    }
+    profile_.sizes.push_back(measured.size);
+    for (size_t i = 0; i < graph_.ops().size(); ++i) profile_.layers[i].sizes.push_back(measured.layers[i]);
+  }
+
+  void measure_tables() {
+    const LatencyRequest asked{request_.effort, clock_,
+                               [&](double, double left, const std::string& table) { tell(left, table); },
+                               [&] { keep(); }};
+    MeasuredLatency found = measure_latency_tables(graph_, latents_, *benchmark_, asked, partial_.points);
+    profile_.latency_tables = std::move(found.tables);
+    profile_.precision = found.precision;
+    if (profile_.device_kind == DeviceKind::cpu) meet_measured();
+  }
+
+  /// Tables are of calls in a row; what is planned are decodes.
+  void meet_measured() {
+    MeasuredPrecision& precision = profile_.precision;
+    std::vector<std::vector<DecodeCalls>> decodes;
+    double seconds = 0, waited_seconds = 0;
+    for (const MeasuredDecode& decode : partial_.decodes) {
+      seconds += decode.size.seconds;
+      waited_seconds += decode.size.seconds * decode.waited_share;
+    }
+    if (seconds > 0) precision.waited_share = std::max(precision.waited_share, waited_seconds / seconds);
+    const ClockDrift drift(*benchmark_, clock_, partial_.points.reference_seconds);
+    const auto add = [&](size_t s) { decodes.push_back(without_drift(partial_.decodes[s].calls, drift)); };
+    for (size_t s = held_out_end(); s < plans_.size(); ++s) add(s);
+    for (size_t s = 0; s < request_.sizes.size(); ++s) add(s);
+    precision.decode_ratio = meet_decodes(profile_.latency_tables, decodes);
   }
 
   const Model& model_;
   const Graph& graph_;
   const ProfileRequest& request_;
-  const std::function<void(double, const std::string&)>& progress_;
+  const ProfileProgress& progress_;
   const Clock clock_;
-  std::vector<Plan> plans_;  ///< of the sizes that are profiled, then of those held out
+  std::vector<Plan> plans_;   ///< of the sizes that are profiled, then of those held out, then a tiled one
+  std::vector<double> work_;  ///< FLOPs of each, all repeats
   std::vector<Extent> latents_;
   std::unique_ptr<ProfiledDevice> device_;
+  std::unique_ptr<Benchmark> benchmark_;  ///< on the CPU from the start, on a GPU after the last decode
   Profile profile_;
+  PartialProfile partial_;
+  double started_seconds_ = 0, kept_at_seconds_ = 0, share_ = 0;
+  double flops_per_second_ = kAssumedFlops;
 };
 
 }  // namespace
 
 Profile collect_profile(const Model& model, const ProfileRequest& request, const ParameterSource& weights,
-                        const std::function<void(double, const std::string&)>& progress, gpu::Gpu* gpu,
-                        const Clock& clock) {
+                        const ProfileProgress& progress, gpu::Gpu* gpu, const Clock& clock) {
   return Collecting(model, request, weights, progress, gpu, clock).run();
 }
 

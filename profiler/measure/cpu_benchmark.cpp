@@ -8,16 +8,11 @@
 #include "decoder/cpu/convolution.h"
 #include "decoder/graph/operations.h"
 #include "decoder/plan/sizes.h"
-#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/filled.h"
+#include "profiler/measure/precision.h"
 
 namespace headroom::profiler {
 namespace {
-
-constexpr double kPointSeconds = 5e-3;  // of calls for one point in one sweep
-constexpr size_t kMostCallsOfPoint = 400;
-constexpr double kTwiceSeconds =
-    50e-3;  // a call this long is measured once in a sweep, others twice at least
 
 constexpr int kReferenceCalls = 3;
 constexpr int64_t kSide = 32;
@@ -25,17 +20,22 @@ constexpr KernelShape kShape{.inputs = 64, .outputs = 64, .rows = 3, .columns = 
 
 }  // namespace
 
-CpuBenchmark::CpuBenchmark(const Graph& graph, const Plan& plan, const ParameterSource& weights, Clock clock)
+CpuBenchmark::CpuBenchmark(const Graph& graph, const Plan& plan, const ParameterSource& weights, Clock clock,
+                           double target_error)
     : graph_(graph),
       plan_(plan),
       weights_(weights),
       clock_(std::move(clock)),
+      target_error_(target_error),
       pool_(int64_t{1} << 40),
       operands_(pool_, sizes_of(graph, plan).dtype),
       input_(filled_tile(pool_, {{0, 1}, {-1, kSide + 1}, {-1, kSide + 1}}, kShape.inputs)),
       output_(filled_tile(pool_, region_of(kSide, kSide), kShape.outputs)),
       kernel_(filled(pool_, kShape.floats(ConvolutionAlgorithm::direct))),
-      bias_(filled(pool_, kShape.outputs)) {}
+      bias_(filled(pool_, kShape.outputs)) {
+  reference_seconds();  // all threads are there from now on
+  waits_.follow();
+}
 
 CpuBenchmark::Prepared::Prepared(CpuBenchmark& benchmark, OpId id, ConvolutionAlgorithm chosen)
     : op(id),
@@ -74,17 +74,14 @@ Call CpuBenchmark::moving_call(const std::string& step, int64_t channels, int64_
 }
 
 double CpuBenchmark::seconds(const Call& call) {
-  std::vector<double> seconds;
-  double spent = 0;
-  while (spent < kPointSeconds || (seconds.size() < 2 && spent < kTwiceSeconds)) {
+  CallTimes times(target_error_);
+  while (!times.enough()) {
     const double start = clock_();
     call.run();
-    seconds.push_back(clock_() - start);
-    spent += seconds.back();
-    if (seconds.size() >= kMostCallsOfPoint) break;
+    times.add(clock_() - start);
   }
   // Not the quickest: a decode makes each call as it comes.
-  return median(std::move(seconds));
+  return times.seconds();
 }
 
 double CpuBenchmark::reference_seconds() {

@@ -5,11 +5,13 @@
 #include "decoder/cpu/cpu_device.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/packed_weights.h"
+#include "decoder/cpu/threads.h"
 #include "decoder/cpu/tile.h"
 #include "profiler/measure/calls.h"
 #include "profiler/measure/clock.h"
 #include "profiler/measure/cpu_operands.h"
 #include "profiler/measure/operator_benchmark.h"
+#include "profiler/measure/processor_waits.h"
 
 namespace headroom::profiler {
 
@@ -18,7 +20,8 @@ namespace headroom::profiler {
 class CpuBenchmark final : public Benchmark {
  public:
   /// `plan` is untiled. All references must outlive the benchmark.
-  CpuBenchmark(const Graph& graph, const Plan& plan, const ParameterSource& weights, Clock clock);
+  CpuBenchmark(const Graph& graph, const Plan& plan, const ParameterSource& weights, Clock clock,
+               double target_error);
 
   DeviceKind device() const override { return DeviceKind::cpu; }
   Call operation_call(const Op& op, ConvolutionAlgorithm algorithm, int64_t rows, int64_t columns) override;
@@ -26,6 +29,8 @@ class CpuBenchmark final : public Benchmark {
   double seconds(const Call& call) override;
   double reference_seconds() override;
   double steady_clock_drift_seconds() const override { return 20e-3; }
+  double waited_seconds() const override { return waits_.seconds(); }
+  int threads() const override { return thread_count(); }
   int64_t live_bytes() const override { return pool_.live_bytes(); }
   void start_window() override { pool_.start_window(); }
   int64_t window_peak_bytes() const override { return pool_.window_peak_bytes(); }
@@ -47,8 +52,10 @@ class CpuBenchmark final : public Benchmark {
   const Plan& plan_;
   const ParameterSource& weights_;
   const Clock clock_;
+  const double target_error_;  ///< of the calls of one point in a row
   LimitedPool pool_;
   CpuOperands operands_;
+  ProcessorWaits waits_;
   std::shared_ptr<Prepared> prepared_;  ///< the last one: calls of one operation come one after another
   Tile input_, output_;                 ///< of the reference
   std::shared_ptr<float> kernel_, bias_;

@@ -2,251 +2,257 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 
-#include "decoder/graph/geometry.h"
 #include "profiler/measure/clock_drift.h"
+#include "profiler/measure/latency_subjects.h"
 
 namespace headroom::profiler {
 namespace {
 
-constexpr double kOnceSeconds = 0.3;  // a call this long is measured in one sweep alone
-constexpr double kUnknown = std::numeric_limits<double>::infinity();
+constexpr size_t kMostVisits = 8;
 constexpr int64_t kLargePositions = 1 << 13;
+/// On a CPU, calls that take longer are left to proportion where smaller ones are known.
+constexpr double kLongSeconds = 60e-3, kLongSecondsCoarse = 30e-3;
+constexpr size_t kRowsBelowLong = 2;
+constexpr int64_t kProbedRows = 8;
 
-/// What a call took, and which measurement of the clock drift was made beside it.
-struct Timed {
-  double seconds = 0;
-  size_t look = 0;
-};
-
-/// One kind of call, and how to make one of an extent.
-struct Subject {
-  LatencyTable latency_table;
-  std::function<Call(int64_t rows, int64_t columns)> prepare;
-  std::vector<std::pair<int64_t, int64_t>> held_out{};
-  // What the sweeps found, by point: those of the latency table, then those held out.
-  std::vector<std::vector<Timed>> found{};
-};
-
-/// 1, 2, 4, 8 … or with another factor, and the whole.
-std::vector<int64_t> knots_up_to(int64_t whole, int64_t first, const std::vector<int64_t>& more) {
-  std::vector<int64_t> knots;
-  if (first < whole) knots.push_back(first);
-  for (int64_t knot : more) {
-    if (knot > first && knot * 3 <= whole * 2) knots.push_back(knot);
-  }
-  knots.push_back(whole);
-  return knots;
-}
-
-LatencyTable empty_latency_table(const std::string& name, const Extent& whole, OpKind kind) {
-  LatencyTable latency_table;
-  latency_table.name = name;
-  if (kind == OpKind::attention) {
-    latency_table.rows = knots_up_to(whole.y, 16, {64, 256, 1024, 4096, 16384});
-    latency_table.columns = knots_up_to(whole.x, 64, {512, 2048, 8192, 32768});
-  } else {
-    latency_table.rows = knots_up_to(whole.y, 1, {2, 4, 8, 16, 32, 64, 128});
-    latency_table.columns = knots_up_to(whole.x, 4, {16, 64, 256, 1024});
-  }
-  latency_table.seconds.assign(latency_table.rows.size() * latency_table.columns.size(), kUnknown);
-  latency_table.workspace_bytes.assign(latency_table.seconds.size(), 0);
-  return latency_table;
-}
-
-/// Extents between the knots, inside the range.
-std::vector<std::pair<int64_t, int64_t>> between(const LatencyTable& latency_table) {
-  std::vector<std::pair<int64_t, int64_t>> points;
-  for (const auto& [y, x] :
-       {std::pair<int64_t, int64_t>{5, 40}, {10, 100}, {20, 34}, {24, 180}, {40, 68}, {90, 200}}) {
-    if (y < latency_table.rows.back() && x < latency_table.columns.back()) points.emplace_back(y, x);
-  }
-  return points;
+/// The highest tiles are measured at full width alone; those of fewer columns are to the knot before as these
+/// are.
+bool is_large(const LatencyTable& table, size_t i) {
+  const size_t width = table.columns.size();
+  return i < table.seconds.size() && table.rows.size() > 2 && i / width + 1 == table.rows.size() &&
+         i % width + 1 < width && table.rows.back() * table.columns[i % width] > kLargePositions;
 }
 
 class Measuring {
  public:
-  Measuring(const Graph& graph, const std::vector<Extent>& latents, Benchmark& benchmark)
-      : benchmark_(benchmark) {
-    std::map<std::string, size_t> known;
-    const auto subject = [&](const std::string& name, const Extent& whole, OpKind kind, auto prepare) {
-      if (const auto found = known.find(name); found != known.end()) {
-        const LatencyTable& before = subjects_[found->second].latency_table;
-        const Extent larger{1, std::max(whole.y, before.rows.back()),
-                            std::max(whole.x, before.columns.back())};
-        subjects_[found->second].latency_table = empty_latency_table(name, larger, kind);
-        return;
+  Measuring(const Graph& graph, const std::vector<Extent>& latents, Benchmark& benchmark,
+            const LatencyRequest& request, MeasuredPoints& points)
+      : benchmark_(benchmark),
+        request_(request),
+        points_(points),
+        clock_drift_(benchmark, request.clock, points.reference_seconds),
+        subjects_(latency_subjects(graph, latents, benchmark, request.effort.coarse)),
+        long_(subjects_.size()) {
+    for (const LatencySubject& subject : subjects_) {
+      std::vector<MeasuredPoint>& found = points_.tables[subject.table.name];
+      if (found.size() != subject.points()) found.assign(subject.points(), {});
+      // What a run before this one had no more time for is begun anew.
+      for (MeasuredPoint& point : found) {
+        if (point.visits.size() >= kMostVisits && estimate(point).relative_error > effort().target_error)
+          point.visits.clear();
       }
-      known[name] = subjects_.size();
-      subjects_.push_back({empty_latency_table(name, whole, kind), prepare});
-    };
-    for (const Extent& latent : latents) {
-      for (const Op& op : graph.ops()) {
-        for (ConvolutionAlgorithm algorithm : algorithms_on(benchmark.device())) {
-          const bool same = latency_table_name(graph, op, algorithm) == latency_table_name(graph, op);
-          if (algorithm != ConvolutionAlgorithm::direct && same) continue;
-          subject(latency_table_name(graph, op, algorithm), latency_table_extent(graph, op, latent), op.kind,
-                  [this, &op, algorithm](int64_t rows, int64_t columns) {
-                    return benchmark_.operation_call(op, algorithm, rows, columns);
-                  });
-        }
-        // A tile of anything may be copied, one of a result stored, one of a sum added onto what is
-        // materialised.
-        if (graph.tensor(op.output).statistics) continue;
-        const Tensor& made = graph.tensor(op.output);
-        const Extent whole = extent_of(made, latent);
-        for (const char* step : {"gather", "store", "accumulate", "emit"}) {
-          if (step[0] == 'a' && op.kind != OpKind::add) continue;
-          if (step[0] == 'e' && op.output != graph.output()) continue;
-          subject(moving_latency_table_name(step, made.channels), {1, whole.t * whole.y, whole.x},
-                  op.kind == OpKind::attention ? OpKind::conv : op.kind,
-                  [this, step, channels = made.channels](int64_t rows, int64_t columns) {
-                    return benchmark_.moving_call(step, channels, rows, columns);
-                  });
-        }
-      }
-      const Tensor& input = graph.tensor(graph.latent());
-      subject(moving_latency_table_name("gather", input.channels), {1, latent.t * latent.y, latent.x},
-              OpKind::conv, [this, channels = input.channels](int64_t rows, int64_t columns) {
-                return benchmark_.moving_call("gather", channels, rows, columns);
-              });
-    }
-    for (Subject& entry : subjects_) {
-      entry.held_out = between(entry.latency_table);
-      entry.found.resize(entry.latency_table.seconds.size() + entry.held_out.size());
     }
   }
 
-  std::vector<LatencyTable> run(int sweeps, const Clock& clock,
-                                const std::function<void(double, const std::string&)>& progress) {
-    ClockDrift clock_drift(benchmark_, clock);
-    for (int sweep = 0; sweep < sweeps; ++sweep) {
-      for (size_t i = 0; i < subjects_.size(); ++i) {
-        progress((sweep + double(i) / double(subjects_.size())) / sweeps, subjects_[i].latency_table.name);
-        measure(subjects_[i], clock_drift);
-      }
+  MeasuredLatency run() {
+    started_seconds_ = request_.clock();
+    for (size_t round = 0; round < kMostVisits; ++round) {
+      if (!visit_all(round)) break;
     }
-    std::vector<LatencyTable> latency_tables;
-    for (Subject& subject : subjects_) latency_tables.push_back(finished(subject, clock_drift));
-    return latency_tables;
-  }
-
-  void run_dry() {
-    for (const Subject& subject : subjects_) {
-      for (size_t i = subject.found.size(); i-- > 0;) {
-        if (is_large(subject.latency_table, i)) continue;
-        const Call call = prepared(subject, i);
-        call.run();
-        if (call.finish) call.finish();
-      }
-    }
+    MeasuredLatency measured;
+    measured.precision.target = request_.effort.target_error;
+    measured.precision.clock_drift = clock_drift_.typical();
+    for (size_t s = 0; s < subjects_.size(); ++s) measured.tables.push_back(finished(s, measured.precision));
+    if (seconds_ > 0) measured.precision.waited_share = waited_seconds_ / seconds_;
+    return measured;
   }
 
  private:
-  /// The call of a point: one of the latency table, or one that is held out.
-  static Call prepared(const Subject& subject, size_t point) {
-    const LatencyTable& latency_table = subject.latency_table;
-    const size_t width = latency_table.columns.size(), points = latency_table.seconds.size();
-    const auto [rows, columns] =
-        point < points ? std::pair(latency_table.rows[point / width], latency_table.columns[point % width])
-                       : subject.held_out[point - points];
-    return subject.prepare(rows, columns);
+  const LatencyEffort& effort() const { return request_.effort; }
+  std::vector<MeasuredPoint>& found(size_t s) { return points_.tables[subjects_[s].table.name]; }
+
+  Estimate estimate(const MeasuredPoint& point) const {
+    std::vector<CorrectedVisit> visits;
+    for (const Visit& visit : point.visits)
+      visits.push_back({visit.seconds / clock_drift_.at(visit.look), visit.waited_share});
+    return estimate_of(visits);
   }
 
-  void measure(Subject& subject, ClockDrift& clock_drift) {
-    LatencyTable& latency_table = subject.latency_table;
+  bool due(size_t s, size_t i, size_t round) {
+    if (is_large(subjects_[s].table, i) || (!long_[s].empty() && long_[s][i])) return false;
+    const MeasuredPoint& point = found(s)[i];
+    if (point.visits.size() < static_cast<size_t>(effort().visits)) return point.visits.size() <= round;
+    return round >= static_cast<size_t>(effort().visits) && point.visits.size() < kMostVisits &&
+           estimate(point).relative_error > effort().target_error;
+  }
+
+  /// False where nothing is to be visited any more, or the time is over. The first round is gone through in
+  /// any case: without it there is no table.
+  bool visit_all(size_t round) {
+    std::vector<std::vector<size_t>> lists;
+    size_t count = 0, done = 0;
+    for (size_t s = 0; s < subjects_.size(); ++s) {
+      lists.emplace_back();
+      // From the largest down: the first call brings all pages in that the others need.
+      for (size_t i = subjects_[s].table.seconds.size(); i-- > 0;) {
+        if (due(s, i, round)) lists.back().push_back(i);
+      }
+      for (size_t i = subjects_[s].table.seconds.size(); i < subjects_[s].points(); ++i) {
+        if (due(s, i, round)) lists.back().push_back(i);
+      }
+      count += lists.back().size();
+    }
+    const double began = request_.clock();
+    for (size_t s = 0; s < subjects_.size(); ++s) {
+      if (lists[s].empty()) continue;
+      const double now = request_.clock(), over = effort().seconds - (now - started_seconds_);
+      if (round > 0 && over <= 0) return false;
+      if (done > 0) seconds_per_point_ = (now - began) / double(done);
+      tell(s, round, double(count - done), over);
+      visit(s, lists[s]);
+      done += lists[s].size();
+      if (request_.checkpoint) request_.checkpoint();
+    }
+    return count > 0;
+  }
+
+  /// With so many points of the round to come, and so long until the time is over.
+  void tell(size_t s, size_t round, double points, double over_seconds) {
+    const double spent = request_.clock() - started_seconds_;
+    const double here = seconds_per_point_ * points;
+    // Rounds that all points need take what the rounds so far took, as far as there is time for them.
+    const double rounds = std::max(0.0, double(effort().visits) - 1 - double(round));
+    const double later = rounds * (spent + (round == 0 ? here : 0)) / double(round + 1);
+    const double within = std::max(0.0, over_seconds);
+    double left = here + std::min(later, std::max(0.0, within - here));
+    if (seconds_per_point_ == 0) left = within;
+    if (round > 0) left = std::min(left, within);
+    request_.progress(spent / std::max(spent + left, 1e-9), left, subjects_[s].table.name);
+  }
+
+  void visit(size_t s, const std::vector<size_t>& list) {
+    const LatencySubject& subject = subjects_[s];
+    if (long_[s].empty()) find_long(s);
     bool first = true;
-    // From the largest down: the first call brings all pages in that the others need.
-    for (size_t i = latency_table.seconds.size(); i-- > 0;) {
-      if (is_large(latency_table, i) || known(subject.found[i])) continue;
-      const size_t look = clock_drift.look();
-      const Call call = prepared(subject, i);
+    for (size_t i : list) {
+      if (long_[s][i]) continue;
+      const size_t look = clock_drift_.look();
+      const Call call = subject.call(i);
       if (first) call.run();
       first = false;
       const int64_t before = benchmark_.live_bytes();
       benchmark_.start_window();
-      subject.found[i].push_back({benchmark_.seconds(call), look});
+      const double waited = benchmark_.waited_seconds(), began = request_.clock();
+      const double seconds = benchmark_.seconds(call);
+      const double took = std::max(1e-9, request_.clock() - began) * benchmark_.threads();
+      MeasuredPoint& point = found(s)[i];
+      point.visits.push_back(
+          {seconds, look, std::clamp((benchmark_.waited_seconds() - waited) / took, 0.0, 1.0)});
       const int64_t beside = benchmark_.window_peak_bytes() - before - call.result_bytes;
-      latency_table.workspace_bytes[i] = std::max({latency_table.workspace_bytes[i], beside, int64_t{0}});
-    }
-    for (size_t i = latency_table.seconds.size(); i < subject.found.size(); ++i) {
-      if (known(subject.found[i])) continue;
-      const size_t look = clock_drift.look();
-      const Call call = prepared(subject, i);
-      subject.found[i].push_back({benchmark_.seconds(call), look});
+      point.workspace_bytes = std::max({point.workspace_bytes, beside, int64_t{0}});
     }
   }
 
-  /// True where a call takes so long that one sweep is enough.
-  static bool known(const std::vector<Timed>& found) {
-    return !found.empty() && found.front().seconds >= kOnceSeconds;
-  }
-
-  /// The highest tiles are measured at full width alone; those of fewer columns are to the knot before as
-  /// these are.
-  static bool is_large(const LatencyTable& latency_table, size_t i) {
-    const size_t width = latency_table.columns.size();
-    return i < latency_table.seconds.size() && latency_table.rows.size() > 2 &&
-           i / width + 1 == latency_table.rows.size() && i % width + 1 < width &&
-           latency_table.rows.back() * latency_table.columns[i % width] > kLargePositions;
-  }
-
-  /// The median of what the sweeps found, each divided by the clock drift at that time.
-  static double at_usual_clock_drift(const std::vector<Timed>& found, const ClockDrift& clock_drift) {
-    std::vector<double> seconds;
-    for (const Timed& timed : found) seconds.push_back(timed.seconds / clock_drift.at(timed.look));
-    return median(std::move(seconds));
-  }
-
-  static LatencyTable finished(Subject& subject, const ClockDrift& clock_drift) {
-    LatencyTable latency_table = std::move(subject.latency_table);
-    const size_t width = latency_table.columns.size();
-    for (size_t i = 0; i < latency_table.seconds.size(); ++i) {
-      if (!subject.found[i].empty())
-        latency_table.seconds[i] = at_usual_clock_drift(subject.found[i], clock_drift);
+  /// Which points of a subject take too long, by one call of few rows.
+  void find_long(size_t s) {
+    const LatencySubject& subject = subjects_[s];
+    const LatencyTable& table = subject.table;
+    long_[s].assign(subject.points(), false);
+    if (benchmark_.device() != DeviceKind::cpu) return;
+    const size_t width = table.columns.size();
+    size_t row = 0;
+    while (row + 1 < table.rows.size() && table.rows[row + 1] <= kProbedRows) ++row;
+    const size_t probe = (row + 1) * width - 1;
+    const Call call = subject.call(probe);
+    call.run();
+    const double began = request_.clock();
+    call.run();
+    const double longest = effort().coarse ? kLongSecondsCoarse : kLongSeconds;
+    const double of_position = (request_.clock() - began) / subject.positions(probe);
+    for (size_t i = 0; i < subject.points(); ++i) {
+      const bool deducible = i >= table.seconds.size() || i / width >= std::max(kRowsBelowLong, row + 1);
+      long_[s][i] = deducible && subject.positions(i) * of_position > longest;
     }
-    for (size_t i = 0; i < latency_table.seconds.size(); ++i) {
-      if (!is_large(latency_table, i)) continue;
-      latency_table.seconds[i] = latency_table.seconds[i - width] * latency_table.seconds.back() /
-                                 latency_table.seconds[latency_table.seconds.size() - 1 - width];
-      latency_table.workspace_bytes[i] =
-          std::max(latency_table.workspace_bytes[i - width], latency_table.workspace_bytes.back());
+  }
+
+  LatencyTable finished(size_t s, MeasuredPrecision& precision) {
+    LatencyTable table = subjects_[s].table;
+    const std::vector<MeasuredPoint>& points = found(s);
+    double seconds = 0, off_seconds = 0;
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (points[i].visits.empty()) continue;
+      const Estimate found_out = estimate(points[i]);
+      ++precision.points;
+      if (found_out.relative_error > effort().target_error) ++precision.noisy_points, ++table.noisy_points;
+      seconds_ += found_out.seconds;
+      waited_seconds_ += found_out.seconds * found_out.waited_share;
+      if (i >= table.seconds.size()) continue;
+      table.seconds[i] = std::max(found_out.seconds, 1e-9);
+      table.workspace_bytes[i] = points[i].workspace_bytes;
+      seconds += found_out.seconds;
+      off_seconds += found_out.seconds * found_out.relative_error;
     }
-    for (double& seconds : latency_table.seconds) seconds = std::max(seconds, 1e-9);
-    make_monotone(latency_table);
+    if (seconds > 0) table.relative_error = off_seconds / seconds;
+    deduce(table);
+    make_monotone(table);
+    compare_held_out(s, table);
+    return table;
+  }
+
+  /// Fills in what was not measured: in proportion to rows, and at the largest rows to the full width.
+  static void deduce(LatencyTable& table) {
+    const size_t width = table.columns.size(), last = table.seconds.size() - 1;
+    const auto goes_on = [&](size_t i, double times) {
+      table.seconds[i] = table.seconds[i - width] * times;
+      // What grew grows on; what did not is a buffer of fixed size.
+      const int64_t above = table.workspace_bytes[i - width];
+      const bool grew = i < 2 * width || above > table.workspace_bytes[i - 2 * width];
+      table.workspace_bytes[i] =
+          std::max(table.workspace_bytes[i], grew ? static_cast<int64_t>(double(above) * times) : above);
+    };
+    for (size_t i = width; i <= last; ++i) {
+      if (std::isinf(table.seconds[i]) && !is_large(table, i))
+        goes_on(i, double(table.rows[i / width]) / double(table.rows[i / width - 1]));
+    }
+    for (size_t i = width; i < last; ++i) {
+      if (is_large(table, i)) goes_on(i, table.seconds[last] / table.seconds[last - width]);
+    }
+  }
+
+  void compare_held_out(size_t s, LatencyTable& table) {
     std::vector<double> errors;
-    for (size_t i = 0; i < subject.held_out.size(); ++i) {
-      const auto [rows, columns] = subject.held_out[i];
-      errors.push_back(std::abs(
-          latency_table.seconds_at(double(rows), double(columns)) /
-              std::max(at_usual_clock_drift(subject.found[latency_table.seconds.size() + i], clock_drift),
-                       1e-9) -
-          1));
+    for (size_t i = table.seconds.size(); i < subjects_[s].points(); ++i) {
+      const MeasuredPoint& point = found(s)[i];
+      if (point.visits.empty()) continue;
+      const auto [rows, columns] = subjects_[s].extent(i);
+      const double told = table.seconds_at(double(rows), double(columns));
+      errors.push_back(std::abs(told / std::max(estimate(point).seconds, 1e-9) - 1));
     }
-    latency_table.held_out_points = static_cast<int64_t>(errors.size());
-    if (!errors.empty()) {
-      std::sort(errors.begin(), errors.end());
-      latency_table.held_out_error = errors[errors.size() / 2];
-    }
-    return latency_table;
+    table.held_out_points = static_cast<int64_t>(errors.size());
+    if (errors.empty()) return;
+    std::sort(errors.begin(), errors.end());
+    table.held_out_error = errors[errors.size() / 2];
   }
 
   Benchmark& benchmark_;
-  std::vector<Subject> subjects_;
+  const LatencyRequest& request_;
+  MeasuredPoints& points_;
+  ClockDrift clock_drift_;
+  std::vector<LatencySubject> subjects_;
+  std::vector<std::vector<bool>> long_;  ///< by subject and point; empty until it is visited
+  double started_seconds_ = 0;
+  double seconds_per_point_ = 0;             ///< in the round so far, or the one before
+  double seconds_ = 0, waited_seconds_ = 0;  ///< of all points together
 };
 
 }  // namespace
 
-std::vector<LatencyTable> measure_latency_tables(
-    const Graph& graph, const std::vector<Extent>& latents, Benchmark& benchmark, int sweeps,
-    const Clock& clock, const std::function<void(double, const std::string&)>& progress) {
-  return Measuring(graph, latents, benchmark).run(sweeps, clock, progress);
+MeasuredLatency measure_latency_tables(const Graph& graph, const std::vector<Extent>& latents,
+                                       Benchmark& benchmark, const LatencyRequest& request,
+                                       MeasuredPoints& points) {
+  return Measuring(graph, latents, benchmark, request, points).run();
 }
 
 void run_dry_latency_tables(const Graph& graph, const std::vector<Extent>& latents, Benchmark& benchmark) {
-  Measuring(graph, latents, benchmark).run_dry();
+  for (const LatencySubject& subject : latency_subjects(graph, latents, benchmark, false)) {
+    for (size_t i = subject.points(); i-- > 0;) {
+      if (is_large(subject.table, i)) continue;
+      const Call call = subject.call(i);
+      call.run();
+      if (call.finish) call.finish();
+    }
+  }
 }
 
 }  // namespace headroom::profiler

@@ -37,6 +37,12 @@ class Benchmark {
   /// For so many seconds after a measurement the device's clock drift is taken to be the same.
   virtual double steady_clock_drift_seconds() const = 0;
 
+  /// How long threads of this process have waited for processors that others had, all together; 0 where a
+  /// device has no others or nobody knows.
+  virtual double waited_seconds() const { return 0; }
+  /// That work on a call.
+  virtual int threads() const { return 1; }
+
   virtual int64_t live_bytes() const = 0;
   /// Live bytes at their highest since start_window().
   virtual void start_window() = 0;

@@ -7,6 +7,7 @@
 #include "decoder/session/libraries.h"
 #include "decoder/session/session.h"
 #include "profiler/measure/cpu_benchmark.h"
+#include "profiler/measure/processor_waits.h"
 #include "profiler/measure/profiled_device.h"
 
 namespace headroom::profiler {
@@ -54,20 +55,23 @@ class ProfiledCpu final : public ProfiledDevice {
     const LoadingRates rates = loading_rates(graph, profiled_.weights);
     profile.weights_bytes_per_second = rates.direct_bytes_per_second;
     profile.transform_bytes_per_second = rates.transform_bytes_per_second;
+    waits_.follow();  // packing has started all threads
   }
   StepTimer& timer() override { return timer_; }
   RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) override {
     DiscardingSink sink(shape);
     return headroom::decode(profiled_.model, profiled_.plans[plan], profiled_.weights, latent, sink, &events);
   }
-  std::unique_ptr<Benchmark> benchmark(Clock clock) override {
+  double waited_seconds() const override { return waits_.seconds(); }
+  std::unique_ptr<Benchmark> benchmark(Clock clock, double target_error) override {
     return std::make_unique<CpuBenchmark>(profiled_.model.graph, profiled_.plans.front(), profiled_.weights,
-                                          std::move(clock));
+                                          std::move(clock), target_error);
   }
 
  private:
   const Profiled profiled_;
   StepTimer timer_;
+  ProcessorWaits waits_;
 };
 
 }  // namespace

@@ -28,8 +28,11 @@ class ProfiledDevice {
   /// By the plan of this number, to a picture of this shape, which is dropped. `events` receives what is
   /// done, with the timer's steps.
   virtual RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) = 0;
-  /// After the last decode. The benchmark must not outlive the device.
-  virtual std::unique_ptr<Benchmark> benchmark(Clock clock) = 0;
+  /// As of a Benchmark.
+  virtual double waited_seconds() const { return 0; }
+  /// On a GPU after the last decode. The benchmark must not outlive the device. `target_error` is that of
+  /// calls in a row, where they are timed one by one.
+  virtual std::unique_ptr<Benchmark> benchmark(Clock clock, double target_error) = 0;
 };
 
 /// What is profiled: untiled plans of one model. All must outlive the device.

@@ -8,9 +8,9 @@
 #include "decoder/lowering/weights_bytes.h"
 #include "decoder/session/gpu_session.h"
 #include "decoder/validator/validator.h"
-#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/gpu_benchmark.h"
 #include "profiler/measure/gpu_rates.h"
+#include "profiler/measure/precision.h"
 #include "profiler/measure/profiled_device.h"
 
 namespace headroom::profiler {
@@ -99,7 +99,7 @@ class ProfiledGpu final : public ProfiledDevice {
     run(&events);
     return stats;
   }
-  std::unique_ptr<Benchmark> benchmark(Clock clock) override {
+  std::unique_ptr<Benchmark> benchmark(Clock clock, double) override {
     session_.reset();
     return std::make_unique<GpuBenchmark>(profiled_.model.graph, plan_of_one_, need_, weights_, gpu_,
                                           std::move(clock));

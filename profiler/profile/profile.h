@@ -65,6 +65,19 @@ struct HeldOutSize {
   friend bool operator==(const HeldOutSize&, const HeldOutSize&) = default;
 };
 
+/// How well the latency tables of a profile were measured.
+struct MeasuredPrecision {
+  double target = 0;         ///< relative standard error that each point was measured to
+  int64_t points = 0;        ///< 0 where nothing is known of all this, as in older profiles
+  int64_t noisy_points = 0;  ///< that did not reach it
+  double clock_drift = 0;    ///< average distance of the device's speed from its usual one, relative
+  double waited_share = 0;   ///< of its time that the process waited for processors that others had
+  /// Seconds of the untiled decode of the last size over what calls in a row told of it. The tables were made
+  /// to meet decodes, table by table: calls in a decode find other caches.
+  double decode_ratio = 1;
+  friend bool operator==(const MeasuredPrecision&, const MeasuredPrecision&) = default;
+};
+
 /// What the layers of a decoder cost on one machine, measured layer by layer.
 struct Profile {
   std::string model;
@@ -89,6 +102,7 @@ struct Profile {
   std::vector<LayerProfile> layers;
   std::vector<LatencyTable> latency_tables;
   std::vector<HeldOutSize> held_out;
+  MeasuredPrecision precision{};
   friend bool operator==(const Profile&, const Profile&) = default;
 
   /// Null where there is no latency table of this name.

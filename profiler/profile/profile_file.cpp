@@ -38,7 +38,9 @@ nlohmann::json to_json(const LatencyTable& latency_table) {
           {"workspace_bytes", latency_table.workspace_bytes},
           {"seen_positions", {latency_table.least_positions(), latency_table.most_positions()}},
           {"held_out_points", latency_table.held_out_points},
-          {"held_out_error", latency_table.held_out_error}};
+          {"held_out_error", latency_table.held_out_error},
+          {"relative_error", latency_table.relative_error},
+          {"noisy_points", latency_table.noisy_points}};
 }
 
 std::vector<int64_t> knots(const JsonFields& field) {
@@ -67,7 +69,21 @@ LatencyTable latency_table_from_json(const JsonFields& entry) {
   }
   latency_table.held_out_points = bytes(entry["held_out_points"]);
   latency_table.held_out_error = not_negative(entry["held_out_error"]);
+  if (entry.has("relative_error")) latency_table.relative_error = not_negative(entry["relative_error"]);
+  if (entry.has("noisy_points")) latency_table.noisy_points = bytes(entry["noisy_points"]);
   return latency_table;
+}
+
+nlohmann::json to_json(const MeasuredPrecision& precision) {
+  return {{"target_error", precision.target},       {"points", precision.points},
+          {"noisy_points", precision.noisy_points}, {"clock_drift", precision.clock_drift},
+          {"waited_share", precision.waited_share}, {"decode_ratio", precision.decode_ratio}};
+}
+
+MeasuredPrecision precision_from_json(const JsonFields& entry) {
+  return {not_negative(entry["target_error"]), bytes(entry["points"]),
+          bytes(entry["noisy_points"]),        not_negative(entry["clock_drift"]),
+          not_negative(entry["waited_share"]), more_than_zero(entry["decode_ratio"])};
 }
 
 nlohmann::json to_json(const HeldOutSize& size) {
@@ -120,6 +136,7 @@ void read_latency_tables(const JsonFields& file, Profile& profile) {
     profile.scratch_write_bytes_per_second = more_than_zero(scratch["scratch_write_bytes_per_second"]);
     profile.scratch_read_bytes_per_second = more_than_zero(scratch["scratch_read_bytes_per_second"]);
   }
+  if (file.has("precision")) profile.precision = precision_from_json(file["precision"]);
   const JsonFields latency_tables = file["laws"];
   for (size_t i = 0; i < latency_tables.size(kMostLatencyTables); ++i) {
     profile.latency_tables.push_back(latency_table_from_json(latency_tables[i]));
@@ -244,6 +261,7 @@ nlohmann::json to_json(const Profile& profile) {
                      {"layers", list_of(profile.layers)},
                      {"laws", list_of(profile.latency_tables)},
                      {"held_out", list_of(profile.held_out)}};
+  if (profile.precision.points > 0) out["precision"] = to_json(profile.precision);
   if (profile.device_kind != DeviceKind::cpu) out["device_kind"] = name_of(profile.device_kind);
   if (profile.to_host_bytes_per_second > 0)
     out["to_host_bytes_per_second"] = profile.to_host_bytes_per_second;

@@ -27,11 +27,14 @@
 #include "profiler/measure/collect.h"
 #include "profiler/profile/profile_file.h"
 #include "profiler/program/link_command.h"
+#include "profiler/program/profile_precision.h"
 #include "profiler/program/record_plan.h"
 #include "profiler/program/watching.h"
 
 namespace headroom::profiler {
 namespace {
+
+constexpr const char* kQuickSize = "256x256";
 
 struct Options {
   std::string plan, latent, trace, chrome, events, replay, snapshot,
@@ -39,8 +42,9 @@ struct Options {
   std::optional<uint64_t> random_seed;
   int64_t frames = 1;
   int64_t batch = 1;
-  int threads = 0, repeats = 3;
-  bool json = false;
+  int threads = 0, repeats = 1;
+  double seconds = 0;  ///< 0: as long as it takes by default
+  bool json = false, quick = false, accept_noise = false;
   ProgressOptions progress;
 };
 
@@ -97,9 +101,16 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--batch", options.batch, "pictures in the latent")
       ->check(CLI::Range(int64_t{1}, int64_t{4096}));
   app.add_option("--repeats", options.repeats,
-                 "runs per size, of which the quickest counts, and sweeps over the extents of tiles, whose "
-                 "median does")
+                 "decodes of each size, of which the quickest time of each layer counts")
       ->check(CLI::Range(1, 100));
+  app.add_option(
+         "--seconds", options.seconds,
+         "how long calls are measured again until they are precise; 40, or 3 with --quick, by default")
+      ->check(CLI::Range(0.1, 1e6));
+  app.add_flag("--quick", options.quick,
+               "a coarse profile in about ten seconds: half of the extents of tiles, of 256x256 by default");
+  app.add_flag("--accept-noise", options.accept_noise,
+               "write the profile although the machine was too busy; plans give wider times");
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
   app.add_option("-o,--output", options.output, "the profile; with --plan the record");
   app.add_option("--csv", options.csv, "the layers as a table; with --plan what came and went");
@@ -140,6 +151,7 @@ void print_summary(const Profile& profile, const std::string& output, std::ostre
       << std::setprecision(2) << 100 * median_error(profile) << " %; weights at "
       << format_bytes(static_cast<int64_t>(profile.weights_bytes_per_second)) << "/s ("
       << profile.weights_source << ")\n";
+  print_precision(profile, out);
 }
 
 /// Before long work.
@@ -164,15 +176,16 @@ void check_options(const Options& options) {
     if (!given) throw InputError(std::string(what) + " (see headroom-profile --help)");
   };
   if (options.plan.empty()) {
-    needs(!options.sizes.empty(), "--sizes is required, or --plan");
+    needs(!options.sizes.empty() || options.quick, "--sizes is required, or --quick, or --plan");
     needs(!options.output.empty(), "--output is required");
     needs(options.latent.empty() && options.trace.empty() && options.chrome.empty() &&
               options.snapshot.empty() && options.events.empty() && options.replay.empty() &&
               options.watch == "all",
           "--latent, --trace, --chrome, --snapshot, --watch, --events and --replay go with --plan");
   } else {
-    needs(options.sizes.empty() && options.held_out.empty() && options.scratch.empty(),
-          "--sizes, --hold-out and --scratch do not go with --plan");
+    needs(options.sizes.empty() && options.held_out.empty() && options.scratch.empty() && !options.quick &&
+              !options.accept_noise && options.seconds == 0,
+          "--sizes, --hold-out, --scratch, --quick, --seconds and --accept-noise do not go with --plan");
     needs(options.output.empty() || options.trace.empty(),
           "with --plan, -o and --trace mean the same: expected one of them");
     needs(!options.output.empty() || !options.trace.empty() || !options.chrome.empty() ||
@@ -227,11 +240,13 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
                 Progress& progress) {
   ProfileRequest request;
   request.model = options.model;
-  request.sizes = parse_sizes(options.sizes, "--sizes");
+  request.sizes = parse_sizes(options.sizes.empty() ? kQuickSize : options.sizes, "--sizes");
   if (!options.held_out.empty()) request.held_out = parse_sizes(options.held_out, "--hold-out");
   request.frames = options.frames;
   request.batch = options.batch;
   request.repeats = options.repeats;
+  request.effort = latency_effort(options.quick, options.seconds);
+  request.partial_file = partial_file_of(options.output);
   request.dtype = decoding_dtype(model, parse_dtype(options.dtype));
   request.scratch_folder = options.scratch;
   if (gpu != nullptr && !options.scratch.empty())
@@ -251,12 +266,15 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   start_libraries(options.threads);
   Profile profile = collect_profile(
       model, request, weights,
-      [&](double share, const std::string& what) {
-        progress.tell(WorkDone{std::clamp(share, 0.0, 1.0), what});
+      [&](double share, double left, const std::string& what) {
+        progress.tell(WorkDone{std::clamp(share, 0.0, 1.0), what, left});
       },
       gpu);
+  if (!options.accept_noise) require_precise(profile, request.partial_file);
   write_file_whole(options.output, to_json(profile).dump(1) + "\n");
   if (!options.csv.empty()) write_file_whole(options.csv, layers_csv(profile));
+  std::error_code kept;
+  if (!request.partial_file.empty()) std::filesystem::remove(request.partial_file, kept);
   return profile;
 }
 

@@ -101,7 +101,7 @@ def views(args: argparse.Namespace, size: tuple[int, int], limit: int) -> None:
     plan_near(args, size, limit // 2, args.output / "plan-tighter.json")
     weights = ["--random-weights", str(args.random_weights)] if args.random_weights is not None else []
     program("headroom-profile", "--model", args.model, *weights, "--sizes", PROFILED_SIZES, "--threads", str(args.threads),
-            "--repeats", "1", "--quiet", "-o", file["profile.json"])
+            "--accept-noise", "--quiet", "-o", file["profile.json"])
     program("headroom-plan", "frontier", "--model", args.model, "--size", f"{size[0]}x{size[1]}", "-o", file["frontier.json"])
     program("headroom-report", *(file[name] for name in (*DECODE_FILES, "profile.json", "frontier.json")), "--model", args.model,
             "-o", file["report.html"])

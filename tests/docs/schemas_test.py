@@ -4,6 +4,7 @@
 """
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -78,11 +79,27 @@ class Schemas(unittest.TestCase):
         self.write("headroom-decode", "--queue", "queue.json", "--model", "vae", "--random-weights", "0", "--stats", "queue-stats.json")
         self.check("stats", "queue-stats.json")
         if (BIN / "headroom-profile").exists():
-            self.write("headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "16x16,32x16", "--repeats", "1", "-o",
-                       "profile.json")
+            self.write("headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "16x16,32x16", "--seconds", "1", "--accept-noise",
+                       "-o", "profile.json")
             self.check("profile", "profile.json")
             self.write("headroom-plan", *size, "--limit", "64MiB", "--profile", "profile.json", "-o", "profiled.json")
             self.check("plan", "profiled.json")
+
+    def test_a_profile_that_is_refused_and_gone_on_with(self):
+        """Two threads on one processor wait for each other, as they do for other programs."""
+        if not (BIN / "headroom-profile").exists():
+            self.skipTest("no headroom-profile")
+        words = ["headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "32x32", "--threads", "2", "--seconds", "1", "-o", "profile.json"]
+        one = {min(os.sched_getaffinity(0))}
+        ended = subprocess.run([str(BIN / words[0]), *words[1:]], cwd=self.folder, capture_output=True, text=True, check=False,
+                               preexec_fn=lambda: os.sched_setaffinity(0, one), env={**os.environ, "OMP_WAIT_POLICY": "passive"})
+        self.assertEqual(ended.returncode, 5, ended.stderr)
+        self.assertRegex(ended.stderr, r"too noisy to plan by: .* ±\d+ %.*profile\.json\.partial.*--accept-noise\n$")
+        self.assertFalse((self.folder / "profile.json").exists())
+        partial = self.check("partial_profile", "profile.json.partial")
+        self.assertTrue(partial["decodes"] and partial["points"]["tables"])
+        self.write(*words, "--accept-noise")
+        self.assertFalse((self.folder / "profile.json.partial").exists())
 
     def test_files_that_are_checked_in(self):
         for path in sorted((ROOT / "docs/tour").glob("*.json")):

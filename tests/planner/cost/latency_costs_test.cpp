@@ -6,11 +6,14 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/lowering.h"
 #include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "decoder/outputs/whole_file.h"
+#include "decoder/plan/plan_file.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/profile_check.h"
+#include "planner/cost/seconds_range.h"
 #include "planner/program/run.h"
 #include "planner/search/make_plan.h"
 #include "planner/search/plan_space.h"
@@ -71,6 +74,18 @@ profiler::Profile profile_of(const Model& model, int64_t width, int64_t height, 
                               name_of(op.kind),
                               {{bytes_of(graph.tensor(op.output), latent, 1, Dtype::fp32), 0, 0, 0.1, 1}},
                               profiler::latency_table_name(graph, op, ConvolutionAlgorithm::winograd)});
+  }
+  return profile;
+}
+
+/// The tables of this kind of call become cheaper towards their last rows.
+profiler::Profile changing(profiler::Profile profile, const std::string& kind) {
+  for (profiler::LatencyTable& table : profile.latency_tables) {
+    const bool winograd = kind == "conv" && table.name.find("winograd") != std::string::npos;
+    if (table.name.rfind(kind, 0) != 0 && !winograd) continue;
+    const size_t width = table.columns.size();
+    for (size_t i = table.seconds.size() - width; i < table.seconds.size(); ++i)
+      table.seconds[i] = table.seconds[i - width] + 0.4 * (table.seconds[i] - table.seconds[i - width]);
   }
   return profile;
 }
@@ -234,22 +249,80 @@ TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, mac
                         {"profile.json: device", "Another Processor, 64 threads", "--other-environment"});
   CHECK(planned(other, {"--other-environment"}).code == 0);
 
-  // Towards 64x128 positions the convolutions were still becoming cheaper; a plan with far more is not to be
-  // believed.
-  other = good;
-  for (profiler::LatencyTable& latency_table : other.latency_tables) {
-    if (latency_table.name.rfind("conv", 0) != 0) continue;
-    const size_t width = latency_table.columns.size();
-    for (size_t i = latency_table.seconds.size() - width; i < latency_table.seconds.size(); ++i) {
-      latency_table.seconds[i] = latency_table.seconds[i - width] +
-                                 0.4 * (latency_table.seconds[i] - latency_table.seconds[i - width]);
-    }
-  }
-  CHECK(planned(other).code == 0);
+  // Towards 64x128 positions the cost was still changing. Of convolutions smaller tiles are planned; every
+  // tile of attention has all the keys, and a plan with far more than were seen is not to be believed.
+  CHECK(planned(changing(good, "conv")).code == 0);
+  CHECK(planned(changing(good, "conv"), {}, "1024x1024").code == 0);
   test::require_refused(
-      planned(other, {}, "1024x1024"), 2,
+      planned(changing(good, "attention"), {}, "1024x1024"), 2,
       {"profile.json: layers[", "seen from 4 to 8192 positions", "still changing", "near 1024x1024"});
   CHECK(planned(good, {}, "1024x1024").code == 0);
+}
+
+TEST_CASE("tiles of which a profile says nothing are left out of the plan space") {
+  Random random(9);
+  const Model model = test::model_of(test::tiny_config());
+  const Request request = request_for(model, {1, 256, 256});
+  const auto largest_call = [&](const profiler::Profile& profile) {
+    const CostModel costs(model.graph, profile, request);
+    const Plan plan = make_plan({model, request, {.limit_bytes = int64_t{1} << 40}, costs}).value();
+    CHECK_NOTHROW(check_profiled_range(profile, "profile.json", model.graph, plan));
+    double most = 0;
+    for (const Pass& pass : plan.passes) {
+      for (const Step& step : pass.steps) {
+        if (step.op == OpId{-1} || model.graph.op(step.op).kind != OpKind::conv) continue;
+        const Extent tile{pass.tiles.t[0].length(), pass.tiles.y[0].length(), pass.tiles.x[0].length()};
+        most = std::max(
+            most,
+            double(positions(largest_tile(model.graph, pass, step, tile, sizes_of(model.graph, plan)))));
+      }
+    }
+    return most;
+  };
+  profiler::Profile good = profile_of(model, 32, 32, random);
+  // Wide tiles pay: rows cost, positions hardly do.
+  for (profiler::LatencyTable& table : good.latency_tables) {
+    for (size_t i = 0; i < table.seconds.size(); ++i)
+      table.seconds[i] = 1e-3 + 1e-9 * double(table.rows[i / table.columns.size()] *
+                                              table.columns[i % table.columns.size()]);
+  }
+  const double seen = 64 * 128;
+  CHECK(largest_call(good) > 4 * seen);
+  CHECK(largest_call(changing(good, "conv")) <= 4 * seen);
+}
+
+TEST_CASE("a plan's seconds have a range by how precisely the profile was measured") {
+  Random random(10);
+  const Model model = test::model_of(test::tiny_config());
+  const Request request = request_for(model, {1, 20, 24});
+  const auto planned = [&](const CostModel& costs) {
+    return make_plan({model, request, {.limit_bytes = int64_t{1} << 30}, costs}).value();
+  };
+  const auto width_of = [](const Plan& plan) {
+    CHECK(plan.predicted_seconds_low < plan.predicted_seconds);
+    CHECK(plan.predicted_seconds_high > plan.predicted_seconds);
+    return (plan.predicted_seconds_high - plan.predicted_seconds_low) / plan.predicted_seconds;
+  };
+  profiler::Profile profile = profile_of(model, 32, 32, random);
+  const Plan of_older = planned(CostModel(model.graph, profile, request));
+  CHECK_THAT(seconds_text(of_older), Catch::Contains(" to "));
+  profile.precision = {0.05, 1000, 0, 0.01, 0, 1};
+  const double precise = width_of(planned(CostModel(model.graph, profile, request)));
+  CHECK(precise < width_of(of_older));
+  profiler::Profile noisy = profile;
+  for (profiler::LatencyTable& table : noisy.latency_tables) table.relative_error = 0.3;
+  const Plan wide = planned(CostModel(model.graph, noisy, request));
+  CHECK(width_of(wide) > precise);
+  noisy.precision.waited_share = 0.4;
+  CHECK(width_of(planned(CostModel(model.graph, noisy, request))) > width_of(wide));
+  // Plans keep it in their file; without a profile there is none.
+  const nlohmann::json document = to_json(wide, model.graph);
+  CHECK(document["predicted"]["seconds_low"] == wide.predicted_seconds_low);
+  CHECK(plan_from_json(JsonFields(document, "plan.json"), model.graph) == wide);
+  const Plan assumed = planned(CostModel(model.graph));
+  CHECK(assumed.predicted_seconds_high == 0);
+  CHECK_FALSE(to_json(assumed, model.graph)["predicted"].contains("seconds_low"));
+  CHECK_THAT(seconds_text(assumed), !Catch::Contains(" to "));
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ struct Measured {
   Profile profile(const Model& model, const ProfileRequest& request) {
     start_libraries(2);
     return collect_profile(
-        model, request, test::random_source(kSeed), [](double, const std::string&) {}, &gpu, gpu.clock());
+        model, request, test::random_source(kSeed), [](double, double, const std::string&) {}, &gpu,
+        gpu.clock());
   }
 };
 
@@ -55,7 +56,7 @@ ProfileRequest asked(const Model& model, std::vector<std::pair<int64_t, int64_t>
   request.model = model.name;
   request.sizes = std::move(sizes);
   request.dtype = dtype;
-  request.repeats = 1;
+  request.effort = {.target_error = 1, .visits = 1};  // its clock is exact
   request.weights_source = "random";
   return request;
 }
@@ -306,8 +307,8 @@ TEST_CASE("a size that a GPU cannot decode untiled is named before anything is m
     std::exception_ptr thrown;
     try {
       collect_profile(
-          model, request, test::random_source(kSeed), [](double, const std::string&) { FAIL("measured"); },
-          &gpu);
+          model, request, test::random_source(kSeed),
+          [](double, double, const std::string&) { FAIL("measured"); }, &gpu);
     } catch (const std::exception& error) {
       CHECK_THAT(error.what(), Catch::Contains(words));
       thrown = std::current_exception();

@@ -24,7 +24,7 @@ TEST_CASE("a GPU is profiled by the time that it takes, and plans by its profile
   request.repeats = 1;
   request.weights_source = "random";
   const Profile profile = collect_profile(
-      model, request, test::random_source(1), [](double, const std::string&) {}, gpu.get());
+      model, request, test::random_source(1), [](double, double, const std::string&) {}, gpu.get());
   CHECK(profile.device == gpu->device());
   CHECK(profile.libraries == gpu->libraries());
   CHECK(profile.weights_bytes_per_second > 0);

@@ -24,13 +24,16 @@ using test::require_refused;
 using test::Scratch;
 using test::Words;
 
+/// Tests share the machine with others, and what they measure is not what they are about.
+const Words kWhateverElseRuns{"--seconds", "1", "--accept-noise"};
+
 TEST_CASE("profiling a tiny model gives every layer at every size") {
   const Scratch scratch;
   const std::string model = test::write_model(scratch / "model", test::tiny_config(), 1);
   const std::string file = scratch / "profile.json", csv = scratch / "layers.csv";
   const Words words{"--model", model,       "--sizes", "16x8,24x24", "-o", file,         "--csv",
                     csv,       "--repeats", "1",       "--threads",  "2",  "--hold-out", "16x16"};
-  const Ended ended = call(run_profile, words);
+  const Ended ended = call(run_profile, joined(words, kWhateverElseRuns));
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   CHECK_THAT(ended.out,
@@ -110,8 +113,9 @@ TEST_CASE("profiling a tiny model gives every layer at every size") {
 TEST_CASE("with --json it prints the profile alone on standard output") {
   const Scratch scratch;
   const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
-  const Ended ended = call(run_profile, {"--model", model, "--sizes", "8x8", "--batch", "2", "-o",
-                                         scratch / "profile.json", "--repeats", "1", "--json"});
+  const Ended ended =
+      call(run_profile, {"--model", model, "--sizes", "8x8", "--batch", "2", "-o", scratch / "profile.json",
+                         "--seconds", "1", "--accept-noise", "--json"});
   REQUIRE(ended.code == 0);
   const json document = json::parse(ended.out);
   CHECK(document["schema"] == "headroom.profile");
@@ -124,7 +128,7 @@ TEST_CASE("a profile in 16 bits serves plans in 16 bits") {
   const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
   const std::string file = scratch / "profile.json";
   const Ended ended = call(run_profile, {"--model", model, "--sizes", "16x16", "--dtype", "bf16", "-o", file,
-                                         "--repeats", "1", "--quiet"});
+                                         "--seconds", "1", "--accept-noise", "--quiet"});
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   const Graph graph = resolve_model(model).graph;
@@ -192,7 +196,7 @@ TEST_CASE("with --progress lines it tells how far it is") {
     CHECK(begun.output == output);
     return lines;
   };
-  const test::Reported measured = lines_of({"--sizes", "8x8,16x16", "--repeats", "1"});
+  const test::Reported measured = lines_of(joined({"--sizes", "8x8,16x16"}, kWhateverElseRuns));
   double share = 0;
   for (const WorkDone& work : measured.news<WorkDone>()) {
     CHECK(work.share >= share);

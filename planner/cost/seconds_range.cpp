@@ -1,0 +1,38 @@
+#include "planner/cost/seconds_range.h"
+
+#include <algorithm>
+
+#include "decoder/graph/amounts.h"
+#include "profiler/profile/time_error.h"
+
+namespace headroom::planner {
+
+void set_seconds_range(Plan& plan, const Graph& graph, const CostModel& costs) {
+  const LatencyLookup* tables = costs.latency_tables();
+  if (tables == nullptr) return;
+  const Sizes sizes = sizes_of(graph, plan);
+  const auto micro_batches = double(plan.request.batch) / double(plan.micro_batch);
+  profiler::ErrorSum sum;
+  for (const Pass& pass : plan.passes) {
+    const auto longest = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
+    const Extent tile{longest(pass.tiles.t), longest(pass.tiles.y), longest(pass.tiles.x)};
+    for (const Step& step : pass.steps) {
+      sum.add(tables->of(step, pass.convolutions),
+              costs.step_seconds(pass, step, tile, sizes) * micro_batches);
+    }
+  }
+  // What is brought in and moved beside the steps, and waited for.
+  sum.add(std::max(0.0, plan.predicted_seconds - sum.seconds()));
+  const double within = sum.within(costs.common_error());
+  plan.predicted_seconds_low = plan.predicted_seconds * std::max(0.0, 1 - within);
+  plan.predicted_seconds_high = plan.predicted_seconds * (1 + within);
+}
+
+std::string seconds_text(const Plan& plan) {
+  const std::string text = format_seconds(plan.predicted_seconds);
+  if (plan.predicted_seconds_high <= 0) return text;
+  return text + " (" + format_seconds(plan.predicted_seconds_low) + " to " +
+         format_seconds(plan.predicted_seconds_high) + ")";
+}
+
+}  // namespace headroom::planner

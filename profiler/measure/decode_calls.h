@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "decoder/interpreter/events.h"
+#include "decoder/plan/sizes.h"
+#include "profiler/measure/clock_drift.h"
+#include "profiler/profile/latency_table.h"
+
+namespace headroom::profiler {
+
+/// Calls of one latency table with one extent, as they came in a decode after one look at the clock drift.
+struct DecodeCalls {
+  std::string table;
+  int64_t rows = 0, columns = 0;
+  double calls = 0;
+  double seconds = 0;  ///< of all of them
+  size_t look = 0;     ///< which one
+  friend bool operator==(const DecodeCalls&, const DecodeCalls&) = default;
+};
+
+/// Adds up what the steps of decodes on the CPU take, by latency table and extent, and hands everything on.
+/// Between steps it looks at the clock drift: `look` tells which look that was.
+class DecodeCallRecorder final : public ForwardingEvents {
+ public:
+  DecodeCallRecorder(const Graph& graph, const Sizes& sizes, std::function<size_t()> look, EventSink* next)
+      : ForwardingEvents(next), graph_(graph), sizes_(sizes), look_(std::move(look)) {}
+  void step_done(const Plan& plan, const StepDone& done) override;
+  std::vector<DecodeCalls> calls() const;
+
+ private:
+  const Graph& graph_;
+  Sizes sizes_;
+  std::function<size_t()> look_;
+  std::map<std::tuple<std::string, int64_t, int64_t, size_t>, std::pair<double, double>> calls_;
+};
+
+/// What the calls would have taken at the usual clock drift.
+std::vector<DecodeCalls> without_drift(std::vector<DecodeCalls> calls, const ClockDrift& drift);
+
+/// The untiled plan with every pass cut into tiles of an eighth of its rows by a quarter of its columns.
+Plan tiled_for_calls(const Graph& graph, Plan untiled);
+
+/// Multiplies latency tables, which are of calls in a row, by what the same calls took in decodes over what
+/// the tables say of them. Calls in a row find in caches what calls in a decode do not. Of each table and
+/// decode there is one ratio, at the typical extent of its calls; between those of two decodes it is linear
+/// in the logarithm of positions, beyond them it is the nearest. Tables of which a decode has little are
+/// drawn to the ratio of all. Those that no decode had stay. Returns the ratio of all of the last decode.
+double meet_decodes(std::vector<LatencyTable>& tables, const std::vector<std::vector<DecodeCalls>>& decodes);
+
+}  // namespace headroom::profiler

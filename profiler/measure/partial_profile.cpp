@@ -1,0 +1,131 @@
+#include "profiler/measure/partial_profile.h"
+
+#include <nlohmann/json.hpp>
+
+#include "decoder/graph/json_fields.h"
+#include "decoder/outputs/whole_file.h"
+
+namespace headroom::profiler {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kVersion = 1;
+constexpr int64_t kMostFileBytes = int64_t{256} << 20;
+constexpr size_t kMost = 1'000'000;
+constexpr int64_t kMostNumber = int64_t{1} << 60;
+
+json to_json(const MeasuredDecode& decode) {
+  json layers = json::array(), live = json::array();
+  for (const LayerMeasurement& layer : decode.layers)
+    layers.push_back(
+        {layer.activation_bytes, layer.live_bytes, layer.workspace_bytes, layer.seconds, layer.flops});
+  for (const LiveTensor& tensor : decode.size.peak_live) live.push_back({tensor.name, tensor.bytes});
+  json calls = json::array();
+  for (const DecodeCalls& each : decode.calls)
+    calls.push_back({each.table, each.rows, each.columns, each.calls, each.seconds, each.look});
+  const ProfiledSize& size = decode.size;
+  return {{"width_pixels", size.width_pixels},
+          {"height_pixels", size.height_pixels},
+          {"frames", size.frames},
+          {"batch", size.batch},
+          {"peak_bytes", size.peak_bytes},
+          {"seconds", size.seconds},
+          {"peak_layer", size.peak_layer},
+          {"peak_live", live},
+          {"outside_bytes", decode.outside_bytes},
+          {"waited_share", decode.waited_share},
+          {"calls", calls},
+          {"layers", layers}};
+}
+
+size_t look_from_json(const JsonFields& field, const MeasuredPoints& points) {
+  return static_cast<size_t>(field.integer(0, static_cast<int64_t>(points.reference_seconds.size()) - 1));
+}
+
+MeasuredDecode decode_from_json(const JsonFields& entry, const MeasuredPoints& points) {
+  const auto number = [](const JsonFields& field) { return field.integer(0, kMostNumber); };
+  MeasuredDecode decode;
+  decode.size = {number(entry["width_pixels"]), number(entry["height_pixels"]),
+                 number(entry["frames"]),       number(entry["batch"]),
+                 number(entry["peak_bytes"]),   entry["seconds"].amount(),
+                 entry["peak_layer"].text(),    {}};
+  decode.outside_bytes = number(entry["outside_bytes"]);
+  decode.waited_share = entry["waited_share"].amount();
+  const JsonFields calls = entry["calls"];
+  for (size_t i = 0; i < calls.size(kMost); ++i)
+    decode.calls.push_back({calls[i][size_t{0}].text(), calls[i][1].integer(1, kMostNumber),
+                            calls[i][2].integer(1, kMostNumber), calls[i][3].amount(), calls[i][4].amount(),
+                            look_from_json(calls[i][5], points)});
+  const JsonFields live = entry["peak_live"], layers = entry["layers"];
+  for (size_t i = 0; i < live.size(kMost); ++i)
+    decode.size.peak_live.push_back({live[i][size_t{0}].text(), number(live[i][1])});
+  for (size_t i = 0; i < layers.size(kMost); ++i)
+    decode.layers.push_back({number(layers[i][size_t{0}]), number(layers[i][1]), number(layers[i][2]),
+                             layers[i][3].amount(), layers[i][4].amount()});
+  return decode;
+}
+
+json to_json(const MeasuredPoints& points) {
+  json tables = json::object();
+  for (const auto& [name, found] : points.tables) {
+    json list = json::array();
+    for (const MeasuredPoint& point : found) {
+      json visits = json::array();
+      for (const Visit& visit : point.visits)
+        visits.push_back({visit.seconds, visit.look, visit.waited_share});
+      list.push_back({point.workspace_bytes, visits});
+    }
+    tables[name] = list;
+  }
+  return {{"reference_seconds", points.reference_seconds}, {"tables", tables}};
+}
+
+MeasuredPoints points_from_json(const JsonFields& entry) {
+  MeasuredPoints points;
+  const JsonFields looks = entry["reference_seconds"], tables = entry["tables"];
+  for (size_t i = 0; i < looks.size(kMost); ++i) points.reference_seconds.push_back(looks[i].amount());
+  for (const auto& [name, list] : tables.value().items()) {
+    const JsonFields found = tables[name.c_str()];
+    std::vector<MeasuredPoint>& table = points.tables[name];
+    for (size_t i = 0; i < found.size(kMost); ++i) {
+      table.push_back({{}, found[i][size_t{0}].integer(0, kMostNumber)});
+      const JsonFields visits = found[i][1];
+      for (size_t v = 0; v < visits.size(kMost); ++v) {
+        table.back().visits.push_back(
+            {visits[v][size_t{0}].amount(), look_from_json(visits[v][1], points), visits[v][2].amount()});
+      }
+    }
+  }
+  return points;
+}
+
+}  // namespace
+
+void write_partial_profile(const std::filesystem::path& file, const PartialProfile& partial) {
+  json decodes = json::array();
+  for (const MeasuredDecode& decode : partial.decodes) decodes.push_back(to_json(decode));
+  write_file_whole(file, json{{"schema", "headroom.partial_profile"},
+                              {"version", kVersion},
+                              {"of", partial.of},
+                              {"decodes", decodes},
+                              {"points", to_json(partial.points)}}
+                                 .dump() +
+                             "\n");
+}
+
+std::optional<PartialProfile> read_partial_profile(const std::filesystem::path& file, const std::string& of) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  const json document = read_json_file(file, kMostFileBytes);
+  const JsonFields fields(document, file.string());
+  check_schema(fields, "headroom.partial_profile", kVersion);
+  PartialProfile partial{fields["of"].text(), {}, {}};
+  if (partial.of != of) return std::nullopt;
+  const JsonFields decodes = fields["decodes"];
+  partial.points = points_from_json(fields["points"]);
+  for (size_t i = 0; i < decodes.size(kMost); ++i)
+    partial.decodes.push_back(decode_from_json(decodes[i], partial.points));
+  return partial;
+}
+
+}  // namespace headroom::profiler

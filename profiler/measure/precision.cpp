@@ -1,0 +1,83 @@
+#include "profiler/measure/precision.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace headroom::profiler {
+namespace {
+
+constexpr double kLeastSpentSeconds = 1e-3;  // the clock and what runs between calls count for nothing then
+constexpr size_t kLeastCalls = 3;
+constexpr double kShareSeconds = 5e-3;
+constexpr size_t kMostCalls = 400;
+constexpr double kLongCall = 30e-3;  // other visits say more than another call now
+
+// Of a normal distribution: the standard deviation by the median distance from the median, the range of two,
+// three and four by the standard deviation, and the median's standard error by that of the mean.
+constexpr double kDeviationByMedian = 1.4826, kMedianByMean = 1.2533;
+constexpr std::array<double, 5> kRangeByDeviation{0, 0, 1.128, 1.693, 2.059};
+
+constexpr double kUndisturbed = 0.02;  // share of time waited for
+constexpr double kErrorOfOneVisit = 0.10;
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+namespace {
+
+/// Of few the range tells: two of three may be close by chance. Of more, slips do not count.
+double deviation_of(const std::vector<double>& seconds, double middle) {
+  if (seconds.size() < kRangeByDeviation.size()) {
+    const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
+    return seconds.size() < 2 ? 0 : (*most - *least) / kRangeByDeviation[seconds.size()];
+  }
+  std::vector<double> distances;
+  for (double each : seconds) distances.push_back(std::abs(each - middle));
+  return kDeviationByMedian * median(std::move(distances));
+}
+
+}  // namespace
+
+Estimate estimate_of(const std::vector<double>& seconds) {
+  Estimate estimate{median(seconds)};
+  if (estimate.seconds <= 0) return estimate;
+  estimate.relative_error = kMedianByMean * deviation_of(seconds, estimate.seconds) /
+                            (estimate.seconds * std::sqrt(double(seconds.size())));
+  return estimate;
+}
+
+void CallTimes::add(double seconds) {
+  seconds_.push_back(seconds);
+  spent_ += seconds;
+}
+
+bool CallTimes::enough() const {
+  if (seconds_.empty()) return false;
+  if (seconds_.size() >= kMostCalls || spent_ >= kLongCall) return true;
+  if (seconds_.size() < kLeastCalls || spent_ < kLeastSpentSeconds) return false;
+  return spent_ >= kShareSeconds || estimate_of(seconds_).relative_error <= target_;
+}
+
+Estimate estimate_of(const std::vector<CorrectedVisit>& visits) {
+  std::vector<double> all, undisturbed, waited;
+  for (const CorrectedVisit& visit : visits) {
+    all.push_back(visit.seconds);
+    waited.push_back(visit.waited_share);
+    if (visit.waited_share <= kUndisturbed) undisturbed.push_back(visit.seconds);
+  }
+  if (undisturbed.size() >= 2) return estimate_of(undisturbed);
+  Estimate estimate = estimate_of(all);
+  estimate.waited_share = median(std::move(waited));
+  if (all.size() == 1) estimate.relative_error = kErrorOfOneVisit;
+  estimate.relative_error = std::max(estimate.relative_error, estimate.waited_share);
+  return estimate;
+}
+
+}  // namespace headroom::profiler

@@ -1,0 +1,87 @@
+#include "profiler/profile/time_error.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "decoder/graph/short_name.h"
+
+namespace headroom::profiler {
+namespace {
+
+constexpr double kNineOfTen = 1.645;  // standard errors, of a normal distribution
+// What decodes on a quiet machine differ by from tables that it was measured into (docs/planning.md).
+constexpr double kUsualError = 0.04;
+constexpr double kErrorOfOldProfiles = 0.10;
+constexpr double kNoisyTimesTarget = 2;
+constexpr size_t kMostNamed = 3;
+
+std::string percent(double share) {
+  return std::to_string(std::lround(100 * share)) + " %";
+}
+
+}  // namespace
+
+double table_error(const LatencyTable& latency_table) {
+  return std::hypot(latency_table.relative_error, latency_table.held_out_error);
+}
+
+double common_error(const Profile& profile) {
+  const MeasuredPrecision& precision = profile.precision;
+  if (precision.points == 0) return kErrorOfOldProfiles;
+  return std::hypot(kUsualError, precision.clock_drift, precision.waited_share);
+}
+
+void ErrorSum::add(const LatencyTable& latency_table, double seconds) {
+  of_table_[&latency_table] += seconds;
+  seconds_ += seconds;
+}
+
+double ErrorSum::within(double common) const {
+  if (seconds_ <= 0) return 0;
+  double square = common * common;
+  for (const auto& [latency_table, seconds] : of_table_)
+    square += std::pow(table_error(*latency_table) * seconds / seconds_, 2);
+  return kNineOfTen * std::sqrt(square);
+}
+
+ProfileVerdict verdict_on(const Profile& profile) {
+  ProfileVerdict verdict;
+  if (profile.latency_tables.empty() || profile.sizes.empty()) return verdict;
+  size_t largest = 0;
+  for (size_t s = 1; s < profile.sizes.size(); ++s) {
+    if (profile.sizes[s].seconds > profile.sizes[largest].seconds) largest = s;
+  }
+  ErrorSum sum;
+  for (const LayerProfile& layer : profile.layers) {
+    const LatencyTable* latency_table = profile.find_latency_table(layer.latency_table);
+    if (latency_table != nullptr) sum.add(*latency_table, layer.sizes[largest].seconds);
+  }
+  verdict.within = sum.within(common_error(profile));
+  for (const LatencyTable& table : profile.latency_tables) {
+    if (profile.precision.points == 0 || table.relative_error <= kNoisyTimesTarget * profile.precision.target)
+      continue;
+    const auto follows = std::find_if(profile.layers.begin(), profile.layers.end(),
+                                      [&](const auto& layer) { return layer.latency_table == table.name; });
+    verdict.noisy.push_back(
+        {table.name, follows == profile.layers.end() ? "" : follows->name, table.relative_error});
+  }
+  std::sort(verdict.noisy.begin(), verdict.noisy.end(),
+            [](const NoisyTable& a, const NoisyTable& b) { return a.relative_error > b.relative_error; });
+  verdict.refused = verdict.within > kMostWithin;
+  return verdict;
+}
+
+std::string noisy_text(const ProfileVerdict& verdict) {
+  std::string text;
+  for (size_t i = 0; i < std::min(kMostNamed, verdict.noisy.size()); ++i) {
+    const NoisyTable& noisy = verdict.noisy[i];
+    text += (i > 0 ? ", " : "") + noisy.latency_table +
+            (noisy.layer.empty() ? "" : " (" + short_name(noisy.layer) + ")") + " ±" +
+            percent(noisy.relative_error);
+  }
+  if (verdict.noisy.size() > kMostNamed)
+    text += " and " + std::to_string(verdict.noisy.size() - kMostNamed) + " more";
+  return text;
+}
+
+}  // namespace headroom::profiler

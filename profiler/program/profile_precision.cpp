@@ -1,0 +1,60 @@
+#include "profiler/program/profile_precision.h"
+
+#include <cmath>
+
+#include "decoder/graph/errors.h"
+#include "profiler/profile/time_error.h"
+
+namespace headroom::profiler {
+namespace {
+
+constexpr double kQuickSeconds = 3, kQuickError = 0.10;
+
+std::string percent(double share) {
+  return std::to_string(std::lround(100 * share)) + " %";
+}
+
+}  // namespace
+
+LatencyEffort latency_effort(bool quick, double seconds) {
+  LatencyEffort effort;
+  effort.coarse = quick;
+  if (quick) {
+    effort.seconds = kQuickSeconds;
+    effort.target_error = kQuickError;
+  }
+  if (seconds > 0) effort.seconds = seconds;
+  return effort;
+}
+
+std::filesystem::path partial_file_of(const std::string& output) {
+  std::error_code unknown;
+  const bool other = std::filesystem::exists(output, unknown) && !std::filesystem::is_regular_file(output);
+  return output == "-" || other ? "" : output + ".partial";
+}
+
+void require_precise(const Profile& profile, const std::filesystem::path& partial_file) {
+  const ProfileVerdict verdict = verdict_on(profile);
+  if (!verdict.refused) return;
+  std::string text = "too noisy to plan by: predicted times could be off by " + percent(verdict.within) +
+                     ", allowed are " + percent(kMostWithin);
+  if (profile.precision.waited_share > 0.01)
+    text +=
+        "; other programs had the processors for " + percent(profile.precision.waited_share) + " of the time";
+  if (!verdict.noisy.empty()) text += "; worst: " + noisy_text(verdict);
+  text += "; measure on a quieter machine";
+  if (!partial_file.empty()) text += " (the same command goes on from " + partial_file.string() + ")";
+  throw DeviceError(text + ", or give --accept-noise");
+}
+
+void print_precision(const Profile& profile, std::ostream& out) {
+  const ProfileVerdict verdict = verdict_on(profile);
+  const MeasuredPrecision& precision = profile.precision;
+  out << "predicted times hold within ±" << percent(verdict.within) << " nine times of ten; "
+      << precision.points - precision.noisy_points << " of " << precision.points << " points within ±"
+      << percent(precision.target);
+  if (!verdict.noisy.empty()) out << "; noisy: " << noisy_text(verdict);
+  out << "\n";
+}
+
+}  // namespace headroom::profiler

@@ -1,0 +1,67 @@
+#include "profiler/program/profile_precision.h"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "decoder/graph/errors.h"
+#include "profiler/profile/time_error.h"
+#include "tests/decoder/files/scratch.h"
+
+namespace headroom::profiler {
+namespace {
+
+/// Of one layer, whose calls were waited for so long.
+Profile profile_with(double waited_share) {
+  Profile profile;
+  profile.sizes = {{8, 8, 1, 1, 1, 1, "", {}}};
+  profile.latency_tables = {{"conv", {1}, {1}, {1.0}, {0}, 1, 0.02}};
+  profile.latency_tables[0].relative_error = waited_share;
+  profile.layers = {{"decoder.conv_in", "conv", {{1, 1, 0, 1, 1}}, "conv"}};
+  profile.precision = {0.05, 100, waited_share > 0.05 ? 100 : 3, 0.01, waited_share, 1};
+  return profile;
+}
+
+TEST_CASE("a profile of a busy machine is refused with one line that says what may be done") {
+  CHECK_NOTHROW(require_precise(profile_with(0.02), "profile.json.partial"));
+  try {
+    require_precise(profile_with(0.5), "profile.json.partial");
+    FAIL("accepted");
+  } catch (const DeviceError& error) {
+    const std::string text = error.what();
+    CHECK_THAT(text, Catch::Contains("too noisy to plan by") && Catch::Contains("allowed are 40 %") &&
+                         Catch::Contains("for 50 % of the time") && Catch::Contains("conv (conv_in) ±50 %") &&
+                         Catch::Contains("goes on from profile.json.partial") &&
+                         Catch::Contains("--accept-noise"));
+    CHECK(text.find('\n') == std::string::npos);
+  }
+  CHECK_THROWS_AS(require_precise(profile_with(0.5), {}), DeviceError);
+}
+
+TEST_CASE("a profile says by how much its times may be off, and what is noisy") {
+  std::ostringstream good, noisy;
+  print_precision(profile_with(0.0), good);
+  CHECK_THAT(good.str(), Catch::Contains("within ±8 % nine times of ten; 97 of 100 points within ±5 %") &&
+                             !Catch::Contains("noisy"));
+  print_precision(profile_with(0.5), noisy);
+  CHECK_THAT(noisy.str(),
+             Catch::Contains("0 of 100 points") && Catch::Contains("noisy: conv (conv_in) ±50 %"));
+}
+
+TEST_CASE("what is measured is kept beside a file, and nowhere where the output is none") {
+  const test::Scratch scratch;
+  CHECK(partial_file_of(scratch / "profile.json") == scratch / "profile.json.partial");
+  CHECK(partial_file_of(scratch.write("there.json", "{}")) == scratch / "there.json.partial");
+  CHECK(partial_file_of("-").empty());
+  CHECK(partial_file_of("/dev/null").empty());
+}
+
+TEST_CASE("a quick profile is coarse and short, and --seconds decides in any case") {
+  CHECK_FALSE(latency_effort(false, 0).coarse);
+  CHECK(latency_effort(true, 0).coarse);
+  CHECK(latency_effort(true, 0).seconds < latency_effort(false, 0).seconds);
+  CHECK(latency_effort(true, 7).seconds == 7);
+  CHECK(latency_effort(false, 7).seconds == 7);
+}
+
+}  // namespace
+}  // namespace headroom::profiler
