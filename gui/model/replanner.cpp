@@ -9,6 +9,7 @@
 
 #include "decoder/graph/errors.h"
 #include "gui/model/groundwork.h"
+#include "planner/explain/lower_peak.h"
 
 namespace headroom::gui {
 namespace {
@@ -235,8 +236,8 @@ class Replanner::SlowWorker : public Worker {
     answer.why_not = does_not_fit(asked.question.options.limit_bytes, ground.smallest().bytes);
     board().tell(answer, asked, false);
     if (!limit_stays(asked, stop)) return;
-    answer.why_not = planner::why_not(ground.problem_under(asked.question.options.limit_bytes),
-                                      planner::kSecondsForWhyNot);
+    answer.why_not =
+        planner::why_not(ground.problem_under(asked.question.options.limit_bytes), planner::kSecondsToLook);
     board().tell(answer, asked, true);
   }
 

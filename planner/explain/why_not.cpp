@@ -70,7 +70,7 @@ WhyNot why_not(const Problem& problem, double seconds) {
 
 Plan plan_or_explain(const Problem& problem) {
   if (std::optional<Plan> plan = make_plan(problem)) return *std::move(plan);
-  throw NothingFits(why_not(problem, kSecondsForWhyNot), problem.request);
+  throw NothingFits(why_not(problem, kSecondsToLook), problem.request);
 }
 
 std::string to_text(const WhyNot& why, const Request& request) {

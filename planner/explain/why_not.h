@@ -28,11 +28,8 @@ struct WhyNot {
   std::vector<std::string> not_looked_at{};  ///< options of remedies for which there was no time
 };
 
-/// How long whoever waits for a plan has it looked for what would help.
-constexpr double kSecondsForWhyNot = 1;
-
 /// Solves for the smallest limit, however long that takes, and then with each remedy alone as long as there
-/// is time for another search like that: so many seconds of the calling thread's own work, all in all.
+/// is time for another search like that, within so many seconds of the calling thread's own work.
 WhyNot why_not(const Problem& problem, double seconds = std::numeric_limits<double>::infinity());
 
 /// One line: the smallest limit, the pass and its largest tensors, the remedies with their figures.

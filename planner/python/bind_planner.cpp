@@ -21,6 +21,7 @@
 #include "decoder/validator/validator.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/explain.h"
+#include "planner/explain/lower_peak.h"
 #include "planner/explain/why_not.h"
 #include "planner/python/bindings.h"
 #include "planner/python/planned_decode.h"
@@ -77,7 +78,7 @@ class Planner {
     return of_neediest(smallest_ranked_plan(problem(0), ranks_of(ranks)));
   }
   std::pair<std::string, std::string> why_not(int64_t limit_bytes) const {
-    const WhyNot why = planner::why_not(problem(limit_bytes), kSecondsForWhyNot);
+    const WhyNot why = planner::why_not(problem(limit_bytes), kSecondsToLook);
     return {to_text(why, request_), to_json(why).dump()};
   }
   std::string frontier(size_t points) const {
