@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "decoder/cpu/chunk_pipeline.h"
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/packing.h"
 #include "decoder/cpu/loops/storage.h"
@@ -83,7 +83,8 @@ int64_t width_of_panel(int64_t columns, int64_t first) {
 }
 
 /// c = a · panels of b, or added onto c. `depth` rows of a panel are taken so many at a time that they stay
-/// in the first-level cache while the rows of a go by.
+/// in the first-level cache, or nearly, while the rows of a go by. Fewer at a time would read and write c
+/// more often, which costs more.
 struct PanelProduct {
   const float* a;
   int64_t a_row, rows, depth;
@@ -95,7 +96,7 @@ struct PanelProduct {
 
   void run() const {
     static constexpr kernels::Tap kOne{};
-    constexpr int64_t kDepth = 256;
+    constexpr int64_t kDepth = 512;
     for (int64_t first = 0; first < columns; first += panel_columns()) {
       Product product;
       product.taps = &kOne;
@@ -110,6 +111,7 @@ struct PanelProduct {
         product.a = a + k;
         product.depth = std::min(kDepth, depth - k);
         product.b = b + first * depth + k * product.width;
+        product.ahead = product.b + product.depth * product.width;  // panels lie one after another
         product.add = add || k > 0;
         kernels::loops().multiply(product);
       }
@@ -141,24 +143,17 @@ class FrameAttention {
     const int64_t positions = keys.positions();
     const int64_t blocks = ceil_divide(work_.queries, work_.block);
     const int64_t chunks = ceil_divide(positions, work_.chunk);
-    const auto chunk_from = [&](int64_t begin) {
-      return Interval{begin, std::max(begin, std::min(positions, begin + work_.chunk))};
+    const auto keys_of = [&](int64_t chunk) {
+      return Interval{chunk * work_.chunk, std::min(positions, (chunk + 1) * work_.chunk)};
     };
-    int64_t now = 0;  // which of packed_
-    share_out(parts_of(chunk_from(0)), [&](int64_t i) { pack(keys, values, chunk_from(0), i, packed_[0]); });
-    for (int64_t begin = 0; begin < positions; begin += work_.chunk, now = 1 - now) {
-      const Interval chunk = chunk_from(begin), next = chunk_from(begin + work_.chunk);
-      const ToldShare of_chunk = told.part(begin / work_.chunk, chunks);
-      // Parts of the next chunk come last: they are small, and no thread waits long for another.
-      share_out(blocks + parts_of(next), [&](int64_t i) {
-        if (i < blocks) {
-          add_chunk({i * work_.block, std::min(work_.queries, (i + 1) * work_.block)}, chunk, packed_[now]);
-          of_chunk.done(double(i + 1) / double(blocks));
-        } else {
-          pack(keys, values, next, i - blocks, packed_[1 - now]);
-        }
-      });
-    }
+    ChunkPipeline pipeline(chunks, ceil_divide(work_.chunk, kPart), blocks);
+    pipeline.run(
+        [&](int64_t chunk, int64_t part) { pack(keys, values, keys_of(chunk), part, packed_[chunk % 2]); },
+        [&](int64_t chunk, int64_t block) {
+          add_chunk({block * work_.block, std::min(work_.queries, (block + 1) * work_.block)}, keys_of(chunk),
+                    packed_[chunk % 2]);
+          told.done(double(chunk * blocks + block + 1) / double(chunks * blocks));
+        });
   }
 
   /// After the last keys.
@@ -175,38 +170,51 @@ class FrameAttention {
     float* values = nullptr;
   };
   static constexpr int64_t kPart = 16;  ///< positions that are packed together
-  static int64_t parts_of(const Interval& chunk) { return ceil_divide(chunk.length(), kPart); }
 
-  /// Calls f for each of the numbers below `count`, on whichever thread is free.
-  template <typename F>
-  static void share_out(int64_t count, const F& f) {
-    std::atomic<int64_t> next = 0;
-    parallel_for(0, std::min<int64_t>(count, thread_count()), 1, [&](int64_t, int64_t) {
-      for (int64_t i = next++; i < count; i = next++) f(i);
-    });
-  }
-
-  /// One part of a chunk. Keys become columns, scaled; values rows.
+  /// One part of a chunk, of which a short one has fewer. Keys become columns, scaled; values rows.
   void pack(const FramesOfMap& keys, const FramesOfMap& values, const Interval& chunk, int64_t part,
             const Packed& packed) const {
-    const int64_t count = chunk.length(), channels = work_.channels;
-    const auto factor = static_cast<float>(1 / std::sqrt(double(channels)));
-    std::vector<float> buffer(static_cast<size_t>(channels));
-    for (int64_t i = part * kPart; i < (part + 1) * kPart; ++i) {
-      const int64_t panel = i / panel_columns() * panel_columns(), width = width_of_panel(count, panel);
-      float* column = packed.keys + panel * channels + i - panel;
-      if (i >= count) {
-        for (int64_t c = 0; c < channels; ++c) column[c * width] = 0;
-        continue;
+    const int64_t count = chunk.length(), first = part * kPart, there = std::min(count - first, kPart);
+    if (there <= 0) return;
+    std::vector<float> buffer(static_cast<size_t>(kPart * work_.channels));
+    std::array<const float*, kPart> rows{};
+    const auto read = [&](const FramesOfMap& map) {
+      for (int64_t i = 0; i < there; ++i)
+        rows[static_cast<size_t>(i)] = map.at(chunk.begin + first + i, buffer.data() + i * work_.channels);
+    };
+    read(keys);
+    const int64_t panel = first / panel_columns() * panel_columns();
+    pack_keys(rows, there, packed.keys + panel * work_.channels + first - panel,
+              width_of_panel(count, panel));
+    read(values);
+    pack_values(rows, there, packed.values, count, first);
+  }
+
+  /// Columns of a panel that is `width` wide, channel by channel of a few at a time: what they write stays in
+  /// the first-level cache until it is whole. Columns beyond `there` are zeros.
+  void pack_keys(const std::array<const float*, kPart>& keys, int64_t there, float* columns,
+                 int64_t width) const {
+    constexpr int64_t kChannels = 16;
+    const auto factor = static_cast<float>(1 / std::sqrt(double(work_.channels)));
+    for (int64_t begin = 0; begin < work_.channels; begin += kChannels) {
+      const int64_t end = std::min(work_.channels, begin + kChannels);
+      for (int64_t i = 0; i < kPart; ++i) {
+        const float* key = keys[static_cast<size_t>(i)];
+        for (int64_t c = begin; c < end; ++c) columns[c * width + i] = i < there ? key[c] * factor : 0.0f;
       }
-      const float* key = keys.at(chunk.begin + i, buffer.data());
-      for (int64_t c = 0; c < channels; ++c) column[c * width] = key[c] * factor;
-      const float* value = values.at(chunk.begin + i, buffer.data());
-      for (int64_t first = 0; first < channels; first += panel_columns()) {
-        const int64_t across = width_of_panel(channels, first), there = std::min(across, channels - first);
-        float* row = packed.values + first * count + i * across;
-        std::copy_n(value + first, there, row);
-        std::fill_n(row + there, across - there, 0.0f);
+    }
+  }
+
+  /// Rows from `first` on of all panels of a chunk of `count` keys.
+  void pack_values(const std::array<const float*, kPart>& values, int64_t there, float* panels, int64_t count,
+                   int64_t first) const {
+    for (int64_t begin = 0; begin < work_.channels; begin += panel_columns()) {
+      const int64_t width = width_of_panel(work_.channels, begin);
+      const int64_t channels = std::min(width, work_.channels - begin);
+      for (int64_t i = 0; i < there; ++i) {
+        float* row = panels + begin * count + (first + i) * width;
+        std::copy_n(values[static_cast<size_t>(i)] + begin, channels, row);
+        std::fill_n(row + channels, width - channels, 0.0f);
       }
     }
   }

@@ -17,6 +17,39 @@ constexpr int kBlockRows = 6, kBlockLanes = 2;
 constexpr int kBlockRows = 3, kBlockLanes = 2;
 #endif
 
+/// Sums of a block become rows of c. Most blocks are whole, and their sums never leave registers.
+template <int kRows, int kWide>
+__attribute__((always_inline)) inline void finish_block(const Product& product, int64_t row, int64_t column,
+                                                        const Lanes (&sums)[kRows][kWide]) {
+  float* c = product.c + row * product.c_row + column;
+  if (product.columns - column >= kWide * kLanes) {
+    Lanes bias[kWide] = {};
+    if (product.bias != nullptr) {
+      for (int j = 0; j < kWide; ++j) bias[j] = load(product.bias + column + j * kLanes);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i, c += product.c_row) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kWide; ++j) {
+        const Lanes value = sums[i][j] + bias[j];
+        store(c + j * kLanes, product.add ? value + load(c + j * kLanes) : value);
+      }
+    }
+    return;
+  }
+  for (int j = 0; j < kWide; ++j) {
+    const int64_t at = j * kLanes, count = smaller(kLanes, product.columns - column - at);
+    if (count <= 0) break;
+    const Lanes bias = product.bias != nullptr ? load_part(product.bias + column + at, count) : Lanes{};
+    for (int i = 0; i < kRows; ++i) {
+      float* to = c + i * product.c_row + at;
+      Lanes value = sums[i][j] + bias;
+      if (product.add) value += load_part(to, count);
+      store_part(to, value, count);
+    }
+  }
+}
+
 template <int kRows, int kWide, bool kAhead>
 void multiply_block(const Product& product, int64_t row, int64_t column) {
   Lanes sums[kRows][kWide] = {};
@@ -38,18 +71,7 @@ void multiply_block(const Product& product, int64_t row, int64_t column) {
       }
     }
   }
-  for (int j = 0; j < kWide; ++j) {
-    const int64_t at = column + j * kLanes;
-    const int64_t count = smaller(kLanes, product.columns - at);
-    if (count <= 0) break;
-    const Lanes bias = product.bias != nullptr ? load_part(product.bias + at, count) : Lanes{};
-    for (int i = 0; i < kRows; ++i) {
-      float* c = product.c + (row + i) * product.c_row + at;
-      Lanes value = sums[i][j] + bias;
-      if (product.add) value += load_part(c, count);
-      store_part(c, value, count);
-    }
-  }
+  finish_block<kRows, kWide>(product, row, column, sums);
 }
 
 template <int kWide, bool kAhead>

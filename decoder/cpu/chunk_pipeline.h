@@ -1,0 +1,52 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace headroom {
+
+/// Work on chunks that are packed by parts and then added block by block, shared out to all threads in one
+/// go. A thread takes the next piece of work in this order and waits only where that needs what another
+/// thread has not done yet:
+///
+///     parts of chunk 0 | blocks of chunk 0 | parts of chunk 1 | blocks of chunk 1 | parts of chunk 2 | …
+///
+/// - a part of chunk c lies where chunk c - 2 lay, so all blocks of that must be added;
+/// - a block of chunk c reads all parts of the chunk, and adds to what the same block of chunk c - 1 left.
+///
+/// What a piece needs comes before it in the order, so some thread is at work on it: none waits for ever. No
+/// thread waits for all others at the end of a chunk, where one that the system has put aside would hold up
+/// the rest. A block is added chunk by chunk, so results do not depend on threads.
+class ChunkPipeline {
+ public:
+  using Work = std::function<void(int64_t chunk, int64_t number)>;
+
+  /// All at least 1.
+  ChunkPipeline(int64_t chunks, int64_t parts, int64_t blocks);
+
+  /// Calls `pack` for each part and `add` for each block of each chunk, once in the life of the pipeline. The
+  /// first exception is thrown again when all threads have stopped; they begin nothing new then.
+  void run(const Work& pack, const Work& add);
+
+ private:
+  struct Piece {
+    int64_t chunk = 0;
+    bool is_part = false;
+    int64_t number = 0;
+  };
+  Piece piece(int64_t place) const;
+  bool ready(const Piece& piece) const;
+  void note_done(const Piece& piece);
+  void run_pieces(const Work& pack, const Work& add);
+
+  const int64_t chunks_, parts_, blocks_;
+  std::atomic<int64_t> next_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::vector<std::atomic<int64_t>> packed_;  ///< by chunk: its parts that are packed
+  std::vector<std::atomic<int64_t>> added_;   ///< by chunk: its blocks that are added
+  std::vector<std::atomic<int64_t>> up_to_;   ///< by block: its chunks that are added
+};
+
+}  // namespace headroom
