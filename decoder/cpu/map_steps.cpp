@@ -7,6 +7,7 @@
 #include "decoder/cpu/loops/norm.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/rows.h"
+#include "decoder/graph/geometry.h"
 
 namespace headroom {
 namespace {

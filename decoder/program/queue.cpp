@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "decoder/cli/prepare_outputs.h"
+#include "decoder/files/latent_file.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"

@@ -10,6 +10,7 @@
 
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/files/latent_file.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/gpu/free_on_card.h"

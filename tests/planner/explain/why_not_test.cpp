@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "decoder/graph/short_name.h"
 #include "decoder/lowering/storage.h"
 #include "planner/search/make_plan.h"
 #include "tests/support/random_graph.h"
