@@ -15,6 +15,7 @@
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/weights/open_model.h"
+#include "planner/explain/untiled_peak.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/configurations.h"
 #include "planner/search/finish_plan.h"
@@ -65,7 +66,7 @@ class Asked {
 
   const Graph& graph() const { return model_.graph; }
   Problem problem() const { return {model_, request_, options_, costs_}; }
-  int64_t untiled_bytes() const { return untiled_plan(model_, request_).predicted_peak_bytes; }
+  int64_t untiled_bytes() const { return untiled_peak(model_, request_, costs_).bytes; }
   int64_t smallest_bytes() const {
     return smallest_plan(problem(), spaces_of(problem())).predicted_peak_bytes;
   }

@@ -47,7 +47,7 @@ typedef struct headroom_question {
 } headroom_question;
 
 typedef struct headroom_prediction {
-  int64_t untiled_bytes;  /* peak of the untiled decode, weights included */
+  int64_t untiled_bytes;  /* peak of the untiled decode, weights included: diffusers' */
   int64_t smallest_bytes; /* the smallest limit under which there is a plan */
   int64_t peak_bytes;     /* peak of the fastest plan within limit_bytes; 0 where none fits */
   double seconds;         /* its time by stated assumptions of speed; 0 where none fits */

@@ -7,6 +7,7 @@
 #include "decoder/cli/run_guard.h"
 #include "decoder/cli/terminal_width.h"
 #include "decoder/outputs/whole_file.h"
+#include "planner/explain/untiled_peak.h"
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"
 #include "planner/search/frontier.h"
@@ -50,12 +51,15 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out, st
   const Request request = asked.request(model);
   const CostModel costs = asked.costs(model, request);
   const std::vector<FrontierPoint> found = frontier({model, request, asked.plan_options(), costs}, points);
-  const nlohmann::json document = to_json(found, request, costs.assumed());
+  const UntiledPeak untiled = untiled_peak(model, request, costs);
+  nlohmann::json document = to_json(found, request, costs.assumed());
+  document["untiled"] = to_json(untiled);
   if (!output.empty()) write_file_whole(output, document.dump(1) + "\n");
   if (!csv.empty()) write_file_whole(csv, frontier_csv(found));
   asked.say_dtype(model, err);
   said_beside({output, csv}, out, err)
-      << (json ? document.dump(2) + "\n" : frontier_plot(found, request, terminal_width()));
+      << (json ? document.dump(2) + "\n"
+               : frontier_plot(found, request, terminal_width()) + untiled_line(untiled) + "\n");
   return kDone;
 }
 

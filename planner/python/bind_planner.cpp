@@ -22,6 +22,7 @@
 #include "planner/cost/profile_check.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/lower_peak.h"
+#include "planner/explain/untiled_peak.h"
 #include "planner/explain/why_not.h"
 #include "planner/python/bindings.h"
 #include "planner/python/planned_decode.h"
@@ -49,9 +50,7 @@ class Planner {
         options_(std::move(options)),
         costs_(costs_of(model_->graph, request_, profile_file)) {}
 
-  int64_t untiled_peak_bytes() const {
-    return headroom::untiled_plan(*model_, request_).predicted_peak_bytes;
-  }
+  int64_t untiled_peak_bytes() const { return untiled_peak(*model_, request_, costs_).bytes; }
   PlannedDecode smallest() const { return {model_, smallest_plan(problem(0), spaces_of(problem(0)))}; }
   /// Nothing where none fits.
   std::optional<PlannedDecode> plan(std::optional<int64_t> limit_bytes) const {

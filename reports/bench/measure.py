@@ -337,12 +337,12 @@ def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: in
 
 def diffusers_decode(model: str, latent: Path, output: Path, seed: int | None, threads: int, mode: str = "untiled",
                      tile: int = 32, dtype: str = "fp32", source: Path | None = None, device: str = "cpu", repeats: int = 0,
-                     most_seconds: float | None = None) -> Run:
+                     most_seconds: float | None = None, extra: Sequence[str] = ()) -> Run:
     """One decode by diffusers, or by the code of the clone at `source`, in a fresh process; on a GPU and some more."""
     command = [sys.executable, str(Path(__file__).with_name("reference_decode.py")), "--model", model,
                "--latent", str(latent), "--mode", mode, "--tile", str(tile), "--threads", str(threads), "--dtype", dtype, "-o", str(output)]
     command += ["--source", str(source)] if source else []
-    command += ["--device", device, "--repeats", str(repeats)]
+    command += ["--device", device, "--repeats", str(repeats), *extra]
     return json.loads(run(command + (["--random-weights", str(seed)] if seed is not None else []), most_seconds).splitlines()[-1])
 
 

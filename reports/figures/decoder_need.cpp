@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "planner/explain/explain.h"
-#include "reports/figures/scaling.h"
+#include "planner/explain/untiled_peak.h"
 
 namespace headroom::reports {
 namespace {
@@ -31,7 +31,7 @@ DecoderNeed decoder_need(const Model& model, const Request& request, const plann
                          const planner::CostModel& costs) {
   DecoderNeed need;
   need.request = request;
-  need.untiled_bytes = untiled_peak_bytes(model, request, costs);
+  need.untiled_bytes = planner::untiled_peak(model, request, costs).bytes;
   need.points = planner::frontier({model, request, options, costs}, kMostLimits);
   need.smallest_bytes = need.points.back().peak_bytes;
   need.assumed = costs.assumed();

@@ -15,7 +15,7 @@ namespace headroom::reports {
 /// What Headroom would need for a decoder and a size, to stand beside what others took.
 struct DecoderNeed {
   Request request;
-  int64_t untiled_bytes = 0;                   ///< as built: every pass one tile, everything materialised
+  int64_t untiled_bytes = 0;                   ///< of planner::untiled_peak()
   int64_t smallest_bytes = 0;                  ///< the smallest limit under which there is a plan
   std::vector<planner::FrontierPoint> points;  ///< largest peak first
   bool assumed = true;                         ///< seconds are by stated assumptions

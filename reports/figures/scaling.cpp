@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "planner/explain/analyze.h"
+#include "planner/explain/untiled_peak.h"
 
 namespace headroom::reports {
 namespace {
@@ -116,16 +116,11 @@ Scaling scaling(const Model& model, const std::vector<Request>& sizes, const pla
     const auto add = [&](std::vector<ScalingPoint>& series, int64_t bytes) {
       series.push_back({size.width_pixels, size.height_pixels, bytes});
     };
-    add(found.untiled, untiled_peak_bytes(model, size, costs));
+    add(found.untiled, planner::untiled_peak(model, size, costs).bytes);
     add(found.planned,
         planner::smallest_over(planner::spaces_of({model, size, options, costs})).smallest.bytes);
   }
   return found;
-}
-
-int64_t untiled_peak_bytes(const Model& model, const Request& request, const planner::CostModel& costs) {
-  const Plan plan = untiled_plan(model, request);
-  return plan.predicted_peak_bytes + reserve_bytes(model.graph, sizes_of(model.graph, plan), costs.memory());
 }
 
 void add_measured(Scaling& scaling, const std::vector<DocumentPtr>& documents) {

@@ -29,9 +29,9 @@ struct ScaledDecoder {
 
 /// Peak against resolution. Each series ascends by pixels.
 struct Scaling {
-  int64_t limit_bytes = 0;                     ///< 0, or 2^62 and more: none is drawn
-  std::vector<ScalingPoint> untiled;           ///< as built: every pass one tile, everything materialised
-  std::vector<ScalingPoint> planned;           ///< the smallest limit under which there is a plan
+  int64_t limit_bytes = 0;            ///< 0, or 2^62 and more: none is drawn
+  std::vector<ScalingPoint> untiled;  ///< by diffusers, where its code is known (planner::untiled_peak())
+  std::vector<ScalingPoint> planned;  ///< the smallest limit under which there is a plan
   std::vector<ScalingPoint> measured_untiled;  ///< from a profile
   std::vector<ScalingPoint> measured;          ///< from runs of plans
   std::optional<ScaledDecoder> decoder{};      ///< none: whatever was measured may be added
@@ -41,14 +41,11 @@ struct Scaling {
 /// shape as nearly as the decoder's scale allows: powers of two and one and a half times these.
 std::vector<Request> size_ladder(const Model& model, const Request& request, int64_t most_pixels_across);
 
-/// The planned and untiled peaks of each size, which ascend. The untiled one counts direct convolutions and
-/// the reserve, and no workspace. Takes up to seconds for large ones: `go_on` is asked before each size, and
+/// The planned and untiled peaks of each size, which ascend. The untiled one is
+/// planner::untiled_peak(). Takes up to seconds for large ones: `go_on` is asked before each size, and
 /// what there is by then is returned where it says false.
 Scaling scaling(const Model& model, const std::vector<Request>& sizes, const planner::PlanOptions& options,
                 const planner::CostModel& costs, const std::function<bool()>& go_on);
-
-/// The untiled peak of one request, counted so.
-int64_t untiled_peak_bytes(const Model& model, const Request& request, const planner::CostModel& costs);
 
 /// Adds what profiles measured untiled and runs measured of their plans (pairs that belong together): of the
 /// same decoder, dtype, frames and batch.

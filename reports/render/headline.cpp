@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "decoder/graph/short_name.h"
+#include "planner/explain/untiled_peak.h"
 #include "reports/render/sentences.h"
 
 namespace headroom::reports {
@@ -40,10 +42,13 @@ Untiled untiled_of(const Findings& found, const ReportedRun& run) {
   if (const std::optional<Untiled> measured = measured_untiled(found, run)) return *measured;
   const PlanDocument& planned = *run.planned();
   const planner::CostModel costs(planned.model.graph, planned.plan.request.device);
-  return {untiled_peak_bytes(planned.model, planned.plan.request, costs),
+  const planner::UntiledPeak untiled = planner::untiled_peak(planned.model, planned.plan.request, costs);
+  return {untiled.bytes,
           {},
           false,
-          "predicted: every pass one tile, every result stored"};
+          untiled.by_diffusers
+              ? "predicted: what diffusers' code holds, highest at " + short_name(untiled.layer)
+              : "predicted: every pass one tile, every result stored"};
 }
 
 /// Above it a picture is not called the same, whatever its dtype: a step of 8 bits is 80 times as much.

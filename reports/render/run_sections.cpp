@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "reports/figures/engines.h"
 #include "reports/render/sections.h"
 #include "reports/render/sentences.h"
 #include "reports/render/watch_sentences.h"
@@ -173,6 +174,8 @@ Section peak_section(const Findings& found) {
       part.sentences.push_back(peak_sentence(peak.decision));
       part.tables.push_back(live_table(peak.decision.live));
       part.tables.back().title = "On the device at the predicted peak";
+      if (Table engines = engines_table(peak.plan, peak.decision); !engines.rows.empty())
+        part.tables.push_back(std::move(engines));
     }
     if (run.measured && run.measured->size() > 0) {
       part.tables.push_back(live_table(*run.measured, run.measured->peak()));

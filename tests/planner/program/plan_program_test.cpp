@@ -233,6 +233,30 @@ TEST_CASE("an unknown command or option is called that, and the nearest is named
   CHECK(plan({"--modle", "--help"}).code == 0);
 }
 
+TEST_CASE("the frontier tells the untiled peak as diffusers has it, and what is held then") {
+  const Words words{"frontier", "--model", "sdxl", "--size", "512x512", "--points", "2"};
+  CHECK_THAT(plan(words).out, Catch::Contains("\nuntiled, by diffusers: 1151.2 MiB at up2.upsample0.conv\n"));
+  Words as_json = words;
+  as_json.push_back("--json");
+  const json untiled = json::parse(plan(as_json).out)["untiled"];
+  CHECK(untiled["by_diffusers"] == true);
+  CHECK(untiled["layer"] == "decoder.up_blocks.2.upsamplers.0.conv");
+  int64_t held = 0;
+  for (const json& tensor : untiled["live"]) held += tensor["bytes"].get<int64_t>();
+  CHECK(held == untiled["peak_bytes"]);
+}
+
+TEST_CASE("the frontier tells the untiled peak of other classes as that of one tile") {
+  const Words words{"frontier", "--model", "taesd", "--size", "128x128", "--points", "2"};
+  CHECK_THAT(plan(words).out, Catch::Contains("\nuntiled: about "));
+  Words as_json = words;
+  as_json.push_back("--json");
+  const json untiled = json::parse(plan(as_json).out)["untiled"];
+  CHECK(untiled["by_diffusers"] == false);
+  CHECK_FALSE(untiled.contains("layer"));
+  CHECK(untiled["peak_bytes"].get<int64_t>() > 0);
+}
+
 TEST_CASE("the frontier fits the columns that there are, and time is a mark on a scale") {
   const Planned planned;
   const Words words{"frontier", "--model", planned.model, "--size", "256x256", "--points", "5"};

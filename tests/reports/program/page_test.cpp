@@ -3,6 +3,7 @@
 
 #include "decoder/graph/short_name.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "planner/explain/untiled_peak.h"
 #include "profiler/profile/profile_file.h"
 #include "reports/figures/scaling.h"
 #include "reports/figures/unit.h"
@@ -126,7 +127,7 @@ TEST_CASE("report: a page begins with three figures, and what they rest on") {
     names.push_back(figure->first("span").own_text);
   }
   const planner::CostModel costs(files.planned.model.graph);
-  const int64_t untiled = untiled_peak_bytes(files.planned.model, files.planned.plan.request, costs);
+  const int64_t untiled = planner::untiled_peak(files.planned.model, files.planned.plan.request, costs).bytes;
   const auto bytes = [](int64_t count) { return format(Unit::bytes, double(count)); };
   CHECK(figures == std::vector<std::string>{bytes(untiled), "12.0 MiB", bytes(files.ran.peak_bytes)});
   CHECK(names == std::vector<std::string>{"untiled", "limit", "measured"});

@@ -1,0 +1,40 @@
+#include "planner/explain/untiled_peak.h"
+
+#include <nlohmann/json.hpp>
+
+#include "decoder/graph/amounts.h"
+#include "decoder/graph/short_name.h"
+#include "decoder/lowering/build_plan.h"
+#include "profiler/eager/eager_decode.h"
+
+namespace headroom::planner {
+
+UntiledPeak untiled_peak(const Model& model, const Request& request, const CostModel& costs) {
+  const std::optional<profiler::EagerDecode> eager = profiler::eager_decode(model, request);
+  if (!eager) {
+    const Plan plan = untiled_plan(model, request);
+    return {plan.predicted_peak_bytes +
+            reserve_bytes(model.graph, sizes_of(model.graph, plan), costs.memory())};
+  }
+  UntiledPeak untiled{eager->peak_bytes, true, model.graph.op(eager->peak_layer).name};
+  for (const profiler::EagerTensor& tensor : eager->peak_live)
+    untiled.live.push_back({tensor.name, tensor.bytes});
+  return untiled;
+}
+
+nlohmann::json to_json(const UntiledPeak& untiled) {
+  nlohmann::json out{{"peak_bytes", untiled.bytes}, {"by_diffusers", untiled.by_diffusers}};
+  if (!untiled.by_diffusers) return out;
+  out["layer"] = untiled.layer;
+  out["live"] = nlohmann::json::array();
+  for (const UntiledTensor& tensor : untiled.live)
+    out["live"].push_back({{"name", tensor.name}, {"bytes", tensor.bytes}});
+  return out;
+}
+
+std::string untiled_line(const UntiledPeak& untiled) {
+  if (!untiled.by_diffusers) return "untiled: about " + format_bytes(untiled.bytes);
+  return "untiled, by diffusers: " + format_bytes(untiled.bytes) + " at " + short_name(untiled.layer);
+}
+
+}  // namespace headroom::planner

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/model.h"
+#include "planner/cost/cost_model.h"
+
+// What the decode without tiles takes: the one answer that programs, reports, window, Python and C give.
+namespace headroom::planner {
+
+struct UntiledTensor {
+  std::string name;  ///< of the tensor, or what it is: weights, workspace, frames kept for a layer
+  int64_t bytes = 0;
+};
+
+struct UntiledPeak {
+  int64_t bytes = 0;  ///< weights included
+  /// Whether it is what diffusers' code holds on LibTorch (profiler/eager). Otherwise that code is not known,
+  /// and the bytes are those of our own decode with every pass one tile: about what any decode holds.
+  bool by_diffusers = false;
+  std::string layer{};                ///< that runs then; with its full name; empty where not by diffusers
+  std::vector<UntiledTensor> live{};  ///< what is held then, largest first; they add up to `bytes`
+};
+
+/// Takes microseconds where diffusers' code is known. What LibTorch's process takes beside its allocator
+/// (code, compiled kernels, threads' stacks, freed pieces of the heap) is not in it.
+UntiledPeak untiled_peak(const Model& model, const Request& request, const CostModel& costs);
+
+/// `peak_bytes`, `by_diffusers`, and of diffusers' `layer` and `live[]` with `name` and `bytes`.
+nlohmann::json to_json(const UntiledPeak& untiled);
+
+/// "untiled, by diffusers: 1150.9 MiB at up2.upsample0.conv".
+std::string untiled_line(const UntiledPeak& untiled);
+
+}  // namespace headroom::planner

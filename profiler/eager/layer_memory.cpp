@@ -1,0 +1,182 @@
+#include "profiler/eager/layer_memory.h"
+
+#include <algorithm>
+#include <string>
+
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
+
+namespace headroom::profiler {
+namespace {
+
+/// oneDNN's own layout has this many channels side by side at the least.
+constexpr int64_t kBlockedChannels = 8;
+/// Frames that diffusers' causal convolutions keep (its CACHE_T).
+constexpr int64_t kCachedFrames = 2;
+
+bool ends_with(const std::string& text, const char* end) {
+  const std::string tail = end;
+  return text.size() >= tail.size() && text.compare(text.size() - tail.size(), tail.size(), tail) == 0;
+}
+
+bool is_time_conv(const Op& op) {
+  return ends_with(op.name, ".time_conv");
+}
+
+int64_t kernel_frames(const Op& op) {
+  return std::max(op.kernel.t, op.convolution.stored_frames);
+}
+
+/// Sizes of one operation's inputs and results, and the formulas over them.
+class Layer {
+ public:
+  Layer(const Graph& graph, const Op& op, const EagerSetting& setting, const EagerPlace& place)
+      : graph_(graph), op_(op), setting_(setting), place_(place) {
+    in_ = bytes(channels(op.inputs[0]), place.frames_in, place.in.y, place.in.x);
+    out_ = bytes(channels(op.output), place.frames_out, place.out.y, place.out.x);
+  }
+
+  LayerBytes of() const {
+    switch (op_.kind) {
+      case OpKind::conv:
+        return convolution();
+      case OpKind::norm:
+        return {out_, op_.activation == Activation::none ? 0 : after(out_)};
+      case OpKind::rms_norm:
+        return {out_, std::max(rms_norm(), op_.activation == Activation::none ? 0 : after(out_))};
+      case OpKind::add:
+        return {out_, setting_.of == EagerClass::kl ? out_ : 0};  // the sum, then what it is divided by 1
+      case OpKind::statistics:
+      case OpKind::key_value_sums:
+        return {};  // the operation that reads them does it all
+      case OpKind::linear_attention:
+        return {out_, linear_attention()};
+      case OpKind::gate:
+        return {out_, out_};
+      case OpKind::depth_to_space:
+        return {out_, 2 * out_};
+      case OpKind::unfold_frames:
+        return {place_.chunk == 0 ? 0 : out_, 0};  // the first frame is handed on
+      default:
+        return {out_, 0};
+    }
+  }
+
+ private:
+  int64_t channels(TensorId id) const { return graph_.tensor(id).channels; }
+  int64_t bytes(int64_t channels, int64_t frames, int64_t rows, int64_t columns) const {
+    return setting_.items * channels * frames * rows * columns * setting_.element_bytes;
+  }
+  /// Of a result from which the layer's last one is made, where the input need not stay for that.
+  int64_t after(int64_t result) const {
+    return place_.input_goes ? std::max<int64_t>(0, result - in_) : result;
+  }
+  /// fp32 copies of 16-bit values are as much larger.
+  int64_t widened() const { return setting_.element_bytes < 4 ? 4 / setting_.element_bytes : 0; }
+
+  int64_t weights() const { return parameter_elements(graph_, op_) * setting_.element_bytes; }
+
+  /// Beside input and result of the convolution alone. oneDNN computes in a layout of its own: the input and
+  /// the kernel are copied to it, the result from it once the copy of the input is gone.
+  int64_t library(int64_t input, int64_t output) const {
+    if (setting_.device != DeviceKind::cpu) return 0;
+    if (place_.channels_last) return 2 * weights();
+    const int64_t outputs = channels(op_.output);
+    const int64_t blocked = output / outputs * (ceil_divide(outputs, kBlockedChannels) * kBlockedChannels);
+    return std::max(input + weights() + blocked - output, blocked);
+  }
+
+  LayerBytes convolution() const {
+    if (setting_.of == EagerClass::kl) return kl_convolution();
+    if (setting_.of == EagerClass::dc) return dc_convolution();
+    return op_.convolution.over_frames ? causal_convolution() : wan_convolution();
+  }
+
+  int64_t upsampled() const { return in_ * op_.factor.y * op_.factor.x; }
+  bool upsamples() const { return op_.factor.y * op_.factor.x > 1; }
+
+  LayerBytes kl_convolution() const {
+    for (const char* linear : {".to_q", ".to_k", ".to_v", ".to_out.0"}) {
+      if (ends_with(op_.name, linear)) return {out_, 0};
+    }
+    if (!upsamples()) return {out_, library(in_, out_)};
+    return {out_, upsampled() + library(upsampled(), out_)};
+  }
+
+  LayerBytes dc_convolution() const {
+    const int64_t read = upsamples() ? upsampled() : 0;
+    int64_t workspace = read + library(read > 0 ? read : in_, out_);
+    if (op_.convolution.activation != Activation::none) workspace = std::max(workspace, out_);
+    if (op_.convolution.shortcut) workspace = std::max(workspace, 2 * out_);  // repeated, shuffled, added
+    if (!op_.convolution.stacked.empty()) workspace = out_;  // q, k and v, then all three as one
+    return {out_, workspace};
+  }
+
+  /// Frames from before are put in front, then all is padded, and both are copies.
+  LayerBytes causal_convolution() const {
+    if (is_time_conv(op_) && place_.chunk == 0) return {};
+    const int64_t frames = kernel_frames(op_);
+    const auto of_frames = [&](int64_t count) { return in_ / place_.frames_in * count; };
+    const int64_t before = cached_frames(op_, setting_, place_.chunk - 1);
+    const int64_t cached = cached_frames(op_, setting_, place_.chunk);
+    const int64_t padded = bytes(channels(op_.inputs[0]), place_.frames_in + frames - 1,
+                                 place_.in.y + op_.kernel.y - 1, place_.in.x + op_.kernel.x - 1);
+    const int64_t joined = before > 0 ? of_frames(place_.frames_in + before) : 0;
+    const int64_t most = std::max(joined + padded, padded + out_ + library(padded, out_));
+    return {out_, most - out_ + of_frames(cached), of_frames(cached)};
+  }
+
+  /// Frame by frame. Upsampling of several frames copies what it reads and what it makes.
+  LayerBytes wan_convolution() const {
+    if (op_.convolution.parts > 1) {
+      if (is_later_part(op_, setting_)) return {};
+      const int64_t all = out_ * op_.convolution.parts;
+      return {all, std::max(all, library(in_, all))};
+    }
+    if (!upsamples()) return {out_, library(in_, out_)};
+    const int64_t copies = place_.frames_in > 1 ? upsampled() + in_ : 0;
+    const int64_t wide = upsampled() * widened();  // fp32 of 16-bit values
+    return {out_,
+            std::max(upsampled() + std::max(copies, wide) - out_, upsampled() + library(upsampled(), out_))};
+  }
+
+  int64_t rms_norm() const {
+    const int64_t one_channel =
+        bytes(1, place_.frames_out, place_.out.y, place_.out.x) * std::max<int64_t>(1, widened());
+    if (setting_.of == EagerClass::dc) return std::max(out_, 2 * widened() * out_) + one_channel;
+    return std::max(2 * out_, 2 * widened() * out_) + (widened() > 0 ? one_channel : 0);
+  }
+
+  /// Queries, keys and values of all scales side by side, once more as heads; then relu of two of them, what
+  /// is padded, and products.
+  int64_t linear_attention() const {
+    return in_ * static_cast<int64_t>(op_.inputs.size() - 1) * 8 / 3 - out_;
+  }
+
+  const Graph& graph_;
+  const Op& op_;
+  const EagerSetting& setting_;
+  const EagerPlace& place_;
+  int64_t in_ = 0, out_ = 0;
+};
+
+}  // namespace
+
+bool is_later_part(const Op& op, const EagerSetting& setting) {
+  return setting.of == EagerClass::wan && op.kind == OpKind::conv && op.convolution.part > 0;
+}
+
+int64_t cached_frames(const Op& op, const EagerSetting& setting, int64_t chunk) {
+  const bool caches = setting.of == EagerClass::wan && op.kind == OpKind::conv &&
+                      op.convolution.over_frames && kernel_frames(op) > 1;
+  if (!caches || chunk < 0) return 0;
+  if (is_time_conv(op)) return chunk == 0 ? 0 : kCachedFrames;
+  return std::min(chunk + 1, kCachedFrames);
+}
+
+LayerBytes layer_bytes(const Graph& graph, const Op& op, const EagerSetting& setting,
+                       const EagerPlace& place) {
+  return Layer(graph, op, setting, place).of();
+}
+
+}  // namespace headroom::profiler

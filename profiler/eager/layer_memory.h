@@ -1,0 +1,43 @@
+#pragma once
+
+#include "decoder/graph/model.h"
+#include "decoder/plan/plan.h"
+
+namespace headroom::profiler {
+
+enum class EagerClass { kl, dc, wan };
+
+/// How a class's code decodes a request.
+struct EagerSetting {
+  EagerClass of{};
+  DeviceKind device = DeviceKind::cpu;
+  int64_t element_bytes = 4;
+  int64_t items = 1;
+};
+
+/// Where an operation runs: which frames it sees, and what is there.
+struct EagerPlace {
+  int64_t frames_in = 1, frames_out = 1;  ///< of this chunk
+  int64_t chunk = 0;
+  Extent in, out;              ///< rows and columns; the time is that of all chunks
+  bool channels_last = false;  ///< the layout of its input
+  bool input_goes = false;     ///< nobody holds the input once it is read
+};
+
+struct LayerBytes {
+  int64_t output = 0;     ///< of its result
+  int64_t workspace = 0;  ///< beside inputs and result
+  int64_t cached = 0;     ///< kept for the next chunk, in place of what the chunk before left
+};
+
+/// What an operation takes.
+LayerBytes layer_bytes(const Graph& graph, const Op& op, const EagerSetting& setting,
+                       const EagerPlace& place);
+
+/// Frames that a convolution over the time leaves for the next chunk after this one; 0 for the others.
+int64_t cached_frames(const Op& op, const EagerSetting& setting, int64_t chunk);
+
+/// The queries, keys and values that one convolution makes: their first one stands for all.
+bool is_later_part(const Op& op, const EagerSetting& setting);
+
+}  // namespace headroom::profiler

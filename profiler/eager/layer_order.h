@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "decoder/graph/graph.h"
+
+namespace headroom::profiler {
+
+/// The operations in the order in which diffusers' code runs them. It is the graph's, but that some blocks
+/// compute their shortcut first.
+std::vector<OpId> eager_order(const Graph& graph, bool shortcut_first);
+
+/// For each tensor the place in `order` of the last operation during which it is held: its last reader, or
+/// the last one of a module that was called with it, since the caller's variable names it until then. Modules
+/// are found by the names of operations.
+std::vector<size_t> held_until(const Graph& graph, const std::vector<OpId>& order);
+
+}  // namespace headroom::profiler

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "reports/figures/peak.h"
+#include "reports/figures/table.h"
+
+namespace headroom::reports {
+
+/// Where the untiled decode that diffusers' code makes has its peak and where a plan has, side by side:
+/// bytes, what runs then and what is held. Without rows where that code is not known. `plan` must hold a
+/// plan.
+Table engines_table(const DocumentPtr& plan, const PeakDecision& decision);
+
+}  // namespace headroom::reports

@@ -1,0 +1,123 @@
+#include "profiler/eager/eager_decode.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "decoder/graph/parameters.h"
+#include "profiler/eager/layer_order.h"
+
+namespace headroom::profiler {
+namespace {
+
+struct Measured {
+  const char* model;
+  int64_t width, height, frames;
+  int64_t weights_bytes;
+  int64_t allocated_bytes;  ///< the most at one time above the weights, as LibTorch's profiler recorded it
+  const char* layer;        ///< in which it was reached
+};
+
+// PyTorch 2.11, diffusers 0.42, AVX2, two threads: reports/bench/untiled_peak.py.
+constexpr Measured kMeasured[] = {
+    {"sdxl", 256, 256, 1, 197960796, 254033920, "decoder.up_blocks.2.upsamplers.0.conv"},
+    {"sdxl", 512, 512, 1, 197960796, 1009057792, "decoder.up_blocks.2.upsamplers.0.conv"},
+    {"sana-dc-ae-f32c32", 256, 256, 1, 636892684, 151519232, ""},
+    {"sana-dc-ae-f32c32", 512, 512, 1, 636892684, 606076928, ""},
+    {"wan2.1", 128, 128, 9, 293182412, 348895232, "decoder.up_blocks.3.resnets.1.conv1"},
+    {"wan2.1", 256, 256, 9, 293182412, 1387821056, "decoder.up_blocks.3.resnets.1.conv1"},
+};
+
+EagerDecode counted(const char* name, int64_t width, int64_t height, int64_t frames, Request request = {}) {
+  const Model model = for_frames(resolve_model(name), frames);
+  request.width_pixels = width;
+  request.height_pixels = height;
+  request.frames = frames;
+  return eager_decode(model, request).value();
+}
+
+TEST_CASE("eager: the peak is that which LibTorch's allocator had") {
+  const Measured& measured = GENERATE(from_range(std::begin(kMeasured), std::end(kMeasured)));
+  CAPTURE(measured.model, measured.width);
+  const EagerDecode found = counted(measured.model, measured.width, measured.height, measured.frames);
+  CHECK(found.weights_bytes == measured.weights_bytes);
+  CHECK(double(found.peak_bytes - found.weights_bytes) ==
+        Approx(double(measured.allocated_bytes)).epsilon(0.005));
+  if (*measured.layer != '\0')
+    CHECK(for_frames(resolve_model(measured.model), measured.frames).graph.op(found.peak_layer).name ==
+          measured.layer);
+}
+
+TEST_CASE("eager: what is held at the peak adds up to it, and no layer has more") {
+  for (const Measured& measured : kMeasured) {
+    CAPTURE(measured.model, measured.width);
+    const EagerDecode found = counted(measured.model, measured.width, measured.height, measured.frames);
+    CHECK(std::accumulate(found.peak_live.begin(), found.peak_live.end(), int64_t{0},
+                          [](int64_t sum, const EagerTensor& held) { return sum + held.bytes; }) ==
+          found.peak_bytes);
+    CHECK(std::is_sorted(found.peak_live.begin(), found.peak_live.end(),
+                         [](const EagerTensor& a, const EagerTensor& b) { return a.bytes > b.bytes; }));
+    for (const EagerLayer& layer : found.layers) {
+      CHECK(layer.workspace_bytes >= 0);
+      CHECK(layer.live_bytes <= found.peak_bytes);
+    }
+    CHECK(found.layers[index(found.peak_layer)].live_bytes == found.peak_bytes);
+  }
+}
+
+TEST_CASE("eager: bytes follow pixels, pictures, dtype and device") {
+  const EagerDecode one = counted("sdxl", 512, 512, 1);
+  const auto above = [](const EagerDecode& found) { return double(found.peak_bytes - found.weights_bytes); };
+  CHECK(above(counted("sdxl", 1024, 512, 1)) == Approx(2 * above(one)).epsilon(0.01));
+  Request two;
+  two.batch = 2;
+  CHECK(above(counted("sdxl", 512, 512, 1, two)) == Approx(2 * above(one)).epsilon(0.01));
+  Request half;
+  half.dtype = Dtype::bf16;
+  const EagerDecode halved = counted("sdxl", 512, 512, 1, half);
+  CHECK(halved.weights_bytes * 2 == one.weights_bytes);
+  CHECK(above(halved) * 2 == above(one));
+  Request gpu;
+  gpu.device = DeviceKind::cuda;  // where nothing is copied into oneDNN's layout
+  CHECK(above(counted("sdxl", 512, 512, 1, gpu)) < 0.8 * above(one));
+  // Later chunks of a clip take the same again: only the clip itself grows.
+  const double more = above(counted("wan2.1", 128, 128, 33)) - above(counted("wan2.1", 128, 128, 17));
+  CHECK(more == 16 * 3 * 128 * 128 * 4 + 16.0 * 4 * 4 * 16 * 16);
+}
+
+TEST_CASE("eager: a class whose code is not known is not counted") {
+  Model model = resolve_model("sdxl");
+  model.class_name = "AutoencoderTiny";
+  Request request;
+  request.width_pixels = request.height_pixels = 64;
+  CHECK_FALSE(eager_decode(model, request));
+}
+
+TEST_CASE("eager: a module's input is held until the module is done") {
+  Graph graph;
+  const TensorId latent = graph.add_latent(4);
+  const TensorId x = graph.conv("decoder.blocks.0.conv", latent, 4, {1, 3, 3});
+  const TensorId h = graph.conv("decoder.blocks.1.conv1", x, 4, {1, 3, 3});
+  const TensorId y = graph.conv("decoder.blocks.1.conv2", h, 4, {1, 3, 3});
+  graph.set_output(graph.conv("decoder.out", y, 3, {1, 3, 3}));
+  const std::vector<size_t> until = held_until(graph, eager_order(graph, false));
+  CHECK(until[index(latent)] == 3);  // decoder
+  CHECK(until[index(x)] == 2);       // blocks.1, although conv1 alone reads it
+  CHECK(until[index(h)] == 2);
+  CHECK(until[index(y)] == 3);
+}
+
+TEST_CASE("eager: Wan's blocks compute their shortcut first") {
+  const Graph graph = resolve_model("wan2.1").graph;
+  const std::vector<OpId> order = eager_order(graph, true);
+  CHECK(order.size() == graph.ops().size());
+  const auto place = [&](const std::string& name) {
+    return std::find(order.begin(), order.end(), graph.find_op(name)) - order.begin();
+  };
+  const std::string block = "decoder.up_blocks.1.resnets.0.";
+  CHECK(place(block + "conv_shortcut") + 1 == place(block + "norm1"));
+  CHECK(place(block + "conv1") < place(block + "conv2"));
+}
+
+}  // namespace
+}  // namespace headroom::profiler
