@@ -137,6 +137,10 @@ takes %2 and %3 there</source>
         <translation>%1，按剖析</translation>
     </message>
     <message>
+        <source> (%1 to %2)</source>
+        <translation>（%1 至 %2）</translation>
+    </message>
+    <message>
         <source>, %1 of the batch at a time</source>
         <translation>，每次处理批次中的 %1 份</translation>
     </message>

@@ -37,6 +37,14 @@ reports::Table holdings(const std::vector<Entry>& entries, const Kind& kind) {
   return table;
 }
 
+/// Between what the time stays nine times of ten, where the profile says how precise it is.
+QString range_text(const Plan& plan) {
+  if (plan.predicted_seconds_high <= 0) return {};
+  return AnswerPanel::tr(" (%1 to %2)")
+      .arg(figure_text(reports::Unit::seconds, plan.predicted_seconds_low),
+           figure_text(reports::Unit::seconds, plan.predicted_seconds_high));
+}
+
 QString weights_text(const Plan& plan) {
   return plan.weights == WeightResidency::resident
              ? AnswerPanel::tr("%1 throughout").arg(bytes(plan.weights_bytes))
@@ -158,7 +166,8 @@ void AnswerPanel::showPlan(const Answer& answer) {
   const Plan& plan = answer.plan->as<reports::PlanDocument>()->plan;
   peak_->setText(tr("%1 of %2").arg(bytes(plan.predicted_peak_bytes), bytes(plan.limit_bytes)));
   time_->setText((plan.assumed ? tr("%1 by assumed costs") : tr("%1 by the profile"))
-                     .arg(figure_text(reports::Unit::seconds, plan.predicted_seconds)));
+                     .arg(figure_text(reports::Unit::seconds, plan.predicted_seconds)) +
+                 range_text(plan));
   proof_->setText(figure_text(planner::gap_text(plan)));
   QString passes = QString::number(plan.passes.size());
   if (plan.micro_batch < plan.request.batch)

@@ -159,6 +159,11 @@ std::vector<int64_t> peaks_of_ranks(const PlannedDecode& planned) {
   return peaks;
 }
 
+std::optional<std::pair<double, double>> seconds_range_of(const PlannedDecode& planned) {
+  if (planned.ranked || planned.plan.predicted_seconds_high <= 0) return std::nullopt;
+  return std::pair{planned.plan.predicted_seconds_low, planned.plan.predicted_seconds_high};
+}
+
 void bind_plan(nb::module_& module) {
   nb::class_<PlannedDecode>(module, "Plan", "How a decode is run under a limit.")
       .def_prop_ro("peak_bytes", [](const PlannedDecode& self) { return self.plan.predicted_peak_bytes; })
@@ -166,6 +171,8 @@ void bind_plan(nb::module_& module) {
                    [](const PlannedDecode& self) {
                      return self.ranked ? self.ranked->predicted_seconds : self.plan.predicted_seconds;
                    })
+      .def_prop_ro("seconds_range", &seconds_range_of,
+                   "Low and high, between which a decode stays nine times of ten; None without a profile.")
       .def_prop_ro("limit_bytes", [](const PlannedDecode& self) { return self.plan.limit_bytes; })
       .def_prop_ro("weights_bytes", [](const PlannedDecode& self) { return self.plan.weights_bytes; })
       .def_prop_ro("scratch_bytes", [](const PlannedDecode& self) { return self.plan.scratch_limit_bytes; })

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "planner/cost/seconds_range.h"
 #include "reports/figures/document.h"
 #include "reports/figures/unit.h"
 
@@ -42,7 +43,7 @@ std::string request_text(const Request& request) {
 std::string text_of(const PlanDocument& document) {
   const Plan& plan = document.plan;
   return request_text(plan.request) + ", " + limit_text(plan.limit_bytes) + ", peak " +
-         bytes_text(plan.predicted_peak_bytes) + ", " + format(Unit::seconds, plan.predicted_seconds) +
+         bytes_text(plan.predicted_peak_bytes) + ", " + planner::seconds_text(plan) +
          (plan.assumed ? " by assumed costs" : "");
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "decoder/graph/short_name.h"
+#include "planner/cost/seconds_range.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
 
@@ -36,8 +37,7 @@ std::string difference_text(Unit unit, double measured, double predicted) {
 std::string plan_sentence(const PlanDocument& document) {
   const Plan& plan = document.plan;
   std::string text = request_text(plan.request) + " is planned to take " +
-                     bytes_text(plan.predicted_peak_bytes) + " and " +
-                     format(Unit::seconds, plan.predicted_seconds);
+                     bytes_text(plan.predicted_peak_bytes) + " and " + planner::seconds_text(plan);
   if (is_limit(plan.limit_bytes)) {
     text += plan.predicted_peak_bytes <= plan.limit_bytes
                 ? ": it fits the limit of " + bytes_text(plan.limit_bytes) + " with " +

@@ -45,6 +45,9 @@ class Predictions(unittest.TestCase):
         self.assertTrue(ample.plan.optimal)
         self.assertEqual(headroom.predict("sdxl", 512, 512, limit=ample.peak_bytes).seconds, ample.seconds)
 
+    def test_without_a_profile_seconds_have_no_range(self):
+        self.assertIsNone(headroom.plan("sdxl", 512, 512, limit="512MiB").seconds_range)
+
     def test_a_plan_is_what_the_program_makes(self):
         plan = headroom.plan("sdxl", 512, 512, limit="512MiB")
         with tempfile.TemporaryDirectory() as folder:

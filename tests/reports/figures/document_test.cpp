@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "decoder/graph/amounts.h"
 #include "decoder/outputs/whole_file.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
@@ -41,6 +42,21 @@ json frontier_json() {
       {2000, 0.5, {2, WeightResidency::per_pass, MemoryTier::scratch, 0}},
       {1000, 2, {2, WeightResidency::per_pass, MemoryTier::host, 0}}};
   return to_json(points, test::request_for(model, {1, 12, 10}, 2), true);
+}
+
+TEST_CASE("a plan by a profile tells within what its seconds are") {
+  const Scratch scratch;
+  const std::string folder = with_folder(scratch / "vae");
+  const Model model = load_model(scratch / "vae" / "config.json");
+  Plan plan = tiny_plan(model, folder);
+  plan.assumed = false;
+  plan.predicted_seconds_low = 0.875 * plan.predicted_seconds;
+  plan.predicted_seconds_high = 1.25 * plan.predicted_seconds;
+  write_plan(scratch / "plan.json", plan, model.graph);
+  CHECK_THAT(summary(*read_document(scratch / "plan.json")),
+             Catch::EndsWith(format_seconds(plan.predicted_seconds) + " (" +
+                             format_seconds(plan.predicted_seconds_low) + " to " +
+                             format_seconds(plan.predicted_seconds_high) + ")"));
 }
 
 TEST_CASE("a plan is read with the model that it names") {
