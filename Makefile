@@ -23,7 +23,7 @@ CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOB
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo tour begin build test release install debs fuzz asan tsan lint tidy format clean packages gui-packages all-packages demo-programs demo-venv venv
+.PHONY: demo tour begin build test release install debs fuzz asan asan-build tsan lint tidy format clean packages gui-packages all-packages demo-programs demo-venv venv
 
 demo: packages
 	@echo "demo: compiling, while Python wheels (about 2 GB) are fetched and unpacked"
@@ -50,8 +50,9 @@ build: begin
 	cmake --preset release $(CMAKE_ARGS)
 	cmake --build --preset release --target programs -j $(JOBS)
 
+# TESTED_BESIDE=build/asan: what that has tests of, and finds as well, is built and tested only there; all are run as one.
 test: begin
-	cmake --preset release $(CMAKE_ARGS)
+	cmake --preset release -DHEADROOM_TESTED_BESIDE=$(abspath $(TESTED_BESIDE)) $(CMAKE_ARGS)
 	cmake --build --preset release -j $(JOBS)
 	$(CTEST) --test-dir build
 
@@ -81,9 +82,10 @@ debs:
 	cmake --build build --target programs -j $(JOBS)
 	cpack --config build/CPackConfig.cmake -B build/debs
 
-asan: all-packages
+asan-build: all-packages
 	cmake --preset asan $(CMAKE_ARGS)
 	cmake --build --preset asan -j $(JOBS)
+asan: asan-build
 	$(CTEST) --test-dir build/asan
 
 # Of what starts threads or is called from several. What is resident is no number of ours there.

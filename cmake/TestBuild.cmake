@@ -11,6 +11,15 @@ headroom_share_headers(headroom_test_runner ${HEADROOM_TEST_HEADERS})
 set_source_files_properties(run_tests.cpp PROPERTIES
   SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)  # which holds Catch2's own code
 
+# All of one build are told from those of another.
+set(HEADROOM_TEST_PREFIX)
+if(HEADROOM_SANITIZE)
+  set(HEADROOM_TEST_PREFIX "sanitized ")
+elseif(HEADROOM_TESTED_BESIDE)
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/tested_beside.cmake "subdirs(\"${HEADROOM_TESTED_BESIDE}\")\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/tested_beside.cmake)
+endif()
+
 # Where test data and programs lie. Known only to the tests that name it, so that all others compile alike in any folder.
 function(headroom_test_places target)
   foreach(source IN LISTS ARGN)
@@ -41,11 +50,15 @@ function(headroom_test_headers target)
 endfunction()
 
 # headroom_test(<name> [FOLDER <folder>] [ONLY <expression> | EXCEPT <expression>] [SOURCES <file>...] LIBRARIES <library>...
-#               [PROGRAMS <program>...] [PROCESSORS <n>] [ON_GPU] [OWN_MAIN] [COMPUTES] [PROPERTIES <property>...])
+#               [PROGRAMS <program>...] [PROCESSORS <n>] [ONCE] [ON_GPU] [OWN_MAIN] [COMPUTES] [PROPERTIES <property>...])
 # Sources are the *_test.cpp of the folder, of which the expression may choose by file name, and SOURCES. Tests that compute
-# for seconds by themselves are optimised a little.
+# for seconds by themselves are optimised a little. ONCE: neither optimised arithmetic nor seeds that sanitizers have no time
+# for are in it, so it need not be built here where it runs under sanitizers beside this build (HEADROOM_TESTED_BESIDE).
 function(headroom_test name)
-  cmake_parse_arguments(TEST "ON_GPU;OWN_MAIN;COMPUTES" "FOLDER;ONLY;EXCEPT;PROCESSORS" "SOURCES;LIBRARIES;PROGRAMS;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(TEST "ONCE;ON_GPU;OWN_MAIN;COMPUTES" "FOLDER;ONLY;EXCEPT;PROCESSORS" "SOURCES;LIBRARIES;PROGRAMS;PROPERTIES" ${ARGN})
+  if(TEST_ONCE AND HEADROOM_TESTED_BESIDE)
+    return()
+  endif()
   set(sources)
   if(TEST_FOLDER)
     file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${TEST_FOLDER}/*_test.cpp)
@@ -84,6 +97,6 @@ function(headroom_test name)
     add_dependencies(test_${name} headroom-cuda)
   endif()
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-  catch_discover_tests(test_${name} TEST_PREFIX "${name}: " PROPERTIES LABELS ${label} TIMEOUT 900 PROCESSORS ${TEST_PROCESSORS}
+  catch_discover_tests(test_${name} TEST_PREFIX "${HEADROOM_TEST_PREFIX}${name}: " PROPERTIES LABELS ${label} TIMEOUT 900 PROCESSORS ${TEST_PROCESSORS}
     ${TEST_PROPERTIES})
 endfunction()

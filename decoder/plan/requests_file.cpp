@@ -240,11 +240,15 @@ RequestQueue requests_from_json(const JsonFields& file) {
   return queue;
 }
 
-RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph) {
+RequestQueue planned_requests_from_json(const JsonFields& file) {
   if (!file.has("planned") || !file["planned"].boolean()) {
     file.fail("the requests are not planned yet: expected a file that `headroom-plan queue` wrote");
   }
-  RequestQueue queue = requests_from_json(file);
+  return requests_from_json(file);
+}
+
+RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph) {
+  RequestQueue queue = planned_requests_from_json(file);
   queue.planned = true;
   queue.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);
   const JsonFields plans = file["plans"];

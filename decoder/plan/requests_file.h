@@ -24,6 +24,9 @@ nlohmann::json to_json(const RequestQueue& queue, const Graph& graph);
 /// the key: also where two decodes have the same output or the bounds above are passed.
 RequestQueue requests_from_json(const JsonFields& file);
 
+/// The same of a queue that must be planned already, which is asked before keys are.
+RequestQueue planned_requests_from_json(const JsonFields& file);
+
 /// A planned queue with its plans. Order and plans are checked against the requests; whether a plan is a
 /// correct one is the validator's business. Throws InputError naming the file and the key.
 RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph);

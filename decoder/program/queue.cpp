@@ -41,7 +41,7 @@ struct Job {
 RequestQueue read_queue(QueueRun& run) {
   const nlohmann::json document = read_requests_file(run.queue_file);
   const JsonFields fields(document, run.queue_file);
-  run.model = for_frames(std::move(run.model), most_frames(requests_from_json(fields)));
+  run.model = for_frames(std::move(run.model), most_frames(planned_requests_from_json(fields)));
   RequestQueue queue = planned_queue_from_json(fields, run.model.graph);
   for (size_t i = 0; i < queue.plans.size(); ++i) {
     require_valid(queue.plans[i], run.model, run.queue_file + ": plans[" + std::to_string(i) + "]");

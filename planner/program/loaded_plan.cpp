@@ -58,7 +58,7 @@ bool is_queue(const std::string& file) {
 LoadedQueue load_queue(const std::string& file, const std::string& model_argument) {
   const nlohmann::json document = read_requests_file(file);
   const JsonFields fields(document, file);
-  const RequestQueue asked = requests_from_json(fields);
+  const RequestQueue asked = planned_requests_from_json(fields);
   const std::string name = model_argument.empty() ? asked.model : model_argument;
   if (name.empty()) throw InputError(file + ": model: missing; give it there or as --model");
   Model model = for_frames(open_model(name), most_frames(asked));

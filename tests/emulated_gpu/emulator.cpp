@@ -1,7 +1,5 @@
 #include "tests/emulated_gpu/emulator.h"
 
-#include <ucontext.h>
-#include <csetjmp>
 #include <cstring>
 
 #include <algorithm>
@@ -14,9 +12,7 @@
 #include <vector>
 
 #include "decoder/graph/errors.h"
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/common_interface_defs.h>
-#endif
+#include "tests/emulated_gpu/context.h"
 
 namespace headroom::emulated {
 
@@ -26,67 +22,10 @@ Device device;
 namespace {
 
 constexpr uint32_t kWarp = 32;
-constexpr size_t kStackBytes = size_t{256} << 10;
 constexpr size_t kGuardBytes = 256;
 constexpr size_t kSharedAlignment = 128;
 constexpr std::byte kNan{0xff};  // a NaN in every format, written four or eight times
 constexpr std::byte kGuard{0xa5};
-
-/// One line of execution, on a stack of its own or on that of the caller.
-class Context {
- public:
-  Context() = default;
-  /// Will run `entry`, which never returns.
-  explicit Context(void (*entry)()) : stack_(std::make_unique_for_overwrite<std::byte[]>(kStackBytes)) {
-    getcontext(&start_);
-    start_.uc_stack.ss_sp = stack_.get();
-    start_.uc_stack.ss_size = kStackBytes;
-    start_.uc_link = nullptr;
-    makecontext(&start_, entry, 0);
-#if defined(__SANITIZE_ADDRESS__)
-    bottom_ = stack_.get();
-    bytes_ = kStackBytes;
-#endif
-  }
-
-  /// Goes on with `other`; returns when something switches back. Signal masks are left alone, which makes it
-  /// a matter of nanoseconds.
-  void switch_to(Context& other) {
-#if defined(__SANITIZE_ADDRESS__)
-    void* own = nullptr;
-    other.from_ = this;
-    __sanitizer_start_switch_fiber(&own, other.bottom_, other.bytes_);
-#endif
-    if (_setjmp(stopped_) == 0) {
-      if (other.stack_ != nullptr && !other.started_) {
-        other.started_ = true;
-        setcontext(&other.start_);
-      }
-      _longjmp(other.stopped_, 1);
-    }
-#if defined(__SANITIZE_ADDRESS__)
-    arrive(own);
-#endif
-  }
-#if defined(__SANITIZE_ADDRESS__)
-  void arrive(void* own) {
-    __sanitizer_finish_switch_fiber(own, &from_->bottom_, &from_->bytes_);
-  }
-#else
-  void arrive(void*) {}
-#endif
-
- private:
-  std::unique_ptr<std::byte[]> stack_;
-  bool started_ = false;
-  ucontext_t start_{};
-  jmp_buf stopped_{};
-#if defined(__SANITIZE_ADDRESS__)
-  Context* from_ = nullptr;
-  const void* bottom_ = nullptr;
-  size_t bytes_ = 0;
-#endif
-};
 
 enum class State { not_begun, ready, in_warp, in_block, done };
 
@@ -117,7 +56,8 @@ std::string text(const std::source_location& where) {
   return std::string(where.file_name()) + ":" + std::to_string(where.line());
 }
 bool same(const std::source_location& a, const std::source_location& b) {
-  return a.line() == b.line() && std::strcmp(a.file_name(), b.file_name()) == 0;
+  return a.line() == b.line() &&
+         (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
 }
 
 /// Runs blocks one after another.
@@ -183,7 +123,7 @@ void BlockRunner::fiber_main() {
 /// Runs threads for ever, one after another where they meet at no barrier.
 void BlockRunner::run_on(size_t fiber) {
   Context& context = fibers_[fiber]->context;
-  context.arrive(nullptr);
+  context.begin();
   for (;;) {
     uint32_t number = beginning_;
     for (;;) {

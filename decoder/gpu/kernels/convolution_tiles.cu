@@ -126,6 +126,8 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   };
 
   const int own_pixel = thread / Tile::kColumns * 4, own_output = thread % Tile::kColumns * 4;
+  // Threads beyond the last position or output only copy.
+  const bool multiplies = first_pixel + own_pixel < count && first_output + own_output < shape.outputs;
   float sums[Tile::kOfPixels][Tile::kOfOutputs] = {};
   const int steps = (shape.inputs + kChannels - 1) / kChannels * taps;
   if (steps > 0) {
@@ -136,25 +138,27 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   for (int step = 0; step < steps; ++step) {
     if (step + 1 < steps) load_next();
     const float* const stage = stages + slot * Tile::kStageFloats;
+    if (multiplies) {
 #pragma unroll
-    for (int k = 0; k < kChannels; ++k) {
-      float a[Tile::kOfPixels], b[Tile::kOfOutputs];
+      for (int k = 0; k < kChannels; ++k) {
+        float a[Tile::kOfPixels], b[Tile::kOfOutputs];
 #pragma unroll
-      for (int i = 0; i < Tile::kOfPixels; i += 4) {
-        const float4 vector = *reinterpret_cast<const float4*>(stage + k * Tile::kPixelPitch +
-                                                               i / 4 * Tile::kPixelStep + own_pixel);
-        a[i] = vector.x, a[i + 1] = vector.y, a[i + 2] = vector.z, a[i + 3] = vector.w;
-      }
+        for (int i = 0; i < Tile::kOfPixels; i += 4) {
+          const float4 vector = *reinterpret_cast<const float4*>(stage + k * Tile::kPixelPitch +
+                                                                 i / 4 * Tile::kPixelStep + own_pixel);
+          a[i] = vector.x, a[i + 1] = vector.y, a[i + 2] = vector.z, a[i + 3] = vector.w;
+        }
 #pragma unroll
-      for (int j = 0; j < Tile::kOfOutputs; j += 4) {
-        const float4 vector = *reinterpret_cast<const float4*>(
-            stage + Tile::kKernel + k * Tile::kOutputPitch + j / 4 * Tile::kOutputStep + own_output);
-        b[j] = vector.x, b[j + 1] = vector.y, b[j + 2] = vector.z, b[j + 3] = vector.w;
-      }
+        for (int j = 0; j < Tile::kOfOutputs; j += 4) {
+          const float4 vector = *reinterpret_cast<const float4*>(
+              stage + Tile::kKernel + k * Tile::kOutputPitch + j / 4 * Tile::kOutputStep + own_output);
+          b[j] = vector.x, b[j + 1] = vector.y, b[j + 2] = vector.z, b[j + 3] = vector.w;
+        }
 #pragma unroll
-      for (int i = 0; i < Tile::kOfPixels; ++i) {
+        for (int i = 0; i < Tile::kOfPixels; ++i) {
 #pragma unroll
-        for (int j = 0; j < Tile::kOfOutputs; ++j) sums[i][j] = fmaf(a[i], b[j], sums[i][j]);
+          for (int j = 0; j < Tile::kOfOutputs; ++j) sums[i][j] = fmaf(a[i], b[j], sums[i][j]);
+        }
       }
     }
     slot = 1 - slot;
