@@ -86,12 +86,13 @@ asan: all-packages
 	cmake --build --preset asan -j $(JOBS)
 	$(CTEST) --test-dir build/asan
 
-# Of what starts threads or is called from several. What is resident is no number of ours there.
-TSAN_TESTS := cpu gpu_device progress
+# Of what starts threads or is called from several. What is resident is no number of ours there. With four threads each, ranks
+# pass the limits of their plans in tests of sessions, without ThreadSanitizer as well.
+TSAN_TESTS := cpu exchange gpu_device gpu_session progress recipe session
 tsan: all-packages
 	cmake --preset tsan $(CMAKE_ARGS)
 	cmake --build build/tsan --target $(addprefix test_,$(TSAN_TESTS)) -j $(JOBS)
-	OMP_NUM_THREADS=4 $(CTEST) --test-dir build/tsan -L '^($(shell echo $(TSAN_TESTS) | tr ' ' '|'))$$' -E 'warm pages'
+	OMP_NUM_THREADS=2 $(CTEST) --test-dir build/tsan -L '^($(shell echo $(TSAN_TESTS) | tr ' ' '|'))$$' -E 'warm pages'
 
 # What `make build` configured serves the demo as well; only where there is nothing is a smaller one made.
 demo-programs:
