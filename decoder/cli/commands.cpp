@@ -21,6 +21,7 @@ std::string commands_help(const std::vector<Command>& commands) {
 std::string command_of(const std::vector<std::string>& args, const std::vector<Command>& commands) {
   if (args.empty() || args.front().empty() || args.front().starts_with("-")) return "";
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const Command& command : commands) names.push_back(command.name);
   const std::string& word = args.front();
   if (std::find(names.begin(), names.end(), word) != names.end()) return word;

@@ -82,7 +82,7 @@ class DictionaryReader {
     skip_spaces();
     // Structured dtypes have a list here.
     const bool is_string = rest_.starts_with('\'') || rest_.starts_with('"');
-    const std::string found = is_string ? quoted() : std::string(rest_.substr(0, 20));
+    std::string found = is_string ? quoted() : std::string(rest_.substr(0, 20));
     if (found != "<f2" && found != "<f4" && found != "<f8") {
       fail("dtype: expected '<f2', '<f4' or '<f8', found '" + printable(found) + "'");
     }

@@ -47,6 +47,7 @@ bool has_quality(const std::filesystem::path& path) {
 
 std::vector<std::string> output_suffixes() {
   std::vector<std::string> suffixes;
+  suffixes.reserve(std::size(kOutputSuffixes));
   for (const OutputSuffix& known : kOutputSuffixes) suffixes.emplace_back(known.suffix);
   return suffixes;
 }

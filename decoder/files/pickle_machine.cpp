@@ -212,8 +212,6 @@ bool PickleMachine::text(unsigned char opcode) {
       push_view(PickleKind::bytes, take(little_endian(4), kBytes));
       return true;
     case 0x8e:
-      push_view(PickleKind::bytes, take(little_endian(8), kBytes));
-      return true;
     case 0x96:
       push_view(PickleKind::bytes, take(little_endian(8), kBytes));
       return true;

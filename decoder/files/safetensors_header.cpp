@@ -158,6 +158,7 @@ void check_size(const SafetensorsEntry& entry, const std::string& where) {
 void check_cover(const std::vector<SafetensorsEntry>& entries, int64_t data_bytes,
                  const std::string& origin) {
   std::vector<const SafetensorsEntry*> ordered;
+  ordered.reserve(entries.size());
   for (const SafetensorsEntry& entry : entries) ordered.push_back(&entry);
   std::sort(ordered.begin(), ordered.end(), [](const SafetensorsEntry* a, const SafetensorsEntry* b) {
     return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);

@@ -44,6 +44,7 @@ std::vector<Parameter> parameters_of(const Graph& graph, const Op& op) {
   if (frames > 1 || traits.over_frames) shape.push_back(frames);
   shape.insert(shape.end(), {op.kernel.y, op.kernel.x});
   std::vector<Parameter> list;
+  list.reserve(modules.size() + 1);
   for (const std::string& module : modules) list.push_back({module + ".weight", shape});
   if (traits.bias) list.push_back({own + ".bias", {channels * traits.parts}});
   if (!traits.batch_norm.empty()) {
@@ -89,7 +90,6 @@ double flops_per_position(const Graph& graph, const Op& op, const Extent& latent
     case OpKind::statistics:
       return 3 * input_channels;
     case OpKind::rms_norm:
-      return 5 * channels;
     case OpKind::gate:
     case OpKind::activate:
       return 5 * channels;

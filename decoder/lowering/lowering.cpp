@@ -288,6 +288,7 @@ std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
     if (!must_run) targets.cut_points.push_back(TensorId{static_cast<int32_t>(t)});
   }
   std::vector<BarrierTargets> passes;
+  passes.reserve(by_depth.size());
   for (auto& entry : by_depth) passes.push_back(std::move(entry.second));
   return passes;
 }

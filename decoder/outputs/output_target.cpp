@@ -112,7 +112,7 @@ OutputTarget output_target(const path& named) {
   if (named == "-") return {named, true, STDOUT_FILENO};
   struct stat status {};
   if (stat(named.c_str(), &status) == 0) {
-    const OutputTarget target = behind_links(named);
+    OutputTarget target = behind_links(named);
     if (target.is_stream) return target;
     if (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return {named, true, -1};
     if (!S_ISREG(status.st_mode)) {
@@ -123,7 +123,7 @@ OutputTarget output_target(const path& named) {
   }
   if (is_system_failure(errno)) fail_by_errno(named.string(), errno);
   if (errno == ENAMETOOLONG) require_name_fits(named, named);
-  const OutputTarget target = behind_links(named);
+  OutputTarget target = behind_links(named);
   require_name_fits(named, target.path);
   return target;
 }

@@ -102,6 +102,7 @@ nlohmann::json plan_from_program_beside(const std::vector<std::string>& argument
   words.insert(words.end(), arguments.begin(), arguments.end());
   words.insert(words.end(), {"--device", name_of(device), "-o", plan_file});
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
 

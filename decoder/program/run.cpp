@@ -92,8 +92,8 @@ MadeFolders prepare_files(const DecodeOptions& options) {
 RunStats decode_once(const DecodeOptions& options, const PlannedDecode& what, PictureSink& sink,
                      ProgressEvents& events, Progress& progress) {
   const auto run = [&](PictureSink& target) {
-    const RunStats stats = decode(what.model, what.plan, what.weights, what.latent, target,
-                                  {&events, [&](double share) { events.loading(share); }, what.gpu});
+    RunStats stats = decode(what.model, what.plan, what.weights, what.latent, target,
+                            {&events, [&](double share) { events.loading(share); }, what.gpu});
     target.finish();
     return stats;
   };

@@ -1,6 +1,7 @@
 #include "decoder/progress/progress_bar.h"
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "decoder/outputs/printable.h"
@@ -9,7 +10,7 @@ namespace headroom {
 
 void ProgressBar::tell(const ProgressNews& news) {
   if (const auto* work = std::get_if<WorkDone>(&news)) {
-    const auto left = static_cast<int64_t>(work->seconds_left + 0.5);
+    const int64_t left = std::llround(work->seconds_left);
     show(work->share, (left > 0 ? std::to_string(left) + " s left, " : "") + work->what);
   } else if (const auto* weights = std::get_if<WeightsLoaded>(&news)) {
     show(weights->share, "loading weights");

@@ -44,7 +44,7 @@ std::vector<std::string> activity_kind_names() {
 }
 
 std::string step_kind(const JsonFields& fields) {
-  const std::string text = fields.text();
+  std::string text = fields.text();
   for (StepKind kind = StepKind::gather;; kind = static_cast<StepKind>(static_cast<int>(kind) + 1)) {
     if (text == name_of(kind)) return text;
     if (kind == StepKind::emit) break;

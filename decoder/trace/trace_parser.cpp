@@ -317,6 +317,7 @@ class TraceScanner {
 template <size_t count>
 std::vector<std::string> names_of(const std::array<Field, count>& fields) {
   std::vector<std::string> names;
+  names.reserve(count);
   for (const Field& field : fields) names.emplace_back(field.name);
   return names;
 }

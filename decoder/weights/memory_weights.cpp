@@ -11,6 +11,7 @@ namespace {
 
 std::vector<std::string> names_of(const std::unordered_map<std::string, MemoryTensor>& tensors) {
   std::vector<std::string> names;
+  names.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) names.push_back(name);
   return names;
 }

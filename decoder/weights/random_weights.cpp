@@ -60,11 +60,9 @@ void fill_random(const Parameter& parameter, uint64_t seed, const Interval& rang
   const int64_t count = elements(parameter.name, parameter.shape);
   float offset = 0.0f;
   float scale = kBiasSpread;
-  if (parameter.name.ends_with(".running_var")) {
-    offset = 1.0f;  // variances are positive
-    scale = kNormSpread;
-  } else if (parameter.name.ends_with(".gamma")) {
-    offset = 1.0f;  // a norm's, whatever its axes
+  // Variances are positive; of a norm, whatever its axes.
+  if (parameter.name.ends_with(".running_var") || parameter.name.ends_with(".gamma")) {
+    offset = 1.0f;
     scale = kNormSpread;
   } else if (parameter.name.ends_with(".weight")) {
     if (parameter.shape.size() == 1) {

@@ -35,6 +35,7 @@ std::vector<double> GpuCosts::shape_seconds(const Pass& pass, int64_t frames,
   TileChain chain(*graph_, pass, times_, sizes);
   const std::vector<TileClass> chunks = chunk_classes(*graph_, pass, frames, sizes.latent);
   std::vector<std::vector<TileClass>> columns;
+  columns.reserve(widths.size());
   for (int64_t width : widths) columns.push_back(column_classes(*graph_, pass, width, sizes.latent));
   std::vector<double> seconds;
   for (int64_t height : heights) {

@@ -29,7 +29,7 @@ void set_seconds_range(Plan& plan, const Graph& graph, const CostModel& costs) {
 }
 
 std::string seconds_text(const Plan& plan) {
-  const std::string text = format_seconds(plan.predicted_seconds);
+  std::string text = format_seconds(plan.predicted_seconds);
   if (plan.predicted_seconds_high <= 0) return text;
   return text + " (" + format_seconds(plan.predicted_seconds_low) + " to " +
          format_seconds(plan.predicted_seconds_high) + ")";

@@ -110,6 +110,7 @@ double seconds_off(const Outcome<double>& seconds) {
 
 std::vector<size_t> worst_passes(const std::vector<PassStats>& passes) {
   std::vector<double> off;
+  off.reserve(passes.size());
   for (const PassStats& pass : passes) off.push_back(seconds_off({pass.predicted_seconds, pass.seconds}));
   return largest_first(off);
 }

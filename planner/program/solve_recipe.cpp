@@ -23,7 +23,7 @@ void solve_recipe(const RequestOptions& asked, const std::string& recipe, const 
   const auto plan_tile = [&](const Request& tile, int64_t limit_bytes) {
     PlanOptions own = options;
     own.limit_bytes = limit_bytes;
-    const Plan plan = plan_or_explain({of_tiles, tile, own, asked.costs(of_tiles, tile)});
+    Plan plan = plan_or_explain({of_tiles, tile, own, asked.costs(of_tiles, tile)});
     if (!asked.profile_file.empty())
       check_profiled_range(profiler::read_profile(asked.profile_file), asked.profile_file, of_tiles.graph,
                            plan);

@@ -80,6 +80,7 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<
 PassWork& PassCatalog::work_of(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
                                const std::vector<TensorId>& read) {
   std::vector<TouchedTensor> key;
+  key.reserve(read.size() + set.keeps.size());
   for (TensorId id : read) key.push_back({id, false, !contains(set.next, id)});
   for (TensorId id : set.keeps) key.push_back({id, true, false});
   const auto [entry, is_new] = works_[pass].try_emplace(key);

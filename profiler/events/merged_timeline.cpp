@@ -10,7 +10,7 @@ namespace {
 /// The decode's own events in the host's order, at the times at which the device meets them.
 class OwnTimes {
  public:
-  OwnTimes(const std::vector<DeviceEvent>& events, const ScopeTimes& times) : events_(events), times_(times) {
+  OwnTimes(const std::vector<DeviceEvent>& events, const ScopeTimes& times) : events_(events) {
     std::vector<std::pair<int64_t, size_t>> order;
     for (size_t i = 0; i < events.size(); ++i) {
       if (const auto* scope = std::get_if<ScopeBegan>(&events[i])) order.emplace_back(scope->at_ns, i);
@@ -51,7 +51,6 @@ class OwnTimes {
   }
 
   const std::vector<DeviceEvent>& events_;
-  const ScopeTimes& times_;
   std::vector<TimelineEntry> list_;
   std::optional<size_t> scope_;
   const ScopeTimes::Span* span_ = nullptr;

@@ -104,7 +104,7 @@ class OperationCall {
 
   /// What linear attention and its sums read.
   std::shared_ptr<std::vector<DeviceTile>> inputs() const {
-    const auto inputs = std::make_shared<std::vector<DeviceTile>>();
+    auto inputs = std::make_shared<std::vector<DeviceTile>>();
     for (TensorId input : op_.inputs) {
       const Tensor& tensor = graph_.tensor(input);
       if (!tensor.statistics) inputs->push_back(operands_.tile(region_, tensor.channels));
@@ -113,6 +113,7 @@ class OperationCall {
   }
   static std::vector<MapView> views_of(const std::vector<DeviceTile>& tiles) {
     std::vector<MapView> views;
+    views.reserve(tiles.size());
     for (const DeviceTile& chunk : tiles) views.push_back(chunk.view);
     return views;
   }

@@ -33,6 +33,7 @@ double seconds_once(Exchange& exchange, std::vector<char>& sent, std::vector<cha
 double seconds_of(Exchange& exchange, int64_t bytes) {
   std::vector<char> sent(static_cast<size_t>(bytes), 1), received(static_cast<size_t>(2 * bytes));
   std::vector<double> seconds;
+  seconds.reserve(kRepeats);
   seconds_once(exchange, sent, received, bytes);  // connections are made by the first message
   for (int i = 0; i < kRepeats; ++i) seconds.push_back(seconds_once(exchange, sent, received, bytes));
   std::nth_element(seconds.begin(), seconds.begin() + kRepeats / 2, seconds.end());

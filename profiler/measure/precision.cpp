@@ -39,6 +39,7 @@ double deviation_of(const std::vector<double>& seconds, double middle) {
     return seconds.size() < 2 ? 0 : (*most - *least) / kRangeByDeviation[seconds.size()];
   }
   std::vector<double> distances;
+  distances.reserve(seconds.size());
   for (double each : seconds) distances.push_back(std::abs(each - middle));
   return kDeviationByMedian * median(std::move(distances));
 }

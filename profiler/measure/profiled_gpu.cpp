@@ -51,7 +51,7 @@ class GpuStepTimer final : public StepTimer {
 class ProfiledGpu final : public ProfiledDevice {
  public:
   ProfiledGpu(const Profiled& profiled, const std::vector<Extent>& latents, gpu::Gpu& gpu, Clock clock)
-      : profiled_(profiled), gpu_(gpu), clock_(clock), timer_(gpu, clock) {
+      : profiled_(profiled), gpu_(gpu), clock_(clock), timer_(gpu, std::move(clock)) {
     const Model& model = profiled_.model;
     const int64_t free_bytes = gpu_.free_bytes();
     const auto check_fits = [&](const std::string& what, int64_t bytes) {
@@ -95,7 +95,7 @@ class ProfiledGpu final : public ProfiledDevice {
       DiscardingSink sink(shape);
       return session_->decode(plan, latent, sink, observer);
     };
-    const RunStats stats = run(nullptr);
+    RunStats stats = run(nullptr);
     run(&events);
     return stats;
   }

@@ -303,6 +303,7 @@ void compare_frontiers(const FrontierDocument& a, const FrontierDocument& b, con
   for (const planner::FrontierPoint& point : a.points) limits.insert(point.peak_bytes);
   for (const planner::FrontierPoint& point : b.points) limits.insert(point.peak_bytes);
   std::vector<Line> times;
+  times.reserve(limits.size());
   for (const int64_t limit : limits) {
     times.push_back({"under " + format(Unit::bytes, double(limit)), seconds_under(a.points, limit),
                      seconds_under(b.points, limit)});

@@ -41,7 +41,7 @@ int64_t unrecorded_bytes(const DeviceHistory& device, size_t moment,
 }
 
 std::string place_text(const MemoryHistory& history, const RecordedAllocation& one) {
-  const std::string place = profiler::place_of(history.stacks, one.stack);
+  std::string place = profiler::place_of(history.stacks, one.stack);
   if (!place.empty()) return place;
   return one.before_recording ? kBefore : kUnknown;
 }

@@ -123,7 +123,7 @@ Timeline predicted_timeline(DocumentPtr document) {
   for (uint32_t i = 0; i < plan.passes.size(); ++i)
     PassMoments(planned, i, *memory, sweep).put(pass_seconds[i], every_step);
   if (sweep.seconds.empty()) sweep.put({.pass = kLoading}, loading, 0);
-  const auto live = [document, memory, moments = std::move(sweep.moments)](size_t i) {
+  auto live = [document = std::move(document), memory, moments = std::move(sweep.moments)](size_t i) {
     const auto& of = std::get<PlanDocument>(document->contents);
     const PlanMoment& at = moments[i];
     if (at.pass == kLoading) return planner::live_before_passes(of.plan, of.model.graph);
@@ -131,7 +131,7 @@ Timeline predicted_timeline(DocumentPtr document) {
                             PassSweep(of.model.graph, of.plan, at.pass, *memory), at.point);
   };
   return TimelineData{std::move(sweep.seconds), std::move(sweep.use),    sweep.now,
-                      plan.limit_bytes,         std::move(sweep.passes), live};
+                      plan.limit_bytes,         std::move(sweep.passes), std::move(live)};
 }
 
 }  // namespace headroom::reports

@@ -74,6 +74,7 @@ void pair(std::vector<RankedRun>& runs, const DocumentPtr& document, DocumentPtr
 template <typename Build>
 std::vector<std::shared_ptr<const Timeline>> timelines(const std::vector<DocumentPtr>& ranks, Build build) {
   std::vector<std::shared_ptr<const Timeline>> built;
+  built.reserve(ranks.size());
   for (const DocumentPtr& rank : ranks) built.push_back(std::make_shared<const Timeline>(build(rank)));
   return built;
 }

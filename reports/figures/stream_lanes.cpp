@@ -50,6 +50,7 @@ class LaneBuilder {
       }
     }
     std::vector<LaneBlock> made;
+    made.reserve(sums.size());
     for (const auto& [key, sum] : sums) made.push_back(sum);
     return made;
   }

@@ -111,6 +111,7 @@ std::vector<Area> squarified(const std::vector<double>& sizes, Area free) {
 void lay_out(const TreeNode& tree, const Area& area, size_t depth, std::vector<TreemapTile>& tiles) {
   const std::vector<const TreeNode*> members = tree.members();
   std::vector<double> sizes;
+  sizes.reserve(members.size());
   for (const TreeNode* member : members)
     sizes.push_back(area.width * area.height * double(member->bytes) / double(tree.bytes));
   const std::vector<Area> areas = squarified(sizes, area);

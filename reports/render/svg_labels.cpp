@@ -45,7 +45,7 @@ double bold_width(std::string_view text) {
 }
 
 std::string fitted_text(std::string_view text, double width, double font_size) {
-  const std::string clean = clean_text(with_short_names(text));
+  std::string clean = clean_text(with_short_names(text));
   double needed = text_width(clean, font_size);
   if (needed <= width) return clean;
   needed += text_width("…", font_size);

@@ -153,6 +153,7 @@ void draw_series(Markup& svg, const Series& series, const Plane& plane, size_t s
   if (drawn.empty()) return;
   if (series.mark == Mark::bars) return draw_bars(svg, series, plane, drawn, bar, bars);
   std::vector<Point> points;
+  points.reserve(drawn.size());
   for (const size_t i : drawn)
     points.push_back({plane.x.position(series.x[i]), plane.y.position(series.y[i])});
   if (series.mark == Mark::steps) {

@@ -24,7 +24,7 @@ class DeviceMemory {
 
   /// From here on `watch` is told what that allocator takes of the device and returns to it; an empty one
   /// ends that. False where it cannot be watched.
-  virtual bool watch(AllocatorWatch /*watch*/) { return false; }
+  virtual bool watch(AllocatorWatch /*watch*/) { return false; }  // NOLINT: overrides keep it
 };
 
 }  // namespace headroom::gpu

@@ -70,7 +70,7 @@ class Gpu {
   /// From here on `watch` is called with what LibTorch's allocator takes of this GPU and returns to it. An
   /// empty one ends that: once this has returned, the old one is called no more. False where nothing calls
   /// it. A process has one watch at a time, the newest.
-  virtual bool watch_allocator(AllocatorWatch /*watch*/) { return false; }
+  virtual bool watch_allocator(AllocatorWatch /*watch*/) { return false; }  // NOLINT: overrides keep it
 
   /// From here on the time that work takes is added up by its scope, where the GPU measures it, and runs of
   /// engines are counted.
