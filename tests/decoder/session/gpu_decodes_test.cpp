@@ -124,20 +124,20 @@ TEST_CASE("any plan for a GPU: AutoencoderDC") {
                     [](Random& random) { return test::random_dc_config(random); });
 }
 
-TEST_CASE("any plan for a GPU: AutoencoderTiny and HunyuanImage") {
+TEST_CASE("any plan for a GPU: AutoencoderTiny and HunyuanImage", "[long]") {
   check_drawn_plans(test::kSanitized ? 2 : 12, 1, [](Random& random) {
     return random.chance(0.6) ? test::random_autoencoder_tiny_config(random)
                               : test::random_hunyuan_image_config(random);
   });
 }
 
-TEST_CASE("any plan for a GPU: clips") {
+TEST_CASE("any plan for a GPU: clips", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, [](Random& random) {
     return random.chance(0.5) ? test::random_wan_config(random) : test::random_causal_config(random);
   });
 }
 
-TEST_CASE("any plan for a GPU: Wan 2.2's network") {
+TEST_CASE("any plan for a GPU: Wan 2.2's network", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 10, 3, test::random_wan_22_config);
 }
 
@@ -145,15 +145,15 @@ TEST_CASE("any plan for a GPU: attention of each frame with all before it") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 4, test::random_causal_attention_model);
 }
 
-TEST_CASE("any plan for a GPU: AutoencoderKLHunyuanVideo") {
+TEST_CASE("any plan for a GPU: AutoencoderKLHunyuanVideo", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_hunyuan_video_config);
 }
 
-TEST_CASE("any plan for a GPU: AutoencoderKLHunyuanVideo15") {
+TEST_CASE("any plan for a GPU: AutoencoderKLHunyuanVideo15", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_hunyuan_video_15_config);
 }
 
-TEST_CASE("any plan for a GPU: LTX's decoders") {
+TEST_CASE("any plan for a GPU: LTX's decoders", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_ltx_video_config);
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("16 bits on a GPU are as near to fp32 as their rounding is") {
   }
 }
 
-TEST_CASE("decodes of changing sizes share one reservation, and each is what it is by itself") {
+TEST_CASE("decodes of changing sizes share one reservation, and each is what it is by itself", "[long]") {
   const Model model = test::model_of(test::tiny_config({16, 32}));
   const planner::CostModel costs(model.graph, DeviceKind::cuda);
   struct Decode {

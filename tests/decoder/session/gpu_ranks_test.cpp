@@ -139,14 +139,14 @@ TEST_CASE("several GPUs give the pixels of the untiled decode: AutoencoderKL") {
   check_drawn_ranks(test::kSanitized ? 2 : 8, 1, [](Random& random) { return test::random_config(random); });
 }
 
-TEST_CASE("several GPUs: AutoencoderTiny and HunyuanImage") {
+TEST_CASE("several GPUs: AutoencoderTiny and HunyuanImage", "[long]") {
   check_drawn_ranks(test::kSanitized ? 1 : 4, 1, [](Random& random) {
     return random.chance(0.6) ? test::random_autoencoder_tiny_config(random)
                               : test::random_hunyuan_image_config(random);
   });
 }
 
-TEST_CASE("several GPUs: clips") {
+TEST_CASE("several GPUs: clips", "[long]") {
   check_drawn_ranks(test::kSanitized ? 1 : 4, 3, [](Random& random) {
     return random.chance(0.5) ? test::random_wan_config(random) : test::random_causal_config(random);
   });
@@ -156,7 +156,7 @@ TEST_CASE("several GPUs: attention of each frame with all before it") {
   check_drawn_ranks(test::kSanitized ? 1 : 6, 4, test::random_causal_attention_model);
 }
 
-TEST_CASE("several GPUs: HunyuanVideo's and LTX's decoders") {
+TEST_CASE("several GPUs: HunyuanVideo's and LTX's decoders", "[long]") {
   check_drawn_ranks(test::kSanitized ? 1 : 6, 3, [](Random& random) {
     return random.chance(0.5) ? test::random_hunyuan_video_config(random)
                               : test::random_ltx_video_config(random);

@@ -320,32 +320,32 @@ TEST_CASE("main window: a plan that is used is shown, and what can be done with 
 }
 
 TEST_CASE("screenshots: every page is written, in both themes and languages") {
-  for (const Theme theme : {Theme::light, Theme::dark}) {
-    for (const char* language : {"en", "zh_CN"}) {
-      WindowSettings settings;
-      settings.theme = theme;
-      settings.language = language;
-      Workspace workspace;
-      MainWindow window(workspace, settings);
-      window.resize(1280, 800);
-      window.show();
-      workspace.open(sample_files().all());
-      wait_until_idle(window);
-      const test::Scratch folder;
-      write_screenshots(window, QString::fromStdString(folder.folder().string()));
-      std::vector<std::string> expected;
-      for (const Page* page : window.pages()) expected.push_back(page->key().toStdString() + ".png");
-      std::sort(expected.begin(), expected.end());
-      CHECK(folder.files() == expected);
-      for (const std::string& name : expected) {
-        CAPTURE(name, int(theme), language);
-        const QImage image(QString::fromStdString((folder / name).string()));
-        CHECK(image.size() == QSize(1280, 800));
-        const int lightness = image.pixelColor(3, image.height() - 3).lightness();
-        CHECK((lightness > 128) == (theme == Theme::light));
-      }
-      CHECK(window.messages().messages().isEmpty());
+  // Each theme with one of the languages.
+  const std::pair<Theme, const char*> looks[] = {{Theme::light, "en"}, {Theme::dark, "zh_CN"}};
+  for (const auto& [theme, language] : looks) {
+    WindowSettings settings;
+    settings.theme = theme;
+    settings.language = language;
+    Workspace workspace;
+    MainWindow window(workspace, settings);
+    window.resize(1280, 800);
+    window.show();
+    workspace.open(sample_files().all());
+    wait_until_idle(window);
+    const test::Scratch folder;
+    write_screenshots(window, QString::fromStdString(folder.folder().string()));
+    std::vector<std::string> expected;
+    for (const Page* page : window.pages()) expected.push_back(page->key().toStdString() + ".png");
+    std::sort(expected.begin(), expected.end());
+    CHECK(folder.files() == expected);
+    for (const std::string& name : expected) {
+      CAPTURE(name, int(theme), language);
+      const QImage image(QString::fromStdString((folder / name).string()));
+      CHECK(image.size() == QSize(1280, 800));
+      const int lightness = image.pixelColor(3, image.height() - 3).lightness();
+      CHECK((lightness > 128) == (theme == Theme::light));
     }
+    CHECK(window.messages().messages().isEmpty());
   }
   apply_theme(Theme::system);
 }

@@ -32,7 +32,7 @@ struct Asked {
   }
 };
 
-TEST_CASE("what would lower the peak: each remedy's plans are there and are as fast as said") {
+TEST_CASE("what would lower the peak: each remedy's plans are there and are as fast as said", "[long]") {
   const Asked asked;
   const LowerPeak lower = asked.lower(without_end);
   CHECK(lower.not_looked_at.empty());
@@ -73,7 +73,8 @@ TEST_CASE("what would lower the peak: each remedy's plans are there and are as f
   CHECK(lower.remedies.front().about_as_fast);
 }
 
-TEST_CASE("what would lower the peak: on CUDA every limit that is named is one that plans, gaps included") {
+TEST_CASE("what would lower the peak: on CUDA every limit that is named is one that plans, gaps included",
+          "[long]") {
   const Model model = resolve_model("sd15");
   const CostModel costs(model.graph, DeviceKind::cuda);
   const Request request{"sd15", 256, 256, 1, 1, Dtype::fp32, DeviceKind::cuda};
@@ -108,7 +109,8 @@ TEST_CASE("what would lower the peak: what there was no time for is named, and n
   for (const Remedy& remedy : asked.lower(without_end).remedies) CHECK_FALSE(remedy.option.empty());
 }
 
-TEST_CASE("what would lower the peak: without the time to find the lowest that is as fast, none is named") {
+TEST_CASE("what would lower the peak: without the time to find the lowest that is as fast, none is named",
+          "[long]") {
   const Asked asked;
   int64_t searches = 0;
   const LowerPeak whole = asked.lower([&] { return ++searches > 0; });
@@ -129,7 +131,8 @@ TEST_CASE("what would lower the peak: without the time to find the lowest that i
   }
 }
 
-TEST_CASE("what would lower the peak: a remedy that goes no lower than a smaller limit alone is none") {
+TEST_CASE("what would lower the peak: a remedy that goes no lower than a smaller limit alone is none",
+          "[long]") {
   // At this size its peak is not made of materialised tensors.
   Asked asked;
   asked.model = test::model_of(test::tiny_config({16, 32, 48}));

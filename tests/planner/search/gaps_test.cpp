@@ -21,7 +21,7 @@ Request request_of(const GapCase& c) {
   return {c.model, c.width, c.height, c.frames, c.batch, Dtype::bf16, DeviceKind::cuda};
 }
 
-TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, within the limit") {
+TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, within the limit", "[long]") {
   for (const GapCase& c :
        {GapCase{"sdxl", 1024, 1024, 1, 1, 65536, 0}, GapCase{"sdxl", 1024, 1024, 1, 1, 1000, 0},
         GapCase{"sdxl", 2048, 2048, 1, 1, 2048, 0}, GapCase{"sdxl", 4096, 4096, 1, 1, 65536, 0},
@@ -64,7 +64,7 @@ TEST_CASE("near the smallest limit gaps leave room for the fastest plan") {
   CHECK(double(plan.predicted_peak_bytes) <= 1.01 * double(plan.predicted_peak_bytes - plan.reserve_bytes));
 }
 
-TEST_CASE("pinned host memory has room for its gaps too, whatever its limit") {
+TEST_CASE("pinned host memory has room for its gaps too, whatever its limit", "[long]") {
   const Model model = resolve_model("sdxl");
   const CostModel costs(model.graph, DeviceKind::cuda);
   const Request request = request_of({"sdxl", 2048, 1536, 1, 1, 0, 0});
@@ -80,7 +80,7 @@ TEST_CASE("pinned host memory has room for its gaps too, whatever its limit") {
   }
 }
 
-TEST_CASE("on CUDA the smallest limit has room for gaps, and less has not") {
+TEST_CASE("on CUDA the smallest limit has room for gaps, and less has not", "[long]") {
   const Model model = resolve_model("sdxl");
   const Request request = request_of({"sdxl", 1024, 768, 1, 1, 0, 0});
   const CostModel costs(model.graph, DeviceKind::cuda);

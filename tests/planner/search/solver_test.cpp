@@ -265,7 +265,7 @@ TEST_CASE("at the smallest limit a plan exists, and one byte below none") {
   CHECK_FALSE(make_plan({model, request, {.limit_bytes = smallest - 1}, costs}));
 }
 
-TEST_CASE("more memory never makes a plan slower") {
+TEST_CASE("more memory never makes a plan slower", "[long]") {
   const uint64_t seed = GENERATE(range(uint64_t{300}, uint64_t{306}));
   CAPTURE(seed);
   Random random(seed);

@@ -129,7 +129,7 @@ void check_whole(const Model& model, const ProfileRequest& request, const Profil
   CHECK(profile_from_json(JsonFields(json::parse(to_json(profile).dump()), "profile.json")) == profile);
 }
 
-TEST_CASE("a profile of a GPU has every layer and every latency table, in every dtype") {
+TEST_CASE("a profile of a GPU has every layer and every latency table, in every dtype", "[long]") {
   const Dtype dtype = GENERATE(Dtype::fp32, Dtype::bf16, Dtype::fp16);
   if (test::kSanitized && dtype != Dtype::bf16) return;
   CAPTURE(name_of(dtype));
@@ -140,7 +140,7 @@ TEST_CASE("a profile of a GPU has every layer and every latency table, in every 
   CHECK(measured.emulated.reserved_bytes() == 0);
 }
 
-TEST_CASE("a profile of a GPU: batches, AutoencoderDC, clips") {
+TEST_CASE("a profile of a GPU: batches, AutoencoderDC, clips", "[long]") {
   json config;
   ProfileRequest request = asked({}, {{12, 8}});
   if (!test::kSanitized) {
@@ -283,7 +283,8 @@ void check_predicted(const nlohmann::json& config, ProfileRequest request,
   }
 }
 
-TEST_CASE("where a GPU's time is known, plans of sizes that were not profiled take what is predicted") {
+TEST_CASE("where a GPU's time is known, plans of sizes that were not profiled take what is predicted",
+          "[long]") {
   if (test::kSanitized) return;  // it is about seconds; gpu_profiles_test.cpp runs the same code
   SECTION("pictures") {
     check_predicted(test::tiny_config({8, 16}), asked({}, {{24, 16}, {32, 24}}), {{28, 20}, {16, 24}});
