@@ -11,16 +11,6 @@
 namespace headroom::profiler {
 namespace {
 
-std::optional<EagerClass> eager_class(const std::string& name) {
-  static const std::map<std::string, EagerClass> classes{
-      {"AutoencoderKL", EagerClass::kl},           {"AutoencoderKLFlux2", EagerClass::kl},
-      {"AsymmetricAutoencoderKL", EagerClass::kl}, {"AutoencoderDC", EagerClass::dc},
-      {"AutoencoderKLWan", EagerClass::wan},       {"AutoencoderKLQwenImage", EagerClass::wan}};
-  const auto found = classes.find(name);
-  if (found == classes.end()) return std::nullopt;
-  return found->second;
-}
-
 /// Walks through the code, and keeps what is held.
 class Walk {
  public:

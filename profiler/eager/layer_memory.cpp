@@ -1,6 +1,7 @@
 #include "profiler/eager/layer_memory.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "decoder/graph/geometry.h"
@@ -161,6 +162,16 @@ class Layer {
 };
 
 }  // namespace
+
+std::optional<EagerClass> eager_class(const std::string& name) {
+  static const std::map<std::string, EagerClass> classes{
+      {"AutoencoderKL", EagerClass::kl},           {"AutoencoderKLFlux2", EagerClass::kl},
+      {"AsymmetricAutoencoderKL", EagerClass::kl}, {"AutoencoderDC", EagerClass::dc},
+      {"AutoencoderKLWan", EagerClass::wan},       {"AutoencoderKLQwenImage", EagerClass::wan}};
+  const auto found = classes.find(name);
+  if (found == classes.end()) return std::nullopt;
+  return found->second;
+}
 
 bool is_later_part(const Op& op, const EagerSetting& setting) {
   return setting.of == EagerClass::wan && op.kind == OpKind::conv && op.convolution.part > 0;
