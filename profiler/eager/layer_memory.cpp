@@ -12,6 +12,10 @@ namespace {
 
 /// oneDNN's own layout has this many channels side by side at the least.
 constexpr int64_t kBlockedChannels = 8;
+/// Of an input with fewer values than this, its rows' positions counted as one, LibTorch convolves without
+/// oneDNN, kernels of more than 3 apart.
+constexpr int64_t kFewestForLibrary = 20480;
+constexpr int64_t kWidestForNative = 3;
 /// Frames that diffusers' causal convolutions keep (its CACHE_T).
 constexpr int64_t kCachedFrames = 2;
 
@@ -87,6 +91,19 @@ class Layer {
     return std::max(input + weights() + blocked - output, blocked);
   }
 
+  /// Whether LibTorch convolves an input of few values by a matrix product of its own.
+  bool is_native(int64_t values) const {
+    return setting_.device == DeviceKind::cpu && setting_.element_bytes == 4 && setting_.items == 1 &&
+           op_.groups <= 1 && std::max(op_.kernel.x, op_.kernel.y) <= kWidestForNative &&
+           values <= kFewestForLibrary;
+  }
+  /// For which it copies all that the kernel reads at each position, unless that is the input itself.
+  int64_t columns(int64_t frames) const {
+    const int64_t taps = frames * op_.kernel.y * op_.kernel.x;
+    return taps == 1 ? 0
+                     : bytes(channels(op_.inputs[0]) * taps, place_.frames_out, place_.out.y, place_.out.x);
+  }
+
   LayerBytes convolution() const {
     if (setting_.of == EagerClass::kl) return kl_convolution();
     if (setting_.of == EagerClass::dc) return dc_convolution();
@@ -123,7 +140,10 @@ class Layer {
     const int64_t padded = bytes(channels(op_.inputs[0]), place_.frames_in + frames - 1,
                                  place_.in.y + op_.kernel.y - 1, place_.in.x + op_.kernel.x - 1);
     const int64_t joined = before > 0 ? of_frames(place_.frames_in + before) : 0;
-    const int64_t most = std::max(joined + padded, padded + out_ + library(padded, out_));
+    const int64_t values = setting_.items * channels(op_.inputs[0]) * (place_.frames_in + frames - 1) *
+                           (place_.in.y + op_.kernel.y - 1);
+    const int64_t beside = is_native(values) ? columns(frames) : library(padded, out_);
+    const int64_t most = std::max(joined + padded, padded + out_ + beside);
     return {out_, most - out_ + of_frames(cached), of_frames(cached)};
   }
 

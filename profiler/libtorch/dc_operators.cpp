@@ -131,15 +131,14 @@ class DcOperators final : public EagerOperators {
   at::Tensor normalise(const EagerCall& call) {
     const Op& op = call.op;
     const at::Tensor& weight = weights_[op.name + ".weight"];
-    at::Tensor x = std::move(call.inputs[0]);
-    x = x.movedim(1, -1);
+    at::Tensor x = call.inputs[0].movedim(1, -1);  // which the caller holds until all of this is done
     const at::Tensor variance = x.to(at::kFloat).pow(2).mean({-1}, true);
     x = at::mul(x, at::rsqrt(at::add(variance, op.epsilon)));
     if (weight.scalar_type() != at::kFloat) x = x.to(weight.scalar_type());
     x = at::mul(x, weight);
     x = at::add(x, weights_[op.name + ".bias"]);
-    x = x.movedim(-1, 1);
-    return activated(std::move(x), op.activation);
+    call.inputs[0].reset();
+    return activated(x.movedim(-1, 1), op.activation);
   }
 
   at::Tensor gate(const EagerCall& call) {

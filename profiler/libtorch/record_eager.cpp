@@ -45,18 +45,19 @@ std::vector<Asked> asked_decodes(const Model& model, const EagerRequest& request
   const std::optional<TileRule> rule = request.in_tiles ? tile_rule(model, request) : std::nullopt;
   if (!request.whole && !rule)
     throw InputError("--tilings: of " + model.class_name + " with this config no tiles are known here");
+  const bool of_clips = eager_class(model.class_name) == EagerClass::wan;
   std::vector<Asked> list;
   for (const auto& [width, height] : request.sizes) {
     const Extent latent = latent_extent(model, width, height, request.frames);
     const bool cut = rule && (latent.y > rule->whole || latent.x > rule->whole);
     for (const EagerLayout layout : request.layouts) {
-      if (layout == EagerLayout::channels_last && model.decodes_clips) continue;
+      if (layout == EagerLayout::channels_last && of_clips) continue;
       if (request.whole) list.push_back({width, height, layout, {}});
       if (cut) list.push_back({width, height, layout, rule});
     }
   }
   if (list.empty())
-    throw InputError(model.decodes_clips ? "--layouts: clips are decoded in nchw alone"
+    throw InputError(of_clips ? "--layouts: clips are decoded in nchw alone"
                                          : "--tilings: none of the sizes is larger than a tile");
   return list;
 }
