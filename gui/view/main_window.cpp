@@ -55,6 +55,7 @@ QString page_of(const reports::Document& document) {
     return QStringLiteral("ranks");
   if (kind == "profile") return QStringLiteral("layers");
   if (kind == "stats") return QStringLiteral("plan");
+  if (kind == "LibTorch decodes") return QStringLiteral("compare");
   if (kind == "frontier") return QStringLiteral("frontier");
   if (kind == "memory history") return QStringLiteral("history");
   return QStringLiteral("timeline");
