@@ -2236,8 +2236,8 @@ takes %2 and %3 there</source>
         <translation>%1：request.model：从这里和方案所在的文件夹都找不到模型 %2；请用 --model 指明其文件夹</translation>
     </message>
     <message>
-        <source>%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile or headroom.frontier, found %2</source>
-        <translation>%1：schema：应为 headroom.plan、headroom.stats、headroom.trace、headroom.profile 或 headroom.frontier，实为 %2</translation>
+        <source>%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile, headroom.eager or headroom.frontier, found %2</source>
+        <translation>%1：schema：应为 headroom.plan、headroom.stats、headroom.trace、headroom.profile、headroom.eager 或 headroom.frontier，实为 %2</translation>
     </message>
     <message>
         <source>%1: %2: written by a newer Headroom: version %3, this one reads up to %4</source>

@@ -10,6 +10,8 @@ constexpr const char* kNameless = "workspace";
 }  // namespace
 
 void AllocationLog::taken(uint64_t address, int64_t bytes, int64_t reserved_bytes) {
+  returned(address,
+           moments_.back().reserved_bytes);  // where that was reported to nobody, as on another thread
   live_[address] = allocations_.size();
   allocations_.push_back({bytes, moments_.size(), SIZE_MAX, {}});
   moments_.push_back({moments_.back().live_bytes + bytes, reserved_bytes});
@@ -72,8 +74,8 @@ RecordedEagerDecode AllocationLog::recorded(size_t layers) const {
     if (most.live_bytes <= layer.live_bytes) continue;
     layer.live_bytes = most.live_bytes;
     layer.activation_bytes = span.activation_bytes;
-    layer.workspace_bytes = std::max<int64_t>(
-        0, most.live_bytes - moments_[span.begin].live_bytes - span.activation_bytes);
+    layer.workspace_bytes =
+        std::max<int64_t>(0, most.live_bytes - moments_[span.begin].live_bytes - span.activation_bytes);
     layer.slack_bytes = most.reserved_bytes - most.live_bytes;
   }
   const size_t peak = highest(decode_begin_, moments_.size());

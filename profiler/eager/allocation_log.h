@@ -30,8 +30,6 @@ class AllocationLog {
   void begin_layer(size_t layer);
   /// `result`: the address of its result; 0 where it has none.
   void end_layer(uint64_t result, double seconds);
-  /// Whether this address was reported as taken and not as handed back.
-  bool is_live(uint64_t address) const { return live_.count(address) > 0; }
 
   /// Fills in what was measured, but for names and kinds of layers, of which there are `layers`.
   /// What is live at the peak under no name is "workspace".

@@ -12,9 +12,9 @@ namespace {
 
 /// oneDNN's own layout has this many channels side by side at the least.
 constexpr int64_t kBlockedChannels = 8;
-/// Of an input with fewer values than this, its rows' positions counted as one, LibTorch convolves without
-/// oneDNN, kernels of more than 3 apart.
-constexpr int64_t kFewestForLibrary = 20480;
+/// Of an input with no more values than this LibTorch convolves without oneDNN, kernels of more than 3 apart.
+/// Of clips it counts those of one column of positions alone.
+constexpr int64_t kMostForNative = 20480;
 constexpr int64_t kWidestForNative = 3;
 /// Frames that diffusers' causal convolutions keep (its CACHE_T).
 constexpr int64_t kCachedFrames = 2;
@@ -81,9 +81,15 @@ class Layer {
 
   int64_t weights() const { return parameter_elements(graph_, op_) * setting_.element_bytes; }
 
-  /// Beside input and result of the convolution alone. oneDNN computes in a layout of its own: the input and
-  /// the kernel are copied to it, the result from it once the copy of the input is gone.
+  /// Beside input and result of the convolution of a picture alone.
   int64_t library(int64_t input, int64_t output) const {
+    if (place_.frames_in == 1 && is_native(input / setting_.element_bytes)) return columns(1);
+    return in_blocks(input, output);
+  }
+
+  /// oneDNN computes in a layout of its own: the input and the kernel are copied to it, the result from it
+  /// once the copy of the input is gone.
+  int64_t in_blocks(int64_t input, int64_t output) const {
     if (setting_.device != DeviceKind::cpu) return 0;
     if (place_.channels_last) return 2 * weights();
     const int64_t outputs = channels(op_.output);
@@ -95,7 +101,7 @@ class Layer {
   bool is_native(int64_t values) const {
     return setting_.device == DeviceKind::cpu && setting_.element_bytes == 4 && setting_.items == 1 &&
            op_.groups <= 1 && std::max(op_.kernel.x, op_.kernel.y) <= kWidestForNative &&
-           values <= kFewestForLibrary;
+           values <= kMostForNative;
   }
   /// For which it copies all that the kernel reads at each position, unless that is the input itself.
   int64_t columns(int64_t frames) const {
@@ -142,7 +148,7 @@ class Layer {
     const int64_t joined = before > 0 ? of_frames(place_.frames_in + before) : 0;
     const int64_t values = setting_.items * channels(op_.inputs[0]) * (place_.frames_in + frames - 1) *
                            (place_.in.y + op_.kernel.y - 1);
-    const int64_t beside = is_native(values) ? columns(frames) : library(padded, out_);
+    const int64_t beside = is_native(values) ? columns(frames) : in_blocks(padded, out_);
     const int64_t most = std::max(joined + padded, padded + out_ + beside);
     return {out_, most - out_ + of_frames(cached), of_frames(cached)};
   }

@@ -99,16 +99,11 @@ EagerLayout parse_layout(const std::string& text, const std::string& option) {
 nlohmann::json to_json(const EagerRecording& recording) {
   nlohmann::json decodes = nlohmann::json::array();
   for (const RecordedEagerDecode& decode : recording.decodes) decodes.push_back(decode_to_json(decode));
-  return {{"schema", "headroom.eager"},
-          {"version", kEagerRecordingVersion},
-          {"model", recording.model},
-          {"class_name", recording.class_name},
-          {"dtype", name_of(recording.dtype)},
-          {"device_kind", name_of(recording.device_kind)},
-          {"device", recording.device},
-          {"libraries", recording.libraries},
-          {"threads", recording.threads},
-          {"weights_bytes", recording.weights_bytes},
+  return {{"schema", "headroom.eager"},        {"version", kEagerRecordingVersion},
+          {"model", recording.model},          {"class_name", recording.class_name},
+          {"dtype", name_of(recording.dtype)}, {"device_kind", name_of(recording.device_kind)},
+          {"device", recording.device},        {"libraries", recording.libraries},
+          {"threads", recording.threads},      {"weights_bytes", recording.weights_bytes},
           {"decodes", std::move(decodes)}};
 }
 

@@ -117,7 +117,8 @@ class DcOperators final : public EagerOperators {
   at::Tensor stacked(const EagerCall& call) {
     const at::Tensor x = call.inputs[0].movedim(1, -1);
     std::vector<at::Tensor> parts;
-    for (const std::string& module : call.op.convolution.stacked) parts.push_back(linear(weights_, module, x));
+    for (const std::string& module : call.op.convolution.stacked)
+      parts.push_back(linear(weights_, module, x));
     return at::cat(parts, 3).movedim(-1, 1);
   }
 

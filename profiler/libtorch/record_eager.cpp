@@ -58,7 +58,7 @@ std::vector<Asked> asked_decodes(const Model& model, const EagerRequest& request
   }
   if (list.empty())
     throw InputError(of_clips ? "--layouts: clips are decoded in nchw alone"
-                                         : "--tilings: none of the sizes is larger than a tile");
+                              : "--tilings: none of the sizes is larger than a tile");
   return list;
 }
 
@@ -129,9 +129,9 @@ class Recorder {
       log.name(reinterpret_cast<uint64_t>(memory), "weights");
     }
     const Extent extent = latent_extent(model_, asked.width, asked.height, request_.frames);
-    const at::Tensor latent = latent_tensor(
-        model_, random_latent(latent_shape(model_, extent, request_.batch), 0),
-        {.device = device_.device(), .dtype = request_.dtype, .layout = asked.layout});
+    const at::Tensor latent =
+        latent_tensor(model_, random_latent(latent_shape(model_, extent, request_.batch), 0),
+                      {.device = device_.device(), .dtype = request_.dtype, .layout = asked.layout});
     log.name(reinterpret_cast<uint64_t>(latent.storage().data()), "latent");
     log.begin_decode();
     int64_t tiles = 0;

@@ -14,7 +14,7 @@ namespace headroom::profiler {
 
 /// Which of LibTorch's decodes are recorded: every size in every layout, whole and in tiles.
 struct EagerRequest {
-  std::string model;  ///< as it is called in the recording
+  std::string model;                               ///< as it is called in the recording
   std::vector<std::pair<int64_t, int64_t>> sizes;  ///< width and height in pixels
   int64_t frames = 1, batch = 1;
   Dtype dtype = Dtype::fp32;

@@ -73,9 +73,8 @@ class WanOperators final : public EagerOperators {
     const at::Tensor& kernel = weights_[op.name + ".weight"];
     if (kernel.size(2) == 1) return over_padded(op, x, {});
     if (is_time_conv(op) && call.chunk == 0) return {};
-    at::Tensor kept = x.narrow(2, std::max<int64_t>(0, x.size(2) - kKeptFrames),
-                               std::min(x.size(2), kKeptFrames))
-                          .clone();
+    at::Tensor kept =
+        x.narrow(2, std::max<int64_t>(0, x.size(2) - kKeptFrames), std::min(x.size(2), kKeptFrames)).clone();
     const at::Tensor before = kept_[op.name];
     if (kept.size(2) < kKeptFrames && before.defined())
       kept = at::cat({before.narrow(2, before.size(2) - 1, 1), kept}, 2);

@@ -55,8 +55,9 @@ void read_libtorch_options(const LibtorchOptions& options, EagerRequest& request
   request.tile = options.tile;
 }
 
-EagerRecording record_libtorch(const Model& model, const EagerRequest& request, const ParameterSource& weights,
-                               const std::string& output, const std::string& csv, Progress& progress) {
+EagerRecording record_libtorch(const Model& model, const EagerRequest& request,
+                               const ParameterSource& weights, const std::string& output,
+                               const std::string& csv, Progress& progress) {
   RunBegun news;
   news.program = "headroom-profile";
   news.model = request.model;

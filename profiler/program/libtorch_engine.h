@@ -23,8 +23,9 @@ void read_libtorch_options(const LibtorchOptions& options, EagerRequest& request
 
 /// With --engine libtorch: records what was asked for, and writes it to `output` and, where that has a name,
 /// its layers to `csv`.
-EagerRecording record_libtorch(const Model& model, const EagerRequest& request, const ParameterSource& weights,
-                               const std::string& output, const std::string& csv, Progress& progress);
+EagerRecording record_libtorch(const Model& model, const EagerRequest& request,
+                               const ParameterSource& weights, const std::string& output,
+                               const std::string& csv, Progress& progress);
 
 /// A line for each decode.
 void print_recording(const EagerRecording& recording, const std::string& output, std::ostream& out);

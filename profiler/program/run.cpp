@@ -313,8 +313,8 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   return profile;
 }
 
-EagerRecording record_eager_decodes(const Options& options, const Model& model,
-                                    std::optional<uint64_t> seed, Progress& progress) {
+EagerRecording record_eager_decodes(const Options& options, const Model& model, std::optional<uint64_t> seed,
+                                    Progress& progress) {
   EagerRequest request;
   request.model = options.model;
   request.sizes = parse_sizes(options.sizes, "--sizes");

@@ -262,9 +262,9 @@ FrontierDocument frontier_from_json(const json& document, const std::string& ori
 }
 
 const char* kind_of(const Document& document) {
-  constexpr std::array kKinds{"plan",          "stats",          "trace",         "profile", "frontier",
-                              "plan of ranks", "trace of ranks", "memory history",
-                              "LibTorch decodes"};  // as in the variant
+  constexpr std::array kKinds{"plan",           "stats",          "trace",
+                              "profile",        "frontier",       "plan of ranks",
+                              "trace of ranks", "memory history", "LibTorch decodes"};  // as in the variant
   static_assert(kKinds.size() == std::variant_size_v<decltype(Document::contents)>);
   return kKinds[document.contents.index()];
 }

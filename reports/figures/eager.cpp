@@ -60,10 +60,10 @@ Table eager_table(const profiler::EagerRecording& recording) {
       is_counted = double(decode.counted_peak_bytes);
       error = double(decode.counted_peak_bytes) / double(decode.peak_bytes) - 1;
     }
-    table.rows.push_back({{variant_text(decode), double(decode.peak_bytes), is_counted, error,
-                           double(decode.peak_slack_bytes), decode.seconds, short_name(decode.peak_layer),
-                           held_text(decode.peak_live)},
-                          decode.peak_bytes == most});
+    table.rows.push_back(
+        {{variant_text(decode), double(decode.peak_bytes), is_counted, error, double(decode.peak_slack_bytes),
+          decode.seconds, short_name(decode.peak_layer), held_text(decode.peak_live)},
+         decode.peak_bytes == most});
   }
   return table;
 }
@@ -81,9 +81,8 @@ Table eager_layers_table(const profiler::EagerRecording& recording) {
       if (is_new) table.rows.push_back({{layer.name, layer.kind}, false});
       Row& row = table.rows[found->second];
       row.cells.resize(table.columns.size() - 5);
-      row.cells.insert(row.cells.end(),
-                       {double(layer.activation_bytes), double(layer.workspace_bytes),
-                        double(layer.slack_bytes), double(layer.live_bytes), layer.seconds});
+      row.cells.insert(row.cells.end(), {double(layer.activation_bytes), double(layer.workspace_bytes),
+                                         double(layer.slack_bytes), double(layer.live_bytes), layer.seconds});
     }
   }
   for (auto& [name, number] : row_of) {

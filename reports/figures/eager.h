@@ -8,8 +8,8 @@
 
 namespace headroom::reports {
 
-/// "512×512, nchw", "2048×2048, channels-last, 9 tiles of 128"; with frames and batch where there is more than
-/// one.
+/// "512×512, nchw", "2048×2048, channels-last, 9 tiles of 128"; with frames and batch where there is more
+/// than one.
 std::string variant_text(const profiler::RecordedEagerDecode& decode);
 
 /// A row for each recorded decode: its peak, what is counted beside, slack, time, and the layer and tensors

@@ -30,10 +30,9 @@ void add_recorded(const profiler::EagerRecording& recording, const PlanDocument&
     if (decode.width_pixels != request.width_pixels || decode.height_pixels != request.height_pixels ||
         decode.frames != request.frames || decode.batch != request.batch)
       continue;
-    table.rows.insert(table.rows.end() - 1,
-                      {{"recorded: " + variant_text(decode), double(decode.peak_bytes),
-                        short_name(decode.peak_layer), held_text(decode.peak_live)},
-                       false});
+    table.rows.insert(table.rows.end() - 1, {{"recorded: " + variant_text(decode), double(decode.peak_bytes),
+                                              short_name(decode.peak_layer), held_text(decode.peak_live)},
+                                             false});
   }
 }
 
@@ -55,7 +54,8 @@ Table engines_table(const DocumentPtr& plan, const PeakDecision& decision,
                    {.title = "held then", .is_text = true, .explanation = "The largest of it."}};
   if (!untiled.by_diffusers) return table;
   table.rows = {
-      {{"diffusers on LibTorch", double(untiled.bytes), short_name(untiled.layer), largest_text(untiled.live)},
+      {{"diffusers on LibTorch", double(untiled.bytes), short_name(untiled.layer),
+        largest_text(untiled.live)},
        true},
       {{"this plan", double(decision.bytes), with_short_names(decision.step), largest_text(decision.live)},
        false}};

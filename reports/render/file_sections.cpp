@@ -8,9 +8,9 @@
 namespace headroom::reports {
 namespace {
 
-constexpr std::array kKinds{"plan",     "stats",         "trace",          "profile",
-                            "frontier", "plan of ranks", "trace of ranks", "memory history",
-                            "LibTorch decodes"};
+constexpr std::array kKinds{"plan",           "stats",          "trace",
+                            "profile",        "frontier",       "plan of ranks",
+                            "trace of ranks", "memory history", "LibTorch decodes"};
 
 Cell text_or_nothing(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);

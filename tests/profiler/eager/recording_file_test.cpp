@@ -71,8 +71,8 @@ TEST_CASE("eager recording: a file that is none is refused, with the key") {
   CHECK_THAT(refused("/threads", 0), Catch::Contains("threads"));
   CHECK_THAT(refused("/decodes", json::array()), Catch::Contains("at least one decode"));
   const std::string first = "/decodes/0/";
-  CHECK_THAT(refused(first + "layout", "nhwc"), Catch::Contains("decodes[0].layout") &&
-                                                    Catch::Contains("channels-last"));
+  CHECK_THAT(refused(first + "layout", "nhwc"),
+             Catch::Contains("decodes[0].layout") && Catch::Contains("channels-last"));
   CHECK_THAT(refused(first + "peak_bytes", -1), Catch::Contains("decodes[0].peak_bytes"));
   CHECK_THAT(refused(first + "seconds", -0.5), Catch::Contains("decodes[0].seconds"));
   CHECK_THAT(refused(first + "tile_count", 0), Catch::Contains("tile_count"));

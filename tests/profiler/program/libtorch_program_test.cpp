@@ -24,9 +24,9 @@ TEST_CASE("LibTorch's own decodes are recorded, every size in every layout, whol
   const Scratch scratch;
   const std::string model = test::write_model(scratch / "model", test::tiny_config(), 1);
   const std::string file = scratch / "eager.json", csv = scratch / "layers.csv";
-  const Ended ended = call(
-      run_profile, joined(kByLibtorch, {"--model", model, "--sizes", "16x24,32x48", "--tile", "8", "-o", file,
-                                        "--csv", csv, "--threads", "2", "--repeats", "2"}));
+  const Ended ended =
+      call(run_profile, joined(kByLibtorch, {"--model", model, "--sizes", "16x24,32x48", "--tile", "8", "-o",
+                                             file, "--csv", csv, "--threads", "2", "--repeats", "2"}));
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   CHECK_THAT(ended.out, Catch::Contains("16x24 nchw: ") && Catch::Contains("counted ") &&

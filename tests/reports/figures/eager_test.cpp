@@ -66,7 +66,7 @@ TEST_CASE("eager: a row for each decode, with what is counted beside where it is
   CHECK(std::holds_alternative<std::monostate>(table.rows[1].cells[2]));
   CHECK(std::holds_alternative<std::monostate>(table.rows[1].cells[3]));
   CHECK(std::get<std::string>(table.rows[0].cells[6]) == "conv_in");
-  CHECK_THAT(std::get<std::string>(table.rows[0].cells[7]), Catch::StartsWith("conv_in 600 B, weights"));
+  CHECK_THAT(std::get<std::string>(table.rows[0].cells[7]), Catch::StartsWith("conv_in 0.6 KiB, weights"));
   CHECK_FALSE(table.rows[0].stands_out);
   CHECK(table.rows[1].stands_out);
 }
