@@ -66,6 +66,9 @@ class Walk {
       if (const int64_t live = live_bytes() + bytes.workspace; live > layer.live_bytes)
         layer = {bytes.output, bytes.workspace, live};
       if (bytes.cached > 0) held_["frames kept for " + op.name] = bytes.cached;
+      // The decoder's own variable for it, which is not read again.
+      if (setting_.of == EagerClass::dc && op.convolution.shortcut && input == graph_.latent())
+        held_["channels repeated for " + op.name] = bytes.output;
       // Its heads are rows of pixels, and all that comes later keeps that layout.
       channels_last = channels_last || op.kind == OpKind::linear_attention;
       drop_after(i);

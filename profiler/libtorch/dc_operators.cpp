@@ -49,6 +49,13 @@ class DcOperators final : public EagerOperators {
     }
   }
 
+  const at::Tensor* kept(const Op& op) const override {
+    const bool first = op.convolution.shortcut && repeated_latent_.defined() && op.name == "decoder.conv_in";
+    return first ? &repeated_latent_ : nullptr;
+  }
+
+  void forget() override { repeated_latent_.reset(); }
+
  private:
   at::Tensor convolve(const EagerCall& call) {
     const Op& op = call.op;
@@ -93,8 +100,8 @@ class DcOperators final : public EagerOperators {
     }
     // Where pixels are made of the result, so they are of the shortcut, and added behind that.
     if (shuffles(call)) return convolution(weights_, op, input);
-    const at::Tensor x = repeated(input, channels);
-    return at::add(convolution(weights_, op, input), x);
+    repeated_latent_ = repeated(input, channels);
+    return at::add(convolution(weights_, op, input), repeated_latent_);
   }
 
   static bool shuffles(const EagerCall& call) {
@@ -184,6 +191,7 @@ class DcOperators final : public EagerOperators {
   }
 
   const EagerWeights& weights_;
+  at::Tensor repeated_latent_;  ///< a variable of the decoder's own, which is there until it is done
 };
 
 }  // namespace

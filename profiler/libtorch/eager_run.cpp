@@ -63,6 +63,7 @@ at::Tensor EagerRun::decode(const at::Tensor& latent) {
   if (!of_clips_) {
     held_[index(graph_.latent())] = latent;
     run_chunk(0);
+    operators_->forget();
     return std::move(held_[index(graph_.output())]);
   }
   at::Tensor frames = latent, clip;
@@ -108,7 +109,7 @@ void EagerRun::run(size_t place, int64_t chunk) {
   device_.synchronise();
   log_.end_layer(address_of(made), seconds_since(begin));
   if (const at::Tensor* kept = operators_->kept(op))
-    log_.name(address_of(*kept), "frames kept for " + op.name);
+    log_.name(address_of(*kept), (of_clips_ ? "frames kept for " : "channels repeated for ") + op.name);
   log_.name(address_of(made), graph_.tensor(op.output).name);
   held_[index(op.output)] = std::move(made);
 }
