@@ -82,13 +82,18 @@ class Walk {
     }
   }
 
-  /// The frames of this chunk behind those of the earlier ones, in a clip of its own.
+  /// The frames of this chunk behind those of the earlier ones, in a clip of its own. They have a name of
+  /// their own until the next chunk is done, but for the first one's.
   void join_frames(int64_t chunk) {
+    const std::string last = "frames decoded last";
+    held_.erase(last);
     Extent until = latent_;
     until.t = chunk + 1;
     const int64_t clip = picture_bytes(until);
     if (chunk > 0) moment(order_.back(), clip);
-    held_.erase(graph_.tensor(graph_.output()).name);
+    const std::string& output = graph_.tensor(graph_.output()).name;
+    if (chunk > 0) held_[last] = held_[output];
+    held_.erase(output);
     held_["clip"] = clip;
   }
 

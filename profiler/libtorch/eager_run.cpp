@@ -66,7 +66,7 @@ at::Tensor EagerRun::decode(const at::Tensor& latent) {
     operators_->forget();
     return std::move(held_[index(graph_.output())]);
   }
-  at::Tensor frames = latent, clip;
+  at::Tensor frames = latent, clip, last;  // the last chunk is held until the next one is done
   const Op& first = graph_.op(order_.front());
   if (operators_->before_frames(first)) {
     held_[index(graph_.latent())] = latent;
@@ -78,7 +78,13 @@ at::Tensor EagerRun::decode(const at::Tensor& latent) {
     held_[index(input)] = frames.narrow(2, chunk, 1);
     run_chunk(chunk);
     at::Tensor made = std::move(held_[index(graph_.output())]);
-    clip = chunk == 0 ? made : joined([&] { return at::cat({clip, made}, 2); }, "clip");
+    if (chunk == 0) {
+      clip = std::move(made);
+      continue;
+    }
+    last = std::move(made);
+    log_.name(address_of(last), "frames decoded last");
+    clip = joined([&] { return at::cat({clip, last}, 2); }, "clip");
   }
   clip = joined([&] { return at::clamp(clip, -1, 1); }, "clip");
   operators_->forget();
