@@ -45,7 +45,7 @@ endif()
 set(HEADROOM_LIBRARY_ORDER
   decoder_graph decoder_machine decoder_loading decoder_outputs decoder_plan decoder_lowering decoder_validator decoder_trace decoder_files decoder_recipe decoder_weights decoder_exchange decoder_exchange_c10d decoder_interpreter
   decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu decoder_gpu_kernels decoder_gpu_library_calls decoder_gpu_cuda decoder_torch decoder_gpu_modules decoder_progress decoder_session decoder_cli decoder_program
-  profiler_profile profiler_eager profiler_events profiler_history profiler_cupti profiler_measure profiler_snapshot profiler_program
+  profiler_profile profiler_eager profiler_events profiler_history profiler_cupti profiler_measure profiler_snapshot profiler_libtorch profiler_program
   planner_cost planner_search planner_explain planner_program planner_c planner_python
   reports_figures reports_render reports_program
   gui_models gui_views gui_program)
@@ -64,7 +64,7 @@ endforeach()
 # Libraries of others, and the only ones of ours that may link them.
 set(HEADROOM_MAY_LINK_CLI11::CLI11 "^(decoder_cli|[a-z]+_program)$")
 set(HEADROOM_MAY_LINK_headroom::decoder_cli "_program$")
-set(HEADROOM_MAY_LINK_headroom::libtorch "^(profiler_snapshot|decoder_exchange_c10d)$")
+set(HEADROOM_MAY_LINK_headroom::libtorch "^(profiler_snapshot|profiler_libtorch|decoder_exchange_c10d)$")
 set(HEADROOM_MAY_LINK_JPEG::JPEG "^decoder_files$")
 set(HEADROOM_MAY_LINK_PNG::PNG "^decoder_files$")
 set(HEADROOM_MAY_LINK_ZLIB::ZLIB "^decoder_files$")

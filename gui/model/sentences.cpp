@@ -62,8 +62,8 @@ constexpr const char* kKnownSentences[] = {
         "sentences",
         "%1: request.model: no model %2 from here or from the plan's folder; name its folder with --model"),
     QT_TRANSLATE_NOOP("sentences",
-                      "%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile "
-                      "or headroom.frontier, found %2"),
+                      "%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile, "
+                      "headroom.eager or headroom.frontier, found %2"),
     QT_TRANSLATE_NOOP("sentences",
                       "%1: %2: written by a newer Headroom: version %3, this one reads up to %4"),
     QT_TRANSLATE_NOOP("sentences",

@@ -1147,5 +1147,49 @@
         <source>source</source>
         <translation>来源</translation>
     </message>
+    <message>
+        <source>LibTorch decodes</source>
+        <translation>LibTorch 的解码</translation>
+    </message>
+    <message>
+        <source>Layers of LibTorch&apos;s own decodes</source>
+        <translation>LibTorch 自身解码的各层</translation>
+    </message>
+    <message>
+        <source>Held at LibTorch&apos;s peaks</source>
+        <translation>LibTorch 峰值时持有</translation>
+    </message>
+    <message>
+        <source>The layer&apos;s result, where it has memory of its own.</source>
+        <translation>该层的结果，若其自有内存。</translation>
+    </message>
+    <message>
+        <source>Taken by the operators while the layer runs, beside inputs and result.</source>
+        <translation>该层运行期间算子在输入和结果之外占用的内存。</translation>
+    </message>
+    <message>
+        <source>Held by the allocator then and asked for by nobody: rounding, and what it keeps.</source>
+        <translation>分配器当时持有而无人请求的内存：取整，以及其保留的部分。</translation>
+    </message>
+    <message>
+        <source>All that was handed out at the layer&apos;s highest moment, weights included.</source>
+        <translation>该层最高时刻已分配的全部内存，包括权重。</translation>
+    </message>
+    <message>
+        <source>In all tiles and chunks of frames together.</source>
+        <translation>所有切块与帧段合计。</translation>
+    </message>
+    <message>
+        <source>nchw</source>
+        <translation>nchw</translation>
+    </message>
+    <message>
+        <source>channels-last</source>
+        <translation>channels-last</translation>
+    </message>
+    <message>
+        <source>join</source>
+        <translation>拼接</translation>
+    </message>
 </context>
 </TS>

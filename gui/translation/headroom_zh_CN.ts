@@ -458,6 +458,10 @@ takes %2 and %3 there</source>
         <translation>前沿</translation>
     </message>
     <message>
+        <source>LibTorch&apos;s decodes</source>
+        <translation>LibTorch 的解码</translation>
+    </message>
+    <message>
         <source>PyTorch&apos;s memory</source>
         <translation>PyTorch 的内存</translation>
     </message>
@@ -937,6 +941,10 @@ takes %2 and %3 there</source>
     <message>
         <source>%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to see its latency table.</source>
         <translation>%1，%2，在 %3 上以 %4 剖析。造成峰值的层以粗体突出；选择一层查看其时延表。</translation>
+    </message>
+    <message>
+        <source>%1 in %2, LibTorch&apos;s own decode, recorded on %3 with %4. Layers that ran at a peak stand out.</source>
+        <translation>%1，%2，LibTorch 自身的解码，在 %3 上以 %4 记录。峰值时运行的层以粗体突出。</translation>
     </message>
     <message>
         <source>This layer has no latency table: it was profiled with an earlier release, or moves nothing.</source>
@@ -2228,8 +2236,8 @@ takes %2 and %3 there</source>
         <translation>%1：request.model：从这里和方案所在的文件夹都找不到模型 %2；请用 --model 指明其文件夹</translation>
     </message>
     <message>
-        <source>%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile or headroom.frontier, found %2</source>
-        <translation>%1：schema：应为 headroom.plan、headroom.stats、headroom.trace、headroom.profile 或 headroom.frontier，实为 %2</translation>
+        <source>%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile, headroom.eager or headroom.frontier, found %2</source>
+        <translation>%1：schema：应为 headroom.plan、headroom.stats、headroom.trace、headroom.profile、headroom.eager 或 headroom.frontier，实为 %2</translation>
     </message>
     <message>
         <source>%1: %2: written by a newer Headroom: version %3, this one reads up to %4</source>

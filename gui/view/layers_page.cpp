@@ -9,12 +9,14 @@
 #include <QStackedWidget>
 #include <QTableView>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "gui/model/figure_text.h"
 #include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
+#include "reports/figures/eager.h"
 #include "reports/figures/layers.h"
 
 namespace headroom::gui {
@@ -85,18 +87,30 @@ LayersPage::LayersPage(Workspace& workspace, QWidget* parent)
   column_in(this)->addWidget(stack_);
   layout()->setContentsMargins(8, 8, 8, 8);
 
-  connect(&workspace_, &Workspace::documentsChanged, this, &LayersPage::showProfile);
+  connect(&workspace_, &Workspace::documentsChanged, this, &LayersPage::showChosen);
   connect(layers_, &TableView::rowChosen, this, &LayersPage::showLatencyTable);
   connect(sizes_, &QComboBox::currentIndexChanged, this, &LayersPage::showPeak);
-  showProfile();
+  showChosen();
+}
+
+void LayersPage::showChosen() {
+  const reports::DocumentPtr profile = workspace_.chosen<profiler::Profile>(),
+                             recording = workspace_.chosen<profiler::EagerRecording>();
+  const bool changed = profile != profile_ || recording != recording_;
+  if (!changed && document_ != nullptr) return;
+  const bool to_recording = recording != nullptr && (recording != recording_ || profile == nullptr);
+  profile_ = profile;
+  recording_ = recording;
+  document_ = to_recording ? recording : profile;
+  stack_->setCurrentIndex(document_ == nullptr ? 0 : 1);
+  if (document_ == nullptr) return;
+  if (to_recording)
+    showRecording();
+  else
+    showProfile();
 }
 
 void LayersPage::showProfile() {
-  const reports::DocumentPtr chosen = workspace_.chosen<profiler::Profile>();
-  if (chosen != nullptr && chosen == document_) return;
-  document_ = chosen;
-  stack_->setCurrentIndex(document_ == nullptr ? 0 : 1);
-  if (document_ == nullptr) return;
   const profiler::Profile& profile = *document_->as<profiler::Profile>();
   heading_->setText(tr("%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to "
                        "see its latency table.")
@@ -111,12 +125,35 @@ void LayersPage::showProfile() {
     sizes_->setCurrentIndex(sizes_->count() - 1);  // the largest is what is in the way
   }
   showPeak();
-  int first = profile.layers.empty() ? -1 : 0;
-  for (size_t row = 0; row < layers_->table().rows.size() && first == 0; ++row) {
-    if (layers_->table().rows[row].stands_out) first = static_cast<int>(row);
+  showLatencyTable(chooseFirst());
+}
+
+void LayersPage::showRecording() {
+  const profiler::EagerRecording& recording = *document_->as<profiler::EagerRecording>();
+  heading_->setText(tr("%1 in %2, LibTorch's own decode, recorded on %3 with %4. Layers that ran at a peak "
+                       "stand out.")
+                        .arg(QString::fromStdString(recording.model), QLatin1String(name_of(recording.dtype)),
+                             sentence_text(recording.device), sentence_text(recording.libraries)));
+  layers_->setTable(reports::eager_layers_table(recording));
+  {
+    const QSignalBlocker quiet(sizes_);
+    sizes_->clear();
+    for (const profiler::RecordedEagerDecode& decode : recording.decodes)
+      sizes_->addItem(figure_text(reports::variant_text(decode)));
+    sizes_->setCurrentIndex(sizes_->count() - 1);
   }
-  if (first >= 0) goToRow(first);
-  showLatencyTable(first);
+  showPeak();
+  showLatencyTable(chooseFirst());
+}
+
+int LayersPage::chooseFirst() {
+  const std::vector<reports::Row>& rows = layers_->table().rows;
+  if (rows.empty()) return -1;
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [](const reports::Row& row) { return row.stands_out; });
+  const int first = found == rows.end() ? 0 : static_cast<int>(found - rows.begin());
+  goToRow(first);
+  return first;
 }
 
 void LayersPage::goToRow(int row) {
@@ -128,9 +165,10 @@ void LayersPage::goToRow(int row) {
 
 bool LayersPage::chooseLayer(const QString& name) {
   if (document_ == nullptr) return false;
-  const std::vector<profiler::LayerProfile>& layers = document_->as<profiler::Profile>()->layers;
-  for (size_t row = 0; row < layers.size(); ++row) {
-    if (QString::fromStdString(layers[row].name) != name) continue;
+  const std::vector<reports::Row>& rows = layers_->table().rows;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const auto* layer = std::get_if<std::string>(&rows[row].cells.front());
+    if (layer == nullptr || QString::fromStdString(*layer) != name) continue;
     layers_->filter()->clear();
     goToRow(static_cast<int>(row));
     return true;
@@ -140,6 +178,11 @@ bool LayersPage::chooseLayer(const QString& name) {
 
 void LayersPage::showLatencyTable(int row) {
   if (document_ == nullptr) return;
+  latency_table_note_->setVisible(document_->as<profiler::Profile>() != nullptr);
+  if (document_->as<profiler::Profile>() == nullptr) {
+    latency_table_->setVisible(false);
+    return;
+  }
   const profiler::Profile& profile = *document_->as<profiler::Profile>();
   const bool there = row >= 0 && row < std::ssize(profile.layers);
   const profiler::LatencyTable* latency_table =
@@ -169,12 +212,18 @@ void LayersPage::showPeak() {
     live_->setTable({});
     return;
   }
-  const profiler::Profile& profile = *document_->as<profiler::Profile>();
   const auto at = static_cast<size_t>(sizes_->currentIndex());
-  const profiler::ProfiledSize& size = profile.sizes[at];
-  peak_note_->setText(
-      tr("%1, while %2 ran.")
-          .arg(figure_text(reports::Unit::bytes, double(size.peak_bytes)), figure_text(size.peak_layer)));
+  const auto note = [&](int64_t peak_bytes, const std::string& layer) {
+    peak_note_->setText(tr("%1, while %2 ran.")
+                            .arg(figure_text(reports::Unit::bytes, double(peak_bytes)), figure_text(layer)));
+  };
+  if (const auto* recording = document_->as<profiler::EagerRecording>()) {
+    note(recording->decodes[at].peak_bytes, recording->decodes[at].peak_layer);
+    live_->setTable(reports::eager_live_table(*recording));
+    return;
+  }
+  const profiler::Profile& profile = *document_->as<profiler::Profile>();
+  note(profile.sizes[at].peak_bytes, profile.sizes[at].peak_layer);
   live_->setTable(reports::peak_live_table(profile, at));
 }
 

@@ -13,7 +13,8 @@ class ChartView;
 class TableView;
 
 /// What a profile measured layer by layer: figures for each size, the latency table of a layer, what was live
-/// at a size's peak.
+/// at a size's peak. Of a recording of LibTorch's own decodes the same, but for latency tables. Of the two
+/// the one that was opened or chosen last is shown.
 class LayersPage : public Page {
   Q_OBJECT
  public:
@@ -26,16 +27,21 @@ class LayersPage : public Page {
   ChartView* latency_table() { return latency_table_; }
   TableView* live() { return live_; }
   QComboBox* sizes() { return sizes_; }
-  /// Chooses a layer by its full name; false where the profile has none of this name, or none is open.
+  /// Chooses a layer by its full name; false where what is shown has none of this name, or nothing is open.
   bool chooseLayer(const QString& name);
 
  private:
+  void showChosen();
   void showProfile();
+  void showRecording();
+  /// The first layer that stands out, else the first one, chosen; -1 where there is none.
+  int chooseFirst();
   void goToRow(int row);
   void showLatencyTable(int row);
   void showPeak();
   Workspace& workspace_;
-  reports::DocumentPtr document_;
+  reports::DocumentPtr profile_, recording_;  ///< as they were chosen when one was shown last
+  reports::DocumentPtr document_;             ///< that is shown
   QStackedWidget* stack_;
   QLabel* heading_;
   TableView *layers_, *live_;

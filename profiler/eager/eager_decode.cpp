@@ -11,16 +11,6 @@
 namespace headroom::profiler {
 namespace {
 
-std::optional<EagerClass> eager_class(const std::string& name) {
-  static const std::map<std::string, EagerClass> classes{
-      {"AutoencoderKL", EagerClass::kl},           {"AutoencoderKLFlux2", EagerClass::kl},
-      {"AsymmetricAutoencoderKL", EagerClass::kl}, {"AutoencoderDC", EagerClass::dc},
-      {"AutoencoderKLWan", EagerClass::wan},       {"AutoencoderKLQwenImage", EagerClass::wan}};
-  const auto found = classes.find(name);
-  if (found == classes.end()) return std::nullopt;
-  return found->second;
-}
-
 /// Walks through the code, and keeps what is held.
 class Walk {
  public:
@@ -76,6 +66,9 @@ class Walk {
       if (const int64_t live = live_bytes() + bytes.workspace; live > layer.live_bytes)
         layer = {bytes.output, bytes.workspace, live};
       if (bytes.cached > 0) held_["frames kept for " + op.name] = bytes.cached;
+      // The decoder's own variable for it, which is not read again.
+      if (setting_.of == EagerClass::dc && op.convolution.shortcut && input == graph_.latent())
+        held_["channels repeated for " + op.name] = bytes.output;
       // Its heads are rows of pixels, and all that comes later keeps that layout.
       channels_last = channels_last || op.kind == OpKind::linear_attention;
       drop_after(i);
@@ -89,13 +82,18 @@ class Walk {
     }
   }
 
-  /// The frames of this chunk behind those of the earlier ones, in a clip of its own.
+  /// The frames of this chunk behind those of the earlier ones, in a clip of its own. They have a name of
+  /// their own until the next chunk is done, but for the first one's.
   void join_frames(int64_t chunk) {
+    const std::string last = "frames decoded last";
+    held_.erase(last);
     Extent until = latent_;
     until.t = chunk + 1;
     const int64_t clip = picture_bytes(until);
     if (chunk > 0) moment(order_.back(), clip);
-    held_.erase(graph_.tensor(graph_.output()).name);
+    const std::string& output = graph_.tensor(graph_.output()).name;
+    if (chunk > 0) held_[last] = held_[output];
+    held_.erase(output);
     held_["clip"] = clip;
   }
 

@@ -30,6 +30,7 @@ struct EagerLayer {
 struct EagerTensor {
   std::string name;
   int64_t bytes = 0;
+  friend bool operator==(const EagerTensor&, const EagerTensor&) = default;
 };
 
 struct EagerDecode {

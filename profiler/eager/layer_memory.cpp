@@ -1,6 +1,7 @@
 #include "profiler/eager/layer_memory.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "decoder/graph/geometry.h"
@@ -11,6 +12,10 @@ namespace {
 
 /// oneDNN's own layout has this many channels side by side at the least.
 constexpr int64_t kBlockedChannels = 8;
+/// Of an input with no more values than this LibTorch convolves without oneDNN, kernels of more than 3 apart.
+/// Of clips it counts those of one column of positions alone.
+constexpr int64_t kMostForNative = 20480;
+constexpr int64_t kWidestForNative = 3;
 /// Frames that diffusers' causal convolutions keep (its CACHE_T).
 constexpr int64_t kCachedFrames = 2;
 
@@ -76,14 +81,33 @@ class Layer {
 
   int64_t weights() const { return parameter_elements(graph_, op_) * setting_.element_bytes; }
 
-  /// Beside input and result of the convolution alone. oneDNN computes in a layout of its own: the input and
-  /// the kernel are copied to it, the result from it once the copy of the input is gone.
+  /// Beside input and result of the convolution of a picture alone.
   int64_t library(int64_t input, int64_t output) const {
+    if (place_.frames_in == 1 && is_native(input / setting_.element_bytes)) return columns(1);
+    return in_blocks(input, output);
+  }
+
+  /// oneDNN computes in a layout of its own: the input and the kernel are copied to it, the result from it
+  /// once the copy of the input is gone.
+  int64_t in_blocks(int64_t input, int64_t output) const {
     if (setting_.device != DeviceKind::cpu) return 0;
     if (place_.channels_last) return 2 * weights();
     const int64_t outputs = channels(op_.output);
     const int64_t blocked = output / outputs * (ceil_divide(outputs, kBlockedChannels) * kBlockedChannels);
     return std::max(input + weights() + blocked - output, blocked);
+  }
+
+  /// Whether LibTorch convolves an input of few values by a matrix product of its own.
+  bool is_native(int64_t values) const {
+    return setting_.device == DeviceKind::cpu && setting_.element_bytes == 4 && setting_.items == 1 &&
+           op_.groups <= 1 && std::max(op_.kernel.x, op_.kernel.y) <= kWidestForNative &&
+           values <= kMostForNative;
+  }
+  /// For which it copies all that the kernel reads at each position, unless that is the input itself.
+  int64_t columns(int64_t frames) const {
+    const int64_t taps = frames * op_.kernel.y * op_.kernel.x;
+    return taps == 1 ? 0
+                     : bytes(channels(op_.inputs[0]) * taps, place_.frames_out, place_.out.y, place_.out.x);
   }
 
   LayerBytes convolution() const {
@@ -122,7 +146,10 @@ class Layer {
     const int64_t padded = bytes(channels(op_.inputs[0]), place_.frames_in + frames - 1,
                                  place_.in.y + op_.kernel.y - 1, place_.in.x + op_.kernel.x - 1);
     const int64_t joined = before > 0 ? of_frames(place_.frames_in + before) : 0;
-    const int64_t most = std::max(joined + padded, padded + out_ + library(padded, out_));
+    const int64_t values = setting_.items * channels(op_.inputs[0]) * (place_.frames_in + frames - 1) *
+                           (place_.in.y + op_.kernel.y - 1);
+    const int64_t beside = is_native(values) ? columns(frames) : in_blocks(padded, out_);
+    const int64_t most = std::max(joined + padded, padded + out_ + beside);
     return {out_, most - out_ + of_frames(cached), of_frames(cached)};
   }
 
@@ -161,6 +188,16 @@ class Layer {
 };
 
 }  // namespace
+
+std::optional<EagerClass> eager_class(const std::string& name) {
+  static const std::map<std::string, EagerClass> classes{
+      {"AutoencoderKL", EagerClass::kl},           {"AutoencoderKLFlux2", EagerClass::kl},
+      {"AsymmetricAutoencoderKL", EagerClass::kl}, {"AutoencoderDC", EagerClass::dc},
+      {"AutoencoderKLWan", EagerClass::wan},       {"AutoencoderKLQwenImage", EagerClass::wan}};
+  const auto found = classes.find(name);
+  if (found == classes.end()) return std::nullopt;
+  return found->second;
+}
 
 bool is_later_part(const Op& op, const EagerSetting& setting) {
   return setting.of == EagerClass::wan && op.kind == OpKind::conv && op.convolution.part > 0;

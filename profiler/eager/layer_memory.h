@@ -1,11 +1,17 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom::profiler {
 
+/// Classes of diffusers whose code is alike.
 enum class EagerClass { kl, dc, wan };
+/// Nothing for a class whose code is not known here.
+std::optional<EagerClass> eager_class(const std::string& class_name);
 
 /// How a class's code decodes a request.
 struct EagerSetting {

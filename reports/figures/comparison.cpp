@@ -9,6 +9,7 @@
 #include <set>
 
 #include "planner/explain/diff.h"
+#include "reports/figures/eager.h"
 #include "reports/figures/history.h"
 #include "reports/figures/layers.h"
 #include "reports/figures/timeline.h"
@@ -172,6 +173,26 @@ Contents contents_of(const profiler::Profile& profile, const profiler::Profile& 
 
 std::string pass_text(size_t number, const std::string& name) {
   return "pass " + std::to_string(number) + " " + name;
+}
+
+Contents contents_of(const profiler::EagerRecording& recording) {
+  Sheet time{"Time of layers", Unit::seconds}, live{"Live bytes of layers", Unit::bytes},
+      workspace{"Workspace of layers", Unit::bytes};
+  for (const profiler::RecordedEagerDecode& decode : recording.decodes) {
+    const std::string at = " at " + variant_text(decode);
+    time.add("whole decode" + at, decode.seconds);
+    live.add("whole decode" + at, double(decode.peak_bytes));
+    for (const profiler::RecordedLayer& layer : decode.layers) {
+      time.add(layer.name + at, layer.seconds);
+      live.add(layer.name + at, double(layer.live_bytes));
+      workspace.add(layer.name + at, double(layer.workspace_bytes));
+    }
+  }
+  return {{time, live, workspace},
+          {{"model", recording.model},
+           {"dtype", name_of(recording.dtype)},
+           {"device", recording.device},
+           {"libraries", recording.libraries}}};
 }
 
 Contents contents_of(const profiler::MemoryHistory& history) {
@@ -417,6 +438,8 @@ std::vector<Table> compare(const Document& a, const Document& b) {
     compare_contents(contents_of(*trace, a), contents_of(*b.as<RecordedTrace>(), b), names, tables);
   } else if (const FrontierDocument* frontier = a.as<FrontierDocument>()) {
     compare_frontiers(*frontier, *b.as<FrontierDocument>(), names, tables);
+  } else if (const auto* recording = a.as<profiler::EagerRecording>()) {
+    compare_contents(contents_of(*recording), contents_of(*b.as<profiler::EagerRecording>()), names, tables);
   } else if (const auto* history = a.as<profiler::MemoryHistory>()) {
     compare_contents(contents_of(*history), contents_of(*b.as<profiler::MemoryHistory>()), names, tables);
   } else if (const std::vector<DocumentPtr> ranks = ranks_of(a); !ranks.empty()) {

@@ -16,6 +16,7 @@
 #include "decoder/validator/ranked_validator.h"
 #include "decoder/validator/validator.h"
 #include "decoder/weights/open_model.h"
+#include "profiler/eager/recording_file.h"
 #include "profiler/history/memory_history.h"
 #include "profiler/profile/profile_file.h"
 #include "reports/figures/unknown_file.h"
@@ -261,8 +262,9 @@ FrontierDocument frontier_from_json(const json& document, const std::string& ori
 }
 
 const char* kind_of(const Document& document) {
-  constexpr std::array kKinds{"plan",          "stats",          "trace",         "profile", "frontier",
-                              "plan of ranks", "trace of ranks", "memory history"};  // as in the variant
+  constexpr std::array kKinds{"plan",           "stats",          "trace",
+                              "profile",        "frontier",       "plan of ranks",
+                              "trace of ranks", "memory history", "LibTorch decodes"};  // as in the variant
   static_assert(kKinds.size() == std::variant_size_v<decltype(Document::contents)>);
   return kKinds[document.contents.index()];
 }
@@ -289,6 +291,8 @@ DocumentPtr read_document(const std::filesystem::path& file, const std::string& 
     document->contents = read_trace_document(file);
   } else if (schema == "headroom.profile") {
     document->contents = profiler::read_profile(file);
+  } else if (schema == "headroom.eager") {
+    document->contents = profiler::read_eager_recording(file);
   } else if (schema == "headroom.frontier") {
     document->contents = frontier_from_json(read_json_file(file, kMostFileBytes), file.string());
   } else if (schema == kPickle) {
@@ -302,8 +306,8 @@ DocumentPtr read_document(const std::filesystem::path& file, const std::string& 
         "frontier");
   } else {
     throw InputError(file.string() +
-                     ": schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile or "
-                     "headroom.frontier, found " +
+                     ": schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile, "
+                     "headroom.eager or headroom.frontier, found " +
                      quoted(schema));
   }
   return document;

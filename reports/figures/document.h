@@ -14,6 +14,7 @@
 #include "decoder/plan/stats.h"
 #include "decoder/trace/trace_file.h"
 #include "planner/search/frontier.h"
+#include "profiler/eager/recorded_decode.h"
 #include "profiler/history/memory_history.h"
 #include "profiler/profile/profile.h"
 
@@ -54,7 +55,7 @@ FrontierDocument frontier_from_json(const nlohmann::json& document, const std::s
 struct Document {
   std::filesystem::path file;
   std::variant<PlanDocument, RunStats, RecordedTrace, profiler::Profile, FrontierDocument, RankedPlanDocument,
-               RankedTraceDocument, profiler::MemoryHistory>
+               RankedTraceDocument, profiler::MemoryHistory, profiler::EagerRecording>
       contents;
   std::optional<size_t> rank{};  ///< where it is one rank's part of the file
 
@@ -65,7 +66,8 @@ struct Document {
   }
 };
 
-/// "plan", "stats", "trace", "profile", "frontier", "plan of ranks", "trace of ranks", "memory history".
+/// "plan", "stats", "trace", "profile", "frontier", "plan of ranks", "trace of ranks", "memory history",
+/// "LibTorch decodes".
 const char* kind_of(const Document& document);
 
 /// Reads a file of any kind by its "schema", at most 512 MiB of a trace, 256 MiB of a plan and 64 MiB of any

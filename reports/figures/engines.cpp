@@ -4,6 +4,7 @@
 
 #include "decoder/graph/short_name.h"
 #include "planner/explain/untiled_peak.h"
+#include "reports/figures/eager.h"
 
 namespace headroom::reports {
 namespace {
@@ -12,16 +13,37 @@ constexpr size_t kMostNamed = 4;
 
 /// The largest of what is held, by name and size.
 template <typename Entry>
-std::string held_text(const std::vector<Entry>& live) {
+std::string largest_text(const std::vector<Entry>& live) {
   std::string text;
   for (size_t i = 0; i < std::min(kMostNamed, live.size()); ++i)
     text += (i ? ", " : "") + short_name(live[i].name) + " " + format(Unit::bytes, double(live[i].bytes));
   return text + (live.size() > kMostNamed ? ", …" : "");
 }
 
+/// Decodes of the plan's request, by what was recorded; the plan's own row stays the last.
+void add_recorded(const profiler::EagerRecording& recording, const PlanDocument& planned, Table& table) {
+  const Request& request = planned.plan.request;
+  if (recording.class_name != planned.model.class_name || recording.model != request.model ||
+      recording.dtype != request.dtype || recording.device_kind != request.device)
+    return;
+  for (const profiler::RecordedEagerDecode& decode : recording.decodes) {
+    if (decode.width_pixels != request.width_pixels || decode.height_pixels != request.height_pixels ||
+        decode.frames != request.frames || decode.batch != request.batch)
+      continue;
+    table.rows.insert(table.rows.end() - 1, {{"recorded: " + variant_text(decode), double(decode.peak_bytes),
+                                              short_name(decode.peak_layer), held_text(decode.peak_live)},
+                                             false});
+  }
+}
+
 }  // namespace
 
-Table engines_table(const DocumentPtr& plan, const PeakDecision& decision) {
+std::string held_text(const std::vector<profiler::EagerTensor>& live) {
+  return largest_text(live);
+}
+
+Table engines_table(const DocumentPtr& plan, const PeakDecision& decision,
+                    const std::vector<DocumentPtr>& recordings) {
   const PlanDocument& planned = *plan->as<PlanDocument>();
   const planner::CostModel costs(planned.model.graph, planned.plan.request.device);
   const planner::UntiledPeak untiled = planner::untiled_peak(planned.model, planned.plan.request, costs);
@@ -32,10 +54,15 @@ Table engines_table(const DocumentPtr& plan, const PeakDecision& decision) {
                    {.title = "held then", .is_text = true, .explanation = "The largest of it."}};
   if (!untiled.by_diffusers) return table;
   table.rows = {
-      {{"diffusers on LibTorch", double(untiled.bytes), short_name(untiled.layer), held_text(untiled.live)},
+      {{"diffusers on LibTorch", double(untiled.bytes), short_name(untiled.layer),
+        largest_text(untiled.live)},
        true},
-      {{"this plan", double(decision.bytes), with_short_names(decision.step), held_text(decision.live)},
+      {{"this plan", double(decision.bytes), with_short_names(decision.step), largest_text(decision.live)},
        false}};
+  for (const DocumentPtr& document : recordings) {
+    const auto* recording = document->as<profiler::EagerRecording>();
+    if (recording != nullptr) add_recorded(*recording, planned, table);
+  }
   return table;
 }
 

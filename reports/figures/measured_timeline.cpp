@@ -27,7 +27,7 @@ size_t first_sum(const Trace& trace) {
 }
 
 /// Bytes by kind and layer.
-class LiveBytes {
+class RecordedLive {
  public:
   void add(const TraceEvent& event) {
     add(event.kind, event.layer, event.bytes);
@@ -83,7 +83,7 @@ class Replay {
         moments_(std::move(moments)),
         first_sum_(first_sum(recorded().trace)) {
     const std::vector<TraceEvent>& events = recorded().trace.events;
-    LiveBytes live;
+    RecordedLive live;
     size_t since = 0;
     for (size_t i = 0; i < events.size(); ++i) {
       // Many entries are copied only once in as many events: all copies together are no larger than the
@@ -108,18 +108,18 @@ class Replay {
  private:
   struct Checkpoint {
     size_t events;  ///< before which it stands
-    LiveBytes live;
+    RecordedLive live;
   };
 
   const RecordedTrace& recorded() const { return std::get<RecordedTrace>(document_->contents); }
 
-  LiveBytes live_after(size_t events) const {
+  RecordedLive live_after(size_t events) const {
     const auto next = std::upper_bound(
         checkpoints_.begin(), checkpoints_.end(), events,
         [](size_t count, const Checkpoint& checkpoint) { return count < checkpoint.events; });
     if (next == checkpoints_.begin()) return {};
     const Checkpoint& before = *std::prev(next);
-    LiveBytes live = before.live;
+    RecordedLive live = before.live;
     for (size_t i = before.events; i < events; ++i) live.add(recorded().trace.events[i]);
     return live;
   }

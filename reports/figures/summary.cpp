@@ -107,6 +107,15 @@ std::string text_of(const profiler::MemoryHistory& history) {
   return text + (device.refusals.empty() ? "" : ", out of memory");
 }
 
+std::string text_of(const profiler::EagerRecording& recording) {
+  int64_t most = 0;
+  for (const profiler::RecordedEagerDecode& decode : recording.decodes)
+    most = std::max(most, decode.peak_bytes);
+  return one_line(recording.model) + " " + name_of(recording.dtype) + ", " +
+         counted(static_cast<int64_t>(recording.decodes.size()), "decode", "decodes") + ", peak " +
+         bytes_text(most) + " at most, " + one_line(recording.libraries) + ", " + one_line(recording.device);
+}
+
 }  // namespace
 
 std::string summary(const Document& document) {

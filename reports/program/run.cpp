@@ -22,7 +22,8 @@ constexpr const char* kDescription =
     "Set out what Headroom's files say: what fits, what decided the peak, by how much a run differed from "
     "its "
     "plan.\n"
-    "Files are plans, statistics, traces, profiles and frontiers, in any number; statistics and traces are "
+    "Files are plans, statistics, traces, profiles, recordings of LibTorch's own decode and frontiers, in "
+    "any number; statistics and traces are "
     "set "
     "beside\n"
     "the plan that they belong to, and several files of one kind are compared. Memory snapshots of PyTorch "
@@ -53,9 +54,10 @@ struct Arguments {
 
 bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& asked) {
   CLI::App app(kDescription, "headroom-report");
-  app.add_option("files", asked.files,
-                 "plan, stats, trace, profile and frontier files; memory snapshots of PyTorch, traces of its "
-                 "profiler")
+  app.add_option(
+         "files", asked.files,
+         "plan, stats, trace, profile, eager and frontier files; memory snapshots of PyTorch, traces of its "
+         "profiler")
       ->required();
   app.add_option("-o,--output", asked.output,
                  "the report: .html, one page with charts; .md, the same without charts, also for -; .csv, "

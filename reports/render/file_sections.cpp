@@ -8,8 +8,9 @@
 namespace headroom::reports {
 namespace {
 
-constexpr std::array kKinds{"plan",     "stats",         "trace",          "profile",
-                            "frontier", "plan of ranks", "trace of ranks", "memory history"};
+constexpr std::array kKinds{"plan",           "stats",          "trace",
+                            "profile",        "frontier",       "plan of ranks",
+                            "trace of ranks", "memory history", "LibTorch decodes"};
 
 Cell text_or_nothing(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);
@@ -44,6 +45,12 @@ Row environment_row(const Document& document) {
   } else if (const FrontierDocument* frontier = document.as<FrontierDocument>()) {
     dtype = name_of(frontier->request.dtype);
     costs = costs_text(frontier->assumed);
+  } else if (const auto* recording = document.as<profiler::EagerRecording>()) {
+    device = text_or_nothing(recording->device);
+    libraries = text_or_nothing(recording->libraries);
+    if (recording->threads > 0) threads = double(recording->threads);
+    dtype = name_of(recording->dtype);
+    costs = "measured";
   } else if (const auto* history = document.as<profiler::MemoryHistory>()) {
     device = history->devices[history->main_device()].device;
     libraries = text_or_nothing(history->allocator_settings);

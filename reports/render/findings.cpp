@@ -165,6 +165,7 @@ Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions
     if (document->as<profiler::Profile>() != nullptr) found.profiles.push_back(document);
     if (document->as<FrontierDocument>() != nullptr) found.frontiers.push_back(document);
     if (document->as<profiler::MemoryHistory>() != nullptr) found.histories.push_back(document);
+    if (document->as<profiler::EagerRecording>() != nullptr) found.eager.push_back(document);
   }
   for (ReportedRun& run : found.runs) {
     if (run.plan && !run.plan_shown_before)

@@ -53,7 +53,7 @@ struct Findings {
   std::vector<ReportedRun> runs;
   std::vector<RankedRun> ranked;
   std::vector<PeakFindings> peaks;
-  std::vector<DocumentPtr> profiles, frontiers, histories;
+  std::vector<DocumentPtr> profiles, frontiers, histories, eager;
   std::string recorded_device{};        ///< of the histories, where one was asked for
   std::optional<DecoderGuess> guess{};  ///< of what the first history is of, where none was asked for
   std::optional<DecoderNeed> need{};  ///< of the decoder that was asked for or guessed, beside the histories

@@ -31,6 +31,8 @@ std::string page_title(const Findings& found) {
     return "Memory that PyTorch recorded" +
            (found.need ? ": " + request_text(found.need->request) : std::string());
   }
+  if (!found.eager.empty())
+    return "LibTorch's own decode: " + found.eager.front()->as<profiler::EagerRecording>()->model;
   return "Headroom report";
 }
 
@@ -72,7 +74,8 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
   const bool decode = !found.runs.empty() || !found.ranked.empty();
   const bool history = !decode && !found.histories.empty();
   const bool frontier = !decode && !history && !found.frontiers.empty();
-  const bool profile = !decode && !history && !frontier;
+  const bool eager = !decode && !history && !frontier && found.profiles.empty();
+  const bool profile = !decode && !history && !frontier && !eager;
   Section summary = summary_section(found);
   for (Part& part : summary.parts) std::erase(part.sentences, report.headline.sentence);
   std::erase_if(summary.parts, [](const Part& part) { return part.sentences.empty(); });
@@ -85,6 +88,7 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
   add(passes_section(found), false);
   add(gpu_section(found), false);
   add(materialised_section(found), false);
+  add(eager_section(found), eager);
   add(layers_section(found), false);
   add(scaling_section(found), profile);
   add(frontier_section(found), frontier);

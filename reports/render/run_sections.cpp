@@ -174,7 +174,7 @@ Section peak_section(const Findings& found) {
       part.sentences.push_back(peak_sentence(peak.decision));
       part.tables.push_back(live_table(peak.decision.live));
       part.tables.back().title = "On the device at the predicted peak";
-      if (Table engines = engines_table(peak.plan, peak.decision); !engines.rows.empty())
+      if (Table engines = engines_table(peak.plan, peak.decision, found.eager); !engines.rows.empty())
         part.tables.push_back(std::move(engines));
     }
     if (run.measured && run.measured->size() > 0) {

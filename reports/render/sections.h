@@ -24,6 +24,7 @@ Section peak_section(const Findings& found);
 Section passes_section(const Findings& found);
 Section gpu_section(const Findings& found);
 Section materialised_section(const Findings& found);
+Section eager_section(const Findings& found);
 Section layers_section(const Findings& found);
 Section scaling_section(const Findings& found);
 Section frontier_section(const Findings& found);

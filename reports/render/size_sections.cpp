@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include "reports/figures/eager.h"
 #include "reports/figures/layers.h"
 #include "reports/render/sections.h"
 #include "reports/render/sentences.h"
@@ -64,6 +65,21 @@ Section layers_section(const Findings& found) {
     part.tables.push_back(layers_table(profile));
     for (size_t size = 0; size < profile.sizes.size(); ++size)
       part.tables.push_back(peak_live_table(profile, size));
+    section.parts.push_back(std::move(part));
+  }
+  return section;
+}
+
+Section eager_section(const Findings& found) {
+  Section section{"LibTorch's own decode", {}};
+  for (const DocumentPtr& document : found.eager) {
+    const profiler::EagerRecording& recording = *document->as<profiler::EagerRecording>();
+    Part part;
+    if (found.eager.size() > 1) part.heading = document->file.string();
+    part.sentences.push_back("What diffusers' code of " + recording.class_name +
+                             " takes, operator by operator, as the allocator of " + recording.libraries +
+                             " reported it. Rows in bold made a peak.");
+    part.tables = {eager_table(recording), eager_live_table(recording), eager_layers_table(recording)};
     section.parts.push_back(std::move(part));
   }
   return section;

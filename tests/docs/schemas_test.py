@@ -82,6 +82,9 @@ class Schemas(unittest.TestCase):
             self.write("headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "16x16,32x16", "--seconds", "1", "--accept-noise",
                        "-o", "profile.json")
             self.check("profile", "profile.json")
+            self.write("headroom-profile", "--engine", "libtorch", "--model", "vae", "--random-weights", "0", "--sizes", "32x48", "--tile", "8",
+                       "-o", "eager.json")
+            self.assertEqual(len(self.check("eager", "eager.json")["decodes"]), 4)
             self.write("headroom-plan", *size, "--limit", "64MiB", "--profile", "profile.json", "-o", "profiled.json")
             self.check("plan", "profiled.json")
 

@@ -70,6 +70,8 @@ def main():
         if (programs / "headroom-profile").exists():
             run("headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "16x16,32x16", "--seconds", "1", "--accept-noise", "-o", "profile.json")
             put("profile", "small.json", (folder / "profile.json").read_bytes())
+            run("headroom-profile", "--engine", "libtorch", "--model", "vae", "--random-weights", "0", "--sizes", "16x16", "-o", "eager.json")
+            put("eager", "small.json", (folder / "eager.json").read_bytes())
         for reader, name in (("plan", "plan.json"), ("plan", "ranked.json"), ("plan", "recipe.json"), ("stats", "stats.json"),
                              ("trace", "trace.json"), ("frontier", "frontier.json"), ("requests", "requests.json"),
                              ("requests", "queue.json")):

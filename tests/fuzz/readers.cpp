@@ -23,6 +23,7 @@
 #include "decoder/trace/ranked_trace_file.h"
 #include "decoder/validator/validator.h"
 #include "decoder/weights/open_weights.h"
+#include "profiler/eager/recording_file.h"
 #include "profiler/events/event_stream.h"
 #include "profiler/history/memory_history.h"
 #include "profiler/profile/profile_file.h"
@@ -120,6 +121,9 @@ void read_stats_file(std::string_view bytes) {
 void read_profile_file(std::string_view bytes) {
   profiler::read_profile(as_file(bytes, "profile.json"));
 }
+void read_eager(std::string_view bytes) {
+  profiler::read_eager_recording(as_file(bytes, "eager.json"));
+}
 void read_traces(std::string_view bytes) {
   any_trace_from_json(std::string(bytes), "trace.json");
 }
@@ -142,6 +146,7 @@ constexpr Reader kReaders[] = {{"config", true, read_config},
                                {"requests", true, read_requests},
                                {"stats", true, read_stats_file},
                                {"profile", true, read_profile_file},
+                               {"eager", true, read_eager},
                                {"trace", true, read_traces},
                                {"frontier", true, read_frontier},
                                {"events", false, read_events_file},

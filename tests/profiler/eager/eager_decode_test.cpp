@@ -42,7 +42,7 @@ TEST_CASE("eager: the peak is that which LibTorch's allocator had") {
   const EagerDecode found = counted(measured.model, measured.width, measured.height, measured.frames);
   CHECK(found.weights_bytes == measured.weights_bytes);
   CHECK(double(found.peak_bytes - found.weights_bytes) ==
-        Approx(double(measured.allocated_bytes)).epsilon(0.005));
+        Approx(double(measured.allocated_bytes)).epsilon(0.001));
   if (*measured.layer != '\0')
     CHECK(for_frames(resolve_model(measured.model), measured.frames).graph.op(found.peak_layer).name ==
           measured.layer);

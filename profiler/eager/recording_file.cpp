@@ -1,0 +1,154 @@
+#include "profiler/eager/recording_file.h"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace headroom::profiler {
+namespace {
+
+constexpr int64_t kMostFileBytes = int64_t{64} << 20;
+constexpr int64_t kMostExtent = 1 << 20;
+constexpr size_t kMostDecodes = 1000;
+constexpr size_t kMostOfDecode = 100'000;  ///< layers, and tensors that are held
+
+int64_t byte_count(const JsonFields& field) {
+  return field.integer(0, int64_t{1} << 60);
+}
+
+nlohmann::json layer_to_json(const RecordedLayer& layer) {
+  return {{"name", layer.name},
+          {"kind", layer.kind},
+          {"activation_bytes", layer.activation_bytes},
+          {"workspace_bytes", layer.workspace_bytes},
+          {"slack_bytes", layer.slack_bytes},
+          {"live_bytes", layer.live_bytes},
+          {"seconds", layer.seconds}};
+}
+
+nlohmann::json decode_to_json(const RecordedEagerDecode& decode) {
+  nlohmann::json live = nlohmann::json::array(), layers = nlohmann::json::array();
+  for (const EagerTensor& tensor : decode.peak_live)
+    live.push_back({{"name", tensor.name}, {"bytes", tensor.bytes}});
+  for (const RecordedLayer& layer : decode.layers) layers.push_back(layer_to_json(layer));
+  nlohmann::json out{{"width_pixels", decode.width_pixels},
+                     {"height_pixels", decode.height_pixels},
+                     {"frames", decode.frames},
+                     {"batch", decode.batch},
+                     {"layout", name_of(decode.layout)},
+                     {"tile", decode.tile},
+                     {"tile_count", decode.tile_count},
+                     {"peak_bytes", decode.peak_bytes},
+                     {"peak_slack_bytes", decode.peak_slack_bytes},
+                     {"peak_layer", decode.peak_layer},
+                     {"peak_live", std::move(live)},
+                     {"seconds", decode.seconds},
+                     {"layers", std::move(layers)}};
+  if (decode.counted_peak_bytes > 0) out["counted_peak_bytes"] = decode.counted_peak_bytes;
+  return out;
+}
+
+EagerLayout layout_from_json(const JsonFields& field) {
+  try {
+    return parse_layout(field.text(), "layout");
+  } catch (const InputError&) {
+    field.fail("expected nchw or channels-last, found " + field.value().dump().substr(0, 40));
+  }
+}
+
+RecordedEagerDecode decode_from_json(const JsonFields& entry) {
+  RecordedEagerDecode decode;
+  decode.width_pixels = entry["width_pixels"].integer(1, kMostExtent);
+  decode.height_pixels = entry["height_pixels"].integer(1, kMostExtent);
+  decode.frames = entry["frames"].integer(1, kMostExtent);
+  decode.batch = entry["batch"].integer(1, kMostExtent);
+  decode.layout = layout_from_json(entry["layout"]);
+  decode.tile = entry["tile"].integer(0, kMostExtent);
+  decode.tile_count = entry["tile_count"].integer(1, int64_t{1} << 40);
+  decode.peak_bytes = byte_count(entry["peak_bytes"]);
+  decode.peak_slack_bytes = byte_count(entry["peak_slack_bytes"]);
+  decode.peak_layer = entry["peak_layer"].text();
+  if (entry.has("counted_peak_bytes")) decode.counted_peak_bytes = byte_count(entry["counted_peak_bytes"]);
+  decode.seconds = entry["seconds"].amount();
+  const JsonFields live = entry["peak_live"];
+  for (size_t i = 0; i < live.size(kMostOfDecode); ++i)
+    decode.peak_live.push_back({live[i]["name"].text(), byte_count(live[i]["bytes"])});
+  const JsonFields layers = entry["layers"];
+  for (size_t i = 0; i < layers.size(kMostOfDecode); ++i) {
+    const JsonFields layer = layers[i];
+    decode.layers.push_back({layer["name"].text(), layer["kind"].text(),
+                             byte_count(layer["activation_bytes"]), byte_count(layer["workspace_bytes"]),
+                             byte_count(layer["slack_bytes"]), byte_count(layer["live_bytes"]),
+                             layer["seconds"].amount()});
+  }
+  return decode;
+}
+
+}  // namespace
+
+const char* name_of(EagerLayout layout) {
+  return layout == EagerLayout::nchw ? "nchw" : "channels-last";
+}
+
+EagerLayout parse_layout(const std::string& text, const std::string& option) {
+  for (const EagerLayout layout : {EagerLayout::nchw, EagerLayout::channels_last}) {
+    if (text == name_of(layout)) return layout;
+  }
+  throw InputError(option + ": expected nchw or channels-last, found '" + text + "'");
+}
+
+nlohmann::json to_json(const EagerRecording& recording) {
+  nlohmann::json decodes = nlohmann::json::array();
+  for (const RecordedEagerDecode& decode : recording.decodes) decodes.push_back(decode_to_json(decode));
+  return {{"schema", "headroom.eager"},        {"version", kEagerRecordingVersion},
+          {"model", recording.model},          {"class_name", recording.class_name},
+          {"dtype", name_of(recording.dtype)}, {"device_kind", name_of(recording.device_kind)},
+          {"device", recording.device},        {"libraries", recording.libraries},
+          {"threads", recording.threads},      {"weights_bytes", recording.weights_bytes},
+          {"decodes", std::move(decodes)}};
+}
+
+EagerRecording eager_recording_from_json(const JsonFields& file) {
+  check_schema(file, "headroom.eager", kEagerRecordingVersion);
+  EagerRecording recording;
+  recording.model = file["model"].text();
+  recording.class_name = file["class_name"].text();
+  try {
+    recording.dtype = parse_dtype(file["dtype"].text());
+  } catch (const InputError&) {
+    file["dtype"].fail("expected fp32, bf16 or fp16");
+  }
+  const std::string kind = file["device_kind"].text();
+  if (kind != "cpu" && kind != "cuda") file["device_kind"].fail("expected cpu or cuda");
+  recording.device_kind = parse_device(kind);
+  recording.device = file["device"].text();
+  recording.libraries = file["libraries"].text();
+  recording.threads = static_cast<int>(file["threads"].integer(1, 1 << 20));
+  recording.weights_bytes = byte_count(file["weights_bytes"]);
+  const JsonFields decodes = file["decodes"];
+  for (size_t i = 0; i < decodes.size(kMostDecodes); ++i)
+    recording.decodes.push_back(decode_from_json(decodes[i]));
+  if (recording.decodes.empty()) decodes.fail("expected at least one decode");
+  return recording;
+}
+
+EagerRecording read_eager_recording(const std::filesystem::path& file) {
+  const nlohmann::json document = read_json_file(file, kMostFileBytes);
+  return eager_recording_from_json(JsonFields(document, file.string()));
+}
+
+std::string layers_csv(const EagerRecording& recording) {
+  std::ostringstream csv;
+  csv << "layer,kind,width_pixels,height_pixels,layout,tile,activation_bytes,workspace_bytes,slack_bytes,"
+         "live_bytes,seconds\n";
+  for (const RecordedEagerDecode& decode : recording.decodes) {
+    for (const RecordedLayer& layer : decode.layers) {
+      csv << layer.name << ',' << layer.kind << ',' << decode.width_pixels << ',' << decode.height_pixels
+          << ',' << name_of(decode.layout) << ',' << decode.tile << ',' << layer.activation_bytes << ','
+          << layer.workspace_bytes << ',' << layer.slack_bytes << ',' << layer.live_bytes << ','
+          << layer.seconds << '\n';
+    }
+  }
+  return csv.str();
+}
+
+}  // namespace headroom::profiler

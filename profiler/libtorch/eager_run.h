@@ -1,0 +1,52 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "decoder/graph/model.h"
+#include "decoder/graph/published_tiles.h"
+#include "profiler/eager/allocation_log.h"
+#include "profiler/libtorch/eager_device.h"
+#include "profiler/libtorch/eager_operators.h"
+
+namespace headroom::profiler {
+
+/// Runs a decoder's operations on LibTorch in the order of diffusers' code, holds each result as long as
+/// variables there hold it, and tells the log which layer runs and what is called what.
+class EagerRun {
+ public:
+  /// All must outlive it. `running` hears the name of each layer. Throws InputError for a class whose code is
+  /// not known here.
+  EagerRun(const Model& model, const EagerWeights& weights, const EagerDevice& device, AllocationLog& log,
+           std::function<void(const Op&)> running);
+
+  /// What the log calls the layer that joins frames or blends tiles: the one behind the graph's operations.
+  size_t joining() const { return graph_.ops().size(); }
+
+  /// The picture of a latent, N×C×H×W; of a class of clips both have an axis for the time.
+  at::Tensor decode(const at::Tensor& latent);
+  /// The same in tiles that are blended, of a decoder of pictures.
+  at::Tensor decode_tiles(const at::Tensor& latent, const TileRule& rule);
+
+ private:
+  void run_chunk(int64_t chunk);
+  void run(size_t place, int64_t chunk);
+  at::Tensor blended(std::vector<std::vector<at::Tensor>>& rows, const TileRule& rule);
+  /// As one more layer.
+  at::Tensor joined(const std::function<at::Tensor()>& join, const char* name);
+
+  const Graph& graph_;
+  const EagerDevice& device_;
+  AllocationLog& log_;
+  std::function<void(const Op&)> running_;
+  bool of_clips_ = false;
+  std::unique_ptr<EagerOperators> operators_;
+  std::vector<OpId> order_;
+  std::vector<size_t> until_;
+  std::vector<at::Tensor> held_;  ///< by tensor of the graph
+};
+
+}  // namespace headroom::profiler

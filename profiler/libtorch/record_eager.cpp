@@ -1,0 +1,224 @@
+#include "profiler/libtorch/record_eager.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "decoder/graph/errors.h"
+#include "decoder/weights/random_weights.h"
+#include "profiler/eager/eager_decode.h"
+#include "profiler/libtorch/eager_device.h"
+#include "profiler/libtorch/eager_run.h"
+#include "profiler/libtorch/reported_memory.h"
+
+namespace headroom::profiler {
+namespace {
+
+/// One decode that is to be recorded.
+struct Asked {
+  int64_t width = 0, height = 0;
+  EagerLayout layout{};
+  std::optional<TileRule> tiles{};
+};
+
+/// Of diffusers' AutoencoderKL: tiles overlap by a quarter.
+TileRule rule_of(int64_t tile, const Graph& graph) {
+  return {.extent = tile,
+          .stride = tile * 3 / 4,
+          .fade = tile * graph.tensor(graph.output()).scale.y / 4,
+          .whole = tile};
+}
+
+std::optional<TileRule> tile_rule(const Model& model, const EagerRequest& request) {
+  if (eager_class(model.class_name) != EagerClass::kl) return std::nullopt;
+  if (request.tile > 0) return rule_of(request.tile, model.graph);
+  if (!model.published_tiles || model.published_tiles->rows != model.published_tiles->columns)
+    return std::nullopt;
+  return model.published_tiles->rows;
+}
+
+std::vector<Asked> asked_decodes(const Model& model, const EagerRequest& request) {
+  const std::optional<TileRule> rule = request.in_tiles ? tile_rule(model, request) : std::nullopt;
+  if (!request.whole && !rule)
+    throw InputError("--tilings: of " + model.class_name + " with this config no tiles are known here");
+  const bool of_clips = eager_class(model.class_name) == EagerClass::wan;
+  std::vector<Asked> list;
+  for (const auto& [width, height] : request.sizes) {
+    const Extent latent = latent_extent(model, width, height, request.frames);
+    const bool cut = rule && (latent.y > rule->whole || latent.x > rule->whole);
+    for (const EagerLayout layout : request.layouts) {
+      if (layout == EagerLayout::channels_last && of_clips) continue;
+      if (request.whole) list.push_back({width, height, layout, {}});
+      if (cut) list.push_back({width, height, layout, rule});
+    }
+  }
+  if (list.empty())
+    throw InputError(of_clips ? "--layouts: clips are decoded in nchw alone"
+                              : "--tilings: none of the sizes is larger than a tile");
+  return list;
+}
+
+/// As the decoder takes it, under the name that it is recorded by.
+at::Tensor latent_tensor(const Model& model, const Array& latent, const EagerOptions& options) {
+  at::Tensor values = at::empty(latent.shape, at::kFloat);
+  std::copy(latent.values.begin(), latent.values.end(), values.data_ptr<float>());
+  if (eager_class(model.class_name) == EagerClass::wan && values.dim() == 4) values = values.unsqueeze(2);
+  return values.to(at::TensorOptions().device(options.device).dtype(scalar_type(options.dtype)), false, false,
+                   options.layout == EagerLayout::channels_last ? at::MemoryFormat::ChannelsLast
+                                                                : at::MemoryFormat::Preserve);
+}
+
+Array array_of(const at::Tensor& picture, bool one_frame) {
+  const at::Tensor values =
+      (one_frame && picture.dim() == 5 ? picture.squeeze(2) : picture).to(at::kCPU, at::kFloat).contiguous();
+  const float* begin = values.data_ptr<float>();
+  return {values.sizes().vec(), {begin, begin + values.numel()}};
+}
+
+/// Records the decodes of one layout, whose weights it holds.
+class Recorder {
+ public:
+  Recorder(const Model& model, const EagerRequest& request, const EagerDevice& device,
+           const EagerWeights& weights)
+      : model_(model), request_(request), device_(device), weights_(weights) {}
+
+  RecordedEagerDecode record(const Asked& asked, const std::function<void(const Op&)>& running,
+                             const EagerPictures& pictures) {
+    RecordedEagerDecode found = once(asked, running, pictures);
+    for (int i = 1; i < request_.repeats; ++i) keep_quickest(once(asked, running, {}), found);
+    found.width_pixels = asked.width;
+    found.height_pixels = asked.height;
+    found.frames = request_.frames;
+    found.batch = request_.batch;
+    found.layout = asked.layout;
+    if (!asked.tiles && asked.layout == EagerLayout::nchw) found.counted_peak_bytes = counted(asked);
+    return found;
+  }
+
+ private:
+  int64_t counted(const Asked& asked) const {
+    const Request request{.model = request_.model,
+                          .width_pixels = asked.width,
+                          .height_pixels = asked.height,
+                          .frames = request_.frames,
+                          .batch = request_.batch,
+                          .dtype = request_.dtype,
+                          .device = request_.device};
+    const std::optional<EagerDecode> decode = eager_decode(model_, request);
+    return decode ? decode->peak_bytes : 0;
+  }
+
+  static void keep_quickest(const RecordedEagerDecode& again, RecordedEagerDecode& found) {
+    found.seconds = std::min(found.seconds, again.seconds);
+    for (size_t i = 0; i < found.layers.size(); ++i)
+      found.layers[i].seconds = std::min(found.layers[i].seconds, again.layers[i].seconds);
+  }
+
+  RecordedEagerDecode once(const Asked& asked, const std::function<void(const Op&)>& running,
+                           const EagerPictures& pictures) {
+    device_.drop_cache();
+    AllocationLog log;
+    ReportedMemory reported(log, device_.device().type());
+    for (const auto& [name, tensor] : weights_.all()) {
+      void* memory = tensor.storage().mutable_data();
+      reported.add(memory, static_cast<int64_t>(tensor.storage().nbytes()));
+      log.name(reinterpret_cast<uint64_t>(memory), "weights");
+    }
+    const Extent extent = latent_extent(model_, asked.width, asked.height, request_.frames);
+    const at::Tensor latent =
+        latent_tensor(model_, random_latent(latent_shape(model_, extent, request_.batch), 0),
+                      {.device = device_.device(), .dtype = request_.dtype, .layout = asked.layout});
+    log.name(reinterpret_cast<uint64_t>(latent.storage().data()), "latent");
+    log.begin_decode();
+    int64_t tiles = 0;
+    EagerRun run(model_, weights_, device_, log, [&](const Op& op) {
+      tiles += &op == &model_.graph.ops().front() ? 1 : 0;
+      running(op);
+    });
+    at::Tensor picture = asked.tiles ? run.decode_tiles(latent, *asked.tiles) : run.decode(latent);
+    RecordedEagerDecode found = described(log, run.joining());
+    if (asked.tiles) {
+      found.tile = asked.tiles->extent;
+      found.tile_count = tiles;
+    }
+    if (pictures) pictures(found, array_of(picture, request_.frames == 1));
+    return found;
+  }
+
+  /// With names, and without what did not run.
+  RecordedEagerDecode described(const AllocationLog& log, size_t joining) const {
+    RecordedEagerDecode found = log.recorded(joining + 1);
+    const std::vector<Op>& ops = model_.graph.ops();
+    for (size_t i = 0; i < ops.size(); ++i) {
+      found.layers[i].name = ops[i].name;
+      found.layers[i].kind = name_of(ops[i].kind);
+    }
+    RecordedLayer& join = found.layers.back();
+    join.name = join.kind = "join";
+    for (const RecordedLayer& layer : found.layers) found.seconds += layer.seconds;
+    if (const size_t peak = log.peak_layer(joining + 1); peak <= joining)
+      found.peak_layer = found.layers[peak].name;
+    if (join.live_bytes == 0) found.layers.pop_back();
+    return found;
+  }
+
+  const Model& model_;
+  const EagerRequest& request_;
+  const EagerDevice& device_;
+  const EagerWeights& weights_;
+};
+
+std::string described(const Asked& asked) {
+  return std::to_string(asked.width) + "x" + std::to_string(asked.height) + " " + name_of(asked.layout) +
+         (asked.tiles ? " in tiles" : "");
+}
+
+EagerRecording record_all(const Model& model, const EagerRequest& request, const ParameterSource& source,
+                          const EagerProgress& progress, const EagerPictures& pictures) {
+  const c10::InferenceMode without_gradients;
+  const std::vector<Asked> list = asked_decodes(model, request);
+  const EagerDevice device(request.device);
+  if (request.threads > 0) at::set_num_threads(request.threads);
+  EagerRecording recording;
+  recording.model = request.model;
+  recording.class_name = model.class_name;
+  recording.dtype = request.dtype;
+  recording.device_kind = request.device;
+  recording.libraries = libtorch_version();
+  recording.threads = request.device == DeviceKind::cpu ? at::get_num_threads() : 1;
+  double done = 0, all = 0;
+  for (const Asked& asked : list) all += double(asked.width * asked.height) * request.repeats;
+  for (const EagerLayout layout : request.layouts) {
+    if (std::none_of(list.begin(), list.end(), [&](const Asked& asked) { return asked.layout == layout; }))
+      continue;
+    const EagerWeights weights(model.graph, source, {device.device(), request.dtype, layout});
+    recording.weights_bytes = 0;
+    for (const auto& [name, tensor] : weights.all()) recording.weights_bytes += int64_t(tensor.nbytes());
+    Recorder recorder(model, request, device, weights);
+    for (const Asked& asked : list) {
+      if (asked.layout != layout) continue;
+      progress(done / all, described(asked));
+      recording.decodes.push_back(recorder.record(
+          asked, [&](const Op& op) { progress(done / all, described(asked) + ", " + op.name); }, pictures));
+      done += double(asked.width * asked.height) * request.repeats;
+    }
+  }
+  return recording;
+}
+
+}  // namespace
+
+EagerRecording record_eager(const Model& model, const EagerRequest& request, const ParameterSource& source,
+                            const EagerProgress& progress, const EagerPictures& pictures) {
+  try {
+    return record_all(model, request, source, progress, pictures);
+  } catch (const c10::Error& error) {
+    throw DeviceError(std::string("LibTorch: ") + error.what_without_backtrace());
+  }
+}
+
+}  // namespace headroom::profiler

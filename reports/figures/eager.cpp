@@ -1,0 +1,120 @@
+#include "reports/figures/eager.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "decoder/graph/short_name.h"
+#include "reports/figures/engines.h"
+
+namespace headroom::reports {
+namespace {
+
+void add_layer_columns(const std::string& decode, Table& table) {
+  const auto add = [&](const char* title, const char* explanation) {
+    table.columns.push_back(
+        {.title = title, .unit = Unit::bytes, .bars = true, .explanation = explanation, .group = decode});
+  };
+  add("activation", "The layer's result, where it has memory of its own.");
+  add("workspace", "Taken by the operators while the layer runs, beside inputs and result.");
+  add("slack", "Held by the allocator then and asked for by nobody: rounding, and what it keeps.");
+  add("live", "All that was handed out at the layer's highest moment, weights included.");
+  table.columns.push_back({.title = "time",
+                           .unit = Unit::seconds,
+                           .bars = true,
+                           .explanation = "In all tiles and chunks of frames together.",
+                           .group = decode});
+}
+
+}  // namespace
+
+std::string variant_text(const profiler::RecordedEagerDecode& decode) {
+  std::string text = std::to_string(decode.width_pixels) + "×" + std::to_string(decode.height_pixels);
+  if (decode.frames > 1) text += ", " + std::to_string(decode.frames) + " frames";
+  if (decode.batch > 1) text += ", batch " + std::to_string(decode.batch);
+  text += std::string(", ") + name_of(decode.layout);
+  if (decode.tile > 0)
+    text += ", " + counted(decode.tile_count, "tile", "tiles") + " of " + std::to_string(decode.tile);
+  return text;
+}
+
+Table eager_table(const profiler::EagerRecording& recording) {
+  Table table{"LibTorch's own decodes of " + recording.model, {}, {}};
+  table.columns = {
+      {.title = "decode", .is_text = true},
+      {.title = "peak", .unit = Unit::bytes, .bars = true, .explanation = "Weights included."},
+      {.title = "counted", .unit = Unit::bytes, .explanation = "Predicted from the layer graph, untiled."},
+      {.title = "counted / recorded - 1", .unit = Unit::share},
+      {.title = "slack",
+       .unit = Unit::bytes,
+       .explanation = "Held by the allocator at the peak and asked for by nobody."},
+      {.title = "time", .unit = Unit::seconds, .bars = true},
+      {.title = "layer", .is_text = true, .explanation = "What ran at the peak."},
+      {.title = "held then", .is_text = true, .explanation = "The largest of it."}};
+  int64_t most = 0;
+  for (const profiler::RecordedEagerDecode& decode : recording.decodes)
+    most = std::max(most, decode.peak_bytes);
+  for (const profiler::RecordedEagerDecode& decode : recording.decodes) {
+    Cell is_counted, error;
+    if (decode.counted_peak_bytes > 0 && decode.peak_bytes > 0) {
+      is_counted = double(decode.counted_peak_bytes);
+      error = double(decode.counted_peak_bytes) / double(decode.peak_bytes) - 1;
+    }
+    table.rows.push_back(
+        {{variant_text(decode), double(decode.peak_bytes), is_counted, error, double(decode.peak_slack_bytes),
+          decode.seconds, short_name(decode.peak_layer), held_text(decode.peak_live)},
+         decode.peak_bytes == most});
+  }
+  return table;
+}
+
+Table eager_layers_table(const profiler::EagerRecording& recording) {
+  Table table{"Layers of LibTorch's own decodes", {}, {}};
+  table.columns = {{.title = "layer", .is_text = true}, {.title = "kind", .is_text = true}};
+  std::map<std::string, size_t> row_of;
+  std::set<std::string> peaks;
+  for (const profiler::RecordedEagerDecode& decode : recording.decodes) {
+    add_layer_columns(variant_text(decode), table);
+    peaks.insert(decode.peak_layer);
+    for (const profiler::RecordedLayer& layer : decode.layers) {
+      const auto [found, is_new] = row_of.try_emplace(layer.name, table.rows.size());
+      if (is_new) table.rows.push_back({{layer.name, layer.kind}, false});
+      Row& row = table.rows[found->second];
+      row.cells.resize(table.columns.size() - 5);
+      row.cells.insert(row.cells.end(), {double(layer.activation_bytes), double(layer.workspace_bytes),
+                                         double(layer.slack_bytes), double(layer.live_bytes), layer.seconds});
+    }
+  }
+  for (auto& [name, number] : row_of) {
+    table.rows[number].cells.resize(table.columns.size());
+    table.rows[number].stands_out = peaks.contains(name);
+  }
+  return table;
+}
+
+Table eager_live_table(const profiler::EagerRecording& recording) {
+  Table table{"Held at LibTorch's peaks", {}, {}};
+  table.columns = {{.title = "name", .is_text = true}};
+  std::map<std::string, Row> rows;
+  std::map<std::string, double> most;
+  for (const profiler::RecordedEagerDecode& decode : recording.decodes) {
+    table.columns.push_back({.title = variant_text(decode), .unit = Unit::bytes, .bars = true});
+    for (const profiler::EagerTensor& held : decode.peak_live) {
+      Row& row = rows[held.name];
+      row.cells.resize(table.columns.size());
+      row.cells.front() = held.name;
+      row.cells.back() = double(held.bytes);
+      most[held.name] = std::max(most[held.name], double(held.bytes));
+    }
+  }
+  for (auto& [name, row] : rows) {
+    row.cells.resize(table.columns.size());
+    table.rows.push_back(std::move(row));
+  }
+  std::stable_sort(table.rows.begin(), table.rows.end(), [&](const Row& a, const Row& b) {
+    return most[std::get<std::string>(a.cells.front())] > most[std::get<std::string>(b.cells.front())];
+  });
+  return table;
+}
+
+}  // namespace headroom::reports

@@ -1,0 +1,148 @@
+#include "reports/figures/eager.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "decoder/outputs/whole_file.h"
+#include "profiler/eager/recording_file.h"
+#include "reports/figures/comparison.h"
+#include "reports/figures/engines.h"
+#include "tests/decoder/files/scratch.h"
+#include "tests/reports/figures/sample_documents.h"
+
+namespace headroom::reports {
+namespace {
+
+using profiler::EagerLayout;
+using profiler::EagerRecording;
+using profiler::RecordedEagerDecode;
+using test::Scratch;
+
+RecordedEagerDecode decode_of(int64_t width, int64_t height, EagerLayout layout, int64_t tile) {
+  RecordedEagerDecode decode{.width_pixels = width,
+                             .height_pixels = height,
+                             .frames = 1,
+                             .batch = 1,
+                             .layout = layout,
+                             .tile = tile,
+                             .tile_count = tile > 0 ? 6 : 1,
+                             .peak_bytes = 1000 + width,
+                             .peak_slack_bytes = 10,
+                             .peak_layer = "decoder.conv_in",
+                             .peak_live = {{"decoder.conv_in", 600}, {"weights", 400 + width}},
+                             .counted_peak_bytes = 0,
+                             .seconds = 2,
+                             .layers = {{"decoder.conv_in", "conv", 600, 100, 10, 1000 + width, 1.5},
+                                        {"decoder.conv_out", "conv", 30, 0, 2, 500, 0.5}}};
+  if (tile > 0) decode.layers.push_back({"join", "join", 20, 0, 0, 300, 0.25});
+  return decode;
+}
+
+EagerRecording made_up() {
+  EagerRecording recording{.model = "sdxl",
+                           .class_name = "AutoencoderKL",
+                           .dtype = Dtype::fp32,
+                           .device_kind = DeviceKind::cpu,
+                           .device = "a processor",
+                           .libraries = "LibTorch 2.11.0",
+                           .threads = 2,
+                           .weights_bytes = 400,
+                           .decodes = {decode_of(64, 32, EagerLayout::nchw, 0),
+                                       decode_of(640, 32, EagerLayout::channels_last, 8)}};
+  recording.decodes[0].counted_peak_bytes = 1064 + 532;
+  recording.decodes[1].frames = 5;
+  return recording;
+}
+
+TEST_CASE("eager: a row for each decode, with what is counted beside where it is") {
+  const Table table = eager_table(made_up());
+  REQUIRE(table.rows.size() == 2);
+  for (const Row& row : table.rows) REQUIRE(row.cells.size() == table.columns.size());
+  CHECK(std::get<std::string>(table.rows[0].cells[0]) == "64×32, nchw");
+  CHECK(std::get<std::string>(table.rows[1].cells[0]) == "640×32, 5 frames, channels-last, 6 tiles of 8");
+  CHECK(std::get<double>(table.rows[0].cells[1]) == 1064);
+  CHECK(std::get<double>(table.rows[0].cells[2]) == 1596);
+  CHECK(std::get<double>(table.rows[0].cells[3]) == Approx(0.5));
+  CHECK(std::holds_alternative<std::monostate>(table.rows[1].cells[2]));
+  CHECK(std::holds_alternative<std::monostate>(table.rows[1].cells[3]));
+  CHECK(std::get<std::string>(table.rows[0].cells[6]) == "conv_in");
+  CHECK_THAT(std::get<std::string>(table.rows[0].cells[7]), Catch::StartsWith("conv_in 0.6 KiB, weights"));
+  CHECK_FALSE(table.rows[0].stands_out);
+  CHECK(table.rows[1].stands_out);
+}
+
+TEST_CASE("eager: layers have a group for each decode, and gaps where a decode has none") {
+  const EagerRecording recording = made_up();
+  const Table table = eager_layers_table(recording);
+  REQUIRE(table.columns.size() == 2 + 2 * 5);
+  REQUIRE(table.rows.size() == 3);
+  for (const Row& row : table.rows) REQUIRE(row.cells.size() == table.columns.size());
+  CHECK(table.columns[2].group == "64×32, nchw");
+  CHECK(table.columns[11].group == variant_text(recording.decodes[1]));
+  CHECK(std::get<double>(table.rows[0].cells[2]) == 600);
+  CHECK(std::get<double>(table.rows[0].cells[3]) == 100);
+  CHECK(std::get<double>(table.rows[0].cells[4]) == 10);
+  CHECK(std::get<double>(table.rows[0].cells[10]) == 1640);
+  CHECK(std::get<double>(table.rows[1].cells[6]) == 0.5);
+  CHECK(std::get<std::string>(table.rows[2].cells[0]) == "join");
+  CHECK(std::holds_alternative<std::monostate>(table.rows[2].cells[2]));
+  CHECK(std::get<double>(table.rows[2].cells[7]) == 20);
+  CHECK(table.rows[0].stands_out);
+  CHECK_FALSE(table.rows[1].stands_out);
+}
+
+TEST_CASE("eager: what was held at the peaks, the largest first") {
+  const Table table = eager_live_table(made_up());
+  REQUIRE(table.rows.size() == 2);
+  CHECK(std::get<std::string>(table.rows[0].cells[0]) == "weights");
+  CHECK(std::get<double>(table.rows[0].cells[2]) == 1040);
+  CHECK(std::get<double>(table.rows[1].cells[1]) == 600);
+}
+
+TEST_CASE("eager: a recording is a document, and two of them are compared") {
+  const Scratch scratch;
+  EagerRecording slower = made_up();
+  slower.decodes[0].seconds = 20;
+  write_file_whole(scratch / "a.json", to_json(made_up()).dump());
+  write_file_whole(scratch / "b.json", to_json(slower).dump());
+  const DocumentPtr a = read_document(scratch / "a.json"), b = read_document(scratch / "b.json");
+  REQUIRE(a->as<EagerRecording>() != nullptr);
+  CHECK(*a->as<EagerRecording>() == made_up());
+  CHECK(std::string(kind_of(*a)) == "LibTorch decodes");
+  CHECK(summary(*a) ==
+        "LibTorch decodes, sdxl fp32, 2 decodes, peak 1.6 KiB at most, LibTorch 2.11.0, a processor");
+  const std::vector<Table> tables = compare(*a, *b);
+  CHECK_FALSE(tables.empty());
+}
+
+TEST_CASE("eager: a recording of the plan's request stands beside the plan") {
+  const Scratch scratch;
+  const Model model = test::small_decoder();
+  const Request asked{"small", 64, 48, 1, 1, Dtype::fp32};
+  const DocumentPtr plan = test::document_of(
+      test::planned(model, asked, test::kAmple, planner::CostModel(model.graph)), "plan.json");
+  const Request& request = plan->as<PlanDocument>()->plan.request;
+  EagerRecording recording = made_up();
+  recording.model = request.model;
+  recording.class_name = model.class_name;
+  for (RecordedEagerDecode& decode : recording.decodes) {
+    decode.width_pixels = request.width_pixels;
+    decode.height_pixels = request.height_pixels;
+    decode.frames = request.frames;
+    decode.batch = request.batch;
+  }
+  recording.decodes[1].width_pixels += 8;  // another size
+  write_file_whole(scratch / "eager.json", to_json(recording).dump());
+  const DocumentPtr file = read_document(scratch / "eager.json");
+  const PeakDecision decision = what_decided(plan);
+  const size_t alone = engines_table(plan, decision).rows.size();
+  const Table table = engines_table(plan, decision, {file, plan});
+  REQUIRE(table.rows.size() == alone + 1);
+  CHECK(std::get<std::string>(table.rows[alone - 1].cells[0]) ==
+        "recorded: " + variant_text(recording.decodes[0]));
+  CHECK(std::get<double>(table.rows[alone - 1].cells[1]) == double(recording.decodes[0].peak_bytes));
+  CHECK(std::get<std::string>(table.rows.back().cells[0]) == "this plan");
+}
+
+}  // namespace
+}  // namespace headroom::reports
