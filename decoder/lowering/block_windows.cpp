@@ -15,14 +15,14 @@ int64_t first_stored_row(const Materialised& materialised) {
 
 /// The rows that a band writes, counted from the first that is stored. The first band's begin there and the
 /// last band's end with the last: what a rank stores beside its own rows is there as long as its neighbours
-/// are.
+/// are. Of a tensor that is kept above a row, bands further down write none.
 Interval written_rows(const Graph& graph, const Pass& pass, const Materialised& materialised, size_t band) {
   Interval rows = image(pass.tiles.y[band], graph.tensor(materialised.tensor).scale.y, pass.scale.y);
   if (!materialised.rows) return rows;
   const Interval& stored = *materialised.rows;
-  if (band == 0) rows.begin = stored.begin;
-  if (band + 1 == pass.tiles.y.size()) rows.end = stored.end;
-  return {rows.begin - stored.begin, rows.end - stored.begin};
+  if (band == 0 && pass.part != PassPart::lower) rows.begin = stored.begin;
+  if (band + 1 == pass.tiles.y.size() && pass.part != PassPart::upper) rows.end = stored.end;
+  return {std::min(rows.begin, stored.end) - stored.begin, std::min(rows.end, stored.end) - stored.begin};
 }
 
 /// The block that has a row, or would have it; no later one than the last one's end.
@@ -79,13 +79,17 @@ Interval blocks_acquired(const Graph& graph, const Pass& pass, const Materialise
   return {ceil_divide(rows.begin, materialised.block_rows), ceil_divide(rows.end, materialised.block_rows)};
 }
 
-Interval blocks_released(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const MaterialisedInPass& entry,
                          int64_t block_count, size_t band) {
+  const Materialised& materialised = *entry.materialised;
+  const auto held = [&](int64_t row) { return std::min(row, entry.held_from.value_or(row)); };
   const auto first_block = [&](size_t of_band) {
-    return block_at(materialised, readers.first_row(pass.tiles.y[of_band].begin), block_count);
+    return block_at(materialised, held(readers.first_row(pass.tiles.y[of_band].begin)), block_count);
   };
-  const int64_t from = band == 0 ? 0 : first_block(band);
-  return {from, band + 1 == pass.tiles.y.size() ? block_count : first_block(band + 1)};
+  // What comes before the lower part's first row went with the upper part's last band.
+  const int64_t from = band == 0 && pass.part != PassPart::lower ? 0 : first_block(band);
+  if (band + 1 < pass.tiles.y.size()) return {from, first_block(band + 1)};
+  return {from, entry.held_from ? block_at(materialised, *entry.held_from, block_count) : block_count};
 }
 
 Interval blocks_completed(const Graph& graph, const Pass& pass, const Materialised& materialised,
@@ -104,15 +108,27 @@ Interval blocks_read(const RowReaders& readers, const Pass& pass, const Material
           ceil_divide(std::max<int64_t>(0, readers.last_row(tile.end) - first), materialised.block_rows)};
 }
 
-std::vector<MaterialisedInPass> materialised_in(const Plan& plan, size_t pass) {
+int64_t first_row_of_lower_part(const Graph& graph, const Pass& lower, TensorId tensor, const Sizes& sizes) {
+  return RowReaders(graph, lower, tensor, sizes).first_row(lower.tiles.y.front().begin);
+}
+
+std::vector<MaterialisedInPass> materialised_in(const Graph& graph, const Plan& plan, size_t pass,
+                                                const Sizes& sizes) {
   const auto number = static_cast<int32_t>(pass);
+  const PassPart part = plan.passes[pass].part;
   std::vector<MaterialisedInPass> list;
   for (const Materialised& entry : plan.materialised) {
     if (number < entry.first_pass || number > entry.last_pass) continue;
     const bool taken_over =
         std::any_of(plan.materialised.begin(), plan.materialised.end(),
                     [&](const Materialised& other) { return other.in_place_of == entry.tensor; });
-    list.push_back({&entry, number == entry.first_pass, number == entry.last_pass && !taken_over});
+    MaterialisedInPass seen{&entry};
+    seen.written = number == entry.first_pass || (part == PassPart::lower && number - 1 == entry.first_pass);
+    const bool leaves_below = part == PassPart::upper && number + 1 == entry.last_pass;
+    seen.leaves = (number == entry.last_pass || leaves_below) && !taken_over;
+    if (leaves_below && seen.leaves)
+      seen.held_from = first_row_of_lower_part(graph, plan.passes[pass + 1], entry.tensor, sizes);
+    list.push_back(seen);
   }
   return list;
 }
@@ -125,6 +141,7 @@ LiveBlocks::LiveBlocks(const Graph& graph, const Pass& pass, const MaterialisedI
       written_(entry.written),
       leaves_(entry.leaves),
       below_(entry.materialised->tier != MemoryTier::device),
+      held_from_(entry.held_from),
       count_(block_count(graph, materialised_, sizes)),
       readers_(graph, pass, materialised_.tensor, sizes),
       staged_(below_ && !written_ && readers_.reads_whole()),
@@ -132,15 +149,15 @@ LiveBlocks::LiveBlocks(const Graph& graph, const Pass& pass, const MaterialisedI
       block_bytes_(sizes.items * item_block_bytes_) {}
 
 int64_t LiveBlocks::before_store(size_t band) const {
-  if (written_) {
-    return band == 0 ? 0
-                     : block_bytes_ * (blocks_acquired(graph_, pass_, materialised_, band - 1).end -
-                                       first_in_flight(band));
-  }
+  if (written_) return block_bytes_ * (acquired_before(band) - first_in_flight(band));
   if (staged_) return item_block_bytes_ * std::min(count_, kStagedBlocks);
-  if (!below_ && (!leaves_ || band == 0)) return block_bytes_ * count_;
+  const bool first = band == 0 && pass_.part != PassPart::lower;
+  if (!below_ && (!leaves_ || first)) return block_bytes_ * count_;
   const Interval read = blocks_read(readers_, pass_, materialised_, band);
-  if (!below_) return block_bytes_ * (count_ - std::min(count_, read.begin));
+  if (!below_) {
+    const int64_t held = held_from_ ? block_at(materialised_, *held_from_, count_) : count_;
+    return block_bytes_ * (count_ - std::min(held, read.begin));
+  }
   const int64_t end =
       band + 1 < pass_.tiles.y.size() ? blocks_read(readers_, pass_, materialised_, band + 1).end : read.end;
   return block_bytes_ * std::max<int64_t>(0, std::max(read.end, end) - read.begin);
@@ -149,6 +166,12 @@ int64_t LiveBlocks::before_store(size_t band) const {
 int64_t LiveBlocks::after_store(size_t band) const {
   if (!written_) return before_store(band);
   return block_bytes_ * (blocks_acquired(graph_, pass_, materialised_, band).end - first_in_flight(band));
+}
+
+/// Blocks that the bands before this one have written, the upper part of the pass included.
+int64_t LiveBlocks::acquired_before(size_t band) const {
+  return band == 0 ? blocks_acquired(graph_, pass_, materialised_, 0).begin
+                   : blocks_acquired(graph_, pass_, materialised_, band - 1).end;
 }
 
 /// The first block that is still on the device while a band runs: blocks that the band before completed may

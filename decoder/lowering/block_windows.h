@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "decoder/plan/sizes.h"
@@ -11,6 +12,7 @@ namespace headroom {
 //   tier device      written: a block is taken as the sweep first touches it
 //                    read by its last pass: a block is handed back as the sweep leaves it behind
 //                    read by an earlier pass: all blocks stay
+//                    A pass in two parts is one sweep, which the lower part goes on with.
 //   tiers below it   written: a block leaves for its tier once all of its rows are there, and is on the
 //                    device until the next band is done
 //                    read: the blocks of a band are fetched while the band before it runs; keys and values,
@@ -49,9 +51,6 @@ constexpr int64_t kStagedBlocks = 2;
 /// Blocks of a materialised tensor, per batch item, that the sweep writes first in band `band` of the pass
 /// that writes it.
 Interval blocks_acquired(const Graph& graph, const Pass& pass, const Materialised& materialised, size_t band);
-/// Blocks that its last pass hands back after band `band`.
-Interval blocks_released(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
-                         int64_t block_count, size_t band);
 
 /// Blocks whose last rows band `band` of the writing pass writes: they leave for a tier below the device.
 Interval blocks_completed(const Graph& graph, const Pass& pass, const Materialised& materialised,
@@ -64,11 +63,22 @@ Interval blocks_read(const RowReaders& readers, const Pass& pass, const Material
 struct MaterialisedInPass {
   const Materialised* materialised = nullptr;
   bool written = false;  ///< this pass writes it
-  bool leaves = false;   ///< this pass is the last to read it
+  bool leaves = false;   ///< this pass is the last to read it, or the upper part of the last
+  /// Of a tensor that leaves in both parts of its last pass, while the upper one runs: the first row that the
+  /// lower one reads. Blocks from there on stay.
+  std::optional<int64_t> held_from{};
 };
 
 /// The materialised tensors of a pass. What another one takes over in place does not leave.
-std::vector<MaterialisedInPass> materialised_in(const Plan& plan, size_t pass);
+std::vector<MaterialisedInPass> materialised_in(const Graph& graph, const Plan& plan, size_t pass,
+                                                const Sizes& sizes);
+/// The first row of a tensor that the lower part of a pass reads, where the upper part may let go what comes
+/// before.
+int64_t first_row_of_lower_part(const Graph& graph, const Pass& lower, TensorId tensor, const Sizes& sizes);
+
+/// Blocks of a tensor that leaves which are handed back after band `band`.
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const MaterialisedInPass& entry,
+                         int64_t block_count, size_t band);
 
 /// The blocks of one materialised tensor on the device while a sweep goes on, in bytes of all items. `graph`,
 /// `pass` and the tensor must outlive it.
@@ -83,11 +93,13 @@ class LiveBlocks {
 
  private:
   int64_t first_in_flight(size_t band) const;
+  int64_t acquired_before(size_t band) const;
 
   const Graph& graph_;
   const Pass& pass_;
   const Materialised& materialised_;
   bool written_, leaves_, below_;
+  std::optional<int64_t> held_from_;
   int64_t count_;
   RowReaders readers_;
   bool staged_;  ///< block by block, over and over

@@ -51,7 +51,8 @@ Values values_of(const Materialised& materialised, const Graph& graph) {
           {"last_pass", materialised.last_pass},
           {"in_place_of", taken ? json(graph.tensor(materialised.in_place_of).name) : json(nullptr)},
           {"block_rows", materialised.block_rows},
-          {"blocks", materialised.blocks.size()}};
+          {"blocks", materialised.blocks.size()},
+          {"rows", materialised.rows ? json{materialised.rows->begin, materialised.rows->end} : json(nullptr)}};
 }
 
 /// A step with where it reads.

@@ -20,6 +20,13 @@ bool cannot_be_faster(const Configuration& configuration, const ConfigurationSea
          other.weights == WeightResidency::resident;
 }
 
+/// Whether tensors may be kept above a row: of pictures on the CPU, with nothing below the device.
+bool keeps_above(const Problem& problem) {
+  const Request& request = problem.request;
+  return request.device == DeviceKind::cpu && request.frames == 1 && problem.ranks.alone() &&
+         problem.options.host_limit_bytes <= 0 && problem.options.scratch_limit_bytes <= 0;
+}
+
 double whole_batch(double micro_batch_seconds, const PlanSpace& space, const Request& request) {
   const double start = space.start_seconds();
   return start + (micro_batch_seconds - start) * double(request.batch / space.configuration().micro_batch);
@@ -58,6 +65,13 @@ Spaces spaces_of(const Problem& problem) {
       if (options.host_limit_bytes <= 0 && options.scratch_limit_bytes <= 0) add({}, 0);
     }
   }
+  if (!keeps_above(problem)) return spaces;
+  // What these find without is what they need not look for.
+  for (size_t i = 0, without = spaces.size(); i < without; ++i) {
+    Configuration configuration = spaces[i]->configuration();
+    configuration.above = true;
+    spaces.push_back(std::make_unique<PlanSpace>(spaces[i]->catalog(), configuration));
+  }
   return spaces;
 }
 
@@ -73,6 +87,7 @@ ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, i
   if (limits.deadline) {
     // Some plan of every configuration before the proof of any.
     for (const auto& space : spaces) {
+      if (space->configuration().above) continue;
       if (auto solution = some_path(*space, limit_bytes, limits)) take(std::move(*solution), *space);
     }
   }
@@ -80,6 +95,13 @@ ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, i
   for (const auto& space : spaces) {
     if (best && cannot_be_faster(space->configuration(), *best)) continue;
     const double start = space->start_seconds();
+    if (!best && space->configuration().above) {
+      // Where nothing fits without, nothing is kept above a row. Where time was up, that is not known.
+      if (!search.in_time)
+        unfinished =
+            std::min(unfinished, whole_batch(start + space->least_seconds_from(0), *space, request));
+      continue;
+    }
     // Only what is faster than the best so far is of use.
     const double enough =
         best ? start + (best->seconds - start) / double(request.batch / space->configuration().micro_batch)
@@ -97,6 +119,7 @@ ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, i
 SmallestOver smallest_over(const Spaces& spaces) {
   SmallestOver best;
   for (const auto& space : spaces) {
+    if (space->configuration().above) continue;
     SmallestLimit smallest = smallest_limit(*space);
     if (smallest.bytes < best.smallest.bytes) best = {std::move(smallest), space->configuration()};
   }

@@ -293,11 +293,20 @@ std::vector<OpId> PassLiveness::again(size_t pass, const TensorSet& reached,
   return ops;
 }
 
-std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<TensorId>& present) const {
+std::vector<TensorId> PassLiveness::measured(size_t pass) const {
+  std::vector<TensorId> list;
+  for (OpId id : targets_[pass].statistics) {
+    if (graph_.op(id).kind == OpKind::statistics) list.push_back(graph_.op(id).inputs[0]);
+  }
+  return list;
+}
+
+std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<TensorId>& present,
+                                              TensorId above) const {
   std::vector<TensorId> list;
   TensorSet materialised = set_of(present);
   for (TensorId id : in_reach_[pass]) {
-    if (materialised.contains(id)) continue;
+    if (materialised.contains(id) || id == above) continue;
     materialised.insert(id);
     if (read_after(pass, materialised).contains(id)) list.push_back(id);
     materialised.erase(id);

@@ -29,8 +29,10 @@ class PassLiveness {
   TensorSet set_of(const std::vector<TensorId>& tensors) const;
   /// For lower_pass(): these and the statistics that earlier passes have measured.
   std::vector<bool> available(size_t pass, const std::vector<TensorId>& present) const;
-  /// Tensors that the pass may keep but need not.
-  std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
+  /// Tensors that the pass may keep but need not. `above` is there too, above some row; -1 for none.
+  std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present, TensorId above) const;
+  /// Tensors of which the pass takes statistics.
+  std::vector<TensorId> measured(size_t pass) const;
   /// All tensors that passes after `pass` read or recompute, without recomputing what is materialised.
   TensorSet read_after(size_t pass, const TensorSet& materialised) const;
   /// Those of them that are read from where they are materialised: what lies ahead depends on them alone. The

@@ -27,6 +27,17 @@ Sizes sizes_for(const Graph& graph, const Request& request, int64_t micro_batch,
   return sizes_of(graph, plan);
 }
 
+/// The rows of the latent above which tensors may be kept: eighths of all.
+std::vector<int64_t> rows_kept_above(int64_t latent_rows) {
+  constexpr int64_t kParts = 8;
+  std::vector<int64_t> list;
+  for (int64_t part = 1; part < kParts; ++part) {
+    const int64_t rows = latent_rows * part / kParts;
+    if (rows > 0 && (list.empty() || rows != list.back())) list.push_back(rows);
+  }
+  return list;
+}
+
 }  // namespace
 
 PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t micro_batch,
@@ -43,82 +54,215 @@ PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t mic
   works_.resize(passes());
 }
 
-std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<TensorId>& present) {
-  const TensorSet available = liveness_.set_of(present);
-  const std::vector<TensorId> free_choice = liveness_.creatable(pass, present);
+std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const Present& present, bool above) {
+  const std::vector<TensorId> free_choice = liveness_.creatable(pass, present.whole, present.above.tensor);
+  const std::vector<TensorId> measured = above ? liveness_.measured(pass) : std::vector<TensorId>{};
   std::vector<KeepSet> sets;
+  const auto add = [&](KeepSet set) {
+    set.runs = !liveness_.targets(pass).optional() || !set.keeps.empty();
+    if (complete(pass, present, set)) sets.push_back(std::move(set));
+  };
   for (size_t subset = 0; subset < size_t{1} << free_choice.size(); ++subset) {
     KeepSet set;
     set.keeps = liveness_.targets(pass).whole;
     for (size_t i = 0; i < free_choice.size(); ++i) {
       if (subset >> i & 1) set.keeps.push_back(free_choice[i]);
     }
-    set.runs = !liveness_.targets(pass).optional() || !set.keeps.empty();
-    TensorSet after = available;
-    for (TensorId id : set.keeps) after.insert(id);
-    const TensorSet reached = liveness_.read_after(pass, after);
-    const bool useless =
-        std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) { return !reached.contains(id); });
-    if (useless || liveness_.too_far_back(pass, reached, after)) continue;
-    set.next = liveness_.materialised_of(reached, after);
-    for (OpId op : liveness_.again(pass, reached, after)) {
-      set.again_seconds += op_least_seconds_[index(op)];
-      set.again_weights_bytes += op_weights_bytes_[index(op)];
+    add(set);
+    for (TensorId id : free_choice) {
+      if (contains(set.keeps, id) || !contains(measured, id)) continue;
+      for (int64_t rows : rows_kept_above(sizes_.latent.y)) {
+        KeepSet with = set;
+        with.keeps.push_back(id);
+        with.above = {id, rows};
+        add(std::move(with));
+      }
     }
-    set.exchange_seconds = exchange_seconds(pass, set);
-    // What the pass does not read stays: only what it makes could stand in for it, and that is made of it.
-    const std::vector<TensorId> read = liveness_.read_by(pass, set.keeps, available);
-    for (TensorId id : present) {
-      if (id != graph_.latent() && !contains(read, id)) set.passing.push_back(id);
-    }
-    set.work = &work_of(pass, present, set, read);
-    sets.push_back(std::move(set));
   }
   return sets;
 }
 
-PassWork& PassCatalog::work_of(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
-                               const std::vector<TensorId>& read) {
-  std::vector<TouchedTensor> key;
-  for (TensorId id : read) key.push_back({id, false, !contains(set.next, id)});
-  for (TensorId id : set.keeps) key.push_back({id, true, false});
-  const auto [entry, is_new] = works_[pass].try_emplace(key);
+bool PassCatalog::complete(size_t pass, const Present& present, KeepSet& set) {
+  // Lower parts of passes ahead find what is stored whole; whole passes and upper parts also find what is
+  // kept above a row.
+  TensorSet whole = liveness_.set_of(present.whole);
+  for (TensorId id : set.keeps) {
+    if (id != set.above.tensor) whole.insert(id);
+  }
+  const TensorSet reached = liveness_.read_after(pass, whole);
+  const bool useless = std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) {
+    return id != set.above.tensor && !reached.contains(id);
+  });
+  if (useless || liveness_.too_far_back(pass, reached, whole)) return false;
+  set.next.whole = liveness_.materialised_of(reached, whole);
+  const KeptAbove& above = set.above.any() ? set.above : present.above;
+  TensorSet with = whole;
+  if (above.any()) with.insert(above.tensor);
+  const TensorSet reached_above = above.any() ? liveness_.read_after(pass, with) : reached;
+  if (above.any() && reached_above.contains(above.tensor)) set.next.above = above;
+  if (set.above.any() && !set.next.above.any()) return false;
+  add_again(liveness_.again(pass, reached, whole), liveness_.again(pass, reached_above, with), set);
+  set.exchange_seconds = exchange_seconds(pass, set);
+  Touched touched = touched_by(pass, present, set);
+  // What replaces a tensor that is kept above a row is made of it.
+  if (set.above.any() && present.above.any() && !touched.two_parts) return false;
+  // What the pass does not read stays: only what it makes could stand in for it, and that is made of it.
+  const auto is_touched = [&](TensorId id) {
+    return std::any_of(touched.option.begin(), touched.option.end(),
+                       [&](const TouchedTensor& tensor) { return tensor.tensor == id; });
+  };
+  for (TensorId id : present.whole) {
+    if (id != graph_.latent() && !is_touched(id)) set.passing.whole.push_back(id);
+  }
+  if (!touched.two_parts) set.passing.above = present.above;
+  set.work = &work_of(pass, present, set, std::move(touched));
+  return set.work->possible;
+}
+
+/// `whole` must be run again where only what is stored whole is there, `above` where more is. What the former
+/// has alone is run below the row above which a tensor is kept.
+void PassCatalog::add_again(const std::vector<OpId>& whole, const std::vector<OpId>& above,
+                            KeepSet& set) const {
+  const double rows = double(set.next.above.latent_rows) / double(sizes_.latent.y);
+  for (OpId op : whole) {
+    const double share = contains(above, op) ? 1 : 1 - rows;
+    set.again_seconds += op_least_seconds_[index(op)] * share;
+    set.again_weights_bytes += op_weights_bytes_[index(op)];
+  }
+}
+
+PassCatalog::Touched PassCatalog::touched_by(size_t pass, const Present& present, const KeepSet& set) const {
+  Touched touched;
+  TensorSet available = liveness_.set_of(present.whole);
+  const std::vector<TensorId> read = liveness_.read_by(pass, set.keeps, available);
+  const KeptAbove& above = present.above;
+  if (above.any()) {
+    available.insert(above.tensor);
+    const std::vector<TensorId> read_above = liveness_.read_by(pass, set.keeps, available);
+    touched.two_parts = contains(read_above, above.tensor);
+    const bool stays = set.next.above == above;
+    if (touched.two_parts) touched.option.push_back({above.tensor, false, !stays, above.latent_rows});
+    if (touched.two_parts && stays) touched.lower.push_back({above.tensor, false, false, above.latent_rows});
+    for (TensorId id : read_above) {
+      if (id == above.tensor || contains(read, id)) continue;
+      const bool leaves = !contains(set.next.whole, id);
+      touched.option.push_back({id, false, leaves});
+      if (touched.two_parts && !leaves) touched.lower.push_back({id, false, false});
+    }
+  }
+  for (TensorId id : read) {
+    const TouchedTensor tensor{id, false, !contains(set.next.whole, id)};
+    touched.option.push_back(tensor);
+    if (touched.two_parts) touched.lower.push_back(tensor);
+  }
+  for (TensorId id : set.keeps) {
+    const TouchedTensor tensor{id, true, false, id == set.above.tensor ? set.above.latent_rows : 0};
+    touched.option.push_back(tensor);
+    if (touched.two_parts) touched.lower.push_back(tensor);
+  }
+  return touched;
+}
+
+PassCatalog::LoweredParts PassCatalog::lowered(size_t pass, const Present& present, bool two_parts,
+                                               const PassGoal& goal) const {
+  LoweredParts parts;
+  std::vector<bool> available = liveness_.available(pass, present.whole);
+  Pass whole = lower_pass(graph_, available, goal);
+  if (!two_parts) {
+    parts.option = std::move(whole);
+    return parts;
+  }
+  available[index(present.above.tensor)] = true;
+  parts.option = lower_pass(graph_, available, goal);
+  parts.lower = std::move(whole);
+  parts.upper_latent_rows = upper_latent_rows(graph_, parts.option, present.above, sizes_);
+  parts.option.part = PassPart::upper;
+  parts.lower.part = PassPart::lower;
+  const int32_t scale = parts.lower.scale.y;
+  parts.lower.tiles.y = {{parts.upper_latent_rows * scale, sizes_.latent.y * scale}};
+  return parts;
+}
+
+PassWork& PassCatalog::work_of(size_t pass, const Present& present, const KeepSet& set, Touched touched) {
+  const auto [entry, is_new] = works_[pass].try_emplace(touched);
   PassWork& work = entry->second;
   if (!is_new) return work;
-  const std::vector<bool> materialised = liveness_.available(pass, present);
-  Pass lowered;
-  if (set.runs)
-    lowered =
-        lower_pass(graph_, materialised, goal_of(liveness_.targets(pass), {.keeps = set.keeps}, sizes_));
-  for (TensorId id : set.keeps) {
-    const TensorId base = in_place_base(graph_, materialised, lowered, id);
-    if (base != TensorId{-1} && !contains(set.next, base)) work.takeovers.push_back({id, base});
+  const bool two_parts = touched.two_parts;
+  LoweredParts parts;
+  if (set.runs) {
+    const PassDecision decision{.keeps = set.keeps, .above = set.above};
+    parts = lowered(pass, present, two_parts, goal_of(liveness_.targets(pass), decision, sizes_));
   }
-  work.options[{}] = option_of(std::move(lowered), std::move(key));
+  work.possible = !two_parts || parts.upper_latent_rows > 0;
+  if (!work.possible) return work;
+  const std::vector<bool> whole = liveness_.available(pass, present.whole);
+  std::vector<bool> with = whole;
+  if (two_parts) with[index(present.above.tensor)] = true;
+  for (TensorId id : set.keeps) {
+    if (id == set.above.tensor) continue;
+    const TensorId base = in_place_base(graph_, whole, two_parts ? parts.lower : parts.option, id);
+    if (base == TensorId{-1} || contains(set.next.whole, base)) continue;
+    if (two_parts && in_place_base(graph_, with, parts.option, id) != base) continue;
+    work.takeovers.push_back({id, base});
+  }
+  work.options[{}] = parts_of(std::move(parts), std::move(touched));
   return work;
 }
 
-std::unique_ptr<PassOption> PassCatalog::option_of(Pass lowered, std::vector<TouchedTensor> touched) const {
-  return std::make_unique<PassOption>(graph_, costs_, stored_rows_, sizes_, std::move(lowered),
-                                      std::move(touched));
+PassWork::Parts PassCatalog::parts_of(LoweredParts lowered, Touched touched) const {
+  const auto option_of = [&](Pass pass, std::vector<TouchedTensor> tensors, int64_t rows) {
+    const Sizes sizes = sizes_of_part(sizes_, pass.part, rows);
+    return std::make_unique<PassOption>(graph_, costs_, stored_rows_, sizes, std::move(pass),
+                                        std::move(tensors));
+  };
+  if (!touched.two_parts) return {option_of(std::move(lowered.option), std::move(touched.option), 0), nullptr};
+  for (TouchedTensor& tensor : touched.option) {
+    tensor.held_from.reset();
+    const bool leaves_below =
+        tensor.leaves &&
+        std::any_of(touched.lower.begin(), touched.lower.end(), [&](const TouchedTensor& other) {
+          return other.tensor == tensor.tensor && other.leaves;
+        });
+    if (leaves_below)
+      tensor.held_from = first_row_of_lower_part(graph_, lowered.lower, tensor.tensor, sizes_);
+  }
+  const int64_t rows = lowered.upper_latent_rows;
+  return {option_of(std::move(lowered.option), std::move(touched.option), rows),
+          option_of(std::move(lowered.lower), std::move(touched.lower), rows)};
 }
 
-const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
-                                      const std::vector<TensorId>& in_place) {
-  std::unique_ptr<PassOption>& option = set.work->options[in_place];
-  if (option) return *option;
-  std::vector<TouchedTensor> touched = set.work->options.at({})->touched();
-  for (TouchedTensor& tensor : touched) {
-    // The tensor that takes its blocks over stays in them.
-    const bool replaced = std::any_of(
-        set.work->takeovers.begin(), set.work->takeovers.end(), [&](const PassWork::Takeover& takeover) {
-          return takeover.base == tensor.tensor && contains(in_place, takeover.target);
-        });
-    if (replaced) tensor.leaves = false;
-  }
-  const PassGoal goal = goal_of(liveness_.targets(pass), {.keeps = set.keeps, .in_place = in_place}, sizes_);
-  option = option_of(lower_pass(graph_, liveness_.available(pass, present), goal), std::move(touched));
-  return *option;
+const PassWork::Parts& PassCatalog::option(size_t pass, const Present& present, const KeepSet& set,
+                                           const std::vector<TensorId>& in_place) {
+  PassWork::Parts& parts = set.work->options[in_place];
+  if (parts.option) return parts;
+  const PassWork::Parts& without = set.work->options.at({});
+  Touched touched{without.lower != nullptr, without.option->touched(), {}};
+  if (touched.two_parts) touched.lower = without.lower->touched();
+  const auto keep_replaced = [&](std::vector<TouchedTensor>& tensors) {
+    for (TouchedTensor& tensor : tensors) {
+      // The tensor that takes its blocks over stays in them.
+      const bool replaced = std::any_of(
+          set.work->takeovers.begin(), set.work->takeovers.end(), [&](const PassWork::Takeover& takeover) {
+            return takeover.base == tensor.tensor && contains(in_place, takeover.target);
+          });
+      if (replaced) tensor.leaves = false;
+    }
+  };
+  keep_replaced(touched.option);
+  keep_replaced(touched.lower);
+  const PassDecision decision{.keeps = set.keeps, .in_place = in_place, .above = set.above};
+  const PassGoal goal = goal_of(liveness_.targets(pass), decision, sizes_);
+  parts = parts_of(lowered(pass, present, touched.two_parts, goal), std::move(touched));
+  return parts;
+}
+
+int64_t PassCatalog::stored_bytes(const KeptAbove& above) const {
+  Materialised entry;
+  entry.tensor = above.tensor;
+  entry.rows = rows_above(graph_, above);
+  entry.block_rows = block_rows(entry.rows->length(), row_bytes(graph_, entry.tensor, sizes_),
+                                costs_.memory().block_bytes);
+  return materialised_bytes(graph_, entry, sizes_);
 }
 
 TileChoice& PassCatalog::priced(const PassOption& option, const std::vector<MemoryTier>& tiers,
@@ -188,9 +332,9 @@ double PassCatalog::exchange_seconds(size_t pass, const KeepSet& set) const {
   return gather_seconds(values, ranks_) + message_seconds(double(bytes), ranks_.link);
 }
 
-std::vector<KeepSet>& PassCatalog::keep_sets(size_t pass, const std::vector<TensorId>& present) {
-  const auto [sets, unseen] = keep_sets_[pass].try_emplace(present);
-  if (unseen) sets->second = find_keep_sets(pass, present);
+std::vector<KeepSet>& PassCatalog::keep_sets(size_t pass, const Present& present, bool above) {
+  const auto [sets, unseen] = keep_sets_[pass].try_emplace({present, above});
+  if (unseen) sets->second = find_keep_sets(pass, present, above);
   return sets->second;
 }
 

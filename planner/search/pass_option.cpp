@@ -24,9 +24,9 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
   for (const TouchedTensor& tensor : touched_) {
     Materialised entry;
     entry.tensor = tensor.tensor;
-    entry.rows = rows_of(tensor.tensor, stored);
-    if (entry.rows) {
-      const Interval known = *stored.of(tensor.tensor);
+    entry.rows = rows_of(tensor, stored);
+    if (const std::optional<Interval> of_rank = stored.of(tensor.tensor)) {
+      const Interval known = *of_rank;
       widened_bytes_ += std::max(known.begin - entry.rows->begin, entry.rows->end - known.end) *
                         row_bytes(graph_, tensor.tensor, sizes_) * sizes_.items;
     }
@@ -71,10 +71,11 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
   }
 }
 
-std::optional<Interval> PassOption::rows_of(TensorId tensor, const StoredRows& stored) const {
-  std::optional<Interval> rows = stored.of(tensor);
+std::optional<Interval> PassOption::rows_of(const TouchedTensor& tensor, const StoredRows& stored) const {
+  if (tensor.latent_rows > 0) return rows_above(graph_, {tensor.tensor, tensor.latent_rows});
+  std::optional<Interval> rows = stored.of(tensor.tensor);
   if (!rows) return rows;
-  const RowReaders readers(graph_, pass_, tensor, sizes_);
+  const RowReaders readers(graph_, pass_, tensor.tensor, sizes_);
   const Interval grid = own_rows(sizes_, pass_.scale.y);
   return Interval{std::min(rows->begin, readers.first_row(grid.begin)),
                   std::max(rows->end, readers.last_row(grid.end))};
@@ -99,7 +100,8 @@ const BlockBytes& PassOption::blocks(size_t number, size_t tensor, bool below) c
   pass_.tiles.y = cut_rows(pass_, height.length, sizes_);
   Materialised entry = entries_[tensor];
   if (below) entry.tier = MemoryTier::scratch;  // windows are the same in every tier below the device
-  const MaterialisedInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves};
+  const MaterialisedInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves,
+                                   touched_[tensor].held_from};
   return bytes = block_bytes_by_band({graph_, pass_, touched, sizes_}, height.bands);
 }
 
@@ -191,8 +193,12 @@ int64_t PassOption::least_bytes(const std::vector<MemoryTier>& tiers) const {
   for (size_t i = 0; i < touched_.size(); ++i) {
     if (tiers[i] != MemoryTier::device) continue;
     const bool stored = contains(stored_, i);
-    if (!touched_[i].written) begin += whole_bytes_[i];
-    if (touched_[i].written ? stored : !touched_[i].leaves) end += whole_bytes_[i];
+    // When the lower part of a pass begins, what leaves has begun to; what it writes is not all there when the
+    // upper part ends.
+    if (!touched_[i].written && (pass_.part != PassPart::lower || !touched_[i].leaves))
+      begin += whole_bytes_[i];
+    if (touched_[i].written ? stored && pass_.part != PassPart::upper : !touched_[i].leaves)
+      end += whole_bytes_[i];
   }
   return std::max(begin, end);
 }

@@ -25,6 +25,9 @@ struct TouchedTensor {
   TensorId tensor{-1};
   bool written = false;  ///< by this pass
   bool leaves = false;   ///< nothing after this pass reads it
+  int64_t latent_rows = 0;  ///< above which it is kept; 0: it is stored whole
+  /// As MaterialisedInPass::held_from has it.
+  std::optional<int64_t> held_from{};
   friend auto operator<=>(const TouchedTensor&, const TouchedTensor&) = default;
 };
 
@@ -32,7 +35,7 @@ struct TouchedTensor {
 /// live is still open, and so is what else is materialised meanwhile: one lowering serves all of that.
 class PassOption {
  public:
-  /// `lowered` without tiles.
+  /// `lowered` without tiles. `sizes` are those of the part of the pass that it is.
   PassOption(const Graph& graph, const CostModel& costs, const StoredRows& stored, const Sizes& sizes,
              Pass lowered, std::vector<TouchedTensor> touched);
 
@@ -96,8 +99,8 @@ class PassOption {
   void find_countable();
   /// For the algorithms and shapes that pass_ and algorithms_ have.
   void find_priced();
-  /// Of one of several ranks, with the rows that this pass reads. Nothing where there is one.
-  std::optional<Interval> rows_of(TensorId tensor, const StoredRows& stored) const;
+  /// Of one of several ranks, with the rows that this pass reads. Nothing where a tensor is stored whole.
+  std::optional<Interval> rows_of(const TouchedTensor& tensor, const StoredRows& stored) const;
   int64_t grid_rows() const { return own_rows(sizes_, pass_.scale.y).length(); }
   const Working& working(const Shape& shape, const std::vector<TensorId>& staged) const;
   std::vector<TensorId> staged(const std::vector<MemoryTier>& tiers) const;
@@ -105,7 +108,7 @@ class PassOption {
 
   const Graph& graph_;
   const CostModel& costs_;
-  const Sizes& sizes_;
+  const Sizes sizes_;
   mutable Pass pass_;  ///< its tiles and algorithm are those of the shape that was looked at last
   std::vector<TouchedTensor> touched_;
   std::vector<Materialised> entries_;  ///< parallel to touched_

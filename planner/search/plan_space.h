@@ -13,6 +13,7 @@ namespace headroom::planner {
 struct Residence {
   TensorId tensor{-1};
   MemoryTier tier = MemoryTier::device;
+  int64_t latent_rows = 0;  ///< above which it is kept; 0: it is stored whole
   friend auto operator<=>(const Residence&, const Residence&) = default;
 };
 
@@ -29,14 +30,18 @@ struct Choice {
   std::vector<TensorId> keeps;
   std::vector<TensorId> in_place;
   std::vector<TensorId> below;  ///< those of `keeps` that live in the lower tier
+  KeptAbove above;              ///< that of `keeps` which is kept above a row
   Frontier next;
-  TileChoice* shapes = nullptr;  ///< with what the pass brings in, without what follows
+  TileChoice* shapes = nullptr;        ///< with what the pass brings in, without what follows
+  TileChoice* lower_shapes = nullptr;  ///< the same of its lower part; null where the pass is whole
   int64_t beside_bytes =
       0;  ///< resident weights, latent, reserve, and tensors on the device that the pass does not touch
   double beside_seconds = 0;  ///< bringing the pass's weights in; what is waited for from other ranks
-  double again_seconds = 0;   ///< what passes ahead must run at the least, beside least_seconds_from()
+  double beside_lower_seconds = 0;  ///< bringing those of the lower part in
+  double again_seconds = 0;  ///< what passes ahead must run at the least, beside least_seconds_from()
   int64_t peak_bytes(const Shape& shape) const { return beside_bytes + shape.peak_bytes; }
   double seconds(const Shape& shape) const { return beside_seconds + shape.seconds; }
+  double lower_seconds(const Shape& shape) const { return beside_lower_seconds + shape.seconds; }
 };
 
 /// What is the same for all plans of one space. Spaces are searched one by one, and the best plan of all is
@@ -47,6 +52,7 @@ struct Configuration {
   /// Where tensors may live beside the device, and how much of them at one time.
   std::optional<MemoryTier> lower_tier{};
   int64_t lower_limit_bytes = 0;
+  bool above = false;  ///< whether tensors may be kept above a row; without a lower tier
 };
 
 /// The plans that are searched for one configuration. docs/planning.md states the space; in short: passes in
@@ -76,6 +82,8 @@ class PlanSpace {
   /// One choice for every way to put what is materialised on the device or below.
   void add_choices(size_t pass, const Frontier& frontier, const KeepSet& set, std::vector<Choice>& list);
   int64_t bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const;
+  /// Bytes on the device of tensors that the pass does not touch.
+  int64_t bytes_passing(const Frontier& frontier, const Present& passing) const;
 
   std::shared_ptr<PassCatalog> catalog_;
   const Configuration configuration_;

@@ -147,9 +147,10 @@ std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& m
   return read;
 }
 
-int64_t PlanOracle::rows_of_block(TensorId id) const {
+int64_t PlanOracle::rows_of_block(TensorId id, int64_t rows) const {
   const Tensor& tensor = graph_.tensor(id);
-  const Extent extent = extent_of(tensor, sizes_.latent);
+  Extent extent = extent_of(tensor, sizes_.latent);
+  if (rows > 0) extent.y = rows;
   const int64_t bytes =
       extent.t * extent.y * extent.x * tensor.channels * (sizes_.dtype == Dtype::fp32 ? 4 : 2);
   int64_t blocks = bytes / assumptions_.memory.block_bytes;
@@ -159,14 +160,18 @@ int64_t PlanOracle::rows_of_block(TensorId id) const {
 
 void PlanOracle::expand(size_t pass, OracleState& state) {
   std::vector<bool> present(graph_.tensors().size(), false);
-  for (const Found& found : state.found) present[index(found.tensor)] = true;
+  TensorId above{-1};
+  for (const Found& found : state.found) {
+    if (found.latent_rows > 0) above = found.tensor;
+    present[index(found.tensor)] = found.latent_rows == 0;
+  }
   std::vector<TensorId> free;
   for (size_t t = 0; t < graph_.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
     const bool own = depths_[t] == pass_depths_[pass];
     const bool late = depths_[t] + 1 == pass_depths_[pass] && !graph_.tensor(id).cut_point;
     const bool now = own || (late && !targets_[pass].optional());
-    if (!now || present[t] || has(targets_[pass].whole, id) || !may_be_materialised(id)) continue;
+    if (!now || present[t] || id == above || has(targets_[pass].whole, id) || !may_be_materialised(id)) continue;
     std::vector<bool> with = present;
     with[t] = true;
     if (read_later(pass, with)[t]) free.push_back(id);
@@ -193,33 +198,30 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
       for (size_t i = 0; i < movable.size(); ++i) {
         if (placing >> i & 1) below.insert(below.end(), movable[i].begin(), movable[i].end());
       }
-      add_choice(pass, state, keeps, below, state.choices);
+      add_choice(pass, state, keeps, below, {}, state.choices);
+      if (state.choices.size() > most_choices_) complete_ = false;
+      if (!complete_) return;
+    }
+    for (const TensorId id : free) {
+      if (!configuration_.above || has(keeps, id)) continue;
+      const bool measured =
+          std::any_of(targets_[pass].statistics.begin(), targets_[pass].statistics.end(),
+                      [&](OpId op) { return graph_.op(op).inputs[0] == id; });
+      if (!measured) continue;
+      std::set<int64_t> lines;
+      for (int64_t eighth = 1; eighth < 8; ++eighth) lines.insert(sizes_.latent.y * eighth / 8);
+      lines.erase(0);
+      std::vector<TensorId> with = keeps;
+      with.push_back(id);
+      for (const int64_t line : lines) add_choice(pass, state, with, {}, {id, line}, state.choices);
       if (state.choices.size() > most_choices_) complete_ = false;
       if (!complete_) return;
     }
   }
 }
 
-void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
-                            const std::vector<TensorId>& below, std::vector<OracleChoice>& choices) {
-  std::vector<bool> present(graph_.tensors().size(), false);
-  int64_t lower_bytes = 0;
-  const auto blocks = [&](TensorId id) { return block_bytes_of(graph_, id, rows_of_block(id), sizes_); };
-  for (const Found& found : state.found) {
-    present[index(found.tensor)] = true;
-    if (found.tier != MemoryTier::device) lower_bytes += blocks(found.tensor);
-  }
-  for (const TensorId id : below) lower_bytes += blocks(id);
-  if (lower_bytes > configuration_.lower_limit_bytes && lower_bytes > 0) return;
-
-  std::vector<bool> with = present;
-  for (const TensorId id : keeps) with[index(id)] = true;
-  const std::vector<bool> stays = read_later(pass, with);
-  for (const TensorId id : keeps) {
-    if (!stays[index(id)]) return;  // materialised for nothing
-  }
-
-  // What runs in this pass: everything between what it finds and what it must bring about.
+std::vector<bool> PlanOracle::operations_run(size_t pass, const std::vector<TensorId>& keeps,
+                                             const std::vector<bool>& present) const {
   std::vector<bool> runs(graph_.ops().size(), false);
   const std::function<void(TensorId)> run = [&](TensorId id) {
     if (present[index(id)] || id == graph_.latent() || graph_.tensor(id).statistics) return;
@@ -236,72 +238,175 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   }
   for (const TensorId id : keeps) run(id);
   if (targets_[pass].emits) run(graph_.output());
+  return runs;
+}
+
+bool PlanOracle::adds_onto(TensorId sum, TensorId base, const std::vector<bool>& runs) const {
+  const Op& add = *graph_.producer(sum);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const Op& op = graph_.ops()[i];
+    if (!runs[i] || &op == &add) continue;
+    for (const TensorId input : op.inputs) {
+      if (input == base || (input == sum && op.kind != OpKind::statistics)) return false;
+    }
+  }
+  return true;
+}
+
+void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
+                            const std::vector<TensorId>& below, const KeptAbove& above,
+                            std::vector<OracleChoice>& choices) {
+  std::vector<bool> present(graph_.tensors().size(), false);
+  KeptAbove found_above;
+  int64_t lower_bytes = 0;
+  const auto blocks = [&](TensorId id) {
+    return block_bytes_of(graph_, SimulatedTensor{id, MemoryTier::device, rows_of_block(id)}, sizes_);
+  };
+  for (const Found& found : state.found) {
+    present[index(found.tensor)] = found.latent_rows == 0;
+    if (found.latent_rows > 0) found_above = {found.tensor, found.latent_rows};
+    if (found.tier != MemoryTier::device) lower_bytes += blocks(found.tensor);
+  }
+  for (const TensorId id : below) lower_bytes += blocks(id);
+  if (lower_bytes > configuration_.lower_limit_bytes && lower_bytes > 0) return;
+
+  std::vector<bool> with = present;
+  for (const TensorId id : keeps) with[index(id)] = id != above.tensor;
+  const std::vector<bool> stays = read_later(pass, with);
+  for (const TensorId id : keeps) {
+    if (!stays[index(id)] && id != above.tensor) return;  // materialised for nothing
+  }
+  // Of a tensor above a row what is above it is read where nothing else stands for it.
+  KeptAbove above_after = above.any() ? above : found_above;
+  if (above_after.any()) {
+    with[index(above_after.tensor)] = true;
+    const bool read = read_later(pass, with)[index(above_after.tensor)];
+    if (!read && above.any()) return;
+    if (!read) above_after = {};
+  }
+
+  const std::vector<bool> runs = operations_run(pass, keeps, present);
   for (size_t i = 0; i < runs.size(); ++i) {
     const TensorId made = graph_.ops()[i].output;
     if (runs[i] && may_be_materialised(made) && depths_[index(made)] + kMostBarriers < pass_depths_[pass])
       return;
   }
+  std::vector<bool> runs_above = runs;
+  if (found_above.any()) {
+    std::vector<bool> more = present;
+    more[index(found_above.tensor)] = true;
+    runs_above = operations_run(pass, keeps, more);
+  }
 
-  OracleChoice choice{keeps, {}, below, 0, {}};
+  OracleChoice choice{keeps, {}, below, 0, {}, {}};
   std::vector<TensorId> replaced;
   for (const TensorId id : keeps) {
     const Op& add = *graph_.producer(id);
-    if (add.kind != OpKind::add || has(below, id)) continue;
+    if (add.kind != OpKind::add || has(below, id) || id == above.tensor) continue;
     const TensorId other = add.inputs[0], base = add.inputs[1];
     const auto materialised_base = std::find_if(state.found.begin(), state.found.end(),
                                                 [&](const Found& f) { return f.tensor == base; });
     if (materialised_base == state.found.end() || materialised_base->tier != MemoryTier::device ||
-        present[index(other)] || other == graph_.latent())
+        !present[index(base)] || present[index(other)] || other == graph_.latent() ||
+        other == found_above.tensor)
       continue;
-    bool alone = !stays[index(base)];
-    for (size_t i = 0; i < runs.size(); ++i) {
-      const Op& op = graph_.ops()[i];
-      if (!runs[i] || &op == &add) continue;
-      for (const TensorId input : op.inputs) {
-        if (input == base || (input == id && op.kind != OpKind::statistics)) alone = false;
-      }
-    }
-    if (!alone) continue;
+    if (stays[index(base)] || !adds_onto(id, base, runs) || !adds_onto(id, base, runs_above)) continue;
     choice.in_place.push_back(id);
     replaced.push_back(base);
   }
 
-  std::vector<SimulatedTensor> tensors;
-  for (const Found& found : state.found) {
-    const bool leaves = !stays[index(found.tensor)] && !has(replaced, found.tensor);
-    tensors.push_back({found.tensor, found.tier, rows_of_block(found.tensor), false, leaves});
-  }
   std::vector<Found> after;
   for (const Found& found : state.found) {
-    if (stays[index(found.tensor)]) after.push_back(found);
+    if (found.latent_rows == 0 && stays[index(found.tensor)]) after.push_back(found);
   }
   for (const TensorId id : keeps) {
-    const MemoryTier tier = has(below, id) ? *configuration_.lower_tier : MemoryTier::device;
-    after.push_back({id, tier});
-    if (!has(choice.in_place, id)) tensors.push_back({id, tier, rows_of_block(id), true, false});
+    if (id != above.tensor)
+      after.push_back({id, has(below, id) ? *configuration_.lower_tier : MemoryTier::device});
   }
+  if (above_after.any()) after.push_back({above_after.tensor, MemoryTier::device, above_after.latent_rows});
   std::sort(after.begin(), after.end());
-  const auto [number, is_new] = numbers_[pass + 1].try_emplace(after, states_[pass + 1].size());
-  if (is_new) states_[pass + 1].push_back({after, {}});
-  choice.next = number->second;
+  const auto known = numbers_[pass + 1].find(after);
+  choice.next = known != numbers_[pass + 1].end() ? known->second : states_[pass + 1].size();
 
   if (targets_[pass].optional() && keeps.empty()) {
     choice.shapes = {{{1, 1, 1}, 0, 0}};  // the pass does not run
-    choices.push_back(std::move(choice));
+  } else if (!price(pass, state, above, replaced, after, choice)) {
     return;
+  }
+  if (numbers_[pass + 1].try_emplace(after, choice.next).second) states_[pass + 1].push_back({after, {}});
+  choices.push_back(std::move(choice));
+}
+
+bool PlanOracle::price(size_t pass, const OracleState& state, const KeptAbove& above,
+                       const std::vector<TensorId>& replaced, const std::vector<Found>& after,
+                       OracleChoice& choice) const {
+  std::vector<bool> present(graph_.tensors().size(), false);
+  KeptAbove found_above;
+  for (const Found& found : state.found) {
+    present[index(found.tensor)] = found.latent_rows == 0;
+    if (found.latent_rows > 0) found_above = {found.tensor, found.latent_rows};
   }
   for (size_t earlier = 0; earlier < pass; ++earlier) {
     for (const OpId op : targets_[earlier].statistics) present[index(graph_.op(op).output)] = true;
   }
-  const PassDecision decision{.keeps = keeps, .in_place = choice.in_place};
-  choice.shapes = priced(lower_pass(graph_, present, goal_of(targets_[pass], decision, sizes_)), tensors);
-  choices.push_back(std::move(choice));
+  const PassDecision decision{.keeps = choice.keeps, .in_place = choice.in_place, .above = above};
+  const PassGoal goal = goal_of(targets_[pass], decision, sizes_);
+  Pass whole = lower_pass(graph_, present, goal), upper;
+  const auto reads = [&](const Pass& lowered, TensorId id) {
+    return std::any_of(lowered.steps.begin(), lowered.steps.end(), [&](const Step& step) {
+      return std::any_of(step.inputs.begin(), step.inputs.end(),
+                         [&](const Operand& input) { return input == Operand{id, -1}; });
+    });
+  };
+  bool two_parts = false;
+  int64_t line = 0;
+  if (found_above.any()) {
+    present[index(found_above.tensor)] = true;
+    upper = lower_pass(graph_, present, goal);
+    two_parts = reads(upper, found_above.tensor);
+    if (two_parts) line = upper_latent_rows(graph_, upper, found_above, sizes_);
+    if (two_parts && line == 0) return false;
+  }
+  if (above.any() && found_above.any() && !two_parts) return false;  // it replaces the other one
+  if (two_parts) {
+    upper.part = PassPart::upper;
+    whole.part = PassPart::lower;
+    upper.tiles.y = {{0, line * whole.scale.y}};
+    whole.tiles.y = {{line * whole.scale.y, sizes_.latent.y * whole.scale.y}};
+    whole.tiles.t = {{0, 1}};
+    whole.tiles.x = {{0, 1}};
+  }
+  std::vector<SimulatedTensor> tensors, of_lower;
+  for (const Found& found : state.found) {
+    const bool leaves = std::find(after.begin(), after.end(), found) == after.end() &&
+                        !has(replaced, found.tensor);
+    const int64_t rows = found.latent_rows * graph_.tensor(found.tensor).scale.y;
+    SimulatedTensor tensor{found.tensor, found.tier, rows_of_block(found.tensor, rows), false, leaves, rows};
+    if (two_parts && (!leaves || reads(whole, found.tensor))) of_lower.push_back(tensor);
+    if (two_parts && leaves && reads(whole, found.tensor)) tensor.held_by = &whole;
+    tensors.push_back(tensor);
+  }
+  for (const TensorId id : choice.keeps) {
+    if (has(choice.in_place, id)) continue;
+    const MemoryTier tier = has(choice.below, id) ? *configuration_.lower_tier : MemoryTier::device;
+    const int64_t rows = id == above.tensor ? above.latent_rows * graph_.tensor(id).scale.y : 0;
+    tensors.push_back({id, tier, rows_of_block(id, rows), true, false, rows});
+    of_lower.push_back(tensors.back());
+  }
+  choice.shapes = priced(two_parts ? upper : whole, tensors);
+  if (two_parts) choice.lower_shapes = priced(whole, of_lower);
+  return true;
 }
 
 std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const {
   std::vector<OracleShape> shapes;
-  const Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y,
-                    sizes_.latent.x * pass.scale.x};
+  Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y,
+              sizes_.latent.x * pass.scale.x};
+  int64_t first_row = 0;
+  if (pass.part != PassPart::whole) {
+    first_row = pass.tiles.y.front().begin;
+    grid.y = pass.tiles.y.back().end - first_row;
+  }
   std::vector<ConvolutionAlgorithm> algorithms{ConvolutionAlgorithm::direct};
   for (const Step& step : pass.steps) {
     if (sizes_.device == DeviceKind::cpu && algorithms.size() == 1 && step.op != OpId{-1} &&
@@ -313,6 +418,7 @@ std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<Simulat
     for (const int64_t rows : heights(grid.y)) {
       for (const int64_t columns : widths(grid.x)) {
         pass.tiles = {cut(grid.t, grid.t), cut(grid.y, rows), cut(grid.x, columns)};
+        for (Interval& band : pass.tiles.y) band = {band.begin + first_row, band.end + first_row};
         const SimulatedPass simulated =
             simulate_pass(graph_, pass, tensors, sizes_, configuration_.weights, assumptions_, false);
         shapes.push_back({{grid.t, rows, columns}, simulated.seconds, simulated.peak_bytes});
@@ -344,10 +450,14 @@ double PlanOracle::fewest_seconds(int64_t limit_bytes) const {
     for (const OracleState& state : states_[pass]) {
       std::vector<double> of_state;
       for (const OracleChoice& choice : state.choices) {
-        double best = kNever;
-        for (const OracleShape& shape : choice.shapes)
-          best = shape.peak_bytes <= limit_bytes ? std::min(best, shape.seconds) : best;
-        of_state.push_back(best);
+        const auto fewest = [&](const std::vector<OracleShape>& shapes) {
+          double best = kNever;
+          for (const OracleShape& shape : shapes)
+            best = shape.peak_bytes <= limit_bytes ? std::min(best, shape.seconds) : best;
+          return best;
+        };
+        const double lower = choice.lower_shapes.empty() ? 0 : fewest(choice.lower_shapes);
+        of_state.push_back(fewest(choice.shapes) + lower);
       }
       seconds[pass].push_back(std::move(of_state));
     }
@@ -375,9 +485,14 @@ int64_t PlanOracle::smallest_peak() const {
     for (const OracleState& state : states_[pass]) {
       std::vector<int64_t> of_state;
       for (const OracleChoice& choice : state.choices) {
-        int64_t least = std::numeric_limits<int64_t>::max();
-        for (const OracleShape& shape : choice.shapes) least = std::min(least, shape.peak_bytes);
-        of_state.push_back(least);
+        const auto least = [](const std::vector<OracleShape>& shapes) {
+          int64_t peak = std::numeric_limits<int64_t>::max();
+          for (const OracleShape& shape : shapes) peak = std::min(peak, shape.peak_bytes);
+          return peak;
+        };
+        const int64_t upper = least(choice.shapes);
+        of_state.push_back(choice.lower_shapes.empty() ? upper
+                                                       : std::max(upper, least(choice.lower_shapes)));
       }
       peaks[pass].push_back(std::move(of_state));
     }

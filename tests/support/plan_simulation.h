@@ -15,6 +15,9 @@ struct SimulatedTensor {
   int64_t block_rows = 0;
   bool written = false;  ///< by this pass
   bool leaves = false;   ///< after this pass, block by block
+  int64_t rows = 0;      ///< that are stored, where it is kept above a row; 0: all
+  /// Of the upper part of a pass: the lower part, where the tensor leaves in that one.
+  const Pass* held_by = nullptr;
 };
 
 struct SimulatedPass {
@@ -24,7 +27,7 @@ struct SimulatedPass {
 };
 
 /// Runs a pass tile by tile and step by step with a ledger of bytes and a sum of seconds: nothing of the
-/// planner's own sums is used. `pass.tiles` must be set.
+/// planner's own sums is used. `pass.tiles` must be set, and those of a lower part that holds tensors.
 SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vector<SimulatedTensor>& tensors,
                             const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions,
                             bool with_real_peak);
@@ -37,6 +40,6 @@ struct SimulatedPlan {
 SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& assumptions);
 
 /// Bytes of all blocks of a materialised tensor, of all items.
-int64_t block_bytes_of(const Graph& graph, TensorId tensor, int64_t block_rows, const Sizes& sizes);
+int64_t block_bytes_of(const Graph& graph, const SimulatedTensor& stored, const Sizes& sizes);
 
 }  // namespace headroom::test
