@@ -12,7 +12,8 @@ namespace headroom {
 //   tier device      written: a block is taken as the sweep first touches it
 //                    read by its last pass: a block is handed back as the sweep leaves it behind
 //                    read by an earlier pass: all blocks stay
-//                    A pass in two parts is one sweep, which the lower part goes on with.
+//                    A pass in two parts is one sweep, which the lower part goes on with. Where lower parts
+//                    alone read a tensor after some pass, that pass hands the blocks above these rows back.
 //   tiers below it   written: a block leaves for its tier once all of its rows are there, and is on the
 //                    device until the next band is done
 //                    read: the blocks of a band are fetched while the band before it runs; keys and values,
@@ -63,11 +64,18 @@ Interval blocks_read(const RowReaders& readers, const Pass& pass, const Material
 struct MaterialisedInPass {
   const Materialised* materialised = nullptr;
   bool written = false;  ///< this pass writes it
-  bool leaves = false;   ///< this pass is the last to read it, or the upper part of the last
-  /// Of a tensor that leaves in both parts of its last pass, while the upper one runs: the first row that the
-  /// lower one reads. Blocks from there on stay.
+  bool leaves = false;   ///< blocks of it go back as the sweep leaves them behind
+  int64_t begin_row = 0;  ///< what comes before is gone when the pass begins
+  /// What is from this row on stays; all leaves where there is none.
   std::optional<int64_t> held_from{};
 };
+
+/// Of the latent, how many rows above the row from which lower parts compute anew what is kept above it they
+/// are sure to find what they compute it from.
+constexpr int64_t kRowsAboveLine = 4;
+/// The first row of a tensor that stays for lower parts alone, where tensors are kept above a row of the
+/// latent.
+int64_t first_row_below(const Graph& graph, TensorId tensor, int64_t latent_rows);
 
 /// The materialised tensors of a pass. What another one takes over in place does not leave.
 std::vector<MaterialisedInPass> materialised_in(const Graph& graph, const Plan& plan, size_t pass,
@@ -99,6 +107,7 @@ class LiveBlocks {
   const Pass& pass_;
   const Materialised& materialised_;
   bool written_, leaves_, below_;
+  int64_t begin_row_;
   std::optional<int64_t> held_from_;
   int64_t count_;
   RowReaders readers_;

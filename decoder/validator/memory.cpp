@@ -66,8 +66,10 @@ class MemoryCheck {
     for (size_t part = first; part <= view_.last_part(first); ++part) {
       if (!touch_written(entry, part, bands)) return bands;
     }
+    // Where lower parts alone read it after some pass, that pass lets go what they do not.
     std::vector<Lifetime> reads(count);
-    for (size_t part = view_.first_part(last); part <= last; ++part) {
+    const size_t last_whole = last_read_whole(entry);
+    for (size_t part = last_whole; part <= last; ++part) {
       if (!touch_read(entry, part, reads)) return bands;
     }
     bool read_further_down = false;
@@ -76,11 +78,25 @@ class MemoryCheck {
       // A block that the last pass does not read stays until that pass ends, but where it lies above others
       // that it does: the sweep leaves it behind at once.
       if (released < 0)
-        released = read_further_down ? starts_[view_.first_part(last)] : starts_[last + 1] - 1;
+        released = read_further_down ? starts_[last_whole] : starts_[last + 1] - 1;
       read_further_down = read_further_down || reads[band].released >= 0;
       bands[band].released = std::max(bands[band].released, released);
     }
     return bands;
+  }
+
+  /// The last entry of `passes` that reads the tensor and is not the lower part of a pass.
+  size_t last_read_whole(const Materialised& entry) {
+    auto pass = static_cast<size_t>(entry.last_pass);
+    const auto reads = [&](const Step& step) {
+      return std::count(step.inputs.begin(), step.inputs.end(), Operand{entry.tensor, -1}) > 0;
+    };
+    for (; pass > view_.last_part(static_cast<size_t>(entry.first_pass)) + 1; --pass) {
+      const std::vector<Step>& steps = view_.plan.passes[pass].steps;
+      if (!view_.spend(static_cast<int64_t>(steps.size()))) break;
+      if (!view_.is_lower(pass) && std::any_of(steps.begin(), steps.end(), reads)) break;
+    }
+    return view_.first_part(pass);
   }
 
   bool touch_written(const Materialised& entry, size_t pass, std::vector<Lifetime>& bands) {

@@ -27,6 +27,17 @@ bool keeps_above(const Problem& problem) {
          problem.options.host_limit_bytes <= 0 && problem.options.scratch_limit_bytes <= 0;
 }
 
+/// The rows of the latent above which tensors may be kept: sixteenths of all.
+std::vector<int64_t> rows_kept_above(int64_t latent_rows) {
+  constexpr int64_t kParts = 16;
+  std::vector<int64_t> list;
+  for (int64_t part = 1; part < kParts; ++part) {
+    const int64_t rows = latent_rows * part / kParts;
+    if (rows > 0 && (list.empty() || rows != list.back())) list.push_back(rows);
+  }
+  return list;
+}
+
 double whole_batch(double micro_batch_seconds, const PlanSpace& space, const Request& request) {
   const double start = space.start_seconds();
   return start + (micro_batch_seconds - start) * double(request.batch / space.configuration().micro_batch);
@@ -66,11 +77,15 @@ Spaces spaces_of(const Problem& problem) {
     }
   }
   if (!keeps_above(problem)) return spaces;
-  // What these find without is what they need not look for.
+  // The more is kept, the faster, as long as it fits.
+  std::vector<int64_t> rows = rows_kept_above(spaces.front()->catalog()->sizes().latent.y);
+  std::reverse(rows.begin(), rows.end());
   for (size_t i = 0, without = spaces.size(); i < without; ++i) {
-    Configuration configuration = spaces[i]->configuration();
-    configuration.above = true;
-    spaces.push_back(std::make_unique<PlanSpace>(spaces[i]->catalog(), configuration));
+    for (int64_t above : rows) {
+      Configuration configuration = spaces[i]->configuration();
+      configuration.above_latent_rows = above;
+      spaces.push_back(std::make_unique<PlanSpace>(spaces[i]->catalog(), configuration));
+    }
   }
   return spaces;
 }
@@ -87,7 +102,7 @@ ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, i
   if (limits.deadline) {
     // Some plan of every configuration before the proof of any.
     for (const auto& space : spaces) {
-      if (space->configuration().above) continue;
+      if (space->configuration().above_latent_rows > 0) continue;
       if (auto solution = some_path(*space, limit_bytes, limits)) take(std::move(*solution), *space);
     }
   }
@@ -95,7 +110,7 @@ ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, i
   for (const auto& space : spaces) {
     if (best && cannot_be_faster(space->configuration(), *best)) continue;
     const double start = space->start_seconds();
-    if (!best && space->configuration().above) {
+    if (!best && space->configuration().above_latent_rows > 0) {
       // Where nothing fits without, nothing is kept above a row. Where time was up, that is not known.
       if (!search.in_time)
         unfinished =
@@ -119,7 +134,7 @@ ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, i
 SmallestOver smallest_over(const Spaces& spaces) {
   SmallestOver best;
   for (const auto& space : spaces) {
-    if (space->configuration().above) continue;
+    if (space->configuration().above_latent_rows > 0) continue;
     SmallestLimit smallest = smallest_limit(*space);
     if (smallest.bytes < best.smallest.bytes) best = {std::move(smallest), space->configuration()};
   }

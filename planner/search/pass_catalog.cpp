@@ -27,17 +27,6 @@ Sizes sizes_for(const Graph& graph, const Request& request, int64_t micro_batch,
   return sizes_of(graph, plan);
 }
 
-/// The rows of the latent above which tensors may be kept: eighths of all.
-std::vector<int64_t> rows_kept_above(int64_t latent_rows) {
-  constexpr int64_t kParts = 8;
-  std::vector<int64_t> list;
-  for (int64_t part = 1; part < kParts; ++part) {
-    const int64_t rows = latent_rows * part / kParts;
-    if (rows > 0 && (list.empty() || rows != list.back())) list.push_back(rows);
-  }
-  return list;
-}
-
 }  // namespace
 
 PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t micro_batch,
@@ -54,9 +43,12 @@ PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t mic
   works_.resize(passes());
 }
 
-std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const Present& present, bool above) {
-  const std::vector<TensorId> free_choice = liveness_.creatable(pass, present.whole, present.above.tensor);
-  const std::vector<TensorId> measured = above ? liveness_.measured(pass) : std::vector<TensorId>{};
+std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const Present& present, int64_t latent_rows) {
+  std::vector<TensorId> stored = present.whole;
+  stored.insert(stored.end(), present.below.begin(), present.below.end());
+  const std::vector<TensorId> free_choice = liveness_.creatable(pass, stored, present.above.tensor);
+  std::vector<TensorId> measured;
+  if (latent_rows > 0) measured = liveness_.measured(pass);
   std::vector<KeepSet> sets;
   const auto add = [&](KeepSet set) {
     set.runs = !liveness_.targets(pass).optional() || !set.keeps.empty();
@@ -71,52 +63,65 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const Present& pre
     add(set);
     for (TensorId id : free_choice) {
       if (contains(set.keeps, id) || !contains(measured, id)) continue;
-      for (int64_t rows : rows_kept_above(sizes_.latent.y)) {
-        KeepSet with = set;
-        with.keeps.push_back(id);
-        with.above = {id, rows};
-        add(std::move(with));
-      }
+      KeepSet with = set;
+      with.keeps.push_back(id);
+      with.above = {id, latent_rows};
+      add(std::move(with));
     }
   }
   return sets;
 }
 
 bool PassCatalog::complete(size_t pass, const Present& present, KeepSet& set) {
-  // Lower parts of passes ahead find what is stored whole; whole passes and upper parts also find what is
-  // kept above a row.
-  TensorSet whole = liveness_.set_of(present.whole);
+  // Lower parts of passes ahead find what is stored whole or left below a row; whole passes and upper parts
+  // find what is stored whole or kept above it.
+  TensorSet stored = liveness_.set_of(present.whole);
+  for (TensorId id : present.below) stored.insert(id);
   for (TensorId id : set.keeps) {
-    if (id != set.above.tensor) whole.insert(id);
+    if (id != set.above.tensor) stored.insert(id);
   }
-  const TensorSet reached = liveness_.read_after(pass, whole);
+  const TensorSet reached = liveness_.read_after(pass, stored);
   const bool useless = std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) {
     return id != set.above.tensor && !reached.contains(id);
   });
-  if (useless || liveness_.too_far_back(pass, reached, whole)) return false;
-  set.next.whole = liveness_.materialised_of(reached, whole);
+  if (useless || liveness_.too_far_back(pass, reached, stored)) return false;
   const KeptAbove& above = set.above.any() ? set.above : present.above;
-  TensorSet with = whole;
+  TensorSet with = stored;
   if (above.any()) with.insert(above.tensor);
   const TensorSet reached_above = above.any() ? liveness_.read_after(pass, with) : reached;
   if (above.any() && reached_above.contains(above.tensor)) set.next.above = above;
-  if (set.above.any() && !set.next.above.any()) return false;
-  add_again(liveness_.again(pass, reached, whole), liveness_.again(pass, reached_above, with), set);
+  if (!set_next(present, liveness_.materialised_of(reached, stored), reached_above, set)) return false;
+  add_again(liveness_.again(pass, reached, stored), liveness_.again(pass, reached_above, with), set);
   set.exchange_seconds = exchange_seconds(pass, set);
-  Touched touched = touched_by(pass, present, set);
-  // What replaces a tensor that is kept above a row is made of it.
-  if (set.above.any() && present.above.any() && !touched.two_parts) return false;
+  std::optional<Touched> touched = touched_by(pass, present, set);
+  if (!touched) return false;
   // What the pass does not read stays: only what it makes could stand in for it, and that is made of it.
   const auto is_touched = [&](TensorId id) {
-    return std::any_of(touched.option.begin(), touched.option.end(),
+    return id == graph_.latent() ||
+           std::any_of(touched->option.begin(), touched->option.end(),
                        [&](const TouchedTensor& tensor) { return tensor.tensor == id; });
   };
-  for (TensorId id : present.whole) {
-    if (id != graph_.latent() && !is_touched(id)) set.passing.whole.push_back(id);
-  }
-  if (!touched.two_parts) set.passing.above = present.above;
-  set.work = &work_of(pass, present, set, std::move(touched));
+  set.passing = present;
+  std::erase_if(set.passing.whole, is_touched);
+  std::erase_if(set.passing.below, is_touched);
+  if (touched->two_parts) set.passing.above = {};
+  set.work = &work_of(pass, present, set, std::move(*touched));
   return set.work->possible;
+}
+
+bool PassCatalog::set_next(const Present& present, const std::vector<TensorId>& stored,
+                           const TensorSet& reached_above, KeepSet& set) const {
+  const KeptAbove& above = set.next.above;
+  if (set.above.any() && !above.any()) return false;  // kept above a row for nothing
+  for (TensorId id : stored) {
+    const bool read = !above.any() || reached_above.contains(id);
+    if (read && contains(present.below, id)) return false;  // rows of it are gone
+    if (!read && contains(set.keeps, id)) return false;     // lower parts alone would read it
+    const bool left_below =
+        !read && id != graph_.latent() && first_row_below(graph_, id, above.latent_rows) > 0;
+    (left_below ? set.next.below : set.next.whole).push_back(id);
+  }
+  return true;
 }
 
 /// `whole` must be run again where only what is stored whole is there, `above` where more is. What the former
@@ -131,29 +136,48 @@ void PassCatalog::add_again(const std::vector<OpId>& whole, const std::vector<Op
   }
 }
 
-PassCatalog::Touched PassCatalog::touched_by(size_t pass, const Present& present, const KeepSet& set) const {
+std::optional<PassCatalog::Touched> PassCatalog::touched_by(size_t pass, const Present& present,
+                                                            const KeepSet& set) const {
   Touched touched;
   TensorSet available = liveness_.set_of(present.whole);
+  for (TensorId id : present.below) available.insert(id);
   const std::vector<TensorId> read = liveness_.read_by(pass, set.keeps, available);
+  std::vector<TensorId> read_above = read;
   const KeptAbove& above = present.above;
   if (above.any()) {
     available.insert(above.tensor);
-    const std::vector<TensorId> read_above = liveness_.read_by(pass, set.keeps, available);
+    read_above = liveness_.read_by(pass, set.keeps, available);
     touched.two_parts = contains(read_above, above.tensor);
-    const bool stays = set.next.above == above;
-    if (touched.two_parts) touched.option.push_back({above.tensor, false, !stays, above.latent_rows});
-    if (touched.two_parts && stays) touched.lower.push_back({above.tensor, false, false, above.latent_rows});
-    for (TensorId id : read_above) {
-      if (id == above.tensor || contains(read, id)) continue;
-      const bool leaves = !contains(set.next.whole, id);
-      touched.option.push_back({id, false, leaves});
-      if (touched.two_parts && !leaves) touched.lower.push_back({id, false, false});
-    }
   }
-  for (TensorId id : read) {
-    const TouchedTensor tensor{id, false, !contains(set.next.whole, id)};
-    touched.option.push_back(tensor);
-    if (touched.two_parts) touched.lower.push_back(tensor);
+  // What replaces a tensor that is kept above a row is made of it.
+  if (set.above.any() && above.any() && !touched.two_parts) return std::nullopt;
+  for (TensorId id : read_above) {
+    if (contains(present.below, id)) return std::nullopt;
+    if (!contains(read, id) && id != above.tensor) touched.option.push_back({id});
+  }
+  for (TensorId id : read) touched.option.push_back({id});
+  for (TouchedTensor& tensor : touched.option) {
+    const TensorId id = tensor.tensor;
+    const int64_t first_row =
+        contains(set.next.below, id) ? first_row_below(graph_, id, set.next.above.latent_rows) : 0;
+    tensor.leaves = !contains(set.next.whole, id) && first_row == 0;
+    if (contains(present.below, id)) {
+      tensor.begin_row = first_row_below(graph_, id, above.latent_rows);
+    } else if (first_row > 0) {
+      tensor.leaves = true;
+      tensor.held_from = first_row;
+    }
+    if (!touched.two_parts || (tensor.leaves && !tensor.held_from && !contains(read, id))) continue;
+    touched.lower.push_back(tensor);
+    if (!tensor.held_from) continue;
+    touched.lower.back().leaves = false;
+    touched.lower.back().begin_row = first_row;
+    touched.lower.back().held_from.reset();
+  }
+  if (touched.two_parts) {
+    const bool stays = set.next.above == above;
+    touched.option.push_back({above.tensor, false, !stays, above.latent_rows});
+    if (stays) touched.lower.push_back({above.tensor, false, false, above.latent_rows});
   }
   for (TensorId id : set.keeps) {
     const TouchedTensor tensor{id, true, false, id == set.above.tensor ? set.above.latent_rows : 0};
@@ -163,10 +187,17 @@ PassCatalog::Touched PassCatalog::touched_by(size_t pass, const Present& present
   return touched;
 }
 
+bool PassCatalog::finds_rows(const Pass& lower, const Touched& touched) const {
+  return std::all_of(touched.lower.begin(), touched.lower.end(), [&](const TouchedTensor& tensor) {
+    return first_row_of_lower_part(graph_, lower, tensor.tensor, sizes_) >= tensor.begin_row;
+  });
+}
+
 PassCatalog::LoweredParts PassCatalog::lowered(size_t pass, const Present& present, bool two_parts,
                                                const PassGoal& goal) const {
   LoweredParts parts;
   std::vector<bool> available = liveness_.available(pass, present.whole);
+  for (TensorId id : present.below) available[index(id)] = true;
   Pass whole = lower_pass(graph_, available, goal);
   if (!two_parts) {
     parts.option = std::move(whole);
@@ -193,9 +224,10 @@ PassWork& PassCatalog::work_of(size_t pass, const Present& present, const KeepSe
     const PassDecision decision{.keeps = set.keeps, .above = set.above};
     parts = lowered(pass, present, two_parts, goal_of(liveness_.targets(pass), decision, sizes_));
   }
-  work.possible = !two_parts || parts.upper_latent_rows > 0;
+  work.possible = !two_parts || (parts.upper_latent_rows > 0 && finds_rows(parts.lower, touched));
   if (!work.possible) return work;
-  const std::vector<bool> whole = liveness_.available(pass, present.whole);
+  std::vector<bool> whole = liveness_.available(pass, present.whole);
+  for (TensorId id : present.below) whole[index(id)] = true;
   std::vector<bool> with = whole;
   if (two_parts) with[index(present.above.tensor)] = true;
   for (TensorId id : set.keeps) {
@@ -216,15 +248,13 @@ PassWork::Parts PassCatalog::parts_of(LoweredParts lowered, Touched touched) con
                                         std::move(tensors));
   };
   if (!touched.two_parts) return {option_of(std::move(lowered.option), std::move(touched.option), 0), nullptr};
+  // What leaves in both parts.
   for (TouchedTensor& tensor : touched.option) {
-    tensor.held_from.reset();
-    const bool leaves_below =
-        tensor.leaves &&
-        std::any_of(touched.lower.begin(), touched.lower.end(), [&](const TouchedTensor& other) {
-          return other.tensor == tensor.tensor && other.leaves;
-        });
-    if (leaves_below)
-      tensor.held_from = first_row_of_lower_part(graph_, lowered.lower, tensor.tensor, sizes_);
+    for (TouchedTensor& in_lower : touched.lower) {
+      if (in_lower.tensor != tensor.tensor || !in_lower.leaves || !tensor.leaves) continue;
+      in_lower.begin_row = first_row_of_lower_part(graph_, lowered.lower, tensor.tensor, sizes_);
+      tensor.held_from = in_lower.begin_row;
+    }
   }
   const int64_t rows = lowered.upper_latent_rows;
   return {option_of(std::move(lowered.option), std::move(touched.option), rows),
@@ -245,7 +275,7 @@ const PassWork::Parts& PassCatalog::option(size_t pass, const Present& present, 
           set.work->takeovers.begin(), set.work->takeovers.end(), [&](const PassWork::Takeover& takeover) {
             return takeover.base == tensor.tensor && contains(in_place, takeover.target);
           });
-      if (replaced) tensor.leaves = false;
+      if (replaced) tensor = {tensor.tensor};
     }
   };
   keep_replaced(touched.option);
@@ -332,9 +362,17 @@ double PassCatalog::exchange_seconds(size_t pass, const KeepSet& set) const {
   return gather_seconds(values, ranks_) + message_seconds(double(bytes), ranks_.link);
 }
 
-std::vector<KeepSet>& PassCatalog::keep_sets(size_t pass, const Present& present, bool above) {
-  const auto [sets, unseen] = keep_sets_[pass].try_emplace({present, above});
-  if (unseen) sets->second = find_keep_sets(pass, present, above);
+int64_t PassCatalog::stored_bytes_below(TensorId id, int64_t latent_rows) const {
+  Materialised entry;
+  entry.tensor = id;
+  entry.block_rows = block_rows(graph_, id, sizes_, costs_.memory().block_bytes);
+  const int64_t gone = first_row_below(graph_, id, latent_rows) / entry.block_rows;
+  return stored_bytes(id) - sizes_.items * gone * materialised_block_bytes(graph_, entry, sizes_);
+}
+
+std::vector<KeepSet>& PassCatalog::keep_sets(size_t pass, const Present& present, int64_t latent_rows) {
+  const auto [sets, unseen] = keep_sets_[pass].try_emplace({present, latent_rows});
+  if (unseen) sets->second = find_keep_sets(pass, present, latent_rows);
   return sets->second;
 }
 

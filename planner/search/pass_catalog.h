@@ -31,11 +31,12 @@ struct PassWork {
   std::map<std::vector<TensorId>, Parts> options{};  ///< by what is added in place
 };
 
-/// What is materialised before a pass, sorted: tensors that are stored whole, and one that is kept above a
-/// row.
+/// What is materialised before a pass: tensors that are stored whole, one that is kept above a row, and those
+/// of which the rows are left that lower parts of passes read. Each list is sorted.
 struct Present {
   std::vector<TensorId> whole;
   KeptAbove above{};
+  std::vector<TensorId> below{};
   friend auto operator<=>(const Present&, const Present&) = default;
 };
 
@@ -81,8 +82,8 @@ class PassCatalog {
   /// it is stored, or added onto what is materialised, or computed anew.
   double least_handover_seconds(size_t pass) const;
 
-  /// What pass `pass` may keep where it finds these tensors; with `above` also above a row.
-  std::vector<KeepSet>& keep_sets(size_t pass, const Present& present, bool above);
+  /// What pass `pass` may keep where it finds these tensors; also above this row of the latent unless it is 0.
+  std::vector<KeepSet>& keep_sets(size_t pass, const Present& present, int64_t latent_rows);
   const PassWork::Parts& option(size_t pass, const Present& present, const KeepSet& set,
                                 const std::vector<TensorId>& in_place);
   /// The option's shapes with the tensors that it touches in these tiers, and its parameters there or not.
@@ -94,6 +95,8 @@ class PassCatalog {
   /// Bytes of a materialised tensor's blocks.
   int64_t stored_bytes(TensorId id) const { return stored_bytes_[index(id)]; }
   int64_t stored_bytes(const KeptAbove& above) const;
+  /// Of what is left of a tensor for lower parts of passes.
+  int64_t stored_bytes_below(TensorId id, int64_t latent_rows) const;
 
  private:
   void find_sizes();
@@ -109,11 +112,18 @@ class PassCatalog {
     int64_t upper_latent_rows = 0;  ///< 0 where the pass is whole
   };
 
-  std::vector<KeepSet> find_keep_sets(size_t pass, const Present& present, bool above);
+  std::vector<KeepSet> find_keep_sets(size_t pass, const Present& present, int64_t latent_rows);
   /// Completes a set of which what is kept is known. False where it is none of the plan space.
   bool complete(size_t pass, const Present& present, KeepSet& set);
+  /// What is stored after the pass, of which passes ahead read `reached` where they find what is whole or left
+  /// below a row, and `reached_above` where they also find what is kept above it.
+  bool set_next(const Present& present, const std::vector<TensorId>& stored, const TensorSet& reached_above,
+                KeepSet& set) const;
   void add_again(const std::vector<OpId>& whole, const std::vector<OpId>& above, KeepSet& set) const;
-  Touched touched_by(size_t pass, const Present& present, const KeepSet& set) const;
+  /// Empty where it reads rows that are not stored.
+  std::optional<Touched> touched_by(size_t pass, const Present& present, const KeepSet& set) const;
+  /// Whether the lower part finds what it reads of tensors that are left below a row.
+  bool finds_rows(const Pass& lower, const Touched& touched) const;
   LoweredParts lowered(size_t pass, const Present& present, bool two_parts, const PassGoal& goal) const;
   PassWork& work_of(size_t pass, const Present& present, const KeepSet& set, Touched touched);
   PassWork::Parts parts_of(LoweredParts lowered, Touched touched) const;
@@ -127,8 +137,8 @@ class PassCatalog {
   std::vector<int64_t> op_weights_bytes_;  ///< by operation, for the direct algorithm
   std::vector<double> op_least_seconds_;   ///< by operation
   std::vector<int64_t> stored_bytes_;      ///< by tensor
-  std::vector<std::map<std::pair<Present, bool>, std::vector<KeepSet>>>
-      keep_sets_;                                        ///< by pass, tensors present and `above`
+  std::vector<std::map<std::pair<Present, int64_t>, std::vector<KeepSet>>>
+      keep_sets_;                                        ///< by pass, tensors present and row of the latent
   std::vector<std::map<Touched, PassWork>> works_;       ///< by pass and tensors touched
   std::map<std::tuple<const PassOption*, std::vector<MemoryTier>, WeightResidency>, TileChoice> priced_;
 };

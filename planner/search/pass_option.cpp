@@ -42,6 +42,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
     });
     stored_.push_back(static_cast<size_t>(found - touched_.begin()));
   }
+  find_least_bytes();
   Extent grid = extent_at(pass_.scale, sizes_.latent);
   grid.y = grid_rows();
   widths_ = tile_widths(grid.x);
@@ -67,6 +68,25 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
     const double transform = costs_.transform_seconds(brought_.back().beside_resident);
     for (std::vector<double>& of_chunk : seconds_.back()) {
       for (double& seconds : of_chunk) seconds += transform;
+    }
+  }
+}
+
+void PassOption::find_least_bytes() {
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    const TouchedTensor& tensor = touched_[i];
+    const Materialised& entry = entries_[i];
+    const auto from = [&](int64_t row) {
+      return whole_bytes_[i] - sizes_.items * (row / entry.block_rows) *
+                                   materialised_block_bytes(graph_, entry, sizes_);
+    };
+    begin_bytes_.push_back(tensor.written ? 0 : from(tensor.begin_row));
+    if (tensor.written) {
+      // It has blocks of its own where it is stored; the upper part of a pass does not write them all.
+      end_bytes_.push_back(contains(stored_, i) && pass_.part != PassPart::upper ? whole_bytes_[i] : 0);
+    } else {
+      const bool all_leaves = tensor.leaves && !tensor.held_from;
+      end_bytes_.push_back(all_leaves ? 0 : from(tensor.held_from.value_or(tensor.begin_row)));
     }
   }
 }
@@ -101,7 +121,7 @@ const BlockBytes& PassOption::blocks(size_t number, size_t tensor, bool below) c
   Materialised entry = entries_[tensor];
   if (below) entry.tier = MemoryTier::scratch;  // windows are the same in every tier below the device
   const MaterialisedInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves,
-                                   touched_[tensor].held_from};
+                                   touched_[tensor].begin_row, touched_[tensor].held_from};
   return bytes = block_bytes_by_band({graph_, pass_, touched, sizes_}, height.bands);
 }
 
@@ -192,13 +212,8 @@ int64_t PassOption::least_bytes(const std::vector<MemoryTier>& tiers) const {
   int64_t begin = 0, end = 0;
   for (size_t i = 0; i < touched_.size(); ++i) {
     if (tiers[i] != MemoryTier::device) continue;
-    const bool stored = contains(stored_, i);
-    // When the lower part of a pass begins, what leaves has begun to; what it writes is not all there when the
-    // upper part ends.
-    if (!touched_[i].written && (pass_.part != PassPart::lower || !touched_[i].leaves))
-      begin += whole_bytes_[i];
-    if (touched_[i].written ? stored && pass_.part != PassPart::upper : !touched_[i].leaves)
-      end += whole_bytes_[i];
+    begin += begin_bytes_[i];
+    end += end_bytes_[i];
   }
   return std::max(begin, end);
 }

@@ -26,7 +26,8 @@ struct TouchedTensor {
   bool written = false;  ///< by this pass
   bool leaves = false;   ///< nothing after this pass reads it
   int64_t latent_rows = 0;  ///< above which it is kept; 0: it is stored whole
-  /// As MaterialisedInPass::held_from has it.
+  // As MaterialisedInPass has them.
+  int64_t begin_row = 0;
   std::optional<int64_t> held_from{};
   friend auto operator<=>(const TouchedTensor&, const TouchedTensor&) = default;
 };
@@ -96,6 +97,7 @@ class PassOption {
     size_t bands = 0;
   };
 
+  void find_least_bytes();
   void find_countable();
   /// For the algorithms and shapes that pass_ and algorithms_ have.
   void find_priced();
@@ -128,6 +130,8 @@ class PassOption {
   /// By height and touched tensor, on the device and below.
   mutable std::vector<std::vector<std::array<BlockBytes, 2>>> blocks_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
+  /// Parallel to touched_: the fewest bytes when the sweep begins, and when it ends.
+  std::vector<int64_t> begin_bytes_, end_bytes_;
   int64_t widened_bytes_ = 0;
 };
 

@@ -8,18 +8,6 @@
 namespace headroom::planner {
 namespace {
 
-Present present_in(const Frontier& frontier) {
-  Present present;
-  for (const Residence& residence : frontier) {
-    if (residence.latent_rows > 0) {
-      present.above = {residence.tensor, residence.latent_rows};
-    } else {
-      present.whole.push_back(residence.tensor);
-    }
-  }
-  return present;
-}
-
 MemoryTier tier_of(const Frontier& frontier, TensorId id) {
   const auto found =
       std::find_if(frontier.begin(), frontier.end(), [&](const Residence& r) { return r.tensor == id; });
@@ -74,8 +62,21 @@ int64_t PlanSpace::bytes_below(const Frontier& frontier, const std::vector<Tenso
   return sum;
 }
 
+Present PlanSpace::present_in(const Frontier& frontier) const {
+  Present present;
+  for (const Residence& residence : frontier) {
+    if (residence.rows == KeptRows::all) present.whole.push_back(residence.tensor);
+    if (residence.rows == KeptRows::below) present.below.push_back(residence.tensor);
+    if (residence.rows == KeptRows::above)
+      present.above = {residence.tensor, configuration_.above_latent_rows};
+  }
+  return present;
+}
+
 int64_t PlanSpace::bytes_passing(const Frontier& frontier, const Present& passing) const {
   int64_t sum = passing.above.any() ? catalog_->stored_bytes(passing.above) : 0;
+  for (TensorId id : passing.below)
+    sum += catalog_->stored_bytes_below(id, configuration_.above_latent_rows);
   for (TensorId id : passing.whole) {
     if (tier_of(frontier, id) == MemoryTier::device) sum += catalog_->stored_bytes(id);
   }
@@ -105,8 +106,9 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
     };
     Frontier next;
     for (TensorId id : set.next.whole) next.push_back({id, tier_after(id)});
-    if (const KeptAbove& above = set.next.above; above.any())
-      next.push_back({above.tensor, MemoryTier::device, above.latent_rows});
+    for (TensorId id : set.next.below) next.push_back({id, MemoryTier::device, KeptRows::below});
+    if (set.next.above.any())
+      next.push_back({set.next.above.tensor, MemoryTier::device, KeptRows::above});
     std::sort(next.begin(), next.end());
     const PassWork::Parts& parts = catalog_->option(pass, present, set, in_place);
     const PassOption& option = *parts.option;
@@ -140,7 +142,7 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
 std::vector<Choice>& PlanSpace::choices(size_t pass, const Frontier& frontier) {
   const auto [known, is_new] = choices_[pass].try_emplace(frontier);
   if (!is_new) return known->second;
-  for (const KeepSet& set : catalog_->keep_sets(pass, present_in(frontier), configuration_.above))
+  for (const KeepSet& set : catalog_->keep_sets(pass, present_in(frontier), configuration_.above_latent_rows))
     add_choices(pass, frontier, set, known->second);
   return known->second;
 }

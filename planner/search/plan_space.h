@@ -9,11 +9,15 @@
 
 namespace headroom::planner {
 
+/// Which rows of a tensor are stored: all, or those above the row of the latent that the configuration names,
+/// or those that lower parts of passes read.
+enum class KeptRows { all, above, below };
+
 /// A materialised tensor and where it lives.
 struct Residence {
   TensorId tensor{-1};
   MemoryTier tier = MemoryTier::device;
-  int64_t latent_rows = 0;  ///< above which it is kept; 0: it is stored whole
+  KeptRows rows = KeptRows::all;
   friend auto operator<=>(const Residence&, const Residence&) = default;
 };
 
@@ -52,7 +56,8 @@ struct Configuration {
   /// Where tensors may live beside the device, and how much of them at one time.
   std::optional<MemoryTier> lower_tier{};
   int64_t lower_limit_bytes = 0;
-  bool above = false;  ///< whether tensors may be kept above a row; without a lower tier
+  /// The row of the latent above which tensors may be kept; 0 where none may. Not with a lower tier.
+  int64_t above_latent_rows = 0;
 };
 
 /// The plans that are searched for one configuration. docs/planning.md states the space; in short: passes in
@@ -82,6 +87,7 @@ class PlanSpace {
   /// One choice for every way to put what is materialised on the device or below.
   void add_choices(size_t pass, const Frontier& frontier, const KeepSet& set, std::vector<Choice>& list);
   int64_t bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const;
+  Present present_in(const Frontier& frontier) const;
   /// Bytes on the device of tensors that the pass does not touch.
   int64_t bytes_passing(const Frontier& frontier, const Present& passing) const;
 

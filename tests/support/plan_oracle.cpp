@@ -14,6 +14,7 @@ constexpr int64_t kMostFree = 8;      // tensors of which a pass is free to keep
 constexpr int32_t kMostBarriers = 8;  // across which is recomputed
 constexpr int64_t kMostBands = 128;
 constexpr int64_t kMostBlocks = 256;
+constexpr int64_t kRowsAbove = 4;  // of the latent, above the line, that lower parts are sure to find
 
 bool has(const std::vector<TensorId>& list, TensorId id) {
   return std::find(list.begin(), list.end(), id) != list.end();
@@ -162,8 +163,8 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
   std::vector<bool> present(graph_.tensors().size(), false);
   TensorId above{-1};
   for (const Found& found : state.found) {
-    if (found.latent_rows > 0) above = found.tensor;
-    present[index(found.tensor)] = found.latent_rows == 0;
+    if (found.rows == FoundRows::above) above = found.tensor;
+    present[index(found.tensor)] = found.rows != FoundRows::above;
   }
   std::vector<TensorId> free;
   for (size_t t = 0; t < graph_.tensors().size(); ++t) {
@@ -198,22 +199,19 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
       for (size_t i = 0; i < movable.size(); ++i) {
         if (placing >> i & 1) below.insert(below.end(), movable[i].begin(), movable[i].end());
       }
-      add_choice(pass, state, keeps, below, {}, state.choices);
+      add_choice(pass, state, keeps, below, TensorId{-1}, state.choices);
       if (state.choices.size() > most_choices_) complete_ = false;
       if (!complete_) return;
     }
     for (const TensorId id : free) {
-      if (!configuration_.above || has(keeps, id)) continue;
+      if (configuration_.above_latent_rows == 0 || has(keeps, id)) continue;
       const bool measured =
           std::any_of(targets_[pass].statistics.begin(), targets_[pass].statistics.end(),
                       [&](OpId op) { return graph_.op(op).inputs[0] == id; });
       if (!measured) continue;
-      std::set<int64_t> lines;
-      for (int64_t eighth = 1; eighth < 8; ++eighth) lines.insert(sizes_.latent.y * eighth / 8);
-      lines.erase(0);
       std::vector<TensorId> with = keeps;
       with.push_back(id);
-      for (const int64_t line : lines) add_choice(pass, state, with, {}, {id, line}, state.choices);
+      add_choice(pass, state, with, {}, id, state.choices);
       if (state.choices.size() > most_choices_) complete_ = false;
       if (!complete_) return;
     }
@@ -253,37 +251,70 @@ bool PlanOracle::adds_onto(TensorId sum, TensorId base, const std::vector<bool>&
   return true;
 }
 
+std::optional<std::vector<Found>> PlanOracle::found_after(size_t pass, const OracleState& state,
+                                                          const std::vector<TensorId>& keeps,
+                                                          const std::vector<TensorId>& below,
+                                                          TensorId above) const {
+  std::vector<bool> stored(graph_.tensors().size(), false);
+  TensorId above_after = above;
+  for (const Found& found : state.found) {
+    stored[index(found.tensor)] = found.rows != FoundRows::above;
+    if (found.rows == FoundRows::above && above == TensorId{-1}) above_after = found.tensor;
+  }
+  for (const TensorId id : keeps) stored[index(id)] = id != above;
+  const std::vector<bool> stays = read_later(pass, stored);
+  for (const TensorId id : keeps) {
+    if (!stays[index(id)] && id != above) return std::nullopt;  // materialised for nothing
+  }
+  std::vector<bool> stays_above = stays;
+  if (above_after != TensorId{-1}) {
+    stored[index(above_after)] = true;
+    stays_above = read_later(pass, stored);
+    if (!stays_above[index(above_after)]) {
+      if (above != TensorId{-1}) return std::nullopt;
+      above_after = TensorId{-1};
+      stays_above = stays;
+    }
+  }
+  std::vector<Found> after;
+  const auto add = [&](Found found, bool is_new) {
+    if (!stays[index(found.tensor)]) return true;
+    const bool read = stays_above[index(found.tensor)];
+    if (read && found.rows == FoundRows::below) return false;  // rows of it are gone
+    if (!read && is_new) return false;                         // for lower parts alone
+    if (!read && configuration_.above_latent_rows > kRowsAbove) found.rows = FoundRows::below;
+    after.push_back(found);
+    return true;
+  };
+  for (const Found& found : state.found) {
+    if (found.rows != FoundRows::above && !add(found, false)) return std::nullopt;
+  }
+  for (const TensorId id : keeps) {
+    const MemoryTier tier = has(below, id) ? *configuration_.lower_tier : MemoryTier::device;
+    if (id != above && !add({id, tier}, true)) return std::nullopt;
+  }
+  if (above_after != TensorId{-1}) after.push_back({above_after, MemoryTier::device, FoundRows::above});
+  std::sort(after.begin(), after.end());
+  return after;
+}
+
 void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
-                            const std::vector<TensorId>& below, const KeptAbove& above,
+                            const std::vector<TensorId>& below, TensorId above,
                             std::vector<OracleChoice>& choices) {
-  std::vector<bool> present(graph_.tensors().size(), false);
-  KeptAbove found_above;
+  std::vector<bool> present(graph_.tensors().size(), false), more = present;
   int64_t lower_bytes = 0;
   const auto blocks = [&](TensorId id) {
     return block_bytes_of(graph_, SimulatedTensor{id, MemoryTier::device, rows_of_block(id)}, sizes_);
   };
   for (const Found& found : state.found) {
-    present[index(found.tensor)] = found.latent_rows == 0;
-    if (found.latent_rows > 0) found_above = {found.tensor, found.latent_rows};
+    present[index(found.tensor)] = found.rows != FoundRows::above;
+    more[index(found.tensor)] = true;
     if (found.tier != MemoryTier::device) lower_bytes += blocks(found.tensor);
   }
   for (const TensorId id : below) lower_bytes += blocks(id);
   if (lower_bytes > configuration_.lower_limit_bytes && lower_bytes > 0) return;
-
-  std::vector<bool> with = present;
-  for (const TensorId id : keeps) with[index(id)] = id != above.tensor;
-  const std::vector<bool> stays = read_later(pass, with);
-  for (const TensorId id : keeps) {
-    if (!stays[index(id)] && id != above.tensor) return;  // materialised for nothing
-  }
-  // Of a tensor above a row what is above it is read where nothing else stands for it.
-  KeptAbove above_after = above.any() ? above : found_above;
-  if (above_after.any()) {
-    with[index(above_after.tensor)] = true;
-    const bool read = read_later(pass, with)[index(above_after.tensor)];
-    if (!read && above.any()) return;
-    if (!read) above_after = {};
-  }
+  const std::optional<std::vector<Found>> after = found_after(pass, state, keeps, below, above);
+  if (!after) return;
 
   const std::vector<bool> runs = operations_run(pass, keeps, present);
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -291,105 +322,107 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
     if (runs[i] && may_be_materialised(made) && depths_[index(made)] + kMostBarriers < pass_depths_[pass])
       return;
   }
-  std::vector<bool> runs_above = runs;
-  if (found_above.any()) {
-    std::vector<bool> more = present;
-    more[index(found_above.tensor)] = true;
-    runs_above = operations_run(pass, keeps, more);
-  }
+  const std::vector<bool> runs_above = operations_run(pass, keeps, more);
 
   OracleChoice choice{keeps, {}, below, 0, {}, {}};
   std::vector<TensorId> replaced;
   for (const TensorId id : keeps) {
     const Op& add = *graph_.producer(id);
-    if (add.kind != OpKind::add || has(below, id) || id == above.tensor) continue;
+    if (add.kind != OpKind::add || has(below, id) || id == above) continue;
     const TensorId other = add.inputs[0], base = add.inputs[1];
     const auto materialised_base = std::find_if(state.found.begin(), state.found.end(),
                                                 [&](const Found& f) { return f.tensor == base; });
     if (materialised_base == state.found.end() || materialised_base->tier != MemoryTier::device ||
-        !present[index(base)] || present[index(other)] || other == graph_.latent() ||
-        other == found_above.tensor)
+        !present[index(base)] || more[index(other)] || other == graph_.latent())
       continue;
-    if (stays[index(base)] || !adds_onto(id, base, runs) || !adds_onto(id, base, runs_above)) continue;
+    const bool stays = std::any_of(after->begin(), after->end(),
+                                   [&](const Found& found) { return found.tensor == base; });
+    if (stays || !adds_onto(id, base, runs) || !adds_onto(id, base, runs_above)) continue;
     choice.in_place.push_back(id);
     replaced.push_back(base);
   }
 
-  std::vector<Found> after;
-  for (const Found& found : state.found) {
-    if (found.latent_rows == 0 && stays[index(found.tensor)]) after.push_back(found);
-  }
-  for (const TensorId id : keeps) {
-    if (id != above.tensor)
-      after.push_back({id, has(below, id) ? *configuration_.lower_tier : MemoryTier::device});
-  }
-  if (above_after.any()) after.push_back({above_after.tensor, MemoryTier::device, above_after.latent_rows});
-  std::sort(after.begin(), after.end());
-  const auto known = numbers_[pass + 1].find(after);
+  const auto known = numbers_[pass + 1].find(*after);
   choice.next = known != numbers_[pass + 1].end() ? known->second : states_[pass + 1].size();
-
   if (targets_[pass].optional() && keeps.empty()) {
     choice.shapes = {{{1, 1, 1}, 0, 0}};  // the pass does not run
-  } else if (!price(pass, state, above, replaced, after, choice)) {
+  } else if (!price(pass, state, above, replaced, *after, choice)) {
     return;
   }
-  if (numbers_[pass + 1].try_emplace(after, choice.next).second) states_[pass + 1].push_back({after, {}});
+  if (numbers_[pass + 1].try_emplace(*after, choice.next).second) states_[pass + 1].push_back({*after, {}});
   choices.push_back(std::move(choice));
 }
 
-bool PlanOracle::price(size_t pass, const OracleState& state, const KeptAbove& above,
+bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
                        const std::vector<TensorId>& replaced, const std::vector<Found>& after,
                        OracleChoice& choice) const {
+  const int64_t line = configuration_.above_latent_rows;
+  const auto scale = [&](TensorId id) { return int64_t{graph_.tensor(id).scale.y}; };
+  const auto first_left = [&](TensorId id) { return std::max<int64_t>(0, line - kRowsAbove) * scale(id); };
   std::vector<bool> present(graph_.tensors().size(), false);
   KeptAbove found_above;
   for (const Found& found : state.found) {
-    present[index(found.tensor)] = found.latent_rows == 0;
-    if (found.latent_rows > 0) found_above = {found.tensor, found.latent_rows};
+    present[index(found.tensor)] = found.rows != FoundRows::above;
+    if (found.rows == FoundRows::above) found_above = {found.tensor, line};
   }
   for (size_t earlier = 0; earlier < pass; ++earlier) {
     for (const OpId op : targets_[earlier].statistics) present[index(graph_.op(op).output)] = true;
   }
-  const PassDecision decision{.keeps = choice.keeps, .in_place = choice.in_place, .above = above};
+  const PassDecision decision{
+      .keeps = choice.keeps, .in_place = choice.in_place, .above = {above, above == TensorId{-1} ? 0 : line}};
   const PassGoal goal = goal_of(targets_[pass], decision, sizes_);
-  Pass whole = lower_pass(graph_, present, goal), upper;
+  Pass whole = lower_pass(graph_, present, goal), upper = whole;
   const auto reads = [&](const Pass& lowered, TensorId id) {
     return std::any_of(lowered.steps.begin(), lowered.steps.end(), [&](const Step& step) {
       return std::any_of(step.inputs.begin(), step.inputs.end(),
                          [&](const Operand& input) { return input == Operand{id, -1}; });
     });
   };
-  bool two_parts = false;
-  int64_t line = 0;
   if (found_above.any()) {
     present[index(found_above.tensor)] = true;
     upper = lower_pass(graph_, present, goal);
-    two_parts = reads(upper, found_above.tensor);
-    if (two_parts) line = upper_latent_rows(graph_, upper, found_above, sizes_);
-    if (two_parts && line == 0) return false;
   }
-  if (above.any() && found_above.any() && !two_parts) return false;  // it replaces the other one
+  const bool two_parts = found_above.any() && reads(upper, found_above.tensor);
+  if (above != TensorId{-1} && found_above.any() && !two_parts) return false;  // it replaces the other one
+  for (const Found& found : state.found) {
+    if (found.rows == FoundRows::below && reads(upper, found.tensor)) return false;
+  }
   if (two_parts) {
+    const int64_t rows = upper_latent_rows(graph_, upper, found_above, sizes_);
+    if (rows == 0) return false;
     upper.part = PassPart::upper;
     whole.part = PassPart::lower;
-    upper.tiles.y = {{0, line * whole.scale.y}};
-    whole.tiles.y = {{line * whole.scale.y, sizes_.latent.y * whole.scale.y}};
-    whole.tiles.t = {{0, 1}};
-    whole.tiles.x = {{0, 1}};
+    upper.tiles.y = {{0, rows * whole.scale.y}};
+    whole.tiles.y = {{rows * whole.scale.y, sizes_.latent.y * whole.scale.y}};
+    whole.tiles.t = whole.tiles.x = {{0, 1}};
   }
   std::vector<SimulatedTensor> tensors, of_lower;
   for (const Found& found : state.found) {
-    const bool leaves = std::find(after.begin(), after.end(), found) == after.end() &&
-                        !has(replaced, found.tensor);
-    const int64_t rows = found.latent_rows * graph_.tensor(found.tensor).scale.y;
-    SimulatedTensor tensor{found.tensor, found.tier, rows_of_block(found.tensor, rows), false, leaves, rows};
-    if (two_parts && (!leaves || reads(whole, found.tensor))) of_lower.push_back(tensor);
-    if (two_parts && leaves && reads(whole, found.tensor)) tensor.held_by = &whole;
+    const TensorId id = found.tensor;
+    const auto next =
+        std::find_if(after.begin(), after.end(), [&](const Found& other) { return other.tensor == id; });
+    const int64_t rows = found.rows == FoundRows::above ? line * scale(id) : 0;
+    SimulatedTensor tensor{id, found.tier, rows_of_block(id, rows), false, false, rows};
+    const bool leaves = next == after.end() && !has(replaced, id);
+    const bool left = next != after.end() && next->rows == FoundRows::below;  // its lower rows
+    if (found.rows == FoundRows::below) tensor.gone_rows = first_left(id);
+    SimulatedTensor in_lower = tensor;
+    if (left) tensor.held_from = in_lower.gone_rows = first_left(id);
+    if (left && two_parts && reads(whole, id) &&
+        rows_read_first(graph_, whole, id, sizes_) < first_left(id))
+      return false;
+    if (found.rows == FoundRows::below && rows_read_first(graph_, whole, id, sizes_) < first_left(id))
+      return false;
+    tensor.leaves = leaves || left;
+    in_lower.leaves = leaves;
+    if (!leaves || reads(whole, id)) of_lower.push_back(in_lower);
+    if (two_parts && leaves && reads(whole, id)) tensor.held_by = &whole;
     tensors.push_back(tensor);
   }
   for (const TensorId id : choice.keeps) {
     if (has(choice.in_place, id)) continue;
     const MemoryTier tier = has(choice.below, id) ? *configuration_.lower_tier : MemoryTier::device;
-    const int64_t rows = id == above.tensor ? above.latent_rows * graph_.tensor(id).scale.y : 0;
+    const int64_t rows = id == above ? line * scale(id) : 0;
     tensors.push_back({id, tier, rows_of_block(id, rows), true, false, rows});
     of_lower.push_back(tensors.back());
   }

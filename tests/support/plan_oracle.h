@@ -10,11 +10,14 @@
 
 namespace headroom::test {
 
+/// Which rows of it are stored: all, those above the configuration's row, or those that lower parts read.
+enum class FoundRows { all, above, below };
+
 /// A materialised tensor between two passes.
 struct Found {
   TensorId tensor{-1};
   MemoryTier tier = MemoryTier::device;
-  int64_t latent_rows = 0;  ///< above which it is kept; 0: it is stored whole
+  FoundRows rows = FoundRows::all;
   friend auto operator<=>(const Found&, const Found&) = default;
 };
 
@@ -44,7 +47,7 @@ struct OracleConfiguration {
   WeightResidency weights = WeightResidency::resident;
   std::optional<MemoryTier> lower_tier{};
   int64_t lower_limit_bytes = 0;
-  bool above = false;  ///< tensors may be kept above a row
+  int64_t above_latent_rows = 0;  ///< tensors may be kept above this row of the latent, unless it is 0
 };
 
 /// Every plan of the space that docs/planning.md states, written from that page and priced by
@@ -72,17 +75,20 @@ class PlanOracle {
 
  private:
   void expand(size_t pass, OracleState& state);
-  /// `above` is one of `keeps` where it has a tensor.
+  /// `above` is that of `keeps` which is kept above a row; -1 for none.
   void add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
-                  const std::vector<TensorId>& below, const KeptAbove& above,
-                  std::vector<OracleChoice>& choices);
+                  const std::vector<TensorId>& below, TensorId above, std::vector<OracleChoice>& choices);
+  /// What is there after a pass. Empty where rows are missing that later passes would read.
+  std::optional<std::vector<Found>> found_after(size_t pass, const OracleState& state,
+                                                const std::vector<TensorId>& keeps,
+                                                const std::vector<TensorId>& below, TensorId above) const;
   /// What runs in a pass that finds these tensors: all between them and what it must bring about.
   std::vector<bool> operations_run(size_t pass, const std::vector<TensorId>& keeps,
                                    const std::vector<bool>& present) const;
   /// Whether the sum could be added onto `base` by a pass that runs these operations.
   bool adds_onto(TensorId sum, TensorId base, const std::vector<bool>& runs) const;
   /// Prices the pass, or its parts where it reads what is kept above a row. False where it would read more.
-  bool price(size_t pass, const OracleState& state, const KeptAbove& above,
+  bool price(size_t pass, const OracleState& state, TensorId above,
              const std::vector<TensorId>& replaced, const std::vector<Found>& after,
              OracleChoice& choice) const;
   bool may_be_materialised(TensorId id) const;

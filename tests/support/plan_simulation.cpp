@@ -171,6 +171,12 @@ class Blocks {
       for (size_t b = static_cast<size_t>(first / tensor.block_rows); b < last_band_.size(); ++b)
         last_band_[b] = static_cast<int64_t>(pass.tiles.y.size());
     }
+    for (size_t b = 0; b < on_device_.size(); ++b) {
+      const int64_t begin = static_cast<int64_t>(b) * tensor.block_rows, end = begin + tensor.block_rows;
+      if (tensor.held_from >= 0 && end > tensor.held_from)
+        last_band_[b] = static_cast<int64_t>(pass.tiles.y.size());
+      if (end <= tensor.gone_rows) on_device_[b] = false;
+    }
     if (!tensor.written || !goes_on_) return;
     // What the upper part has written.
     const int64_t row = image(pass.tiles.y.front(), shape.scale.y, pass.scale.y).begin;
@@ -249,6 +255,10 @@ void run_tile(const std::vector<StepLedger>& ledger, const BytesOf& bytes_of_til
 }
 
 }  // namespace
+
+int64_t rows_read_first(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes) {
+  return rows_read(graph, pass, tensor, 0, sizes).begin;
+}
 
 int64_t block_bytes_of(const Graph& graph, const SimulatedTensor& stored, const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(stored.tensor);
@@ -385,6 +395,38 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   return result;
 }
 
+namespace {
+
+/// The last pass that reads a tensor and is no lower part, where lower parts alone read it later and find
+/// what they read from `first_left` on; -1 elsewhere. That pass lets go what comes before.
+int32_t lets_go_upper_rows(const Graph& graph, const Plan& plan, const Materialised& entry,
+                           int64_t first_left, const Sizes& sizes) {
+  int32_t last = -1;
+  bool lower_reads = false, found = true;
+  for (int32_t i = entry.first_pass; i <= entry.last_pass; ++i) {
+    const Pass& pass = plan.passes[static_cast<size_t>(i)];
+    const int64_t all = extent_of(graph.tensor(entry.tensor), sizes.latent).y;
+    Interval read{all, 0};
+    for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
+      const Interval rows = rows_read(graph, pass, entry.tensor, band, sizes);
+      if (rows.length() > 0) read = {std::min(read.begin, rows.begin), std::max(read.end, rows.end)};
+    }
+    if (read.length() == 0) continue;
+    if (pass.part == PassPart::lower) {
+      lower_reads = i > last + 1 || lower_reads;
+      found = found && read.begin >= first_left;
+    } else {
+      last = i;
+      lower_reads = false;
+      found = true;
+    }
+  }
+  const bool writes_two = plan.passes[static_cast<size_t>(entry.first_pass)].part == PassPart::upper;
+  return lower_reads && found && last > entry.first_pass + (writes_two ? 1 : 0) ? last : -1;
+}
+
+}  // namespace
+
 SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& assumptions) {
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
   const Sizes sizes{
@@ -394,6 +436,12 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
       plan.request.device};
   SimulatedPlan result;
   double micro_batch_seconds = 0;
+  int64_t line = 0;  // the lowest row of the latent above which something is kept
+  for (const Materialised& entry : plan.materialised) {
+    if (!entry.rows) continue;
+    const int64_t rows = entry.rows->end / graph.tensor(entry.tensor).scale.y;
+    line = line == 0 ? rows : std::min(line, rows);
+  }
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     const auto pass = static_cast<int32_t>(i);
     std::vector<SimulatedTensor> tensors;
@@ -412,6 +460,16 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
       tensors.push_back({entry.tensor, entry.tier, entry.block_rows, written,
                          (pass == entry.last_pass || held) && successor == nullptr,
                          entry.rows ? entry.rows->end : 0, held ? &plan.passes[i + 1] : nullptr});
+      if (line == 0 || entry.rows) continue;
+      const int64_t first_left =
+          std::max<int64_t>(0, line - 4) * int64_t{graph.tensor(entry.tensor).scale.y};
+      const int32_t letting_go = lets_go_upper_rows(graph, plan, entry, first_left, sizes);
+      if (first_left == 0 || letting_go < 0 || pass < letting_go) continue;
+      if (pass > letting_go) tensors.back().gone_rows = first_left;
+      if (pass > letting_go) continue;
+      tensors.back().leaves = true;
+      tensors.back().held_from = first_left;
+      tensors.back().held_by = nullptr;
     }
     result.passes.push_back(
         simulate_pass(graph, plan.passes[i], tensors, sizes, plan.weights, assumptions, true));

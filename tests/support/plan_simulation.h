@@ -18,7 +18,13 @@ struct SimulatedTensor {
   int64_t rows = 0;      ///< that are stored, where it is kept above a row; 0: all
   /// Of the upper part of a pass: the lower part, where the tensor leaves in that one.
   const Pass* held_by = nullptr;
+  int64_t gone_rows = 0;   ///< that are gone when the pass begins
+  int64_t held_from = -1;  ///< of what leaves, the first row that stays after the pass; -1 where none does
 };
+
+/// The first row of a tensor that the first band of a pass reads; the number of rows where none does.
+int64_t rows_read_first(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes);
+
 
 struct SimulatedPass {
   int64_t peak_bytes = 0;       ///< with every tile as large as docs/planning.md counts it

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "decoder/graph/errors.h"
 #include "decoder/validator/validator.h"
@@ -23,7 +24,7 @@ constexpr double kMostSequences = 50000;  // that are tried one by one
 
 Configuration planner_configuration(const OracleConfiguration& configuration) {
   return {configuration.micro_batch, configuration.weights, configuration.lower_tier,
-          configuration.lower_limit_bytes, configuration.above};
+          configuration.lower_limit_bytes, configuration.above_latent_rows};
 }
 
 struct Drawn {
@@ -69,6 +70,10 @@ Drawn draw(uint64_t seed, double odd = 0, double cut_points = 0, DeviceKind devi
   return drawn;
 }
 
+int64_t latent_rows(const Drawn& drawn) {
+  return drawn.request.height_pixels / drawn.model.graph.tensor(drawn.model.graph.output()).scale.y;
+}
+
 /// Limits from the smallest that works to where nothing more is gained.
 std::vector<int64_t> limits(int64_t smallest, int64_t fixed, Random& random) {
   const int64_t above = smallest - fixed;
@@ -88,7 +93,7 @@ TEST_CASE("the planner finds what trying every plan of the stated space finds") 
     if (hundred >= 44) {
       d.configuration.lower_tier.reset();
       d.configuration.lower_limit_bytes = 0;
-      d.configuration.above = true;
+      d.configuration.above_latent_rows = 1 + static_cast<int64_t>(seed) % std::max<int64_t>(1, latent_rows(d) - 1);
     }
     const PlanOracle oracle(d.model, d.request, d.configuration, d.assumptions, kMostChoices);
     if (!oracle.complete() || oracle.sequences() > kMostSequences) continue;
@@ -117,15 +122,21 @@ TEST_CASE("the planner finds what trying every plan of the stated space finds") 
 }
 
 /// Every configuration that options allow, as docs/planning.md lists them.
-std::vector<OracleConfiguration> configurations_of(const Request& request, const PlanOptions& options) {
+std::vector<OracleConfiguration> configurations_of(const Request& request, const PlanOptions& options,
+                                                   int64_t latent_rows) {
   std::vector<OracleConfiguration> configurations;
   for (const int64_t micro_batch : std::vector<int64_t>{1, request.batch}) {
     for (const WeightResidency weights : {WeightResidency::resident, WeightResidency::per_pass}) {
       if (options.weights && *options.weights != weights) continue;
       configurations.push_back({micro_batch, weights, {}, 0});
       const bool tiers = options.host_limit_bytes > 0 || options.scratch_limit_bytes > 0;
-      if (request.device == DeviceKind::cpu && !tiers)
-        configurations.push_back({micro_batch, weights, {}, 0, true});
+      std::set<int64_t> lines;
+      for (int64_t sixteenth = 1; sixteenth < 16; ++sixteenth) lines.insert(latent_rows * sixteenth / 16);
+      lines.erase(0);
+      for (const int64_t line : lines) {
+        if (request.device == DeviceKind::cpu && !tiers)
+          configurations.push_back({micro_batch, weights, {}, 0, line});
+      }
       if (options.host_limit_bytes > 0)
         configurations.push_back({micro_batch, weights, MemoryTier::host, options.host_limit_bytes});
       if (options.scratch_limit_bytes > 0)
@@ -153,13 +164,13 @@ TEST_CASE("over all configurations, the plan is the fastest of the stated space,
     std::vector<std::unique_ptr<PlanOracle>> oracles;
     bool complete = true;
     int64_t smallest = std::numeric_limits<int64_t>::max();
-    for (const OracleConfiguration& configuration : configurations_of(d.request, options)) {
+    for (const OracleConfiguration& configuration : configurations_of(d.request, options, latent_rows(d))) {
       oracles.push_back(
           std::make_unique<PlanOracle>(d.model, d.request, configuration, d.assumptions, kMostChoices));
       complete = complete && oracles.back()->complete() && oracles.back()->sequences() <= kMostSequences;
       if (!complete) break;
       // Tensors are kept above a row where something fits without.
-      if (!configuration.above) smallest = std::min(smallest, oracles.back()->smallest_peak());
+      if (configuration.above_latent_rows == 0) smallest = std::min(smallest, oracles.back()->smallest_peak());
     }
     if (!complete) continue;
     ++tried;
@@ -169,7 +180,7 @@ TEST_CASE("over all configurations, the plan is the fastest of the stated space,
     for (const int64_t limit : limits(smallest, smallest / 2, random)) {
       options.limit_bytes = limit;
       double fewest = std::numeric_limits<double>::infinity();
-      const std::vector<OracleConfiguration> configurations = configurations_of(d.request, options);
+      const std::vector<OracleConfiguration> configurations = configurations_of(d.request, options, latent_rows(d));
       for (size_t i = 0; i < configurations.size(); ++i) {
         const double start = oracles[i]->start_seconds();
         fewest = std::min(fewest, start + (oracles[i]->fewest_seconds(limit) - start) *

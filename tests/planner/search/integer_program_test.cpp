@@ -92,7 +92,9 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
     OracleConfiguration configuration{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}), {}, 0};
     const MemoryTier lower = request.device == DeviceKind::cuda ? MemoryTier::host : MemoryTier::scratch;
-    configuration.above = above;
+    if (above)
+      configuration.above_latent_rows = random.integer(
+          1, request.height_pixels / model.graph.tensor(model.graph.output()).scale.y - 1);
     if (!above && random.chance(0.3))
       configuration = {1, configuration.weights, lower, random.integer(1, 60) * 4096};
     Assumptions assumptions = test::assumptions_for(request);
@@ -104,7 +106,7 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
     ++tried;
     PlanSpace space(model, request,
                     {configuration.micro_batch, configuration.weights, configuration.lower_tier,
-                     configuration.lower_limit_bytes, configuration.above},
+                     configuration.lower_limit_bytes, configuration.above_latent_rows},
                     costs);
     const int64_t smallest = smallest_limit(space).bytes;
     CAPTURE(smallest);
