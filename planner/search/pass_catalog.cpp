@@ -47,8 +47,6 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const Present& pre
   std::vector<TensorId> stored = present.whole;
   stored.insert(stored.end(), present.below.begin(), present.below.end());
   const std::vector<TensorId> free_choice = liveness_.creatable(pass, stored, present.above.tensor);
-  std::vector<TensorId> measured;
-  if (latent_rows > 0) measured = liveness_.measured(pass);
   std::vector<KeepSet> sets;
   const auto add = [&](KeepSet set) {
     set.runs = !liveness_.targets(pass).optional() || !set.keeps.empty();
@@ -62,7 +60,7 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const Present& pre
     }
     add(set);
     for (TensorId id : free_choice) {
-      if (contains(set.keeps, id) || !contains(measured, id)) continue;
+      if (latent_rows == 0 || contains(set.keeps, id) || !contains(liveness_.kept_above(pass), id)) continue;
       KeepSet with = set;
       with.keeps.push_back(id);
       with.above = {id, latent_rows};

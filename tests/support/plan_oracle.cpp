@@ -116,6 +116,24 @@ bool PlanOracle::may_be_materialised(TensorId id) const {
   return !(by_position(reader) && same_pass && size(reader.output) <= size(id));
 }
 
+/// docs/planning.md, "Kept above a row".
+bool PlanOracle::may_be_kept_above(size_t pass, TensorId id) const {
+  const auto size = [&](TensorId of) {
+    const Extent extent = extent_of(graph_.tensor(of), sizes_.latent);
+    return extent.t * extent.y * extent.x * graph_.tensor(of).channels;
+  };
+  int64_t largest = 0;
+  bool measured_here = false;
+  for (size_t other = 0; other < targets_.size(); ++other) {
+    for (const OpId op : targets_[other].statistics) {
+      const TensorId measured = graph_.op(op).inputs[0];
+      if (may_be_materialised(measured)) largest = std::max(largest, size(measured));
+      measured_here = measured_here || (other == pass && measured == id);
+    }
+  }
+  return measured_here && 4 * size(id) >= largest;
+}
+
 /// Whether whatever deeper passes read of `id` is made of `other` alone, which is made of `id` itself.
 bool PlanOracle::all_goes_through(TensorId other, TensorId id) const {
   bool met = false;
@@ -205,10 +223,7 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
     }
     for (const TensorId id : free) {
       if (configuration_.above_latent_rows == 0 || has(keeps, id)) continue;
-      const bool measured =
-          std::any_of(targets_[pass].statistics.begin(), targets_[pass].statistics.end(),
-                      [&](OpId op) { return graph_.op(op).inputs[0] == id; });
-      if (!measured) continue;
+      if (!may_be_kept_above(pass, id)) continue;
       std::vector<TensorId> with = keeps;
       with.push_back(id);
       add_choice(pass, state, with, {}, id, state.choices);

@@ -92,6 +92,7 @@ class PlanOracle {
              const std::vector<TensorId>& replaced, const std::vector<Found>& after,
              OracleChoice& choice) const;
   bool may_be_materialised(TensorId id) const;
+  bool may_be_kept_above(size_t pass, TensorId id) const;
   bool all_goes_through(TensorId other, TensorId id) const;
   /// The materialised tensors that passes after `pass` read, straight or through what is recomputed.
   std::vector<bool> read_later(size_t pass, const std::vector<bool>& materialised) const;

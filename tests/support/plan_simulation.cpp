@@ -166,6 +166,11 @@ class Blocks {
         last_band_[static_cast<size_t>(b)] = static_cast<int64_t>(band);
     }
     if (!tensor.written && tensor.tier == MemoryTier::device) on_device_.assign(on_device_.size(), true);
+    // Of what is kept above a row the last rows may serve a halo that no tile has: they stay to the end.
+    if (std::any_of(last_band_.begin(), last_band_.end(), [](int64_t band) { return band >= 0; })) {
+      for (size_t b = last_band_.size(); b-- > 0 && last_band_[b] < 0;)
+        last_band_[b] = static_cast<int64_t>(pass.tiles.y.size()) - 1;
+    }
     if (tensor.held_by != nullptr) {
       const int64_t first = rows_read(graph, *tensor.held_by, tensor.tensor, 0, sizes).begin;
       for (size_t b = static_cast<size_t>(first / tensor.block_rows); b < last_band_.size(); ++b)
