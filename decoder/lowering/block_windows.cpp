@@ -219,8 +219,7 @@ int64_t LiveBlocks::before_store(size_t band) const {
   if (staged_) return item_block_bytes_ * std::min(count_, kStagedBlocks);
   if (!below_) {
     const MaterialisedInPass entry{&materialised_, written_, leaves_, begin_row_, held_from_};
-    return block_bytes_ *
-           (count_ - first_block_left(readers_, pass_, entry, count_, leaves_ ? band : 0));
+    return block_bytes_ * (count_ - first_block_left(readers_, pass_, entry, count_, leaves_ ? band : 0));
   }
   const Interval read = blocks_read(readers_, pass_, materialised_, band);
   const int64_t end =

@@ -63,8 +63,8 @@ Interval blocks_read(const RowReaders& readers, const Pass& pass, const Material
 /// A materialised tensor as one pass sees it.
 struct MaterialisedInPass {
   const Materialised* materialised = nullptr;
-  bool written = false;  ///< this pass writes it
-  bool leaves = false;   ///< blocks of it go back as the sweep leaves them behind
+  bool written = false;   ///< this pass writes it
+  bool leaves = false;    ///< blocks of it go back as the sweep leaves them behind
   int64_t begin_row = 0;  ///< what comes before is gone when the pass begins
   /// What is from this row on stays; all leaves where there is none.
   std::optional<int64_t> held_from{};

@@ -146,8 +146,8 @@ class Builder {
       }
     }
     const bool whole = pass.part == PassPart::whole;
-    pass.tiles = cut_grid(pass, whole ? decision.tile : decision.lower_tile,
-                          sizes_of_part(sizes_, pass.part, rows));
+    pass.tiles =
+        cut_grid(pass, whole ? decision.tile : decision.lower_tile, sizes_of_part(sizes_, pass.part, rows));
     plan_.passes.push_back(std::move(pass));
   }
 

@@ -45,8 +45,8 @@ PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, co
 
 /// The rows of a tensor that are stored where it is kept above a row.
 Interval rows_above(const Graph& graph, const KeptAbove& above);
-/// The rows of the latent whose tiles, of this pass, read no more of a tensor than is kept: those of its upper
-/// part. 0 where the pass does not read it, or reads it whole.
+/// The rows of the latent whose tiles, of this pass, read no more of a tensor than is kept: those of its
+/// upper part. 0 where the pass does not read it, or reads it whole.
 int64_t upper_latent_rows(const Graph& graph, const Pass& pass, const KeptAbove& above, const Sizes& sizes);
 /// The sizes of one part of a pass, of which the upper one has so many rows of the latent.
 Sizes sizes_of_part(const Sizes& sizes, PassPart part, int64_t upper_latent_rows);

@@ -50,8 +50,7 @@ class FlowCheck {
     }
     if (step.kind != StepKind::emit) return;
     emitted_.push_back(ref);
-    if (happens_again(emitted_))
-      refuse(Violation::wrong_output, ref, "the output is emitted a second time");
+    if (happens_again(emitted_)) refuse(Violation::wrong_output, ref, "the output is emitted a second time");
   }
 
   /// Whether the last of these steps does again what another has done: what concerns a whole tensor happens

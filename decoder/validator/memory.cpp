@@ -77,8 +77,7 @@ class MemoryCheck {
       int64_t released = reads[band].released;
       // A block that the last pass does not read stays until that pass ends, but where it lies above others
       // that it does: the sweep leaves it behind at once.
-      if (released < 0)
-        released = read_further_down ? starts_[last_whole] : starts_[last + 1] - 1;
+      if (released < 0) released = read_further_down ? starts_[last_whole] : starts_[last + 1] - 1;
       read_further_down = read_further_down || reads[band].released >= 0;
       bands[band].released = std::max(bands[band].released, released);
     }
@@ -234,8 +233,7 @@ class MemoryCheck {
         // Bytes taken over are counted once: the base's until it ends, then the taker's.
         if (base != nullptr) life.acquired = std::max(life.acquired, lifetime(*base, band).released + 1);
         if (life.acquired > life.released) continue;
-        const bool by_lower_part =
-            writers.size() > 1 && life.acquired >= starts_[writers[1].pass];
+        const bool by_lower_part = writers.size() > 1 && life.acquired >= starts_[writers[1].pass];
         const StepRef& writer = writers[by_lower_part ? 1 : 0];
         list.push_back({life.acquired, base == nullptr ? static_cast<int64_t>(writer.step) : -1, band_bytes});
         list.push_back({life.released + 1, -1, -band_bytes});

@@ -245,14 +245,14 @@ bool check_part(View& view, size_t p) {
   if (part != PassPart::upper && part != PassPart::lower) return refuse("expected whole, upper or lower");
   if (part == PassPart::upper && (p + 1 == passes.size() || !view.is_lower(p + 1)))
     return refuse("no lower part follows");
-  if (part == PassPart::lower && (p == 0 || !view.is_upper(p - 1))) return refuse("no upper part comes before");
+  if (part == PassPart::lower && (p == 0 || !view.is_upper(p - 1)))
+    return refuse("no upper part comes before");
   if (!view.plan.share.alone()) return refuse("ranks have whole passes");
   if (part == PassPart::lower && passes[p].scale != passes[p - 1].scale)
     return refuse("its grid is not that of the upper part");
   if (passes[p].tiles.y.empty()) return refuse("it has no tiles");
-  const bool moves =
-      std::any_of(view.plan.materialised.begin(), view.plan.materialised.end(),
-                  [](const Materialised& entry) { return entry.tier != MemoryTier::device; });
+  const bool moves = std::any_of(view.plan.materialised.begin(), view.plan.materialised.end(),
+                                 [](const Materialised& entry) { return entry.tier != MemoryTier::device; });
   return !moves || refuse("with tensors below the device passes are whole");
 }
 

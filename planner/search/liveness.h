@@ -31,8 +31,8 @@ class PassLiveness {
   std::vector<bool> available(size_t pass, const std::vector<TensorId>& present) const;
   /// Tensors that the pass may keep but need not. `above` is there too, above some row; -1 for none.
   std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present, TensorId above) const;
-  /// Tensors that the pass may keep above a row: of which it takes statistics, and no smaller than a quarter of
-  /// the largest of all passes.
+  /// Tensors that the pass may keep above a row: of which it takes statistics, and no smaller than a quarter
+  /// of the largest of all passes.
   const std::vector<TensorId>& kept_above(size_t pass) const { return kept_above_[pass]; }
   /// All tensors that passes after `pass` read or recompute, without recomputing what is materialised.
   TensorSet read_after(size_t pass, const TensorSet& materialised) const;

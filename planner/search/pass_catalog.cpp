@@ -245,7 +245,8 @@ PassWork::Parts PassCatalog::parts_of(LoweredParts lowered, Touched touched) con
     return std::make_unique<PassOption>(graph_, costs_, stored_rows_, sizes, std::move(pass),
                                         std::move(tensors));
   };
-  if (!touched.two_parts) return {option_of(std::move(lowered.option), std::move(touched.option), 0), nullptr};
+  if (!touched.two_parts)
+    return {option_of(std::move(lowered.option), std::move(touched.option), 0), nullptr};
   // What leaves in both parts.
   for (TouchedTensor& tensor : touched.option) {
     for (TouchedTensor& in_lower : touched.lower) {
@@ -288,8 +289,8 @@ int64_t PassCatalog::stored_bytes(const KeptAbove& above) const {
   Materialised entry;
   entry.tensor = above.tensor;
   entry.rows = rows_above(graph_, above);
-  entry.block_rows = block_rows(entry.rows->length(), row_bytes(graph_, entry.tensor, sizes_),
-                                costs_.memory().block_bytes);
+  entry.block_rows =
+      block_rows(entry.rows->length(), row_bytes(graph_, entry.tensor, sizes_), costs_.memory().block_bytes);
   return materialised_bytes(graph_, entry, sizes_);
 }
 

@@ -44,9 +44,9 @@ struct Present {
 struct KeepSet {
   bool runs = true;  ///< an optional pass that keeps nothing does not
   std::vector<TensorId> keeps;
-  KeptAbove above{};              ///< that of `keeps` which is kept above a row
-  Present next;                   ///< materialised tensors that are live after it
-  Present passing;                ///< those of `next` that the pass does not touch
+  KeptAbove above{};  ///< that of `keeps` which is kept above a row
+  Present next;       ///< materialised tensors that are live after it
+  Present passing;    ///< those of `next` that the pass does not touch
   /// What passes after it must run at the least since its result was not materialised (PassLiveness::again):
   /// least seconds and parameters of each operation, once.
   double again_seconds = 0;
@@ -82,7 +82,8 @@ class PassCatalog {
   /// it is stored, or added onto what is materialised, or computed anew.
   double least_handover_seconds(size_t pass) const;
 
-  /// What pass `pass` may keep where it finds these tensors; also above this row of the latent unless it is 0.
+  /// What pass `pass` may keep where it finds these tensors; also above this row of the latent unless it is
+  /// 0.
   std::vector<KeepSet>& keep_sets(size_t pass, const Present& present, int64_t latent_rows);
   const PassWork::Parts& option(size_t pass, const Present& present, const KeepSet& set,
                                 const std::vector<TensorId>& in_place);
@@ -115,8 +116,8 @@ class PassCatalog {
   std::vector<KeepSet> find_keep_sets(size_t pass, const Present& present, int64_t latent_rows);
   /// Completes a set of which what is kept is known. False where it is none of the plan space.
   bool complete(size_t pass, const Present& present, KeepSet& set);
-  /// What is stored after the pass, of which passes ahead read `reached` where they find what is whole or left
-  /// below a row, and `reached_above` where they also find what is kept above it.
+  /// What is stored after the pass, of which passes ahead read `reached` where they find what is whole or
+  /// left below a row, and `reached_above` where they also find what is kept above it.
   bool set_next(const Present& present, const std::vector<TensorId>& stored, const TensorSet& reached_above,
                 KeepSet& set) const;
   void add_again(const std::vector<OpId>& whole, const std::vector<OpId>& above, KeepSet& set) const;
@@ -138,8 +139,8 @@ class PassCatalog {
   std::vector<double> op_least_seconds_;   ///< by operation
   std::vector<int64_t> stored_bytes_;      ///< by tensor
   std::vector<std::map<std::pair<Present, int64_t>, std::vector<KeepSet>>>
-      keep_sets_;                                        ///< by pass, tensors present and row of the latent
-  std::vector<std::map<Touched, PassWork>> works_;       ///< by pass and tensors touched
+      keep_sets_;                                   ///< by pass, tensors present and row of the latent
+  std::vector<std::map<Touched, PassWork>> works_;  ///< by pass and tensors touched
   std::map<std::tuple<const PassOption*, std::vector<MemoryTier>, WeightResidency>, TileChoice> priced_;
 };
 

@@ -77,8 +77,8 @@ void PassOption::find_least_bytes() {
     const TouchedTensor& tensor = touched_[i];
     const Materialised& entry = entries_[i];
     const auto from = [&](int64_t row) {
-      return whole_bytes_[i] - sizes_.items * (row / entry.block_rows) *
-                                   materialised_block_bytes(graph_, entry, sizes_);
+      return whole_bytes_[i] -
+             sizes_.items * (row / entry.block_rows) * materialised_block_bytes(graph_, entry, sizes_);
     };
     begin_bytes_.push_back(tensor.written ? 0 : from(tensor.begin_row));
     if (tensor.written) {

@@ -23,8 +23,8 @@ struct Shape {
 /// A materialised tensor that a pass reads or writes.
 struct TouchedTensor {
   TensorId tensor{-1};
-  bool written = false;  ///< by this pass
-  bool leaves = false;   ///< nothing after this pass reads it
+  bool written = false;     ///< by this pass
+  bool leaves = false;      ///< nothing after this pass reads it
   int64_t latent_rows = 0;  ///< above which it is kept; 0: it is stored whole
   // As MaterialisedInPass has them.
   int64_t begin_row = 0;

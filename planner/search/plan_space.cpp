@@ -75,8 +75,7 @@ Present PlanSpace::present_in(const Frontier& frontier) const {
 
 int64_t PlanSpace::bytes_passing(const Frontier& frontier, const Present& passing) const {
   int64_t sum = passing.above.any() ? catalog_->stored_bytes(passing.above) : 0;
-  for (TensorId id : passing.below)
-    sum += catalog_->stored_bytes_below(id, configuration_.above_latent_rows);
+  for (TensorId id : passing.below) sum += catalog_->stored_bytes_below(id, configuration_.above_latent_rows);
   for (TensorId id : passing.whole) {
     if (tier_of(frontier, id) == MemoryTier::device) sum += catalog_->stored_bytes(id);
   }
@@ -107,21 +106,16 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
     Frontier next;
     for (TensorId id : set.next.whole) next.push_back({id, tier_after(id)});
     for (TensorId id : set.next.below) next.push_back({id, MemoryTier::device, KeptRows::below});
-    if (set.next.above.any())
-      next.push_back({set.next.above.tensor, MemoryTier::device, KeptRows::above});
+    if (set.next.above.any()) next.push_back({set.next.above.tensor, MemoryTier::device, KeptRows::above});
     std::sort(next.begin(), next.end());
     const PassWork::Parts& parts = catalog_->option(pass, present, set, in_place);
     const PassOption& option = *parts.option;
     std::vector<MemoryTier> tiers;
     for (const TouchedTensor& tensor : option.touched()) tiers.push_back(tier_after(tensor.tensor));
-    Choice choice{set.runs,
-                  catalog_->liveness().targets(pass).optional(),
-                  set.keeps,
-                  std::move(in_place),
-                  std::move(below),
-                  set.above,
-                  std::move(next),
-                  &catalog_->priced(option, tiers, configuration_.weights)};
+    Choice choice{set.runs,         catalog_->liveness().targets(pass).optional(),
+                  set.keeps,        std::move(in_place),
+                  std::move(below), set.above,
+                  std::move(next),  &catalog_->priced(option, tiers, configuration_.weights)};
     if (parts.lower) {
       const std::vector<MemoryTier> on_device(parts.lower->touched().size(), MemoryTier::device);
       choice.lower_shapes = &catalog_->priced(*parts.lower, on_device, configuration_.weights);

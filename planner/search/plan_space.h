@@ -40,9 +40,9 @@ struct Choice {
   TileChoice* lower_shapes = nullptr;  ///< the same of its lower part; null where the pass is whole
   int64_t beside_bytes =
       0;  ///< resident weights, latent, reserve, and tensors on the device that the pass does not touch
-  double beside_seconds = 0;  ///< bringing the pass's weights in; what is waited for from other ranks
+  double beside_seconds = 0;        ///< bringing the pass's weights in; what is waited for from other ranks
   double beside_lower_seconds = 0;  ///< bringing those of the lower part in
-  double again_seconds = 0;  ///< what passes ahead must run at the least, beside least_seconds_from()
+  double again_seconds = 0;         ///< what passes ahead must run at the least, beside least_seconds_from()
   int64_t peak_bytes(const Shape& shape) const { return beside_bytes + shape.peak_bytes; }
   double seconds(const Shape& shape) const { return beside_seconds + shape.seconds; }
   double lower_seconds(const Shape& shape) const { return beside_lower_seconds + shape.seconds; }

@@ -190,7 +190,8 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
     const bool own = depths_[t] == pass_depths_[pass];
     const bool late = depths_[t] + 1 == pass_depths_[pass] && !graph_.tensor(id).cut_point;
     const bool now = own || (late && !targets_[pass].optional());
-    if (!now || present[t] || id == above || has(targets_[pass].whole, id) || !may_be_materialised(id)) continue;
+    if (!now || present[t] || id == above || has(targets_[pass].whole, id) || !may_be_materialised(id))
+      continue;
     std::vector<bool> with = present;
     with[t] = true;
     if (read_later(pass, with)[t]) free.push_back(id);
@@ -350,8 +351,8 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
     if (materialised_base == state.found.end() || materialised_base->tier != MemoryTier::device ||
         !present[index(base)] || more[index(other)] || other == graph_.latent())
       continue;
-    const bool stays = std::any_of(after->begin(), after->end(),
-                                   [&](const Found& found) { return found.tensor == base; });
+    const bool stays =
+        std::any_of(after->begin(), after->end(), [&](const Found& found) { return found.tensor == base; });
     if (stays || !adds_onto(id, base, runs) || !adds_onto(id, base, runs_above)) continue;
     choice.in_place.push_back(id);
     replaced.push_back(base);
@@ -389,8 +390,9 @@ bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
   Pass whole = lower_pass(graph_, present, goal), upper = whole;
   const auto reads = [&](const Pass& lowered, TensorId id) {
     return std::any_of(lowered.steps.begin(), lowered.steps.end(), [&](const Step& step) {
-      return std::any_of(step.inputs.begin(), step.inputs.end(),
-                         [&](const Operand& input) { return input == Operand{id, -1}; });
+      return std::any_of(step.inputs.begin(), step.inputs.end(), [&](const Operand& input) {
+        return input == Operand{id, -1};
+      });
     });
   };
   if (found_above.any()) {
@@ -423,8 +425,7 @@ bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
     if (found.rows == FoundRows::below) tensor.gone_rows = first_left(id);
     SimulatedTensor in_lower = tensor;
     if (left) tensor.held_from = in_lower.gone_rows = first_left(id);
-    if (left && two_parts && reads(whole, id) &&
-        rows_read_first(graph_, whole, id, sizes_) < first_left(id))
+    if (left && two_parts && reads(whole, id) && rows_read_first(graph_, whole, id, sizes_) < first_left(id))
       return false;
     if (found.rows == FoundRows::below && rows_read_first(graph_, whole, id, sizes_) < first_left(id))
       return false;
@@ -448,8 +449,7 @@ bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
 
 std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const {
   std::vector<OracleShape> shapes;
-  Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y,
-              sizes_.latent.x * pass.scale.x};
+  Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y, sizes_.latent.x * pass.scale.x};
   int64_t first_row = 0;
   if (pass.part != PassPart::whole) {
     first_row = pass.tiles.y.front().begin;
@@ -539,8 +539,7 @@ int64_t PlanOracle::smallest_peak() const {
           return peak;
         };
         const int64_t upper = least(choice.shapes);
-        of_state.push_back(choice.lower_shapes.empty() ? upper
-                                                       : std::max(upper, least(choice.lower_shapes)));
+        of_state.push_back(choice.lower_shapes.empty() ? upper : std::max(upper, least(choice.lower_shapes)));
       }
       peaks[pass].push_back(std::move(of_state));
     }

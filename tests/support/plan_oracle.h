@@ -88,9 +88,8 @@ class PlanOracle {
   /// Whether the sum could be added onto `base` by a pass that runs these operations.
   bool adds_onto(TensorId sum, TensorId base, const std::vector<bool>& runs) const;
   /// Prices the pass, or its parts where it reads what is kept above a row. False where it would read more.
-  bool price(size_t pass, const OracleState& state, TensorId above,
-             const std::vector<TensorId>& replaced, const std::vector<Found>& after,
-             OracleChoice& choice) const;
+  bool price(size_t pass, const OracleState& state, TensorId above, const std::vector<TensorId>& replaced,
+             const std::vector<Found>& after, OracleChoice& choice) const;
   bool may_be_materialised(TensorId id) const;
   bool may_be_kept_above(size_t pass, TensorId id) const;
   bool all_goes_through(TensorId other, TensorId id) const;

@@ -77,9 +77,8 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
     entry.per_tile = assumptions.step_seconds;
     entry.per_position =
         seconds_per_position(graph, step, pass.convolutions, sizes, assumptions) * double(sizes.items);
-    entry.t =
-        priced_lengths(pass.tiles.t, pass.tiles.t.back().end, tensor.scale.t, pass.scale.t,
-                       step.halo.before.t, step.halo.after.t);
+    entry.t = priced_lengths(pass.tiles.t, pass.tiles.t.back().end, tensor.scale.t, pass.scale.t,
+                             step.halo.before.t, step.halo.after.t);
     entry.y = priced_lengths(pass.tiles.y, sizes.latent.y * pass.scale.y, tensor.scale.y, pass.scale.y,
                              step.halo.before.y, step.halo.after.y);
     entry.x = priced_lengths(pass.tiles.x, sizes.latent.x * pass.scale.x, tensor.scale.x, pass.scale.x,
@@ -155,10 +154,9 @@ class Blocks {
     const Tensor& shape = graph.tensor(tensor.tensor);
     const int64_t all_rows = tensor.rows > 0 ? tensor.rows : extent_of(shape, sizes.latent).y;
     for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
-      const Interval rows = tensor.written
-                                ? intersect(image(pass.tiles.y[band], shape.scale.y, pass.scale.y),
-                                            {0, all_rows})
-                                : rows_read(graph, pass, tensor.tensor, band, sizes);
+      const Interval rows =
+          tensor.written ? intersect(image(pass.tiles.y[band], shape.scale.y, pass.scale.y), {0, all_rows})
+                         : rows_read(graph, pass, tensor.tensor, band, sizes);
       touched_.push_back(rows.length() == 0 ? Interval{0, 0}
                                             : Interval{rows.begin / tensor.block_rows,
                                                        (rows.end - 1) / tensor.block_rows + 1});
@@ -466,8 +464,7 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
                          (pass == entry.last_pass || held) && successor == nullptr,
                          entry.rows ? entry.rows->end : 0, held ? &plan.passes[i + 1] : nullptr});
       if (line == 0 || entry.rows) continue;
-      const int64_t first_left =
-          std::max<int64_t>(0, line - 4) * int64_t{graph.tensor(entry.tensor).scale.y};
+      const int64_t first_left = std::max<int64_t>(0, line - 4) * int64_t{graph.tensor(entry.tensor).scale.y};
       const int32_t letting_go = lets_go_upper_rows(graph, plan, entry, first_left, sizes);
       if (first_left == 0 || letting_go < 0 || pass < letting_go) continue;
       if (pass > letting_go) tensors.back().gone_rows = first_left;

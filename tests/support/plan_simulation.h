@@ -25,7 +25,6 @@ struct SimulatedTensor {
 /// The first row of a tensor that the first band of a pass reads; the number of rows where none does.
 int64_t rows_read_first(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes);
 
-
 struct SimulatedPass {
   int64_t peak_bytes = 0;       ///< with every tile as large as docs/planning.md counts it
   int64_t real_peak_bytes = 0;  ///< with every tile as large as it is; 0 where that was not asked for

@@ -19,8 +19,8 @@ using test::request_for;
 
 /// What there was among the plans that were drawn.
 struct Seen {
-  int parts = 0, in_place = 0, attention = 0, one_row = 0, columns = 0, several_blocks = 0, in_micro_batches = 0,
-      drained_by_both = 0, read_twice = 0, restored = 0;
+  int parts = 0, in_place = 0, attention = 0, one_row = 0, columns = 0, several_blocks = 0,
+      in_micro_batches = 0, drained_by_both = 0, read_twice = 0, restored = 0;
 
   void count(const Plan& plan) {
     for (size_t i = 0; i < plan.passes.size(); ++i) {
@@ -67,8 +67,7 @@ TEST_CASE("plans that keep tensors above a row give what the untiled decode give
         micro_batch, random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident};
     MemoryModel memory = planner::CostModel(model.graph).memory();
     memory.block_bytes = random.pick<int64_t>({1, 700, 17'000});
-    Plan plan =
-        test::random_plan(model, request, micro_batch, style, memory, random, {}, configuration).plan;
+    Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, configuration).plan;
     plan.limit_bytes = plan.predicted_peak_bytes;
     REQUIRE(validate(plan, model).empty());
     write_plan(scratch / "plan.json", plan, model.graph);

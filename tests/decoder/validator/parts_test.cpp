@@ -101,7 +101,8 @@ TEST_CASE("validator: both parts of a pass, and what is kept above a row", "[uni
       damaged(Violation::malformed, [](Materialised& entry) { ++entry.rows->begin; });
       damaged(Violation::malformed, [](Materialised& entry) { entry.rows->end = 0; });
       damaged(Violation::malformed, [](Materialised& entry) { entry.rows->end = 1 << 20; });
-      damaged(Violation::malformed, [](Materialised& entry) { ++entry.last_pass, entry.first_pass = 1 << 20; });
+      damaged(Violation::malformed,
+              [](Materialised& entry) { ++entry.last_pass, entry.first_pass = 1 << 20; });
       // With a block less it has fewer rows than are read of it.
       if (sound.materialised[i].blocks.size() < 2) continue;
       damaged(Violation::missing_halo, [](Materialised& entry) {

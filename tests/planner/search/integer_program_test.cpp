@@ -93,8 +93,8 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}), {}, 0};
     const MemoryTier lower = request.device == DeviceKind::cuda ? MemoryTier::host : MemoryTier::scratch;
     if (above)
-      configuration.above_latent_rows = random.integer(
-          1, request.height_pixels / model.graph.tensor(model.graph.output()).scale.y - 1);
+      configuration.above_latent_rows =
+          random.integer(1, request.height_pixels / model.graph.tensor(model.graph.output()).scale.y - 1);
     if (!above && random.chance(0.3))
       configuration = {1, configuration.weights, lower, random.integer(1, 60) * 4096};
     Assumptions assumptions = test::assumptions_for(request);
