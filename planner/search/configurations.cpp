@@ -78,7 +78,9 @@ Spaces spaces_of(const Problem& problem) {
     }
   }
   if (!keeps_above(problem)) return spaces;
-  const std::vector<int64_t> rows = rows_kept_above(spaces.front()->catalog()->sizes().latent.y);
+  const PassCatalog& catalog = *spaces.front()->catalog();
+  std::vector<int64_t> rows = rows_kept_above(catalog.sizes().latent.y);
+  if (!catalog.liveness().keeps_any_above()) rows.clear();
   for (size_t i = 0, without = spaces.size(); i < without; ++i) {
     for (int64_t above : rows) {
       Configuration configuration = spaces[i]->configuration();

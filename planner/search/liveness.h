@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "decoder/lowering/lowering.h"
@@ -34,6 +35,10 @@ class PassLiveness {
   /// Tensors that the pass may keep above a row: of which it takes statistics, and no smaller than a quarter
   /// of the largest of all passes.
   const std::vector<TensorId>& kept_above(size_t pass) const { return kept_above_[pass]; }
+  bool keeps_any_above() const {
+    return std::any_of(kept_above_.begin(), kept_above_.end(),
+                       [](const auto& list) { return !list.empty(); });
+  }
   /// All tensors that passes after `pass` read or recompute, without recomputing what is materialised.
   TensorSet read_after(size_t pass, const TensorSet& materialised) const;
   /// Those of them that are read from where they are materialised: what lies ahead depends on them alone. The

@@ -166,8 +166,9 @@ double fewest_over(const std::vector<OracleConfiguration>& configurations,
   for (size_t i = 0; i < configurations.size(); ++i) {
     const OracleConfiguration &line = configurations[i], &without = configurations[fastest];
     const bool known = line.micro_batch == without.micro_batch && line.weights == without.weights;
-    const bool listed = line.above_latent_rows == configurations[lines.back()].above_latent_rows;
-    if (line.above_latent_rows > 0 && known && !listed) lines.push_back(i);
+    // Those of a batch of one are there twice.
+    const bool further = line.above_latent_rows > configurations[lines.back()].above_latent_rows;
+    if (known && further) lines.push_back(i);
   }
   int64_t step = 1, best = 0;
   while (step * 8 <= static_cast<int64_t>(lines.size())) step *= 2;
