@@ -7,6 +7,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/lowering.h"
+#include "decoder/lowering/memory.h"
 
 namespace headroom::planner {
 namespace {

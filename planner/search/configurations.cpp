@@ -1,6 +1,7 @@
 #include "planner/search/configurations.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "decoder/graph/errors.h"
 
@@ -18,6 +19,24 @@ bool cannot_be_faster(const Configuration& configuration, const ConfigurationSea
                           other.lower_limit_bytes == configuration.lower_limit_bytes;
   return best.solution.unhindered && other.micro_batch == configuration.micro_batch && same_tiers &&
          other.weights == WeightResidency::resident;
+}
+
+/// Whether tensors may be kept above a row: of pictures on the CPU, with nothing below the device.
+bool keeps_above(const Problem& problem) {
+  const Request& request = problem.request;
+  return request.device == DeviceKind::cpu && request.frames == 1 && problem.ranks.alone() &&
+         problem.options.host_limit_bytes <= 0 && problem.options.scratch_limit_bytes <= 0;
+}
+
+/// The rows of the latent above which tensors may be kept: sixteenths of all.
+std::vector<int64_t> rows_kept_above(int64_t latent_rows) {
+  constexpr int64_t kParts = 16;
+  std::vector<int64_t> list;
+  for (int64_t part = 1; part < kParts; ++part) {
+    const int64_t rows = latent_rows * part / kParts;
+    if (rows > 0 && (list.empty() || rows != list.back())) list.push_back(rows);
+  }
+  return list;
 }
 
 double whole_batch(double micro_batch_seconds, const PlanSpace& space, const Request& request) {
@@ -58,45 +77,118 @@ Spaces spaces_of(const Problem& problem) {
       if (options.host_limit_bytes <= 0 && options.scratch_limit_bytes <= 0) add({}, 0);
     }
   }
+  if (!keeps_above(problem)) return spaces;
+  const PassCatalog& catalog = *spaces.front()->catalog();
+  std::vector<int64_t> rows = rows_kept_above(catalog.sizes().latent.y);
+  if (!catalog.liveness().keeps_any_above()) rows.clear();
+  for (size_t i = 0, without = spaces.size(); i < without; ++i) {
+    for (int64_t above : rows) {
+      Configuration configuration = spaces[i]->configuration();
+      configuration.above_latent_rows = above;
+      spaces.push_back(std::make_unique<PlanSpace>(spaces[i]->catalog(), configuration));
+    }
+  }
   return spaces;
 }
 
-ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
-                                 const SearchLimits& limits) {
-  ConfigurationSearch search;
-  std::optional<ConfigurationSearch::Best>& best = search.best;
-  const auto take = [&](Solution solution, const PlanSpace& space) {
-    const double seconds = whole_batch(solution.seconds, space, request);
-    if (!best || seconds < best->seconds)
-      best = {std::move(solution), space.configuration(), space.start_seconds(), seconds};
-  };
-  if (limits.deadline) {
-    // Some plan of every configuration before the proof of any.
-    for (const auto& space : spaces) {
-      if (auto solution = some_path(*space, limit_bytes, limits)) take(std::move(*solution), *space);
+namespace {
+
+/// One search after the other, each for what is faster than the best so far.
+class OverSpaces {
+ public:
+  OverSpaces(const Spaces& spaces, const Request& request, int64_t limit_bytes, const SearchLimits& limits)
+      : spaces_(spaces), request_(request), limit_bytes_(limit_bytes), limits_(limits) {}
+
+  ConfigurationSearch run() {
+    if (limits_.deadline) {
+      // Some plan of every configuration before the proof of any.
+      for (const auto& space : spaces_) {
+        if (space->configuration().above_latent_rows > 0) continue;
+        if (auto solution = some_path(*space, limit_bytes_, limits_)) take(std::move(*solution), *space);
+      }
+    }
+    for (const auto& space : spaces_) {
+      if (space->configuration().above_latent_rows == 0) look_in(*space);
+    }
+    if (best()) look_above(best()->configuration);
+    done_.bound_seconds = best() ? std::min(best()->seconds, unfinished_) : unfinished_;
+    return std::move(done_);
+  }
+
+ private:
+  std::optional<ConfigurationSearch::Best>& best() { return done_.best; }
+
+  void take(Solution solution, const PlanSpace& space) {
+    const double seconds = whole_batch(solution.seconds, space, request_);
+    if (!best() || seconds < best()->seconds)
+      best() = {std::move(solution), space.configuration(), space.start_seconds(), seconds};
+  }
+
+  void look_in(PlanSpace& space) {
+    if (best() && cannot_be_faster(space.configuration(), *best())) return;
+    const double start = space.start_seconds();
+    // Only what is faster than the best so far is of use.
+    const auto micro_batches = double(request_.batch / space.configuration().micro_batch);
+    const double enough = best() ? start + (best()->seconds - start) / micro_batches : kForever;
+    SpaceSearch found = fastest(space, limit_bytes_, {limits_.deadline, enough, limits_.held_back_bytes});
+    if (found.solution) take(std::move(*found.solution), space);
+    if (found.in_time) return;
+    done_.in_time = false;
+    unfinished_ = std::min(unfinished_, whole_batch(found.bound_seconds, space, request_));
+  }
+
+  /// Rows above which tensors are kept, in spaces that are otherwise like that of the fastest plan without:
+  /// quarters of all that there are, then what lies half as far on both sides of the best so far, and so on.
+  void look_above(const Configuration& without) {
+    std::vector<PlanSpace*> lines{nullptr};  // keeps nothing above a row
+    for (const auto& space : spaces_) {
+      const Configuration& other = space->configuration();
+      if (other.above_latent_rows > 0 && other.micro_batch == without.micro_batch &&
+          other.weights == without.weights)
+        lines.push_back(space.get());
+    }
+    if (!done_.in_time) {
+      // It is not known which plan without is the fastest, and so which spaces these are.
+      for (const auto& space : spaces_)
+        unfinished_ = std::min(unfinished_, whole_batch(space->start_seconds() + space->least_seconds_from(0),
+                                                        *space, request_));
+    }
+    std::vector<bool> tried(lines.size(), false);
+    size_t step = std::bit_floor(std::max<size_t>(1, lines.size() / 4)), centre = 0;
+    std::vector<size_t> next;
+    for (size_t line = step; line < lines.size(); line += step) next.push_back(line);
+    for (; step > 0; step /= 2) {
+      for (size_t line : next) {
+        if (line == 0 || line >= lines.size() || tried[line]) continue;
+        tried[line] = true;
+        look_in(*lines[line]);
+        const int64_t rows = lines[line]->configuration().above_latent_rows;
+        if (best()->configuration.above_latent_rows == rows) centre = line;
+      }
+      const size_t half = step / 2;
+      next = {centre > half ? centre - half : 0, centre + half};
     }
   }
-  double unfinished = kForever;
-  for (const auto& space : spaces) {
-    if (best && cannot_be_faster(space->configuration(), *best)) continue;
-    const double start = space->start_seconds();
-    // Only what is faster than the best so far is of use.
-    const double enough =
-        best ? start + (best->seconds - start) / double(request.batch / space->configuration().micro_batch)
-             : kForever;
-    SpaceSearch found = fastest(*space, limit_bytes, {limits.deadline, enough, limits.held_back_bytes});
-    if (found.solution) take(std::move(*found.solution), *space);
-    if (found.in_time) continue;
-    search.in_time = false;
-    unfinished = std::min(unfinished, whole_batch(found.bound_seconds, *space, request));
-  }
-  search.bound_seconds = best ? std::min(best->seconds, unfinished) : unfinished;
-  return search;
+
+  const Spaces& spaces_;
+  const Request& request_;
+  const int64_t limit_bytes_;
+  const SearchLimits& limits_;
+  ConfigurationSearch done_;
+  double unfinished_ = kForever;
+};
+
+}  // namespace
+
+ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
+                                 const SearchLimits& limits) {
+  return OverSpaces(spaces, request, limit_bytes, limits).run();
 }
 
 SmallestOver smallest_over(const Spaces& spaces) {
   SmallestOver best;
   for (const auto& space : spaces) {
+    if (space->configuration().above_latent_rows > 0) continue;
     SmallestLimit smallest = smallest_limit(*space);
     if (smallest.bytes < best.smallest.bytes) best = {std::move(smallest), space->configuration()};
   }

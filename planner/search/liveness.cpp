@@ -55,6 +55,7 @@ PassLiveness::PassLiveness(const Graph& graph, const Sizes& sizes)
   find_demands();
   find_own_operations();
   find_masks();
+  find_kept_above(sizes);
 }
 
 /// Leaves out tensors that in decoders another candidate serves better, or little work from one: fewer
@@ -293,11 +294,29 @@ std::vector<OpId> PassLiveness::again(size_t pass, const TensorSet& reached,
   return ops;
 }
 
-std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<TensorId>& present) const {
+void PassLiveness::find_kept_above(const Sizes& sizes) {
+  constexpr int64_t kLeastPart = 4;
+  const auto bytes = [&](TensorId id) { return bytes_of(graph_.tensor(id), sizes.latent, 1, sizes.dtype); };
+  kept_above_.resize(passes());
+  int64_t largest = 0;
+  for (size_t pass = 0; pass < passes(); ++pass) {
+    for (OpId id : targets_[pass].statistics) {
+      const TensorId measured = graph_.op(id).inputs[0];
+      if (graph_.op(id).kind != OpKind::statistics || !is_candidate_.contains(measured)) continue;
+      kept_above_[pass].push_back(measured);
+      largest = std::max(largest, bytes(measured));
+    }
+  }
+  for (std::vector<TensorId>& list : kept_above_)
+    std::erase_if(list, [&](TensorId id) { return bytes(id) * kLeastPart < largest; });
+}
+
+std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<TensorId>& present,
+                                              TensorId above) const {
   std::vector<TensorId> list;
   TensorSet materialised = set_of(present);
   for (TensorId id : in_reach_[pass]) {
-    if (materialised.contains(id)) continue;
+    if (materialised.contains(id) || id == above) continue;
     materialised.insert(id);
     if (read_after(pass, materialised).contains(id)) list.push_back(id);
     materialised.erase(id);

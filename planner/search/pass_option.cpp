@@ -24,9 +24,9 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
   for (const TouchedTensor& tensor : touched_) {
     Materialised entry;
     entry.tensor = tensor.tensor;
-    entry.rows = rows_of(tensor.tensor, stored);
-    if (entry.rows) {
-      const Interval known = *stored.of(tensor.tensor);
+    entry.rows = rows_of(tensor, stored);
+    if (const std::optional<Interval> of_rank = stored.of(tensor.tensor)) {
+      const Interval known = *of_rank;
       widened_bytes_ += std::max(known.begin - entry.rows->begin, entry.rows->end - known.end) *
                         row_bytes(graph_, tensor.tensor, sizes_) * sizes_.items;
     }
@@ -42,6 +42,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
     });
     stored_.push_back(static_cast<size_t>(found - touched_.begin()));
   }
+  find_least_bytes();
   Extent grid = extent_at(pass_.scale, sizes_.latent);
   grid.y = grid_rows();
   widths_ = tile_widths(grid.x);
@@ -71,10 +72,30 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
   }
 }
 
-std::optional<Interval> PassOption::rows_of(TensorId tensor, const StoredRows& stored) const {
-  std::optional<Interval> rows = stored.of(tensor);
+void PassOption::find_least_bytes() {
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    const TouchedTensor& tensor = touched_[i];
+    const Materialised& entry = entries_[i];
+    const auto from = [&](int64_t row) {
+      return whole_bytes_[i] -
+             sizes_.items * (row / entry.block_rows) * materialised_block_bytes(graph_, entry, sizes_);
+    };
+    begin_bytes_.push_back(tensor.written ? 0 : from(tensor.begin_row));
+    if (tensor.written) {
+      // It has blocks of its own where it is stored; the upper part of a pass does not write them all.
+      end_bytes_.push_back(contains(stored_, i) && pass_.part != PassPart::upper ? whole_bytes_[i] : 0);
+    } else {
+      const bool all_leaves = tensor.leaves && !tensor.held_from;
+      end_bytes_.push_back(all_leaves ? 0 : from(tensor.held_from.value_or(tensor.begin_row)));
+    }
+  }
+}
+
+std::optional<Interval> PassOption::rows_of(const TouchedTensor& tensor, const StoredRows& stored) const {
+  if (tensor.latent_rows > 0) return rows_above(graph_, {tensor.tensor, tensor.latent_rows});
+  std::optional<Interval> rows = stored.of(tensor.tensor);
   if (!rows) return rows;
-  const RowReaders readers(graph_, pass_, tensor, sizes_);
+  const RowReaders readers(graph_, pass_, tensor.tensor, sizes_);
   const Interval grid = own_rows(sizes_, pass_.scale.y);
   return Interval{std::min(rows->begin, readers.first_row(grid.begin)),
                   std::max(rows->end, readers.last_row(grid.end))};
@@ -99,7 +120,8 @@ const BlockBytes& PassOption::blocks(size_t number, size_t tensor, bool below) c
   pass_.tiles.y = cut_rows(pass_, height.length, sizes_);
   Materialised entry = entries_[tensor];
   if (below) entry.tier = MemoryTier::scratch;  // windows are the same in every tier below the device
-  const MaterialisedInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves};
+  const MaterialisedInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves,
+                                   touched_[tensor].begin_row, touched_[tensor].held_from};
   return bytes = block_bytes_by_band({graph_, pass_, touched, sizes_}, height.bands);
 }
 
@@ -190,9 +212,8 @@ int64_t PassOption::least_bytes(const std::vector<MemoryTier>& tiers) const {
   int64_t begin = 0, end = 0;
   for (size_t i = 0; i < touched_.size(); ++i) {
     if (tiers[i] != MemoryTier::device) continue;
-    const bool stored = contains(stored_, i);
-    if (!touched_[i].written) begin += whole_bytes_[i];
-    if (touched_[i].written ? stored : !touched_[i].leaves) end += whole_bytes_[i];
+    begin += begin_bytes_[i];
+    end += end_bytes_[i];
   }
   return std::max(begin, end);
 }

@@ -23,8 +23,12 @@ struct Shape {
 /// A materialised tensor that a pass reads or writes.
 struct TouchedTensor {
   TensorId tensor{-1};
-  bool written = false;  ///< by this pass
-  bool leaves = false;   ///< nothing after this pass reads it
+  bool written = false;     ///< by this pass
+  bool leaves = false;      ///< nothing after this pass reads it
+  int64_t latent_rows = 0;  ///< above which it is kept; 0: it is stored whole
+  // As MaterialisedInPass has them.
+  int64_t begin_row = 0;
+  std::optional<int64_t> held_from{};
   friend auto operator<=>(const TouchedTensor&, const TouchedTensor&) = default;
 };
 
@@ -32,7 +36,7 @@ struct TouchedTensor {
 /// live is still open, and so is what else is materialised meanwhile: one lowering serves all of that.
 class PassOption {
  public:
-  /// `lowered` without tiles.
+  /// `lowered` without tiles. `sizes` are those of the part of the pass that it is.
   PassOption(const Graph& graph, const CostModel& costs, const StoredRows& stored, const Sizes& sizes,
              Pass lowered, std::vector<TouchedTensor> touched);
 
@@ -93,11 +97,12 @@ class PassOption {
     size_t bands = 0;
   };
 
+  void find_least_bytes();
   void find_countable();
   /// For the algorithms and shapes that pass_ and algorithms_ have.
   void find_priced();
-  /// Of one of several ranks, with the rows that this pass reads. Nothing where there is one.
-  std::optional<Interval> rows_of(TensorId tensor, const StoredRows& stored) const;
+  /// Of one of several ranks, with the rows that this pass reads. Nothing where a tensor is stored whole.
+  std::optional<Interval> rows_of(const TouchedTensor& tensor, const StoredRows& stored) const;
   int64_t grid_rows() const { return own_rows(sizes_, pass_.scale.y).length(); }
   const Working& working(const Shape& shape, const std::vector<TensorId>& staged) const;
   std::vector<TensorId> staged(const std::vector<MemoryTier>& tiers) const;
@@ -105,7 +110,7 @@ class PassOption {
 
   const Graph& graph_;
   const CostModel& costs_;
-  const Sizes& sizes_;
+  const Sizes sizes_;
   mutable Pass pass_;  ///< its tiles and algorithm are those of the shape that was looked at last
   std::vector<TouchedTensor> touched_;
   std::vector<Materialised> entries_;  ///< parallel to touched_
@@ -125,6 +130,8 @@ class PassOption {
   /// By height and touched tensor, on the device and below.
   mutable std::vector<std::vector<std::array<BlockBytes, 2>>> blocks_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
+  /// Parallel to touched_: the fewest bytes when the sweep begins, and when it ends.
+  std::vector<int64_t> begin_bytes_, end_bytes_;
   int64_t widened_bytes_ = 0;
 };
 

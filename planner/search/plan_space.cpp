@@ -8,12 +8,6 @@
 namespace headroom::planner {
 namespace {
 
-std::vector<TensorId> tensors_of(const Frontier& frontier) {
-  std::vector<TensorId> tensors;
-  for (const Residence& residence : frontier) tensors.push_back(residence.tensor);
-  return tensors;
-}
-
 MemoryTier tier_of(const Frontier& frontier, TensorId id) {
   const auto found =
       std::find_if(frontier.begin(), frontier.end(), [&](const Residence& r) { return r.tensor == id; });
@@ -68,11 +62,31 @@ int64_t PlanSpace::bytes_below(const Frontier& frontier, const std::vector<Tenso
   return sum;
 }
 
+Present PlanSpace::present_in(const Frontier& frontier) const {
+  Present present;
+  for (const Residence& residence : frontier) {
+    if (residence.rows == KeptRows::all) present.whole.push_back(residence.tensor);
+    if (residence.rows == KeptRows::below) present.below.push_back(residence.tensor);
+    if (residence.rows == KeptRows::above)
+      present.above = {residence.tensor, configuration_.above_latent_rows};
+  }
+  return present;
+}
+
+int64_t PlanSpace::bytes_passing(const Frontier& frontier, const Present& passing) const {
+  int64_t sum = passing.above.any() ? catalog_->stored_bytes(passing.above) : 0;
+  for (TensorId id : passing.below) sum += catalog_->stored_bytes_below(id, configuration_.above_latent_rows);
+  for (TensorId id : passing.whole) {
+    if (tier_of(frontier, id) == MemoryTier::device) sum += catalog_->stored_bytes(id);
+  }
+  return sum;
+}
+
 void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet& set,
                             std::vector<Choice>& list) {
   std::vector<std::vector<TensorId>> movable;
   if (configuration_.lower_tier) movable = catalog_->movable(pass, set.keeps);
-  const std::vector<TensorId> present = tensors_of(frontier);
+  const Present present = present_in(frontier);
   for (size_t placing = 0; placing < size_t{1} << movable.size(); ++placing) {
     std::vector<TensorId> below, in_place;
     for (size_t i = 0; i < movable.size(); ++i) {
@@ -90,25 +104,29 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
       return tier_of(frontier, id);
     };
     Frontier next;
-    for (TensorId id : set.next) next.push_back({id, tier_after(id)});
-    const PassOption& option = catalog_->option(pass, present, set, in_place);
+    for (TensorId id : set.next.whole) next.push_back({id, tier_after(id)});
+    for (TensorId id : set.next.below) next.push_back({id, MemoryTier::device, KeptRows::below});
+    if (set.next.above.any()) next.push_back({set.next.above.tensor, MemoryTier::device, KeptRows::above});
+    std::sort(next.begin(), next.end());
+    const PassWork::Parts& parts = catalog_->option(pass, present, set, in_place);
+    const PassOption& option = *parts.option;
     std::vector<MemoryTier> tiers;
     for (const TouchedTensor& tensor : option.touched()) tiers.push_back(tier_after(tensor.tensor));
-    Choice choice{set.runs,
-                  catalog_->liveness().targets(pass).optional(),
-                  set.keeps,
-                  std::move(in_place),
-                  std::move(below),
-                  std::move(next),
-                  &catalog_->priced(option, tiers, configuration_.weights)};
-    choice.beside_bytes = fixed_bytes_;
-    for (TensorId id : set.passing) {
-      if (tier_of(frontier, id) == MemoryTier::device) choice.beside_bytes += catalog_->stored_bytes(id);
+    Choice choice{set.runs,         catalog_->liveness().targets(pass).optional(),
+                  set.keeps,        std::move(in_place),
+                  std::move(below), set.above,
+                  std::move(next),  &catalog_->priced(option, tiers, configuration_.weights)};
+    if (parts.lower) {
+      const std::vector<MemoryTier> on_device(parts.lower->touched().size(), MemoryTier::device);
+      choice.lower_shapes = &catalog_->priced(*parts.lower, on_device, configuration_.weights);
     }
+    choice.beside_bytes = fixed_bytes_ + bytes_passing(frontier, set.passing);
     choice.again_seconds = set.again_seconds;
     choice.beside_seconds = set.exchange_seconds + catalog_->widening_seconds(option);
     if (configuration_.weights == WeightResidency::per_pass) {
       choice.beside_seconds += catalog_->costs().weights_seconds(option.parameter_bytes());
+      if (parts.lower)
+        choice.beside_lower_seconds = catalog_->costs().weights_seconds(parts.lower->parameter_bytes());
       choice.again_seconds += catalog_->costs().weights_seconds(set.again_weights_bytes);
     }
     list.push_back(std::move(choice));
@@ -118,7 +136,7 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
 std::vector<Choice>& PlanSpace::choices(size_t pass, const Frontier& frontier) {
   const auto [known, is_new] = choices_[pass].try_emplace(frontier);
   if (!is_new) return known->second;
-  for (const KeepSet& set : catalog_->keep_sets(pass, tensors_of(frontier)))
+  for (const KeepSet& set : catalog_->keep_sets(pass, present_in(frontier), configuration_.above_latent_rows))
     add_choices(pass, frontier, set, known->second);
   return known->second;
 }

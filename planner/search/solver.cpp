@@ -14,10 +14,18 @@ struct Arrival {
   const Frontier* previous = nullptr;
   const Choice* choice = nullptr;
   const Shape* shape = nullptr;
+  const Shape* lower_shape = nullptr;  ///< of a pass in two parts
   bool settled = false;
 };
 
 using Path = std::vector<Arrival>;
+
+/// A path after one more choice.
+struct Extended {
+  double cost = 0;
+  const Shape* shape = nullptr;
+  const Shape* lower_shape = nullptr;
+};
 
 struct Found {
   Path path;         ///< empty where none was found
@@ -28,7 +36,7 @@ struct Found {
 /// Best-first search over nodes, each a frontier before a pass: A*, or weighted A* where `a_star_weight` is
 /// above 1.
 ///
-/// `extend` gives the cost of a path after a choice for a pass, and the tile shape that the choice is taken
+/// `extend` gives the cost of a path after a choice for a pass, and the tile shapes that the choice is taken
 /// with; null where the limit allows none. `bound(pass, again)` is a lower bound of the cost still to come.
 /// It has two parts: what the passes from `pass` on take at the least, and `again`, what they take at the
 /// least to recompute tensors that the last choice did not materialise.
@@ -77,11 +85,12 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
       return found;
     }
     for (Choice& choice : space.choices(entry.pass, *entry.frontier)) {
-      const auto [cost, shape] = extend(entry.pass, entry.arrival->cost, choice);
-      if (shape == nullptr) continue;
+      const Extended extended = extend(entry.pass, entry.arrival->cost, choice);
+      if (extended.shape == nullptr) continue;
+      const double cost = extended.cost;
       const auto next = arrivals[entry.pass + 1].try_emplace(choice.next).first;
       if (next->second.cost <= cost || (a_star_weight > 1 && next->second.settled)) continue;
-      next->second = {cost, entry.frontier, &choice, shape, false};
+      next->second = {cost, entry.frontier, &choice, extended.shape, extended.lower_shape, false};
       queue.push({cost + a_star_weight * bound(entry.pass + 1, choice.again_seconds), entry.pass + 1,
                   &next->first, &next->second});
     }
@@ -90,9 +99,19 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
 }
 
 PassDecision decision_of(const Arrival& arrival) {
-  return {arrival.choice->keeps,    arrival.choice->in_place,
-          arrival.choice->below,    arrival.choice->shapes->tile(*arrival.shape),
-          arrival.shape->algorithm, arrival.choice->at_cut_point};
+  const Choice& choice = *arrival.choice;
+  PassDecision decision{choice.keeps,
+                        choice.in_place,
+                        choice.below,
+                        choice.shapes->tile(*arrival.shape),
+                        arrival.shape->algorithm,
+                        choice.at_cut_point,
+                        choice.above};
+  if (choice.lower_shapes != nullptr) {
+    decision.lower_tile = choice.lower_shapes->tile(*arrival.lower_shape);
+    decision.lower_convolutions = arrival.lower_shape->algorithm;
+  }
+  return decision;
 }
 
 /// `hindered` becomes true where the limit keeps a choice from its fastest shape.
@@ -101,9 +120,15 @@ Found search_by_time(PlanSpace& space, int64_t limit_bytes, double a_star_weight
   const std::vector<int64_t>& held_back = limits.held_back_bytes;
   const auto extend = [&](size_t pass, double cost, Choice& choice) {
     const int64_t bytes = limit_bytes - (held_back.empty() ? 0 : held_back[pass]);
-    const Shape* shape = choice.shapes->fastest_within(bytes - choice.beside_bytes);
-    hindered = hindered || shape != &choice.shapes->fastest();
-    return std::pair(shape != nullptr ? cost + choice.seconds(*shape) : 0, shape);
+    Extended extended{cost, choice.shapes->fastest_within(bytes - choice.beside_bytes)};
+    hindered = hindered || extended.shape != &choice.shapes->fastest();
+    if (extended.shape == nullptr) return extended;
+    extended.cost += choice.seconds(*extended.shape);
+    if (choice.lower_shapes == nullptr) return extended;
+    extended.lower_shape = choice.lower_shapes->fastest_within(bytes - choice.beside_bytes);
+    if (extended.lower_shape == nullptr) return Extended{};
+    extended.cost += choice.lower_seconds(*extended.lower_shape);
+    return extended;
   };
   const auto bound = [&](size_t pass, double again) { return space.least_seconds_from(pass) + again; };
   return search(space, space.start_seconds(), extend, bound, a_star_weight, limits);
@@ -115,10 +140,15 @@ Solution solution_of(const Found& found) {
   for (size_t pass = 0; pass < found.path.size(); ++pass) {
     const Arrival& arrival = found.path[pass];
     if (!arrival.choice->runs) continue;
-    solution.passes.push_back(pass);
+    const auto add = [&](const Shape& shape, double seconds) {
+      solution.passes.push_back(pass);
+      solution.pass_seconds.push_back(seconds);
+      solution.peak_bytes = std::max(solution.peak_bytes, arrival.choice->peak_bytes(shape));
+    };
     solution.decisions.push_back(decision_of(arrival));
-    solution.pass_seconds.push_back(arrival.choice->seconds(*arrival.shape));
-    solution.peak_bytes = std::max(solution.peak_bytes, arrival.choice->peak_bytes(*arrival.shape));
+    add(*arrival.shape, arrival.choice->seconds(*arrival.shape));
+    if (arrival.lower_shape != nullptr)
+      add(*arrival.lower_shape, arrival.choice->lower_seconds(*arrival.lower_shape));
   }
   return solution;
 }
@@ -149,15 +179,22 @@ namespace {
 /// The higher they are, the fewer shapes need to be looked at.
 SmallestLimit smallest_above(PlanSpace& space, int64_t floor_bytes) {
   const auto extend = [](size_t, double cost, Choice& choice) {
-    const Shape* shape = choice.shapes->within_or_smallest(static_cast<int64_t>(cost) - choice.beside_bytes);
-    return std::pair(std::max(cost, double(choice.peak_bytes(*shape))), shape);
+    const int64_t bytes = static_cast<int64_t>(cost) - choice.beside_bytes;
+    const Shape* shape = choice.shapes->within_or_smallest(bytes);
+    Extended extended{std::max(cost, double(choice.peak_bytes(*shape))), shape};
+    if (choice.lower_shapes == nullptr) return extended;
+    extended.lower_shape = choice.lower_shapes->within_or_smallest(bytes);
+    extended.cost = std::max(extended.cost, double(choice.peak_bytes(*extended.lower_shape)));
+    return extended;
   };
   const Found found = search(space, double(floor_bytes), extend, [](size_t, double) { return 0.0; }, 1, {});
   if (found.path.empty()) throw std::logic_error("a plan space without a plan");
   SmallestLimit smallest;
   for (const Arrival& arrival : found.path) {
     if (!arrival.choice->runs) continue;
-    if (const int64_t peak = arrival.choice->peak_bytes(*arrival.shape); peak > smallest.bytes) {
+    for (const Shape* shape : {arrival.shape, arrival.lower_shape}) {
+      const int64_t peak = shape != nullptr ? arrival.choice->peak_bytes(*shape) : 0;
+      if (peak <= smallest.bytes) continue;
       smallest.bytes = peak;
       smallest.pass = smallest.decisions.size();
     }
