@@ -88,8 +88,8 @@ asan-build: all-packages
 asan: asan-build
 	$(CTEST) --test-dir build/asan
 
-# Of what starts threads or is called from several. What is resident is no number of ours there. With four threads each, ranks
-# pass the limits of their plans in tests of sessions, without ThreadSanitizer as well.
+# Of what starts threads or is called from several. What is resident is no number of ours there. No more threads than plans of
+# ranks count on, on two processors.
 TSAN_TESTS := cpu exchange gpu_device gpu_session progress recipe session
 tsan: all-packages
 	cmake --preset tsan $(CMAKE_ARGS)

@@ -241,6 +241,7 @@ RequestQueue requests_from_json(const JsonFields& file) {
 }
 
 RequestQueue planned_requests_from_json(const JsonFields& file) {
+  check_schema(file, "headroom.requests", kRequestsVersion);
   if (!file.has("planned") || !file["planned"].boolean()) {
     file.fail("the requests are not planned yet: expected a file that `headroom-plan queue` wrote");
   }
