@@ -4,6 +4,7 @@
 #include <QDeadlineTimer>
 #include <QString>
 #include <QStringList>
+#include <QThread>
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -28,7 +29,8 @@ inline void wait_until(const std::function<bool()>& is_so) {
   const QDeadlineTimer deadline(30'000);
   while (!is_so()) {
     REQUIRE_FALSE(deadline.hasExpired());
-    QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
+    QCoreApplication::processEvents();
+    QThread::msleep(2);  // for workers
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <QCoreApplication>
 #include <QDeadlineTimer>
-#include <QEventLoop>
+#include <QThread>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <functional>
@@ -52,7 +52,8 @@ inline bool wait_until(const std::function<bool()>& holds, int milliseconds = 20
   const QDeadlineTimer deadline(milliseconds);
   while (!holds()) {
     if (deadline.hasExpired()) return false;
-    QCoreApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 20);
+    QCoreApplication::processEvents();
+    QThread::msleep(2);  // for workers; Qt waits for events without a limit of time alone
   }
   return true;
 }
