@@ -13,6 +13,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/outputs/output_target.h"
 #include "decoder/outputs/partial_file.h"
+#include "decoder/outputs/written_file.h"
 
 namespace headroom {
 namespace {
@@ -122,12 +123,7 @@ void PreviewSink::draw_row(const Region& region, const float* pixels, int64_t ro
   }
   const int64_t bytes = columns.length() * kBytesPerPixel;
   const int64_t offset = pixels_begin_ + (row * columns_ + columns.begin) * kBytesPerPixel;
-  int64_t done = 0;
-  for (ssize_t now = 0; done < bytes; done += std::max<ssize_t>(now, 0)) {
-    now = pwrite(descriptor_, bytes_.data() + done, static_cast<size_t>(bytes - done), offset + done);
-    if (now == 0 || (now < 0 && errno != EINTR)) break;
-  }
-  if (done == bytes) return;
+  if (write_fully(descriptor_, offset, bytes_.data(), bytes) == 0) return;
   // It is not worth a decode: what there is stays as it is.
   close(descriptor_);
   descriptor_ = -1;

@@ -16,20 +16,6 @@ namespace {
 
 constexpr size_t kPieceBytes = size_t{256} * 1024;
 
-/// Writes all bytes, however many calls that takes. Returns errno, 0 for success.
-int write_fully(int descriptor, int64_t offset, const char* data, int64_t bytes) noexcept {
-  while (bytes > 0) {
-    const ssize_t written = pwrite(descriptor, data, static_cast<size_t>(bytes), offset);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    if (written == 0) return EIO;
-    data += written;
-    offset += written;
-    bytes -= written;
-  }
-  return 0;
-}
-
 /// Reads all bytes. Returns errno, 0 for success.
 int read_fully(int descriptor, int64_t offset, char* data, int64_t bytes) noexcept {
   while (bytes > 0) {
@@ -45,6 +31,20 @@ int read_fully(int descriptor, int64_t offset, char* data, int64_t bytes) noexce
 }
 
 }  // namespace
+
+int write_fully(int descriptor, int64_t offset, const void* from, int64_t bytes) noexcept {
+  const auto* data = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t written = pwrite(descriptor, data, static_cast<size_t>(bytes), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    if (written == 0) return EIO;
+    data += written;
+    offset += written;
+    bytes -= written;
+  }
+  return 0;
+}
 
 WrittenFile::WrittenFile(const std::filesystem::path& path, std::filesystem::path name)
     : name_(std::move(name)), descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {

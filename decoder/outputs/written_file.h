@@ -5,6 +5,9 @@
 
 namespace headroom {
 
+/// Writes all bytes at this offset, however many calls that takes. Returns errno, 0 for success.
+int write_fully(int descriptor, int64_t offset, const void* from, int64_t bytes) noexcept;
+
 /// A new file while it is being written, at any offset or at its end. It stays when this goes: whoever makes
 /// it also removes it.
 class WrittenFile {

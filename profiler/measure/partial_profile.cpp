@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/json_fields.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/outputs/whole_file.h"
+#include "profiler/profile/profile_file.h"
 
 namespace headroom::profiler {
 namespace {
@@ -16,27 +18,19 @@ constexpr size_t kMost = 1'000'000;
 constexpr int64_t kMostNumber = int64_t{1} << 60;
 
 json to_json(const MeasuredDecode& decode) {
-  json layers = json::array(), live = json::array();
+  json layers = json::array();
   for (const LayerMeasurement& layer : decode.layers)
     layers.push_back(
         {layer.activation_bytes, layer.live_bytes, layer.workspace_bytes, layer.seconds, layer.flops});
-  for (const LiveTensor& tensor : decode.size.peak_live) live.push_back({tensor.name, tensor.bytes});
   json calls = json::array();
   for (const DecodeCalls& each : decode.calls)
     calls.push_back({each.table, each.rows, each.columns, each.calls, each.seconds, each.look});
-  const ProfiledSize& size = decode.size;
-  return {{"width_pixels", size.width_pixels},
-          {"height_pixels", size.height_pixels},
-          {"frames", size.frames},
-          {"batch", size.batch},
-          {"peak_bytes", size.peak_bytes},
-          {"seconds", size.seconds},
-          {"peak_layer", size.peak_layer},
-          {"peak_live", live},
-          {"outside_bytes", decode.outside_bytes},
-          {"waited_share", decode.waited_share},
-          {"calls", calls},
-          {"layers", layers}};
+  json out = to_json(decode.size);
+  out["outside_bytes"] = decode.outside_bytes;
+  out["waited_share"] = decode.waited_share;
+  out["calls"] = calls;
+  out["layers"] = layers;
+  return out;
 }
 
 size_t look_from_json(const JsonFields& field, const MeasuredPoints& points) {
@@ -46,10 +40,7 @@ size_t look_from_json(const JsonFields& field, const MeasuredPoints& points) {
 MeasuredDecode decode_from_json(const JsonFields& entry, const MeasuredPoints& points) {
   const auto number = [](const JsonFields& field) { return field.integer(0, kMostNumber); };
   MeasuredDecode decode;
-  decode.size = {number(entry["width_pixels"]), number(entry["height_pixels"]),
-                 number(entry["frames"]),       number(entry["batch"]),
-                 number(entry["peak_bytes"]),   entry["seconds"].amount(),
-                 entry["peak_layer"].text(),    {}};
+  decode.size = size_from_json(entry);
   decode.outside_bytes = number(entry["outside_bytes"]);
   decode.waited_share = entry["waited_share"].amount();
   const JsonFields calls = entry["calls"];
@@ -57,9 +48,7 @@ MeasuredDecode decode_from_json(const JsonFields& entry, const MeasuredPoints& p
     decode.calls.push_back({calls[i][size_t{0}].text(), calls[i][1].integer(1, kMostNumber),
                             calls[i][2].integer(1, kMostNumber), calls[i][3].amount(), calls[i][4].amount(),
                             look_from_json(calls[i][5], points)});
-  const JsonFields live = entry["peak_live"], layers = entry["layers"];
-  for (size_t i = 0; i < live.size(kMost); ++i)
-    decode.size.peak_live.push_back({live[i][size_t{0}].text(), number(live[i][1])});
+  const JsonFields layers = entry["layers"];
   for (size_t i = 0; i < layers.size(kMost); ++i)
     decode.layers.push_back({number(layers[i][size_t{0}]), number(layers[i][1]), number(layers[i][2]),
                              layers[i][3].amount(), layers[i][4].amount()});
@@ -115,7 +104,7 @@ void write_partial_profile(const std::filesystem::path& file, const PartialProfi
 }
 
 std::optional<PartialProfile> read_partial_profile(const std::filesystem::path& file, const std::string& of) {
-  if (!std::filesystem::exists(file)) return std::nullopt;
+  if (!is_there(file)) return std::nullopt;
   const json document = read_json_file(file, kMostFileBytes);
   const JsonFields fields(document, file.string());
   check_schema(fields, "headroom.partial_profile", kVersion);

@@ -149,35 +149,6 @@ void read_latency_tables(const JsonFields& file, Profile& profile) {
     profile.held_out.push_back(held_out_from_json(held_out[i]));
 }
 
-nlohmann::json to_json(const ProfiledSize& size) {
-  nlohmann::json live = nlohmann::json::array();
-  for (const LiveTensor& tensor : size.peak_live)
-    live.push_back({{"name", tensor.name}, {"bytes", tensor.bytes}});
-  return {{"width_pixels", size.width_pixels},
-          {"height_pixels", size.height_pixels},
-          {"frames", size.frames},
-          {"batch", size.batch},
-          {"peak_bytes", size.peak_bytes},
-          {"seconds", size.seconds},
-          {"peak_layer", size.peak_layer},
-          {"peak_live", live}};
-}
-
-ProfiledSize size_from_json(const JsonFields& entry) {
-  ProfiledSize size;
-  size.width_pixels = entry["width_pixels"].integer(1, kMostPixels);
-  size.height_pixels = entry["height_pixels"].integer(1, kMostPixels);
-  size.frames = entry["frames"].integer(1, kMostPixels);
-  size.batch = entry["batch"].integer(1, kMostPixels);
-  size.peak_bytes = bytes(entry["peak_bytes"]);
-  size.seconds = not_negative(entry["seconds"]);
-  size.peak_layer = entry["peak_layer"].text();
-  const JsonFields live = entry["peak_live"];
-  for (size_t i = 0; i < live.size(kMostLayers); ++i)
-    size.peak_live.push_back({live[i]["name"].text(), bytes(live[i]["bytes"])});
-  return size;
-}
-
 nlohmann::json to_json(const LayerProfile& layer) {
   nlohmann::json activation, live, workspace, seconds, flops;
   for (const LayerMeasurement& m : layer.sizes) {
@@ -243,6 +214,35 @@ void read_origin(const JsonFields& file, Profile& profile) {
 }
 
 }  // namespace
+
+nlohmann::json to_json(const ProfiledSize& size) {
+  nlohmann::json live = nlohmann::json::array();
+  for (const LiveTensor& tensor : size.peak_live)
+    live.push_back({{"name", tensor.name}, {"bytes", tensor.bytes}});
+  return {{"width_pixels", size.width_pixels},
+          {"height_pixels", size.height_pixels},
+          {"frames", size.frames},
+          {"batch", size.batch},
+          {"peak_bytes", size.peak_bytes},
+          {"seconds", size.seconds},
+          {"peak_layer", size.peak_layer},
+          {"peak_live", live}};
+}
+
+ProfiledSize size_from_json(const JsonFields& entry) {
+  ProfiledSize size;
+  size.width_pixels = entry["width_pixels"].integer(1, kMostPixels);
+  size.height_pixels = entry["height_pixels"].integer(1, kMostPixels);
+  size.frames = entry["frames"].integer(1, kMostPixels);
+  size.batch = entry["batch"].integer(1, kMostPixels);
+  size.peak_bytes = bytes(entry["peak_bytes"]);
+  size.seconds = not_negative(entry["seconds"]);
+  size.peak_layer = entry["peak_layer"].text();
+  const JsonFields live = entry["peak_live"];
+  for (size_t i = 0; i < live.size(kMostLayers); ++i)
+    size.peak_live.push_back({live[i]["name"].text(), bytes(live[i]["bytes"])});
+  return size;
+}
 
 nlohmann::json to_json(const Profile& profile) {
   nlohmann::json out{{"schema", "headroom.profile"},

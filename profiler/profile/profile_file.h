@@ -17,6 +17,10 @@ nlohmann::json to_json(const Profile& profile);
 Profile profile_from_json(const JsonFields& file);
 Profile read_profile(const std::filesystem::path& file);
 
+/// One of a profile's `sizes`.
+nlohmann::json to_json(const ProfiledSize& size);
+ProfiledSize size_from_json(const JsonFields& entry);
+
 /// One line per layer and size: layer, kind, width, height, activation, live, workspace, seconds, flops.
 std::string layers_csv(const Profile& profile);
 

@@ -4,7 +4,6 @@
 #include <QDeadlineTimer>
 #include <QString>
 #include <QStringList>
-#include <QThread>
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include "planner/search/make_plan.h"
 #include "profiler/profile/profile_file.h"
 #include "tests/decoder/files/scratch.h"
+#include "tests/gui/support/events.h"
 #include "tests/reports/figures/sample_documents.h"
 #include "tests/reports/figures/sample_gpu_trace.h"
 
@@ -29,8 +29,7 @@ inline void wait_until(const std::function<bool()>& is_so) {
   const QDeadlineTimer deadline(30'000);
   while (!is_so()) {
     REQUIRE_FALSE(deadline.hasExpired());
-    QCoreApplication::processEvents();
-    QThread::msleep(2);  // for workers
+    handle_events();
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <QCoreApplication>
 #include <QDeadlineTimer>
-#include <QThread>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <functional>
@@ -10,6 +9,7 @@
 
 #include "decoder/progress/progress_lines.h"
 #include "tests/decoder/files/scratch.h"
+#include "tests/gui/support/events.h"
 
 namespace headroom::test {}
 namespace headroom::gui::test {
@@ -52,8 +52,7 @@ inline bool wait_until(const std::function<bool()>& holds, int milliseconds = 20
   const QDeadlineTimer deadline(milliseconds);
   while (!holds()) {
     if (deadline.hasExpired()) return false;
-    QCoreApplication::processEvents();
-    QThread::msleep(2);  // for workers; Qt waits for events without a limit of time alone
+    handle_events();
   }
   return true;
 }

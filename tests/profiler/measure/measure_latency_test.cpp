@@ -20,9 +20,9 @@ using test::Random;
 
 /// How a made-up machine behaves, by its own clock.
 struct Behaviour {
-  double noise = 0;                                                 ///< uniform, relative, of every call
-  std::function<double(double)> pace = [](double) { return 1.0; };  ///< factor at a time
-  double waits = 0;                                                 ///< share of time that others have
+  double noise = 0;                                                  ///< uniform, relative, of every call
+  std::function<double(double)> drift = [](double) { return 1.0; };  ///< factor at a time
+  double waits = 0;                                                  ///< share of time that others have
 };
 
 /// A CPU with one thread on which every call takes 100 µs and 50 ns for each position.
@@ -76,7 +76,7 @@ class MadeUpCpu final : public Benchmark {
         0};
   }
   void spend(double seconds) {
-    const double own = seconds * behaviour_.pace(now_), all = own / (1 - behaviour_.waits);
+    const double own = seconds * behaviour_.drift(now_), all = own / (1 - behaviour_.waits);
     waited_ += all - own;
     now_ += all;
   }
@@ -172,14 +172,14 @@ TEST_CASE("noise costs time, within what is allowed, and what is not reached is 
 
 TEST_CASE("a drift of the clock is taken out of what is measured, and is part of the error") {
   // Slower by half for six tenths of a second, every twelve.
-  const Behaviour drifting{.pace = [](double now) { return std::fmod(now, 1.2) < 0.6 ? 1.0 : 1.5; }};
+  const Behaviour drifting{.drift = [](double now) { return std::fmod(now, 1.2) < 0.6 ? 1.0 : 1.5; }};
   const Ran ran = measured(drifting);
   std::vector<double> ratios;
   for (const LatencyTable& table : ran.measured.tables)
     ratios.push_back(table.seconds.back() /
                      MadeUpCpu::usual_seconds(table.rows.back(), table.columns.back()));
   const double usual = median(ratios);
-  // But for what was measured while the pace changed.
+  // But for what was measured while the clock drift changed.
   const auto off = std::count_if(ratios.begin(), ratios.end(),
                                  [&](double ratio) { return std::abs(ratio / usual - 1) > 0.05; });
   CAPTURE(ran.seconds, usual);
@@ -189,7 +189,7 @@ TEST_CASE("a drift of the clock is taken out of what is measured, and is part of
 }
 
 TEST_CASE("what calls took in a decode on a slow clock is taken for what they take on the usual one") {
-  MadeUpCpu cpu({.pace = [](double now) { return now < 4 ? 1.5 : 1.0; }});
+  MadeUpCpu cpu({.drift = [](double now) { return now < 4 ? 1.5 : 1.0; }});
   const Clock clock = cpu.clock();
   std::vector<double> seen;
   ClockDrift drift(cpu, clock, seen);
