@@ -1,7 +1,6 @@
 #include "planner/search/configurations.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "decoder/graph/errors.h"
 
@@ -77,16 +76,12 @@ Spaces spaces_of(const Problem& problem) {
       if (options.host_limit_bytes <= 0 && options.scratch_limit_bytes <= 0) add({}, 0);
     }
   }
-  if (!keeps_above(problem)) return spaces;
-  const PassCatalog& catalog = *spaces.front()->catalog();
-  std::vector<int64_t> rows = rows_kept_above(catalog.sizes().latent.y);
-  if (!catalog.liveness().keeps_any_above()) rows.clear();
-  for (size_t i = 0, without = spaces.size(); i < without; ++i) {
-    for (int64_t above : rows) {
-      Configuration configuration = spaces[i]->configuration();
-      configuration.above_latent_rows = above;
-      spaces.push_back(std::make_unique<PlanSpace>(spaces[i]->catalog(), configuration));
-    }
+  const auto least_catalog = spaces.back()->catalog();
+  if (!keeps_above(problem) || !least_catalog->liveness().keeps_any_above()) return spaces;
+  Configuration least = spaces.back()->configuration();
+  for (int64_t rows : rows_kept_above(least_catalog->sizes().latent.y)) {
+    least.above_latent_rows = rows;
+    spaces.push_back(std::make_unique<PlanSpace>(least_catalog, least));
   }
   return spaces;
 }
@@ -107,10 +102,10 @@ class OverSpaces {
         if (auto solution = some_path(*space, limit_bytes_, limits_)) take(std::move(*solution), *space);
       }
     }
+    // Tensors are kept above a row only where something fits without.
     for (const auto& space : spaces_) {
-      if (space->configuration().above_latent_rows == 0) look_in(*space);
+      if (space->configuration().above_latent_rows == 0 || best()) look_in(*space);
     }
-    if (best()) look_above(best()->configuration);
     done_.bound_seconds = best() ? std::min(best()->seconds, unfinished_) : unfinished_;
     return std::move(done_);
   }
@@ -135,39 +130,6 @@ class OverSpaces {
     if (found.in_time) return;
     done_.in_time = false;
     unfinished_ = std::min(unfinished_, whole_batch(found.bound_seconds, space, request_));
-  }
-
-  /// Rows above which tensors are kept, in spaces that are otherwise like that of the fastest plan without:
-  /// quarters of all that there are, then what lies half as far on both sides of the best so far, and so on.
-  void look_above(const Configuration& without) {
-    std::vector<PlanSpace*> lines{nullptr};  // keeps nothing above a row
-    for (const auto& space : spaces_) {
-      const Configuration& other = space->configuration();
-      if (other.above_latent_rows > 0 && other.micro_batch == without.micro_batch &&
-          other.weights == without.weights)
-        lines.push_back(space.get());
-    }
-    if (!done_.in_time) {
-      // It is not known which plan without is the fastest, and so which spaces these are.
-      for (const auto& space : spaces_)
-        unfinished_ = std::min(unfinished_, whole_batch(space->start_seconds() + space->least_seconds_from(0),
-                                                        *space, request_));
-    }
-    std::vector<bool> tried(lines.size(), false);
-    size_t step = std::bit_floor(std::max<size_t>(1, lines.size() / 4)), centre = 0;
-    std::vector<size_t> next;
-    for (size_t line = step; line < lines.size(); line += step) next.push_back(line);
-    for (; step > 0; step /= 2) {
-      for (size_t line : next) {
-        if (line == 0 || line >= lines.size() || tried[line]) continue;
-        tried[line] = true;
-        look_in(*lines[line]);
-        const int64_t rows = lines[line]->configuration().above_latent_rows;
-        if (best()->configuration.above_latent_rows == rows) centre = line;
-      }
-      const size_t half = step / 2;
-      next = {centre > half ? centre - half : 0, centre + half};
-    }
   }
 
   const Spaces& spaces_;

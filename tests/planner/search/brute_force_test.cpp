@@ -136,7 +136,8 @@ std::vector<OracleConfiguration> configurations_of(const Request& request, const
       for (int64_t sixteenth = 1; sixteenth < 16; ++sixteenth) lines.insert(latent_rows * sixteenth / 16);
       lines.erase(0);
       for (const int64_t line : lines) {
-        if (request.device == DeviceKind::cpu && !tiers)
+        const bool least = micro_batch == 1 && weights == options.weights.value_or(WeightResidency::per_pass);
+        if (request.device == DeviceKind::cpu && !tiers && least)
           configurations.push_back({micro_batch, weights, {}, 0, line});
       }
       if (options.host_limit_bytes > 0)
@@ -146,46 +147,6 @@ std::vector<OracleConfiguration> configurations_of(const Request& request, const
     }
   }
   return configurations;
-}
-
-/// The fewest seconds of all configurations, of which those that keep tensors above a row are looked at as
-/// docs/planning.md says: like the fastest without, every quarter of the rows there are, then half as far on
-/// both sides of the best so far.
-double fewest_over(const std::vector<OracleConfiguration>& configurations,
-                   const std::function<double(size_t)>& seconds_of) {
-  constexpr double kLess = 1 - 1e-9;
-  size_t fastest = 0;
-  double fewest = std::numeric_limits<double>::infinity();
-  for (size_t i = 0; i < configurations.size(); ++i) {
-    if (configurations[i].above_latent_rows > 0) continue;
-    const double seconds = seconds_of(i);
-    if (seconds < fewest * kLess) fastest = i;
-    fewest = std::min(fewest, seconds);
-  }
-  std::vector<size_t> lines{fastest};
-  for (size_t i = 0; i < configurations.size(); ++i) {
-    const OracleConfiguration &line = configurations[i], &without = configurations[fastest];
-    const bool known = line.micro_batch == without.micro_batch && line.weights == without.weights;
-    // Those of a batch of one are there twice.
-    const bool further = line.above_latent_rows > configurations[lines.back()].above_latent_rows;
-    if (known && further) lines.push_back(i);
-  }
-  int64_t step = 1, best = 0;
-  while (step * 8 <= static_cast<int64_t>(lines.size())) step *= 2;
-  const auto look_at = [&](int64_t line, int64_t& next) {
-    if (line < 1 || line >= static_cast<int64_t>(lines.size())) return;
-    const double seconds = seconds_of(lines[static_cast<size_t>(line)]);
-    if (seconds < fewest * kLess) next = line;
-    fewest = std::min(fewest, seconds);
-  };
-  for (int64_t line = step; line < static_cast<int64_t>(lines.size()); line += step) look_at(line, best);
-  for (step /= 2; step > 0; step /= 2) {
-    int64_t next = best;
-    look_at(best - step, next);
-    look_at(best + step, next);
-    best = next;
-  }
-  return fewest;
 }
 
 TEST_CASE("over all configurations, the plan is the fastest of the stated space, and its file says so") {
@@ -224,11 +185,12 @@ TEST_CASE("over all configurations, the plan is the fastest of the stated space,
       options.limit_bytes = limit;
       const std::vector<OracleConfiguration> configurations =
           configurations_of(d.request, options, latent_rows(d));
-      const double fewest = fewest_over(configurations, [&](size_t i) {
+      double fewest = std::numeric_limits<double>::infinity();
+      for (size_t i = 0; i < configurations.size(); ++i) {
         const double start = oracles[i]->start_seconds();
-        return start + (oracles[i]->fewest_seconds(limit) - start) *
-                           double(d.request.batch / configurations[i].micro_batch);
-      });
+        fewest = std::min(fewest, start + (oracles[i]->fewest_seconds(limit) - start) *
+                                              double(d.request.batch / configurations[i].micro_batch));
+      }
       CAPTURE(limit, smallest);
       const ConfigurationSearch search =
           fastest_over(spaces_of({d.model, d.request, options, costs}), d.request, limit);
