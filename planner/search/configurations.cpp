@@ -79,10 +79,8 @@ Spaces spaces_of(const Problem& problem) {
   const auto least_catalog = spaces.back()->catalog();
   if (!keeps_above(problem) || !least_catalog->liveness().keeps_any_above()) return spaces;
   Configuration least = spaces.back()->configuration();
-  for (int64_t rows : rows_kept_above(least_catalog->sizes().latent.y)) {
-    least.above_latent_rows = rows;
-    spaces.push_back(std::make_unique<PlanSpace>(least_catalog, least));
-  }
+  least.rows_above = rows_kept_above(least_catalog->sizes().latent.y);
+  if (!least.rows_above.empty()) spaces.push_back(std::make_unique<PlanSpace>(least_catalog, least));
   return spaces;
 }
 
@@ -98,13 +96,13 @@ class OverSpaces {
     if (limits_.deadline) {
       // Some plan of every configuration before the proof of any.
       for (const auto& space : spaces_) {
-        if (space->configuration().above_latent_rows > 0) continue;
+        if (!space->configuration().rows_above.empty()) continue;
         if (auto solution = some_path(*space, limit_bytes_, limits_)) take(std::move(*solution), *space);
       }
     }
     // Tensors are kept above a row only where something fits without.
     for (const auto& space : spaces_) {
-      if (space->configuration().above_latent_rows == 0 || best()) look_in(*space);
+      if (space->configuration().rows_above.empty() || best()) look_in(*space);
     }
     done_.bound_seconds = best() ? std::min(best()->seconds, unfinished_) : unfinished_;
     return std::move(done_);
@@ -150,7 +148,7 @@ ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, i
 SmallestOver smallest_over(const Spaces& spaces) {
   SmallestOver best;
   for (const auto& space : spaces) {
-    if (space->configuration().above_latent_rows > 0) continue;
+    if (!space->configuration().rows_above.empty()) continue;
     SmallestLimit smallest = smallest_limit(*space);
     if (smallest.bytes < best.smallest.bytes) best = {std::move(smallest), space->configuration()};
   }

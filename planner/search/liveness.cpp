@@ -265,14 +265,29 @@ std::vector<TensorId> PassLiveness::materialised_of(const TensorSet& reached,
   return read.members();
 }
 
-std::vector<TensorId> PassLiveness::read_by(size_t pass, const std::vector<TensorId>& keeps,
-                                            const TensorSet& materialised) const {
+TensorSet PassLiveness::needed_by(size_t pass, const std::vector<TensorId>& keeps,
+                                  const TensorSet& materialised) const {
   TensorSet needed = goals_[pass];
   for (TensorId id : keeps) needed.insert(id);
   walk_back(needed, end_[pass], materialised);
-  needed &= materialised;
-  needed.erase(graph_.latent());
-  return needed.members();
+  return needed;
+}
+
+std::vector<TensorId> PassLiveness::read_of(const TensorSet& needed, const TensorSet& materialised) const {
+  TensorSet read = needed;
+  read &= materialised;
+  read.erase(graph_.latent());
+  return read.members();
+}
+
+std::vector<OpId> PassLiveness::run_for(const TensorSet& needed, const TensorSet& materialised) const {
+  TensorSet made = needed;
+  made -= materialised;
+  made -= statistics_;
+  made.erase(graph_.latent());
+  std::vector<OpId> ops;
+  for (TensorId id : made.members()) ops.push_back(graph_.tensor(id).producer);
+  return ops;
 }
 
 bool PassLiveness::too_far_back(size_t pass, const TensorSet& reached, const TensorSet& materialised) const {
@@ -285,13 +300,8 @@ bool PassLiveness::too_far_back(size_t pass, const TensorSet& reached, const Ten
 std::vector<OpId> PassLiveness::again(size_t pass, const TensorSet& reached,
                                       const TensorSet& materialised) const {
   TensorSet made = reached;
-  made -= materialised;
-  made -= statistics_;
   made -= own_later_[pass];
-  made.erase(graph_.latent());
-  std::vector<OpId> ops;
-  for (TensorId id : made.members()) ops.push_back(graph_.tensor(id).producer);
-  return ops;
+  return run_for(made, materialised);
 }
 
 void PassLiveness::find_kept_above(const Sizes& sizes) {
@@ -307,8 +317,11 @@ void PassLiveness::find_kept_above(const Sizes& sizes) {
       largest = std::max(largest, bytes(measured));
     }
   }
-  for (std::vector<TensorId>& list : kept_above_)
+  for (size_t pass = 0; pass < passes(); ++pass) {
+    std::vector<TensorId>& list = kept_above_[pass];
     std::erase_if(list, [&](TensorId id) { return bytes(id) * kLeastPart < largest; });
+    if (!list.empty()) end_of_kept_above_ = pass + 1;
+  }
 }
 
 std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<TensorId>& present,

@@ -48,8 +48,10 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const Present& pre
   stored.insert(stored.end(), present.below.begin(), present.below.end());
   const std::vector<TensorId> free_choice = liveness_.creatable(pass, stored, present.above.tensor);
   std::vector<KeepSet> sets;
+  if (latent_rows > 0 && liveness_.kept_above(pass).empty()) return sets;
   const auto add = [&](KeepSet set) {
-    set.runs = !liveness_.targets(pass).optional() || !set.keeps.empty();
+    set.at_cut_point = liveness_.targets(pass).optional();
+    set.runs = !set.at_cut_point || !set.keeps.empty();
     if (complete(pass, present, set)) sets.push_back(std::move(set));
   };
   for (size_t subset = 0; subset < size_t{1} << free_choice.size(); ++subset) {
@@ -58,9 +60,12 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const Present& pre
     for (size_t i = 0; i < free_choice.size(); ++i) {
       if (subset >> i & 1) set.keeps.push_back(free_choice[i]);
     }
-    add(set);
+    if (latent_rows == 0) {
+      add(std::move(set));
+      continue;
+    }
     for (TensorId id : free_choice) {
-      if (latent_rows == 0 || contains(set.keeps, id) || !contains(liveness_.kept_above(pass), id)) continue;
+      if (contains(set.keeps, id) || !contains(liveness_.kept_above(pass), id)) continue;
       KeepSet with = set;
       with.keeps.push_back(id);
       with.above = {id, latent_rows};
@@ -103,8 +108,8 @@ bool PassCatalog::complete(size_t pass, const Present& present, KeepSet& set) {
   std::erase_if(set.passing.whole, is_touched);
   std::erase_if(set.passing.below, is_touched);
   if (touched->two_parts) set.passing.above = {};
-  set.work = &work_of(pass, present, set, std::move(*touched));
-  return set.work->possible;
+  set.work = &*works_[pass].try_emplace(std::move(*touched)).first;
+  return true;
 }
 
 bool PassCatalog::set_next(const Present& present, const std::vector<TensorId>& stored,
@@ -134,18 +139,31 @@ void PassCatalog::add_again(const std::vector<OpId>& whole, const std::vector<Op
   }
 }
 
-std::optional<PassCatalog::Touched> PassCatalog::touched_by(size_t pass, const Present& present,
-                                                            const KeepSet& set) const {
+double PassCatalog::run_seconds(size_t pass, const TensorSet& needed, const TensorSet& available) const {
+  double seconds = 0;
+  for (OpId op : liveness_.targets(pass).statistics) seconds += op_least_seconds_[index(op)];
+  for (OpId op : liveness_.run_for(needed, available)) seconds += op_least_seconds_[index(op)];
+  return seconds;
+}
+
+std::optional<Touched> PassCatalog::touched_by(size_t pass, const Present& present, KeepSet& set) const {
   Touched touched;
   TensorSet available = liveness_.set_of(present.whole);
   for (TensorId id : present.below) available.insert(id);
-  const std::vector<TensorId> read = liveness_.read_by(pass, set.keeps, available);
+  const TensorSet needed = liveness_.needed_by(pass, set.keeps, available);
+  const std::vector<TensorId> read = liveness_.read_of(needed, available);
   std::vector<TensorId> read_above = read;
+  if (set.runs) set.least_seconds = run_seconds(pass, needed, available);
   const KeptAbove& above = present.above;
   if (above.any()) {
     available.insert(above.tensor);
-    read_above = liveness_.read_by(pass, set.keeps, available);
+    const TensorSet needed_above = liveness_.needed_by(pass, set.keeps, available);
+    read_above = liveness_.read_of(needed_above, available);
     touched.two_parts = contains(read_above, above.tensor);
+    // The upper part has no more rows than what is kept, and what it runs the lower one runs too.
+    const double share = double(above.latent_rows) / double(sizes_.latent.y);
+    if (touched.two_parts)
+      set.least_seconds += (run_seconds(pass, needed_above, available) - set.least_seconds) * share;
   }
   // What replaces a tensor that is kept above a row is made of it.
   if (set.above.any() && above.any() && !touched.two_parts) return std::nullopt;
@@ -212,10 +230,10 @@ PassCatalog::LoweredParts PassCatalog::lowered(size_t pass, const Present& prese
   return parts;
 }
 
-PassWork& PassCatalog::work_of(size_t pass, const Present& present, const KeepSet& set, Touched touched) {
-  const auto [entry, is_new] = works_[pass].try_emplace(touched);
-  PassWork& work = entry->second;
-  if (!is_new) return work;
+const PassWork& PassCatalog::work(size_t pass, const Present& present, const KeepSet& set) {
+  const Touched& touched = set.work->first;
+  PassWork& work = set.work->second;
+  if (!work.possible || !work.options.empty()) return work;
   const bool two_parts = touched.two_parts;
   LoweredParts parts;
   if (set.runs) {
@@ -235,7 +253,7 @@ PassWork& PassCatalog::work_of(size_t pass, const Present& present, const KeepSe
     if (two_parts && in_place_base(graph_, with, parts.option, id) != base) continue;
     work.takeovers.push_back({id, base});
   }
-  work.options[{}] = parts_of(std::move(parts), std::move(touched));
+  work.options[{}] = parts_of(std::move(parts), touched);
   return work;
 }
 
@@ -262,16 +280,17 @@ PassWork::Parts PassCatalog::parts_of(LoweredParts lowered, Touched touched) con
 
 const PassWork::Parts& PassCatalog::option(size_t pass, const Present& present, const KeepSet& set,
                                            const std::vector<TensorId>& in_place) {
-  PassWork::Parts& parts = set.work->options[in_place];
+  PassWork& work = set.work->second;
+  PassWork::Parts& parts = work.options[in_place];
   if (parts.option) return parts;
-  const PassWork::Parts& without = set.work->options.at({});
+  const PassWork::Parts& without = work.options.at({});
   Touched touched{without.lower != nullptr, without.option->touched(), {}};
   if (touched.two_parts) touched.lower = without.lower->touched();
   const auto keep_replaced = [&](std::vector<TouchedTensor>& tensors) {
     for (TouchedTensor& tensor : tensors) {
       // The tensor that takes its blocks over stays in them.
-      const bool replaced = std::any_of(
-          set.work->takeovers.begin(), set.work->takeovers.end(), [&](const PassWork::Takeover& takeover) {
+      const bool replaced =
+          std::any_of(work.takeovers.begin(), work.takeovers.end(), [&](const PassWork::Takeover& takeover) {
             return takeover.base == tensor.tensor && contains(in_place, takeover.target);
           });
       if (replaced) tensor = {tensor.tensor};
@@ -369,7 +388,7 @@ int64_t PassCatalog::stored_bytes_below(TensorId id, int64_t latent_rows) const 
   return stored_bytes(id) - sizes_.items * gone * materialised_block_bytes(graph_, entry, sizes_);
 }
 
-std::vector<KeepSet>& PassCatalog::keep_sets(size_t pass, const Present& present, int64_t latent_rows) {
+const std::vector<KeepSet>& PassCatalog::keep_sets(size_t pass, const Present& present, int64_t latent_rows) {
   const auto [sets, unseen] = keep_sets_[pass].try_emplace({present, latent_rows});
   if (unseen) sets->second = find_keep_sets(pass, present, latent_rows);
   return sets->second;

@@ -24,8 +24,10 @@ constexpr size_t kMostChoices = 250;      // of one pass, so that pricing them s
 constexpr double kMostSequences = 50000;  // that are tried one by one
 
 Configuration planner_configuration(const OracleConfiguration& configuration) {
-  return {configuration.micro_batch, configuration.weights, configuration.lower_tier,
-          configuration.lower_limit_bytes, configuration.above_latent_rows};
+  Configuration of_planner{configuration.micro_batch, configuration.weights, configuration.lower_tier,
+                           configuration.lower_limit_bytes};
+  if (configuration.above_latent_rows > 0) of_planner.rows_above = {configuration.above_latent_rows};
+  return of_planner;
 }
 
 struct Drawn {

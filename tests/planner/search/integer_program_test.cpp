@@ -104,10 +104,10 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
     const PlanOracle oracle(model, request, configuration, assumptions, 120);
     if (!oracle.complete()) continue;
     ++tried;
-    PlanSpace space(model, request,
-                    {configuration.micro_batch, configuration.weights, configuration.lower_tier,
-                     configuration.lower_limit_bytes, configuration.above_latent_rows},
-                    costs);
+    Configuration of_planner{configuration.micro_batch, configuration.weights, configuration.lower_tier,
+                             configuration.lower_limit_bytes};
+    if (above) of_planner.rows_above = {configuration.above_latent_rows};
+    PlanSpace space(model, request, of_planner, costs);
     const int64_t smallest = smallest_limit(space).bytes;
     CAPTURE(smallest);
     CHECK(double(smallest) / (1 << 20) ==
