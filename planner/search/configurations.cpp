@@ -10,14 +10,14 @@ namespace {
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 /// True where no plan of `configuration` can be faster than the best so far. The limit must have kept that
-/// one from nothing, all else must be the same, and its weights must stay: those that come pass by pass are
-/// brought in no less often.
+/// one from nothing, so that keeping less of a tensor gains nothing, and all else must be the same, or its
+/// weights must stay: those that come pass by pass are brought in no less often.
 bool cannot_be_faster(const Configuration& configuration, const ConfigurationSearch::Best& best) {
   const Configuration& other = best.configuration;
   const bool same_tiers = other.lower_tier == configuration.lower_tier &&
                           other.lower_limit_bytes == configuration.lower_limit_bytes;
   return best.solution.unhindered && other.micro_batch == configuration.micro_batch && same_tiers &&
-         other.weights == WeightResidency::resident;
+         (other.weights == WeightResidency::resident || other.weights == configuration.weights);
 }
 
 /// Whether tensors may be kept above a row: of pictures on the CPU, with nothing below the device.
@@ -26,6 +26,9 @@ bool keeps_above(const Problem& problem) {
   return request.device == DeviceKind::cpu && request.frames == 1 && problem.ranks.alone() &&
          problem.options.host_limit_bytes <= 0 && problem.options.scratch_limit_bytes <= 0;
 }
+
+/// With more passes there are too many ways to keep tensors above a row.
+constexpr size_t kMostPassesAbove = 64;
 
 /// The rows of the latent above which tensors may be kept: sixteenths of all.
 std::vector<int64_t> rows_kept_above(int64_t latent_rows) {
@@ -78,6 +81,7 @@ Spaces spaces_of(const Problem& problem) {
   }
   const auto least_catalog = spaces.back()->catalog();
   if (!keeps_above(problem) || !least_catalog->liveness().keeps_any_above()) return spaces;
+  if (least_catalog->passes() > kMostPassesAbove) return spaces;
   Configuration least = spaces.back()->configuration();
   least.rows_above = rows_kept_above(least_catalog->sizes().latent.y);
   if (!least.rows_above.empty()) spaces.push_back(std::make_unique<PlanSpace>(least_catalog, least));
@@ -100,9 +104,10 @@ class OverSpaces {
         if (auto solution = some_path(*space, limit_bytes_, limits_)) take(std::move(*solution), *space);
       }
     }
-    // Tensors are kept above a row only where something fits without.
+    // Tensors are kept above a row only where something fits without. Where time is up before that is known,
+    // the bound must hold for those plans too.
     for (const auto& space : spaces_) {
-      if (space->configuration().rows_above.empty() || best()) look_in(*space);
+      if (space->configuration().rows_above.empty() || best() || !done_.in_time) look_in(*space);
     }
     done_.bound_seconds = best() ? std::min(best()->seconds, unfinished_) : unfinished_;
     return std::move(done_);

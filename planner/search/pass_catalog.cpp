@@ -12,6 +12,9 @@
 namespace headroom::planner {
 namespace {
 
+/// Tensors that a pass may keep or not where one is kept above a row, that one among them.
+constexpr size_t kMostCreatableAbove = 4;
+
 /// The share that needs most: the most rows, and others on both sides where there are so many ranks.
 RankShare largest_share(int64_t latent_rows, int32_t ranks) {
   const std::vector<Interval> shares = share_rows(latent_rows, ranks);
@@ -41,14 +44,17 @@ PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t mic
   find_sizes();
   keep_sets_.resize(passes());
   works_.resize(passes());
+  working_.resize(passes());
 }
 
 std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const Present& present, int64_t latent_rows) {
   std::vector<TensorId> stored = present.whole;
   stored.insert(stored.end(), present.below.begin(), present.below.end());
-  const std::vector<TensorId> free_choice = liveness_.creatable(pass, stored, present.above.tensor);
   std::vector<KeepSet> sets;
   if (latent_rows > 0 && liveness_.kept_above(pass).empty()) return sets;
+  std::vector<TensorId> free_choice = liveness_.creatable(pass, stored, present.above.tensor);
+  if (latent_rows > 0 && free_choice.size() > kMostCreatableAbove)
+    free_choice.erase(free_choice.begin(), free_choice.end() - kMostCreatableAbove);
   const auto add = [&](KeepSet set) {
     set.at_cut_point = liveness_.targets(pass).optional();
     set.runs = !set.at_cut_point || !set.keeps.empty();
@@ -253,15 +259,22 @@ const PassWork& PassCatalog::work(size_t pass, const Present& present, const Kee
     if (two_parts && in_place_base(graph_, with, parts.option, id) != base) continue;
     work.takeovers.push_back({id, base});
   }
-  work.options[{}] = parts_of(std::move(parts), touched);
+  work.options[{}] = parts_of(pass, std::move(parts), touched);
   return work;
 }
 
-PassWork::Parts PassCatalog::parts_of(LoweredParts lowered, Touched touched) const {
-  const auto option_of = [&](Pass pass, std::vector<TouchedTensor> tensors, int64_t rows) {
-    const Sizes sizes = sizes_of_part(sizes_, pass.part, rows);
-    return std::make_unique<PassOption>(graph_, costs_, stored_rows_, sizes, std::move(pass),
-                                        std::move(tensors));
+WorkingBytes& PassCatalog::working_bytes(size_t pass, const Pass& lowered) {
+  std::deque<WorkingBytes>& list = working_[pass];
+  const auto known = std::find_if(list.begin(), list.end(),
+                                  [&](const WorkingBytes& other) { return other.has_steps_of(lowered); });
+  return known != list.end() ? *known : list.emplace_back(graph_, costs_, sizes_, lowered);
+}
+
+PassWork::Parts PassCatalog::parts_of(size_t pass, LoweredParts lowered, Touched touched) {
+  const auto option_of = [&](Pass of_part, std::vector<TouchedTensor> tensors, int64_t rows) {
+    WorkingBytes& working = working_bytes(pass, of_part);
+    const Sizes sizes = sizes_of_part(sizes_, of_part.part, rows);
+    return std::make_unique<PassOption>(working, stored_rows_, sizes, std::move(of_part), std::move(tensors));
   };
   if (!touched.two_parts)
     return {option_of(std::move(lowered.option), std::move(touched.option), 0), nullptr};
@@ -300,7 +313,7 @@ const PassWork::Parts& PassCatalog::option(size_t pass, const Present& present, 
   keep_replaced(touched.lower);
   const PassDecision decision{.keeps = set.keeps, .in_place = in_place, .above = set.above};
   const PassGoal goal = goal_of(liveness_.targets(pass), decision, sizes_);
-  parts = parts_of(lowered(pass, present, touched.two_parts, goal), std::move(touched));
+  parts = parts_of(pass, lowered(pass, present, touched.two_parts, goal), std::move(touched));
   return parts;
 }
 

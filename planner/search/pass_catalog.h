@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <vector>
@@ -135,7 +136,8 @@ class PassCatalog {
   /// Whether the lower part finds what it reads of tensors that are left below a row.
   bool finds_rows(const Pass& lower, const Touched& touched) const;
   LoweredParts lowered(size_t pass, const Present& present, bool two_parts, const PassGoal& goal) const;
-  PassWork::Parts parts_of(LoweredParts lowered, Touched touched) const;
+  PassWork::Parts parts_of(size_t pass, LoweredParts lowered, Touched touched);
+  WorkingBytes& working_bytes(size_t pass, const Pass& lowered);
 
   const Graph& graph_;
   const CostModel& costs_;
@@ -149,6 +151,7 @@ class PassCatalog {
   std::vector<std::map<std::pair<Present, int64_t>, std::vector<KeepSet>>>
       keep_sets_;                                   ///< by pass, tensors present and row of the latent
   std::vector<std::map<Touched, PassWork>> works_;  ///< by pass and tensors touched
+  std::vector<std::deque<WorkingBytes>> working_;   ///< by pass, of different steps each
   std::map<std::tuple<const PassOption*, std::vector<MemoryTier>, WeightResidency>, TileChoice> priced_;
 };
 

@@ -13,10 +13,11 @@
 
 namespace headroom::planner {
 
-PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredRows& stored,
-                       const Sizes& sizes, Pass lowered, std::vector<TouchedTensor> touched)
-    : graph_(graph),
-      costs_(costs),
+PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Sizes& sizes, Pass lowered,
+                       std::vector<TouchedTensor> touched)
+    : working_(working),
+      graph_(working.graph()),
+      costs_(working.costs()),
       sizes_(sizes),
       pass_(std::move(lowered)),
       touched_(std::move(touched)),
@@ -234,28 +235,15 @@ PassOption::LiveBytes PassOption::live_bytes(size_t height, const std::vector<Me
   return bytes;
 }
 
-const PassOption::Working& PassOption::working(const Shape& shape,
-                                               const std::vector<TensorId>& staged) const {
-  const auto [entry, is_new] =
-      working_.try_emplace({shape.height, shape.width, shape.chunk, shape.algorithm, staged});
-  Working& working = entry->second;
-  if (!is_new) return working;
-  pass_.convolutions = shape.algorithm;
-  const auto by_segment = [&](const Extent& largest) {
-    return step_bytes_by_segment(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory(), staged));
-  };
-  const Extent full = tile(shape), last = last_band_tile(full, grid_rows());
-  working.full = by_segment(full);
-  working.last = last == full ? working.full : by_segment(last);
-  return working;
-}
-
 int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const {
-  const Working& tiles = working(shape, live.staged);
+  const Extent full = tile(shape), last = last_band_tile(full, grid_rows());
   const bool several_tiles = widths_[shape.width] != sizes_.latent.x * pass_.scale.x ||
                              chunks_[shape.chunk] != extent_at(pass_.scale, sizes_.latent).t;
-  return std::max(peak_of(live.full, tiles.full, several_tiles).bytes,
-                  peak_of(live.last, tiles.last, several_tiles).bytes);
+  const auto most = [&](const std::vector<SegmentBytes>& blocks, const Extent& of_tile) {
+    return peak_of(blocks, working_.of_tile(of_tile, shape.algorithm, live.staged), several_tiles).bytes;
+  };
+  const int64_t in_last = most(live.last, last);
+  return live.full.empty() ? in_last : std::max(most(live.full, full), in_last);
 }
 
 }  // namespace headroom::planner

@@ -126,6 +126,7 @@ void PlanSpace::add_choices(const State& state, const KeepSet& set, std::vector<
     State& next = state_of(pass + 1, frontier_after(pass, frontier, set, below));
     Choice choice;
     choice.set = &set;
+    choice.learned_seconds = set.least_seconds;
     choice.below = std::move(below);
     choice.next = &next;
     choice.beside_bytes = fixed_bytes_ + bytes_passing(frontier, set.passing);
@@ -185,17 +186,22 @@ std::vector<Choice>& PlanSpace::choices(State& state) {
   return list;
 }
 
-void PlanSpace::forget_below(int64_t limit_bytes) {
+void PlanSpace::begin_search(int64_t limit_bytes) {
   if (limit_bytes <= learned_limit_bytes_) return;
   for (std::map<Frontier, State>& of_pass : states_) {
-    for (auto& [frontier, state] : of_pass) state.learned_seconds = 0;
+    for (auto& [frontier, state] : of_pass) {
+      state.learned_seconds = 0;
+      if (!state.choices) continue;
+      for (Choice& choice : *state.choices) choice.learned_seconds = choice.set->least_seconds;
+    }
   }
   learned_limit_bytes_ = std::numeric_limits<int64_t>::max();
+  learned_hindered_ = false;
 }
 
-void PlanSpace::learn(State& state, double seconds, int64_t limit_bytes) {
-  state.learned_seconds = std::max(state.learned_seconds, seconds);
+void PlanSpace::end_search(int64_t limit_bytes, bool hindered) {
   learned_limit_bytes_ = std::min(learned_limit_bytes_, limit_bytes);
+  learned_hindered_ = learned_hindered_ || hindered;
 }
 
 }  // namespace headroom::planner

@@ -43,6 +43,8 @@ struct Choice {
   int64_t beside_bytes =
       0;  ///< resident weights, latent, reserve, and tensors on the device that the pass does not touch
   double again_seconds = 0;  ///< what passes ahead must run at the least, beside least_seconds_from()
+  /// What it takes at the least under the limits of the searches so far (PlanSpace::begin_search).
+  double learned_seconds = 0;
   // Once it is worked out:
   bool worked_out = false;
   std::vector<TensorId> in_place;
@@ -62,7 +64,7 @@ struct State {
   size_t number = 0;  ///< of those before the pass
   const Frontier* frontier = nullptr;
   std::optional<std::vector<Choice>> choices{};  ///< once they are known
-  /// What searches have proven: no less is still to come under their limits (PlanSpace::learn).
+  /// No less is still to come under the limits of the searches so far (PlanSpace::begin_search).
   double learned_seconds = 0;
 };
 
@@ -105,10 +107,13 @@ class PlanSpace {
   /// A lower bound of the seconds that passes from `pass` on take.
   double least_seconds_from(size_t pass) const { return least_seconds_from_[pass]; }
 
-  /// What was learned under smaller limits than this does not hold under it and is forgotten.
-  void forget_below(int64_t limit_bytes);
-  /// Under this limit, and so under any smaller one, no path from the state to the end takes less than this.
-  void learn(State& state, double seconds, int64_t limit_bytes);
+  /// What searches learn of choices and states under a limit holds under all smaller ones. A search under
+  /// this limit begins: what was learned under smaller ones is forgotten.
+  void begin_search(int64_t limit_bytes);
+  /// A search under this limit has ended that has learned something; whether the limit kept it from anything.
+  void end_search(int64_t limit_bytes, bool hindered);
+  /// Whether what was learned does not hold without a limit.
+  bool learned_hindered() const { return learned_hindered_; }
 
  private:
   State& state_of(size_t pass, Frontier frontier);
@@ -130,7 +135,8 @@ class PlanSpace {
   double start_seconds_ = 0;
   std::vector<std::map<Frontier, State>> states_;  ///< by pass
   State* start_ = nullptr;
-  int64_t learned_limit_bytes_ = std::numeric_limits<int64_t>::max();  ///< the smallest
+  int64_t learned_limit_bytes_ = std::numeric_limits<int64_t>::max();  ///< the smallest of the searches
+  bool learned_hindered_ = false;
 };
 
 }  // namespace headroom::planner

@@ -91,15 +91,19 @@ class Search {
     return found;
   }
 
-  /// Every state that was reached.
-  std::vector<Arrival> reached() const {
-    std::vector<Arrival> list;
-    for (const std::vector<Arrival>& of_pass : arrivals_) {
-      for (const Arrival& arrival : of_pass) {
-        if (arrival.state != nullptr) list.push_back(arrival);
+  /// Of every state that was expanded, what is still to come there at the least by what is now known of what
+  /// comes after it. For searches by time.
+  void learn() {
+    for (size_t pass = arrivals_.size(); pass-- > 0;) {
+      for (const Arrival& arrival : arrivals_[pass]) {
+        if (!arrival.settled || !arrival.state->choices) continue;
+        double least = std::numeric_limits<double>::infinity();
+        for (const Choice& choice : *arrival.state->choices)
+          least = std::min(least, choice.learned_seconds + bound_(*choice.next, choice.again_seconds));
+        // Sums are rounded in another order than along a path.
+        arrival.state->learned_seconds = std::max(arrival.state->learned_seconds, least * (1 - 1e-12));
       }
     }
-    return list;
   }
 
  private:
@@ -196,39 +200,46 @@ class LookAtTime {
 
   bool operator()(Trial& trial) const {
     Choice& choice = *trial.choice;
-    if (!choice.worked_out && !trial.begun) {
-      trial.begun = true;
-      trial.cost = trial.from_cost + choice.set->least_seconds;
-      return true;
-    }
-    if (!space_.work_out(*trial.from, choice)) return false;
+    double seconds = choice.learned_seconds;
+    if (trial.begun) seconds = std::max(seconds, seconds_of_next_shape(trial));
+    trial.begun = true;
+    if (held_back_.empty()) choice.learned_seconds = seconds;
+    trial.cost = trial.from_cost + seconds;
+    hindered_ = hindered_ || trial.shape > 0 || trial.lower_shape > 0;
+    return seconds < std::numeric_limits<double>::infinity();
+  }
+
+  /// Whether the limit kept a choice from its fastest shape.
+  bool hindered() const { return hindered_ || space_.learned_hindered(); }
+
+ private:
+  /// Of the fastest shape that may fit by what is known when one more has been looked at; infinite where none
+  /// does.
+  double seconds_of_next_shape(Trial& trial) const {
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    Choice& choice = *trial.choice;
+    if (!space_.work_out(*trial.from, choice)) return kNone;
     const int64_t limit_bytes = limit_bytes_ - (held_back_.empty() ? 0 : held_back_[trial.from->pass]);
     const int64_t bytes = limit_bytes - choice.beside_bytes;
     TileChoice &shapes = *choice.shapes, *lower = choice.lower_shapes;
     if (!trial.by_shape) {
       trial.shape = shapes.first_possible(0, bytes);
       if (lower != nullptr) trial.lower_shape = lower->first_possible(0, bytes);
-      trial.begun = trial.by_shape = true;
+      trial.by_shape = true;
     } else if (!shapes.fits(trial.shape, bytes)) {
       trial.shape = shapes.first_possible(trial.shape, bytes);
     } else if (lower != nullptr && !lower->fits(trial.lower_shape, bytes)) {
       trial.lower_shape = lower->first_possible(trial.lower_shape, bytes);
     }
-    hindered_ = hindered_ || trial.shape > 0 || trial.lower_shape > 0;
-    if (trial.shape == shapes.size()) return false;
-    trial.cost = trial.from_cost + choice.seconds(shapes.shape(trial.shape));
+    if (trial.shape == shapes.size()) return kNone;
     trial.exact = shapes.known_to_fit(trial.shape, bytes);
-    if (lower == nullptr) return true;
-    if (trial.lower_shape == lower->size()) return false;
-    trial.cost += choice.lower_seconds(lower->shape(trial.lower_shape));
+    const double seconds = choice.seconds(shapes.shape(trial.shape));
+    if (lower == nullptr) return seconds;
+    if (trial.lower_shape == lower->size()) return kNone;
     trial.exact = trial.exact && lower->known_to_fit(trial.lower_shape, bytes);
-    return true;
+    return seconds + choice.lower_seconds(lower->shape(trial.lower_shape));
   }
 
-  /// Whether the limit kept a choice from its fastest shape.
-  bool hindered() const { return hindered_; }
-
- private:
   PlanSpace& space_;
   const int64_t limit_bytes_;
   const std::vector<int64_t>& held_back_;
@@ -238,7 +249,7 @@ class LookAtTime {
 /// `hindered` becomes true where the limit keeps a choice from its fastest shape.
 Found search_by_time(PlanSpace& space, int64_t limit_bytes, double a_star_weight, const SearchLimits& limits,
                      bool& hindered) {
-  space.forget_below(limit_bytes);
+  space.begin_search(limit_bytes);
   const LookAtTime look_at(space, limit_bytes, limits.held_back_bytes);
   const auto bound = [&](const State& state, double again) {
     return std::max(space.least_seconds_from(state.pass) + again, state.learned_seconds);
@@ -246,9 +257,9 @@ Found search_by_time(PlanSpace& space, int64_t limit_bytes, double a_star_weight
   Search search(space, look_at, bound, a_star_weight, limits);
   Found found = search.run(space.start_seconds());
   hindered = look_at.hindered();
-  if (a_star_weight > 1 || !limits.held_back_bytes.empty()) return found;
-  for (const Arrival& arrival : search.reached())
-    space.learn(*arrival.state, found.bound - arrival.cost, limit_bytes);
+  if (!limits.held_back_bytes.empty()) return found;
+  search.learn();
+  space.end_search(limit_bytes, hindered);
   return found;
 }
 

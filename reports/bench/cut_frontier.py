@@ -4,11 +4,12 @@
     python reports/bench/cut_frontier.py --before ../other/build/bin --limits 510MiB -o reports/results/cut-frontier.json
 
 Both builds plan under the same many limits, by assumed costs. Under those of --limits both decode as well, in turns, with random
-weights. Writes the JSON file and, beside it, a Markdown table with the steps that were the largest before.
+weights. Writes the JSON file and, beside it, a Markdown table with the steps that were the largest before, and a picture of both frontiers.
 """
 
 import argparse
 import csv
+import os
 import resource
 import tempfile
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import measure
+from frontier_picture import write_picture
 from measure import mib
 
 LESS = 0.95
@@ -86,17 +88,20 @@ def decode_table(rows: list[dict[str, Any]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, required=True, help="the folder with the other build's programs")
+    parser.add_argument("--after", type=Path, default=measure.BIN, help="the folder with this build's programs, default: build/bin")
     parser.add_argument("--model", default="sdxl")
     parser.add_argument("--size", default="1024x1024")
     parser.add_argument("--points", type=int, default=120, help="limits, default: %(default)s")
     parser.add_argument("--limits", default="", help="decode under these too, at --decode-size")
     parser.add_argument("--decode-size", default="1024x1024", help="default: %(default)s")
     parser.add_argument("--rounds", type=int, default=1, help="of decodes, default: %(default)s")
-    parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
+    parser.add_argument("-o", "--output", type=Path, help="the results, .json; table and picture lie beside it, .md and .svg")
     args = parser.parse_args()
 
     header = measure.result_header()
-    builds = {"before": args.before / "headroom-plan", "after": measure.BIN / "headroom-plan"}
+    builds = {"before": args.before / "headroom-plan", "after": args.after / "headroom-plan"}
+    # Threads that spin while they wait for each other would count as seconds of the processors.
+    os.environ["OMP_WAIT_POLICY"] = "passive"
     found = {name: frontier(program, args.model, args.size, args.points) for name, program in builds.items()}
     points = {name: rows for name, (rows, _) in found.items()}
     jumps = {name: max(steps(rows), key=lambda step: step["ratio"]) for name, rows in points.items()}
@@ -107,7 +112,12 @@ def main() -> int:
         table.append([mib(limit), *(f"{seconds_under(points[name], limit):.1f} s" for name in builds),
                       *(f"{seconds_under(points[name], LESS * limit):.1f} s" for name in builds)])
     title = f"{args.model} at {args.size} on the CPU: peak against time, before and after tensors kept above a row"
-    markdown = measure.markdown_header(title, header) + measure.markdown_table(table)
+    markdown = measure.markdown_header(title, header)
+    if args.output:
+        picture = args.output.with_suffix(".svg")
+        write_picture(picture, points, f"{args.model} at {args.size} on the CPU: the fastest plan under every limit, by assumed costs")
+        markdown += f"![the seconds of the fastest plan under every limit, before and after]({picture.name})\n\n"
+    markdown += measure.markdown_table(table)
     markdown += "\nLimits at which 5 % less cost the most before, by assumed costs.\n\n"
     for name in builds:
         step = jumps[name]

@@ -11,6 +11,7 @@ namespace headroom::test {
 namespace {
 
 constexpr int64_t kMostFree = 8;      // tensors of which a pass is free to keep any
+constexpr size_t kMostFreeAbove = 4;  // where one of them is kept above a row
 constexpr int32_t kMostBarriers = 8;  // across which is recomputed
 constexpr int64_t kMostBands = 128;
 constexpr int64_t kMostBlocks = 256;
@@ -222,8 +223,11 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
       if (state.choices.size() > most_choices_) complete_ = false;
       if (!complete_) return;
     }
-    for (const TensorId id : free) {
-      if (configuration_.above_latent_rows == 0 || has(keeps, id)) continue;
+    const size_t earlier = free.size() - std::min(free.size(), kMostFreeAbove);
+    for (size_t i = earlier; i < free.size(); ++i) {
+      const TensorId id = free[i];
+      const bool keeps_earlier = (subset & ((size_t{1} << earlier) - 1)) != 0;
+      if (configuration_.above_latent_rows == 0 || has(keeps, id) || keeps_earlier) continue;
       if (!may_be_kept_above(pass, id)) continue;
       std::vector<TensorId> with = keeps;
       with.push_back(id);
