@@ -47,6 +47,7 @@ class Interpreter {
   void note_peak(size_t number);
   void carry(const Pass& pass, const Step& step, const Region& grid_tile);
   void run_step(const Pass& pass, const Step& step, const Region& grid_tile, PictureSink& sink);
+  void store(const Step& step, Region region);
   void compute(const Step& step, const Region& region, const MapView& made);
   void convolve(const Step& step, const Region& region, const MapView& made);
   void attend(const Step& step, const Region& region, const MapView& made);

@@ -42,7 +42,7 @@ const MapView& MaterialisedBlocks::add_latent() {
 void MaterialisedBlocks::begin_pass(size_t number) {
   pass_ = number;
   for (const Materialised& entry : plan_.materialised) {
-    if (!written_in_pass(entry)) continue;
+    if (entry.first_pass != static_cast<int32_t>(pass_)) continue;
     if (entry.in_place_of == TensorId{-1}) {
       const Tensor& tensor = graph_.tensor(entry.tensor);
       maps_.insert_or_assign(entry.tensor,
@@ -55,17 +55,18 @@ void MaterialisedBlocks::begin_pass(size_t number) {
     }
   }
   moving_.clear();
-  for (const Materialised& entry : plan_.materialised) {
+  for (MaterialisedInPass& seen : materialised_in(graph_, plan_, pass_, sizes_)) {
+    const Materialised& entry = *seen.materialised;
     const auto map = maps_.find(entry.tensor);
     if (map == maps_.end()) continue;
     const bool below = entry.tier != MemoryTier::device;
-    const bool written = written_in_pass(entry) && entry.in_place_of == TensorId{-1};
-    if (!below && !written && !leaves_in_pass(entry)) continue;
+    seen.written = seen.written && entry.in_place_of == TensorId{-1};
+    if (!below && !seen.written && !seen.leaves) continue;
     RowReaders readers(graph_, pass(), entry.tensor, sizes_);
-    if (below && !written && readers.reads_whole()) {
+    if (below && !seen.written && readers.reads_whole()) {
       stage(entry);
     } else {
-      moving_.push_back({&entry, &map->second, std::move(readers)});
+      moving_.push_back({seen, &entry, &map->second, std::move(readers)});
     }
   }
 }
@@ -111,7 +112,7 @@ void MaterialisedBlocks::begin_band(size_t band) {
   band_ = band;
   for (Moving& moving : moving_) let_go(moving, band == 0 ? 0 : band - 1);
   for (Moving& moving : moving_) {
-    if (moving.materialised->tier == MemoryTier::device || written_in_pass(*moving.materialised)) continue;
+    if (moving.materialised->tier == MemoryTier::device || moving.seen.written) continue;
     if (band == 0) fetch(moving, 0);
     const BlockTransfers::Ticket needed = moving.last_fetch;
     if (band + 1 < pass().tiles.y.size()) fetch(moving, band + 1);
@@ -131,9 +132,9 @@ void MaterialisedBlocks::end_band() {
     const Materialised& materialised = *moving.materialised;
     const int64_t count = moving.map->blocks_per_item();
     if (materialised.tier == MemoryTier::device) {
-      if (leaves_in_pass(materialised))
-        moving.map->release(blocks_released(moving.readers, pass(), materialised, count, band_));
-    } else if (written_in_pass(materialised)) {
+      if (moving.seen.leaves)
+        moving.map->release(blocks_released(moving.readers, pass(), moving.seen, count, band_));
+    } else if (moving.seen.written) {
       const Interval blocks = blocks_completed(graph_, pass(), materialised, band_);
       if (blocks.length() > 0)
         moving.leaving.push_back({band_, blocks, transfers_->queue_write(placed(moving, blocks))});
@@ -150,7 +151,7 @@ void MaterialisedBlocks::end_pass() {
   moving_.clear();
   staged_.clear();
   for (const Materialised& entry : plan_.materialised) {
-    if (leaves_in_pass(entry)) maps_.erase(entry.tensor);
+    if (entry.last_pass == static_cast<int32_t>(pass_)) maps_.erase(entry.tensor);
   }
 }
 

@@ -66,6 +66,7 @@ class MaterialisedBlocks {
   };
   /// A tensor that this pass moves.
   struct Moving {
+    MaterialisedInPass seen;
     const Materialised* materialised;
     MaterialisedMap* map;
     RowReaders readers;
@@ -74,12 +75,6 @@ class MaterialisedBlocks {
     BlockTransfers::Ticket last_fetch = 0;
   };
 
-  bool written_in_pass(const Materialised& materialised) const {
-    return materialised.first_pass == static_cast<int32_t>(pass_);
-  }
-  bool leaves_in_pass(const Materialised& materialised) const {
-    return materialised.last_pass == static_cast<int32_t>(pass_);
-  }
   void stage(const Materialised& entry);
   void let_go(Moving& moving, size_t bands_done);
   void fetch(Moving& moving, size_t band);

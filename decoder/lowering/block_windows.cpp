@@ -15,14 +15,14 @@ int64_t first_stored_row(const Materialised& materialised) {
 
 /// The rows that a band writes, counted from the first that is stored. The first band's begin there and the
 /// last band's end with the last: what a rank stores beside its own rows is there as long as its neighbours
-/// are.
+/// are. Of a tensor that is kept above a row, bands further down write none.
 Interval written_rows(const Graph& graph, const Pass& pass, const Materialised& materialised, size_t band) {
   Interval rows = image(pass.tiles.y[band], graph.tensor(materialised.tensor).scale.y, pass.scale.y);
   if (!materialised.rows) return rows;
   const Interval& stored = *materialised.rows;
-  if (band == 0) rows.begin = stored.begin;
-  if (band + 1 == pass.tiles.y.size()) rows.end = stored.end;
-  return {rows.begin - stored.begin, rows.end - stored.begin};
+  if (band == 0 && pass.part != PassPart::lower) rows.begin = stored.begin;
+  if (band + 1 == pass.tiles.y.size() && pass.part != PassPart::upper) rows.end = stored.end;
+  return {std::min(rows.begin, stored.end) - stored.begin, std::min(rows.end, stored.end) - stored.begin};
 }
 
 /// The block that has a row, or would have it; no later one than the last one's end.
@@ -79,13 +79,23 @@ Interval blocks_acquired(const Graph& graph, const Pass& pass, const Materialise
   return {ceil_divide(rows.begin, materialised.block_rows), ceil_divide(rows.end, materialised.block_rows)};
 }
 
-Interval blocks_released(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
+/// The first block that band `band` of a pass still needs, or passes after it; those before have left.
+int64_t first_block_left(const RowReaders& readers, const Pass& pass, const MaterialisedInPass& entry,
                          int64_t block_count, size_t band) {
-  const auto first_block = [&](size_t of_band) {
-    return block_at(materialised, readers.first_row(pass.tiles.y[of_band].begin), block_count);
-  };
-  const int64_t from = band == 0 ? 0 : first_block(band);
-  return {from, band + 1 == pass.tiles.y.size() ? block_count : first_block(band + 1)};
+  int64_t row = entry.begin_row;
+  if (band > 0) {
+    const int64_t read = readers.first_row(pass.tiles.y[band].begin);
+    row = std::max(row, std::min(read, entry.held_from.value_or(read)));
+  }
+  return block_at(*entry.materialised, row, block_count);
+}
+
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const MaterialisedInPass& entry,
+                         int64_t block_count, size_t band) {
+  const int64_t from = first_block_left(readers, pass, entry, block_count, band);
+  if (band + 1 < pass.tiles.y.size())
+    return {from, first_block_left(readers, pass, entry, block_count, band + 1)};
+  return {from, entry.held_from ? block_at(*entry.materialised, *entry.held_from, block_count) : block_count};
 }
 
 Interval blocks_completed(const Graph& graph, const Pass& pass, const Materialised& materialised,
@@ -104,15 +114,86 @@ Interval blocks_read(const RowReaders& readers, const Pass& pass, const Material
           ceil_divide(std::max<int64_t>(0, readers.last_row(tile.end) - first), materialised.block_rows)};
 }
 
-std::vector<MaterialisedInPass> materialised_in(const Plan& plan, size_t pass) {
+int64_t first_row_of_lower_part(const Graph& graph, const Pass& lower, TensorId tensor, const Sizes& sizes) {
+  return RowReaders(graph, lower, tensor, sizes).first_row(lower.tiles.y.front().begin);
+}
+
+int64_t first_row_below(const Graph& graph, TensorId tensor, int64_t latent_rows) {
+  return std::max<int64_t>(0, latent_rows - kRowsAboveLine) * graph.tensor(tensor).scale.y;
+}
+
+namespace {
+
+bool reads(const Pass& pass, TensorId tensor) {
+  return std::any_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
+    return contains(step.inputs, Operand{tensor, -1});
+  });
+}
+
+/// Rows above those that lower parts read, which go with the last pass that reads them.
+struct UpperRows {
+  int64_t end = 0;        ///< 0 where all rows stay as long as the tensor
+  int32_t last_pass = 0;  ///< a whole pass, or an upper part
+};
+
+/// The lowest row of the latent above which a tensor is kept; 0 where all are kept whole.
+int64_t lowest_line(const Graph& graph, const Plan& plan) {
+  int64_t rows = 0;
+  for (const Materialised& entry : plan.materialised) {
+    if (!plan.share.alone() || !entry.rows) continue;
+    const int64_t above = entry.rows->end / graph.tensor(entry.tensor).scale.y;
+    rows = rows == 0 ? above : std::min(rows, above);
+  }
+  return rows;
+}
+
+UpperRows upper_rows(const Graph& graph, const Plan& plan, const Materialised& entry, const Sizes& sizes) {
+  UpperRows upper{entry.rows ? 0 : first_row_below(graph, entry.tensor, lowest_line(graph, plan)),
+                  entry.first_pass};
+  if (upper.end == 0 || entry.tier != MemoryTier::device) return {};
+  const auto last_part = [&](int32_t pass) {
+    return plan.passes[static_cast<size_t>(pass)].part == PassPart::upper ? pass + 1 : pass;
+  };
+  for (int32_t pass = entry.last_pass; pass > last_part(entry.first_pass); --pass) {
+    const Pass& reader = plan.passes[static_cast<size_t>(pass)];
+    if (!reads(reader, entry.tensor)) continue;
+    if (reader.part != PassPart::lower) {
+      upper.last_pass = pass;
+      break;
+    }
+    if (first_row_of_lower_part(graph, reader, entry.tensor, sizes) < upper.end) return {};
+  }
+  const bool goes_first = last_part(upper.last_pass) < entry.last_pass;
+  return goes_first && upper.last_pass > last_part(entry.first_pass) ? upper : UpperRows{};
+}
+
+}  // namespace
+
+std::vector<MaterialisedInPass> materialised_in(const Graph& graph, const Plan& plan, size_t pass,
+                                                const Sizes& sizes) {
   const auto number = static_cast<int32_t>(pass);
+  const PassPart part = plan.passes[pass].part;
   std::vector<MaterialisedInPass> list;
   for (const Materialised& entry : plan.materialised) {
     if (number < entry.first_pass || number > entry.last_pass) continue;
     const bool taken_over =
         std::any_of(plan.materialised.begin(), plan.materialised.end(),
                     [&](const Materialised& other) { return other.in_place_of == entry.tensor; });
-    list.push_back({&entry, number == entry.first_pass, number == entry.last_pass && !taken_over});
+    MaterialisedInPass seen{&entry};
+    seen.written = number == entry.first_pass || (part == PassPart::lower && number - 1 == entry.first_pass);
+    const bool leaves_below = part == PassPart::upper && number + 1 == entry.last_pass;
+    seen.leaves = (number == entry.last_pass || leaves_below) && !taken_over;
+    const UpperRows upper = upper_rows(graph, plan, entry, sizes);
+    if (upper.end > 0 && number > upper.last_pass) seen.begin_row = upper.end;
+    if (upper.end > 0 && number == upper.last_pass) {
+      seen.leaves = true;
+      seen.held_from = upper.end;
+    } else if (leaves_below && seen.leaves) {
+      seen.held_from = first_row_of_lower_part(graph, plan.passes[pass + 1], entry.tensor, sizes);
+    } else if (part == PassPart::lower && seen.leaves) {
+      seen.begin_row = first_row_of_lower_part(graph, plan.passes[pass], entry.tensor, sizes);
+    }
+    list.push_back(seen);
   }
   return list;
 }
@@ -125,6 +206,8 @@ LiveBlocks::LiveBlocks(const Graph& graph, const Pass& pass, const MaterialisedI
       written_(entry.written),
       leaves_(entry.leaves),
       below_(entry.materialised->tier != MemoryTier::device),
+      begin_row_(entry.begin_row),
+      held_from_(entry.held_from),
       count_(block_count(graph, materialised_, sizes)),
       readers_(graph, pass, materialised_.tensor, sizes),
       staged_(below_ && !written_ && readers_.reads_whole()),
@@ -132,15 +215,13 @@ LiveBlocks::LiveBlocks(const Graph& graph, const Pass& pass, const MaterialisedI
       block_bytes_(sizes.items * item_block_bytes_) {}
 
 int64_t LiveBlocks::before_store(size_t band) const {
-  if (written_) {
-    return band == 0 ? 0
-                     : block_bytes_ * (blocks_acquired(graph_, pass_, materialised_, band - 1).end -
-                                       first_in_flight(band));
-  }
+  if (written_) return block_bytes_ * (acquired_before(band) - first_in_flight(band));
   if (staged_) return item_block_bytes_ * std::min(count_, kStagedBlocks);
-  if (!below_ && (!leaves_ || band == 0)) return block_bytes_ * count_;
+  if (!below_) {
+    const MaterialisedInPass entry{&materialised_, written_, leaves_, begin_row_, held_from_};
+    return block_bytes_ * (count_ - first_block_left(readers_, pass_, entry, count_, leaves_ ? band : 0));
+  }
   const Interval read = blocks_read(readers_, pass_, materialised_, band);
-  if (!below_) return block_bytes_ * (count_ - std::min(count_, read.begin));
   const int64_t end =
       band + 1 < pass_.tiles.y.size() ? blocks_read(readers_, pass_, materialised_, band + 1).end : read.end;
   return block_bytes_ * std::max<int64_t>(0, std::max(read.end, end) - read.begin);
@@ -149,6 +230,12 @@ int64_t LiveBlocks::before_store(size_t band) const {
 int64_t LiveBlocks::after_store(size_t band) const {
   if (!written_) return before_store(band);
   return block_bytes_ * (blocks_acquired(graph_, pass_, materialised_, band).end - first_in_flight(band));
+}
+
+/// Blocks that the bands before this one have written, the upper part of the pass included.
+int64_t LiveBlocks::acquired_before(size_t band) const {
+  return band == 0 ? blocks_acquired(graph_, pass_, materialised_, 0).begin
+                   : blocks_acquired(graph_, pass_, materialised_, band - 1).end;
 }
 
 /// The first block that is still on the device while a band runs: blocks that the band before completed may

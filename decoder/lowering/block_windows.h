@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "decoder/plan/sizes.h"
@@ -11,6 +12,8 @@ namespace headroom {
 //   tier device      written: a block is taken as the sweep first touches it
 //                    read by its last pass: a block is handed back as the sweep leaves it behind
 //                    read by an earlier pass: all blocks stay
+//                    A pass in two parts is one sweep, which the lower part goes on with. Where lower parts
+//                    alone read a tensor after some pass, that pass hands the blocks above these rows back.
 //   tiers below it   written: a block leaves for its tier once all of its rows are there, and is on the
 //                    device until the next band is done
 //                    read: the blocks of a band are fetched while the band before it runs; keys and values,
@@ -49,9 +52,6 @@ constexpr int64_t kStagedBlocks = 2;
 /// Blocks of a materialised tensor, per batch item, that the sweep writes first in band `band` of the pass
 /// that writes it.
 Interval blocks_acquired(const Graph& graph, const Pass& pass, const Materialised& materialised, size_t band);
-/// Blocks that its last pass hands back after band `band`.
-Interval blocks_released(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
-                         int64_t block_count, size_t band);
 
 /// Blocks whose last rows band `band` of the writing pass writes: they leave for a tier below the device.
 Interval blocks_completed(const Graph& graph, const Pass& pass, const Materialised& materialised,
@@ -63,12 +63,30 @@ Interval blocks_read(const RowReaders& readers, const Pass& pass, const Material
 /// A materialised tensor as one pass sees it.
 struct MaterialisedInPass {
   const Materialised* materialised = nullptr;
-  bool written = false;  ///< this pass writes it
-  bool leaves = false;   ///< this pass is the last to read it
+  bool written = false;   ///< this pass writes it
+  bool leaves = false;    ///< blocks of it go back as the sweep leaves them behind
+  int64_t begin_row = 0;  ///< what comes before is gone when the pass begins
+  /// What is from this row on stays; all leaves where there is none.
+  std::optional<int64_t> held_from{};
 };
 
+/// Of the latent, how many rows above the row from which lower parts compute anew what is kept above it they
+/// are sure to find what they compute it from.
+constexpr int64_t kRowsAboveLine = 4;
+/// The first row of a tensor that stays for lower parts alone, where tensors are kept above a row of the
+/// latent.
+int64_t first_row_below(const Graph& graph, TensorId tensor, int64_t latent_rows);
+
 /// The materialised tensors of a pass. What another one takes over in place does not leave.
-std::vector<MaterialisedInPass> materialised_in(const Plan& plan, size_t pass);
+std::vector<MaterialisedInPass> materialised_in(const Graph& graph, const Plan& plan, size_t pass,
+                                                const Sizes& sizes);
+/// The first row of a tensor that the lower part of a pass reads, where the upper part may let go what comes
+/// before.
+int64_t first_row_of_lower_part(const Graph& graph, const Pass& lower, TensorId tensor, const Sizes& sizes);
+
+/// Blocks of a tensor that leaves which are handed back after band `band`.
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const MaterialisedInPass& entry,
+                         int64_t block_count, size_t band);
 
 /// The blocks of one materialised tensor on the device while a sweep goes on, in bytes of all items. `graph`,
 /// `pass` and the tensor must outlive it.
@@ -83,11 +101,14 @@ class LiveBlocks {
 
  private:
   int64_t first_in_flight(size_t band) const;
+  int64_t acquired_before(size_t band) const;
 
   const Graph& graph_;
   const Pass& pass_;
   const Materialised& materialised_;
   bool written_, leaves_, below_;
+  int64_t begin_row_;
+  std::optional<int64_t> held_from_;
   int64_t count_;
   RowReaders readers_;
   bool staged_;  ///< block by block, over and over

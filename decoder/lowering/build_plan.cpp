@@ -84,25 +84,71 @@ class Builder {
   void lower(const std::vector<PassDecision>& decisions) {
     std::vector<bool> materialised(graph_.tensors().size(), false);
     for (size_t i = 0; i < targets_.size(); ++i) {
-      const PassGoal goal = goal_of(targets_[i], decisions[i], sizes_);
-      Pass pass = lower_pass(graph_, materialised, goal);
-      pass.tiles = cut_grid(pass, decisions[i].tile, sizes_);
-      pass.convolutions = decisions[i].convolutions;
+      const PassDecision& decision = decisions[i];
+      const PassGoal goal = goal_of(targets_[i], decision, sizes_);
+      const auto first = static_cast<int32_t>(plan_.passes.size());
       for (TensorId id : goal.keeps) {
-        Materialised entry{.tensor = id, .first_pass = static_cast<int32_t>(i), .last_pass = kNever};
+        Materialised entry{.tensor = id, .first_pass = first, .last_pass = kNever};
         entry.block_rows = block_rows(graph_, id, sizes_, memory_.block_bytes);
         if (contains(goal.in_place, id)) entry.in_place_of = in_place_base(graph_, materialised, goal, id);
-        if (contains(decisions[i].below, id)) entry.tier = configuration_.lower_tier;
+        if (contains(decision.below, id)) entry.tier = configuration_.lower_tier;
+        if (id == decision.above.tensor) keep_above(entry, decision.above);
         plan_.materialised.push_back(entry);
       }
+      add_parts(materialised, goal, decision);
       for (const Materialised& entry : plan_.materialised) {
-        if (entry.first_pass != static_cast<int32_t>(i)) continue;
-        materialised[index(entry.tensor)] = true;
+        if (entry.first_pass != first) continue;
+        materialised[index(entry.tensor)] = entry.tensor != decision.above.tensor;
         if (entry.in_place_of != TensorId{-1}) materialised[index(entry.in_place_of)] = false;
       }
       for (OpId op : goal.statistics) materialised[index(graph_.op(op).output)] = true;
-      plan_.passes.push_back(std::move(pass));
+      if (decision.above.any()) above_ = decision.above;
     }
+  }
+
+  void keep_above(Materialised& entry, const KeptAbove& above) const {
+    const Interval rows = rows_above(graph_, above);
+    if (!plan_.share.alone() || entry.in_place_of != TensorId{-1} || entry.tier != MemoryTier::device ||
+        rows.length() < 1 || above.latent_rows >= sizes_.latent.y)
+      throw std::logic_error(graph_.tensor(entry.tensor).name + " cannot be kept above a row");
+    entry.rows = rows;
+    entry.block_rows =
+        block_rows(rows.length(), row_bytes(graph_, entry.tensor, sizes_), memory_.block_bytes);
+  }
+
+  /// Both parts of a pass must take over the same blocks.
+  void require_same_bases(const std::vector<bool>& lower, const std::vector<bool>& upper,
+                          const PassGoal& goal) const {
+    for (TensorId id : goal.in_place) {
+      if (in_place_base(graph_, lower, goal, id) != in_place_base(graph_, upper, goal, id))
+        throw std::logic_error(graph_.tensor(id).name + " is added in place in one part of its pass alone");
+    }
+  }
+
+  /// The pass itself, or its two parts where it reads what is kept above a row.
+  void add_parts(const std::vector<bool>& materialised, const PassGoal& goal, const PassDecision& decision) {
+    Pass pass = lower_pass(graph_, materialised, goal);
+    pass.convolutions = decision.convolutions;
+    int64_t rows = 0;
+    if (above_.any() && !materialised[index(above_.tensor)]) {
+      std::vector<bool> with = materialised;
+      with[index(above_.tensor)] = true;
+      Pass upper = lower_pass(graph_, with, goal);
+      rows = upper_latent_rows(graph_, upper, above_, sizes_);
+      if (rows > 0) {
+        require_same_bases(materialised, with, goal);
+        upper.part = PassPart::upper;
+        upper.convolutions = decision.convolutions;
+        upper.tiles = cut_grid(upper, decision.tile, sizes_of_part(sizes_, upper.part, rows));
+        plan_.passes.push_back(std::move(upper));
+        pass.part = PassPart::lower;
+        pass.convolutions = decision.lower_convolutions;
+      }
+    }
+    const bool whole = pass.part == PassPart::whole;
+    pass.tiles =
+        cut_grid(pass, whole ? decision.tile : decision.lower_tile, sizes_of_part(sizes_, pass.part, rows));
+    plan_.passes.push_back(std::move(pass));
   }
 
   void find_lifetimes() {
@@ -115,7 +161,8 @@ class Builder {
           }
         }
       }
-      if (entry.last_pass <= entry.first_pass) {
+      const bool two_parts = plan_.passes[static_cast<size_t>(entry.first_pass)].part == PassPart::upper;
+      if (entry.last_pass <= entry.first_pass + (two_parts ? 1 : 0)) {
         throw std::logic_error(graph_.tensor(entry.tensor).name + " is kept but no later pass reads it");
       }
     }
@@ -141,26 +188,26 @@ class Builder {
                          [&](const Materialised& k) { return k.tensor == id; });
   }
 
-  bool taken_over(TensorId id) const {
-    return std::any_of(plan_.materialised.begin(), plan_.materialised.end(),
-                       [&](const Materialised& k) { return k.in_place_of == id; });
-  }
-
   void number_blocks() {
     // A tier below the device has its own numbers, and a tensor there has its blocks through the whole of
     // the passes that write and read it.
     BlockNumbers numbers, below;
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       const Pass& pass = plan_.passes[i];
-      std::vector<Materialised*> written, leaving, written_below, leaving_below;
-      for (Materialised& entry : plan_.materialised) {
-        if (entry.first_pass == static_cast<int32_t>(i) && entry.in_place_of == TensorId{-1}) {
-          entry.blocks.assign(static_cast<size_t>(sizes_.items * block_count(graph_, entry, sizes_)), 0);
-          (entry.tier == MemoryTier::device ? written : written_below).push_back(&entry);
+      std::vector<Materialised*> written, written_below, leaving_below;
+      std::vector<MaterialisedInPass> leaving;
+      for (const MaterialisedInPass& seen : materialised_in(graph_, plan_, i, sizes_)) {
+        Materialised& entry = materialised_of(seen.materialised->tensor);
+        const bool on_device = entry.tier == MemoryTier::device;
+        if (seen.written && entry.in_place_of == TensorId{-1}) {
+          if (entry.first_pass == static_cast<int32_t>(i))
+            entry.blocks.assign(static_cast<size_t>(sizes_.items * block_count(graph_, entry, sizes_)), 0);
+          if (on_device || entry.first_pass == static_cast<int32_t>(i))
+            (on_device ? written : written_below).push_back(&entry);
         }
-        if (entry.last_pass == static_cast<int32_t>(i) && !taken_over(entry.tensor)) {
-          (entry.tier == MemoryTier::device ? leaving : leaving_below).push_back(&entry);
-        }
+        if (!seen.leaves) continue;
+        if (on_device) leaving.push_back(seen);
+        if (!on_device && entry.last_pass == static_cast<int32_t>(i)) leaving_below.push_back(&entry);
       }
       for (Materialised* entry : written_below) {
         for (int32_t& b : entry->blocks) b = below.take();
@@ -178,10 +225,11 @@ class Builder {
           for_blocks(*entry, blocks_acquired(graph_, pass, *entry, band),
                      [&](int32_t& b) { b = numbers.take(); });
         }
-        for (Materialised* entry : leaving) {
-          const Interval blocks = blocks_released({graph_, pass, entry->tensor, sizes_}, pass, *entry,
-                                                  block_count(graph_, *entry, sizes_), band);
-          for_blocks(*entry, blocks, [&](int32_t& b) { numbers.give_back(b); });
+        for (const MaterialisedInPass& seen : leaving) {
+          Materialised& entry = materialised_of(seen.materialised->tensor);
+          const Interval blocks = blocks_released({graph_, pass, entry.tensor, sizes_}, pass, seen,
+                                                  block_count(graph_, entry, sizes_), band);
+          for_blocks(entry, blocks, [&](int32_t& b) { numbers.give_back(b); });
         }
       }
     }
@@ -215,6 +263,7 @@ class Builder {
   const MemoryModel& memory_;
   std::vector<BarrierTargets> targets_;
   Sizes sizes_;
+  KeptAbove above_;  ///< before the pass that is lowered
   Plan plan_;
 };
 
@@ -229,11 +278,39 @@ bool ends_at_cut_point(const Graph& graph, const Pass& pass) {
 }
 
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes) {
-  PassGoal goal{targets.statistics, decision.keeps, decision.in_place, targets.emits, fusion_on(sizes)};
+  PassGoal goal{targets.statistics, decision.keeps,   decision.in_place,
+                targets.emits,      fusion_on(sizes), decision.above.tensor};
   for (TensorId id : targets.whole) {
     if (!contains(goal.keeps, id)) goal.keeps.push_back(id);
   }
   return goal;
+}
+
+Interval rows_above(const Graph& graph, const KeptAbove& above) {
+  return {0, above.latent_rows * graph.tensor(above.tensor).scale.y};
+}
+
+int64_t upper_latent_rows(const Graph& graph, const Pass& pass, const KeptAbove& above, const Sizes& sizes) {
+  const RowReaders readers(graph, pass, above.tensor, sizes);
+  const int64_t kept = rows_above(graph, above).end;
+  if (readers.last_row(pass.scale.y) == 0) return 0;
+  int64_t rows = above.latent_rows;
+  while (rows > 0 && readers.last_row(rows * pass.scale.y) > kept) --rows;
+  return rows;
+}
+
+Sizes sizes_of_part(const Sizes& sizes, PassPart part, int64_t upper_latent_rows) {
+  Sizes of_part = sizes;
+  if (part == PassPart::upper) of_part.latent_rows = Interval{0, upper_latent_rows};
+  if (part == PassPart::lower) of_part.latent_rows = Interval{upper_latent_rows, sizes.latent.y};
+  return of_part;
+}
+
+Sizes sizes_of_pass(const Sizes& sizes, const Pass& pass) {
+  if (pass.part == PassPart::whole) return sizes;
+  const std::vector<Interval>& bands = pass.tiles.y;
+  const int64_t row = pass.part == PassPart::upper ? bands.back().end : bands.front().begin;
+  return sizes_of_part(sizes, pass.part, row / pass.scale.y);
 }
 
 std::vector<Interval> cut_rows(const Pass& pass, int64_t length, const Sizes& sizes) {
@@ -286,22 +363,32 @@ Plan untiled_plan(const Model& model, const Request& request, ConvolutionAlgorit
 
 Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory) {
   PlanConfiguration configuration{plan.micro_batch, plan.weights, MemoryTier::scratch};
+  const auto halved = [](const Pass& pass) {
+    const auto length = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
+    Extent tile = per_axis(length, pass.tiles);
+    tile.y = std::max<int64_t>(1, tile.y / 2);
+    return tile;
+  };
   std::vector<PassDecision> decisions;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
+    if (plan.passes[i].part == PassPart::lower) {
+      decisions.back().lower_tile = halved(plan.passes[i]);
+      continue;
+    }
     PassDecision decision;
     for (const Materialised& entry : plan.materialised) {
       if (entry.first_pass != static_cast<int32_t>(i)) continue;
       decision.keeps.push_back(entry.tensor);
       if (entry.in_place_of != TensorId{-1}) decision.in_place.push_back(entry.tensor);
+      if (plan.share.alone() && entry.rows)
+        decision.above = {entry.tensor, entry.rows->end / model.graph.tensor(entry.tensor).scale.y};
       if (entry.tier != MemoryTier::device) {
         decision.below.push_back(entry.tensor);
         configuration.lower_tier = entry.tier;
       }
     }
     decision.at_cut_point = ends_at_cut_point(model.graph, plan.passes[i]);
-    const auto length = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
-    decision.tile = per_axis(length, plan.passes[i].tiles);
-    decision.tile.y = std::max<int64_t>(1, decision.tile.y / 2);
+    decision.tile = halved(plan.passes[i]);
     decisions.push_back(std::move(decision));
   }
   Plan other = build_plan(model, plan.request, configuration, decisions, memory);

@@ -23,6 +23,7 @@ struct PassGoal {
       in_place;        ///< those of `keeps` that take over the blocks of a materialised operand of their add
   bool emits = false;  ///< hand the graph's output on
   Fusion fusion{};     ///< as fusion_on() says
+  TensorId above{-1};  ///< that of `keeps` of which only the rows above some row are stored; -1 for none
 };
 
 /// The barriers of one depth: what the pass of that depth must compute whole before anything deeper can

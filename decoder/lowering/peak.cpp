@@ -83,7 +83,7 @@ PassSweep::PassSweep(const Graph& graph, const Plan& plan, size_t number, const 
   throughout_.pass_weights = allocated_bytes(
       pass_weights_bytes(graph, pass_, pass_.convolutions, plan.weights, sizes_.storage()), sizes_.device);
   std::vector<TensorId> below;
-  for (const MaterialisedInPass& entry : materialised_in(plan, number)) {
+  for (const MaterialisedInPass& entry : materialised_in(graph, plan, number, sizes_)) {
     const TensorId tensor = entry.materialised->tensor;
     if (entry.materialised->tier != MemoryTier::device) below.push_back(tensor);
     const auto store = std::find_if(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {

@@ -74,18 +74,20 @@ json step_to_json(const Step& step, const Graph& graph) {
 json pass_to_json(const Pass& pass, const Graph& graph) {
   json steps = json::array();
   for (const Step& step : pass.steps) steps.push_back(step_to_json(step, graph));
-  return {{"name", pass.name},
-          {"scale", axes_to_json(pass.scale)},
-          {"convolutions", name_of(pass.convolutions)},
-          {"tiles",
-           {{"t", intervals_to_json(pass.tiles.t)},
-            {"y", intervals_to_json(pass.tiles.y)},
-            {"x", intervals_to_json(pass.tiles.x)}}},
-          {"steps", std::move(steps)},
-          {"predicted",
-           {{"peak_bytes", pass.predicted_peak_bytes},
-            {"seconds", pass.predicted_seconds},
-            {"flops", pass.predicted_flops}}}};
+  json out{{"name", pass.name},
+           {"scale", axes_to_json(pass.scale)},
+           {"convolutions", name_of(pass.convolutions)},
+           {"tiles",
+            {{"t", intervals_to_json(pass.tiles.t)},
+             {"y", intervals_to_json(pass.tiles.y)},
+             {"x", intervals_to_json(pass.tiles.x)}}},
+           {"steps", std::move(steps)},
+           {"predicted",
+            {{"peak_bytes", pass.predicted_peak_bytes},
+             {"seconds", pass.predicted_seconds},
+             {"flops", pass.predicted_flops}}}};
+  if (pass.part != PassPart::whole) out["part"] = name_of(pass.part);
+  return out;
 }
 
 }  // namespace

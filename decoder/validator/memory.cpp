@@ -57,49 +57,75 @@ class MemoryCheck {
 
   std::vector<Lifetime> lifetimes_of(const Materialised& entry) {
     const auto count = static_cast<size_t>(view_.block_count(entry));
-    const auto first = static_cast<size_t>(entry.first_pass);
-    const auto last = static_cast<size_t>(entry.last_pass);
+    const auto first = static_cast<size_t>(entry.first_pass), last = static_cast<size_t>(entry.last_pass);
     // Below the device a tensor has its blocks through the whole of its passes, so that transfers never
     // cross.
     if (entry.tier != MemoryTier::device)
       return std::vector<Lifetime>(count, {starts_[first], starts_[last + 1] - 1});
     std::vector<Lifetime> bands(count);
+    for (size_t part = first; part <= view_.last_part(first); ++part) {
+      if (!touch_written(entry, part, bands)) return bands;
+    }
+    // Where lower parts alone read it after some pass, that pass lets go what they do not.
+    std::vector<Lifetime> reads(count);
+    const size_t last_whole = last_read_whole(entry);
+    for (size_t part = last_whole; part <= last; ++part) {
+      if (!touch_read(entry, part, reads)) return bands;
+    }
+    bool read_further_down = false;
+    for (size_t band = count; band-- > 0;) {
+      int64_t released = reads[band].released;
+      // A block that the last pass does not read stays until that pass ends, but where it lies above others
+      // that it does: the sweep leaves it behind at once.
+      if (released < 0) released = read_further_down ? starts_[last_whole] : starts_[last + 1] - 1;
+      read_further_down = read_further_down || reads[band].released >= 0;
+      bands[band].released = std::max(bands[band].released, released);
+    }
+    return bands;
+  }
+
+  /// The last entry of `passes` that reads the tensor and is not the lower part of a pass.
+  size_t last_read_whole(const Materialised& entry) {
+    auto pass = static_cast<size_t>(entry.last_pass);
+    const auto reads = [&](const Step& step) {
+      return std::count(step.inputs.begin(), step.inputs.end(), Operand{entry.tensor, -1}) > 0;
+    };
+    for (; pass > view_.last_part(static_cast<size_t>(entry.first_pass)) + 1; --pass) {
+      const std::vector<Step>& steps = view_.plan.passes[pass].steps;
+      if (!view_.spend(static_cast<int64_t>(steps.size()))) break;
+      if (!view_.is_lower(pass) && std::any_of(steps.begin(), steps.end(), reads)) break;
+    }
+    return view_.first_part(pass);
+  }
+
+  bool touch_written(const Materialised& entry, size_t pass, std::vector<Lifetime>& bands) {
     // Rows of other ranks have their place when those next to them are written.
     const Interval stored = view_.stored_rows(entry);
-    const size_t last_tile = view_.tile_count(first, kRows) - 1;
+    const size_t last_tile = view_.tile_count(pass, kRows) - 1;
     const auto written = [&](size_t y) {
-      Interval rows = view_.image(first, entry.tensor, kRows, y);
+      Interval rows = view_.image(pass, entry.tensor, kRows, y);
+      if (view_.plan.share.alone()) return rows;
       if (y == 0) rows.begin = std::min(rows.begin, stored.begin);
       if (y == last_tile) rows.end = std::max(rows.end, stored.end);
       return rows;
     };
-    if (!touch(entry, first, written, bands)) return bands;
+    return touch(entry, pass, written, bands);
+  }
 
-    std::vector<Lifetime> reads(count);
-    const std::vector<Step>& steps = view_.plan.passes[last].steps;
+  bool touch_read(const Materialised& entry, size_t pass, std::vector<Lifetime>& reads) {
+    const std::vector<Step>& steps = view_.plan.passes[pass].steps;
     for (size_t s = 0; s < steps.size(); ++s) {
       for (size_t i = 0; i < steps[s].inputs.size(); ++i) {
         if (steps[s].inputs[i] != Operand{entry.tensor, -1}) continue;
-        const auto needed = [&](size_t y) { return view_.needed({last, s}, i, kRows, y); };
+        const auto needed = [&](size_t y) { return view_.needed({pass, s}, i, kRows, y); };
         if (reads_whole(steps[s], i)) {
-          for (Lifetime& life : reads) life.released = starts_[last + 1] - 1;
-        } else if (!touch(entry, last, needed, reads)) {
-          return bands;
+          for (Lifetime& life : reads) life.released = starts_[pass + 1] - 1;
+        } else if (!touch(entry, pass, needed, reads)) {
+          return false;
         }
       }
     }
-    const int64_t first_own = view_.own_rows(view_.graph.tensor(entry.tensor).scale.y).begin;
-    for (size_t band = 0; band < count; ++band) {
-      int64_t released = reads[band].released;
-      // A band that the last pass does not read stays until that pass ends, but for rows of other ranks above
-      // all that it does: the sweep leaves these behind at once.
-      if (released < 0) {
-        const int64_t end = add(stored.begin, multiply(static_cast<int64_t>(band) + 1, entry.block_rows));
-        released = end <= first_own ? starts_[last] : starts_[last + 1] - 1;
-      }
-      bands[band].released = std::max(bands[band].released, released);
-    }
-    return bands;
+    return true;
   }
 
   const Lifetime& lifetime(const Materialised& entry, int64_t band) const {
@@ -200,13 +226,15 @@ class MemoryCheck {
       const int64_t band_bytes = view_.block_bytes(entry);
       const Materialised* base =
           entry.in_place_of == TensorId{-1} ? nullptr : view_.materialised(entry.in_place_of);
-      const StepRef& writer =
-          view_.writers[static_cast<size_t>(&entry - view_.plan.materialised.data())].front();
+      const std::vector<StepRef>& writers =
+          view_.writers[static_cast<size_t>(&entry - view_.plan.materialised.data())];
       for (int64_t band = 0; band < band_count(entry); ++band) {
         Lifetime life = lifetime(entry, band);
         // Bytes taken over are counted once: the base's until it ends, then the taker's.
         if (base != nullptr) life.acquired = std::max(life.acquired, lifetime(*base, band).released + 1);
         if (life.acquired > life.released) continue;
+        const bool by_lower_part = writers.size() > 1 && life.acquired >= starts_[writers[1].pass];
+        const StepRef& writer = writers[by_lower_part ? 1 : 0];
         list.push_back({life.acquired, base == nullptr ? static_cast<int64_t>(writer.step) : -1, band_bytes});
         list.push_back({life.released + 1, -1, -band_bytes});
       }

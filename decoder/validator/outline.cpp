@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "decoder/validator/view.h"
@@ -98,9 +99,32 @@ void check_tier(View& view, const Materialised& entry) {
   }
 }
 
+/// One rank alone stores its tensors whole, or their first rows, in blocks of their own on the device.
+bool check_rows_above(View& view, const Materialised& entry) {
+  const Interval& rows = *entry.rows;
+  const int64_t all = view.picture(entry.tensor, kRows).end;
+  const std::string place = view.place(entry) + ".rows";
+  if (rows.begin != 0 || !in_range(rows.end, 1, all)) {
+    view.findings.add(Violation::malformed, place,
+                      to_text(rows) + " are not its first rows, of " + std::to_string(all));
+    return false;
+  }
+  const bool takes_over = std::any_of(
+      view.plan.materialised.begin(), view.plan.materialised.end(), [&](const Materialised& other) {
+        return other.in_place_of == entry.tensor || (&other == &entry && other.in_place_of != TensorId{-1});
+      });
+  if (takes_over || entry.tier != MemoryTier::device) {
+    view.findings.add(Violation::misplaced, place,
+                      "what is kept above a row has blocks of its own on the device");
+    return false;
+  }
+  return true;
+}
+
 /// A rank stores its own rows at the least, and without any it has nothing to store.
 bool check_rows(View& view, const Materialised& entry) {
   if (!entry.rows) return true;
+  if (view.plan.share.alone()) return check_rows_above(view, entry);
   const Interval& rows = *entry.rows;
   const Interval all = view.picture(entry.tensor, kRows);
   const Interval own = view.own_rows(view.graph.tensor(entry.tensor).scale.y);
@@ -167,14 +191,26 @@ void check_materialised(View& view, const Materialised& entry) {
   if (check_rows(view, entry)) check_blocks(view, entry);
 }
 
-/// Tiles must cut the grid's axis without gap or overlap, in order: they are swept in this order. Of rows
-/// they cut those that the plan's rank decodes.
+/// The rows of a pass's grid that its tiles must cut: those that the plan's rank decodes, or the part of them
+/// that the entry of `passes` has. The lower part goes on where the upper one ends.
+Interval rows_to_cut(const View& view, size_t pass) {
+  Interval rows = view.own_rows(view.plan.passes[pass].scale.y);
+  const auto end_of = [&](size_t part) {
+    const std::vector<Interval>& tiles = view.plan.passes[part].tiles.y;
+    return tiles.empty() ? rows.begin : tiles.back().end;
+  };
+  if (view.is_upper(pass)) rows.end = std::min(rows.end, end_of(pass));
+  if (view.is_lower(pass)) rows.begin = std::max(rows.begin, end_of(pass - 1));
+  return rows;
+}
+
+/// Tiles must cut the grid's axis without gap or overlap, in order: they are swept in this order.
 void check_grid(View& view, size_t pass, Axis axis) {
   const std::string place = "passes[" + std::to_string(pass) + "].tiles." + letter(axis);
   const std::vector<Interval>& tiles = at(view.plan.passes[pass].tiles, axis);
   const int64_t scale = at(view.plan.passes[pass].scale, axis);
   const Interval all = axis == kTime   ? Interval{0, (view.latent.t - 1) * scale + 1}
-                       : axis == kRows ? view.own_rows(scale)
+                       : axis == kRows ? rows_to_cut(view, pass)
                                        : Interval{0, view.latent.x * scale};
   int64_t end = all.begin;
   for (const Interval& tile : tiles) {
@@ -197,6 +233,29 @@ void check_grid(View& view, size_t pass, Axis axis) {
   }
 }
 
+/// Parts stand next to one another and share a grid, and all is on the device then.
+bool check_part(View& view, size_t p) {
+  const std::vector<Pass>& passes = view.plan.passes;
+  const auto refuse = [&](const char* what) {
+    view.findings.add(Violation::malformed, "passes[" + std::to_string(p) + "].part", what);
+    return false;
+  };
+  const PassPart part = passes[p].part;
+  if (part == PassPart::whole) return true;
+  if (part != PassPart::upper && part != PassPart::lower) return refuse("expected whole, upper or lower");
+  if (part == PassPart::upper && (p + 1 == passes.size() || !view.is_lower(p + 1)))
+    return refuse("no lower part follows");
+  if (part == PassPart::lower && (p == 0 || !view.is_upper(p - 1)))
+    return refuse("no upper part comes before");
+  if (!view.plan.share.alone()) return refuse("ranks have whole passes");
+  if (part == PassPart::lower && passes[p].scale != passes[p - 1].scale)
+    return refuse("its grid is not that of the upper part");
+  if (passes[p].tiles.y.empty()) return refuse("it has no tiles");
+  const bool moves = std::any_of(view.plan.materialised.begin(), view.plan.materialised.end(),
+                                 [](const Materialised& entry) { return entry.tier != MemoryTier::device; });
+  return !moves || refuse("with tensors below the device passes are whole");
+}
+
 void check_pass(View& view, size_t p) {
   const Pass& pass = view.plan.passes[p];
   const std::string place = "passes[" + std::to_string(p) + "]";
@@ -213,6 +272,7 @@ void check_pass(View& view, size_t p) {
     view.findings.add(Violation::malformed, place + ".convolutions",
                       "on cuda convolutions have the direct form only");
   }
+  if (!check_part(view, p)) return;
   for (Axis axis : kAxes) {
     if (!in_range(at(pass.scale, axis), 1, kLargestScale)) {
       view.findings.add(Violation::malformed, place + ".scale", "expected from 1 to 4096");

@@ -1218,6 +1218,10 @@ takes %2 and %3 there</source>
 <context>
     <name>headroom::gui::PassTree</name>
     <message>
+        <source>, above row %1</source>
+        <translation>，在第 %1 行以上</translation>
+    </message>
+    <message>
         <source>read %1</source>
         <translation>读取 %1</translation>
     </message>

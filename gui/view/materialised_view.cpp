@@ -96,6 +96,7 @@ QString MaterialisedView::describe(const reports::MaterialisedSpan& span) const 
                           figure_text(reports::Unit::bytes, double(span.bytes)), words_of(span.tier))
                      .arg(span.first_pass)
                      .arg(reads.join(", "));
+  text += QString::fromStdString(span.above);
   if (!span.in_place_of.empty()) text += tr(", in place of %1").arg(QString::fromStdString(span.in_place_of));
   return text;
 }

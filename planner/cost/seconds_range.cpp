@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "decoder/graph/amounts.h"
+#include "decoder/lowering/build_plan.h"
 #include "profiler/profile/time_error.h"
 
 namespace headroom::planner {
@@ -18,7 +19,7 @@ void set_seconds_range(Plan& plan, const Graph& graph, const CostModel& costs) {
     const Extent tile{longest(pass.tiles.t), longest(pass.tiles.y), longest(pass.tiles.x)};
     for (const Step& step : pass.steps) {
       sum.add(tables->of(step, pass.convolutions),
-              costs.step_seconds(pass, step, tile, sizes) * micro_batches);
+              costs.step_seconds(pass, step, tile, sizes_of_pass(sizes, pass)) * micro_batches);
     }
   }
   // What is brought in and moved beside the steps, and waited for.

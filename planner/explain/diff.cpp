@@ -46,12 +46,14 @@ Values values_of(const Plan& plan) {
 
 Values values_of(const Materialised& materialised, const Graph& graph) {
   const bool taken = materialised.in_place_of != TensorId{-1};
-  return {{"place", name_of(materialised.tier)},
-          {"first_pass", materialised.first_pass},
-          {"last_pass", materialised.last_pass},
-          {"in_place_of", taken ? json(graph.tensor(materialised.in_place_of).name) : json(nullptr)},
-          {"block_rows", materialised.block_rows},
-          {"blocks", materialised.blocks.size()}};
+  return {
+      {"place", name_of(materialised.tier)},
+      {"first_pass", materialised.first_pass},
+      {"last_pass", materialised.last_pass},
+      {"in_place_of", taken ? json(graph.tensor(materialised.in_place_of).name) : json(nullptr)},
+      {"block_rows", materialised.block_rows},
+      {"blocks", materialised.blocks.size()},
+      {"rows", materialised.rows ? json{materialised.rows->begin, materialised.rows->end} : json(nullptr)}};
 }
 
 /// A step with where it reads.

@@ -38,7 +38,7 @@ std::string materialised_text(const Materialised& entry, const Plan& plan, const
       " in " + std::to_string(entry.blocks.size()) + " blocks of " + std::to_string(entry.block_rows) +
       " rows" +
       (entry.tier == MemoryTier::device ? " on the device" : std::string(" in ") + name_of(entry.tier)) +
-      ", until pass " + std::to_string(entry.last_pass);
+      above_text(plan, entry) + ", until pass " + std::to_string(entry.last_pass);
   if (entry.in_place_of != TensorId{-1})
     text += ", in place of " + short_name(graph.tensor(entry.in_place_of).name);
   if (entry.tier != MemoryTier::device) {
@@ -48,8 +48,9 @@ std::string materialised_text(const Materialised& entry, const Plan& plan, const
 }
 
 bool written_in(const Plan& plan, TensorId id, size_t pass) {
+  const size_t first = plan.passes[pass].part == PassPart::lower ? pass - 1 : pass;
   return std::any_of(plan.materialised.begin(), plan.materialised.end(), [&](const Materialised& k) {
-    return k.tensor == id && k.first_pass == static_cast<int32_t>(pass);
+    return k.tensor == id && k.first_pass == static_cast<int32_t>(first);
   });
 }
 
@@ -111,6 +112,13 @@ size_t tile_count(const Pass& pass) {
   return pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size();
 }
 
+/// Which rows of its grid a part of a pass has.
+std::string part_text(const Pass& pass) {
+  if (pass.part == PassPart::upper) return ", above row " + std::to_string(pass.tiles.y.back().end);
+  if (pass.part == PassPart::lower) return ", from row " + std::to_string(pass.tiles.y.front().begin) + " on";
+  return "";
+}
+
 std::string first_extent(const std::vector<Interval>& intervals) {
   return std::to_string(intervals.empty() ? 0 : intervals.front().length());
 }
@@ -120,6 +128,11 @@ std::string first_extent(const std::vector<Interval>& intervals) {
 int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised) {
   return static_cast<int64_t>(materialised.blocks.size()) * materialised.block_rows *
          row_bytes(graph, materialised.tensor, sizes_of(graph, plan));
+}
+
+std::string above_text(const Plan& plan, const Materialised& materialised) {
+  if (!plan.share.alone() || !materialised.rows) return "";
+  return ", above row " + std::to_string(materialised.rows->end);
 }
 
 int64_t most_bytes_in(MemoryTier tier, const Plan& plan, const Graph& graph) {
@@ -168,12 +181,13 @@ std::string tiles_text(const Pass& pass) {
   const size_t tiles = tile_count(pass);
   return std::to_string(tiles) + (tiles == 1 ? " tile of " : " tiles of ") + first_extent(pass.tiles.x) +
          "x" + first_extent(pass.tiles.y) +
-         (pass.tiles.t.size() > 1 ? ", " + first_extent(pass.tiles.t) + " frames" : "");
+         (pass.tiles.t.size() > 1 ? ", " + first_extent(pass.tiles.t) + " frames" : "") + part_text(pass);
 }
 
 std::string short_tiles_text(const Pass& pass) {
   return std::to_string(tile_count(pass)) + " × " + first_extent(pass.tiles.x) + "x" +
-         first_extent(pass.tiles.y) + (pass.tiles.t.size() > 1 ? "x" + first_extent(pass.tiles.t) : "");
+         first_extent(pass.tiles.y) + (pass.tiles.t.size() > 1 ? "x" + first_extent(pass.tiles.t) : "") +
+         part_text(pass);
 }
 
 std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pass) {
@@ -267,6 +281,7 @@ json explain_json(const Plan& plan, const Model& model) {
                        {"bytes", stored_bytes(graph, plan, entry)},
                        {"window_bytes", window_bytes(graph, plan, entry)},
                        {"last_pass", entry.last_pass}});
+      if (entry.rows) keeps.back()["rows"] = {entry.rows->begin, entry.rows->end};
       if (entry.in_place_of != TensorId{-1})
         keeps.back()["in_place_of"] = graph.tensor(entry.in_place_of).name;
     }
@@ -280,6 +295,7 @@ json explain_json(const Plan& plan, const Model& model) {
                       {"reads", std::move(reads)},
                       {"steps", std::move(steps)},
                       {"keeps", std::move(keeps)}});
+    if (pass.part != PassPart::whole) passes.back()["part"] = name_of(pass.part);
   }
   json gap;  // null where no bound is known
   if (plan.optimal || plan.bound_seconds > 0) {

@@ -20,6 +20,9 @@ nlohmann::json explain_json(const Plan& plan, const Model& model);
 /// Bytes of all blocks of a materialised tensor, in its memory tier.
 int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised);
 
+/// ", above row 512" of a tensor that is kept above a row; nothing where it is kept whole.
+std::string above_text(const Plan& plan, const Materialised& materialised);
+
 /// The most bytes that a plan keeps in one tier at one time.
 int64_t most_bytes_in(MemoryTier tier, const Plan& plan, const Graph& graph);
 
@@ -36,9 +39,10 @@ std::string gap_text(const Plan& plan);
 /// For people: "throughout" on the device, or "per pass". Files have keys of their own (decoder/plan/plan.h).
 const char* words_of(WeightResidency residency);
 
-/// "12 tiles of 64x32": columns and rows of the first, in the pass's grid.
+/// "12 tiles of 64x32": columns and rows of the first, in the pass's grid. Of a part of a pass with its rows:
+/// ", above row 512" or ", from row 512 on".
 std::string tiles_text(const Pass& pass);
-/// "12 × 64x32": the same for tables.
+/// "12 × 64x32, above row 512": the same for tables.
 std::string short_tiles_text(const Pass& pass);
 
 /// What a pass reads whole that earlier passes wrote, and the latent; statistics are not among it.

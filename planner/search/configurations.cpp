@@ -10,14 +10,35 @@ namespace {
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 /// True where no plan of `configuration` can be faster than the best so far. The limit must have kept that
-/// one from nothing, all else must be the same, and its weights must stay: those that come pass by pass are
-/// brought in no less often.
+/// one from nothing, so that keeping less of a tensor gains nothing, and all else must be the same, or its
+/// weights must stay: those that come pass by pass are brought in no less often.
 bool cannot_be_faster(const Configuration& configuration, const ConfigurationSearch::Best& best) {
   const Configuration& other = best.configuration;
   const bool same_tiers = other.lower_tier == configuration.lower_tier &&
                           other.lower_limit_bytes == configuration.lower_limit_bytes;
   return best.solution.unhindered && other.micro_batch == configuration.micro_batch && same_tiers &&
-         other.weights == WeightResidency::resident;
+         (other.weights == WeightResidency::resident || other.weights == configuration.weights);
+}
+
+/// Whether tensors may be kept above a row: of pictures on the CPU, with nothing below the device.
+bool keeps_above(const Problem& problem) {
+  const Request& request = problem.request;
+  return request.device == DeviceKind::cpu && request.frames == 1 && problem.ranks.alone() &&
+         problem.options.host_limit_bytes <= 0 && problem.options.scratch_limit_bytes <= 0;
+}
+
+/// With more passes there are too many ways to keep tensors above a row.
+constexpr size_t kMostPassesAbove = 64;
+
+/// The rows of the latent above which tensors may be kept: sixteenths of all.
+std::vector<int64_t> rows_kept_above(int64_t latent_rows) {
+  constexpr int64_t kParts = 16;
+  std::vector<int64_t> list;
+  for (int64_t part = 1; part < kParts; ++part) {
+    const int64_t rows = latent_rows * part / kParts;
+    if (rows > 0 && (list.empty() || rows != list.back())) list.push_back(rows);
+  }
+  return list;
 }
 
 double whole_batch(double micro_batch_seconds, const PlanSpace& space, const Request& request) {
@@ -58,45 +79,81 @@ Spaces spaces_of(const Problem& problem) {
       if (options.host_limit_bytes <= 0 && options.scratch_limit_bytes <= 0) add({}, 0);
     }
   }
+  const auto least_catalog = spaces.back()->catalog();
+  if (!keeps_above(problem) || !least_catalog->liveness().keeps_any_above()) return spaces;
+  if (least_catalog->passes() > kMostPassesAbove) return spaces;
+  Configuration least = spaces.back()->configuration();
+  least.rows_above = rows_kept_above(least_catalog->sizes().latent.y);
+  if (!least.rows_above.empty()) spaces.push_back(std::make_unique<PlanSpace>(least_catalog, least));
   return spaces;
 }
 
+namespace {
+
+/// One search after the other, each for what is faster than the best so far.
+class OverSpaces {
+ public:
+  OverSpaces(const Spaces& spaces, const Request& request, int64_t limit_bytes, const SearchLimits& limits)
+      : spaces_(spaces), request_(request), limit_bytes_(limit_bytes), limits_(limits) {}
+
+  ConfigurationSearch run() {
+    if (limits_.deadline) {
+      // Some plan of every configuration before the proof of any.
+      for (const auto& space : spaces_) {
+        if (!space->configuration().rows_above.empty()) continue;
+        if (auto solution = some_path(*space, limit_bytes_, limits_)) take(std::move(*solution), *space);
+      }
+    }
+    // Tensors are kept above a row only where something fits without. Where time is up before that is known,
+    // the bound must hold for those plans too.
+    for (const auto& space : spaces_) {
+      if (space->configuration().rows_above.empty() || best() || !done_.in_time) look_in(*space);
+    }
+    done_.bound_seconds = best() ? std::min(best()->seconds, unfinished_) : unfinished_;
+    return std::move(done_);
+  }
+
+ private:
+  std::optional<ConfigurationSearch::Best>& best() { return done_.best; }
+
+  void take(Solution solution, const PlanSpace& space) {
+    const double seconds = whole_batch(solution.seconds, space, request_);
+    if (!best() || seconds < best()->seconds)
+      best() = {std::move(solution), space.configuration(), space.start_seconds(), seconds};
+  }
+
+  void look_in(PlanSpace& space) {
+    if (best() && cannot_be_faster(space.configuration(), *best())) return;
+    const double start = space.start_seconds();
+    // Only what is faster than the best so far is of use.
+    const auto micro_batches = double(request_.batch / space.configuration().micro_batch);
+    const double enough = best() ? start + (best()->seconds - start) / micro_batches : kForever;
+    SpaceSearch found = fastest(space, limit_bytes_, {limits_.deadline, enough, limits_.held_back_bytes});
+    if (found.solution) take(std::move(*found.solution), space);
+    if (found.in_time) return;
+    done_.in_time = false;
+    unfinished_ = std::min(unfinished_, whole_batch(found.bound_seconds, space, request_));
+  }
+
+  const Spaces& spaces_;
+  const Request& request_;
+  const int64_t limit_bytes_;
+  const SearchLimits& limits_;
+  ConfigurationSearch done_;
+  double unfinished_ = kForever;
+};
+
+}  // namespace
+
 ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
                                  const SearchLimits& limits) {
-  ConfigurationSearch search;
-  std::optional<ConfigurationSearch::Best>& best = search.best;
-  const auto take = [&](Solution solution, const PlanSpace& space) {
-    const double seconds = whole_batch(solution.seconds, space, request);
-    if (!best || seconds < best->seconds)
-      best = {std::move(solution), space.configuration(), space.start_seconds(), seconds};
-  };
-  if (limits.deadline) {
-    // Some plan of every configuration before the proof of any.
-    for (const auto& space : spaces) {
-      if (auto solution = some_path(*space, limit_bytes, limits)) take(std::move(*solution), *space);
-    }
-  }
-  double unfinished = kForever;
-  for (const auto& space : spaces) {
-    if (best && cannot_be_faster(space->configuration(), *best)) continue;
-    const double start = space->start_seconds();
-    // Only what is faster than the best so far is of use.
-    const double enough =
-        best ? start + (best->seconds - start) / double(request.batch / space->configuration().micro_batch)
-             : kForever;
-    SpaceSearch found = fastest(*space, limit_bytes, {limits.deadline, enough, limits.held_back_bytes});
-    if (found.solution) take(std::move(*found.solution), *space);
-    if (found.in_time) continue;
-    search.in_time = false;
-    unfinished = std::min(unfinished, whole_batch(found.bound_seconds, *space, request));
-  }
-  search.bound_seconds = best ? std::min(best->seconds, unfinished) : unfinished;
-  return search;
+  return OverSpaces(spaces, request, limit_bytes, limits).run();
 }
 
 SmallestOver smallest_over(const Spaces& spaces) {
   SmallestOver best;
   for (const auto& space : spaces) {
+    if (!space->configuration().rows_above.empty()) continue;
     SmallestLimit smallest = smallest_limit(*space);
     if (smallest.bytes < best.smallest.bytes) best = {std::move(smallest), space->configuration()};
   }

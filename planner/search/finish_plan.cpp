@@ -170,7 +170,8 @@ PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best)
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     Pass& pass = plan.passes[i];
     pass.predicted_seconds = solution.pass_seconds[i] * micro_batches;
-    pass.predicted_flops = pass_flops(model.graph, pass, solution.decisions[i].tile, sizes) * micro_batches;
+    pass.predicted_flops =
+        pass_flops(model.graph, pass, longest_tile(pass), sizes_of_pass(sizes, pass)) * micro_batches;
     plan.predicted_seconds += pass.predicted_seconds;
     bytes.live[solution.passes[i]] = pass.predicted_peak_bytes;
   }

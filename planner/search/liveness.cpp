@@ -55,6 +55,7 @@ PassLiveness::PassLiveness(const Graph& graph, const Sizes& sizes)
   find_demands();
   find_own_operations();
   find_masks();
+  find_kept_above(sizes);
 }
 
 /// Leaves out tensors that in decoders another candidate serves better, or little work from one: fewer
@@ -264,14 +265,29 @@ std::vector<TensorId> PassLiveness::materialised_of(const TensorSet& reached,
   return read.members();
 }
 
-std::vector<TensorId> PassLiveness::read_by(size_t pass, const std::vector<TensorId>& keeps,
-                                            const TensorSet& materialised) const {
+TensorSet PassLiveness::needed_by(size_t pass, const std::vector<TensorId>& keeps,
+                                  const TensorSet& materialised) const {
   TensorSet needed = goals_[pass];
   for (TensorId id : keeps) needed.insert(id);
   walk_back(needed, end_[pass], materialised);
-  needed &= materialised;
-  needed.erase(graph_.latent());
-  return needed.members();
+  return needed;
+}
+
+std::vector<TensorId> PassLiveness::read_of(const TensorSet& needed, const TensorSet& materialised) const {
+  TensorSet read = needed;
+  read &= materialised;
+  read.erase(graph_.latent());
+  return read.members();
+}
+
+std::vector<OpId> PassLiveness::run_for(const TensorSet& needed, const TensorSet& materialised) const {
+  TensorSet made = needed;
+  made -= materialised;
+  made -= statistics_;
+  made.erase(graph_.latent());
+  std::vector<OpId> ops;
+  for (TensorId id : made.members()) ops.push_back(graph_.tensor(id).producer);
+  return ops;
 }
 
 bool PassLiveness::too_far_back(size_t pass, const TensorSet& reached, const TensorSet& materialised) const {
@@ -284,20 +300,36 @@ bool PassLiveness::too_far_back(size_t pass, const TensorSet& reached, const Ten
 std::vector<OpId> PassLiveness::again(size_t pass, const TensorSet& reached,
                                       const TensorSet& materialised) const {
   TensorSet made = reached;
-  made -= materialised;
-  made -= statistics_;
   made -= own_later_[pass];
-  made.erase(graph_.latent());
-  std::vector<OpId> ops;
-  for (TensorId id : made.members()) ops.push_back(graph_.tensor(id).producer);
-  return ops;
+  return run_for(made, materialised);
 }
 
-std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<TensorId>& present) const {
+void PassLiveness::find_kept_above(const Sizes& sizes) {
+  constexpr int64_t kLeastPart = 4;
+  const auto bytes = [&](TensorId id) { return bytes_of(graph_.tensor(id), sizes.latent, 1, sizes.dtype); };
+  kept_above_.resize(passes());
+  int64_t largest = 0;
+  for (size_t pass = 0; pass < passes(); ++pass) {
+    for (OpId id : targets_[pass].statistics) {
+      const TensorId measured = graph_.op(id).inputs[0];
+      if (graph_.op(id).kind != OpKind::statistics || !is_candidate_.contains(measured)) continue;
+      kept_above_[pass].push_back(measured);
+      largest = std::max(largest, bytes(measured));
+    }
+  }
+  for (size_t pass = 0; pass < passes(); ++pass) {
+    std::vector<TensorId>& list = kept_above_[pass];
+    std::erase_if(list, [&](TensorId id) { return bytes(id) * kLeastPart < largest; });
+    if (!list.empty()) end_of_kept_above_ = pass + 1;
+  }
+}
+
+std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<TensorId>& present,
+                                              TensorId above) const {
   std::vector<TensorId> list;
   TensorSet materialised = set_of(present);
   for (TensorId id : in_reach_[pass]) {
-    if (materialised.contains(id)) continue;
+    if (materialised.contains(id) || id == above) continue;
     materialised.insert(id);
     if (read_after(pass, materialised).contains(id)) list.push_back(id);
     materialised.erase(id);

@@ -29,16 +29,26 @@ class PassLiveness {
   TensorSet set_of(const std::vector<TensorId>& tensors) const;
   /// For lower_pass(): these and the statistics that earlier passes have measured.
   std::vector<bool> available(size_t pass, const std::vector<TensorId>& present) const;
-  /// Tensors that the pass may keep but need not.
-  std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
+  /// Tensors that the pass may keep but need not. `above` is there too, above some row; -1 for none.
+  std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present, TensorId above) const;
+  /// Tensors that the pass may keep above a row: of which it takes statistics, and no smaller than a quarter
+  /// of the largest of all passes.
+  const std::vector<TensorId>& kept_above(size_t pass) const { return kept_above_[pass]; }
+  /// Whether any of the passes after `pass` may keep something so.
+  bool keeps_any_above_after(size_t pass) const { return pass + 1 < end_of_kept_above_; }
+  bool keeps_any_above() const { return end_of_kept_above_ > 0; }
   /// All tensors that passes after `pass` read or recompute, without recomputing what is materialised.
   TensorSet read_after(size_t pass, const TensorSet& materialised) const;
   /// Those of them that are read from where they are materialised: what lies ahead depends on them alone. The
   /// latent may be one.
   std::vector<TensorId> materialised_of(const TensorSet& reached, const TensorSet& materialised) const;
-  /// Materialised tensors that the pass reads, sorted; the latent is none of them.
-  std::vector<TensorId> read_by(size_t pass, const std::vector<TensorId>& keeps,
-                                const TensorSet& materialised) const;
+  /// What the pass computes or finds to keep these, without recomputing what is materialised; sums and
+  /// statistics among it.
+  TensorSet needed_by(size_t pass, const std::vector<TensorId>& keeps, const TensorSet& materialised) const;
+  /// Materialised tensors that are read of what is needed, sorted; the latent is none of them.
+  std::vector<TensorId> read_of(const TensorSet& needed, const TensorSet& materialised) const;
+  /// Operations that are run for what is needed, but for statistics.
+  std::vector<OpId> run_for(const TensorSet& needed, const TensorSet& materialised) const;
   /// True where a pass ahead would recompute a candidate across more barriers than plans do.
   bool too_far_back(size_t pass, const TensorSet& reached, const TensorSet& materialised) const;
   /// Operations of passes up to `pass` whose results are reached later but not materialised: some pass after
@@ -59,6 +69,7 @@ class PassLiveness {
   void find_demands();
   void find_own_operations();
   void find_masks();
+  void find_kept_above(const Sizes& sizes);
   /// Adds what tensors of `reached` before `end` are made of, back to what is materialised.
   void walk_back(TensorSet& reached, TensorId end, const TensorSet& materialised) const;
 
@@ -80,6 +91,8 @@ class PassLiveness {
   std::vector<TensorSet> own_later_;  ///< results of own operations of later passes
   std::vector<TensorSet> far_back_;   ///< candidates that the next pass may not recompute any more
   std::vector<std::vector<TensorId>> in_reach_;  ///< candidates that the pass may keep
+  std::vector<std::vector<TensorId>> kept_above_;
+  size_t end_of_kept_above_ = 0;  ///< one past the last pass that may keep something above a row
 };
 
 }  // namespace headroom::planner

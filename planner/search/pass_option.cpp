@@ -13,10 +13,11 @@
 
 namespace headroom::planner {
 
-PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredRows& stored,
-                       const Sizes& sizes, Pass lowered, std::vector<TouchedTensor> touched)
-    : graph_(graph),
-      costs_(costs),
+PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Sizes& sizes, Pass lowered,
+                       std::vector<TouchedTensor> touched)
+    : working_(working),
+      graph_(working.graph()),
+      costs_(working.costs()),
       sizes_(sizes),
       pass_(std::move(lowered)),
       touched_(std::move(touched)),
@@ -24,9 +25,9 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
   for (const TouchedTensor& tensor : touched_) {
     Materialised entry;
     entry.tensor = tensor.tensor;
-    entry.rows = rows_of(tensor.tensor, stored);
-    if (entry.rows) {
-      const Interval known = *stored.of(tensor.tensor);
+    entry.rows = rows_of(tensor, stored);
+    if (const std::optional<Interval> of_rank = stored.of(tensor.tensor)) {
+      const Interval known = *of_rank;
       widened_bytes_ += std::max(known.begin - entry.rows->begin, entry.rows->end - known.end) *
                         row_bytes(graph_, tensor.tensor, sizes_) * sizes_.items;
     }
@@ -42,6 +43,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
     });
     stored_.push_back(static_cast<size_t>(found - touched_.begin()));
   }
+  find_least_bytes();
   Extent grid = extent_at(pass_.scale, sizes_.latent);
   grid.y = grid_rows();
   widths_ = tile_widths(grid.x);
@@ -71,10 +73,30 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
   }
 }
 
-std::optional<Interval> PassOption::rows_of(TensorId tensor, const StoredRows& stored) const {
-  std::optional<Interval> rows = stored.of(tensor);
+void PassOption::find_least_bytes() {
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    const TouchedTensor& tensor = touched_[i];
+    const Materialised& entry = entries_[i];
+    const auto from = [&](int64_t row) {
+      return whole_bytes_[i] -
+             sizes_.items * (row / entry.block_rows) * materialised_block_bytes(graph_, entry, sizes_);
+    };
+    begin_bytes_.push_back(tensor.written ? 0 : from(tensor.begin_row));
+    if (tensor.written) {
+      // It has blocks of its own where it is stored; the upper part of a pass does not write them all.
+      end_bytes_.push_back(contains(stored_, i) && pass_.part != PassPart::upper ? whole_bytes_[i] : 0);
+    } else {
+      const bool all_leaves = tensor.leaves && !tensor.held_from;
+      end_bytes_.push_back(all_leaves ? 0 : from(tensor.held_from.value_or(tensor.begin_row)));
+    }
+  }
+}
+
+std::optional<Interval> PassOption::rows_of(const TouchedTensor& tensor, const StoredRows& stored) const {
+  if (tensor.latent_rows > 0) return rows_above(graph_, {tensor.tensor, tensor.latent_rows});
+  std::optional<Interval> rows = stored.of(tensor.tensor);
   if (!rows) return rows;
-  const RowReaders readers(graph_, pass_, tensor, sizes_);
+  const RowReaders readers(graph_, pass_, tensor.tensor, sizes_);
   const Interval grid = own_rows(sizes_, pass_.scale.y);
   return Interval{std::min(rows->begin, readers.first_row(grid.begin)),
                   std::max(rows->end, readers.last_row(grid.end))};
@@ -99,7 +121,8 @@ const BlockBytes& PassOption::blocks(size_t number, size_t tensor, bool below) c
   pass_.tiles.y = cut_rows(pass_, height.length, sizes_);
   Materialised entry = entries_[tensor];
   if (below) entry.tier = MemoryTier::scratch;  // windows are the same in every tier below the device
-  const MaterialisedInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves};
+  const MaterialisedInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves,
+                                   touched_[tensor].begin_row, touched_[tensor].held_from};
   return bytes = block_bytes_by_band({graph_, pass_, touched, sizes_}, height.bands);
 }
 
@@ -190,9 +213,8 @@ int64_t PassOption::least_bytes(const std::vector<MemoryTier>& tiers) const {
   int64_t begin = 0, end = 0;
   for (size_t i = 0; i < touched_.size(); ++i) {
     if (tiers[i] != MemoryTier::device) continue;
-    const bool stored = contains(stored_, i);
-    if (!touched_[i].written) begin += whole_bytes_[i];
-    if (touched_[i].written ? stored : !touched_[i].leaves) end += whole_bytes_[i];
+    begin += begin_bytes_[i];
+    end += end_bytes_[i];
   }
   return std::max(begin, end);
 }
@@ -213,28 +235,15 @@ PassOption::LiveBytes PassOption::live_bytes(size_t height, const std::vector<Me
   return bytes;
 }
 
-const PassOption::Working& PassOption::working(const Shape& shape,
-                                               const std::vector<TensorId>& staged) const {
-  const auto [entry, is_new] =
-      working_.try_emplace({shape.height, shape.width, shape.chunk, shape.algorithm, staged});
-  Working& working = entry->second;
-  if (!is_new) return working;
-  pass_.convolutions = shape.algorithm;
-  const auto by_segment = [&](const Extent& largest) {
-    return step_bytes_by_segment(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory(), staged));
-  };
-  const Extent full = tile(shape), last = last_band_tile(full, grid_rows());
-  working.full = by_segment(full);
-  working.last = last == full ? working.full : by_segment(last);
-  return working;
-}
-
 int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const {
-  const Working& tiles = working(shape, live.staged);
+  const Extent full = tile(shape), last = last_band_tile(full, grid_rows());
   const bool several_tiles = widths_[shape.width] != sizes_.latent.x * pass_.scale.x ||
                              chunks_[shape.chunk] != extent_at(pass_.scale, sizes_.latent).t;
-  return std::max(peak_of(live.full, tiles.full, several_tiles).bytes,
-                  peak_of(live.last, tiles.last, several_tiles).bytes);
+  const auto most = [&](const std::vector<SegmentBytes>& blocks, const Extent& of_tile) {
+    return peak_of(blocks, working_.of_tile(of_tile, shape.algorithm, live.staged), several_tiles).bytes;
+  };
+  const int64_t in_last = most(live.last, last);
+  return live.full.empty() ? in_last : std::max(most(live.full, full), in_last);
 }
 
 }  // namespace headroom::planner

@@ -1,13 +1,10 @@
 #pragma once
 
 #include <array>
-#include <map>
-#include <tuple>
 #include <vector>
 
-#include "decoder/lowering/peak.h"
-#include "planner/cost/cost_model.h"
 #include "planner/search/stored_rows.h"
+#include "planner/search/working_bytes.h"
 
 namespace headroom::planner {
 
@@ -23,8 +20,12 @@ struct Shape {
 /// A materialised tensor that a pass reads or writes.
 struct TouchedTensor {
   TensorId tensor{-1};
-  bool written = false;  ///< by this pass
-  bool leaves = false;   ///< nothing after this pass reads it
+  bool written = false;     ///< by this pass
+  bool leaves = false;      ///< nothing after this pass reads it
+  int64_t latent_rows = 0;  ///< above which it is kept; 0: it is stored whole
+  // As MaterialisedInPass has them.
+  int64_t begin_row = 0;
+  std::optional<int64_t> held_from{};
   friend auto operator<=>(const TouchedTensor&, const TouchedTensor&) = default;
 };
 
@@ -32,9 +33,10 @@ struct TouchedTensor {
 /// live is still open, and so is what else is materialised meanwhile: one lowering serves all of that.
 class PassOption {
  public:
-  /// `lowered` without tiles.
-  PassOption(const Graph& graph, const CostModel& costs, const StoredRows& stored, const Sizes& sizes,
-             Pass lowered, std::vector<TouchedTensor> touched);
+  /// `lowered` without tiles; `working` is that of its steps and must outlive the option. `sizes` are those
+  /// of the part of the pass that it is.
+  PassOption(WorkingBytes& working, const StoredRows& stored, const Sizes& sizes, Pass lowered,
+             std::vector<TouchedTensor> touched);
 
   const std::vector<TouchedTensor>& touched() const { return touched_; }
   /// Bytes of the parameters that the pass needs, packed for the direct algorithm.
@@ -84,28 +86,25 @@ class PassOption {
   struct Brought {
     int64_t per_pass = 0, beside_resident = 0;
   };
-  /// Tiles by segment of the pass.
-  struct Working {
-    std::vector<SegmentBytes> full, last;  ///< of all bands but the last, and of that
-  };
   struct Height {
     int64_t length = 0;
     size_t bands = 0;
   };
 
+  void find_least_bytes();
   void find_countable();
   /// For the algorithms and shapes that pass_ and algorithms_ have.
   void find_priced();
-  /// Of one of several ranks, with the rows that this pass reads. Nothing where there is one.
-  std::optional<Interval> rows_of(TensorId tensor, const StoredRows& stored) const;
+  /// Of one of several ranks, with the rows that this pass reads. Nothing where a tensor is stored whole.
+  std::optional<Interval> rows_of(const TouchedTensor& tensor, const StoredRows& stored) const;
   int64_t grid_rows() const { return own_rows(sizes_, pass_.scale.y).length(); }
-  const Working& working(const Shape& shape, const std::vector<TensorId>& staged) const;
   std::vector<TensorId> staged(const std::vector<MemoryTier>& tiers) const;
   const BlockBytes& blocks(size_t height, size_t tensor, bool below) const;
 
+  WorkingBytes& working_;
   const Graph& graph_;
   const CostModel& costs_;
-  const Sizes& sizes_;
+  const Sizes sizes_;
   mutable Pass pass_;  ///< its tiles and algorithm are those of the shape that was looked at last
   std::vector<TouchedTensor> touched_;
   std::vector<Materialised> entries_;  ///< parallel to touched_
@@ -119,12 +118,11 @@ class PassOption {
   std::vector<Brought> brought_;           ///< parallel to algorithms_
   std::vector<bool> countable_;            ///< chunk by chunk, height by height; empty where all are
   std::vector<std::vector<bool>> priced_;  ///< the same of each algorithm: what latency tables speak of
-  // Filled when first asked for. Most shapes of most options never are.
-  using WorkingKey = std::tuple<uint32_t, uint32_t, uint32_t, ConvolutionAlgorithm, std::vector<TensorId>>;
-  mutable std::map<WorkingKey, Working> working_;
-  /// By height and touched tensor, on the device and below.
+  /// By height and touched tensor, on the device and below. Filled when first asked for.
   mutable std::vector<std::vector<std::array<BlockBytes, 2>>> blocks_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
+  /// Parallel to touched_: the fewest bytes when the sweep begins, and when it ends.
+  std::vector<int64_t> begin_bytes_, end_bytes_;
   int64_t widened_bytes_ = 0;
 };
 

@@ -8,23 +8,23 @@
 namespace headroom::planner {
 namespace {
 
-std::vector<TensorId> tensors_of(const Frontier& frontier) {
-  std::vector<TensorId> tensors;
-  for (const Residence& residence : frontier) tensors.push_back(residence.tensor);
-  return tensors;
+MemoryTier tier_of(const Frontier& frontier, TensorId id) {
+  const auto found = std::find_if(frontier.tensors.begin(), frontier.tensors.end(),
+                                  [&](const Residence& r) { return r.tensor == id; });
+  return found == frontier.tensors.end() ? MemoryTier::device : found->tier;
 }
 
-MemoryTier tier_of(const Frontier& frontier, TensorId id) {
-  const auto found =
-      std::find_if(frontier.begin(), frontier.end(), [&](const Residence& r) { return r.tensor == id; });
-  return found == frontier.end() ? MemoryTier::device : found->tier;
+Present present_in(const Frontier& frontier) {
+  Present present;
+  for (const Residence& residence : frontier.tensors) {
+    if (residence.rows == KeptRows::all) present.whole.push_back(residence.tensor);
+    if (residence.rows == KeptRows::below) present.below.push_back(residence.tensor);
+    if (residence.rows == KeptRows::above) present.above = {residence.tensor, frontier.above_latent_rows};
+  }
+  return present;
 }
 
 }  // namespace
-
-Frontier latent_frontier() {
-  return {{TensorId{0}, MemoryTier::device}};
-}
 
 PlanSpace::PlanSpace(const Model& model, const Request& request, const Configuration& configuration,
                      const CostModel& costs)
@@ -56,71 +56,152 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& 
     least_seconds_from_[pass] =
         least_seconds_from_[pass + 1] + seconds + catalog_->least_handover_seconds(pass);
   }
-  choices_.resize(passes());
+  states_.resize(passes() + 1);
+  start_ = &state_of(0, {{{TensorId{0}, MemoryTier::device}}});
+}
+
+State& PlanSpace::state_of(size_t pass, Frontier frontier) {
+  std::map<Frontier, State>& known = states_[pass];
+  const auto [entry, is_new] = known.try_emplace(std::move(frontier));
+  if (is_new) {
+    entry->second.pass = pass;
+    entry->second.number = known.size() - 1;
+    entry->second.frontier = &entry->first;
+  }
+  return entry->second;
 }
 
 /// Bytes in the lower tier while a pass runs.
 int64_t PlanSpace::bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const {
   int64_t sum = 0;
-  for (const Residence& residence : frontier)
+  for (const Residence& residence : frontier.tensors)
     sum += residence.tier != MemoryTier::device ? catalog_->stored_bytes(residence.tensor) : 0;
   for (TensorId id : below) sum += catalog_->stored_bytes(id);
   return sum;
 }
 
-void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet& set,
-                            std::vector<Choice>& list) {
+int64_t PlanSpace::bytes_passing(const Frontier& frontier, const Present& passing) const {
+  int64_t sum = passing.above.any() ? catalog_->stored_bytes(passing.above) : 0;
+  for (TensorId id : passing.below) sum += catalog_->stored_bytes_below(id, frontier.above_latent_rows);
+  for (TensorId id : passing.whole) {
+    if (tier_of(frontier, id) == MemoryTier::device) sum += catalog_->stored_bytes(id);
+  }
+  return sum;
+}
+
+/// Where a tensor lives after the pass.
+MemoryTier PlanSpace::tier_after(const Frontier& frontier, const KeepSet& set,
+                                 const std::vector<TensorId>& below, TensorId id) const {
+  if (!contains(set.keeps, id)) return tier_of(frontier, id);
+  return contains(below, id) ? *configuration_.lower_tier : MemoryTier::device;
+}
+
+Frontier PlanSpace::frontier_after(size_t pass, const Frontier& frontier, const KeepSet& set,
+                                   const std::vector<TensorId>& below) const {
+  Frontier next;
+  for (TensorId id : set.next.whole) next.tensors.push_back({id, tier_after(frontier, set, below, id)});
+  for (TensorId id : set.next.below) next.tensors.push_back({id, MemoryTier::device, KeptRows::below});
+  if (set.next.above.any()) {
+    next.tensors.push_back({set.next.above.tensor, MemoryTier::device, KeptRows::above});
+    next.above_latent_rows = set.next.above.latent_rows;
+  } else if (catalog_->liveness().keeps_any_above_after(pass)) {
+    next.above_latent_rows = frontier.above_latent_rows;
+  }
+  std::sort(next.tensors.begin(), next.tensors.end());
+  return next;
+}
+
+void PlanSpace::add_choices(const State& state, const KeepSet& set, std::vector<Choice>& list) {
+  const Frontier& frontier = *state.frontier;
+  const size_t pass = state.pass;
   std::vector<std::vector<TensorId>> movable;
   if (configuration_.lower_tier) movable = catalog_->movable(pass, set.keeps);
-  const std::vector<TensorId> present = tensors_of(frontier);
   for (size_t placing = 0; placing < size_t{1} << movable.size(); ++placing) {
-    std::vector<TensorId> below, in_place;
+    std::vector<TensorId> below;
     for (size_t i = 0; i < movable.size(); ++i) {
       if (placing >> i & 1) below.insert(below.end(), movable[i].begin(), movable[i].end());
     }
     if (configuration_.lower_tier && bytes_below(frontier, below) > configuration_.lower_limit_bytes)
       continue;
-    for (const PassWork::Takeover& takeover : set.work->takeovers) {
-      if (tier_of(frontier, takeover.base) == MemoryTier::device && !contains(below, takeover.target))
-        in_place.push_back(takeover.target);
-    }
-    const auto tier_after = [&](TensorId id) {
-      if (contains(set.keeps, id))
-        return contains(below, id) ? *configuration_.lower_tier : MemoryTier::device;
-      return tier_of(frontier, id);
-    };
-    Frontier next;
-    for (TensorId id : set.next) next.push_back({id, tier_after(id)});
-    const PassOption& option = catalog_->option(pass, present, set, in_place);
-    std::vector<MemoryTier> tiers;
-    for (const TouchedTensor& tensor : option.touched()) tiers.push_back(tier_after(tensor.tensor));
-    Choice choice{set.runs,
-                  catalog_->liveness().targets(pass).optional(),
-                  set.keeps,
-                  std::move(in_place),
-                  std::move(below),
-                  std::move(next),
-                  &catalog_->priced(option, tiers, configuration_.weights)};
-    choice.beside_bytes = fixed_bytes_;
-    for (TensorId id : set.passing) {
-      if (tier_of(frontier, id) == MemoryTier::device) choice.beside_bytes += catalog_->stored_bytes(id);
-    }
+    State& next = state_of(pass + 1, frontier_after(pass, frontier, set, below));
+    Choice choice;
+    choice.set = &set;
+    choice.learned_seconds = set.least_seconds;
+    choice.below = std::move(below);
+    choice.next = &next;
+    choice.beside_bytes = fixed_bytes_ + bytes_passing(frontier, set.passing);
     choice.again_seconds = set.again_seconds;
-    choice.beside_seconds = set.exchange_seconds + catalog_->widening_seconds(option);
-    if (configuration_.weights == WeightResidency::per_pass) {
-      choice.beside_seconds += catalog_->costs().weights_seconds(option.parameter_bytes());
+    if (configuration_.weights == WeightResidency::per_pass)
       choice.again_seconds += catalog_->costs().weights_seconds(set.again_weights_bytes);
-    }
     list.push_back(std::move(choice));
   }
 }
 
-std::vector<Choice>& PlanSpace::choices(size_t pass, const Frontier& frontier) {
-  const auto [known, is_new] = choices_[pass].try_emplace(frontier);
-  if (!is_new) return known->second;
-  for (const KeepSet& set : catalog_->keep_sets(pass, tensors_of(frontier)))
-    add_choices(pass, frontier, set, known->second);
-  return known->second;
+bool PlanSpace::work_out(const State& state, Choice& choice) {
+  if (choice.worked_out) return choice.shapes != nullptr;
+  choice.worked_out = true;
+  const Frontier& frontier = *state.frontier;
+  const Present present = present_in(frontier);
+  const KeepSet& set = *choice.set;
+  const PassWork& work = catalog_->work(state.pass, present, set);
+  if (!work.possible) return false;
+  for (const PassWork::Takeover& takeover : work.takeovers) {
+    if (tier_of(frontier, takeover.base) == MemoryTier::device && !contains(choice.below, takeover.target))
+      choice.in_place.push_back(takeover.target);
+  }
+  const PassWork::Parts& parts = catalog_->option(state.pass, present, set, choice.in_place);
+  const PassOption& option = *parts.option;
+  std::vector<MemoryTier> tiers;
+  for (const TouchedTensor& tensor : option.touched())
+    tiers.push_back(tier_after(frontier, set, choice.below, tensor.tensor));
+  choice.shapes = &catalog_->priced(option, tiers, configuration_.weights);
+  if (parts.lower) {
+    const std::vector<MemoryTier> on_device(parts.lower->touched().size(), MemoryTier::device);
+    choice.lower_shapes = &catalog_->priced(*parts.lower, on_device, configuration_.weights);
+  }
+  choice.beside_seconds = set.exchange_seconds + catalog_->widening_seconds(option);
+  if (configuration_.weights == WeightResidency::per_pass) {
+    choice.beside_seconds += catalog_->costs().weights_seconds(option.parameter_bytes());
+    if (parts.lower)
+      choice.beside_lower_seconds = catalog_->costs().weights_seconds(parts.lower->parameter_bytes());
+  }
+  return true;
+}
+
+std::vector<Choice>& PlanSpace::choices(State& state) {
+  if (state.choices) return *state.choices;
+  const Frontier& frontier = *state.frontier;
+  const Present present = present_in(frontier);
+  std::vector<int64_t> rows{0};
+  if (frontier.above_latent_rows > 0) {
+    rows.push_back(frontier.above_latent_rows);
+  } else {
+    rows.insert(rows.end(), configuration_.rows_above.begin(), configuration_.rows_above.end());
+  }
+  std::vector<Choice>& list = state.choices.emplace();
+  for (int64_t latent_rows : rows) {
+    for (const KeepSet& set : catalog_->keep_sets(state.pass, present, latent_rows))
+      add_choices(state, set, list);
+  }
+  return list;
+}
+
+void PlanSpace::begin_search(int64_t limit_bytes) {
+  if (limit_bytes <= learned_limit_bytes_) return;
+  for (std::map<Frontier, State>& of_pass : states_) {
+    for (auto& [frontier, state] : of_pass) {
+      state.learned_seconds = 0;
+      if (!state.choices) continue;
+      for (Choice& choice : *state.choices) choice.learned_seconds = choice.set->least_seconds;
+    }
+  }
+  learned_limit_bytes_ = std::numeric_limits<int64_t>::max();
+  learned_hindered_ = false;
+}
+
+void PlanSpace::end_search(int64_t limit_bytes, bool hindered) {
+  learned_limit_bytes_ = std::min(learned_limit_bytes_, limit_bytes);
+  learned_hindered_ = learned_hindered_ || hindered;
 }
 
 }  // namespace headroom::planner

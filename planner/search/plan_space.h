@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,34 +10,62 @@
 
 namespace headroom::planner {
 
+/// Which rows of a tensor are stored: all, or those above the row of the latent that the frontier names, or
+/// those that lower parts of passes read.
+enum class KeptRows { all, above, below };
+
 /// A materialised tensor and where it lives.
 struct Residence {
   TensorId tensor{-1};
   MemoryTier tier = MemoryTier::device;
+  KeptRows rows = KeptRows::all;
   friend auto operator<=>(const Residence&, const Residence&) = default;
 };
 
 /// The live materialised tensors: those that later passes can still read, sorted. Nothing else that happened
-/// before matters to those passes.
-using Frontier = std::vector<Residence>;
-/// Where every search begins: the latent alone.
-Frontier latent_frontier();
+/// before matters to those passes, but for the row.
+struct Frontier {
+  std::vector<Residence> tensors;
+  /// The row of the latent above which the plan keeps tensors; 0 where it has none yet, and where none can be
+  /// kept so any more.
+  int64_t above_latent_rows = 0;
+  friend auto operator<=>(const Frontier&, const Frontier&) = default;
+};
 
-/// One way to run a pass from a frontier: what it keeps, and the frontier after it.
+struct State;
+
+/// One way to run a pass from a frontier: what it keeps, and the frontier after it. How it is run is worked
+/// out only once a search looks at it (PlanSpace::work_out).
 struct Choice {
-  bool runs = true;           ///< the pass does
-  bool at_cut_point = false;  ///< it is an optional one
-  std::vector<TensorId> keeps;
-  std::vector<TensorId> in_place;
-  std::vector<TensorId> below;  ///< those of `keeps` that live in the lower tier
-  Frontier next;
-  TileChoice* shapes = nullptr;  ///< with what the pass brings in, without what follows
+  const KeepSet* set = nullptr;
+  std::vector<TensorId> below;  ///< what is kept in the lower tier
+  State* next = nullptr;        ///< what is there before the next pass
   int64_t beside_bytes =
       0;  ///< resident weights, latent, reserve, and tensors on the device that the pass does not touch
-  double beside_seconds = 0;  ///< bringing the pass's weights in; what is waited for from other ranks
-  double again_seconds = 0;   ///< what passes ahead must run at the least, beside least_seconds_from()
+  double again_seconds = 0;  ///< what passes ahead must run at the least, beside least_seconds_from()
+  /// What it takes at the least under the limits of the searches so far (PlanSpace::begin_search).
+  double learned_seconds = 0;
+  // Once it is worked out:
+  bool worked_out = false;
+  std::vector<TensorId> in_place;
+  TileChoice* shapes = nullptr;        ///< with what the pass brings in, without what follows; null where it
+                                       ///< is impossible after all
+  TileChoice* lower_shapes = nullptr;  ///< the same of its lower part; null where the pass is whole
+  double beside_seconds = 0;        ///< bringing the pass's weights in; what is waited for from other ranks
+  double beside_lower_seconds = 0;  ///< bringing those of the lower part in
   int64_t peak_bytes(const Shape& shape) const { return beside_bytes + shape.peak_bytes; }
   double seconds(const Shape& shape) const { return beside_seconds + shape.seconds; }
+  double lower_seconds(const Shape& shape) const { return beside_lower_seconds + shape.seconds; }
+};
+
+/// A frontier before a pass: a node of the search. It stays where it is.
+struct State {
+  size_t pass = 0;
+  size_t number = 0;  ///< of those before the pass
+  const Frontier* frontier = nullptr;
+  std::optional<std::vector<Choice>> choices{};  ///< once they are known
+  /// No less is still to come under the limits of the searches so far (PlanSpace::begin_search).
+  double learned_seconds = 0;
 };
 
 /// What is the same for all plans of one space. Spaces are searched one by one, and the best plan of all is
@@ -47,6 +76,8 @@ struct Configuration {
   /// Where tensors may live beside the device, and how much of them at one time.
   std::optional<MemoryTier> lower_tier{};
   int64_t lower_limit_bytes = 0;
+  /// Rows of the latent: a plan may keep tensors above one of them. Not with a lower tier.
+  std::vector<int64_t> rows_above{};
 };
 
 /// The plans that are searched for one configuration. docs/planning.md states the space; in short: passes in
@@ -61,8 +92,12 @@ class PlanSpace {
   PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& configuration);
 
   size_t passes() const { return catalog_->passes(); }
-  /// All choices for pass `pass` from a frontier. Computed once per frontier.
-  std::vector<Choice>& choices(size_t pass, const Frontier& frontier);
+  /// Where every search begins: before the first pass, the latent alone.
+  State& start() { return *start_; }
+  /// All choices for the pass from there. Computed once.
+  std::vector<Choice>& choices(State& state);
+  /// Works out how a choice from there is run, and prices it. False where it is impossible.
+  bool work_out(const State& state, Choice& choice);
   const Configuration& configuration() const { return configuration_; }
   const std::shared_ptr<PassCatalog>& catalog() const { return catalog_; }
   /// Bytes beside what passes need: resident weights, latent, reserve.
@@ -72,17 +107,36 @@ class PlanSpace {
   /// A lower bound of the seconds that passes from `pass` on take.
   double least_seconds_from(size_t pass) const { return least_seconds_from_[pass]; }
 
+  /// What searches learn of choices and states under a limit holds under all smaller ones. A search under
+  /// this limit begins: what was learned under smaller ones is forgotten.
+  void begin_search(int64_t limit_bytes);
+  /// A search under this limit has ended that has learned something; whether the limit kept it from anything.
+  void end_search(int64_t limit_bytes, bool hindered);
+  /// Whether what was learned does not hold without a limit.
+  bool learned_hindered() const { return learned_hindered_; }
+
  private:
+  State& state_of(size_t pass, Frontier frontier);
   /// One choice for every way to put what is materialised on the device or below.
-  void add_choices(size_t pass, const Frontier& frontier, const KeepSet& set, std::vector<Choice>& list);
+  void add_choices(const State& state, const KeepSet& set, std::vector<Choice>& list);
   int64_t bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const;
+  MemoryTier tier_after(const Frontier& frontier, const KeepSet& set, const std::vector<TensorId>& below,
+                        TensorId id) const;
+  /// What is there after the pass, of which `below` is kept in the lower tier.
+  Frontier frontier_after(size_t pass, const Frontier& frontier, const KeepSet& set,
+                          const std::vector<TensorId>& below) const;
+  /// Bytes on the device of tensors that the pass does not touch.
+  int64_t bytes_passing(const Frontier& frontier, const Present& passing) const;
 
   std::shared_ptr<PassCatalog> catalog_;
   const Configuration configuration_;
   std::vector<double> least_seconds_from_;
   int64_t fixed_bytes_ = 0;
   double start_seconds_ = 0;
-  std::vector<std::map<Frontier, std::vector<Choice>>> choices_;  ///< by pass
+  std::vector<std::map<Frontier, State>> states_;  ///< by pass
+  State* start_ = nullptr;
+  int64_t learned_limit_bytes_ = std::numeric_limits<int64_t>::max();  ///< the smallest of the searches
+  bool learned_hindered_ = false;
 };
 
 }  // namespace headroom::planner

@@ -8,16 +8,30 @@
 namespace headroom::planner {
 namespace {
 
-/// How a frontier before a pass was reached most cheaply.
+/// How a state was reached most cheaply.
 struct Arrival {
   double cost = std::numeric_limits<double>::infinity();
-  const Frontier* previous = nullptr;
+  State* state = nullptr;
+  State* previous = nullptr;
   const Choice* choice = nullptr;
   const Shape* shape = nullptr;
+  const Shape* lower_shape = nullptr;  ///< of a pass in two parts
   bool settled = false;
 };
 
 using Path = std::vector<Arrival>;
+
+/// A choice from a state that was reached. What it costs becomes known step by step.
+struct Trial {
+  State* from = nullptr;
+  Choice* choice = nullptr;
+  double from_cost = 0;
+  double cost = 0;                    ///< of the path with it, at the least
+  bool exact = false;                 ///< it costs that
+  bool begun = false;                 ///< its least seconds are known
+  bool by_shape = false;              ///< it is known which shapes are the fastest that may fit
+  size_t shape = 0, lower_shape = 0;  ///< of those of the choice; the second of a pass in two parts
+};
 
 struct Found {
   Path path;         ///< empty where none was found
@@ -25,88 +39,228 @@ struct Found {
   bool in_time = true;
 };
 
-/// Best-first search over nodes, each a frontier before a pass: A*, or weighted A* where `a_star_weight` is
-/// above 1.
+/// Best-first search over states: A*, or weighted A* where `a_star_weight` is above 1.
 ///
-/// `extend` gives the cost of a path after a choice for a pass, and the tile shape that the choice is taken
-/// with; null where the limit allows none. `bound(pass, again)` is a lower bound of the cost still to come.
-/// It has two parts: what the passes from `pass` on take at the least, and `again`, what they take at the
-/// least to recompute tensors that the last choice did not materialise.
+/// `look_at(trial)` finds out more of what a choice costs, until that is exact; false where the limit allows
+/// no shape. Little is found out at first, and more only once the path is the most promising one: what a
+/// shape needs takes long to find out. `bound(state, again)` is a lower bound of the cost still to come.
+/// `again` is what passes ahead take at the least to recompute tensors that the last choice did not
+/// materialise.
 ///
 /// The bound is not consistent: it counts an operation in the first pass that could run it, even where a
-/// later pass does. So it may fall faster than costs rise, and a frontier that was expanded before may be
+/// later pass does. So it may fall faster than costs rise, and a state that was expanded before may be
 /// reached more cheaply later. Then it is expanded again. A weight above 1 overstates the bound, which finds
 /// some path soon and proves nothing.
-template <typename Extend, typename Bound>
-Found search(PlanSpace& space, double start, const Extend& extend, const Bound& bound, double a_star_weight,
-             const SearchLimits& limits) {
-  struct Entry {
-    double estimate;
-    size_t pass;
-    const Frontier* frontier;
-    Arrival* arrival;
-    bool operator<(const Entry& other) const {
-      // Among equals the deeper one, which is nearer the end.
-      return estimate != other.estimate ? estimate > other.estimate : pass < other.pass;
-    }
-  };
-  std::vector<std::map<Frontier, Arrival>> arrivals(space.passes() + 1);
-  std::priority_queue<Entry> queue;
-  const auto first = arrivals[0].emplace(latent_frontier(), Arrival{}).first;
-  first->second.cost = start;
-  queue.push({start + a_star_weight * bound(0, 0), 0, &first->first, &first->second});
-  Found found;
-  while (!queue.empty()) {
-    const Entry entry = queue.top();
-    queue.pop();
-    if (entry.arrival->settled) continue;
-    entry.arrival->settled = true;
-    found.bound = std::max(found.bound, entry.estimate);
-    if (entry.pass == space.passes()) {
-      const Arrival* step = entry.arrival;
-      for (size_t pass = entry.pass; pass > 0; --pass) {
-        found.path.push_back(*step);
-        step = &arrivals[pass - 1].at(*step->previous);
+template <typename LookAt, typename Bound>
+class Search {
+ public:
+  Search(PlanSpace& space, const LookAt& look_at, const Bound& bound, double a_star_weight,
+         const SearchLimits& limits)
+      : space_(space),
+        look_at_(look_at),
+        bound_(bound),
+        a_star_weight_(a_star_weight),
+        limits_(limits),
+        arrivals_(space.passes() + 1) {}
+
+  Found run(double start) {
+    State& first = space_.start();
+    at(first).cost = start;
+    push({start + a_star_weight_ * bound_(first, 0), &first, {.cost = start}});
+    Found found;
+    while (!queue_.empty()) {
+      const Entry entry = queue_.top();
+      queue_.pop();
+      if (is_outdated(entry)) continue;
+      found.bound = std::max(found.bound, entry.estimate);
+      if (a_star_weight_ <= 1 && entry.estimate >= limits_.cutoff_seconds) break;
+      if (limits_.deadline && std::chrono::steady_clock::now() > *limits_.deadline) {
+        found.in_time = false;
+        break;
       }
-      std::reverse(found.path.begin(), found.path.end());
-      return found;
+      if (entry.trial.choice != nullptr) {
+        go_on(entry.trial);
+      } else if (entry.state->pass == space_.passes()) {
+        found.path = path_to(*entry.state);
+        break;
+      } else {
+        at(*entry.state).settled = true;
+        expand(*entry.state, entry.trial.cost);
+      }
     }
-    if (a_star_weight <= 1 && entry.estimate >= limits.cutoff_seconds) return found;
-    if (limits.deadline && std::chrono::steady_clock::now() > *limits.deadline) {
-      found.in_time = false;
-      return found;
-    }
-    for (Choice& choice : space.choices(entry.pass, *entry.frontier)) {
-      const auto [cost, shape] = extend(entry.pass, entry.arrival->cost, choice);
-      if (shape == nullptr) continue;
-      const auto next = arrivals[entry.pass + 1].try_emplace(choice.next).first;
-      if (next->second.cost <= cost || (a_star_weight > 1 && next->second.settled)) continue;
-      next->second = {cost, entry.frontier, &choice, shape, false};
-      queue.push({cost + a_star_weight * bound(entry.pass + 1, choice.again_seconds), entry.pass + 1,
-                  &next->first, &next->second});
+    return found;
+  }
+
+  /// Of every state that was expanded, what is still to come there at the least by what is now known of what
+  /// comes after it. For searches by time.
+  void learn() {
+    for (size_t pass = arrivals_.size(); pass-- > 0;) {
+      for (const Arrival& arrival : arrivals_[pass]) {
+        if (!arrival.settled || !arrival.state->choices) continue;
+        double least = std::numeric_limits<double>::infinity();
+        for (const Choice& choice : *arrival.state->choices)
+          least = std::min(least, choice.learned_seconds + bound_(*choice.next, choice.again_seconds));
+        // Sums are rounded in another order than along a path.
+        arrival.state->learned_seconds = std::max(arrival.state->learned_seconds, least * (1 - 1e-12));
+      }
     }
   }
-  return found;
-}
+
+ private:
+  /// A state that was reached, or one to which a choice leads.
+  struct Entry {
+    double estimate;
+    State* state;
+    Trial trial;
+    bool operator<(const Entry& other) const {
+      // Among equals the deeper one, which is nearer the end.
+      return estimate != other.estimate ? estimate > other.estimate : state->pass < other.state->pass;
+    }
+  };
+
+  Arrival& at(State& state) {
+    std::vector<Arrival>& of_pass = arrivals_[state.pass];
+    if (of_pass.size() <= state.number) of_pass.resize(state.number + 1);
+    of_pass[state.number].state = &state;
+    return of_pass[state.number];
+  }
+
+  /// Whether the state was reached as cheaply in another way.
+  bool is_outdated(const Entry& entry) {
+    const Arrival& arrival = at(*entry.state);
+    if (entry.trial.choice == nullptr) return arrival.settled || entry.trial.cost > arrival.cost;
+    return !is_of_use(entry.trial);
+  }
+
+  bool is_of_use(const Trial& trial) {
+    const Arrival& next = at(*trial.choice->next);
+    return trial.cost < next.cost && !(a_star_weight_ > 1 && next.settled);
+  }
+
+  void push(Entry entry) { queue_.push(std::move(entry)); }
+
+  void expand(State& state, double cost) {
+    for (Choice& choice : space_.choices(state))
+      go_on({.from = &state, .choice = &choice, .from_cost = cost});
+  }
+
+  /// Finds out more of the choice, and takes it where its cost is known.
+  void go_on(Trial trial) {
+    if (!look_at_(trial) || !is_of_use(trial)) return;
+    State& next = *trial.choice->next;
+    const double estimate = trial.cost + a_star_weight_ * bound_(next, trial.choice->again_seconds);
+    if (!trial.exact) {
+      push({estimate, &next, trial});
+      return;
+    }
+    const Choice& choice = *trial.choice;
+    at(next) = {trial.cost, &next, trial.from, &choice, &choice.shapes->shape(trial.shape)};
+    if (choice.lower_shapes != nullptr) at(next).lower_shape = &choice.lower_shapes->shape(trial.lower_shape);
+    push({estimate, &next, {.cost = trial.cost}});
+  }
+
+  Path path_to(State& end) {
+    Path path;
+    for (State* state = &end; state != &space_.start(); state = path.back().previous)
+      path.push_back(at(*state));
+    std::reverse(path.begin(), path.end());
+    return path;
+  }
+
+  PlanSpace& space_;
+  const LookAt& look_at_;
+  const Bound& bound_;
+  const double a_star_weight_;
+  const SearchLimits& limits_;
+  std::vector<std::vector<Arrival>> arrivals_;  ///< by pass and number of the state
+  std::priority_queue<Entry> queue_;
+};
 
 PassDecision decision_of(const Arrival& arrival) {
-  return {arrival.choice->keeps,    arrival.choice->in_place,
-          arrival.choice->below,    arrival.choice->shapes->tile(*arrival.shape),
-          arrival.shape->algorithm, arrival.choice->at_cut_point};
+  const Choice& choice = *arrival.choice;
+  PassDecision decision{choice.set->keeps,
+                        choice.in_place,
+                        choice.below,
+                        choice.shapes->tile(*arrival.shape),
+                        arrival.shape->algorithm,
+                        choice.set->at_cut_point,
+                        choice.set->above};
+  if (choice.lower_shapes != nullptr) {
+    decision.lower_tile = choice.lower_shapes->tile(*arrival.lower_shape);
+    decision.lower_convolutions = arrival.lower_shape->algorithm;
+  }
+  return decision;
 }
+
+/// The fastest of a choice's shapes under a limit, one after the other.
+class LookAtTime {
+ public:
+  LookAtTime(PlanSpace& space, int64_t limit_bytes, const std::vector<int64_t>& held_back)
+      : space_(space), limit_bytes_(limit_bytes), held_back_(held_back) {}
+
+  bool operator()(Trial& trial) const {
+    Choice& choice = *trial.choice;
+    double seconds = choice.learned_seconds;
+    if (trial.begun) seconds = std::max(seconds, seconds_of_next_shape(trial));
+    trial.begun = true;
+    if (held_back_.empty()) choice.learned_seconds = seconds;
+    trial.cost = trial.from_cost + seconds;
+    hindered_ = hindered_ || trial.shape > 0 || trial.lower_shape > 0;
+    return seconds < std::numeric_limits<double>::infinity();
+  }
+
+  /// Whether the limit kept a choice from its fastest shape.
+  bool hindered() const { return hindered_ || space_.learned_hindered(); }
+
+ private:
+  /// Of the fastest shape that may fit by what is known when one more has been looked at; infinite where none
+  /// does.
+  double seconds_of_next_shape(Trial& trial) const {
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    Choice& choice = *trial.choice;
+    if (!space_.work_out(*trial.from, choice)) return kNone;
+    const int64_t limit_bytes = limit_bytes_ - (held_back_.empty() ? 0 : held_back_[trial.from->pass]);
+    const int64_t bytes = limit_bytes - choice.beside_bytes;
+    TileChoice &shapes = *choice.shapes, *lower = choice.lower_shapes;
+    if (!trial.by_shape) {
+      trial.shape = shapes.first_possible(0, bytes);
+      if (lower != nullptr) trial.lower_shape = lower->first_possible(0, bytes);
+      trial.by_shape = true;
+    } else if (!shapes.fits(trial.shape, bytes)) {
+      trial.shape = shapes.first_possible(trial.shape, bytes);
+    } else if (lower != nullptr && !lower->fits(trial.lower_shape, bytes)) {
+      trial.lower_shape = lower->first_possible(trial.lower_shape, bytes);
+    }
+    if (trial.shape == shapes.size()) return kNone;
+    trial.exact = shapes.known_to_fit(trial.shape, bytes);
+    const double seconds = choice.seconds(shapes.shape(trial.shape));
+    if (lower == nullptr) return seconds;
+    if (trial.lower_shape == lower->size()) return kNone;
+    trial.exact = trial.exact && lower->known_to_fit(trial.lower_shape, bytes);
+    return seconds + choice.lower_seconds(lower->shape(trial.lower_shape));
+  }
+
+  PlanSpace& space_;
+  const int64_t limit_bytes_;
+  const std::vector<int64_t>& held_back_;
+  mutable bool hindered_ = false;
+};
 
 /// `hindered` becomes true where the limit keeps a choice from its fastest shape.
 Found search_by_time(PlanSpace& space, int64_t limit_bytes, double a_star_weight, const SearchLimits& limits,
                      bool& hindered) {
-  const std::vector<int64_t>& held_back = limits.held_back_bytes;
-  const auto extend = [&](size_t pass, double cost, Choice& choice) {
-    const int64_t bytes = limit_bytes - (held_back.empty() ? 0 : held_back[pass]);
-    const Shape* shape = choice.shapes->fastest_within(bytes - choice.beside_bytes);
-    hindered = hindered || shape != &choice.shapes->fastest();
-    return std::pair(shape != nullptr ? cost + choice.seconds(*shape) : 0, shape);
+  space.begin_search(limit_bytes);
+  const LookAtTime look_at(space, limit_bytes, limits.held_back_bytes);
+  const auto bound = [&](const State& state, double again) {
+    return std::max(space.least_seconds_from(state.pass) + again, state.learned_seconds);
   };
-  const auto bound = [&](size_t pass, double again) { return space.least_seconds_from(pass) + again; };
-  return search(space, space.start_seconds(), extend, bound, a_star_weight, limits);
+  Search search(space, look_at, bound, a_star_weight, limits);
+  Found found = search.run(space.start_seconds());
+  hindered = look_at.hindered();
+  if (!limits.held_back_bytes.empty()) return found;
+  search.learn();
+  space.end_search(limit_bytes, hindered);
+  return found;
 }
 
 Solution solution_of(const Found& found) {
@@ -114,11 +268,16 @@ Solution solution_of(const Found& found) {
   solution.seconds = found.path.back().cost;
   for (size_t pass = 0; pass < found.path.size(); ++pass) {
     const Arrival& arrival = found.path[pass];
-    if (!arrival.choice->runs) continue;
-    solution.passes.push_back(pass);
+    if (!arrival.choice->set->runs) continue;
+    const auto add = [&](const Shape& shape, double seconds) {
+      solution.passes.push_back(pass);
+      solution.pass_seconds.push_back(seconds);
+      solution.peak_bytes = std::max(solution.peak_bytes, arrival.choice->peak_bytes(shape));
+    };
     solution.decisions.push_back(decision_of(arrival));
-    solution.pass_seconds.push_back(arrival.choice->seconds(*arrival.shape));
-    solution.peak_bytes = std::max(solution.peak_bytes, arrival.choice->peak_bytes(*arrival.shape));
+    add(*arrival.shape, arrival.choice->seconds(*arrival.shape));
+    if (arrival.lower_shape != nullptr)
+      add(*arrival.lower_shape, arrival.choice->lower_seconds(*arrival.lower_shape));
   }
   return solution;
 }
@@ -148,16 +307,28 @@ namespace {
 /// The path whose largest peak is smallest; where that is no more than `floor_bytes`, some path below those.
 /// The higher they are, the fewer shapes need to be looked at.
 SmallestLimit smallest_above(PlanSpace& space, int64_t floor_bytes) {
-  const auto extend = [](size_t, double cost, Choice& choice) {
-    const Shape* shape = choice.shapes->within_or_smallest(static_cast<int64_t>(cost) - choice.beside_bytes);
-    return std::pair(std::max(cost, double(choice.peak_bytes(*shape))), shape);
+  const auto look_at = [&](Trial& trial) {
+    if (!space.work_out(*trial.from, *trial.choice)) return false;
+    const int64_t bytes = static_cast<int64_t>(trial.from_cost) - trial.choice->beside_bytes;
+    const auto take = [&](TileChoice& shapes, size_t& number) {
+      number = shapes.within_or_smallest(bytes);
+      trial.cost = std::max(trial.cost, double(trial.choice->peak_bytes(shapes.shape(number))));
+    };
+    trial.cost = trial.from_cost;
+    take(*trial.choice->shapes, trial.shape);
+    if (trial.choice->lower_shapes != nullptr) take(*trial.choice->lower_shapes, trial.lower_shape);
+    trial.exact = true;
+    return true;
   };
-  const Found found = search(space, double(floor_bytes), extend, [](size_t, double) { return 0.0; }, 1, {});
+  const auto bound = [](const State&, double) { return 0.0; };
+  const Found found = Search(space, look_at, bound, 1, SearchLimits{}).run(double(floor_bytes));
   if (found.path.empty()) throw std::logic_error("a plan space without a plan");
   SmallestLimit smallest;
   for (const Arrival& arrival : found.path) {
-    if (!arrival.choice->runs) continue;
-    if (const int64_t peak = arrival.choice->peak_bytes(*arrival.shape); peak > smallest.bytes) {
+    if (!arrival.choice->set->runs) continue;
+    for (const Shape* shape : {arrival.shape, arrival.lower_shape}) {
+      const int64_t peak = shape != nullptr ? arrival.choice->peak_bytes(*shape) : 0;
+      if (peak <= smallest.bytes) continue;
       smallest.bytes = peak;
       smallest.pass = smallest.decisions.size();
     }

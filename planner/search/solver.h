@@ -23,8 +23,8 @@ struct SearchLimits {
 /// Decisions of a plan space under a limit.
 struct Solution {
   std::vector<PassDecision> decisions;  ///< of passes that run
-  std::vector<double> pass_seconds;     ///< parallel to them
-  std::vector<size_t> passes;           ///< parallel to them: which of the space they are
+  std::vector<double> pass_seconds;     ///< of them, or of their two parts one after the other
+  std::vector<size_t> passes;           ///< parallel to pass_seconds: which of the space they are
   double seconds = 0;
   int64_t peak_bytes = 0;
   bool unhindered = false;  ///< the limit excluded nothing on the way: without one the solution is the same

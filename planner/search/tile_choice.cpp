@@ -44,21 +44,20 @@ int64_t TileChoice::peak_of(size_t i) {
              option_->peak_bytes(shape, live->second) + option_->brought_bytes(shape.algorithm, residency_);
 }
 
-const Shape* TileChoice::fastest_within(int64_t limit_bytes) {
-  if (least_bytes_ > limit_bytes) return nullptr;
-  for (size_t i = 0; i < shapes_.size(); ++i) {
-    if (peak_of(i) <= limit_bytes) return &shapes_[i];
-  }
-  return nullptr;
+size_t TileChoice::first_possible(size_t number, int64_t limit_bytes) const {
+  if (least_bytes_ > limit_bytes) return shapes_.size();
+  while (number < shapes_.size() && shapes_[number].peak_bytes > limit_bytes) ++number;
+  return number;
 }
 
-const Shape* TileChoice::within_or_smallest(int64_t bytes) {
+size_t TileChoice::within_or_smallest(int64_t bytes) {
   // The slowest are mostly the smallest.
   for (size_t i = least_bytes_ <= bytes ? shapes_.size() : 0; i-- > 0;) {
-    if (peak_of(i) <= bytes) return &shapes_[i];
+    if (peak_of(i) <= bytes) return i;
   }
-  return &*std::min_element(all().begin(), all().end(),
-                            [](const Shape& a, const Shape& b) { return a.peak_bytes < b.peak_bytes; });
+  const auto smallest = std::min_element(
+      all().begin(), all().end(), [](const Shape& a, const Shape& b) { return a.peak_bytes < b.peak_bytes; });
+  return static_cast<size_t>(smallest - shapes_.begin());
 }
 
 const std::vector<Shape>& TileChoice::all() {

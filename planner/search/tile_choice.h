@@ -13,13 +13,20 @@ class TileChoice {
  public:
   TileChoice(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency);
 
-  /// The fastest shape of all, whatever it needs.
-  const Shape& fastest() const { return shapes_.front(); }
-  /// The fastest shape that needs no more than the limit; null where none does.
-  const Shape* fastest_within(int64_t limit_bytes);
+  /// Shapes by number, fastest first.
+  size_t size() const { return shapes_.size(); }
+  const Shape& shape(size_t number) const { return shapes_[number]; }
+  /// Of these shapes, from `number` on, the first that may need no more than the limit, by what is known so
+  /// far; size() where none does.
+  size_t first_possible(size_t number, int64_t limit_bytes) const;
+  /// What is known of it: that it needs no more.
+  bool known_to_fit(size_t number, int64_t limit_bytes) const {
+    return shapes_[number].peak_bytes >= 0 && shapes_[number].peak_bytes <= limit_bytes;
+  }
+  bool fits(size_t number, int64_t limit_bytes) { return peak_of(number) <= limit_bytes; }
   Extent tile(const Shape& shape) const { return option_->tile(shape); }
   /// Some shape that needs no more than this, or the shape that needs least where none does.
-  const Shape* within_or_smallest(int64_t bytes);
+  size_t within_or_smallest(int64_t bytes);
   /// Every shape, priced.
   const std::vector<Shape>& all();
 

@@ -20,7 +20,8 @@ std::vector<double> seconds_of_passes(const PlanDocument& document) {
   for (const Pass& pass : plan.passes) {
     flops.push_back(pass.predicted_flops > 0
                         ? pass.predicted_flops
-                        : planner::pass_flops(graph, pass, longest_tile(pass), sizes_of(graph, plan)));
+                        : planner::pass_flops(graph, pass, longest_tile(pass),
+                                              sizes_of_pass(sizes_of(graph, plan), pass)));
   }
   const auto sum = [](const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);

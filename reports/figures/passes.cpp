@@ -150,7 +150,8 @@ std::vector<MaterialisedSpan> materialised_spans(const PlanDocument& document) {
                           materialised.last_pass,
                           {},
                           planner::stored_bytes(graph, plan, materialised),
-                          taken ? graph.tensor(materialised.in_place_of).name : ""};
+                          taken ? graph.tensor(materialised.in_place_of).name : "",
+                          planner::above_text(plan, materialised)};
     for (size_t pass = 0; pass < read.size(); ++pass) {
       if (read[pass].contains(materialised.tensor)) span.read_in.push_back(static_cast<int32_t>(pass));
     }
@@ -165,7 +166,9 @@ std::vector<MaterialisedSpan> materialised_spans(const PlanDocument& document) {
 Table materialised_table(const PlanDocument& document) {
   Table table{"Kept tensors", {}, {}};
   table.columns = {{.title = "tensor", .is_text = true},
-                   {.title = "place", .is_text = true, .explanation = "Where it is stored whole."},
+                   {.title = "place",
+                    .is_text = true,
+                    .explanation = "Where it is stored, and above which row if not whole."},
                    {.title = "size", .unit = Unit::bytes, .bars = true},
                    {.title = "written in", .explanation = "The pass that writes it."},
                    {.title = "read in", .is_text = true, .explanation = "The passes that read it whole."},
@@ -175,10 +178,10 @@ Table materialised_table(const PlanDocument& document) {
                     .is_text = true,
                     .explanation = "The tensor whose blocks it takes over as it is written."}};
   for (const MaterialisedSpan& span : materialised_spans(document)) {
-    table.rows.push_back(
-        {{span.tensor, name_of(span.tier), double(span.bytes), double(span.first_pass), joined(span.read_in),
-          double(span.last_pass), span.in_place_of.empty() ? Cell() : Cell(span.in_place_of)},
-         false});
+    table.rows.push_back({{span.tensor, name_of(span.tier) + span.above, double(span.bytes),
+                           double(span.first_pass), joined(span.read_in), double(span.last_pass),
+                           span.in_place_of.empty() ? Cell() : Cell(span.in_place_of)},
+                          false});
   }
   return table;
 }

@@ -21,8 +21,8 @@ ColourRole colour_role_of(MemoryTier tier) {
 
 std::string words_of(const MaterialisedSpan& span) {
   std::string text = span.tensor + ": " + format(Unit::bytes, double(span.bytes)) + " in " +
-                     name_of(span.tier) + ", passes " + std::to_string(span.first_pass) + " to " +
-                     std::to_string(span.last_pass);
+                     name_of(span.tier) + span.above + ", passes " + std::to_string(span.first_pass) +
+                     " to " + std::to_string(span.last_pass);
   if (!span.in_place_of.empty()) text += ", in place of " + span.in_place_of;
   return text;
 }

@@ -21,6 +21,7 @@ struct DrawnPlans {
   int went_on = 0;  ///< plans that went past one
   int below = 0;    ///< with something below the device
   int columns = 0;  ///< passes of several columns of tiles
+  int parts = 0;    ///< passes in two parts
 };
 
 /// Draws a size and a plan for a model of this config, and decodes by it: the pixels must be those of the
@@ -36,6 +37,7 @@ inline void check_any_plan(const nlohmann::json& config, uint64_t seed, Random& 
   style.keep = random.pick<double>({0, 0.3, 0.6, 0.9, 1});
   style.most_tiles = style.keep < 0.5 ? 8 : 20;
   style.below = random.pick<double>({0, 0, 0.5});
+  if (style.below == 0 && random.chance(0.5)) style.above = 0.6;
   const PlanConfiguration configuration{
       micro_batch, random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
       MemoryTier::scratch};
@@ -53,6 +55,7 @@ inline void check_any_plan(const nlohmann::json& config, uint64_t seed, Random& 
   for (const Pass& pass : plan.passes) {
     seen.cut += ends_at_cut_point(model.graph, pass) ? 1 : 0;
     seen.columns += pass.tiles.x.size() > 1 ? 1 : 0;
+    seen.parts += pass.part == PassPart::lower ? 1 : 0;
   }
   seen.went_on += plan.passes.size() < barrier_targets(model.graph).size() ? 1 : 0;
   seen.below += in_file ? 1 : 0;

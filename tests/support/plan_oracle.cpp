@@ -11,9 +11,11 @@ namespace headroom::test {
 namespace {
 
 constexpr int64_t kMostFree = 8;      // tensors of which a pass is free to keep any
+constexpr size_t kMostFreeAbove = 4;  // where one of them is kept above a row
 constexpr int32_t kMostBarriers = 8;  // across which is recomputed
 constexpr int64_t kMostBands = 128;
 constexpr int64_t kMostBlocks = 256;
+constexpr int64_t kRowsAbove = 4;  // of the latent, above the line, that lower parts are sure to find
 
 bool has(const std::vector<TensorId>& list, TensorId id) {
   return std::find(list.begin(), list.end(), id) != list.end();
@@ -115,6 +117,24 @@ bool PlanOracle::may_be_materialised(TensorId id) const {
   return !(by_position(reader) && same_pass && size(reader.output) <= size(id));
 }
 
+/// docs/planning.md, "Kept above a row".
+bool PlanOracle::may_be_kept_above(size_t pass, TensorId id) const {
+  const auto size = [&](TensorId of) {
+    const Extent extent = extent_of(graph_.tensor(of), sizes_.latent);
+    return extent.t * extent.y * extent.x * graph_.tensor(of).channels;
+  };
+  int64_t largest = 0;
+  bool measured_here = false;
+  for (size_t other = 0; other < targets_.size(); ++other) {
+    for (const OpId op : targets_[other].statistics) {
+      const TensorId measured = graph_.op(op).inputs[0];
+      if (may_be_materialised(measured)) largest = std::max(largest, size(measured));
+      measured_here = measured_here || (other == pass && measured == id);
+    }
+  }
+  return measured_here && 4 * size(id) >= largest;
+}
+
 /// Whether whatever deeper passes read of `id` is made of `other` alone, which is made of `id` itself.
 bool PlanOracle::all_goes_through(TensorId other, TensorId id) const {
   bool met = false;
@@ -147,9 +167,10 @@ std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& m
   return read;
 }
 
-int64_t PlanOracle::rows_of_block(TensorId id) const {
+int64_t PlanOracle::rows_of_block(TensorId id, int64_t rows) const {
   const Tensor& tensor = graph_.tensor(id);
-  const Extent extent = extent_of(tensor, sizes_.latent);
+  Extent extent = extent_of(tensor, sizes_.latent);
+  if (rows > 0) extent.y = rows;
   const int64_t bytes =
       extent.t * extent.y * extent.x * tensor.channels * (sizes_.dtype == Dtype::fp32 ? 4 : 2);
   int64_t blocks = bytes / assumptions_.memory.block_bytes;
@@ -159,14 +180,19 @@ int64_t PlanOracle::rows_of_block(TensorId id) const {
 
 void PlanOracle::expand(size_t pass, OracleState& state) {
   std::vector<bool> present(graph_.tensors().size(), false);
-  for (const Found& found : state.found) present[index(found.tensor)] = true;
+  TensorId above{-1};
+  for (const Found& found : state.found) {
+    if (found.rows == FoundRows::above) above = found.tensor;
+    present[index(found.tensor)] = found.rows != FoundRows::above;
+  }
   std::vector<TensorId> free;
   for (size_t t = 0; t < graph_.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
     const bool own = depths_[t] == pass_depths_[pass];
     const bool late = depths_[t] + 1 == pass_depths_[pass] && !graph_.tensor(id).cut_point;
     const bool now = own || (late && !targets_[pass].optional());
-    if (!now || present[t] || has(targets_[pass].whole, id) || !may_be_materialised(id)) continue;
+    if (!now || present[t] || id == above || has(targets_[pass].whole, id) || !may_be_materialised(id))
+      continue;
     std::vector<bool> with = present;
     with[t] = true;
     if (read_later(pass, with)[t]) free.push_back(id);
@@ -193,33 +219,27 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
       for (size_t i = 0; i < movable.size(); ++i) {
         if (placing >> i & 1) below.insert(below.end(), movable[i].begin(), movable[i].end());
       }
-      add_choice(pass, state, keeps, below, state.choices);
+      add_choice(pass, state, keeps, below, TensorId{-1}, state.choices);
+      if (state.choices.size() > most_choices_) complete_ = false;
+      if (!complete_) return;
+    }
+    const size_t earlier = free.size() - std::min(free.size(), kMostFreeAbove);
+    for (size_t i = earlier; i < free.size(); ++i) {
+      const TensorId id = free[i];
+      const bool keeps_earlier = (subset & ((size_t{1} << earlier) - 1)) != 0;
+      if (configuration_.above_latent_rows == 0 || has(keeps, id) || keeps_earlier) continue;
+      if (!may_be_kept_above(pass, id)) continue;
+      std::vector<TensorId> with = keeps;
+      with.push_back(id);
+      add_choice(pass, state, with, {}, id, state.choices);
       if (state.choices.size() > most_choices_) complete_ = false;
       if (!complete_) return;
     }
   }
 }
 
-void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
-                            const std::vector<TensorId>& below, std::vector<OracleChoice>& choices) {
-  std::vector<bool> present(graph_.tensors().size(), false);
-  int64_t lower_bytes = 0;
-  const auto blocks = [&](TensorId id) { return block_bytes_of(graph_, id, rows_of_block(id), sizes_); };
-  for (const Found& found : state.found) {
-    present[index(found.tensor)] = true;
-    if (found.tier != MemoryTier::device) lower_bytes += blocks(found.tensor);
-  }
-  for (const TensorId id : below) lower_bytes += blocks(id);
-  if (lower_bytes > configuration_.lower_limit_bytes && lower_bytes > 0) return;
-
-  std::vector<bool> with = present;
-  for (const TensorId id : keeps) with[index(id)] = true;
-  const std::vector<bool> stays = read_later(pass, with);
-  for (const TensorId id : keeps) {
-    if (!stays[index(id)]) return;  // materialised for nothing
-  }
-
-  // What runs in this pass: everything between what it finds and what it must bring about.
+std::vector<bool> PlanOracle::operations_run(size_t pass, const std::vector<TensorId>& keeps,
+                                             const std::vector<bool>& present) const {
   std::vector<bool> runs(graph_.ops().size(), false);
   const std::function<void(TensorId)> run = [&](TensorId id) {
     if (present[index(id)] || id == graph_.latent() || graph_.tensor(id).statistics) return;
@@ -236,72 +256,209 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   }
   for (const TensorId id : keeps) run(id);
   if (targets_[pass].emits) run(graph_.output());
+  return runs;
+}
+
+bool PlanOracle::adds_onto(TensorId sum, TensorId base, const std::vector<bool>& runs) const {
+  const Op& add = *graph_.producer(sum);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const Op& op = graph_.ops()[i];
+    if (!runs[i] || &op == &add) continue;
+    for (const TensorId input : op.inputs) {
+      if (input == base || (input == sum && op.kind != OpKind::statistics)) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<std::vector<Found>> PlanOracle::found_after(size_t pass, const OracleState& state,
+                                                          const std::vector<TensorId>& keeps,
+                                                          const std::vector<TensorId>& below,
+                                                          TensorId above) const {
+  std::vector<bool> stored(graph_.tensors().size(), false);
+  TensorId above_after = above;
+  for (const Found& found : state.found) {
+    stored[index(found.tensor)] = found.rows != FoundRows::above;
+    if (found.rows == FoundRows::above && above == TensorId{-1}) above_after = found.tensor;
+  }
+  for (const TensorId id : keeps) stored[index(id)] = id != above;
+  const std::vector<bool> stays = read_later(pass, stored);
+  for (const TensorId id : keeps) {
+    if (!stays[index(id)] && id != above) return std::nullopt;  // materialised for nothing
+  }
+  std::vector<bool> stays_above = stays;
+  if (above_after != TensorId{-1}) {
+    stored[index(above_after)] = true;
+    stays_above = read_later(pass, stored);
+    if (!stays_above[index(above_after)]) {
+      if (above != TensorId{-1}) return std::nullopt;
+      above_after = TensorId{-1};
+      stays_above = stays;
+    }
+  }
+  std::vector<Found> after;
+  const auto add = [&](Found found, bool is_new) {
+    if (!stays[index(found.tensor)]) return true;
+    const bool read = stays_above[index(found.tensor)];
+    if (read && found.rows == FoundRows::below) return false;  // rows of it are gone
+    if (!read && is_new) return false;                         // for lower parts alone
+    if (!read && configuration_.above_latent_rows > kRowsAbove) found.rows = FoundRows::below;
+    after.push_back(found);
+    return true;
+  };
+  for (const Found& found : state.found) {
+    if (found.rows != FoundRows::above && !add(found, false)) return std::nullopt;
+  }
+  for (const TensorId id : keeps) {
+    const MemoryTier tier = has(below, id) ? *configuration_.lower_tier : MemoryTier::device;
+    if (id != above && !add({id, tier}, true)) return std::nullopt;
+  }
+  if (above_after != TensorId{-1}) after.push_back({above_after, MemoryTier::device, FoundRows::above});
+  std::sort(after.begin(), after.end());
+  return after;
+}
+
+void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
+                            const std::vector<TensorId>& below, TensorId above,
+                            std::vector<OracleChoice>& choices) {
+  std::vector<bool> present(graph_.tensors().size(), false), more = present;
+  int64_t lower_bytes = 0;
+  const auto blocks = [&](TensorId id) {
+    return block_bytes_of(graph_, SimulatedTensor{id, MemoryTier::device, rows_of_block(id)}, sizes_);
+  };
+  for (const Found& found : state.found) {
+    present[index(found.tensor)] = found.rows != FoundRows::above;
+    more[index(found.tensor)] = true;
+    if (found.tier != MemoryTier::device) lower_bytes += blocks(found.tensor);
+  }
+  for (const TensorId id : below) lower_bytes += blocks(id);
+  if (lower_bytes > configuration_.lower_limit_bytes && lower_bytes > 0) return;
+  const std::optional<std::vector<Found>> after = found_after(pass, state, keeps, below, above);
+  if (!after) return;
+
+  const std::vector<bool> runs = operations_run(pass, keeps, present);
   for (size_t i = 0; i < runs.size(); ++i) {
     const TensorId made = graph_.ops()[i].output;
     if (runs[i] && may_be_materialised(made) && depths_[index(made)] + kMostBarriers < pass_depths_[pass])
       return;
   }
+  const std::vector<bool> runs_above = operations_run(pass, keeps, more);
 
-  OracleChoice choice{keeps, {}, below, 0, {}};
+  OracleChoice choice{keeps, {}, below, 0, {}, {}};
   std::vector<TensorId> replaced;
   for (const TensorId id : keeps) {
     const Op& add = *graph_.producer(id);
-    if (add.kind != OpKind::add || has(below, id)) continue;
+    if (add.kind != OpKind::add || has(below, id) || id == above) continue;
     const TensorId other = add.inputs[0], base = add.inputs[1];
     const auto materialised_base = std::find_if(state.found.begin(), state.found.end(),
                                                 [&](const Found& f) { return f.tensor == base; });
     if (materialised_base == state.found.end() || materialised_base->tier != MemoryTier::device ||
-        present[index(other)] || other == graph_.latent())
+        !present[index(base)] || more[index(other)] || other == graph_.latent())
       continue;
-    bool alone = !stays[index(base)];
-    for (size_t i = 0; i < runs.size(); ++i) {
-      const Op& op = graph_.ops()[i];
-      if (!runs[i] || &op == &add) continue;
-      for (const TensorId input : op.inputs) {
-        if (input == base || (input == id && op.kind != OpKind::statistics)) alone = false;
-      }
-    }
-    if (!alone) continue;
+    const bool stays =
+        std::any_of(after->begin(), after->end(), [&](const Found& found) { return found.tensor == base; });
+    if (stays || !adds_onto(id, base, runs) || !adds_onto(id, base, runs_above)) continue;
     choice.in_place.push_back(id);
     replaced.push_back(base);
   }
 
-  std::vector<SimulatedTensor> tensors;
-  for (const Found& found : state.found) {
-    const bool leaves = !stays[index(found.tensor)] && !has(replaced, found.tensor);
-    tensors.push_back({found.tensor, found.tier, rows_of_block(found.tensor), false, leaves});
-  }
-  std::vector<Found> after;
-  for (const Found& found : state.found) {
-    if (stays[index(found.tensor)]) after.push_back(found);
-  }
-  for (const TensorId id : keeps) {
-    const MemoryTier tier = has(below, id) ? *configuration_.lower_tier : MemoryTier::device;
-    after.push_back({id, tier});
-    if (!has(choice.in_place, id)) tensors.push_back({id, tier, rows_of_block(id), true, false});
-  }
-  std::sort(after.begin(), after.end());
-  const auto [number, is_new] = numbers_[pass + 1].try_emplace(after, states_[pass + 1].size());
-  if (is_new) states_[pass + 1].push_back({after, {}});
-  choice.next = number->second;
-
+  const auto known = numbers_[pass + 1].find(*after);
+  choice.next = known != numbers_[pass + 1].end() ? known->second : states_[pass + 1].size();
   if (targets_[pass].optional() && keeps.empty()) {
     choice.shapes = {{{1, 1, 1}, 0, 0}};  // the pass does not run
-    choices.push_back(std::move(choice));
+  } else if (!price(pass, state, above, replaced, *after, choice)) {
     return;
+  }
+  if (numbers_[pass + 1].try_emplace(*after, choice.next).second) states_[pass + 1].push_back({*after, {}});
+  choices.push_back(std::move(choice));
+}
+
+bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
+                       const std::vector<TensorId>& replaced, const std::vector<Found>& after,
+                       OracleChoice& choice) const {
+  const int64_t line = configuration_.above_latent_rows;
+  const auto scale = [&](TensorId id) { return int64_t{graph_.tensor(id).scale.y}; };
+  const auto first_left = [&](TensorId id) { return std::max<int64_t>(0, line - kRowsAbove) * scale(id); };
+  std::vector<bool> present(graph_.tensors().size(), false);
+  KeptAbove found_above;
+  for (const Found& found : state.found) {
+    present[index(found.tensor)] = found.rows != FoundRows::above;
+    if (found.rows == FoundRows::above) found_above = {found.tensor, line};
   }
   for (size_t earlier = 0; earlier < pass; ++earlier) {
     for (const OpId op : targets_[earlier].statistics) present[index(graph_.op(op).output)] = true;
   }
-  const PassDecision decision{.keeps = keeps, .in_place = choice.in_place};
-  choice.shapes = priced(lower_pass(graph_, present, goal_of(targets_[pass], decision, sizes_)), tensors);
-  choices.push_back(std::move(choice));
+  const PassDecision decision{
+      .keeps = choice.keeps, .in_place = choice.in_place, .above = {above, above == TensorId{-1} ? 0 : line}};
+  const PassGoal goal = goal_of(targets_[pass], decision, sizes_);
+  Pass whole = lower_pass(graph_, present, goal), upper = whole;
+  const auto reads = [&](const Pass& lowered, TensorId id) {
+    return std::any_of(lowered.steps.begin(), lowered.steps.end(), [&](const Step& step) {
+      return std::any_of(step.inputs.begin(), step.inputs.end(), [&](const Operand& input) {
+        return input == Operand{id, -1};
+      });
+    });
+  };
+  if (found_above.any()) {
+    present[index(found_above.tensor)] = true;
+    upper = lower_pass(graph_, present, goal);
+  }
+  const bool two_parts = found_above.any() && reads(upper, found_above.tensor);
+  if (above != TensorId{-1} && found_above.any() && !two_parts) return false;  // it replaces the other one
+  for (const Found& found : state.found) {
+    if (found.rows == FoundRows::below && reads(upper, found.tensor)) return false;
+  }
+  if (two_parts) {
+    const int64_t rows = upper_latent_rows(graph_, upper, found_above, sizes_);
+    if (rows == 0) return false;
+    upper.part = PassPart::upper;
+    whole.part = PassPart::lower;
+    upper.tiles.y = {{0, rows * whole.scale.y}};
+    whole.tiles.y = {{rows * whole.scale.y, sizes_.latent.y * whole.scale.y}};
+    whole.tiles.t = whole.tiles.x = {{0, 1}};
+  }
+  std::vector<SimulatedTensor> tensors, of_lower;
+  for (const Found& found : state.found) {
+    const TensorId id = found.tensor;
+    const auto next =
+        std::find_if(after.begin(), after.end(), [&](const Found& other) { return other.tensor == id; });
+    const int64_t rows = found.rows == FoundRows::above ? line * scale(id) : 0;
+    SimulatedTensor tensor{id, found.tier, rows_of_block(id, rows), false, false, rows};
+    const bool leaves = next == after.end() && !has(replaced, id);
+    const bool left = next != after.end() && next->rows == FoundRows::below;  // its lower rows
+    if (found.rows == FoundRows::below) tensor.gone_rows = first_left(id);
+    SimulatedTensor in_lower = tensor;
+    if (left) tensor.held_from = in_lower.gone_rows = first_left(id);
+    if (left && two_parts && reads(whole, id) && rows_read_first(graph_, whole, id, sizes_) < first_left(id))
+      return false;
+    if (found.rows == FoundRows::below && rows_read_first(graph_, whole, id, sizes_) < first_left(id))
+      return false;
+    tensor.leaves = leaves || left;
+    in_lower.leaves = leaves;
+    if (!leaves || reads(whole, id)) of_lower.push_back(in_lower);
+    if (two_parts && leaves && reads(whole, id)) tensor.held_by = &whole;
+    tensors.push_back(tensor);
+  }
+  for (const TensorId id : choice.keeps) {
+    if (has(choice.in_place, id)) continue;
+    const MemoryTier tier = has(choice.below, id) ? *configuration_.lower_tier : MemoryTier::device;
+    const int64_t rows = id == above ? line * scale(id) : 0;
+    tensors.push_back({id, tier, rows_of_block(id, rows), true, false, rows});
+    of_lower.push_back(tensors.back());
+  }
+  choice.shapes = priced(two_parts ? upper : whole, tensors);
+  if (two_parts) choice.lower_shapes = priced(whole, of_lower);
+  return true;
 }
 
 std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const {
   std::vector<OracleShape> shapes;
-  const Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y,
-                    sizes_.latent.x * pass.scale.x};
+  Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y, sizes_.latent.x * pass.scale.x};
+  int64_t first_row = 0;
+  if (pass.part != PassPart::whole) {
+    first_row = pass.tiles.y.front().begin;
+    grid.y = pass.tiles.y.back().end - first_row;
+  }
   std::vector<ConvolutionAlgorithm> algorithms{ConvolutionAlgorithm::direct};
   for (const Step& step : pass.steps) {
     if (sizes_.device == DeviceKind::cpu && algorithms.size() == 1 && step.op != OpId{-1} &&
@@ -313,6 +470,7 @@ std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<Simulat
     for (const int64_t rows : heights(grid.y)) {
       for (const int64_t columns : widths(grid.x)) {
         pass.tiles = {cut(grid.t, grid.t), cut(grid.y, rows), cut(grid.x, columns)};
+        for (Interval& band : pass.tiles.y) band = {band.begin + first_row, band.end + first_row};
         const SimulatedPass simulated =
             simulate_pass(graph_, pass, tensors, sizes_, configuration_.weights, assumptions_, false);
         shapes.push_back({{grid.t, rows, columns}, simulated.seconds, simulated.peak_bytes});
@@ -344,10 +502,14 @@ double PlanOracle::fewest_seconds(int64_t limit_bytes) const {
     for (const OracleState& state : states_[pass]) {
       std::vector<double> of_state;
       for (const OracleChoice& choice : state.choices) {
-        double best = kNever;
-        for (const OracleShape& shape : choice.shapes)
-          best = shape.peak_bytes <= limit_bytes ? std::min(best, shape.seconds) : best;
-        of_state.push_back(best);
+        const auto fewest = [&](const std::vector<OracleShape>& shapes) {
+          double best = kNever;
+          for (const OracleShape& shape : shapes)
+            best = shape.peak_bytes <= limit_bytes ? std::min(best, shape.seconds) : best;
+          return best;
+        };
+        const double lower = choice.lower_shapes.empty() ? 0 : fewest(choice.lower_shapes);
+        of_state.push_back(fewest(choice.shapes) + lower);
       }
       seconds[pass].push_back(std::move(of_state));
     }
@@ -375,9 +537,13 @@ int64_t PlanOracle::smallest_peak() const {
     for (const OracleState& state : states_[pass]) {
       std::vector<int64_t> of_state;
       for (const OracleChoice& choice : state.choices) {
-        int64_t least = std::numeric_limits<int64_t>::max();
-        for (const OracleShape& shape : choice.shapes) least = std::min(least, shape.peak_bytes);
-        of_state.push_back(least);
+        const auto least = [](const std::vector<OracleShape>& shapes) {
+          int64_t peak = std::numeric_limits<int64_t>::max();
+          for (const OracleShape& shape : shapes) peak = std::min(peak, shape.peak_bytes);
+          return peak;
+        };
+        const int64_t upper = least(choice.shapes);
+        of_state.push_back(choice.lower_shapes.empty() ? upper : std::max(upper, least(choice.lower_shapes)));
       }
       peaks[pass].push_back(std::move(of_state));
     }

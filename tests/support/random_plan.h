@@ -45,6 +45,9 @@ struct RandomStyle {
   double in_place = 0.5;  ///< of the residuals that could take over their operand
   double below =
       0;  ///< of the materialised tensors whose blocks are nobody else's, in the configuration's lower tier
+  /// Of the passes that materialise something in blocks of its own, those that keep one such tensor above a
+  /// row. Not with `below`.
+  double above = 0;
   double untiled_rows = 0.25, untiled_columns = 0.6, untiled_frames = 0.3;
   int64_t most_tiles = 40;  ///< of one pass
   ConvolutionAlgorithm form =
@@ -80,6 +83,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
       materialised_in[index(id)] = targets.size();  // materialised by the pass itself
   }
   std::vector<bool> materialised(graph.tensors().size(), false), below(graph.tensors().size(), false);
+  KeptAbove above;
   std::vector<PassDecision> decisions;
   for (size_t pass = 0; pass < targets.size(); ++pass) {
     PassDecision decision;
@@ -92,10 +96,13 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
     if (decision.at_cut_point && decision.keeps.empty()) continue;
     PassGoal goal = goal_of(targets[pass], decision, sizes);
     std::vector<TensorId> taken;
+    std::vector<bool> with_above = materialised;
+    if (above.any()) with_above[index(above.tensor)] = true;
     for (TensorId id : decision.keeps) {
       const TensorId base = in_place_base(graph, materialised, goal, id);
       const bool wanted = random.chance(style.in_place);
       if (base == TensorId{-1} || !wanted || below[index(base)]) continue;
+      if (base != in_place_base(graph, with_above, goal, id)) continue;
       decision.in_place.push_back(id);
       taken.push_back(base);
     }
@@ -113,7 +120,11 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
         continue;
       decision.below.insert(decision.below.end(), {id, reader.inputs[2]});
     }
-    goal.in_place = decision.in_place;
+    std::vector<TensorId> own_blocks = decision.keeps;
+    std::erase_if(own_blocks, [&](TensorId id) { return contains(decision.in_place, id); });
+    if (style.above > 0 && !own_blocks.empty() && sizes.latent.y > 1 && random.chance(style.above))
+      decision.above = {random.pick(own_blocks), random.integer(1, sizes.latent.y - 1)};
+    goal = goal_of(targets[pass], decision, sizes);
     const Pass lowered = lower_pass(graph, materialised, goal);
     const Extent grid = extent_at(lowered.scale, sizes.latent);
     decision.tile = grid;
@@ -127,10 +138,16 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
       return ((grid.y + decision.tile.y - 1) / decision.tile.y) *
              ((grid.x + decision.tile.x - 1) / decision.tile.x);
     };
+    decision.lower_tile = decision.tile;
+    if (above.any()) decision.lower_tile.y = random.pick<int64_t>({decision.tile.y, 2, 3, 7});
     decision.convolutions = random.pick<ConvolutionAlgorithm>({ConvolutionAlgorithm::direct, style.form});
     while (tiles() > style.most_tiles)
       ++(decision.tile.x < decision.tile.y ? decision.tile.x : decision.tile.y);
-    for (TensorId id : goal.keeps) materialised[index(id)] = true;
+    if (above.any())
+      decision.lower_convolutions =
+          random.pick<ConvolutionAlgorithm>({ConvolutionAlgorithm::direct, style.form});
+    if (decision.above.any()) above = decision.above;
+    for (TensorId id : goal.keeps) materialised[index(id)] = id != decision.above.tensor;
     for (TensorId id : taken) materialised[index(id)] = false;
     for (OpId op : goal.statistics) materialised[index(graph.op(op).output)] = true;
     decisions.push_back(std::move(decision));

@@ -78,6 +78,33 @@ TEST_CASE("every plan from random decisions is valid") {
   require_no_violations(test::random_plan(model, request, micro_batch, style, memory, random).plan, model);
 }
 
+TEST_CASE("every plan that keeps tensors above a row is valid") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{150}, test::kSeedStep));
+  CAPTURE(seed);
+  Random random(seed + 40000);
+  const Extent latent{random.pick<int64_t>({1, 1, 3}), random.integer(2, 19), random.integer(1, 19)};
+  const int64_t batch = random.integer(1, 2);
+  const Model model = test::model_of(test::random_config(random));
+  CAPTURE(latent.t, latent.y, latent.x, batch);
+  test::RandomStyle style;
+  style.keep = random.pick<double>({0.2, 0.5, 0.8, 1});
+  style.above = random.pick<double>({0.3, 0.7, 1});
+  style.in_place = random.pick<double>({0, 0.5, 1});
+  MemoryModel memory;
+  memory.block_bytes = random.pick<int64_t>({1, 300, 2000, int64_t{4} << 20});
+  memory.reserve_bytes = random.integer(0, 1000);
+  const Request request = request_for(model, latent, batch, random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
+  const Plan plan = test::random_plan(model, request, 1, style, memory, random).plan;
+  require_no_violations(plan, model);
+  const Plan halved = with_halved_tiles(model, plan, memory);
+  REQUIRE(halved.passes.size() == plan.passes.size());
+  REQUIRE(halved.materialised.size() == plan.materialised.size());
+  for (size_t i = 0; i < plan.materialised.size(); ++i)
+    CHECK(halved.materialised[i].rows == plan.materialised[i].rows);
+  for (size_t i = 0; i < plan.passes.size(); ++i) CHECK(halved.passes[i].part == plan.passes[i].part);
+  require_no_violations(halved, model);
+}
+
 /// A plan with tensors below the device, of a few frames.
 struct Drawn {
   Model model;
@@ -270,6 +297,11 @@ TEST_CASE("decisions that contradict one another are refused") {
   }
   SECTION("a tensor is kept that nothing reads later") {
     decisions.back().keeps = {model.graph.find_tensor("decoder.conv_in")};
+    CHECK_THROWS_AS(build_plan(model, request, {}, decisions, {}), std::logic_error);
+  }
+  SECTION("a tensor is kept above a row that the latent does not have") {
+    decisions.front().keeps = {model.graph.find_tensor("decoder.conv_in")};
+    decisions.front().above = {decisions.front().keeps[0], 4};
     CHECK_THROWS_AS(build_plan(model, request, {}, decisions, {}), std::logic_error);
   }
   SECTION("a tensor is kept before it can be computed") {

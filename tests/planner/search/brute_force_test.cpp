@@ -1,6 +1,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <set>
 
 #include "decoder/graph/errors.h"
 #include "decoder/validator/validator.h"
@@ -22,8 +24,10 @@ constexpr size_t kMostChoices = 250;      // of one pass, so that pricing them s
 constexpr double kMostSequences = 50000;  // that are tried one by one
 
 Configuration planner_configuration(const OracleConfiguration& configuration) {
-  return {configuration.micro_batch, configuration.weights, configuration.lower_tier,
-          configuration.lower_limit_bytes};
+  Configuration of_planner{configuration.micro_batch, configuration.weights, configuration.lower_tier,
+                           configuration.lower_limit_bytes};
+  if (configuration.above_latent_rows > 0) of_planner.rows_above = {configuration.above_latent_rows};
+  return of_planner;
 }
 
 struct Drawn {
@@ -69,6 +73,10 @@ Drawn draw(uint64_t seed, double odd = 0, double cut_points = 0, DeviceKind devi
   return drawn;
 }
 
+int64_t latent_rows(const Drawn& drawn) {
+  return drawn.request.height_pixels / drawn.model.graph.tensor(drawn.model.graph.output()).scale.y;
+}
+
 /// Limits from the smallest that works to where nothing more is gained.
 std::vector<int64_t> limits(int64_t smallest, int64_t fixed, Random& random) {
   const int64_t above = smallest - fixed;
@@ -77,14 +85,20 @@ std::vector<int64_t> limits(int64_t smallest, int64_t fixed, Random& random) {
 }
 
 TEST_CASE("the planner finds what trying every plan of the stated space finds") {
-  const uint64_t hundred = GENERATE(range(uint64_t{0}, uint64_t{44}));
-  int tried = 0;
+  const uint64_t hundred = GENERATE(range(uint64_t{0}, uint64_t{56}));
+  int tried = 0, in_parts = 0;
   for (uint64_t seed = hundred * 100; seed < (hundred + 1) * 100; ++seed) {
     CAPTURE(seed);
     const bool odd = (hundred >= 20 && hundred < 25) || hundred >= 35;
-    const Drawn d =
+    Drawn d =
         draw(seed, odd ? 0.6 : 0, hundred < 25 ? 0 : 0.5,
              hundred < 30 || hundred >= 40 ? DeviceKind::cpu : DeviceKind::cuda, hundred < 40 ? 0 : 0.7);
+    if (hundred >= 44) {
+      d.configuration.lower_tier.reset();
+      d.configuration.lower_limit_bytes = 0;
+      d.configuration.above_latent_rows =
+          1 + static_cast<int64_t>(seed) % std::max<int64_t>(1, latent_rows(d) - 1);
+    }
     const PlanOracle oracle(d.model, d.request, d.configuration, d.assumptions, kMostChoices);
     if (!oracle.complete() || oracle.sequences() > kMostSequences) continue;
     ++tried;
@@ -104,18 +118,30 @@ TEST_CASE("the planner finds what trying every plan of the stated space finds") 
       REQUIRE(search.bound_seconds == Approx(found->seconds).epsilon(1e-9));
       REQUIRE(found->seconds == Approx(oracle.fewest_seconds(limit)).epsilon(1e-9));
       REQUIRE(found->peak_bytes <= limit);
+      in_parts += found->decisions.size() < found->passes.size() ? 1 : 0;
     }
   }
   CHECK(tried >= 50);
+  if (hundred >= 44) CHECK(in_parts >= 3);
 }
 
 /// Every configuration that options allow, as docs/planning.md lists them.
-std::vector<OracleConfiguration> configurations_of(const Request& request, const PlanOptions& options) {
+std::vector<OracleConfiguration> configurations_of(const Request& request, const PlanOptions& options,
+                                                   int64_t latent_rows) {
   std::vector<OracleConfiguration> configurations;
-  for (const int64_t micro_batch : std::vector<int64_t>{1, request.batch}) {
+  for (const int64_t micro_batch : std::vector<int64_t>{request.batch, 1}) {
     for (const WeightResidency weights : {WeightResidency::resident, WeightResidency::per_pass}) {
       if (options.weights && *options.weights != weights) continue;
       configurations.push_back({micro_batch, weights, {}, 0});
+      const bool tiers = options.host_limit_bytes > 0 || options.scratch_limit_bytes > 0;
+      std::set<int64_t> lines;
+      for (int64_t sixteenth = 1; sixteenth < 16; ++sixteenth) lines.insert(latent_rows * sixteenth / 16);
+      lines.erase(0);
+      for (const int64_t line : lines) {
+        const bool least = micro_batch == 1 && weights == options.weights.value_or(WeightResidency::per_pass);
+        if (request.device == DeviceKind::cpu && !tiers && least)
+          configurations.push_back({micro_batch, weights, {}, 0, line});
+      }
       if (options.host_limit_bytes > 0)
         configurations.push_back({micro_batch, weights, MemoryTier::host, options.host_limit_bytes});
       if (options.scratch_limit_bytes > 0)
@@ -143,12 +169,14 @@ TEST_CASE("over all configurations, the plan is the fastest of the stated space,
     std::vector<std::unique_ptr<PlanOracle>> oracles;
     bool complete = true;
     int64_t smallest = std::numeric_limits<int64_t>::max();
-    for (const OracleConfiguration& configuration : configurations_of(d.request, options)) {
+    for (const OracleConfiguration& configuration : configurations_of(d.request, options, latent_rows(d))) {
       oracles.push_back(
           std::make_unique<PlanOracle>(d.model, d.request, configuration, d.assumptions, kMostChoices));
       complete = complete && oracles.back()->complete() && oracles.back()->sequences() <= kMostSequences;
       if (!complete) break;
-      smallest = std::min(smallest, oracles.back()->smallest_peak());
+      // Tensors are kept above a row where something fits without.
+      if (configuration.above_latent_rows == 0)
+        smallest = std::min(smallest, oracles.back()->smallest_peak());
     }
     if (!complete) continue;
     ++tried;
@@ -157,8 +185,9 @@ TEST_CASE("over all configurations, the plan is the fastest of the stated space,
     CHECK_FALSE(make_plan({d.model, d.request, options, costs}));
     for (const int64_t limit : limits(smallest, smallest / 2, random)) {
       options.limit_bytes = limit;
+      const std::vector<OracleConfiguration> configurations =
+          configurations_of(d.request, options, latent_rows(d));
       double fewest = std::numeric_limits<double>::infinity();
-      const std::vector<OracleConfiguration> configurations = configurations_of(d.request, options);
       for (size_t i = 0; i < configurations.size(); ++i) {
         const double start = oracles[i]->start_seconds();
         fewest = std::min(fewest, start + (oracles[i]->fewest_seconds(limit) - start) *

@@ -46,15 +46,26 @@ IntegerProgram program_of(const PlanOracle& oracle, int64_t limit_bytes, bool by
     for (const auto& [found, variable] : materialised[pass + 1]) leaves[found] = {{variable, -1}};
     for (const test::OracleState& state : oracle.states(pass)) {
       for (const test::OracleChoice& choice : state.choices) {
+        IntegerProgram::Terms parts;
         for (const test::OracleShape& shape : choice.shapes) {
           if (shape.peak_bytes > limit_bytes) continue;
           const int taken = program.binary(by_peak ? 0 : shape.seconds * kTimeUnits);
           one.push_back({taken, 1});
+          parts.push_back({taken, -1});
           peaks.push_back({taken, double(shape.peak_bytes) / kUnit});
           for (const Found& found : state.found) finds[found].push_back({taken, 1});
           for (const Found& found : oracle.states(pass + 1)[choice.next].found)
             leaves[found].push_back({taken, 1});
         }
+        if (choice.lower_shapes.empty()) continue;
+        // A shape of the lower part where there is one of the upper part.
+        for (const test::OracleShape& shape : choice.lower_shapes) {
+          if (shape.peak_bytes > limit_bytes) continue;
+          parts.push_back({program.binary(by_peak ? 0 : shape.seconds * kTimeUnits), 1});
+          if (by_peak)
+            program.at_most({{parts.back().first, double(shape.peak_bytes) / kUnit}, {peak, -1}}, 0);
+        }
+        program.equal(parts, 0);
       }
     }
     program.equal(one, 1);
@@ -68,7 +79,8 @@ IntegerProgram program_of(const PlanOracle& oracle, int64_t limit_bytes, bool by
 }
 
 TEST_CASE("the planner finds what CBC finds for the same choices as an integer program") {
-  const uint64_t ten = GENERATE(range(uint64_t{0}, uint64_t{20}));
+  const uint64_t ten = GENERATE(range(uint64_t{0}, uint64_t{24}));
+  const bool on_cuda = ten >= 15 && ten < 20, above = ten >= 20;
   int tried = 0;
   for (uint64_t seed = 70000 + ten * 10; seed < 70000 + (ten + 1) * 10; ++seed) {
     CAPTURE(seed);
@@ -76,22 +88,26 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
     const Model model =
         test::random_model(random, {.operations = random.integer(16, 40), .barriers = random.integer(3, 9)});
     Request request = test::request_for(model, {1, random.integer(2, 20), random.integer(3, 60)});
-    if (ten >= 15) request.device = DeviceKind::cuda;
+    if (on_cuda) request.device = DeviceKind::cuda;
     OracleConfiguration configuration{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}), {}, 0};
     const MemoryTier lower = request.device == DeviceKind::cuda ? MemoryTier::host : MemoryTier::scratch;
-    if (random.chance(0.3)) configuration = {1, configuration.weights, lower, random.integer(1, 60) * 4096};
+    if (above)
+      configuration.above_latent_rows =
+          random.integer(1, request.height_pixels / model.graph.tensor(model.graph.output()).scale.y - 1);
+    if (!above && random.chance(0.3))
+      configuration = {1, configuration.weights, lower, random.integer(1, 60) * 4096};
     Assumptions assumptions = test::assumptions_for(request);
-    if (ten >= 15) assumptions.card = test::random_card(random);
+    if (on_cuda) assumptions.card = test::random_card(random);
     const CostModel costs = test::assumed_costs(model.graph, request.device, assumptions.card);
     assumptions.memory = costs.memory();
     const PlanOracle oracle(model, request, configuration, assumptions, 120);
     if (!oracle.complete()) continue;
     ++tried;
-    PlanSpace space(model, request,
-                    {configuration.micro_batch, configuration.weights, configuration.lower_tier,
-                     configuration.lower_limit_bytes},
-                    costs);
+    Configuration of_planner{configuration.micro_batch, configuration.weights, configuration.lower_tier,
+                             configuration.lower_limit_bytes};
+    if (above) of_planner.rows_above = {configuration.above_latent_rows};
+    PlanSpace space(model, request, of_planner, costs);
     const int64_t smallest = smallest_limit(space).bytes;
     CAPTURE(smallest);
     CHECK(double(smallest) / (1 << 20) ==

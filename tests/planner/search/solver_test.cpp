@@ -75,19 +75,20 @@ struct Case {
 };
 
 /// Every sequence of choices, without memory of what was seen: the least of what `pay` makes of the paths.
-double exhaust(PlanSpace& space, size_t pass, const Frontier& frontier, double so_far,
+double exhaust(PlanSpace& space, State& state, double so_far,
                const std::function<double(double, Choice&)>& pay) {
-  if (pass == space.passes()) return so_far;
+  if (state.pass == space.passes()) return so_far;
   double best = kInfinity;
-  for (Choice& choice : space.choices(pass, frontier)) {
+  for (Choice& choice : space.choices(state)) {
+    if (!space.work_out(state, choice)) continue;
     const double paid = pay(so_far, choice);
-    if (paid < kInfinity) best = std::min(best, exhaust(space, pass + 1, choice.next, paid, pay));
+    if (paid < kInfinity) best = std::min(best, exhaust(space, *choice.next, paid, pay));
   }
   return best;
 }
 
 double brute_fastest(PlanSpace& space, int64_t limit) {
-  return exhaust(space, 0, latent_frontier(), space.start_seconds(), [&](double so_far, Choice& choice) {
+  return exhaust(space, space.start(), space.start_seconds(), [&](double so_far, Choice& choice) {
     double best = kInfinity;
     for (const Shape& shape : choice.shapes->all()) {
       if (choice.peak_bytes(shape) <= limit) best = std::min(best, so_far + choice.seconds(shape));
@@ -97,7 +98,7 @@ double brute_fastest(PlanSpace& space, int64_t limit) {
 }
 
 double brute_smallest_limit(PlanSpace& space) {
-  return exhaust(space, 0, latent_frontier(), 0, [](double so_far, Choice& choice) {
+  return exhaust(space, space.start(), 0, [](double so_far, Choice& choice) {
     double best = kInfinity;
     for (const Shape& shape : choice.shapes->all()) best = std::min(best, double(choice.peak_bytes(shape)));
     return std::max(so_far, best);
