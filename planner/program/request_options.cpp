@@ -41,6 +41,9 @@ void RequestOptions::add_to(CLI::App& app) {
   app.add_option("--weights-residency", weights,
                  "parameters in memory throughout, brought in per pass, or whichever is faster")
       ->check(CLI::IsMember({"auto", "resident", "per_pass"}));
+  app.add_flag("--cuts", cuts,
+               "pictures on the CPU: also plans that keep a tensor above a row and compute it anew below; "
+               "faster under some narrow limits, and a search that takes up to twenty times as long");
 }
 
 Model RequestOptions::resolved_model() const {
@@ -76,6 +79,7 @@ PlanOptions RequestOptions::plan_options() const {
   }
   if (weights == "resident") options.weights = WeightResidency::resident;
   if (weights == "per_pass") options.weights = WeightResidency::per_pass;
+  options.cuts = cuts;
   return options;
 }
 

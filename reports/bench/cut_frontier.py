@@ -24,12 +24,17 @@ from measure import mib
 LESS = 0.95
 
 
+def cuts(program: Path) -> list[str]:
+    """--cuts, for a program that knows it."""
+    return ["--cuts"] if "--cuts" in measure.run([str(program), "frontier", "--help"]) else []
+
+
 def frontier(program: Path, model: str, size: str, points: int) -> tuple[list[tuple[int, float]], float]:
     """Peaks with their seconds, falling, and the processor's seconds that finding them took."""
     before = user_seconds()
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "frontier.csv"
-        measure.run([str(program), "frontier", "--model", model, "--size", size, "--points", str(points), "--csv", str(table)])
+        measure.run([str(program), "frontier", "--model", model, "--size", size, "--points", str(points), "--csv", str(table), *cuts(program)])
         with table.open() as lines:
             rows = [(int(row["peak_bytes"]), float(row["seconds"])) for row in csv.DictReader(lines)]
     return rows, user_seconds() - before
@@ -60,7 +65,8 @@ def decodes(builds: dict[str, Path], model: str, size: str, limit: str, rounds: 
     with tempfile.TemporaryDirectory() as name_of_folder:
         folder = Path(name_of_folder)
         latent = measure.write_random_latent(model, extent, 1, folder / "latent.npy")
-        plans = {name: measure.make_plan(model, extent, measure.parse_bytes(limit), folder / f"{name}.json", programs=program.parent)
+        plans = {name: measure.make_plan(model, extent, measure.parse_bytes(limit), folder / f"{name}.json", programs=program.parent,
+                                        options=cuts(program))
                  for name, program in builds.items()}
         for number in range(rounds):
             for name in list(builds)[::1 if number % 2 == 0 else -1]:

@@ -298,13 +298,13 @@ def on_device(device: str) -> list[str]:
 
 def make_plan(model: str, size: tuple[int, int], limit_bytes: int, file: Path, profile: str | None = None,
               dtype: str = "fp32", programs: Path = BIN, batch: int = 1, frames: int = 1, device: str = "cpu",
-              host_limit_bytes: int = 0) -> Run:
+              host_limit_bytes: int = 0, options: Sequence[str] = ()) -> Run:
     """Plans, and returns the plan's figures. Raises DoesNotFit where the limit is too small."""
     command = [str(programs / "headroom-plan"), "--model", model, "--size", f"{size[0]}x{size[1]}", "--dtype", dtype,
                "--frames", str(frames), "--batch", str(batch), "--limit", str(limit_bytes), "-o", str(file),
                *on_device(device)]
     command += ["--host-limit", str(host_limit_bytes)] if host_limit_bytes else []
-    run(command + (["--profile", profile] if profile else []))
+    run(command + list(options) + (["--profile", profile] if profile else []))
     plan = json.loads(file.read_text())
     return {"limit_bytes": plan["limit_bytes"], "predicted_peak_bytes": plan["predicted"]["peak_bytes"],
             "predicted_seconds": plan["predicted"]["seconds"], "passes": len(plan["passes"]),

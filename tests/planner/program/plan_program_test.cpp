@@ -191,6 +191,25 @@ TEST_CASE("plans for CUDA: made, explained, validated, and refused where it has 
   CHECK(json::parse(frontier.out)["request"]["device"] == "cuda");
 }
 
+TEST_CASE("with --cuts a plan may keep a tensor above a row, and without it does not") {
+  const Scratch folder;
+  const std::string with = folder / "with.json", without = folder / "without.json";
+  const auto plan_into = [](const std::string& file, Words more) {
+    Words words{"--model", HEADROOM_TEST_DATA "/demo_model", "--size", "256x192", "--limit", "8960237", "-o",
+                file};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ended ended = plan(words);
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+    CHECK(plan({"validate", file}).code == 0);
+    return read_json_file(file, 1 << 26);
+  };
+  const json faster = plan_into(with, {"--cuts"}), whole = plan_into(without, {});
+  CHECK(faster["predicted"]["seconds"] < whole["predicted"]["seconds"]);
+  CHECK(faster["passes"].dump().find("\"part\"") != std::string::npos);
+  CHECK(whole["passes"].dump().find("\"part\"") == std::string::npos);
+}
+
 TEST_CASE(
     "a plan's folder is made; where it cannot be, the program ends with 2, and with 5 where nothing can be "
     "written") {
