@@ -71,7 +71,7 @@ TEST_CASE("all its convolutions of several taps replicate what they read outside
   }
 }
 
-TEST_CASE("its activation is that of the residual blocks; the output has SiLU, as in diffusers") {
+TEST_CASE("its activation is that of the residual blocks, the output has SiLU, as in diffusers") {
   const Model model = model_of(changed_hunyuan_video("act_fn", "relu"));
   CHECK(op_named(model.graph, "decoder.mid_block.resnets.1.norm2").activation == Activation::relu);
   CHECK(op_named(model.graph, "decoder.up_blocks.0.resnets.0.norm1").activation == Activation::relu);

@@ -128,7 +128,7 @@ std::vector<std::string> edged_steps(Edges first, Edges second, int32_t side_of_
   return list;
 }
 
-TEST_CASE("what makes a tile fills it for its readers; of readers with other edges each copies its own") {
+TEST_CASE("what makes a tile fills it for its readers, of readers with other edges each copies its own") {
   using Steps = std::vector<std::string>;
   CHECK(edged_steps(Edges::replicate, Edges::replicate, 3) ==
         Steps{"pixel_norm norm replicate", "conv one", "conv two", "add sum", "emit sum"});

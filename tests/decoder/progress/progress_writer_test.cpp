@@ -52,7 +52,7 @@ TEST_CASE("progress lines: what is rare is reported at once, in its order") {
 }
 
 TEST_CASE(
-    "progress lines: at most 50 a second; nothing is lost of regions and peaks, and the last is reported") {
+    "progress lines: at most 50 a second, nothing is lost of regions and peaks, and the last is reported") {
   Written written;
   constexpr int kTiles = 20'000;  // over four seconds
   std::map<int, int> in_second;

@@ -95,7 +95,7 @@ TEST_CASE("workspace: of several files of a kind one is chosen, and closing it g
   CHECK(changed.count() == 3);
 }
 
-TEST_CASE("workspace: a plan sets the question; its profile goes with it where it is that plan's") {
+TEST_CASE("workspace: a plan sets the question, its profile goes with it where it is that plan's") {
   Workspace workspace;
   QSignalSpy asked(&workspace, &Workspace::questionChanged);
   open(workspace, {sample_files().file("profile.json"), sample_files().file("plan.json")});

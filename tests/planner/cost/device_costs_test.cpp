@@ -32,7 +32,7 @@ TEST_CASE("blocks are read and written below the device at the same time on CUDA
   CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cpu), 10) == Approx(150.0 / 12 + 0.5));
 }
 
-TEST_CASE("workspace on CUDA: attention by chunks of one frame, none in fp32; convolutions by their tiles") {
+TEST_CASE("workspace on CUDA: attention by chunks of one frame, none in fp32, convolutions by their tiles") {
   const Model model = resolve_model("sdxl");
   const Graph& graph = model.graph;
   const MemoryModel memory = cuda_memory_model(graph);

@@ -108,7 +108,7 @@ TEST_CASE("a convolution on a GPU takes whole waves of blocks of 128 positions o
   CHECK(seconds(all.graph, pass, {40, 128}, 20) == Approx(2 * wave + 2 * kKernel));
 }
 
-TEST_CASE("phases of upsampling convolutions are written, and read and written again; activations too") {
+TEST_CASE("phases of upsampling convolutions are written, and read and written again, activations too") {
   const Operations all;
   // With a store, which reads what does not fit the cache from DRAM and writes it there.
   const auto stored = [&](const char* op, const Picture& picture) {

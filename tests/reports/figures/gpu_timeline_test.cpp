@@ -158,7 +158,7 @@ TEST_CASE("what was on a GPU is named: by layers, and slack, libraries and conte
   CHECK(std::get<double>(table.rows[1].cells[2]) == double(test::kGpuReservedBytes - (10 << 20) - tile));
 }
 
-TEST_CASE("a GPU's chart has its kinds and the driver's count; others have neither") {
+TEST_CASE("a GPU's chart has its kinds and the driver's count, others have neither") {
   const Graph graph = testing::small_graph();
   const RecordedTrace recorded = test::recorded_gpu_trace(testing::small_plan(graph), graph);
   const auto names = [](const Timeline& timeline, double begin, double end) {

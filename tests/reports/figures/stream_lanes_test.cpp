@@ -63,7 +63,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("lanes of streams: only what is in sight, on the same streams; none where no GPU was watched") {
+TEST_CASE("lanes of streams: only what is in sight, on the same streams, none where no GPU was watched") {
   RecordedTrace recorded = watched_decode();
   const std::vector<StreamLane> lanes = stream_lanes(recorded, 0.26, 0.3, 1000);
   REQUIRE(lanes.size() == 3);
