@@ -61,7 +61,7 @@ release: begin
 	cmake --build --preset all-gpus --target programs -j $(JOBS)
 
 SECONDS ?= 3600
-# Beside each other; more than there are processors see fewer inputs in the same time.
+# Beside each other, 0 for all; more than there are processors see fewer inputs in the same time.
 FUZZ_JOBS ?= $(JOBS)
 fuzz:
 	$(call install_packages,packages.txt packages-fuzz.txt)

@@ -20,6 +20,12 @@ elseif(HEADROOM_TESTED_BESIDE)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/tested_beside.cmake)
 endif()
 
+# Test cases tagged [long] compute for long what shorter ones of the same code have too: under sanitizers they are left out.
+set(HEADROOM_TEST_CASES)
+if(HEADROOM_SANITIZE AND NOT HEADROOM_LONG_TESTS)
+  set(HEADROOM_TEST_CASES TEST_SPEC "~[long]")
+endif()
+
 # Where test data and programs lie. Known only to the tests that name it, so that all others compile alike in any folder.
 function(headroom_test_places target)
   foreach(source IN LISTS ARGN)
@@ -54,7 +60,6 @@ endfunction()
 # Sources are the *_test.cpp of the folder, of which the expression may choose by file name, and SOURCES. Tests that compute
 # for seconds by themselves are optimised a little. ONCE: neither optimised arithmetic nor seeds that sanitizers have no time
 # for are in it, so it need not be built here where it runs under sanitizers beside this build (HEADROOM_TESTED_BESIDE).
-# Test cases tagged [long] compute for long what shorter ones of the same code have too: under sanitizers they are left out.
 function(headroom_test name)
   cmake_parse_arguments(TEST "ONCE;ON_GPU;OWN_MAIN;COMPUTES" "FOLDER;ONLY;EXCEPT;PROCESSORS" "SOURCES;LIBRARIES;PROGRAMS;PROPERTIES" ${ARGN})
   if(TEST_ONCE AND HEADROOM_TESTED_BESIDE)
@@ -104,10 +109,6 @@ function(headroom_test name)
     add_dependencies(test_${name} headroom-cuda)
   endif()
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-  set(cases)
-  if(HEADROOM_SANITIZE AND NOT HEADROOM_LONG_TESTS)
-    set(cases TEST_SPEC "~[long]")
-  endif()
-  catch_discover_tests(test_${name} ${cases} TEST_PREFIX "${HEADROOM_TEST_PREFIX}${name}: " PROPERTIES LABELS ${label} TIMEOUT 900 PROCESSORS ${TEST_PROCESSORS}
+  catch_discover_tests(test_${name} ${HEADROOM_TEST_CASES} TEST_PREFIX "${HEADROOM_TEST_PREFIX}${name}: " PROPERTIES LABELS ${label} TIMEOUT 900 PROCESSORS ${TEST_PROCESSORS}
     ${TEST_PROPERTIES})
 endfunction()

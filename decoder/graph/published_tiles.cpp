@@ -16,6 +16,10 @@ std::optional<TileRule> rule_of(int64_t pixels, int64_t stride, int32_t scale, i
 
 }  // namespace
 
+TileRule rule_of_quarters(int64_t extent, int64_t scale) {
+  return {.extent = extent, .stride = extent * 3 / 4, .fade = extent * scale / 4, .whole = extent};
+}
+
 std::optional<PublishedTiles> tiles_of_settings(const TileSettings& settings, const Axes<int32_t>& scale,
                                                 int64_t patch, bool cuts_frames) {
   const auto rows = rule_of(settings.height, settings.stride_height, scale.y, patch);

@@ -20,6 +20,9 @@ struct TileRule {
   friend bool operator==(const TileRule&, const TileRule&) = default;
 };
 
+/// Tiles that overlap by a quarter, of a decoder with this scale along the axis.
+TileRule rule_of_quarters(int64_t extent, int64_t scale);
+
 /// The rules of one class.
 struct PublishedTiles {
   std::optional<TileRule> frames;

@@ -66,7 +66,7 @@ void MaterialisedBlocks::begin_pass(size_t number) {
     if (below && !seen.written && readers.reads_whole()) {
       stage(entry);
     } else {
-      moving_.push_back({seen, &entry, &map->second, std::move(readers)});
+      moving_.push_back({seen, &map->second, std::move(readers)});
     }
   }
 }
@@ -112,7 +112,7 @@ void MaterialisedBlocks::begin_band(size_t band) {
   band_ = band;
   for (Moving& moving : moving_) let_go(moving, band == 0 ? 0 : band - 1);
   for (Moving& moving : moving_) {
-    if (moving.materialised->tier == MemoryTier::device || moving.seen.written) continue;
+    if (moving.seen.materialised->tier == MemoryTier::device || moving.seen.written) continue;
     if (band == 0) fetch(moving, 0);
     const BlockTransfers::Ticket needed = moving.last_fetch;
     if (band + 1 < pass().tiles.y.size()) fetch(moving, band + 1);
@@ -122,14 +122,14 @@ void MaterialisedBlocks::begin_band(size_t band) {
 
 void MaterialisedBlocks::before_store(TensorId tensor) {
   const auto moving = std::find_if(moving_.begin(), moving_.end(),
-                                   [&](const Moving& m) { return m.materialised->tensor == tensor; });
-  moving->map->acquire(blocks_acquired(graph_, pass(), *moving->materialised, band_));
+                                   [&](const Moving& m) { return m.seen.materialised->tensor == tensor; });
+  moving->map->acquire(blocks_acquired(graph_, pass(), *moving->seen.materialised, band_));
 }
 
 void MaterialisedBlocks::end_band() {
   const bool last = band_ + 1 == pass().tiles.y.size();
   for (Moving& moving : moving_) {
-    const Materialised& materialised = *moving.materialised;
+    const Materialised& materialised = *moving.seen.materialised;
     const int64_t count = moving.map->blocks_per_item();
     if (materialised.tier == MemoryTier::device) {
       if (moving.seen.leaves)
@@ -166,7 +166,7 @@ void MaterialisedBlocks::let_go(Moving& moving, size_t bands_done) {
 
 /// Sends for the blocks up to the last one that `band` reads.
 void MaterialisedBlocks::fetch(Moving& moving, size_t band) {
-  const Interval needed = blocks_read(moving.readers, pass(), *moving.materialised, band);
+  const Interval needed = blocks_read(moving.readers, pass(), *moving.seen.materialised, band);
   if (band == 0) moving.fetched = needed.begin;
   if (needed.end <= moving.fetched) return;
   const Interval blocks{moving.fetched, needed.end};
@@ -174,7 +174,7 @@ void MaterialisedBlocks::fetch(Moving& moving, size_t band) {
     moving.map->acquire(blocks);
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded("pass " + std::to_string(pass_) + " (" + pass().name + "), fetch " +
-                        graph_.tensor(moving.materialised->tensor).name + ": " + refused.what());
+                        graph_.tensor(moving.seen.materialised->tensor).name + ": " + refused.what());
   }
   moving.fetched = blocks.end;
   moving.last_fetch = transfers_->queue_read(placed(moving, blocks));
@@ -183,13 +183,13 @@ void MaterialisedBlocks::fetch(Moving& moving, size_t band) {
 std::vector<BlockTransfers::Block> MaterialisedBlocks::placed(const Moving& moving,
                                                               const Interval& blocks) const {
   const MapView& view = moving.map->view();
-  const int64_t bytes = materialised_block_bytes(graph_, *moving.materialised, sizes_);
+  const int64_t bytes = materialised_block_bytes(graph_, *moving.seen.materialised, sizes_);
   std::vector<BlockTransfers::Block> list;
   for (int64_t item = 0; item < sizes_.items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
       const auto i = static_cast<size_t>(item * view.blocks_per_item + b);
-      list.push_back({moving.materialised->blocks[i], view.blocks[i], bytes, moving.materialised->tensor,
-                      static_cast<int64_t>(i)});
+      list.push_back({moving.seen.materialised->blocks[i], view.blocks[i], bytes,
+                      moving.seen.materialised->tensor, static_cast<int64_t>(i)});
     }
   }
   return list;

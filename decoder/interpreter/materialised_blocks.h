@@ -67,7 +67,6 @@ class MaterialisedBlocks {
   /// A tensor that this pass moves.
   struct Moving {
     MaterialisedInPass seen;
-    const Materialised* materialised;
     MaterialisedMap* map;
     RowReaders readers;
     std::deque<Leaving> leaving{};  ///< of a tensor on its way to the scratch file

@@ -147,9 +147,10 @@ int64_t lowest_line(const Graph& graph, const Plan& plan) {
   return rows;
 }
 
-UpperRows upper_rows(const Graph& graph, const Plan& plan, const Materialised& entry, const Sizes& sizes) {
-  UpperRows upper{entry.rows ? 0 : first_row_below(graph, entry.tensor, lowest_line(graph, plan)),
-                  entry.first_pass};
+/// `line` is the plan's lowest_line().
+UpperRows upper_rows(const Graph& graph, const Plan& plan, const Materialised& entry, const Sizes& sizes,
+                     int64_t line) {
+  UpperRows upper{entry.rows ? 0 : first_row_below(graph, entry.tensor, line), entry.first_pass};
   if (upper.end == 0 || entry.tier != MemoryTier::device) return {};
   const auto last_part = [&](int32_t pass) {
     return plan.passes[static_cast<size_t>(pass)].part == PassPart::upper ? pass + 1 : pass;
@@ -173,6 +174,7 @@ std::vector<MaterialisedInPass> materialised_in(const Graph& graph, const Plan& 
                                                 const Sizes& sizes) {
   const auto number = static_cast<int32_t>(pass);
   const PassPart part = plan.passes[pass].part;
+  const int64_t line = lowest_line(graph, plan);
   std::vector<MaterialisedInPass> list;
   for (const Materialised& entry : plan.materialised) {
     if (number < entry.first_pass || number > entry.last_pass) continue;
@@ -183,7 +185,7 @@ std::vector<MaterialisedInPass> materialised_in(const Graph& graph, const Plan& 
     seen.written = number == entry.first_pass || (part == PassPart::lower && number - 1 == entry.first_pass);
     const bool leaves_below = part == PassPart::upper && number + 1 == entry.last_pass;
     seen.leaves = (number == entry.last_pass || leaves_below) && !taken_over;
-    const UpperRows upper = upper_rows(graph, plan, entry, sizes);
+    const UpperRows upper = upper_rows(graph, plan, entry, sizes, line);
     if (upper.end > 0 && number > upper.last_pass) seen.begin_row = upper.end;
     if (upper.end > 0 && number == upper.last_pass) {
       seen.leaves = true;

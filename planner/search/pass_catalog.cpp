@@ -22,6 +22,13 @@ RankShare largest_share(int64_t latent_rows, int32_t ranks) {
   return {rank, ranks, shares[static_cast<size_t>(rank)]};
 }
 
+/// What lower parts of passes find: tensors that are stored whole, and those of which rows are left for them.
+std::vector<TensorId> found_by_lower_parts(const Present& present) {
+  std::vector<TensorId> found = present.whole;
+  found.insert(found.end(), present.below.begin(), present.below.end());
+  return found;
+}
+
 Sizes sizes_for(const Graph& graph, const Request& request, int64_t micro_batch, int32_t ranks) {
   Plan plan;
   plan.request = request;
@@ -48,11 +55,10 @@ PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t mic
 }
 
 std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const Present& present, int64_t latent_rows) {
-  std::vector<TensorId> stored = present.whole;
-  stored.insert(stored.end(), present.below.begin(), present.below.end());
   std::vector<KeepSet> sets;
   if (latent_rows > 0 && liveness_.kept_above(pass).empty()) return sets;
-  std::vector<TensorId> free_choice = liveness_.creatable(pass, stored, present.above.tensor);
+  std::vector<TensorId> free_choice =
+      liveness_.creatable(pass, found_by_lower_parts(present), present.above.tensor);
   if (latent_rows > 0 && free_choice.size() > kMostCreatableAbove)
     free_choice.erase(free_choice.begin(), free_choice.end() - kMostCreatableAbove);
   const auto add = [&](KeepSet set) {
@@ -84,8 +90,7 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const Present& pre
 bool PassCatalog::complete(size_t pass, const Present& present, KeepSet& set) {
   // Lower parts of passes ahead find what is stored whole or left below a row; whole passes and upper parts
   // find what is stored whole or kept above it.
-  TensorSet stored = liveness_.set_of(present.whole);
-  for (TensorId id : present.below) stored.insert(id);
+  TensorSet stored = liveness_.set_of(found_by_lower_parts(present));
   for (TensorId id : set.keeps) {
     if (id != set.above.tensor) stored.insert(id);
   }
@@ -154,8 +159,7 @@ double PassCatalog::run_seconds(size_t pass, const TensorSet& needed, const Tens
 
 std::optional<Touched> PassCatalog::touched_by(size_t pass, const Present& present, KeepSet& set) const {
   Touched touched;
-  TensorSet available = liveness_.set_of(present.whole);
-  for (TensorId id : present.below) available.insert(id);
+  TensorSet available = liveness_.set_of(found_by_lower_parts(present));
   const TensorSet needed = liveness_.needed_by(pass, set.keeps, available);
   const std::vector<TensorId> read = liveness_.read_of(needed, available);
   std::vector<TensorId> read_above = read;
@@ -218,8 +222,7 @@ bool PassCatalog::finds_rows(const Pass& lower, const Touched& touched) const {
 PassCatalog::LoweredParts PassCatalog::lowered(size_t pass, const Present& present, bool two_parts,
                                                const PassGoal& goal) const {
   LoweredParts parts;
-  std::vector<bool> available = liveness_.available(pass, present.whole);
-  for (TensorId id : present.below) available[index(id)] = true;
+  std::vector<bool> available = liveness_.available(pass, found_by_lower_parts(present));
   Pass whole = lower_pass(graph_, available, goal);
   if (!two_parts) {
     parts.option = std::move(whole);
@@ -248,8 +251,7 @@ const PassWork& PassCatalog::work(size_t pass, const Present& present, const Kee
   }
   work.possible = !two_parts || (parts.upper_latent_rows > 0 && finds_rows(parts.lower, touched));
   if (!work.possible) return work;
-  std::vector<bool> whole = liveness_.available(pass, present.whole);
-  for (TensorId id : present.below) whole[index(id)] = true;
+  const std::vector<bool> whole = liveness_.available(pass, found_by_lower_parts(present));
   std::vector<bool> with = whole;
   if (two_parts) with[index(present.above.tensor)] = true;
   for (TensorId id : set.keeps) {

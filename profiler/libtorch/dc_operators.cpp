@@ -63,7 +63,7 @@ class DcOperators final : public EagerOperators {
     const at::Tensor& x = call.inputs[0];
     if (!traits.stacked.empty()) return stacked(call);
     at::Tensor made;
-    if (ends_with(op.name, ".to_out"))
+    if (op.name.ends_with(".to_out"))
       made = linear(weights_, op.name, x.movedim(1, -1)).movedim(-1, 1);
     else if (traits.shortcut)
       return with_shortcut(call);

@@ -109,11 +109,9 @@ void EagerRun::run(size_t place, int64_t chunk) {
   for (const TensorId id : op.inputs) {
     if (until_[index(id)] == place) held_[index(id)].reset();  // the operators' alone
   }
-  log_.begin_layer(index(order_[place]));
-  const Clock::time_point begin = Clock::now();
-  at::Tensor made = operators_->run({graph_, op, inputs, held_, chunk});
-  device_.synchronise();
-  log_.end_layer(address_of(made), seconds_since(begin));
+  at::Tensor made = logged(index(order_[place]), [&] {
+    return operators_->run({graph_, op, inputs, held_, chunk});
+  });
   if (const at::Tensor* kept = operators_->kept(op))
     log_.name(address_of(*kept), (of_clips_ ? "frames kept for " : "channels repeated for ") + op.name);
   log_.name(address_of(made), graph_.tensor(op.output).name);
@@ -121,12 +119,17 @@ void EagerRun::run(size_t place, int64_t chunk) {
 }
 
 at::Tensor EagerRun::joined(const std::function<at::Tensor()>& join, const char* name) {
-  log_.begin_layer(joining());
+  at::Tensor made = logged(joining(), join);
+  log_.name(address_of(made), name);
+  return made;
+}
+
+at::Tensor EagerRun::logged(size_t layer, const std::function<at::Tensor()>& make) {
+  log_.begin_layer(layer);
   const Clock::time_point begin = Clock::now();
-  at::Tensor made = join();
+  at::Tensor made = make();
   device_.synchronise();
   log_.end_layer(address_of(made), seconds_since(begin));
-  log_.name(address_of(made), name);
   return made;
 }
 

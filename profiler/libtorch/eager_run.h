@@ -35,6 +35,8 @@ class EagerRun {
   void run_chunk(int64_t chunk);
   void run(size_t place, int64_t chunk);
   at::Tensor blended(std::vector<std::vector<at::Tensor>>& rows, const TileRule& rule);
+  /// Makes a tensor as this layer's result.
+  at::Tensor logged(size_t layer, const std::function<at::Tensor()>& make);
   /// As one more layer.
   at::Tensor joined(const std::function<at::Tensor()>& join, const char* name);
 

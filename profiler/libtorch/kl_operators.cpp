@@ -40,9 +40,9 @@ class KlOperators final : public EagerOperators {
     const Op& op = call.op;
     at::Tensor x = call.inputs[0];
     for (const char* projection : {".to_q", ".to_k", ".to_v"}) {
-      if (ends_with(op.name, projection)) return linear(weights_, op.name, x);
+      if (op.name.ends_with(projection)) return linear(weights_, op.name, x);
     }
-    if (ends_with(op.name, ".to_out.0")) return projected(call);
+    if (op.name.ends_with(".to_out.0")) return projected(call);
     if (op.factor.y > 1) x = upsampled(x);
     return convolution(weights_, op, x);
   }
@@ -63,7 +63,7 @@ class KlOperators final : public EagerOperators {
                             measured.epsilon);
     };
     at::Tensor x = std::move(call.inputs[0]);
-    if (ends_with(op.name, kAttentionNorm))
+    if (op.name.ends_with(kAttentionNorm))
       return normed(x.view({x.size(0), x.size(1), x.size(2) * x.size(3)})).transpose(1, 2);
     x = normed(x);
     return activated(std::move(x), op.activation);

@@ -14,10 +14,6 @@
 
 namespace headroom::profiler {
 
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 at::Tensor activated(at::Tensor x, Activation activation) {
   switch (activation) {
     case Activation::none:

@@ -10,8 +10,6 @@
 // Modules of PyTorch that several classes are made of.
 namespace headroom::profiler {
 
-bool ends_with(const std::string& text, const std::string& end);
-
 /// `none` gives back what it was given.
 at::Tensor activated(at::Tensor x, Activation activation);
 

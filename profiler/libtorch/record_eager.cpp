@@ -25,17 +25,10 @@ struct Asked {
   std::optional<TileRule> tiles{};
 };
 
-/// Of diffusers' AutoencoderKL: tiles overlap by a quarter.
-TileRule rule_of(int64_t tile, const Graph& graph) {
-  return {.extent = tile,
-          .stride = tile * 3 / 4,
-          .fade = tile * graph.tensor(graph.output()).scale.y / 4,
-          .whole = tile};
-}
-
 std::optional<TileRule> tile_rule(const Model& model, const EagerRequest& request) {
   if (eager_class(model.class_name) != EagerClass::kl) return std::nullopt;
-  if (request.tile > 0) return rule_of(request.tile, model.graph);
+  const int64_t scale = model.graph.tensor(model.graph.output()).scale.y;
+  if (request.tile > 0) return rule_of_quarters(request.tile, scale);
   if (!model.published_tiles || model.published_tiles->rows != model.published_tiles->columns)
     return std::nullopt;
   return model.published_tiles->rows;

@@ -65,7 +65,7 @@ class WanOperators final : public EagerOperators {
     return out_of_attention(call);
   }
 
-  static bool is_time_conv(const Op& op) { return ends_with(op.name, ".time_conv"); }
+  static bool is_time_conv(const Op& op) { return op.name.ends_with(".time_conv"); }
 
   at::Tensor causal(const EagerCall& call) {
     const Op& op = call.op;

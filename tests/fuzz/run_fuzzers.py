@@ -42,7 +42,7 @@ def main():
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1, help="of what is drawn; another one looks elsewhere")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="beside each other; 0: all")
     parser.add_argument("--found", type=Path)
     parser.add_argument("--faults", type=Path)
     arguments = parser.parse_args()
@@ -53,7 +53,7 @@ def main():
         sys.exit(f"{arguments.bin}: no fuzzers")
     print("| reader | inputs | seeds | slowest, s | peak, MiB | fault |\n|---|---|---|---|---|---|")
     total, faults = 0, 0
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs or len(programs)) as pool:
         for name, runs, seeds, slowest, peak, fault in pool.map(lambda program: fuzz(program, arguments), programs):
             print(f"| {name} | {runs} | {seeds} | {slowest} | {peak} | {fault or 'none'} |", flush=True)
             total += runs

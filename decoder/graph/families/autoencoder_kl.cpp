@@ -142,8 +142,7 @@ std::optional<PublishedTiles> published_tiles(const JsonFields& json, const Grap
     if (!json["sample_size"].value().is_number_integer()) return std::nullopt;
     pixels = json["sample_size"].integer(1, int64_t{1} << 20);
   }
-  const int64_t extent = pixels / pixels_per_position;
-  const TileRule rule{.extent = extent, .stride = extent * 3 / 4, .fade = pixels / 4, .whole = extent};
+  const TileRule rule = rule_of_quarters(pixels / pixels_per_position, pixels_per_position);
   if (rule.stride < 1 || rule.stride * pixels_per_position != pixels - rule.fade) return std::nullopt;
   PublishedTiles tiles;
   tiles.rows = tiles.columns = rule;
