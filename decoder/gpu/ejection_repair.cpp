@@ -1,6 +1,9 @@
 #include "decoder/gpu/ejection_repair.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "decoder/gpu/radix_sort.h"
 
 namespace headroom {
 namespace {
@@ -8,21 +11,32 @@ namespace {
 // Visits of neighbours, of which a processor makes ten million a second: for one repair of many requests or
 // of few, and for all repairs.
 constexpr int64_t kMostVisits = 4'000'000, kMostVisitsOfRequest = 10'000, kMostVisitsOfAll = 6'000'000;
-constexpr int64_t kTaken = -1;  ///< the offset of what is taken out
+constexpr int32_t kTaken = -1;  ///< the offset of what is taken out
+
+int32_t units(int64_t bytes) {
+  return static_cast<int32_t>(bytes / kOffsetUnit);
+}
 
 }  // namespace
 
+EjectionRepair::EjectionRepair(const std::vector<LiveRange>& ranges, const Neighbours& neighbours)
+    : neighbours_(neighbours) {
+  requests_.reserve(ranges.size());
+  for (const LiveRange& range : ranges) requests_.push_back({.size = units(range.bytes)});
+}
+
 void EjectionRepair::improve(Placement& placement, int64_t enough_bytes) {
   constexpr int64_t kGapShare = 5;  // of the gaps that are closed at a time, or half as much where that fails
+  if (placement.bytes / kOffsetUnit > std::numeric_limits<int32_t>::max() / 2) return;
   visits_ = 0;
   int64_t halvings = 0;
   while (placement.bytes > enough_bytes && visits_ < kMostVisitsOfAll) {
     const int64_t gaps = placement.bytes - placement.live_bytes;
     const int64_t less = std::max(kOffsetUnit, (gaps / kGapShare >> halvings) / kOffsetUnit * kOffsetUnit);
-    std::vector<int64_t> offsets = placement.offsets;
-    if (repair(offsets, placement.bytes - less)) {
+    for (size_t i = 0; i < requests_.size(); ++i) requests_[i].offset = units(placement.offsets[i]);
+    if (repair(units(placement.bytes - less))) {
       placement.bytes -= less;
-      placement.offsets = std::move(offsets);
+      for (size_t i = 0; i < requests_.size(); ++i) placement.offsets[i] = requests_[i].offset * kOffsetUnit;
     } else if (less == kOffsetUnit) {
       return;
     } else {
@@ -31,64 +45,63 @@ void EjectionRepair::improve(Placement& placement, int64_t enough_bytes) {
   }
 }
 
-bool EjectionRepair::repair(std::vector<int64_t>& offsets, int64_t bytes) {
-  const int64_t until = visits_ + std::min(kMostVisits, kMostVisitsOfRequest * std::ssize(ranges_));
-  prices_.assign(ranges_.size(), 1);
+bool EjectionRepair::repair(int32_t size) {
+  const int64_t until = visits_ + std::min(kMostVisits, kMostVisitsOfRequest * std::ssize(requests_));
   std::vector<size_t> out;
-  for (size_t i = 0; i < ranges_.size(); ++i) {
-    if (offsets[i] + ranges_[i].bytes <= bytes) continue;
-    offsets[i] = kTaken;
+  for (size_t i = 0; i < requests_.size(); ++i) {
+    requests_[i].price = 1;
+    if (requests_[i].offset + requests_[i].size <= size) continue;
+    requests_[i].offset = kTaken;
     out.push_back(i);
   }
   std::stable_sort(out.begin(), out.end(),
-                   [&](size_t a, size_t b) { return ranges_[a].bytes < ranges_[b].bytes; });
+                   [&](size_t a, size_t b) { return requests_[a].size < requests_[b].size; });
   while (!out.empty()) {
     if (visits_ > until) return false;
-    const size_t request = out.back();
+    const size_t number = out.back();
+    Request& request = requests_[number];
     out.pop_back();
-    const Position position = cheapest(request, offsets, bytes);
+    const Position position = cheapest(number, size);
     if (position.price > 0) {
-      ++prices_[request];
-      for (const int32_t number : neighbours_.of(request)) {
-        const auto other = static_cast<size_t>(number);
-        const bool meets = offsets[other] != kTaken &&
-                           offsets[other] < position.offset + ranges_[request].bytes &&
-                           offsets[other] + ranges_[other].bytes > position.offset;
+      ++request.price;
+      for (const int32_t neighbour : neighbours_.of(number)) {
+        Request& other = requests_[static_cast<size_t>(neighbour)];
+        const bool meets = other.offset != kTaken && other.offset < position.offset + request.size &&
+                           other.offset + other.size > position.offset;
         if (!meets) continue;
-        offsets[other] = kTaken;
-        out.push_back(other);
+        other.offset = kTaken;
+        out.push_back(static_cast<size_t>(neighbour));
       }
     }
-    offsets[request] = position.offset;
+    request.offset = position.offset;
   }
   return true;
 }
 
-EjectionRepair::Position EjectionRepair::cheapest(size_t request, const std::vector<int64_t>& offsets,
-                                                  int64_t bytes) {
-  const int64_t own = ranges_[request].bytes, last = bytes - own;
+EjectionRepair::Position EjectionRepair::cheapest(size_t request, int32_t size) {
+  const int32_t own = requests_[request].size, last = size - own;
   Position best;
   changes_.clear();
-  for (const int32_t number : neighbours_.of(request)) {
-    const auto other = static_cast<size_t>(number);
-    if (offsets[other] == kTaken) continue;
+  for (const int32_t neighbour : neighbours_.of(request)) {
+    const Request& other = requests_[static_cast<size_t>(neighbour)];
+    if (other.offset == kTaken) continue;
     // It stands in the way of positions from the first unit that reaches into it to its end.
-    const int64_t first = offsets[other] - own + kOffsetUnit, end = offsets[other] + ranges_[other].bytes;
+    const int32_t first = other.offset - own + 1, end = other.offset + other.size;
     if (first <= 0) {
-      best.price += prices_[other];
+      best.price += other.price;
     } else if (first <= last) {
-      changes_.push_back({first, prices_[other]});
+      changes_.push_back({first, other.price});
     }
-    if (end <= last) changes_.push_back({end, -prices_[other]});
+    if (end <= last) changes_.push_back({end, -other.price});
   }
   visits_ += std::ssize(neighbours_.of(request)) + 1;
-  std::sort(changes_.begin(), changes_.end(),
-            [](const Change& a, const Change& b) { return a.offset < b.offset; });
+  radix_sort(changes_, spare_, static_cast<uint32_t>(std::max(0, last)),
+             [](const Change& change) { return static_cast<uint32_t>(change.offset); });
   // Among equals one is drawn, of those right behind another request or right before one; without any price
   // the lowest.
   unsigned equals = 1;
   int64_t price = best.price;
-  const auto look_at = [&](int64_t offset) {
+  const auto look_at = [&](int32_t offset) {
     if (price < best.price) {
       best = {offset, price};
       equals = 1;
@@ -97,8 +110,8 @@ EjectionRepair::Position EjectionRepair::cheapest(size_t request, const std::vec
     }
   };
   for (size_t i = 0; i < changes_.size() && best.price > 0;) {
-    const int64_t offset = changes_[i].offset;
-    if (offset > kOffsetUnit) look_at(offset - kOffsetUnit);
+    const int32_t offset = changes_[i].offset;
+    if (offset > 1) look_at(offset - 1);
     bool ends = false;
     for (; i < changes_.size() && changes_[i].offset == offset; ++i) {
       price += changes_[i].price;

@@ -16,34 +16,37 @@ namespace headroom {
 class EjectionRepair {
  public:
   /// Both are of the same requests, and must outlive it.
-  EjectionRepair(const std::vector<LiveRange>& ranges, const Neighbours& neighbours)
-      : ranges_(ranges), neighbours_(neighbours) {}
+  EjectionRepair(const std::vector<LiveRange>& ranges, const Neighbours& neighbours);
 
   /// Stops where `placement` needs `enough_bytes` or less. Deterministic; `enough_bytes` changes nothing but
-  /// when it stops.
+  /// when it stops. Leaves a reservation of a TiB or more as it is.
   void improve(Placement& placement, int64_t enough_bytes);
 
  private:
+  // From here on all is in units of kOffsetUnit, which halves what is read again and again.
+  struct Request {
+    int32_t offset = 0, size = 0;
+    int32_t price = 1;  ///< of moving it
+  };
   struct Position {
-    int64_t offset = 0;
+    int32_t offset = 0;
     int64_t price = 0;  ///< of what stands in the way
   };
 
   /// False where it takes too long; then the offsets are of no use.
-  bool repair(std::vector<int64_t>& offsets, int64_t bytes);
-  /// Where `request` stands in the way of what is cheapest to move, in so many bytes.
-  Position cheapest(size_t request, const std::vector<int64_t>& offsets, int64_t bytes);
+  bool repair(int32_t size);
+  /// Where `request` stands in the way of what is cheapest to move, in a reservation of this size.
+  Position cheapest(size_t request, int32_t size);
 
-  const std::vector<LiveRange>& ranges_;
   const Neighbours& neighbours_;
+  std::vector<Request> requests_;
   std::minstd_rand random_{1};
-  std::vector<int64_t> prices_;  ///< of moving each request
-  int64_t visits_ = 0;           ///< of neighbours, so far
+  int64_t visits_ = 0;  ///< of neighbours, so far
   /// Where the price of a position changes, by how much.
   struct Change {
-    int64_t offset = 0, price = 0;
+    int32_t offset = 0, price = 0;
   };
-  std::vector<Change> changes_;  ///< while one request is placed
+  std::vector<Change> changes_, spare_;  ///< while one request is placed
 };
 
 }  // namespace headroom

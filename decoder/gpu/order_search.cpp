@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "decoder/gpu/radix_sort.h"
+
 namespace headroom {
 namespace {
 
@@ -32,13 +34,17 @@ OrderSearch::OrderSearch(const MemoryRequests& requests, const std::vector<LiveR
 
 int64_t OrderSearch::lowest_gap(size_t request, const Candidate& candidate) {
   taken_.clear();
+  int64_t most_begin = 0;
   for (const int32_t number : neighbours_.of(request)) {
     const auto other = static_cast<size_t>(number);
     const int64_t begin = candidate.offsets[other];
-    if (ranks_[other] < ranks_[request]) taken_.push_back({begin, begin + ranges_[other].bytes});
+    if (ranks_[other] >= ranks_[request]) continue;
+    taken_.push_back({begin, begin + ranges_[other].bytes});
+    most_begin = std::max(most_begin, begin);
   }
   visits_ += std::ssize(neighbours_.of(request)) + 1;
-  std::sort(taken_.begin(), taken_.end(), [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
+  radix_sort(taken_, spare_, static_cast<uint32_t>(most_begin / kOffsetUnit),
+             [](const Taken& taken) { return static_cast<uint32_t>(taken.begin / kOffsetUnit); });
   int64_t offset = 0;
   for (const Taken& taken : taken_) {
     if (taken.begin - offset >= ranges_[request].bytes) break;

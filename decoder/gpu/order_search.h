@@ -50,7 +50,7 @@ class OrderSearch {
   struct Taken {
     int64_t begin = 0, end = 0;
   };
-  std::vector<Taken> taken_;  ///< while one request is placed
+  std::vector<Taken> taken_, spare_;  ///< while one request is placed
 };
 
 }  // namespace headroom

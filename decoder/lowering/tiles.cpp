@@ -10,18 +10,37 @@ Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale) {
   return {grid.begin * tensor_scale / grid_scale, (grid.end * tensor_scale + grid_scale - 1) / grid_scale};
 }
 
+namespace {
+
+/// The positions of a step's tile along one axis: what its readers reach from the image of the grid's
+/// interval, as far as the picture and its padding go.
+Interval tile_positions(const Interval& grid, int32_t scale, int32_t grid_scale, int32_t before,
+                        int32_t after, int32_t pad, int64_t extent) {
+  const Interval own = image(grid, scale, grid_scale);
+  return intersect({own.begin - before, own.end + after}, {-pad, extent + pad});
+}
+
+}  // namespace
+
+Interval tile_rows(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
+                   const Extent& latent) {
+  const int32_t scale = graph.tensor(step.tensor).scale.y;
+  return tile_positions(grid_rows, scale, pass.scale.y, step.halo.before.y, step.halo.after.y, step.pad.y,
+                        latent.y * scale);
+}
+
+Interval tile_columns(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_columns,
+                      const Extent& latent) {
+  const int32_t scale = graph.tensor(step.tensor).scale.x;
+  return tile_positions(grid_columns, scale, pass.scale.x, step.halo.before.x, step.halo.after.x, step.pad.x,
+                        latent.x * scale);
+}
+
 Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile,
                    const Extent& latent) {
-  const Tensor& tensor = graph.tensor(step.tensor);
-  Region region = per_axis(
-      [](const Interval& grid, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int32_t pad,
-         int64_t extent) {
-        const Interval own = image(grid, scale, grid_scale);
-        return intersect({own.begin - before, own.end + after}, {-pad, extent + pad});
-      },
-      grid_tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad,
-      extent_of(tensor, latent));
-  region.t = fresh_frames(graph, pass, step, grid_tile.t, latent);
+  Region region{fresh_frames(graph, pass, step, grid_tile.t, latent),
+                tile_rows(graph, pass, step, grid_tile.y, latent),
+                tile_columns(graph, pass, step, grid_tile.x, latent)};
   region.t.begin = std::max<int64_t>(0, region.t.begin - step.halo.before.t);
   return region;
 }

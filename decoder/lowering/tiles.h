@@ -14,6 +14,11 @@ Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale);
 /// The region of the tile that a step makes for one tile of the grid.
 Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile,
                    const Extent& latent);
+/// Its rows and its columns alone, of rows and columns of the grid.
+Interval tile_rows(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
+                   const Extent& latent);
+Interval tile_columns(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_columns,
+                      const Extent& latent);
 
 /// The frames of it that the step makes, in the chunk of these frames of the grid; the others come from the
 /// tile of the chunk before. None where the step has run ahead to the clip's end.

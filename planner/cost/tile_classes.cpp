@@ -33,19 +33,15 @@ void add(std::vector<TileClass>& classes, const TileClass& tile) {
   }
 }
 
-template <typename RegionOf, typename LengthOf>
-std::vector<TileClass> classes_along(const Graph& graph, const Pass& pass,
-                                     const std::vector<Interval>& intervals, const RegionOf& region_of,
-                                     const LengthOf& length_of, const Extent& latent) {
+template <typename LengthOf>
+std::vector<TileClass> classes_along(const Pass& pass, const std::vector<Interval>& intervals,
+                                     const LengthOf& length_of) {
   const std::vector<Step> steps = measured_steps(pass);
   std::vector<TileClass> classes;
   TileClass tile;
   tile.lengths.resize(steps.size());
   for (const Interval& interval : intervals) {
-    for (size_t i = 0; i < steps.size(); ++i) {
-      tile.lengths[i] =
-          length_of(steps[i], interval, tile_region(graph, pass, steps[i], region_of(interval), latent));
-    }
+    for (size_t i = 0; i < steps.size(); ++i) tile.lengths[i] = length_of(steps[i], interval);
     add(classes, tile);
   }
   return classes;
@@ -54,38 +50,28 @@ std::vector<TileClass> classes_along(const Graph& graph, const Pass& pass,
 }  // namespace
 
 std::vector<TileClass> row_classes(const Graph& graph, const Pass& pass, int64_t length, const Sizes& sizes) {
-  return classes_along(
-      graph, pass, cut_rows(pass, length, sizes),
-      [](const Interval& rows) {
-        return Region{{0, 1}, rows, {0, 1}};
-      },
-      [](const Step&, const Interval&, const Region& region) { return region.y.length(); }, sizes.latent);
+  return classes_along(pass, cut_rows(pass, length, sizes), [&](const Step& step, const Interval& rows) {
+    return tile_rows(graph, pass, step, rows, sizes.latent).length();
+  });
 }
 
 std::vector<TileClass> column_classes(const Graph& graph, const Pass& pass, int64_t length,
                                       const Extent& latent) {
-  return classes_along(
-      graph, pass, cut(latent.x * pass.scale.x, length),
-      [](const Interval& columns) {
-        return Region{{0, 1}, {0, 1}, columns};
-      },
-      [](const Step&, const Interval&, const Region& region) { return region.x.length(); }, latent);
+  return classes_along(pass, cut(latent.x * pass.scale.x, length),
+                       [&](const Step& step, const Interval& columns) {
+                         return tile_columns(graph, pass, step, columns, latent).length();
+                       });
 }
 
 std::vector<TileClass> chunk_classes(const Graph& graph, const Pass& pass, int64_t length,
                                      const Extent& latent) {
   std::vector<TileClass> classes;
   for (const Interval& chunk : cut(extent_at(pass.scale, latent).t, length)) {
-    const auto frames = classes_along(
-        graph, pass, {chunk},
-        [](const Interval& grid) {
-          return Region{grid, {0, 1}, {0, 1}};
-        },
-        [&](const Step& step, const Interval& grid, const Region& region) {
-          if (carried_frames(step) == 0) return region.t.length();
-          return fresh_frames(graph, pass, step, grid, latent).length();
-        },
-        latent);
+    const auto frames = classes_along(pass, {chunk}, [&](const Step& step, const Interval& grid) {
+      if (carried_frames(step) == 0)
+        return tile_region(graph, pass, step, {grid, {0, 1}, {0, 1}}, latent).t.length();
+      return fresh_frames(graph, pass, step, grid, latent).length();
+    });
     TileClass tile = frames.front();
     tile.first = chunk.begin == 0;
     add(classes, tile);

@@ -20,7 +20,9 @@ std::optional<Remedy> under_limit(const RemedyCandidate& candidate, const std::f
   const std::optional<Plan> plan = found.best ? finish_plan(problem, spaces, found) : std::nullopt;
   if (!plan) {
     if (!go_on()) return std::nullopt;
-    remedy.smallest_limit_bytes = smallest_plan(problem, spaces).limit_bytes;
+    remedy.smallest_limit_bytes = problem.request.device == DeviceKind::cuda
+                                      ? smallest_plan(problem, spaces, true).limit_bytes
+                                      : smallest_over(spaces).smallest.bytes;
     return remedy;
   }
   remedy.seconds = plan->predicted_seconds;

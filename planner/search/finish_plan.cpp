@@ -199,10 +199,14 @@ int64_t needed_limit_bytes(const Problem& problem, const ConfigurationSearch::Be
   return plan_of(within, best).limit_bytes;
 }
 
-Plan smallest_plan(const Problem& problem, const Spaces& spaces) {
+Plan smallest_plan(const Problem& problem, const Spaces& spaces, bool quick) {
+  constexpr int64_t kQuickShare = 50;
+  const int64_t live_bytes = smallest_over(spaces).smallest.bytes;
   Problem least = problem;
-  least.options.limit_bytes = smallest_over(spaces).smallest.bytes;
-  return plan_of(least, fastest_over(spaces, problem.request, least.options.limit_bytes).best.value());
+  least.options.limit_bytes = live_bytes + (quick ? live_bytes / kQuickShare : 0);
+  Plan plan = plan_of(least, fastest_over(spaces, problem.request, live_bytes).best.value());
+  plan.limit_bytes = plan.predicted_peak_bytes;
+  return plan;
 }
 
 std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
@@ -57,16 +58,24 @@ PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Si
   if (both) algorithms_.push_back(ConvolutionAlgorithm::winograd);
   find_priced();
   for (ConvolutionAlgorithm algorithm : algorithms_) {
-    pass_.convolutions = algorithm;
-    seconds_.emplace_back();
-    for (int64_t frames : chunks_)
-      seconds_.back().push_back(costs_.shape_seconds(pass_, frames, heights, widths_, sizes_));
     const auto bytes = [&](WeightResidency residency) {
       return pass_weights_bytes(graph_, pass_, algorithm, residency, sizes_.storage());
     };
     brought_.push_back({bytes(WeightResidency::per_pass), bytes(WeightResidency::resident)});
+  }
+}
+
+void PassOption::find_seconds() const {
+  std::vector<int64_t> heights;
+  for (const Height& height : heights_) heights.push_back(height.length);
+  for (ConvolutionAlgorithm algorithm : algorithms_) {
+    pass_.convolutions = algorithm;
+    seconds_.emplace_back();
+    for (int64_t frames : chunks_)
+      seconds_.back().push_back(costs_.shape_seconds(pass_, frames, heights, widths_, sizes_));
     if (algorithm == ConvolutionAlgorithm::direct) continue;
-    const double transform = costs_.transform_seconds(brought_.back().beside_resident);
+    const double transform =
+        costs_.transform_seconds(brought_[static_cast<size_t>(algorithm)].beside_resident);
     for (std::vector<double>& of_chunk : seconds_.back()) {
       for (double& seconds : of_chunk) seconds += transform;
     }
@@ -102,7 +111,39 @@ std::optional<Interval> PassOption::rows_of(const TouchedTensor& tensor, const S
                   std::max(rows->end, readers.last_row(grid.end))};
 }
 
+std::vector<Shape> PassOption::shapes() const {
+  std::vector<Shape> list;
+  list.reserve(heights() * widths() * chunks() * algorithms_.size());
+  for (ConvolutionAlgorithm algorithm : algorithms_) {
+    for (uint32_t height = 0; height < heights(); ++height) {
+      for (uint32_t i = 0; i < widths() * chunks(); ++i) {
+        const auto across = static_cast<uint32_t>(widths());
+        const Shape shape{.height = height, .width = i % across, .chunk = i / across, .algorithm = algorithm};
+        if (countable(shape)) list.push_back(shape);
+      }
+    }
+  }
+  if (list.empty()) throw InputError("--size: too large for tiles that a GPU's libraries can count");
+  return list;
+}
+
+std::vector<Shape> PassOption::small_shapes() const {
+  std::vector<Shape> list = shapes();
+  // Measured workspaces, and tiles that a profile does not speak of, may go up and down.
+  if (costs_.assumed()) {
+    std::erase_if(list, [&](const Shape& shape) {
+      const bool whole = shape.width == 0 && shape.chunk == 0;
+      const bool narrowest = shape.width + 1 == widths();
+      const bool few_or_all_frames = shape.chunk + 1 == chunks() || shape.chunk == 0;
+      return !whole && !(narrowest && few_or_all_frames);
+    });
+  }
+  std::reverse(list.begin(), list.end());
+  return list;
+}
+
 double PassOption::seconds(const Shape& shape) const {
+  if (seconds_.empty()) find_seconds();
   return seconds_[static_cast<size_t>(shape.algorithm)][shape.chunk][shape.height * widths() + shape.width];
 }
 

@@ -53,6 +53,12 @@ class PassOption {
   /// The direct one, and the Winograd one where it changes anything.
   const std::vector<ConvolutionAlgorithm>& algorithms() const { return algorithms_; }
   Extent tile(const Shape& shape) const;
+  /// Every shape, neither priced nor counted. Throws InputError where the device can count none.
+  std::vector<Shape> shapes() const;
+  /// Of those, smaller ones first, some among which one needs least: with assumed costs tiles need no more
+  /// where they are narrower or of fewer frames, but for those that are as wide and as long as the picture,
+  /// which follow on nothing.
+  std::vector<Shape> small_shapes() const;
   /// False where the device's libraries cannot count the values of a tile (decoder/lowering/gpu_layout.h),
   /// and where a profile says nothing of tiles as large and the pass has smaller ones.
   bool countable(const Shape& shape) const {
@@ -91,6 +97,7 @@ class PassOption {
     size_t bands = 0;
   };
 
+  void find_seconds() const;
   void find_least_bytes();
   void find_countable();
   /// For the algorithms and shapes that pass_ and algorithms_ have.
@@ -113,8 +120,8 @@ class PassOption {
   std::vector<int64_t> widths_;
   std::vector<int64_t> chunks_;  ///< frames of the pass's grid
   std::vector<ConvolutionAlgorithm> algorithms_;
-  /// Parallel to algorithms_, then to chunks_; height by height.
-  std::vector<std::vector<std::vector<double>>> seconds_;
+  /// Parallel to algorithms_, then to chunks_; height by height. Filled when first asked for.
+  mutable std::vector<std::vector<std::vector<double>>> seconds_;
   std::vector<Brought> brought_;           ///< parallel to algorithms_
   std::vector<bool> countable_;            ///< chunk by chunk, height by height; empty where all are
   std::vector<std::vector<bool>> priced_;  ///< the same of each algorithm: what latency tables speak of

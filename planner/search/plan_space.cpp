@@ -67,6 +67,7 @@ State& PlanSpace::state_of(size_t pass, Frontier frontier) {
     entry->second.pass = pass;
     entry->second.number = known.size() - 1;
     entry->second.frontier = &entry->first;
+    entry->second.device_bytes = fixed_bytes_ + bytes_on_device(entry->first);
   }
   return entry->second;
 }
@@ -87,6 +88,12 @@ int64_t PlanSpace::bytes_passing(const Frontier& frontier, const Present& passin
     if (tier_of(frontier, id) == MemoryTier::device) sum += catalog_->stored_bytes(id);
   }
   return sum;
+}
+
+int64_t PlanSpace::bytes_on_device(const Frontier& frontier) const {
+  Present present = present_in(frontier);
+  std::erase(present.whole, catalog_->graph().latent());
+  return bytes_passing(frontier, present);
 }
 
 /// Where a tensor lives after the pass.

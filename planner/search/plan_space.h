@@ -63,6 +63,7 @@ struct State {
   size_t pass = 0;
   size_t number = 0;  ///< of those before the pass
   const Frontier* frontier = nullptr;
+  int64_t device_bytes = 0;                      ///< with resident weights, latent and reserve
   std::optional<std::vector<Choice>> choices{};  ///< once they are known
   /// No less is still to come under the limits of the searches so far (PlanSpace::begin_search).
   double learned_seconds = 0;
@@ -127,6 +128,8 @@ class PlanSpace {
                           const std::vector<TensorId>& below) const;
   /// Bytes on the device of tensors that the pass does not touch.
   int64_t bytes_passing(const Frontier& frontier, const Present& passing) const;
+  /// The same of all that are there, but for the latent.
+  int64_t bytes_on_device(const Frontier& frontier) const;
 
   std::shared_ptr<PassCatalog> catalog_;
   const Configuration configuration_;

@@ -31,6 +31,8 @@ struct Trial {
   bool begun = false;                 ///< its least seconds are known
   bool by_shape = false;              ///< it is known which shapes are the fastest that may fit
   size_t shape = 0, lower_shape = 0;  ///< of those of the choice; the second of a pass in two parts
+  const Shape* taken = nullptr;       ///< once it is exact
+  const Shape* lower_taken = nullptr;
 };
 
 struct Found {
@@ -154,8 +156,7 @@ class Search {
       return;
     }
     const Choice& choice = *trial.choice;
-    at(next) = {trial.cost, &next, trial.from, &choice, &choice.shapes->shape(trial.shape)};
-    if (choice.lower_shapes != nullptr) at(next).lower_shape = &choice.lower_shapes->shape(trial.lower_shape);
+    at(next) = {trial.cost, &next, trial.from, &choice, trial.taken, trial.lower_taken};
     push({estimate, &next, {.cost = trial.cost}});
   }
 
@@ -233,11 +234,13 @@ class LookAtTime {
     }
     if (trial.shape == shapes.size()) return kNone;
     trial.exact = shapes.known_to_fit(trial.shape, bytes);
-    const double seconds = choice.seconds(shapes.shape(trial.shape));
+    trial.taken = &shapes.shape(trial.shape);
+    const double seconds = choice.seconds(*trial.taken);
     if (lower == nullptr) return seconds;
     if (trial.lower_shape == lower->size()) return kNone;
     trial.exact = trial.exact && lower->known_to_fit(trial.lower_shape, bytes);
-    return seconds + choice.lower_seconds(lower->shape(trial.lower_shape));
+    trial.lower_taken = &lower->shape(trial.lower_shape);
+    return seconds + choice.lower_seconds(*trial.lower_taken);
   }
 
   PlanSpace& space_;
@@ -308,15 +311,20 @@ namespace {
 /// The higher they are, the fewer shapes need to be looked at.
 SmallestLimit smallest_above(PlanSpace& space, int64_t floor_bytes) {
   const auto look_at = [&](Trial& trial) {
+    if (!trial.begun) {
+      trial.begun = true;
+      const int64_t least = std::max(trial.from->device_bytes, trial.choice->next->device_bytes);
+      trial.cost = std::max(trial.from_cost, double(least));
+      return true;
+    }
     if (!space.work_out(*trial.from, *trial.choice)) return false;
-    const int64_t bytes = static_cast<int64_t>(trial.from_cost) - trial.choice->beside_bytes;
-    const auto take = [&](TileChoice& shapes, size_t& number) {
-      number = shapes.within_or_smallest(bytes);
-      trial.cost = std::max(trial.cost, double(trial.choice->peak_bytes(shapes.shape(number))));
+    const int64_t bytes = static_cast<int64_t>(trial.cost) - trial.choice->beside_bytes;
+    const auto take = [&](TileChoice& shapes, const Shape*& taken) {
+      taken = &shapes.within_or_smallest(bytes);
+      trial.cost = std::max(trial.cost, double(trial.choice->peak_bytes(*taken)));
     };
-    trial.cost = trial.from_cost;
-    take(*trial.choice->shapes, trial.shape);
-    if (trial.choice->lower_shapes != nullptr) take(*trial.choice->lower_shapes, trial.lower_shape);
+    take(*trial.choice->shapes, trial.taken);
+    if (trial.choice->lower_shapes != nullptr) take(*trial.choice->lower_shapes, trial.lower_taken);
     trial.exact = true;
     return true;
   };
@@ -345,7 +353,7 @@ SmallestLimit smallest_limit(PlanSpace& space) {
   while (true) {
     SmallestLimit smallest = smallest_above(space, floor_bytes);
     if (smallest.bytes > floor_bytes || floor_bytes == 0) return smallest;
-    floor_bytes = smallest.bytes / 2;
+    floor_bytes = smallest.bytes / 8 * 7;
   }
 }
 

@@ -7,37 +7,42 @@
 
 namespace headroom::planner {
 
-/// The tile shapes of an option for one placing of its tensors and its parameters, fastest first. Peaks are
-/// worked out when first needed: most searches look at the first shapes of most choices only.
+/// The tile shapes of an option for one placing of its tensors and its parameters. What they cost is worked
+/// out when first asked for: most searches look at the first shapes of most choices only, and those for the
+/// smallest limit at no seconds.
 class TileChoice {
  public:
   TileChoice(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency);
 
   /// Shapes by number, fastest first.
-  size_t size() const { return shapes_.size(); }
-  const Shape& shape(size_t number) const { return shapes_[number]; }
+  size_t size() { return by_speed().size(); }
+  const Shape& shape(size_t number) { return by_speed()[number]; }
   /// Of these shapes, from `number` on, the first that may need no more than the limit, by what is known so
   /// far; size() where none does.
-  size_t first_possible(size_t number, int64_t limit_bytes) const;
+  size_t first_possible(size_t number, int64_t limit_bytes);
   /// What is known of it: that it needs no more.
-  bool known_to_fit(size_t number, int64_t limit_bytes) const {
-    return shapes_[number].peak_bytes >= 0 && shapes_[number].peak_bytes <= limit_bytes;
+  bool known_to_fit(size_t number, int64_t limit_bytes) {
+    return shape(number).peak_bytes >= 0 && shape(number).peak_bytes <= limit_bytes;
   }
-  bool fits(size_t number, int64_t limit_bytes) { return peak_of(number) <= limit_bytes; }
+  bool fits(size_t number, int64_t limit_bytes) { return peak_of(by_speed()[number]) <= limit_bytes; }
   Extent tile(const Shape& shape) const { return option_->tile(shape); }
-  /// Some shape that needs no more than this, or the shape that needs least where none does.
-  size_t within_or_smallest(int64_t bytes);
+  /// Some shape that needs no more than this, or a shape that needs least where none does; what it takes in
+  /// time is not worked out.
+  const Shape& within_or_smallest(int64_t bytes);
   /// Every shape, priced.
   const std::vector<Shape>& all();
 
  private:
-  int64_t peak_of(size_t i);
+  std::vector<Shape>& by_speed();
+  /// Those that are worth a look where time does not count, one of the smallest among them.
+  std::vector<Shape>& small_ones();
+  int64_t peak_of(Shape& shape);
 
   const PassOption* option_;
   std::vector<MemoryTier> tiers_;
   WeightResidency residency_;
   int64_t least_bytes_;
-  std::vector<Shape> shapes_;                             ///< fastest first
+  std::vector<Shape> by_speed_, small_ones_;              ///< empty until they are asked for
   std::map<uint32_t, PassOption::LiveBytes> live_bytes_;  ///< by height, of those that were asked for
 };
 
