@@ -1,4 +1,4 @@
-// One reader under libFuzzer (https://llvm.org/docs/LibFuzzer.html): HEADROOM_READER is its name.
+// One reader under libFuzzer (https://llvm.org/docs/LibFuzzer.html), kFuzzedReader.
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +18,7 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 namespace {
 
 const headroom::fuzz::Reader& reader() {
-  static const headroom::fuzz::Reader& known = headroom::fuzz::reader_named(HEADROOM_READER);
+  static const headroom::fuzz::Reader& known = headroom::fuzz::reader_named(headroom::fuzz::kFuzzedReader);
   return known;
 }
 

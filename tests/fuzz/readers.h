@@ -15,4 +15,7 @@ struct Reader {
 /// All of them; of each there is a folder corpus/<name> with inputs to start from.
 const Reader& reader_named(std::string_view name);
 
+/// That of the program: fuzz_<name>.
+extern const char* const kFuzzedReader;
+
 }  // namespace headroom::fuzz

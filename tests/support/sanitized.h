@@ -6,7 +6,7 @@
 // a part of the drawn cases shows as well as all of them. The release build runs all.
 namespace headroom::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef HEADROOM_SANITIZED
 inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;

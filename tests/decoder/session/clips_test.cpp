@@ -237,7 +237,8 @@ void check_falling_limits(const Model& model, const Extent& latent) {
   CHECK(chunked > 0);
 }
 
-TEST_CASE("the planner cuts clips into chunks where that saves memory, and their frames are the same") {
+TEST_CASE("the planner cuts clips into chunks where that saves memory, and their frames are the same",
+          "[long]") {
   nlohmann::json config = test::tiny_wan_config();
   config["base_dim"] = 16;
   check_falling_limits(test::model_of(config), {17, 4, 5});

@@ -146,7 +146,7 @@ OfBlock block_of(const Model& model, const Plan& plan) {
   return block;
 }
 
-TEST_CASE("a residual block moves few tensors") {
+TEST_CASE("a residual block moves few tensors", "[long]") {
   const Model model = test::model_of(nlohmann::json::parse(*built_in_config("sdxl")));
   for (const int64_t pixels : {1024, 2048}) {
     const Plan plan = planned(model, pixels, int64_t{40} << 30);

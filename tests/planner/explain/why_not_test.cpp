@@ -49,7 +49,7 @@ TEST_CASE("what stands in the way adds up to the smallest limit, each thing once
   }
 }
 
-TEST_CASE("on CUDA host memory is what helps, never a scratch file") {
+TEST_CASE("on CUDA host memory is what helps, never a scratch file", "[long]") {
   const Model model = resolve_model("sdxl");
   const Request request{"sdxl", 1024, 1024, 1, 1, Dtype::fp32, DeviceKind::cuda};
   const CostModel costs(model.graph, request.device);

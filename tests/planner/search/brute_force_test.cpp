@@ -11,6 +11,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/simulated_gpu.h"
+#include "tests/support/thorough.h"
 
 namespace headroom::planner {
 namespace {
@@ -85,7 +86,7 @@ std::vector<int64_t> limits(int64_t smallest, int64_t fixed, Random& random) {
 }
 
 TEST_CASE("the planner finds what trying every plan of the stated space finds") {
-  const uint64_t hundred = GENERATE(range(uint64_t{0}, uint64_t{56}));
+  const uint64_t hundred = GENERATE(range(uint64_t{0}, uint64_t{56}, test::kCaseStep));
   int tried = 0, in_parts = 0;
   for (uint64_t seed = hundred * 100; seed < (hundred + 1) * 100; ++seed) {
     CAPTURE(seed);
@@ -152,7 +153,7 @@ std::vector<OracleConfiguration> configurations_of(const Request& request, const
 }
 
 TEST_CASE("over all configurations, the plan is the fastest of the stated space, and its file says so") {
-  const uint64_t ten = GENERATE(range(uint64_t{0}, uint64_t{28}));
+  const uint64_t ten = GENERATE(range(uint64_t{0}, uint64_t{28}, test::kCaseStep));
   const DeviceKind device = ten < 20 ? DeviceKind::cpu : DeviceKind::cuda;
   int tried = 0;
   for (uint64_t seed = 50000 + ten * 10; seed < 50000 + (ten + 1) * 10; ++seed) {

@@ -8,6 +8,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/simulated_gpu.h"
+#include "tests/support/thorough.h"
 
 namespace headroom::planner {
 namespace {
@@ -79,7 +80,7 @@ IntegerProgram program_of(const PlanOracle& oracle, int64_t limit_bytes, bool by
 }
 
 TEST_CASE("the planner finds what CBC finds for the same choices as an integer program") {
-  const uint64_t ten = GENERATE(range(uint64_t{0}, uint64_t{24}));
+  const uint64_t ten = GENERATE(range(uint64_t{0}, uint64_t{24}, test::kCaseStep));
   const bool on_cuda = ten >= 15 && ten < 20, above = ten >= 20;
   int tried = 0;
   for (uint64_t seed = 70000 + ten * 10; seed < 70000 + (ten + 1) * 10; ++seed) {

@@ -11,7 +11,7 @@
 namespace headroom::profiler {
 namespace {
 
-TEST_CASE("a GPU is profiled by the time that it takes, and plans by its profile are decoded") {
+TEST_CASE("a GPU is profiled by the time that it takes, and plans by its profile are decoded", "[long]") {
   const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
   if (!gpu) return;
   start_libraries(2);
