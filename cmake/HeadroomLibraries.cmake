@@ -42,6 +42,7 @@ endif()
 set(HEADROOM_HARDLY_COMPUTES
   "^(decoder_(plan|progress|cli)|profiler_(profile|events|history|snapshot)|planner_explain|reports_.*|gui_.*|[a-z]+_program)$")
 if(HEADROOM_SANITIZE)
+  string(PREPEND HEADROOM_HARDLY_COMPUTES "^(decoder_(trace|recipe|weights)|profiler_(eager|measure))$|")
   set(HEADROOM_HARDLY_OPTIMISED -O0)
 else()
   set(HEADROOM_HARDLY_OPTIMISED $<$<CONFIG:Release>:-O1>)

@@ -12,28 +12,35 @@ Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale) {
 
 namespace {
 
-/// The positions of a step's tile along one axis: what its readers reach from the image of the grid's
-/// interval, as far as the picture and its padding go.
-Interval tile_positions(const Interval& grid, int32_t scale, int32_t grid_scale, int32_t before,
-                        int32_t after, int32_t pad, int64_t extent) {
-  const Interval own = image(grid, scale, grid_scale);
-  return intersect({own.begin - before, own.end + after}, {-pad, extent + pad});
-}
+/// What the tile of a step depends on along one axis.
+struct TileAxis {
+  int32_t scale, grid_scale;
+  int32_t before, after;  ///< of its halo
+  int32_t pad;
+  int64_t latent;
+
+  /// What the step's readers reach from the image of the grid's interval, as far as the picture and its
+  /// padding go.
+  Interval positions(const Interval& grid) const {
+    const Interval own = image(grid, scale, grid_scale);
+    return intersect({own.begin - before, own.end + after}, {-pad, latent * scale + pad});
+  }
+};
 
 }  // namespace
 
 Interval tile_rows(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
                    const Extent& latent) {
   const int32_t scale = graph.tensor(step.tensor).scale.y;
-  return tile_positions(grid_rows, scale, pass.scale.y, step.halo.before.y, step.halo.after.y, step.pad.y,
-                        latent.y * scale);
+  return TileAxis{scale, pass.scale.y, step.halo.before.y, step.halo.after.y, step.pad.y, latent.y}.positions(
+      grid_rows);
 }
 
 Interval tile_columns(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_columns,
                       const Extent& latent) {
   const int32_t scale = graph.tensor(step.tensor).scale.x;
-  return tile_positions(grid_columns, scale, pass.scale.x, step.halo.before.x, step.halo.after.x, step.pad.x,
-                        latent.x * scale);
+  return TileAxis{scale, pass.scale.x, step.halo.before.x, step.halo.after.x, step.pad.x, latent.x}.positions(
+      grid_columns);
 }
 
 Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile,

@@ -10,7 +10,6 @@
 #include "gui/view/decoder_canvas.h"
 #include "gui/view/decoder_overview.h"
 #include "gui/view/fitting_name.h"
-#include "gui/view/layers_page.h"
 #include "gui/view/main_window.h"
 #include "gui/view/plan_page.h"
 #include "gui/view/table_view.h"
@@ -180,16 +179,6 @@ TEST_CASE("names that do not fit lose their first parts, not letters") {
   CHECK(shortened_name(name, metrics, width(name)) == name);
   CHECK(shortened_name(name, metrics, width(name) - 3) == "…res1.conv1");
   CHECK(shortened_name(name, metrics, 3) == "…conv1");
-}
-
-TEST_CASE("layers page: a layer is chosen by its full name") {
-  Workspace workspace;
-  LayersPage page(workspace);
-  CHECK_FALSE(page.chooseLayer("c"));
-  test::open(workspace, {sample_files().file("profile.json")});
-  CHECK(page.chooseLayer("d"));
-  CHECK(page.layers()->view()->currentIndex().row() == 3);
-  CHECK_FALSE(page.chooseLayer("none"));
 }
 
 }  // namespace

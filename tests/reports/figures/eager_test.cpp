@@ -9,53 +9,17 @@
 #include "reports/figures/engines.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/reports/figures/sample_documents.h"
+#include "tests/reports/figures/sample_recording.h"
 
 namespace headroom::reports {
 namespace {
 
-using profiler::EagerLayout;
 using profiler::EagerRecording;
-using profiler::RecordedEagerDecode;
+using test::made_up_recording;
 using test::Scratch;
 
-RecordedEagerDecode decode_of(int64_t width, int64_t height, EagerLayout layout, int64_t tile) {
-  RecordedEagerDecode decode{.width_pixels = width,
-                             .height_pixels = height,
-                             .frames = 1,
-                             .batch = 1,
-                             .layout = layout,
-                             .tile = tile,
-                             .tile_count = tile > 0 ? 6 : 1,
-                             .peak_bytes = 1000 + width,
-                             .peak_slack_bytes = 10,
-                             .peak_layer = "decoder.conv_in",
-                             .peak_live = {{"decoder.conv_in", 600}, {"weights", 400 + width}},
-                             .counted_peak_bytes = 0,
-                             .seconds = 2,
-                             .layers = {{"decoder.conv_in", "conv", 600, 100, 10, 1000 + width, 1.5},
-                                        {"decoder.conv_out", "conv", 30, 0, 2, 500, 0.5}}};
-  if (tile > 0) decode.layers.push_back({"join", "join", 20, 0, 0, 300, 0.25});
-  return decode;
-}
-
-EagerRecording made_up() {
-  EagerRecording recording{.model = "sdxl",
-                           .class_name = "AutoencoderKL",
-                           .dtype = Dtype::fp32,
-                           .device_kind = DeviceKind::cpu,
-                           .device = "a processor",
-                           .libraries = "LibTorch 2.11.0",
-                           .threads = 2,
-                           .weights_bytes = 400,
-                           .decodes = {decode_of(64, 32, EagerLayout::nchw, 0),
-                                       decode_of(640, 32, EagerLayout::channels_last, 8)}};
-  recording.decodes[0].counted_peak_bytes = 1064 + 532;
-  recording.decodes[1].frames = 5;
-  return recording;
-}
-
 TEST_CASE("eager: a row for each decode, with what is counted beside where it is") {
-  const Table table = eager_table(made_up());
+  const Table table = eager_table(made_up_recording());
   REQUIRE(table.rows.size() == 2);
   for (const Row& row : table.rows) REQUIRE(row.cells.size() == table.columns.size());
   CHECK(std::get<std::string>(table.rows[0].cells[0]) == "64×32, nchw");
@@ -72,7 +36,7 @@ TEST_CASE("eager: a row for each decode, with what is counted beside where it is
 }
 
 TEST_CASE("eager: layers have a group for each decode, and gaps where a decode has none") {
-  const EagerRecording recording = made_up();
+  const EagerRecording recording = made_up_recording();
   const Table table = eager_layers_table(recording);
   REQUIRE(table.columns.size() == 2 + 2 * 5);
   REQUIRE(table.rows.size() == 3);
@@ -92,7 +56,7 @@ TEST_CASE("eager: layers have a group for each decode, and gaps where a decode h
 }
 
 TEST_CASE("eager: what was held at the peaks, the largest first") {
-  const Table table = eager_live_table(made_up());
+  const Table table = eager_live_table(made_up_recording());
   REQUIRE(table.rows.size() == 2);
   CHECK(std::get<std::string>(table.rows[0].cells[0]) == "weights");
   CHECK(std::get<double>(table.rows[0].cells[2]) == 1040);
@@ -101,13 +65,13 @@ TEST_CASE("eager: what was held at the peaks, the largest first") {
 
 TEST_CASE("eager: a recording is a document, and two of them are compared") {
   const Scratch scratch;
-  EagerRecording slower = made_up();
+  EagerRecording slower = made_up_recording();
   slower.decodes[0].seconds = 20;
-  write_file_whole(scratch / "a.json", to_json(made_up()).dump());
+  write_file_whole(scratch / "a.json", to_json(made_up_recording()).dump());
   write_file_whole(scratch / "b.json", to_json(slower).dump());
   const DocumentPtr a = read_document(scratch / "a.json"), b = read_document(scratch / "b.json");
   REQUIRE(a->as<EagerRecording>() != nullptr);
-  CHECK(*a->as<EagerRecording>() == made_up());
+  CHECK(*a->as<EagerRecording>() == made_up_recording());
   CHECK(std::string(kind_of(*a)) == "LibTorch decodes");
   CHECK(summary(*a) ==
         "LibTorch decodes, sdxl fp32, 2 decodes, peak 1.6 KiB at most, LibTorch 2.11.0, a processor");
@@ -122,10 +86,10 @@ TEST_CASE("eager: a recording of the plan's request stands beside the plan") {
   const DocumentPtr plan = test::document_of(
       test::planned(model, asked, test::kAmple, planner::CostModel(model.graph)), "plan.json");
   const Request& request = plan->as<PlanDocument>()->plan.request;
-  EagerRecording recording = made_up();
+  EagerRecording recording = made_up_recording();
   recording.model = request.model;
   recording.class_name = model.class_name;
-  for (RecordedEagerDecode& decode : recording.decodes) {
+  for (profiler::RecordedEagerDecode& decode : recording.decodes) {
     decode.width_pixels = request.width_pixels;
     decode.height_pixels = request.height_pixels;
     decode.frames = request.frames;

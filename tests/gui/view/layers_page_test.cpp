@@ -1,0 +1,64 @@
+#include "gui/view/layers_page.h"
+
+#include <QComboBox>
+#include <QTableView>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "gui/view/chart_view.h"
+#include "gui/view/table_view.h"
+#include "profiler/eager/recording_file.h"
+#include "tests/gui/sample_files.h"
+#include "tests/reports/figures/sample_recording.h"
+
+namespace headroom::gui {
+namespace {
+
+using test::sample_files;
+using test::Scratch;
+
+TEST_CASE("layers page: LibTorch's own decodes, and the profile again once that is chosen") {
+  const Scratch scratch;
+  const std::filesystem::path file =
+      scratch.write("eager.json", profiler::to_json(test::made_up_recording()).dump());
+  Workspace workspace;
+  LayersPage page(workspace);
+  page.resize(1200, 800);
+  page.show();
+  test::open(workspace, {sample_files().file("profile.json")});
+  const auto profiled = page.layers()->table().rows.size();
+  REQUIRE(profiled > 3);
+  CHECK(page.latency_table()->isVisibleTo(&page));
+
+  test::open(workspace, {QString::fromStdString(file.string())});
+  const reports::Table& layers = page.layers()->table();
+  REQUIRE(layers.rows.size() == 3);
+  CHECK(std::get<std::string>(layers.rows[2].cells[0]) == "join");
+  CHECK(layers.rows[0].stands_out);
+  REQUIRE(page.sizes()->count() == 2);
+  CHECK(page.sizes()->itemText(1).toStdString() == "640×32, 5 frames, channels-last, 6 tiles of 8");
+  CHECK(page.live()->table().rows.size() == 2);
+  // It has no latency tables: the space is the other table's, and there is nothing of it to save.
+  CHECK_FALSE(page.latency_table()->isVisibleTo(&page));
+  CHECK(page.exports().size() == 2);
+  CHECK(page.chooseLayer("decoder.conv_out"));
+  CHECK_FALSE(page.chooseLayer("decoder.conv_middle"));
+
+  test::open(workspace, {sample_files().file("profile.json")});
+  CHECK(page.layers()->table().rows.size() == profiled);
+  CHECK(page.latency_table()->isVisibleTo(&page));
+  CHECK(page.exports().size() == 3);
+}
+
+TEST_CASE("layers page: a layer is chosen by its full name") {
+  Workspace workspace;
+  LayersPage page(workspace);
+  CHECK_FALSE(page.chooseLayer("c"));
+  test::open(workspace, {sample_files().file("profile.json")});
+  CHECK(page.chooseLayer("d"));
+  CHECK(page.layers()->view()->currentIndex().row() == 3);
+  CHECK_FALSE(page.chooseLayer("none"));
+}
+
+}  // namespace
+}  // namespace headroom::gui
