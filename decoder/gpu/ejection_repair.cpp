@@ -95,8 +95,8 @@ EjectionRepair::Position EjectionRepair::cheapest(size_t request, int32_t size) 
     if (end <= last) changes_.push_back({end, -other.price});
   }
   visits_ += std::ssize(neighbours_.of(request)) + 1;
-  radix_sort(changes_, spare_, static_cast<uint32_t>(std::max(0, last)),
-             [](const Change& change) { return static_cast<uint32_t>(change.offset); });
+  radix_sort(changes_, spare_, static_cast<uint64_t>(std::max(0, last)),
+             [](const Change& change) { return static_cast<uint64_t>(change.offset); });
   // Among equals one is drawn, of those right behind another request or right before one; without any price
   // the lowest.
   unsigned equals = 1;

@@ -43,8 +43,8 @@ int64_t OrderSearch::lowest_gap(size_t request, const Candidate& candidate) {
     most_begin = std::max(most_begin, begin);
   }
   visits_ += std::ssize(neighbours_.of(request)) + 1;
-  radix_sort(taken_, spare_, static_cast<uint32_t>(most_begin / kOffsetUnit),
-             [](const Taken& taken) { return static_cast<uint32_t>(taken.begin / kOffsetUnit); });
+  radix_sort(taken_, spare_, static_cast<uint64_t>(most_begin / kOffsetUnit),
+             [](const Taken& taken) { return static_cast<uint64_t>(taken.begin / kOffsetUnit); });
   int64_t offset = 0;
   for (const Taken& taken : taken_) {
     if (taken.begin - offset >= ranges_[request].bytes) break;

@@ -14,7 +14,7 @@ namespace headroom {
 /// sorts some hundred offsets a million times over, and comparing those means guessing wrong half of the
 /// time. `spare` is memory that the next call finds again.
 template <typename T, typename Key>
-void radix_sort(std::vector<T>& list, std::vector<T>& spare, uint32_t most_key, const Key& key) {
+void radix_sort(std::vector<T>& list, std::vector<T>& spare, uint64_t most_key, const Key& key) {
   constexpr int kDigitBits = 8;
   constexpr size_t kFew = 48;  // with fewer, counting takes longer than comparing
   if (list.size() < kFew) {

@@ -20,9 +20,7 @@ std::optional<Remedy> under_limit(const RemedyCandidate& candidate, const std::f
   const std::optional<Plan> plan = found.best ? finish_plan(problem, spaces, found) : std::nullopt;
   if (!plan) {
     if (!go_on()) return std::nullopt;
-    remedy.smallest_limit_bytes = problem.request.device == DeviceKind::cuda
-                                      ? smallest_plan(problem, spaces, true).limit_bytes
-                                      : smallest_over(spaces).smallest.bytes;
+    remedy.smallest_limit_bytes = small_limit_bytes(problem, spaces);
     return remedy;
   }
   remedy.seconds = plan->predicted_seconds;

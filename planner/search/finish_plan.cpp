@@ -199,14 +199,30 @@ int64_t needed_limit_bytes(const Problem& problem, const ConfigurationSearch::Be
   return plan_of(within, best).limit_bytes;
 }
 
-Plan smallest_plan(const Problem& problem, const Spaces& spaces, bool quick) {
-  constexpr int64_t kQuickShare = 50;
-  const int64_t live_bytes = smallest_over(spaces).smallest.bytes;
+namespace {
+
+/// Of the plans whose live bytes are so few the fastest; its limit is what it takes. Smaller gaps are not
+/// looked for within `enough_bytes`.
+Plan plan_under(const Problem& problem, const Spaces& spaces, int64_t live_bytes, int64_t enough_bytes) {
   Problem least = problem;
-  least.options.limit_bytes = live_bytes + (quick ? live_bytes / kQuickShare : 0);
+  least.options.limit_bytes = enough_bytes;
   Plan plan = plan_of(least, fastest_over(spaces, problem.request, live_bytes).best.value());
   plan.limit_bytes = plan.predicted_peak_bytes;
   return plan;
+}
+
+}  // namespace
+
+Plan smallest_plan(const Problem& problem, const Spaces& spaces) {
+  const int64_t live_bytes = smallest_over(spaces).smallest.bytes;
+  return plan_under(problem, spaces, live_bytes, live_bytes);
+}
+
+int64_t small_limit_bytes(const Problem& problem, const Spaces& spaces) {
+  constexpr int64_t kFairShare = 50;
+  const int64_t live_bytes = smallest_over(spaces).smallest.bytes;
+  if (problem.request.device != DeviceKind::cuda) return live_bytes;
+  return plan_under(problem, spaces, live_bytes, live_bytes + live_bytes / kFairShare).limit_bytes;
 }
 
 std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,

@@ -20,9 +20,12 @@ std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,
                                 const ConfigurationSearch& found, const GapSearch& gaps = {});
 
 /// The fastest of the plans whose live bytes are the fewest; its limit is what it takes, and the smallest
-/// that make_plan() is sure to plan for. On CUDA other gaps may let a slightly smaller one do; `quick` looks
-/// no further for smaller gaps where they are a fiftieth of what is live.
-Plan smallest_plan(const Problem& problem, const Spaces& spaces, bool quick = false);
+/// that make_plan() is sure to plan for. On CUDA other gaps may let a slightly smaller one do.
+Plan smallest_plan(const Problem& problem, const Spaces& spaces);
+
+/// A limit that make_plan() is sure to plan for, found sooner: the smallest, but on CUDA smaller gaps are not
+/// looked for where they are a fiftieth of what is live.
+int64_t small_limit_bytes(const Problem& problem, const Spaces& spaces);
 
 /// The smallest limit that what was found has room under: its live bytes, and on CUDA the gaps between them.
 int64_t needed_limit_bytes(const Problem& problem, const ConfigurationSearch::Best& best);

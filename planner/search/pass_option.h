@@ -53,7 +53,7 @@ class PassOption {
   /// The direct one, and the Winograd one where it changes anything.
   const std::vector<ConvolutionAlgorithm>& algorithms() const { return algorithms_; }
   Extent tile(const Shape& shape) const;
-  /// Every shape, neither priced nor counted. Throws InputError where the device can count none.
+  /// Every shape that is countable(), without seconds and bytes. Throws InputError where none is.
   std::vector<Shape> shapes() const;
   /// Of those, smaller ones first, some among which one needs least: with assumed costs tiles need no more
   /// where they are narrower or of fewer frames, but for those that are as wide and as long as the picture,

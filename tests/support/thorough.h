@@ -4,7 +4,7 @@
 
 namespace headroom::test {
 
-/// Of drawn cases every so manieth is tried. With -DHEADROOM_LONG_TESTS=ON all are.
+/// From one batch of drawn cases to the next that is tried. With -DHEADROOM_LONG_TESTS=ON all are.
 #ifdef HEADROOM_LONG_TESTS
 inline constexpr uint64_t kCaseStep = 1;
 #else

@@ -16,7 +16,7 @@ namespace headroom {
 namespace {
 
 /// Asks as a decode does: small tiles that come and go beside larger ones that stay longer.
-MemoryRequests drawn_requests(test::Random& random, int64_t count) {
+MemoryRequests drawn_requests(test::Random& random, int64_t count, int64_t unit = kOffsetUnit) {
   MemoryRequests requests;
   std::vector<int64_t> held;
   for (int64_t i = 0; i < count; ++i) {
@@ -26,7 +26,7 @@ MemoryRequests drawn_requests(test::Random& random, int64_t count) {
       held.erase(gone);
     }
     const int64_t units = random.chance(0.2) ? random.integer(20, 200) : random.integer(1, 20);
-    held.push_back(requests.ask(units * kOffsetUnit));
+    held.push_back(requests.ask(units * unit));
   }
   return requests;
 }
@@ -62,6 +62,15 @@ TEST_CASE("no two requests that are live at once overlap") {
     CAPTURE(seed);
     test::Random random(seed);
     const MemoryRequests requests = drawn_requests(random, random.integer(1, 150));
+    check(requests, find_placement(requests));
+  }
+}
+
+TEST_CASE("nothing overlaps where offsets have more than 32 bits of units") {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    test::Random random(seed);
+    const MemoryRequests requests = drawn_requests(random, random.integer(50, 150), kOffsetUnit << 27);
     check(requests, find_placement(requests));
   }
 }
