@@ -12,7 +12,7 @@
 # make format    clang-format over all sources
 # Each installs what is missing: Debian packages (packages*.txt) and pinned wheels (requirements*.txt).
 #
-# Warnings are errors. Where another compiler than GCC 12 warns: make build CMAKE_ARGS=-DHEADROOM_WERROR=OFF
+# Warnings are errors. Where another compiler than GCC 12 or Clang 16 warns: make build CMAKE_ARGS=-DHEADROOM_WERROR=OFF
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
@@ -63,11 +63,11 @@ release: begin
 SECONDS ?= 3600
 # Beside each other, 0 for all; more than there are processors see fewer inputs in the same time.
 FUZZ_JOBS ?= $(JOBS)
-fuzz:
-	$(call install_packages,packages.txt packages-fuzz.txt)
-	cmake --preset fuzz $(CMAKE_ARGS)
-	cmake --build build/fuzz --target fuzzers -j $(JOBS)
-	python3 -B tests/fuzz/run_fuzzers.py --bin build/fuzz/bin --seconds $(SECONDS) --jobs $(FUZZ_JOBS)
+fuzz: all-packages
+	cmake --preset asan $(CMAKE_ARGS)
+	cmake --build build/asan --target fuzzers -j $(JOBS)
+	python3 -B tests/fuzz/run_fuzzers.py --bin build/asan/bin --seconds $(SECONDS) --jobs $(FUZZ_JOBS) \
+	  --found build/fuzz/found --faults build/fuzz/faults
 
 # What was built last, whether with `make build` or `make test`.
 PREFIX ?= /usr/local

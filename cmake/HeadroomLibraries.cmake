@@ -3,16 +3,19 @@
 
 add_library(headroom_build_interface INTERFACE)
 add_library(headroom::build_interface ALIAS headroom_build_interface)
-option(HEADROOM_WERROR "Treat warnings as errors: OFF for another compiler than GCC 12, which may warn of more" ON)
+option(HEADROOM_WERROR "Treat warnings as errors: OFF for other compilers than GCC 12 and Clang 16, which may warn of more" ON)
 target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${HEADROOM_WERROR}>:-Werror>
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${HEADROOM_WERROR}>:-Werror>>)
+target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:
   -Wno-restrict>)  # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651)
 # GCC collects its garbage late: an eighth less time for a few hundred MiB more.
 target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:
   --param=ggc-min-expand=400 --param=ggc-min-heapsize=524288>)
 if(CMAKE_UNITY_BUILD)  # several sources as one, which presets of whole builds choose: each takes a third of the time so
-  target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
+  target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:
     -Wno-subobject-linkage>)  # takes what stands in a .cpp for a header
+  target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:
+    -Wno-shadow>)  # takes what another .cpp has in its unnamed namespace for what is hidden
 endif()
 # Tests build in a third of the time so, but those that compute what they compare with take longer than that to run.
 set(test $<BOOL:$<TARGET_PROPERTY:HEADROOM_IS_TEST>>)
@@ -32,7 +35,7 @@ if(HEADROOM_SANITIZE)
     $<${watched}:-fsanitize=${HEADROOM_SANITIZE} -fno-sanitize-recover=all
       -fno-sanitize=null,alignment,vptr>  # a quarter of the build's time; the first ends in the address sanitizer all the same
     -fno-omit-frame-pointer
-    -Wno-maybe-uninitialized>  # false alarms in the standard library once GCC 12 instruments it
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>>  # false alarms in the standard library once GCC 12 instruments it
     $<${test}:-g0>)
   target_compile_definitions(headroom_build_interface INTERFACE HEADROOM_SANITIZED)
   target_link_options(headroom_build_interface INTERFACE -fsanitize=${HEADROOM_SANITIZE})
@@ -47,6 +50,10 @@ if(HEADROOM_SANITIZE)
 else()
   set(HEADROOM_HARDLY_OPTIMISED $<$<CONFIG:Release>:-O1>)
 endif()
+
+# Libraries with what reads files: their branches are counted for libFuzzer, those of all others would only take time.
+set(HEADROOM_READS_FILES
+  "^(decoder_(graph|outputs|plan|trace|files|recipe|weights|validator)|profiler_(profile|eager|events|history|snapshot)|reports_figures)$")
 
 # A library may link only what stands before it: decoder <- profiler <- planner <- reports <- gui, and so within each.
 set(HEADROOM_LIBRARY_ORDER
@@ -132,6 +139,9 @@ function(headroom_library name)
   target_link_libraries(headroom_${name} PUBLIC ${LIBRARY_LINKS} ${LIBRARY_EXTERNAL} headroom::build_interface)
   if(name MATCHES "${HEADROOM_HARDLY_COMPUTES}")
     target_compile_options(headroom_${name} PRIVATE ${HEADROOM_HARDLY_OPTIMISED})
+  endif()
+  if(HEADROOM_FUZZ AND name MATCHES "${HEADROOM_READS_FILES}")
+    target_compile_options(headroom_${name} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
 endfunction()
 

@@ -58,7 +58,8 @@ endfunction()
 # headroom_test(<name> [FOLDER <folder>] [ONLY <expression> | EXCEPT <expression>] [SOURCES <file>...] LIBRARIES <library>...
 #               [PROGRAMS <program>...] [PROCESSORS <n>] [ONCE] [ON_GPU] [OWN_MAIN] [COMPUTES] [PROPERTIES <property>...])
 # Sources are the *_test.cpp of the folder, of which the expression may choose by file name, and SOURCES. Tests that compute
-# for seconds by themselves are optimised a little. ON_GPU: only where programs are built with kernels for one. ONCE: neither
+# for seconds by themselves are optimised a little. Those that take several processors begin first: left to the end, each would
+# run alone, and most do not use all of them all the time. ON_GPU: only where programs are built with kernels for one. ONCE: neither
 # optimised arithmetic nor seeds that sanitizers have no time for are in it, so it need not be built here where it runs under
 # sanitizers beside this build (HEADROOM_TESTED_BESIDE).
 function(headroom_test name)
@@ -110,6 +111,31 @@ function(headroom_test name)
     add_dependencies(test_${name} headroom-cuda)
   endif()
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-  catch_discover_tests(test_${name} ${HEADROOM_TEST_CASES} TEST_PREFIX "${HEADROOM_TEST_PREFIX}${name}: " PROPERTIES LABELS ${label} TIMEOUT 900 PROCESSORS ${TEST_PROCESSORS}
-    ${TEST_PROPERTIES})
+  catch_discover_tests(test_${name} ${HEADROOM_TEST_CASES} TEST_PREFIX "${HEADROOM_TEST_PREFIX}${name}: " PROPERTIES LABELS ${label}
+    TIMEOUT 900 PROCESSORS ${TEST_PROCESSORS} COST ${TEST_PROCESSORS} ${TEST_PROPERTIES})
+endfunction()
+
+# headroom_python_test(<label>[: <name>] <script> [<argument>...] [WITH_WHEELS] [PROCESSORS <n>] [TIMEOUT <seconds>]
+#                      [SKIPS <expression of what it then says>] [ENVIRONMENT <variable>=<value>...])
+# WITH_WHEELS: by the reference environment's Python, and only where the Python package is built.
+function(headroom_python_test name script)
+  cmake_parse_arguments(TEST "WITH_WHEELS" "PROCESSORS;TIMEOUT;SKIPS" "ENVIRONMENT" ${ARGN})
+  set(python ${HEADROOM_PYTHON})
+  if(TEST_WITH_WHEELS)
+    if(NOT HEADROOM_PYTHON_MODULE)
+      return()
+    endif()
+    set(python ${HEADROOM_MODULE_PYTHON})
+  endif()
+  foreach(setting "PROCESSORS;1" "TIMEOUT;300")
+    list(POP_FRONT setting key)
+    if(NOT TEST_${key})
+      set(TEST_${key} ${setting})
+    endif()
+  endforeach()
+  string(REGEX REPLACE ":.*" "" label ${name})
+  add_test(NAME ${name} COMMAND ${python} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${TEST_UNPARSED_ARGUMENTS})
+  # Each takes long: none is left to run alone.
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${TEST_TIMEOUT} PROCESSORS ${TEST_PROCESSORS} COST 3
+    SKIP_REGULAR_EXPRESSION "${TEST_SKIPS}" ENVIRONMENT "${TEST_ENVIRONMENT}")
 endfunction()

@@ -54,7 +54,7 @@ Context::Context(void (*entry)()) : stack_(std::make_unique_for_overwrite<std::b
   start_.uc_link = nullptr;
   makecontext(&start_, entry, 0);
 #endif
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(HEADROOM_TELLS_OF_STACKS)
   bottom_ = stack_.get();
   bytes_ = kStackBytes;
 #endif

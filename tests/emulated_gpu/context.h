@@ -13,7 +13,14 @@
 #include <ucontext.h>
 #include <csetjmp>
 #endif
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__)  // GCC
+#define HEADROOM_TELLS_OF_STACKS
+#elif defined(__has_feature)  // Clang
+#if __has_feature(address_sanitizer)
+#define HEADROOM_TELLS_OF_STACKS
+#endif
+#endif
+#if defined(HEADROOM_TELLS_OF_STACKS)
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -29,13 +36,13 @@ class Context {
   /// Goes on with `other`; returns when something switches back. Signal masks are left alone, which makes it
   /// a matter of nanoseconds.
   void switch_to(Context& other) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(HEADROOM_TELLS_OF_STACKS)
     void* own = nullptr;
     other.from_ = this;
     __sanitizer_start_switch_fiber(&own, other.bottom_, other.bytes_);
 #endif
     leave_for(other);
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(HEADROOM_TELLS_OF_STACKS)
     arrive(own);
 #endif
   }
@@ -46,7 +53,7 @@ class Context {
 
  private:
   void leave_for(Context& other);
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(HEADROOM_TELLS_OF_STACKS)
   void arrive(void* own) {
     __sanitizer_finish_switch_fiber(own, &from_->bottom_, &from_->bytes_);
   }
@@ -62,7 +69,7 @@ class Context {
   ucontext_t start_{};
   jmp_buf stopped_{};
 #endif
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(HEADROOM_TELLS_OF_STACKS)
   Context* from_ = nullptr;
   const void* bottom_ = nullptr;
   size_t bytes_ = 0;

@@ -1,6 +1,6 @@
 """Runs all fuzzers for some seconds each, beside each other, and prints what came of it; ends with 1 where one found a fault.
 
-    python3 tests/fuzz/run_fuzzers.py --bin build/fuzz/bin --seconds 60
+    python3 tests/fuzz/run_fuzzers.py --bin build/asan/bin --seconds 60
 
 Inputs that a fault was found with are written to --faults, and new ones that reach more of the code to --found, both below the
 build folder by default. A fault's input belongs into tests/fuzz/corpus once it is mended.

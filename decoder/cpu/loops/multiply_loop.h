@@ -56,7 +56,7 @@ void multiply_block(const Product& product, int64_t row, int64_t column) {
   const float* a_begin = product.a + row * product.a_row;
   // What the next panel needs comes closer meanwhile, a share with each block of rows.
   const int64_t share = product.width * kBlockRows / product.rows + 1;
-  const float* ahead = product.ahead + row / kBlockRows * product.depth * share;
+  const float* ahead = kAhead ? product.ahead + row / kBlockRows * product.depth * share : nullptr;
   for (int64_t tap = 0; tap < product.tap_count; ++tap) {
     const float* a = a_begin + product.taps[tap].a;
     const float* b = product.b + product.taps[tap].b + column;

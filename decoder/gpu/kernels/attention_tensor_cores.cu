@@ -434,8 +434,11 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
   Results<Tile> results = {};
   const int left = static_cast<int>(positions_of(call.queries)) - first_query,
             channels = call.queries.channels;
-  const AttentionState state{call.state.sums + static_cast<int64_t>(first_query) * channels,
-                             call.state.largest + first_query, call.state.weights + first_query};
+  AttentionState state{};  // there is none where all keys come in one call
+  if (call.state.sums != nullptr) {
+    state = {call.state.sums + static_cast<int64_t>(first_query) * channels, call.state.largest + first_query,
+             call.state.weights + first_query};
+  }
   if (!call.first) {
     __syncthreads();  // maxima are set
     softmax.load(state, share, left);

@@ -13,7 +13,7 @@ constexpr int32_t kRun = 32;
 constexpr int32_t kAtATime = 4;
 /// Blocks of threads that a processor holds at once: as many as its shared memory allows, if each thread has
 /// no more than 64 registers.
-constexpr int kResidentBlocks = 4;
+[[maybe_unused]] constexpr int kResidentBlocks = 4;  // which the emulator does not ask
 
 /// How AddMoments shares out channels and pixels: see kSliceChannels.
 struct Shares {

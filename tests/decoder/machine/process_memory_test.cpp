@@ -10,8 +10,9 @@ namespace headroom {
 namespace {
 
 TEST_CASE("what is resident is known, or said not to be") {
-  CHECK(resident_bytes() > 0);
-  CHECK(peak_resident_bytes() >= resident_bytes());
+  const int64_t resident = resident_bytes();  // before the peak is asked, which may grow by asking
+  CHECK(resident > 0);
+  CHECK(peak_resident_bytes() >= resident);
   CHECK(machine_available_bytes() > 0);
   CHECK(test::throws_without_descriptors<DeviceError>([] { resident_bytes(); }));
   CHECK(test::throws_without_descriptors<DeviceError>([] { peak_resident_bytes(); }));

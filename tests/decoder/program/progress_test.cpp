@@ -90,7 +90,7 @@ TEST_CASE("with --progress lines a decode tells what it does, from beginning to 
   CHECK(share == 1);
   REQUIRE(lines.news<PassStarted>().size() > 0);
   CHECK(lines.news<PassStarted>().back().pass == begun.passes - 1);
-  CHECK(lines.news<PassStarted>().back().name == plan["passes"].back()["name"]);
+  CHECK(lines.news<PassStarted>().back().name == plan["passes"].back()["name"].get<std::string>());
   CHECK(lines.news<WeightsLoaded>().empty());  // this plan brings them in pass by pass
 
   // All of the picture came, and only in the pass that emits it.
