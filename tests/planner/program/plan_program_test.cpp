@@ -319,12 +319,16 @@ std::string place(size_t pass, size_t step) {
 TEST_CASE("validate refuses a corrupted plan and names the place") {
   // Little enough memory for bands, so that tiles have neighbours. Attention's workspace would take as much
   // as all other passes in one tile.
-  json config = test::tiny_config();
-  config["mid_block_add_attention"] = false;
-  const Planned ample("64MiB", config);
-  const int64_t smallest =
+  static const json config = [] {
+    json without = test::tiny_config();
+    without["mid_block_add_attention"] = false;
+    return without;
+  }();
+  // Once for all sections.
+  static const Planned ample("64MiB", config);
+  static const int64_t smallest =
       named_limit({"--model", ample.model, "--size", "48x40", "-o", (ample.scratch / "x.json").string()});
-  const Planned planned(std::to_string(smallest + 30'000), config);
+  static const Planned planned(std::to_string(smallest + 30'000), config);
   json plan_document = planned.document();
   REQUIRE(plan_document["kept"].size() > 2);
   const auto refused = [&](const json& changed, const std::vector<std::string>& parts) {
