@@ -56,14 +56,14 @@ function(headroom_test_headers target)
 endfunction()
 
 # headroom_test(<name> [FOLDER <folder>] [ONLY <expression> | EXCEPT <expression>] [SOURCES <file>...] LIBRARIES <library>...
-#               [PROGRAMS <program>...] [PROCESSORS <n>] [ONCE | LONG_BESIDE] [ON_GPU] [OWN_MAIN] [COMPUTES] [PROPERTIES <property>...])
+#               [PROGRAMS <program>...] [PROCESSORS <n>] [ONCE] [ON_GPU] [OWN_MAIN] [COMPUTES] [PROPERTIES <property>...])
 # Sources are the *_test.cpp of the folder, of which the expression may choose by file name, and SOURCES. Tests that compute
 # for seconds by themselves are optimised a little. Those that take several processors begin first: left to the end, each would
 # run alone, and most do not use all of them all the time. ON_GPU: only where programs are built with kernels for one. ONCE: neither
 # optimised arithmetic nor seeds that sanitizers have no time for are in it, so it need not be built here where it runs under
-# sanitizers beside this build (HEADROOM_TESTED_BESIDE). LONG_BESIDE: of such only the cases tagged [long] are run here.
+# sanitizers beside this build (HEADROOM_TESTED_BESIDE).
 function(headroom_test name)
-  cmake_parse_arguments(TEST "ONCE;LONG_BESIDE;ON_GPU;OWN_MAIN;COMPUTES" "FOLDER;ONLY;EXCEPT;PROCESSORS" "SOURCES;LIBRARIES;PROGRAMS;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(TEST "ONCE;ON_GPU;OWN_MAIN;COMPUTES" "FOLDER;ONLY;EXCEPT;PROCESSORS" "SOURCES;LIBRARIES;PROGRAMS;PROPERTIES" ${ARGN})
   if((TEST_ONCE AND HEADROOM_TESTED_BESIDE) OR (TEST_ON_GPU AND NOT HEADROOM_CUDA_LIBRARIES_FOUND))
     return()
   endif()
@@ -111,11 +111,7 @@ function(headroom_test name)
     add_dependencies(test_${name} headroom-cuda)
   endif()
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-  set(cases ${HEADROOM_TEST_CASES})
-  if(TEST_LONG_BESIDE AND HEADROOM_TESTED_BESIDE)
-    set(cases TEST_SPEC "[long]")
-  endif()
-  catch_discover_tests(test_${name} ${cases} TEST_PREFIX "${HEADROOM_TEST_PREFIX}${name}: " PROPERTIES LABELS ${label}
+  catch_discover_tests(test_${name} ${HEADROOM_TEST_CASES} TEST_PREFIX "${HEADROOM_TEST_PREFIX}${name}: " PROPERTIES LABELS ${label}
     TIMEOUT 900 PROCESSORS ${TEST_PROCESSORS} COST ${TEST_PROCESSORS} ${TEST_PROPERTIES})
 endfunction()
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <map>
 #include <numeric>
+#include <stdexcept>
+#include <utility>
 
 #include "decoder/gpu/live_range.h"
 
@@ -159,25 +161,66 @@ class Domination {
   std::vector<int64_t> come_, go_;  ///< outer requests, in the order in which they come and in which they go
 };
 
-}  // namespace
+/// By request the one that it repeats, or itself. Throws std::logic_error where one is no repeat of it.
+std::vector<int64_t> repeated_of(const MemoryRequests& requests) {
+  std::vector<int64_t> of(static_cast<size_t>(requests.count()));
+  std::iota(of.begin(), of.end(), int64_t{0});
+  const auto& events = requests.events();
+  // Events of the column that is repeated are those of its requests, from the first on.
+  std::vector<size_t> asked(of.size());
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (events[i].bytes > 0) asked[static_cast<size_t>(events[i].number)] = i;
+  }
+  for (const MemoryRequests::Repeat& repeat : requests.repeats()) {
+    if (repeat.first_event == repeat.end_event) continue;
+    const size_t before = asked[static_cast<size_t>(repeat.of)];
+    for (size_t i = repeat.first_event; i < repeat.end_event; ++i) {
+      const MemoryRequests::Event &own = events[i], &other = events[before + (i - repeat.first_event)];
+      if (own.number < repeat.first || own.bytes != other.bytes ||
+          own.number - repeat.first != other.number - repeat.of)
+        throw std::logic_error("a column of tiles asks for other memory than the one that it repeats");
+      of[static_cast<size_t>(own.number)] = other.number;
+    }
+  }
+  return of;
+}
 
-Distinct distinct_of(const MemoryRequests& requests) {
-  const std::vector<int64_t> by = Domination(requests).representatives();
-  Distinct distinct{{}, std::vector<int64_t>(by.size(), -1)};
-  for (const MemoryRequests::Event& event : requests.events()) {
+/// Those that stand for themselves. Scopes of repeats are left out.
+Distinct only_own(const MemoryRequests& requests, const std::vector<int64_t>& of) {
+  Distinct own{{}, std::vector<int64_t>(of.size(), -1)};
+  auto scope = requests.scopes().begin();
+  auto repeat = requests.repeats().begin();
+  for (size_t i = 0; i <= requests.events().size(); ++i) {
+    while (repeat != requests.repeats().end() && repeat->end_event <= i) ++repeat;
+    const bool repeats = repeat != requests.repeats().end() && repeat->first_event <= i;
+    for (; scope != requests.scopes().end() && *scope == i; ++scope) {
+      if (!repeats) own.requests.begin_scope();
+    }
+    if (i == requests.events().size()) break;
+    const MemoryRequests::Event& event = requests.events()[i];
     const auto number = static_cast<size_t>(event.number);
-    if (by[number] != event.number) continue;
+    if (of[number] != event.number) continue;
     if (event.bytes == 0) {
-      distinct.requests.hand_back(distinct.of[number]);
+      own.requests.hand_back(own.of[number]);
       continue;
     }
     MemoryRequests::Series series = event.series;
     if (series.before >= 0)
-      series.before = distinct.of[static_cast<size_t>(by[static_cast<size_t>(series.before)])];
-    distinct.of[number] = distinct.requests.ask(event.bytes, series);
+      series.before = own.of[static_cast<size_t>(of[static_cast<size_t>(series.before)])];
+    own.of[number] = own.requests.ask(event.bytes, series);
   }
-  for (size_t i = 0; i < by.size(); ++i) distinct.of[i] = distinct.of[static_cast<size_t>(by[i])];
-  return distinct;
+  for (size_t i = 0; i < of.size(); ++i) own.of[i] = own.of[static_cast<size_t>(of[i])];
+  return own;
+}
+
+}  // namespace
+
+Distinct distinct_of(const MemoryRequests& requests) {
+  const Distinct unrepeated = only_own(requests, repeated_of(requests));
+  Distinct distinct = only_own(unrepeated.requests, Domination(unrepeated.requests).representatives());
+  std::vector<int64_t> of = unrepeated.of;
+  for (int64_t& number : of) number = distinct.of[static_cast<size_t>(number)];
+  return {std::move(distinct.requests), std::move(of)};
 }
 
 }  // namespace headroom

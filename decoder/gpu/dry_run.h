@@ -33,11 +33,13 @@ struct DryRun {
 /// decode, and its observer of each request, in their order; null: nobody listens. The placement is the one
 /// that the plan's predicted peak comes from (planner/search/add_gaps.h).
 DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener = nullptr);
-/// The same for a reservation of which `enough_bytes` are free to be used (find_placement()).
-DryRun run_dry_within(const Model& model, const Plan& plan, int64_t enough_bytes,
-                      EventSink* listener = nullptr);
-/// Its first half: the requests, and nothing placed yet. `gpu` is given the calls of the decode, at addresses
-/// where no memory is.
+/// What planning needs of it, sooner: of columns of tiles that are like each other in what they ask for one
+/// is run (decoder/lowering/like_columns.h), and its requests are placed as run_dry() places those of all, in
+/// a reservation of which `enough_bytes` are free to be used (find_placement()). So bytes(), live_bytes(),
+/// bytes_by_pass() and `host` are what run_dry() finds.
+DryRun run_dry_briefly(const Model& model, const Plan& plan, int64_t enough_bytes);
+/// The first half of run_dry(): the requests, and nothing placed yet. `gpu` is given the calls of the decode,
+/// at addresses where no memory is.
 DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink* listener = nullptr);
 
 }  // namespace headroom

@@ -46,6 +46,8 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   void go_to(size_t event) { next_ = event; }
 
   void begin_scope() { recorded_.begin_scope(); }
+  void begin_repeat(int64_t of) { recorded_.begin_repeat(of); }
+  void end_repeat() { recorded_.end_repeat(); }
   const MemoryRequests& requests() const { return recorded_; }
   /// Null for none. The observer must outlive all that is freed while it observes. The `held_bytes` are
   /// reported to it first, as memory that ends where this one begins, and are the last that it sees freed.

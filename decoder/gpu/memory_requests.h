@@ -17,7 +17,8 @@ inline int64_t aligned_bytes(int64_t bytes) {
 }
 
 /// All requests that a decode makes of its memory, in order. They are cut into scopes: a scope begins where a
-/// tile begins, so scopes that follow one another often ask for the same.
+/// tile begins, so scopes that follow one another often ask for the same. Columns of tiles that are known to
+/// ask for what an earlier column asked for are marked as repeats of it.
 class MemoryRequests {
  public:
   /// A request of several that are best placed one behind the other.
@@ -33,6 +34,13 @@ class MemoryRequests {
     Series series{};
     bool operator==(const Event&) const = default;
   };
+  /// Requests that come and go between these events, and the first of as many of the same sizes and order
+  /// that they repeat. While either are live, the same others are.
+  struct Repeat {
+    size_t first_event = 0, end_event = 0;
+    int64_t first = 0;  ///< number of the first request
+    int64_t of = 0;     ///< number of the request that it repeats
+  };
   /// No plan that is worth running asks more often.
   static constexpr int64_t kMost = int64_t{1} << 22;
 
@@ -40,17 +48,26 @@ class MemoryRequests {
   int64_t ask(int64_t bytes, const Series& series = {-1, 0});
   void hand_back(int64_t number) noexcept { events_.push_back({0, number, {}}); }
 
+  /// Throws InputError where so many requests are beyond kMost.
+  static void check_count(int64_t count);
+
+  /// What follows until end_repeat() repeats the requests from number `of` on.
+  void begin_repeat(int64_t of) { repeats_.push_back({events_.size(), events_.size(), count_, of}); }
+  void end_repeat() { repeats_.back().end_event = events_.size(); }
+
   /// A tile begins, and with it a scope.
   void begin_scope() { scopes_.push_back(events_.size()); }
 
   const std::vector<Event>& events() const { return events_; }
   /// The index of the first event of each scope, in order.
   const std::vector<size_t>& scopes() const { return scopes_; }
+  const std::vector<Repeat>& repeats() const { return repeats_; }
   int64_t count() const { return count_; }
 
  private:
   std::vector<Event> events_;
   std::vector<size_t> scopes_;
+  std::vector<Repeat> repeats_;
   int64_t count_ = 0;
 };
 

@@ -8,7 +8,7 @@ namespace headroom::planner {
 
 std::vector<int64_t> add_gaps(Plan& plan, const Model& model) {
   if (plan.request.device != DeviceKind::cuda) return {};
-  const DryRun dry_run = run_dry_within(model, plan, plan.limit_bytes);
+  const DryRun dry_run = run_dry_briefly(model, plan, plan.limit_bytes);
   const int64_t gaps = std::max<int64_t>(0, dry_run.bytes() - plan.predicted_peak_bytes);
   plan.reserve_bytes += gaps;
   plan.predicted_peak_bytes += gaps;

@@ -15,6 +15,8 @@ namespace {
 
 /// Plans of one limit that are placed until one has room.
 constexpr size_t kMostPlaced = 6;
+/// So often the live bytes between the fewest and the limit are halved where none of those had room.
+constexpr int kMostHalvings = 4;
 /// A plan that is slower than the bound by no more than this share is not made faster.
 constexpr double kNearEnough = 1e-3;
 
@@ -42,7 +44,8 @@ PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best)
 
 /// Looks for the fastest plan with room for its gaps. A plan that has none is followed by others in which one
 /// of its crowded passes does with less, and those are placed fastest first. Before that some plan with room
-/// is looked for, all of whose crowded passes do with less: nothing slower needs to be placed.
+/// is looked for, all of whose crowded passes do with less: nothing slower needs to be placed. Where no plan
+/// has room so, all passes do with less.
 class RoomSearch {
  public:
   RoomSearch(const Problem& problem, const Spaces& spaces, Deadline deadline)
@@ -66,6 +69,7 @@ class RoomSearch {
       const Tried& plan = tried(next.best);
       if (!plan.has_room) follow(plan, next.held_back);
     }
+    if (!best_) halve();
     return best_;
   }
   /// Those that were searched last: with less host memory where its gaps asked for that.
@@ -82,9 +86,10 @@ class RoomSearch {
     HeldBack held_back;
   };
 
+  bool late() const { return deadline_ && std::chrono::steady_clock::now() > *deadline_; }
+
   bool goes_on() const {
-    if (tried_.size() >= kMostPlaced || (deadline_ && std::chrono::steady_clock::now() > *deadline_))
-      return false;
+    if (tried_.size() >= kMostPlaced || late()) return false;
     return !best_ || best_->predicted_seconds > enough_seconds_;
   }
 
@@ -123,6 +128,19 @@ class RoomSearch {
       const std::optional<ConfigurationSearch::Best> found = search(held_back);
       if (!found) return;
       last = &tried(*found);
+    }
+  }
+
+  /// Looks between the fewest live bytes, whose plan is the slowest, and the limit: how much all passes may
+  /// hold at the most, so that what remains is enough for gaps.
+  void halve() {
+    int64_t enough = smallest_over(*spaces_).smallest.bytes, too_much = limit();
+    for (int i = 0; i < kMostHalvings && enough < too_much && !late(); ++i) {
+      const int64_t live_bytes = enough + (too_much - enough) / 2;
+      const auto found = search(HeldBack((*spaces_).front()->passes(), limit() - live_bytes));
+      if (!found) return;
+      const Tried& plan = tried(*found);
+      (plan.has_room ? enough : too_much) = plan.has_room ? live_bytes : found->solution.peak_bytes;
     }
   }
 

@@ -121,6 +121,63 @@ TEST_CASE("tiles that are alike share their offsets, whatever stays beside them"
   }
 }
 
+/// One band: a first column, in which blocks come that stay, and others of several chunks each, which hold
+/// something from their first to their last. `repeats`: all after the second are marked as repeats of it;
+/// otherwise they are left out.
+MemoryRequests drawn_columns(test::Random& random, int columns, bool repeats) {
+  MemoryRequests requests;
+  const std::vector<int64_t> sizes{random.integer(1, 50), random.integer(1, 50), random.integer(1, 50)};
+  const int64_t block = requests.ask(random.integer(1, 90) * kOffsetUnit);
+  int64_t stays = -1, of = -1;
+  for (int column = 0; column < columns; ++column) {
+    if (column >= 2 && !repeats) break;
+    if (column == 1) of = requests.count();
+    if (column >= 2) requests.begin_repeat(of);
+    const int64_t carried = requests.ask(sizes[0] * kOffsetUnit);
+    for (int chunk = 0; chunk < 3; ++chunk) {
+      requests.begin_scope();
+      if (column == 0 && chunk == 0) stays = requests.ask(sizes[1] * kOffsetUnit);
+      const int64_t first = requests.ask((sizes[1] + chunk) * kOffsetUnit);
+      const int64_t second = requests.ask(sizes[2] * kOffsetUnit);
+      requests.hand_back(first);
+      requests.hand_back(second);
+    }
+    requests.hand_back(carried);
+    if (column >= 2) requests.end_repeat();
+  }
+  requests.hand_back(block);
+  requests.hand_back(stays);
+  return requests;
+}
+
+TEST_CASE("what repeats an earlier column lies where that lies, and changes nothing") {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    test::Random random(seed), again(seed);
+    const MemoryRequests all = drawn_columns(random, 8, true), once = drawn_columns(again, 8, false);
+    REQUIRE(all.count() > 2 * once.count());
+    const Placement placement = find_placement(all), of_once = find_placement(once);
+    check(all, placement);
+    CHECK(placement.bytes == of_once.bytes);
+    CHECK(std::equal(of_once.offsets.begin(), of_once.offsets.end(), placement.offsets.begin()));
+  }
+}
+
+TEST_CASE("a repeat that asks for something else is none") {
+  for (const int64_t units : {1, 2}) {
+    MemoryRequests requests;
+    requests.hand_back(requests.ask(kOffsetUnit));
+    requests.begin_repeat(0);
+    requests.hand_back(requests.ask(units * kOffsetUnit));
+    requests.end_repeat();
+    if (units == 1) {
+      CHECK(find_placement(requests).bytes == kOffsetUnit);
+    } else {
+      CHECK_THROWS_AS(find_placement(requests), std::logic_error);
+    }
+  }
+}
+
 TEST_CASE("scopes that hand on to one another are not alike, though they look it") {
   MemoryRequests requests;
   int64_t before = requests.ask(10 * kOffsetUnit);
