@@ -55,11 +55,17 @@ function(headroom_test_headers target)
   endif()
 endfunction()
 
+# Tests of the highest cost begin first: those that take several processors, then those that take long.
+function(headroom_test_cost result processors length)
+  math(EXPR cost "10 * ${processors} + ${length}")
+  set(${result} ${cost} PARENT_SCOPE)
+endfunction()
+
 # headroom_test(<name> [FOLDER <folder>] [ONLY <expression> | EXCEPT <expression>] [SOURCES <file>...] LIBRARIES <library>...
 #               [PROGRAMS <program>...] [PROCESSORS <n>] [ONCE] [ON_GPU] [OWN_MAIN] [COMPUTES] [PROPERTIES <property>...])
 # Sources are the *_test.cpp of the folder, of which the expression may choose by file name, and SOURCES. Tests that compute
-# for seconds by themselves are optimised a little. Those that take several processors begin first: left to the end, each would
-# run alone, and most do not use all of them all the time. ON_GPU: only where programs are built with kernels for one. ONCE: neither
+# for seconds by themselves are optimised a little. PROCESSORS: those that it keeps busy; such tests begin first, since at the end
+# each would run alone. ON_GPU: only where programs are built with kernels for one. ONCE: neither
 # optimised arithmetic nor seeds that sanitizers have no time for are in it, so it need not be built here where it runs under
 # sanitizers beside this build (HEADROOM_TESTED_BESIDE).
 function(headroom_test name)
@@ -111,8 +117,9 @@ function(headroom_test name)
     add_dependencies(test_${name} headroom-cuda)
   endif()
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  headroom_test_cost(cost ${TEST_PROCESSORS} 1)
   catch_discover_tests(test_${name} ${HEADROOM_TEST_CASES} TEST_PREFIX "${HEADROOM_TEST_PREFIX}${name}: " PROPERTIES LABELS ${label}
-    TIMEOUT 900 PROCESSORS ${TEST_PROCESSORS} COST ${TEST_PROCESSORS} ${TEST_PROPERTIES})
+    TIMEOUT 900 PROCESSORS ${TEST_PROCESSORS} COST ${cost} ${TEST_PROPERTIES})
 endfunction()
 
 # headroom_python_test(<label>[: <name>] <script> [<argument>...] [WITH_WHEELS] [PROCESSORS <n>] [TIMEOUT <seconds>]
@@ -135,7 +142,7 @@ function(headroom_python_test name script)
   endforeach()
   string(REGEX REPLACE ":.*" "" label ${name})
   add_test(NAME ${name} COMMAND ${python} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${TEST_UNPARSED_ARGUMENTS})
-  # Each takes long: none is left to run alone.
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${TEST_TIMEOUT} PROCESSORS ${TEST_PROCESSORS} COST 3
+  headroom_test_cost(cost ${TEST_PROCESSORS} 2)  # each takes long
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${TEST_TIMEOUT} PROCESSORS ${TEST_PROCESSORS} COST ${cost}
     SKIP_REGULAR_EXPRESSION "${TEST_SKIPS}" ENVIRONMENT "${TEST_ENVIRONMENT}")
 endfunction()
