@@ -141,7 +141,9 @@ function(headroom_python_test name script)
     endif()
   endforeach()
   string(REGEX REPLACE ":.*" "" label ${name})
-  add_test(NAME ${name} COMMAND ${python} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${TEST_UNPARSED_ARGUMENTS})
+  add_test(NAME ${name} COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${TEST_UNPARSED_ARGUMENTS})
+  # Compiled modules are kept, but not beside the sources: to compile PyTorch and diffusers anew takes each test ten seconds.
+  list(APPEND TEST_ENVIRONMENT PYTHONPYCACHEPREFIX=${CMAKE_BINARY_DIR}/pycache PYTHONDONTWRITEBYTECODE=)
   headroom_test_cost(cost ${TEST_PROCESSORS} 2)  # each takes long
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${TEST_TIMEOUT} PROCESSORS ${TEST_PROCESSORS} COST ${cost}
     SKIP_REGULAR_EXPRESSION "${TEST_SKIPS}" ENVIRONMENT "${TEST_ENVIRONMENT}")

@@ -315,7 +315,8 @@ const PassWork::Parts& PassCatalog::option(size_t pass, const Present& present, 
   keep_replaced(touched.lower);
   const PassDecision decision{.keeps = set.keeps, .in_place = in_place, .above = set.above};
   const PassGoal goal = goal_of(liveness_.targets(pass), decision, sizes_);
-  parts = parts_of(pass, lowered(pass, present, touched.two_parts, goal), std::move(touched));
+  LoweredParts steps = lowered(pass, present, touched.two_parts, goal);
+  parts = parts_of(pass, std::move(steps), std::move(touched));
   return parts;
 }
 

@@ -21,7 +21,7 @@ class DiffusersSuite(unittest.TestCase):
         checkout = os.environ.get("HEADROOM_DIFFUSERS_TESTS")
         if not checkout:
             self.skipTest("HEADROOM_DIFFUSERS_TESTS names no checkout of diffusers")
-        command = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "every_vae", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "every_vae", "-p", "no:cacheprovider"]
         command += ["-k", " and ".join(f"not {name}" for name in NEED_WEIGHTS_FROM_A_HUB)]
         command += [f"tests/models/autoencoders/test_models_autoencoder_{name}.py" for name in FILES]
         here, package = Path(__file__).parent, Path(headroom.__file__).parents[1]

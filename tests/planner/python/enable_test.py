@@ -357,7 +357,7 @@ class Enable(unittest.TestCase):
                 with torch.no_grad():
                     print("interrupted", tuple(vae.decode(z[..., :8, :8]).sample.shape))
             """
-        done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False)
         self.assertEqual(done.stdout.strip(), "interrupted (1, 3, 16, 16)", done.stderr)
 
     def test_an_error_of_whoever_watches_ends_the_decode(self):
