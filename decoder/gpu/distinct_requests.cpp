@@ -165,6 +165,7 @@ class Domination {
 std::vector<int64_t> repeated_of(const MemoryRequests& requests) {
   std::vector<int64_t> of(static_cast<size_t>(requests.count()));
   std::iota(of.begin(), of.end(), int64_t{0});
+  if (requests.repeats().empty()) return of;
   const auto& events = requests.events();
   // Events of the column that is repeated are those of its requests, from the first on.
   std::vector<size_t> asked(of.size());
