@@ -96,7 +96,7 @@ TEST_CASE("like columns of tiles run once take the memory that all of them take"
     asked += all.requests.count();
     asked_briefly += brief.requests.count();
   }
-  CHECK(asked_briefly * 2 < asked);
+  CHECK(asked_briefly * 3 < asked * 2);
 }
 
 TEST_CASE("near the smallest limit gaps leave room for the fastest plan") {
