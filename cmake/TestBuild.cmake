@@ -65,9 +65,9 @@ endfunction()
 #               [PROGRAMS <program>...] [PROCESSORS <n>] [ONCE] [ON_GPU] [OWN_MAIN] [COMPUTES] [PROPERTIES <property>...])
 # Sources are the *_test.cpp of the folder, of which the expression may choose by file name, and SOURCES. Tests that compute
 # for seconds by themselves are optimised a little. PROCESSORS: those that it keeps busy; such tests begin first, since at the end
-# each would run alone. ON_GPU: only where programs are built with kernels for one. ONCE: neither
-# optimised arithmetic nor seeds that sanitizers have no time for are in it, so it need not be built here where it runs under
-# sanitizers beside this build (HEADROOM_TESTED_BESIDE).
+# each would run alone. ON_GPU: only where programs are built with kernels for one. ONCE: neither optimised arithmetic nor seeds
+# that sanitizers have no time for are in it, so it need not be built here where it runs under sanitizers beside this build
+# (HEADROOM_TESTED_BESIDE).
 function(headroom_test name)
   cmake_parse_arguments(TEST "ONCE;ON_GPU;OWN_MAIN;COMPUTES" "FOLDER;ONLY;EXCEPT;PROCESSORS" "SOURCES;LIBRARIES;PROGRAMS;PROPERTIES" ${ARGN})
   if((TEST_ONCE AND HEADROOM_TESTED_BESIDE) OR (TEST_ON_GPU AND NOT HEADROOM_CUDA_LIBRARIES_FOUND))

@@ -165,7 +165,6 @@ class Domination {
 std::vector<int64_t> repeated_of(const MemoryRequests& requests) {
   std::vector<int64_t> of(static_cast<size_t>(requests.count()));
   std::iota(of.begin(), of.end(), int64_t{0});
-  if (requests.repeats().empty()) return of;
   const auto& events = requests.events();
   // Events of the column that is repeated are those of its requests, from the first on.
   std::vector<size_t> asked(of.size());
@@ -217,8 +216,12 @@ Distinct only_own(const MemoryRequests& requests, const std::vector<int64_t>& of
 }  // namespace
 
 Distinct distinct_of(const MemoryRequests& requests) {
+  const auto undominated = [](const MemoryRequests& some) {
+    return only_own(some, Domination(some).representatives());
+  };
+  if (requests.repeats().empty()) return undominated(requests);
   const Distinct unrepeated = only_own(requests, repeated_of(requests));
-  Distinct distinct = only_own(unrepeated.requests, Domination(unrepeated.requests).representatives());
+  Distinct distinct = undominated(unrepeated.requests);
   std::vector<int64_t> of = unrepeated.of;
   for (int64_t& number : of) number = distinct.of[static_cast<size_t>(number)];
   return {std::move(distinct.requests), std::move(of)};

@@ -62,15 +62,16 @@ class Scopes final : public ForwardingEvents {
   void pass_started(const Plan& plan, int32_t pass) override {
     end_column();
     passes_.push_back(memory_.requests().events().size());
-    like_ = like_columns(graph_, plan.passes[static_cast<size_t>(pass)], latent_);
+    if (left_out_.empty()) like_ = like_columns(graph_, plan.passes[static_cast<size_t>(pass)], latent_);
     ForwardingEvents::pass_started(plan, pass);
   }
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
     const auto number = static_cast<size_t>(pass);
-    const auto chunks = static_cast<int64_t>(plan.passes[number].tiles.t.size());
+    const auto& grid = plan.passes[number].tiles;
+    const auto chunks = static_cast<int64_t>(grid.t.size());
     if (tile % chunks == 0) {
       end_column();
-      begin_column(number, static_cast<size_t>(tile / chunks) % like_.size());
+      begin_column(number, static_cast<size_t>(tile / chunks) % grid.x.size());
     }
     memory_.begin_scope();
     ForwardingEvents::tile_started(plan, pass, tile, tiles);
@@ -84,12 +85,15 @@ class Scopes final : public ForwardingEvents {
 
  private:
   void begin_column(size_t pass, size_t column) {
+    column_began_ = memory_.requests().count();
+    if (!left_out_.empty()) {
+      stands_for_ = left_out_[pass][column];
+      return;
+    }
     first_of_.resize(like_.size());
-    first_of_[column] = memory_.requests().count();
+    first_of_[column] = column_began_;
     repeats_ = like_[column] != column;
     if (repeats_) memory_.begin_repeat(first_of_[like_[column]]);
-    stands_for_ = left_out_.empty() ? 0 : left_out_[pass][column];
-    column_began_ = first_of_[column];
   }
   void end_column() {
     if (repeats_) memory_.end_repeat();

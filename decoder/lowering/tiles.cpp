@@ -52,6 +52,17 @@ Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const
   return region;
 }
 
+std::vector<Step> measured_steps(const Pass& pass) {
+  std::vector<Step> steps;
+  for (const Step& step : pass.steps) {
+    steps.push_back({.kind = step.kind, .op = step.op, .tensor = measured_tensor(step)});
+    steps.back().inputs = step.inputs;
+    steps.back().halo = step.halo;
+    steps.back().pad = step.pad;
+  }
+  return steps;
+}
+
 Interval fresh_frames(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_frames,
                       const Extent& latent) {
   const Tensor& tensor = graph.tensor(step.tensor);

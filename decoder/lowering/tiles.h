@@ -20,6 +20,9 @@ Interval tile_rows(const Graph& graph, const Pass& pass, const Step& step, const
 Interval tile_columns(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_columns,
                       const Extent& latent);
 
+/// The steps of a pass, each as if it made what its work is counted over: statistics have no positions.
+std::vector<Step> measured_steps(const Pass& pass);
+
 /// The frames of it that the step makes, in the chunk of these frames of the grid; the others come from the
 /// tile of the chunk before. None where the step has run ahead to the clip's end.
 Interval fresh_frames(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_frames,

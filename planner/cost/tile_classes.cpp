@@ -9,18 +9,6 @@
 namespace headroom::planner {
 namespace {
 
-/// The steps of a pass, each as if it made what its work is counted over.
-std::vector<Step> measured_steps(const Pass& pass) {
-  std::vector<Step> steps;
-  for (const Step& step : pass.steps) {
-    steps.push_back({.kind = step.kind, .op = step.op, .tensor = measured_tensor(step)});
-    steps.back().inputs = step.inputs;
-    steps.back().halo = step.halo;
-    steps.back().pad = step.pad;
-  }
-  return steps;
-}
-
 void add(std::vector<TileClass>& classes, const TileClass& tile) {
   // From the end: most tiles are like the one before.
   const auto alike = std::find_if(classes.rbegin(), classes.rend(),

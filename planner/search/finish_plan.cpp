@@ -140,7 +140,10 @@ class RoomSearch {
       const auto found = search(HeldBack((*spaces_).front()->passes(), limit() - live_bytes));
       if (!found) return;
       const Tried& plan = tried(*found);
-      (plan.has_room ? enough : too_much) = plan.has_room ? live_bytes : found->solution.peak_bytes;
+      if (plan.has_room)
+        enough = live_bytes;
+      else
+        too_much = found->solution.peak_bytes;
     }
   }
 

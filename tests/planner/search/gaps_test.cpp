@@ -62,7 +62,7 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
 
 TEST_CASE("like columns of tiles run once take the memory that all of them take") {
   int64_t asked = 0, asked_briefly = 0;
-  for (uint64_t seed = 0; seed < (test::kSanitized ? 12 : 160); ++seed) {
+  for (uint64_t seed = 0; seed < (test::kSanitized ? 24 : 160); ++seed) {
     test::Random random(seed);
     using Draw = nlohmann::json (*)(test::Random&);
     const Draw draw = random.pick(std::vector<Draw>{
@@ -96,7 +96,7 @@ TEST_CASE("like columns of tiles run once take the memory that all of them take"
     asked += all.requests.count();
     asked_briefly += brief.requests.count();
   }
-  CHECK(asked_briefly * 3 < asked * 2);
+  CHECK(asked_briefly * 2 < asked);
 }
 
 TEST_CASE("near the smallest limit gaps leave room for the fastest plan") {
