@@ -19,10 +19,14 @@ std::error_code MadeFolders::make(const std::filesystem::path& folder) {
   if (!folder.has_filename()) return make(folder.parent_path());
   if (const std::error_code why = make(folder.parent_path())) return why;
   made_.push_back({folder, std::make_unique<RemovedOnSignal>(folder, RemovedOnSignal::What::empty_folder)});
-  if (!std::filesystem::create_directory(folder, error)) made_.pop_back();
-  std::error_code ignored;
-  if (std::filesystem::is_directory(folder, ignored)) return {};
-  return error ? error : std::make_error_code(std::errc::file_exists);
+  if (std::filesystem::create_directory(folder, error)) return {};
+  made_.pop_back();
+  // Another process may have made it, or what is there is a link to a folder. A look that fails says nothing
+  // of what is there.
+  std::error_code unseen;
+  if (std::filesystem::is_directory(folder, unseen)) return {};
+  if (error) return error;
+  return unseen ? unseen : std::make_error_code(std::errc::file_exists);
 }
 
 namespace {

@@ -46,17 +46,23 @@ void remove_in(int parent, const char* name, int levels) noexcept {
   close(folder);
 }
 
-void remove_entries(int folder, int levels) noexcept {
+/// Calls `act` with each name in an open folder, from its first one on. Without memory of its own: for signal
+/// handlers, and since libstdc++'s directory_iterator ends the program where it is refused some.
+template <typename Act>
+void for_each_name(int folder, const Act& act) noexcept {
   alignas(dirent64) char entries[4096];
   if (lseek(folder, 0, SEEK_SET) != 0) return;
   for (ssize_t bytes = 0; (bytes = getdents64(folder, entries, sizeof entries)) > 0;) {
     for (ssize_t at = 0; at < bytes;) {
       const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
       at += entry->d_reclen;
-      if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
-      remove_in(folder, entry->d_name, levels);
+      if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0) act(entry->d_name);
     }
   }
+}
+
+void remove_entries(int folder, int levels) noexcept {
+  for_each_name(folder, [&](const char* name) { remove_in(folder, name, levels); });
 }
 
 /// Of a name as RemovedOnSignal writes it: a slash at the end.
@@ -141,19 +147,18 @@ void remove_contents(int folder) noexcept {
 
 void remove_left_behind(const std::filesystem::path& file, const std::string& mark) noexcept try {
   const std::string start = file.filename().string() + "." + mark + "-";
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(start)) continue;
+  const std::filesystem::path parent = file.has_parent_path() ? file.parent_path() : ".";
+  const int folder = open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  for_each_name(folder, [&](const char* name) {
+    if (std::strncmp(name, start.c_str(), start.size()) != 0) return;
     pid_t process = 0;
-    const char* digits = name.data() + start.size();
-    const char* end = name.data() + name.size();
-    const auto [rest, failed] = std::from_chars(digits, end, process);
-    if (failed != std::errc() || process <= 0 || (rest != end && *rest != '.')) continue;
-    if (kill(process, 0) != 0 && errno == ESRCH) remove_with_contents(entry->path().c_str());
-  }
+    const char* end = name + std::strlen(name);
+    const auto [rest, failed] = std::from_chars(name + start.size(), end, process);
+    if (failed != std::errc() || process <= 0 || (rest != end && *rest != '.')) return;
+    if (kill(process, 0) != 0 && errno == ESRCH) remove_in(folder, name, kFolderLevels);
+  });
+  close(folder);
 } catch (...) {
   // No memory for names: what was left behind stays for the next time.
 }

@@ -95,12 +95,14 @@ def soak(programs, count):
                 "growth_after_first_tenth_bytes": max(0, max(one["resident_bytes"] for one in decodes[len(decodes) // 10:]) - warm)}
 
 
-def refusals(programs, most, seed):
-    """Calls of the system refused in turn, by kind and how; what is built with the tests is beside the programs."""
+def refusals(programs, allocations, seed):
+    """Calls of the system refused in turn, by kind and how: all of each command, but of allocations so many. What is built with the
+    tests is beside the programs."""
     tests = programs.parent / "tests"
     gpu = tests / "emulated-gpu-crowded.so"
     ends, found, cases = {}, [], 0
-    for result in faults.refuse_all(programs, tests / "refused_calls.so", str(gpu) if gpu.exists() else "", most, seed):
+    for result in faults.refuse_all(programs, tests / "refused_calls.so", str(gpu) if gpu.exists() else "",
+                                    {"memory": allocations}, seed):
         cases += 1
         found += result["faults"]
         for kind, codes in result["ends"].items():
@@ -108,7 +110,7 @@ def refusals(programs, most, seed):
             for code, count in codes.items():
                 of_kind["refused"] += count
                 of_kind[f"ended_{code}"] = of_kind.get(f"ended_{code}", 0) + count
-    return {"commands": cases, "emulated_gpu": gpu.exists(), "calls_of_each_kind": most, "ends": ends, "faults": found}
+    return {"commands": cases, "emulated_gpu": gpu.exists(), "allocations_of_each": allocations, "ends": ends, "faults": found}
 
 
 def main():
@@ -116,7 +118,7 @@ def main():
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--decodes", type=int, default=1000)
-    parser.add_argument("--refusals", type=int, default=40, help="of each kind of call and command")
+    parser.add_argument("--refusals", type=int, default=600, help="allocations of each command; of all other kinds every call is refused")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()

@@ -5,7 +5,8 @@ nothing left behind. Files and pictures that are printed are the same to the byt
 Allowed besides, since it cannot be helped or is meant so:
 - what a refused removal leaves is there (kind "remove");
 - a preview shows what could be written of it (kind "write"): it is not worth a decode;
-- figures of times and memory in printed sentences are others each time."""
+- figures of times and memory in printed sentences are others each time;
+- where a thread's own variables in the emulated GPU's module have no memory, the C library ends the program (no other module has any)."""
 import concurrent.futures
 import dataclasses
 import json
@@ -36,6 +37,8 @@ MEASURED = {
     "chrome.json": ("ts", "dur"),
 }
 HARMLESS = ("short", "interrupted")
+# How many calls of each kind a test refuses; of kinds that are not named here, all.
+QUICK = {"memory": 24, "map": 6, "open": 6, "read": 3, "write": 3, "close": 3}
 SECONDS = 10
 DECODE = ["--model", "vae", "--random-weights", "0", "--threads", "2", "--quiet"]
 
@@ -220,6 +223,8 @@ class Runner:
 
     def fault(self, end, kind, how):
         """What is wrong with this end; None where nothing is."""
+        if self.case.name == "decode on the emulated GPU" and "cannot allocate memory for thread-local data" in end.said:
+            return None
         if end.code is None:
             return f"does not end within {SECONDS} s"
         if end.code not in (0, 5) or (how in HARMLESS and end.code != 0):
@@ -256,7 +261,7 @@ def numbers(count, most, chance):
 
 
 def refuse(case, programs, library, prepared, most, chance):
-    """Refuses `most` calls of each kind in each way: how many were tried, how they ended, and what was wrong."""
+    """Refuses so many calls of each kind (as QUICK) in each way: how many were tried, how they ended, and what was wrong."""
     runner = Runner(case, programs, library, prepared)
     again = runner.run()
     if again.files != runner.whole.files:
@@ -266,7 +271,7 @@ def refuse(case, programs, library, prepared, most, chance):
     for kind in case.kinds:
         for how in HOWS[kind]:
             ends = {}
-            for number in numbers(counts[kind], most, chance):
+            for number in numbers(counts[kind], most.get(kind, counts[kind]), chance):
                 end = runner.run(f"{kind}:{number}:{how}")
                 fault = runner.fault(end, kind, how)
                 ends[end.code] = ends.get(end.code, 0) + 1
@@ -277,8 +282,8 @@ def refuse(case, programs, library, prepared, most, chance):
     return {"case": case.name, "calls": counts, "ends": tried, "faults": faults}
 
 
-def refuse_all(programs, library, gpu_module="", most=12, seed=0, only=""):
-    """All cases, several at a time."""
+def refuse_all(programs, library, gpu_module="", most=None, seed=0, only=""):
+    """All cases, several at a time; `most` as QUICK, all calls of all kinds without."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         (folder / "prepared").mkdir()
@@ -292,6 +297,6 @@ def refuse_all(programs, library, gpu_module="", most=12, seed=0, only=""):
         prepare(folder / "prepared", programs)
         chosen = [case for case in cases(bool(gpu_module)) if only in case.name]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            running = [pool.submit(refuse, case, programs, library, folder / "prepared", most, random.Random(f"{seed} {case.name}"))
+            running = [pool.submit(refuse, case, programs, library, folder / "prepared", most or {}, random.Random(f"{seed} {case.name}"))
                        for case in chosen]
             yield from (one.result() for one in concurrent.futures.as_completed(running))

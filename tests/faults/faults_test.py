@@ -1,4 +1,4 @@
-"""A few calls of each kind are refused in every program and way (faults.py); all of them by reports/bench/reliability.py.
+"""Calls of each kind are refused in every program and way (faults.py), of most kinds all; more of them by reports/bench/reliability.py.
 
   python faults_test.py --bin build/bin --library build/tests/refused_calls.so --gpu build/tests/emulated-gpu-crowded.so
 """
@@ -15,13 +15,12 @@ def main():
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--library", type=Path, required=True)
     parser.add_argument("--gpu", default="", help="the emulated GPU's module; without, its decodes are left out")
-    parser.add_argument("--most", type=int, default=3, help="calls of each kind")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--only", default="", help="cases whose names have this")
     given = parser.parse_args()
     print("seed", given.seed)
     wrong, tried = [], 0
-    for result in faults.refuse_all(given.bin.resolve(), given.library.resolve(), given.gpu, given.most, given.seed, given.only):
+    for result in faults.refuse_all(given.bin.resolve(), given.library.resolve(), given.gpu, faults.QUICK, given.seed, given.only):
         count = sum(sum(ends.values()) for ends in result["ends"].values())
         print(f"{result['case']}: {sum(result['calls'].values())} calls, {count} refused, {len(result['faults'])} faults", flush=True)
         wrong += result["faults"]
