@@ -47,7 +47,10 @@ std::optional<std::string> Silence::verdict(const std::vector<RankState>& states
   if (now - last_work <= timeout_) return std::nullopt;
   // Ranks that wait for each other all stand still: the first of them is named.
   const bool in_circle = heard_[static_cast<size_t>(rank)].state.waits_for >= 0;
-  return blame(in_circle ? peer_ : rank, "work");
+  const int32_t blamed = in_circle ? peer_ : rank;
+  // A process that ends has worked a little before its last beat: whether it lives shows soon.
+  if (now - heard_[static_cast<size_t>(blamed)].beat_at > timeout_ / 2) return std::nullopt;
+  return blame(blamed, "work");
 }
 
 std::string Silence::blame(int32_t rank, const char* of_what) const {

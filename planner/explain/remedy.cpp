@@ -11,11 +11,12 @@ namespace headroom::planner {
 namespace {
 
 /// Empty where there was no time to find out.
-std::optional<Remedy> under_limit(const RemedyCandidate& candidate, const std::function<bool()>& go_on) {
+std::optional<Remedy> under_limit(const RemedyCandidate& candidate, const Spaces& without,
+                                  const std::function<bool()>& go_on) {
   if (!go_on()) return std::nullopt;
   Remedy remedy = candidate.remedy;
   const Problem& problem = candidate.problem;
-  const Spaces spaces = spaces_of(problem);
+  const Spaces spaces = spaces_of(problem, without);
   const ConfigurationSearch found = fastest_over(spaces, problem.request, problem.options.limit_bytes);
   const std::optional<Plan> plan = found.best ? finish_plan(problem, spaces, found) : std::nullopt;
   if (!plan) {
@@ -30,7 +31,7 @@ std::optional<Remedy> under_limit(const RemedyCandidate& candidate, const std::f
 
 }  // namespace
 
-RemediesFound remedies_under_limit(const Problem& problem, int64_t smallest_limit_bytes,
+RemediesFound remedies_under_limit(const Problem& problem, const Spaces& spaces, int64_t smallest_limit_bytes,
                                    const std::function<bool()>& go_on) {
   RemediesFound found;
   std::vector<Remedy>& list = found.remedies;
@@ -44,7 +45,7 @@ RemediesFound remedies_under_limit(const Problem& problem, int64_t smallest_limi
       list.back().meaning = candidate.remedy.meaning;
       continue;
     }
-    std::optional<Remedy> remedy = under_limit(candidate, go_on);
+    std::optional<Remedy> remedy = under_limit(candidate, spaces, go_on);
     if (!remedy) {
       found.not_looked_at.push_back(candidate.remedy.option);
       continue;

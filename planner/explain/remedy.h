@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/search/problem.h"
+#include "planner/search/configurations.h"
 
 namespace headroom::planner {
 
@@ -41,8 +41,9 @@ struct RemediesFound {
 /// Whether each remedy alone makes a plan possible under the problem's limit, and how fast it is; for those
 /// that do not, the smallest limit that they need. Remedies that need `smallest_limit_bytes` or more, as the
 /// request does without them, are left out. Batches in micro-batches are no remedy: they are searched anyway.
-/// `go_on` is asked before each search; where it says false, what is left is not looked at.
-RemediesFound remedies_under_limit(const Problem& problem, int64_t smallest_limit_bytes,
+/// `go_on` is asked before each search; where it says false, what is left is not looked at. `spaces` are
+/// those of the problem.
+RemediesFound remedies_under_limit(const Problem& problem, const Spaces& spaces, int64_t smallest_limit_bytes,
                                    const std::function<bool()>& go_on);
 
 }  // namespace headroom::planner

@@ -52,13 +52,15 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
 
 WhyNot why_not(const Problem& problem, double seconds) {
   const double begun = own_seconds();
-  const Plan plan = smallest_plan(problem, spaces_of(problem));
+  const Spaces spaces = spaces_of(problem);
+  const Plan plan = smallest_plan(problem, spaces);
   const auto highest = std::max_element(
       plan.passes.begin(), plan.passes.end(),
       [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
   const auto pass = static_cast<size_t>(highest - plan.passes.begin());
   const double took = own_seconds() - begun;
-  RemediesFound found = remedies_under_limit(problem, plan.limit_bytes, for_seconds(seconds - 2 * took));
+  RemediesFound found =
+      remedies_under_limit(problem, spaces, plan.limit_bytes, for_seconds(seconds - 2 * took));
   return {problem.options.limit_bytes,
           plan.limit_bytes,
           pass,

@@ -49,7 +49,21 @@ double whole_batch(double micro_batch_seconds, const PlanSpace& space, const Req
 
 }  // namespace
 
-Spaces spaces_of(const Problem& problem) {
+namespace {
+
+std::shared_ptr<PassCatalog> catalog_of(const Problem& problem, int64_t micro_batch, const Spaces& alike) {
+  for (const auto& space : alike) {
+    const bool same = space->configuration().micro_batch == micro_batch &&
+                      space->catalog()->is_of(problem.model, problem.request, problem.costs, problem.ranks);
+    if (same) return space->catalog();
+  }
+  return std::make_shared<PassCatalog>(problem.model, problem.request, micro_batch, problem.costs,
+                                       problem.ranks);
+}
+
+}  // namespace
+
+Spaces spaces_of(const Problem& problem, const Spaces& alike) {
   const Request& request = problem.request;
   const PlanOptions& options = problem.options;
   if (request.device == DeviceKind::cuda && options.scratch_limit_bytes > 0) {
@@ -67,8 +81,7 @@ Spaces spaces_of(const Problem& problem) {
   if (options.weights) residencies = {*options.weights};
   Spaces spaces;
   for (int64_t micro_batch : micro_batches) {
-    const auto catalog =
-        std::make_shared<PassCatalog>(problem.model, request, micro_batch, problem.costs, problem.ranks);
+    const std::shared_ptr<PassCatalog> catalog = catalog_of(problem, micro_batch, alike);
     for (WeightResidency weights : residencies) {
       const auto add = [&](std::optional<MemoryTier> lower, int64_t limit) {
         spaces.push_back(

@@ -108,7 +108,7 @@ class RoomSearch {
     if (has_room && (!best_ || plan.predicted_seconds < best_->predicted_seconds)) best_ = plan;
     if (plan.host_limit_bytes > options.host_limit_bytes) {
       within_.options.host_limit_bytes -= plan.host_limit_bytes - options.host_limit_bytes;
-      own_spaces_ = spaces_of(within_);
+      own_spaces_ = spaces_of(within_, *spaces_);
       spaces_ = &own_spaces_;
     }
     return tried_.emplace_back(Tried{best, std::move(placed_plan.bytes), has_room});

@@ -42,6 +42,7 @@ Sizes sizes_for(const Graph& graph, const Request& request, int64_t micro_batch,
 PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t micro_batch,
                          const CostModel& costs, const Ranks& ranks)
     : graph_(model.graph),
+      request_(request),
       costs_(costs),
       sizes_(sizes_for(graph_, request, micro_batch, ranks.count)),
       ranks_(ranks),

@@ -78,6 +78,11 @@ class PassCatalog {
   PassCatalog(const PassCatalog&) = delete;
   PassCatalog& operator=(const PassCatalog&) = delete;
 
+  /// Whether it is of the passes of this request, by the same costs. Of several ranks it never is.
+  bool is_of(const Model& model, const Request& request, const CostModel& costs, const Ranks& ranks) const {
+    return &graph_ == &model.graph && &costs_ == &costs && request_ == request && ranks_.alone() &&
+           ranks.alone();
+  }
   size_t passes() const { return liveness_.passes(); }
   const Graph& graph() const { return graph_; }
   const CostModel& costs() const { return costs_; }
@@ -140,6 +145,7 @@ class PassCatalog {
   WorkingBytes& working_bytes(size_t pass, const Pass& lowered);
 
   const Graph& graph_;
+  const Request request_;
   const CostModel& costs_;
   const Sizes sizes_;
   const Ranks ranks_;

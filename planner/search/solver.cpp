@@ -224,6 +224,11 @@ class LookAtTime {
     const int64_t bytes = limit_bytes - choice.beside_bytes;
     TileChoice &shapes = *choice.shapes, *lower = choice.lower_shapes;
     if (!trial.by_shape) {
+      // What takes long is to price shapes: not of choices that fit in none.
+      if (!shapes.any_within(bytes) || (lower != nullptr && !lower->any_within(bytes))) {
+        hindered_ = true;
+        return kNone;
+      }
       trial.shape = shapes.first_possible(0, bytes);
       if (lower != nullptr) trial.lower_shape = lower->first_possible(0, bytes);
       trial.by_shape = true;

@@ -41,8 +41,11 @@ int64_t TileChoice::peak_of(Shape& shape) {
              option_->peak_bytes(shape, live->second) + option_->brought_bytes(shape.algorithm, residency_);
 }
 
+bool TileChoice::any_within(int64_t limit_bytes) {
+  return least_bytes_ <= limit_bytes && within_or_smallest(limit_bytes).peak_bytes <= limit_bytes;
+}
+
 size_t TileChoice::first_possible(size_t number, int64_t limit_bytes) {
-  if (least_bytes_ > limit_bytes) return size();
   while (number < size() && shape(number).peak_bytes > limit_bytes) ++number;
   return number;
 }

@@ -14,6 +14,8 @@ class TileChoice {
  public:
   TileChoice(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency);
 
+  /// Whether any shape needs no more. Works out no seconds.
+  bool any_within(int64_t limit_bytes);
   /// Shapes by number, fastest first.
   size_t size() { return by_speed().size(); }
   const Shape& shape(size_t number) { return by_speed()[number]; }

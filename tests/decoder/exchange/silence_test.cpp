@@ -51,6 +51,20 @@ TEST_CASE("a process that no longer runs is named, whomever it waited for") {
   CHECK(gives_up(Group({1, 0, -1}), Silence(0, 1, 100, 5), {0, 2}, {2}) == expected);
 }
 
+TEST_CASE("a process that ends some time after its last work is said to be without life") {
+  Group group({1, -1});
+  Silence silence(0, 1, 100, 5);
+  for (int second = 1; second <= 7; ++second) {
+    if (second <= 2)
+      group.second({0, 1}, second == 1 ? std::vector<size_t>{1} : std::vector<size_t>{});
+    else
+      group.second({0}, {});
+    CHECK(!silence.verdict(group.states, group.now));
+  }
+  group.second({0}, {});
+  CHECK(silence.verdict(group.states, group.now) == "rank 1 has shown no sign of life for 5 s");
+}
+
 TEST_CASE("ranks that wait for each other are not waited for") {
   CHECK(gives_up(Group({1, 2, 1}), Silence(0, 1, 100, 5), {0, 1, 2}, {0}) ==
         std::pair<int, std::string>{6, "rank 1 has shown no sign of work for 5 s"});
