@@ -2,10 +2,10 @@
 
 #include <map>
 
+#include "decoder/cpu/group_norm_statistics.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/linear_attention.h"
 #include "decoder/cpu/packed_weights.h"
-#include "decoder/cpu/statistics.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/plan/sizes.h"

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "decoder/cpu/group_norm_statistics.h"
 #include "decoder/cpu/packed_weights.h"
-#include "decoder/cpu/statistics.h"
 #include "decoder/graph/graph.h"
 
 namespace headroom {

@@ -134,10 +134,9 @@ void GpuDevice::make_affines(const Pass& pass) {
     const auto channels = static_cast<int32_t>(graph_.tensor(op.output).channels);
     for (int64_t item = 0; item < sizes_.items; ++item) {
       auto* scale = reinterpret_cast<float*>(state_at(layout_.affines.at(op.output), item));
-      run(gpu::Affine{
-          reinterpret_cast<const gpu::Moments*>(state_at(layout_.statistics.at(op.inputs[1]), item)), sets,
-          measured.groups, channels, measured.epsilon, weights_of(op).scale, weights_of(op).norm_bias, scale,
-          scale + int64_t{sets} * channels});
+      run(gpu::Affine{reinterpret_cast<const Moments*>(state_at(layout_.statistics.at(op.inputs[1]), item)),
+                      sets, measured.groups, channels, measured.epsilon, weights_of(op).scale,
+                      weights_of(op).norm_bias, scale, scale + int64_t{sets} * channels});
     }
   }
 }
@@ -150,15 +149,14 @@ void GpuDevice::begin_statistics(TensorId id, int64_t items) {
 void GpuDevice::add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) {
   const Op& op = *graph_.producer(id);
   const gpu::StateLayout::Buffer& buffer = layout_.statistics.at(id);
-  auto* partial =
-      reinterpret_cast<gpu::Moments*>(static_cast<std::byte*>(state_.get()) + layout_.partial_offset);
+  auto* partial = reinterpret_cast<Moments*>(static_cast<std::byte*>(state_.get()) + layout_.partial_offset);
   for (int64_t item = 0; item < items; ++item) {
     const gpu::View view = view_of(source, item);
     for (int64_t t = region.t.begin; t < region.t.end; ++t) {
       Region frame = region;
       frame.t = {t, t + 1};
       run(gpu::AddMoments{view, box_of(frame), op.groups, op.by_frame, partial,
-                          reinterpret_cast<gpu::Moments*>(state_at(buffer, item))});
+                          reinterpret_cast<Moments*>(state_at(buffer, item))});
     }
   }
 }

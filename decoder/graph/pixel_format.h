@@ -2,12 +2,7 @@
 
 #include <cstdint>
 
-// Kernels for GPUs compute this too.
-#if defined(__CUDACC__)
-#define HEADROOM_ALSO_ON_GPU __host__ __device__
-#else
-#define HEADROOM_ALSO_ON_GPU
-#endif
+#include "decoder/graph/also_on_gpu.h"
 
 namespace headroom {
 

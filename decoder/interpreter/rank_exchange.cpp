@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "decoder/interpreter/merge_statistics.h"
 #include "decoder/interpreter/pixels.h"
+#include "decoder/interpreter/rank_statistics.h"
 #include "decoder/lowering/ranked_plan.h"
 
 namespace headroom {

@@ -11,7 +11,7 @@
 #include "decoder/lowering/weights_bytes.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/explain/analyze.h"
-#include "planner/explain/peak.h"
+#include "planner/explain/plan_peak.h"
 
 namespace headroom::planner {
 namespace {

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "decoder/graph/graph.h"
+#include "decoder/graph/moments.h"
 #include "decoder/graph/pixel_format.h"
 
 // What a GPU is asked to do: plain values that go to kernels as they are. Every call works on one batch item.
@@ -129,10 +130,6 @@ struct FillOutside {
   Size picture;
 };
 
-/// Count, mean and sum of squared differences from the mean of a set of values.
-struct Moments {
-  double count = 0, mean = 0, m2 = 0;
-};
 /// Merges a region into the moments of each group of channels, of each frame by itself where `by_frame`. Two
 /// levels: every block of threads makes moments of its own segment of rows of one frame, in `partial`; these
 /// are merged in the order of the segments (Chan, Golub, LeVeque 1983, eq. 2.1), so the result does not

@@ -186,14 +186,6 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
   }
 }
 
-/// The moments of the union of two disjoint sets (Chan, Golub, LeVeque 1983, eq. 2.1).
-__device__ Moments merged(const Moments& a, const Moments& b) {
-  if (a.count == 0) return b;
-  if (b.count == 0) return a;
-  const double count = a.count + b.count, difference = b.mean - a.mean, share = b.count / count;
-  return {count, a.mean + difference * share, a.m2 + b.m2 + difference * difference * (a.count * share)};
-}
-
 /// Merges neighbours, pair by pair, and then with the state: a block for each group, of each set.
 __global__ void __launch_bounds__(kThreads)
     merge_segments(const __grid_constant__ AddMoments call, int64_t segments) {

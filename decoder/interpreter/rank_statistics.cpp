@@ -1,9 +1,9 @@
-#include "decoder/interpreter/merge_statistics.h"
+#include "decoder/interpreter/rank_statistics.h"
 
 #include <algorithm>
 #include <functional>
 
-#include "decoder/interpreter/moments.h"
+#include "decoder/graph/moments.h"
 
 namespace headroom {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "decoder/graph/moments.h"
 #include "decoder/interpreter/map_view.h"
-#include "decoder/interpreter/moments.h"
 
 namespace headroom {
 

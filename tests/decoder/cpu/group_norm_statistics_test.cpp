@@ -1,4 +1,4 @@
-#include "decoder/cpu/statistics.h"
+#include "decoder/cpu/group_norm_statistics.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
