@@ -1,18 +1,19 @@
 #include "decoder/exchange/silence.h"
 
 #include <algorithm>
-#include <sstream>
+
+#include "decoder/graph/text_streams.h"
 
 namespace headroom {
 
 std::string state_text(const RankState& state) {
-  std::ostringstream text;
+  TextWriter text;
   text << state.beat << ' ' << state.work << ' ' << state.waits_for << ' ' << state.left;
   return text.str();
 }
 
 RankState state_of(const std::string& text) {
-  std::istringstream in(text);
+  TextReader in(text);
   RankState state;
   if (in >> state.beat >> state.work >> state.waits_for >> state.left) return state;
   return {};
@@ -54,7 +55,7 @@ std::optional<std::string> Silence::verdict(const std::vector<RankState>& states
 }
 
 std::string Silence::blame(int32_t rank, const char* of_what) const {
-  std::ostringstream line;
+  TextWriter line;
   line << "rank " << rank << " has shown no sign of " << of_what << " for " << timeout_ << " s";
   return line.str();
 }

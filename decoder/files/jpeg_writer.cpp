@@ -23,6 +23,13 @@ struct JpegWriter::Encoder {
     codec.client_data = this;
     errors.error_exit = on_error;
     errors.output_message = [](j_common_ptr) {};
+  }
+  ~Encoder() { jpeg_destroy_compress(&codec); }
+  Encoder(const Encoder&) = delete;
+  Encoder& operator=(const Encoder&) = delete;
+
+  /// May jump: libjpeg takes memory.
+  void create() {
     jpeg_create_compress(&codec);
     target.init_destination = [](j_compress_ptr jpeg) { self(jpeg).rewind(); };
     target.empty_output_buffer = [](j_compress_ptr jpeg) -> boolean {
@@ -35,9 +42,6 @@ struct JpegWriter::Encoder {
     };
     codec.dest = &target;
   }
-  ~Encoder() { jpeg_destroy_compress(&codec); }
-  Encoder(const Encoder&) = delete;
-  Encoder& operator=(const Encoder&) = delete;
 
   static Encoder& self(j_compress_ptr jpeg) { return *static_cast<Encoder*>(jpeg->client_data); }
   [[noreturn]] static void on_error(j_common_ptr jpeg) {
@@ -87,6 +91,7 @@ void JpegWriter::write_rows(const uint8_t* pixels, int64_t rows) {
 bool JpegWriter::try_begin(int quality) {
   jpeg_compress_struct& codec = encoder_->codec;
   if (setjmp(encoder_->jump)) return false;
+  encoder_->create();
   codec.image_width = static_cast<JDIMENSION>(columns_);
   codec.image_height = static_cast<JDIMENSION>(rows_);
   codec.input_components = static_cast<int>(channels_);

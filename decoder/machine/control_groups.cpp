@@ -1,11 +1,11 @@
 #include "decoder/machine/control_groups.h"
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "decoder/graph/system_file.h"
+#include "decoder/graph/text_streams.h"
 
 namespace headroom {
 namespace {
@@ -26,12 +26,12 @@ struct Mount {
   path folder;
 };
 
-std::istringstream reader_of(const path& file) {
-  return std::istringstream(text_of_system_file(file).value_or(""));
+TextReader reader_of(const path& file) {
+  return TextReader(text_of_system_file(file).value_or(""));
 }
 
 bool has_word(const std::string& list, const std::string& word) {
-  std::istringstream words(list);
+  TextReader words(list);
   for (std::string each; std::getline(words, each, ',');) {
     if (each == word) return true;
   }
@@ -41,7 +41,7 @@ bool has_word(const std::string& list, const std::string& word) {
 /// Lines of /proc/self/cgroup: "4:memory:/job", "0::/job".
 std::vector<Hierarchy> own_hierarchies(const path& root) {
   std::vector<Hierarchy> found;
-  std::istringstream lines = reader_of(root / "proc/self/cgroup");
+  TextReader lines = reader_of(root / "proc/self/cgroup");
   for (std::string line; std::getline(lines, line);) {
     const size_t first = line.find(':');
     const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
@@ -78,9 +78,9 @@ std::string without_escapes(const std::string& text) {
 /// A line of mountinfo: number, parent, device, root, mount point, options, any number of tags, "-", type,
 /// source, options of the file system, among which are a version 1 hierarchy's controllers.
 std::optional<Mount> mount_of(const Hierarchy& hierarchy, const path& root) {
-  std::istringstream lines = reader_of(root / "proc/self/mountinfo");
+  TextReader lines = reader_of(root / "proc/self/mountinfo");
   for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
+    TextReader words(line);
     std::string word, from, folder, type, source, options;
     words >> word >> word >> word >> from >> folder;
     while (words >> word && word != "-") {
@@ -109,7 +109,7 @@ std::vector<path> folders_of(const Hierarchy& hierarchy, const path& root) {
 }
 
 std::optional<int64_t> number_in(const path& file) {
-  std::istringstream in = reader_of(file);
+  TextReader in = reader_of(file);
   int64_t value = 0;
   if (in >> value) return value;
   return std::nullopt;  // also "max"
@@ -117,7 +117,7 @@ std::optional<int64_t> number_in(const path& file) {
 
 /// The figure after a word in lines of "word 123".
 int64_t figure_after(const path& file, const std::string& word) {
-  std::istringstream lines = reader_of(file);
+  TextReader lines = reader_of(file);
   std::string name;
   for (int64_t value = 0; lines >> name >> value;) {
     if (name == word) return value;
@@ -147,7 +147,7 @@ std::optional<int64_t> free_memory_in(const path& group, bool version_2) {
 
 std::optional<double> processors_in(const path& group, bool version_2) {
   if (version_2) {
-    std::istringstream in = reader_of(group / "cpu.max");  // "150000 100000", "max 100000"
+    TextReader in = reader_of(group / "cpu.max");  // "150000 100000", "max 100000"
     double quota = 0, period = 0;
     if (in >> quota >> period && quota > 0 && period > 0) return quota / period;
     return std::nullopt;

@@ -171,6 +171,14 @@ json to_json(const RunStats& stats) {
     out["to_host_bytes"] = stats.to_host_bytes;
     out["from_host_bytes"] = stats.from_host_bytes;
   }
+  // Begun as arrays: the JSON library leaves one that it begins by push_back() broken where there is no
+  // memory.
+  const auto begin_list = [&](const char* key, bool any) {
+    if (any) out[key] = json::array();
+  };
+  begin_list("parts", !stats.parts.empty());
+  begin_list("engines", !stats.engines.empty());
+  begin_list("ranks", !stats.ranks.empty());
   for (const PartStats& part : stats.parts)
     out["parts"].push_back({{"name", part.name}, {"seconds", part.seconds}});
   for (const EngineStats& engine : stats.engines) out["engines"].push_back(to_json(engine));

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/loading/load_module.h"
 #include "decoder/outputs/left_behind.h"
 
@@ -26,30 +28,37 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kMostPlanBytes = int64_t{256} << 20;
-constexpr const char* kPlanFile = "plan.json";
-constexpr const char* kMessagesFile = "messages";
 
-/// A private folder for the plan and the messages, removed at the end.
+/// A private folder for the plan and the messages, removed at the end: by then there may be no memory for
+/// names, and no descriptor to look into it with.
 class ScratchFolder {
  public:
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "headroom-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw DeviceError(pattern + ": cannot be made");
-    path_ = pattern;
-    on_signal_.emplace(path_);
+  ScratchFolder()
+      : path_((std::filesystem::temp_directory_path() / "headroom-XXXXXX").string()),
+        plan_(path_ + "/plan.json"),
+        messages_(path_ + "/messages") {
+    if (mkdtemp(path_.data()) == nullptr) throw DeviceError(path_ + ": cannot be made");
+    for (std::string* file : {&plan_, &messages_}) std::copy(path_.begin(), path_.end(), file->begin());
+    try {
+      on_signal_.emplace(path_);
+    } catch (...) {
+      remove();
+      throw;
+    }
   }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    // Looking what is in a folder takes a descriptor, which there may be none of.
-    for (const char* file : {kPlanFile, kMessagesFile}) unlink((path_ / file).c_str());
-    if (!std::filesystem::remove(path_, ignored)) std::filesystem::remove_all(path_, ignored);
-  }
+  ~ScratchFolder() { remove(); }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+  const std::string& plan() const { return plan_; }
+  const std::string& messages() const { return messages_; }
 
  private:
-  std::filesystem::path path_;
+  void remove() const noexcept {
+    for (const std::string* file : {&plan_, &messages_}) unlink(file->c_str());
+    remove_with_contents(path_.c_str());
+  }
+
+  std::string path_, plan_, messages_;
   std::optional<RemovedOnSignal> on_signal_;
 };
 
@@ -68,6 +77,28 @@ class ChildrenAreReported {
 
  private:
   struct sigaction before_ {};
+};
+
+/// Where a child's standard output and errors go: nowhere, and to a file.
+class ChildStreams {
+ public:
+  explicit ChildStreams(const std::string& errors_file) {
+    require(posix_spawn_file_actions_init(&actions_));
+    // What it prints would else be printed among our own, into a picture perhaps.
+    require(posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0));
+    require(posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, errors_file.c_str(),
+                                             O_WRONLY | O_CREAT | O_TRUNC, 0600));
+  }
+  ~ChildStreams() { posix_spawn_file_actions_destroy(&actions_); }
+  ChildStreams(const ChildStreams&) = delete;
+  ChildStreams& operator=(const ChildStreams&) = delete;
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  static void require(int failed) {
+    if (failed != 0) fail_by_errno("headroom-plan cannot be started", failed);
+  }
+  posix_spawn_file_actions_t actions_;
 };
 
 /// Waits for the end of a child. One that cannot be waited for is ended: it would write to a folder that
@@ -95,33 +126,26 @@ std::string without_prefix(const std::string& message) {
 nlohmann::json plan_from_program_beside(const std::vector<std::string>& arguments, DeviceKind device) {
   const std::string program = program_folder() / "headroom-plan";
   const ScratchFolder scratch;
-  const std::string plan_file = scratch / kPlanFile;
-  const std::string messages_file = scratch / kMessagesFile;
 
   std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  words.insert(words.end(), {"--device", name_of(device), "-o", plan_file});
+  words.insert(words.end(), {"--device", name_of(device), "-o", scratch.plan()});
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
 
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages_file.c_str(),
-                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const ChildStreams streams(scratch.messages());
   const ChildrenAreReported reported;
   pid_t child = 0;
-  const int failed = posix_spawn(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
+  const int failed = posix_spawn(&child, program.c_str(), streams.get(), nullptr, argv.data(), environ);
   if (failed != 0)
     throw DeviceError(program + ": cannot be run; --limit needs headroom-plan beside headroom-decode");
   const int status = status_of(child, program);
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : kDeviceFailure;
-  if (code == kDone) return read_json_file(plan_file, kMostPlanBytes);
+  if (code == kDone) return read_json_file(scratch.plan(), kMostPlanBytes);
 
-  std::ifstream in(messages_file);
+  std::ifstream in(scratch.messages());
   std::string message;
   std::getline(in, message);
   message = without_prefix(message);

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/parameters.h"
+#include "decoder/graph/text_streams.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
 #include "decoder/program/choose_plan.h"
@@ -151,7 +151,7 @@ RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Excha
 void take_own_card(const RankEnvironment& environment) {
   std::vector<std::string> cards;
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
-    std::istringstream list(visible);
+    TextReader list(visible);
     for (std::string card; std::getline(list, card, ',');) cards.push_back(card);
     if (cards.size() < 2) return;  // chosen already
   }

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "decoder/graph/text_streams.h"
 #include "decoder/outputs/whole_file.h"
 #include "decoder/plan/json_elements.h"
 #include "decoder/trace/exports.h"
@@ -165,7 +166,7 @@ void write_counters(const Trace& trace, ChromeTrace& chrome) {
 }  // namespace
 
 std::string chrome_events(const Trace& trace, const Plan& plan, const Graph& graph) {
-  std::ostringstream out;
+  TextWriter out;
   ChromeTrace chrome(out, processes_of(trace), plan, graph);
   write_intervals(trace, plan, chrome);
   write_exchanges(trace, chrome);

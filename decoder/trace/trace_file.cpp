@@ -6,6 +6,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "decoder/graph/text_streams.h"
 #include "decoder/outputs/whole_file.h"
 #include "decoder/plan/json_elements.h"
 #include "decoder/plan/plan_file.h"
@@ -33,6 +34,7 @@ json names_of_kinds(size_t count) {
 
 /// What only traces of a GPU have, but for its long lists.
 void add_device(const Trace& trace, json& head) {
+  head["activity_kinds"] = json::array();
   for (size_t kind = 0; kind < kActivityKinds; ++kind)
     head["activity_kinds"].push_back(name_of(static_cast<ActivityKind>(kind)));
   head["activity_fields"] = activity_field_names();
@@ -87,6 +89,9 @@ json head_of(const Trace& trace, const Graph& graph, bool old) {
     head["summed_by_step_from_seconds"] = trace.summed_by_step_from_seconds;
   if (trace.summed_by_pass_from_seconds >= 0)
     head["summed_by_pass_from_seconds"] = trace.summed_by_pass_from_seconds;
+  // Begun as an array: the JSON library leaves one that it begins by push_back() broken where there is no
+  // memory.
+  head["layers"] = json::array();
   for (const Tensor& tensor : graph.tensors()) head["layers"].push_back(tensor.name);
   return head;
 }
@@ -185,7 +190,7 @@ void write_trace(const std::filesystem::path& file, const Trace& trace, const Pl
 }
 
 std::string trace_text(const Trace& trace, const Plan& plan, const Graph& graph) {
-  std::ostringstream out;
+  TextWriter out;
   write_whole(trace, plan, graph, out);
   return out.str();
 }

@@ -52,7 +52,11 @@ LoadedPlan load_rank(const std::string& file, const std::string& model_argument,
 
 bool is_queue(const std::string& file) {
   const nlohmann::json document = read_requests_file(file);
-  return document.is_object() && document.value("schema", nlohmann::json()) == "headroom.requests";
+  if (!document.is_object()) return false;
+  // A value that is compared with text becomes a copy of it in a function that may not throw.
+  const auto schema = document.find("schema");
+  return schema != document.end() && schema->is_string() &&
+         schema->get_ref<const std::string&>() == "headroom.requests";
 }
 
 LoadedQueue load_queue(const std::string& file, const std::string& model_argument) {

@@ -1,10 +1,10 @@
 #include "planner/program/rank_options.h"
 
 #include <cmath>
-#include <sstream>
 
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/text_streams.h"
 #include "decoder/plan/file_limits.h"
 #include "planner/program/limit_argument.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;
-  std::istringstream in(list);
+  TextReader in(list);
   for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
   if (list.empty() || list.back() == ',') parts.push_back("");
   return parts;

@@ -1,7 +1,8 @@
 #include "profiler/eager/recording_file.h"
 
 #include <nlohmann/json.hpp>
-#include <sstream>
+
+#include "decoder/graph/text_streams.h"
 
 namespace headroom::profiler {
 namespace {
@@ -137,7 +138,7 @@ EagerRecording read_eager_recording(const std::filesystem::path& file) {
 }
 
 std::string layers_csv(const EagerRecording& recording) {
-  std::ostringstream csv;
+  TextWriter csv;
   csv << "layer,kind,width_pixels,height_pixels,layout,tile,activation_bytes,workspace_bytes,slack_bytes,"
          "live_bytes,seconds\n";
   for (const RecordedEagerDecode& decode : recording.decodes) {

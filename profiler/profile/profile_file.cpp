@@ -1,7 +1,8 @@
 #include "profiler/profile/profile_file.h"
 
 #include <nlohmann/json.hpp>
-#include <sstream>
+
+#include "decoder/graph/text_streams.h"
 
 namespace headroom::profiler {
 namespace {
@@ -296,7 +297,7 @@ Profile read_profile(const std::filesystem::path& file) {
 }
 
 std::string layers_csv(const Profile& profile) {
-  std::ostringstream csv;
+  TextWriter csv;
   csv << "layer,kind,width_pixels,height_pixels,activation_bytes,live_bytes,workspace_bytes,seconds,flops\n";
   for (const LayerProfile& layer : profile.layers) {
     for (size_t i = 0; i < layer.sizes.size(); ++i) {

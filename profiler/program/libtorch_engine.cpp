@@ -9,6 +9,7 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/short_name.h"
+#include "decoder/graph/text_streams.h"
 #include "decoder/outputs/printable.h"
 #include "decoder/outputs/whole_file.h"
 #include "decoder/session/libraries.h"
@@ -19,7 +20,7 @@ namespace {
 
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
-  std::istringstream list(text);
+  TextReader list(text);
   for (std::string word; std::getline(list, word, ',');) words.push_back(word);
   return words;
 }

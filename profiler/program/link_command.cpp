@@ -9,6 +9,7 @@
 #include "decoder/exchange/open_exchange.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/text_streams.h"
 #include "profiler/measure/link.h"
 
 namespace headroom::profiler {
@@ -34,7 +35,7 @@ bool parse_link(const std::vector<std::string>& args, std::ostream& out, LinkOpt
 
 /// As --link takes it.
 std::string link_text(const Link& link) {
-  std::ostringstream text;
+  TextWriter text;
   text.precision(3);
   text << link.bytes_per_second / 1e9 << "GB," << link.seconds;
   return text.str();

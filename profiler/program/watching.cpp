@@ -1,9 +1,9 @@
 #include "profiler/program/watching.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/text_streams.h"
 
 namespace headroom::profiler {
 
@@ -12,7 +12,7 @@ Watching parse_watching(const std::string& text, const std::string& option) {
   if (text.empty()) throw InputError(option + ": expected all, none or a list, found ''");
   Watching watching{.allocator = false, .driver = {}};
   if (text == "none") return watching;
-  std::istringstream words(text);
+  TextReader words(text);
   for (std::string word; std::getline(words, word, ',');) {
     if (word == "allocator") {
       watching.allocator = true;

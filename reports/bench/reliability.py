@@ -118,7 +118,7 @@ def main():
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--decodes", type=int, default=1000)
-    parser.add_argument("--refusals", type=int, default=600, help="allocations of each command; of all other kinds every call is refused")
+    parser.add_argument("--refusals", type=int, default=600, help="allocations of each command, drawn (50000: all, but of reports); of all other kinds every call is refused")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()

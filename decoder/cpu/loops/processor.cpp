@@ -1,14 +1,14 @@
 #include "decoder/cpu/loops/processor.h"
 
-#include <sstream>
 #include <string>
 
 #include "decoder/graph/system_file.h"
+#include "decoder/graph/text_streams.h"
 
 namespace headroom {
 
 std::string processor_name() {
-  std::istringstream in(text_of_system_file("/proc/cpuinfo").value_or(""));
+  TextReader in(text_of_system_file("/proc/cpuinfo").value_or(""));
   std::string line;
   while (std::getline(in, line)) {
     if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)

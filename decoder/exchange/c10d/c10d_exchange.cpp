@@ -8,7 +8,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <sstream>
+
+#include "decoder/graph/text_streams.h"
 
 namespace headroom {
 namespace {
@@ -102,7 +103,7 @@ std::optional<std::string> C10dExchange::verdict() {
   if (view.failure) return view.failure;
   if (view.lost) return store_keeper() + " has ended";
   if (view.silent_seconds > options_.timeout_seconds) {
-    std::ostringstream line;
+    TextWriter line;
     line << store_keeper() << " has shown no sign of life for " << options_.timeout_seconds << " s";
     return line.str();
   }

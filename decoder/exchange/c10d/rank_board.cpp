@@ -1,10 +1,10 @@
 #include "decoder/exchange/c10d/rank_board.h"
 
 #include <ctime>
-#include <sstream>
 #include <utility>
 
 #include "decoder/exchange/exchange.h"
+#include "decoder/graph/text_streams.h"
 
 namespace headroom {
 namespace {
@@ -75,7 +75,7 @@ void meet(c10d::Store& store, int32_t size, RankBoard::Seconds timeout) {
     if (missing.empty()) return;
     if (const std::optional<std::string> failure = read_failure(store)) throw ExchangeError(*failure);
     if (Clock::now() - begin > timeout) {
-      std::ostringstream line;
+      TextWriter line;
       line << named(missing) << " of " << size << " did not come within " << timeout.count() << " s";
       throw ExchangeError(
           store.compareSet(kFailure, std::string(), line.str()));  // or what another wrote before
