@@ -114,6 +114,16 @@ RunStats decode_once(const DecodeOptions& options, const PlannedDecode& what, Pi
   return stats;
 }
 
+/// With which another program of ours opens the same weights.
+std::vector<std::string> weights_arguments(const DecodeOptions& options) {
+  std::vector<std::string> words{"--model", options.model};
+  if (!options.weights.empty()) words.insert(words.end(), {"--weights", options.weights});
+  if (options.random_seed)
+    words.insert(words.end(), {"--random-weights", std::to_string(*options.random_seed)});
+  if (options.threads > 0) words.insert(words.end(), {"--threads", std::to_string(options.threads)});
+  return words;
+}
+
 /// What is asked for, whichever plan decodes it.
 struct Asked {
   const DecodeOptions& options;
@@ -143,7 +153,8 @@ RunStats run_plan(const Asked& asked, const ChosenPlan& chosen, Progress& progre
   ProgressEvents events(progress, recorder ? &*recorder : nullptr, &model.graph);
   ReportedSink sink(outputs.first(), events);
   RunStats stats =
-      decode_once(options, {model, plan, weights, asked.latent, asked.gpu}, sink, events, progress);
+      decode_once(options, {model, plan, weights, asked.latent, asked.gpu, weights_arguments(options)}, sink,
+                  events, progress);
   stats.output_wait_seconds += sink.waited_seconds();
   if (recorder) {
     write_traces(described(recorder->finish(), plan, stats), plan, model.graph,

@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/machine/free_memory.h"
+#include "decoder/program/libtorch_reference.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"
 #include "decoder/session/session.h"
@@ -83,8 +86,51 @@ Verification ComparingSink::result(const std::string& compared_with) const {
   return v;
 }
 
+namespace {
+
+/// Hands the picture to `sink` row by row.
+void put_rows(const Array& picture, PictureSink& sink) {
+  const PictureShape& s = sink.shape();
+  const auto plane = static_cast<size_t>(s.rows * s.columns), clip = plane * static_cast<size_t>(s.frames);
+  std::vector<float> row(static_cast<size_t>(s.columns * s.channels));
+  for (int64_t item = 0; item < s.items; ++item) {
+    for (int64_t t = 0; t < s.frames; ++t) {
+      for (int64_t y = 0; y < s.rows; ++y) {
+        const float* first = picture.values.data() + static_cast<size_t>(item * s.channels) * clip +
+                             static_cast<size_t>(t) * plane + static_cast<size_t>(y * s.columns);
+        auto to = row.begin();
+        for (int64_t x = 0; x < s.columns; ++x) {
+          for (int64_t c = 0; c < s.channels; ++c)
+            *to++ = first[static_cast<size_t>(c) * clip + static_cast<size_t>(x)];
+        }
+        sink.write(item, {{t, t + 1}, {y, y + 1}, {0, s.columns}}, row.data());
+      }
+    }
+  }
+  sink.finish();
+}
+
+/// Nothing where LibTorch's decode cannot be had.
+std::optional<Verification> with_libtorch(const PlannedDecode& done, const std::filesystem::path& decoded,
+                                          Progress& progress) {
+  const Request& request = done.plan.request;
+  if (done.gpu != nullptr || request.dtype != Dtype::fp32 || done.weights_arguments.empty())
+    return std::nullopt;
+  progress.tell(VerificationStarted{kLibtorchDecode});
+  const std::optional<Array> picture = libtorch_picture(request, done.weights_arguments, done.latent);
+  const PictureShape shape = picture_shape(done.model.graph, request);
+  const int64_t values = shape.items * shape.channels * shape.frames * shape.rows * shape.columns;
+  if (!picture || static_cast<int64_t>(picture->values.size()) != values) return std::nullopt;
+  ComparingSink comparison(decoded, shape);
+  put_rows(*picture, comparison);
+  return comparison.result(kLibtorchDecode);
+}
+
+}  // namespace
+
 Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded, Progress& progress) {
-  const auto& [model, plan, weights, latent, gpu] = done;
+  if (std::optional<Verification> found = with_libtorch(done, decoded, progress)) return *found;
+  const auto& [model, plan, weights, latent, gpu, arguments] = done;
   ComparingSink comparison(decoded, picture_shape(model.graph, plan.request));
   ProgressEvents events(progress, nullptr, &model.graph);
   const int64_t free_bytes = gpu != nullptr ? gpu->free_bytes() : available_bytes();

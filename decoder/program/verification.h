@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
@@ -54,11 +56,13 @@ struct PlannedDecode {
   const Plan& plan;
   const ParameterSource& weights;
   const Array& latent;
-  gpu::Gpu* gpu = nullptr;  ///< null for a plan of the CPU
+  gpu::Gpu* gpu = nullptr;                       ///< null for a plan of the CPU
+  std::vector<std::string> weights_arguments{};  ///< with which programs of ours open the same weights
 };
 
-/// Decodes the same latent untiled where the machine has the memory, otherwise by another plan,
-/// and compares with the picture in the .npy file `decoded`.
+/// Compares the picture in the .npy file `decoded` with another decode of the same latent: of a plan in fp32
+/// for the CPU with LibTorch's where it can be had (decoder/program/libtorch_reference.h), otherwise with the
+/// untiled one where the machine has the memory, otherwise with that of another plan.
 Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded, Progress& progress);
 
 }  // namespace headroom

@@ -31,7 +31,7 @@ namespace {
 QString pixels_words(const Plan& plan, const RunStats* run) {
   if (run != nullptr && run->verification) {
     const QString error = QString::number(run->verification->largest_error_relative, 'e', 1);
-    return (run->verification->compared_with == kUntiledDecode
+    return (run->verification->with_untiled()
                 ? PlanPage::tr("Pixels: compared with the untiled decode; they differ by %1 of the largest "
                                "value at most.")
                 : PlanPage::tr("Pixels: compared with another plan's decode; they differ by %1 of the "

@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "decoder/files/latent_file.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
+#include "decoder/machine/free_memory.h"
 #include "decoder/weights/random_weights.h"
 #include "profiler/eager/eager_decode.h"
 #include "profiler/libtorch/eager_device.h"
@@ -72,6 +75,11 @@ Array array_of(const at::Tensor& picture, bool one_frame) {
   return {values.sizes().vec(), {begin, begin + values.numel()}};
 }
 
+std::string described(const Asked& asked) {
+  return std::to_string(asked.width) + "x" + std::to_string(asked.height) + " " + name_of(asked.layout) +
+         (asked.tiles ? " in tiles" : "");
+}
+
 /// Records the decodes of one layout, whose weights it holds.
 class Recorder {
  public:
@@ -81,6 +89,7 @@ class Recorder {
 
   RecordedEagerDecode record(const Asked& asked, const std::function<void(const Op&)>& running,
                              const EagerPictures& pictures) {
+    require_room(asked);
     RecordedEagerDecode found = once(asked, running, pictures);
     for (int i = 1; i < request_.repeats; ++i) keep_quickest(once(asked, running, {}), found);
     found.width_pixels = asked.width;
@@ -93,6 +102,30 @@ class Recorder {
   }
 
  private:
+  Array latent_of(const Asked& asked) const {
+    const Extent extent = latent_extent(model_, asked.width, asked.height, request_.frames);
+    const std::vector<int64_t> shape = latent_shape(model_, extent, request_.batch);
+    if (!request_.latent) return random_latent(shape, 0);
+    Array latent = with_batch_axis(model_, *request_.latent);
+    // Of one frame there may be an axis for the time, or none.
+    if (latent.shape.size() == 5 && shape.size() == 4 && latent.shape[2] == 1)
+      latent.shape.erase(latent.shape.begin() + 2);
+    if (latent.shape != shape)
+      throw InputError("--latent: expected the shape that --sizes, --frames and --batch ask for");
+    return latent;
+  }
+
+  /// Before memory is taken that is not there.
+  void require_room(const Asked& asked) const {
+    if (asked.tiles || request_.device != DeviceKind::cpu) return;
+    constexpr int64_t kLibraries = int64_t{512} << 20;
+    const int64_t needed = counted(asked) + kLibraries, free = available_bytes();
+    if (needed > free)
+      throw DoesNotFit("LibTorch's decode of " + profiler::described(asked) + " takes about " +
+                           format_bytes(needed) + "; " + format_bytes(free) + " are free",
+                       needed);
+  }
+
   int64_t counted(const Asked& asked) const {
     const Request request{.model = request_.model,
                           .width_pixels = asked.width,
@@ -121,9 +154,8 @@ class Recorder {
       reported.add(memory, static_cast<int64_t>(tensor.storage().nbytes()));
       log.name(reinterpret_cast<uint64_t>(memory), "weights");
     }
-    const Extent extent = latent_extent(model_, asked.width, asked.height, request_.frames);
     const at::Tensor latent =
-        latent_tensor(model_, random_latent(latent_shape(model_, extent, request_.batch), 0),
+        latent_tensor(model_, latent_of(asked),
                       {.device = device_.device(), .dtype = request_.dtype, .layout = asked.layout});
     log.name(reinterpret_cast<uint64_t>(latent.storage().data()), "latent");
     log.begin_decode();
@@ -164,11 +196,6 @@ class Recorder {
   const EagerDevice& device_;
   const EagerWeights& weights_;
 };
-
-std::string described(const Asked& asked) {
-  return std::to_string(asked.width) + "x" + std::to_string(asked.height) + " " + name_of(asked.layout) +
-         (asked.tiles ? " in tiles" : "");
-}
 
 EagerRecording record_all(const Model& model, const EagerRequest& request, const ParameterSource& source,
                           const EagerProgress& progress, const EagerPictures& pictures) {

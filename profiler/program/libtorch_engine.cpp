@@ -6,6 +6,7 @@
 #include <sstream>
 #include <vector>
 
+#include "decoder/files/npy.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/short_name.h"
@@ -57,21 +58,30 @@ void read_libtorch_options(const LibtorchOptions& options, EagerRequest& request
 }
 
 EagerRecording record_libtorch(const Model& model, const EagerRequest& request,
-                               const ParameterSource& weights, const std::string& output,
-                               const std::string& csv, Progress& progress) {
+                               const ParameterSource& weights, const RecordingFiles& files,
+                               Progress& progress) {
   RunBegun news;
   news.program = "headroom-profile";
   news.model = request.model;
-  news.output = output;
+  news.output = files.output;
   news.batch = request.batch;
   progress.tell(news);
-  EagerRecording recording =
-      record_eager(model, request, weights, [&](double share, const std::string& what) {
+  const auto write_picture = [&](const RecordedEagerDecode&, const Array& picture) {
+    write_file_whole(files.picture, [&](std::ostream& out) {
+      out << make_npy_header(picture.shape);
+      out.write(reinterpret_cast<const char*>(picture.values.data()),
+                static_cast<std::streamsize>(picture.values.size() * sizeof(float)));
+    });
+  };
+  EagerRecording recording = record_eager(
+      model, request, weights,
+      [&](double share, const std::string& what) {
         progress.tell(WorkDone{std::clamp(share, 0.0, 1.0), what});
-      });
+      },
+      files.picture.empty() ? EagerPictures() : write_picture);
   recording.device = request.device == DeviceKind::cpu ? device_name() : "LibTorch's first GPU";
-  write_file_whole(output, to_json(recording).dump(1) + "\n");
-  if (!csv.empty()) write_file_whole(csv, layers_csv(recording));
+  write_file_whole(files.output, to_json(recording).dump(1) + "\n");
+  if (!files.csv.empty()) write_file_whole(files.csv, layers_csv(recording));
   return recording;
 }
 

@@ -101,10 +101,12 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
                  "with --engine libtorch: latent positions along each side of a tile; as the class has them "
                  "by default")
       ->check(CLI::Range(int64_t{4}, int64_t{1} << 20));
+  app.add_option("--picture", options.libtorch.picture,
+                 "with --engine libtorch: a .npy file for what is decoded, of one size in one way");
   app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…");
   app.add_option("--plan", options.plan, "run this plan instead and record allocations, passes and tiles");
   app.add_option("--latent", options.latent,
-                 "with --plan: .npy or .safetensors[:key]; seeded random by default");
+                 "with --plan or --engine libtorch: .npy or .safetensors[:key]; seeded random by default");
   app.add_option("--trace", options.trace, "with --plan: the record; the same as -o");
   app.add_option("--chrome", options.chrome, "with --plan: the record for chrome://tracing or Perfetto");
   app.add_option("--snapshot", options.snapshot,
@@ -184,6 +186,7 @@ MadeFolders prepare_files(const Options& options) {
                           {"--chrome", options.chrome},
                           {"--snapshot", options.snapshot},
                           {"--events", options.events},
+                          {"--picture", options.libtorch.picture},
                           {"--json", options.json ? "-" : ""}},
                          {{"--plan", options.plan},
                           {"--model", options.model},
@@ -209,14 +212,16 @@ void check_options(const Options& options) {
   if (options.by_libtorch())
     check_libtorch_options(options);
   else
-    needs(options.libtorch == LibtorchOptions{}, "--layouts, --tilings and --tile go with --engine libtorch");
+    needs(options.libtorch == LibtorchOptions{},
+          "--layouts, --tilings, --tile and --picture go with --engine libtorch");
   if (options.plan.empty()) {
     needs(!options.sizes.empty() || options.quick, "--sizes is required, or --quick, or --plan");
     needs(!options.output.empty(), "--output is required");
-    needs(options.latent.empty() && options.trace.empty() && options.chrome.empty() &&
-              options.snapshot.empty() && options.events.empty() && options.replay.empty() &&
-              options.watch == "all",
-          "--latent, --trace, --chrome, --snapshot, --watch, --events and --replay go with --plan");
+    needs(options.latent.empty() || options.by_libtorch(),
+          "--latent goes with --plan, or with --engine libtorch");
+    needs(options.trace.empty() && options.chrome.empty() && options.snapshot.empty() &&
+              options.events.empty() && options.replay.empty() && options.watch == "all",
+          "--trace, --chrome, --snapshot, --watch, --events and --replay go with --plan");
   } else {
     needs(options.sizes.empty() && options.held_out.empty() && options.scratch.empty() && !options.quick &&
               !options.accept_noise && options.seconds == 0,
@@ -324,10 +329,17 @@ EagerRecording record_eager_decodes(const Options& options, const Model& model, 
   request.device = parse_device(options.device.empty() ? "cpu" : options.device);
   request.repeats = options.repeats;
   read_libtorch_options(options.libtorch, request);
+  const bool one_decode =
+      request.sizes.size() == 1 && request.layouts.size() == 1 && request.whole != request.in_tiles;
+  needs(one_decode || (options.latent.empty() && options.libtorch.picture.empty()),
+        "--latent and --picture need one of --sizes, of --layouts and of --tilings");
+  if (!options.latent.empty()) request.latent = read_latent(options.latent);
   const ParameterSource weights = open_weights(options.model, options.weights, seed);
   start_libraries(options.threads);
   request.threads = thread_count();
-  return record_libtorch(model, request, weights, options.output, options.csv, progress);
+  return record_libtorch(model, request, weights,
+                         {.output = options.output, .csv = options.csv, .picture = options.libtorch.picture},
+                         progress);
 }
 
 /// Prints nothing before the progress is wiped.

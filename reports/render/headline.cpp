@@ -57,7 +57,7 @@ constexpr double kSameRelative = 1e-4;
 std::string pixels_text(const ReportedRun& run) {
   const Plan& plan = run.planned()->plan;
   const RunStats* ran = run.ran();
-  if (ran != nullptr && ran->verification && ran->verification->compared_with == kUntiledDecode) {
+  if (ran != nullptr && ran->verification && ran->verification->with_untiled()) {
     const double error = ran->verification->largest_error_relative;
     return error <= kSameRelative ? "Same pixels" : printed("Pixels within %.1e of the largest value", error);
   }
