@@ -115,10 +115,11 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3, help="decodes of each, default: %(default)s")
     parser.add_argument("--slack", type=float, default=0.10, help="largest error of the time, default: %(default)s")
     parser.add_argument("--peak-slack", type=float, default=1.03, help="largest predicted / measured peak, default: %(default)s")
-    parser.add_argument("--yardstick", type=measure.parse_size, help="pixels of the decode that is timed beside all others, default: the first of --sizes")
+    parser.add_argument("--yardstick", type=measure.parse_size, help="pixels of the decode that is timed beside all others, default: the first of --profile-sizes; "
+                        "one that takes several seconds, since its own noise is added")
     args = measure.parse_run_arguments(parser)
-    args.yardstick = args.yardstick or args.sizes[0]
     args.profile_sizes = args.profile_sizes or ",".join(map(name_of, args.sizes))
+    args.yardstick = args.yardstick or measure.parse_size(args.profile_sizes.split(",")[0])
 
     header = measure.result_header()
     with tempfile.TemporaryDirectory() as folder:
