@@ -13,9 +13,10 @@
 namespace headroom {
 
 std::optional<Array> libtorch_picture(const Request& request, const std::vector<std::string>& weights,
-                                      const Array& latent) {
+                                      const Array& latent, const std::function<void()>& begins) {
   constexpr const char* kProgram = "headroom-profile";
   if (access((program_folder() / kProgram).c_str(), X_OK) != 0) return std::nullopt;
+  begins();
   const PrivateFolder folder({"latent.npy", "picture.npy", "recording.json", "messages"});
   write_file_whole(folder.file(0), [&](std::ostream& out) {
     out << make_npy_header(latent.shape);

@@ -116,8 +116,9 @@ std::optional<Verification> with_libtorch(const PlannedDecode& done, const std::
   const Request& request = done.plan.request;
   if (done.gpu != nullptr || request.dtype != Dtype::fp32 || done.weights_arguments.empty())
     return std::nullopt;
-  progress.tell(VerificationStarted{kLibtorchDecode});
-  const std::optional<Array> picture = libtorch_picture(request, done.weights_arguments, done.latent);
+  const std::optional<Array> picture = libtorch_picture(request, done.weights_arguments, done.latent, [&] {
+    progress.tell(VerificationStarted{kLibtorchDecode});
+  });
   const PictureShape shape = picture_shape(done.model.graph, request);
   const int64_t values = shape.items * shape.channels * shape.frames * shape.rows * shape.columns;
   if (!picture || static_cast<int64_t>(picture->values.size()) != values) return std::nullopt;
