@@ -91,6 +91,10 @@ DecodeStats read_decode(const JsonFields& fields) {
   return decode;
 }
 
+json to_json(const PartStats& part) {
+  return {{"name", part.name}, {"seconds", part.seconds}};
+}
+
 json to_json(const EngineStats& engine) {
   return {{"name", engine.name}, {"compiled", engine.compiled}, {"runs", engine.runs}};
 }
@@ -171,20 +175,18 @@ json to_json(const RunStats& stats) {
     out["to_host_bytes"] = stats.to_host_bytes;
     out["from_host_bytes"] = stats.from_host_bytes;
   }
-  // Begun as arrays: the JSON library leaves one that it begins by push_back() broken where there is no
-  // memory.
-  const auto begin_list = [&](const char* key, bool any) {
-    if (any) out[key] = json::array();
+  const auto add_list = [&](const char* key, const auto& items) {
+    if (items.empty()) return;
+    // Begun as an array: the JSON library leaves one that it begins by push_back() broken where there is no
+    // memory.
+    json& list = out[key] = json::array();
+    for (const auto& item : items) list.push_back(to_json(item));
   };
-  begin_list("parts", !stats.parts.empty());
-  begin_list("engines", !stats.engines.empty());
-  begin_list("ranks", !stats.ranks.empty());
-  for (const PartStats& part : stats.parts)
-    out["parts"].push_back({{"name", part.name}, {"seconds", part.seconds}});
-  for (const EngineStats& engine : stats.engines) out["engines"].push_back(to_json(engine));
+  add_list("parts", stats.parts);
+  add_list("engines", stats.engines);
   if (!stats.dtype.empty()) out["dtype"] = stats.dtype;
   if (!stats.equals.empty()) out["equals"] = stats.equals;
-  for (const RankStats& rank : stats.ranks) out["ranks"].push_back(to_json(rank));
+  add_list("ranks", stats.ranks);
   if (stats.verification) out["verification"] = to_json(*stats.verification);
   if (stats.queue) {
     out["decodes"] = json::array();

@@ -7,7 +7,6 @@
 #include "decoder/files/npy.h"
 #include "decoder/graph/errors.h"
 #include "decoder/loading/load_module.h"
-#include "decoder/outputs/whole_file.h"
 #include "decoder/program/child_program.h"
 
 namespace headroom {
@@ -18,18 +17,15 @@ std::optional<Array> libtorch_picture(const Request& request, const std::vector<
   if (access((program_folder() / kProgram).c_str(), X_OK) != 0) return std::nullopt;
   begins();
   const PrivateFolder folder({"latent.npy", "picture.npy", "recording.json", "messages"});
-  write_file_whole(folder.file(0), [&](std::ostream& out) {
-    out << make_npy_header(latent.shape);
-    out.write(reinterpret_cast<const char*>(latent.values.data()),
-              static_cast<std::streamsize>(latent.values.size() * sizeof(float)));
-  });
+  write_npy(folder.file(0), latent);
   std::vector<std::string> words = weights;
   const std::string size = std::to_string(request.width_pixels) + "x" + std::to_string(request.height_pixels);
   words.insert(words.end(),
                {"--engine", "libtorch", "--layouts", "nchw", "--tilings", "whole", "--sizes", size,
                 "--frames", std::to_string(request.frames), "--batch", std::to_string(request.batch),
                 "--latent", folder.file(0), "--picture", folder.file(1), "-o", folder.file(2), "--quiet"});
-  const ChildEnd end = run_program_beside(kProgram, words, folder.file(3), "");
+  const ChildEnd end =
+      run_program_beside(kProgram, words, folder.file(3), "--verify asks it for LibTorch's decode");
   if (end.exit_code != kDone) return std::nullopt;
   return read_latent(folder.file(1));  // as any array of such axes
 }

@@ -87,6 +87,16 @@ MadeFolders prepare_files(const DecodeOptions& options) {
   return prepare_outputs(outputs, files_read(options));
 }
 
+/// With which another program of ours opens the same weights.
+std::vector<std::string> weights_arguments(const DecodeOptions& options) {
+  std::vector<std::string> words{"--model", options.model};
+  if (!options.weights.empty()) words.insert(words.end(), {"--weights", options.weights});
+  if (options.random_seed)
+    words.insert(words.end(), {"--random-weights", std::to_string(*options.random_seed)});
+  if (options.threads > 0) words.insert(words.end(), {"--threads", std::to_string(options.threads)});
+  return words;
+}
+
 /// Decodes into `sink`. With --verify a copy of the picture lies beside the output until it has been compared
 /// with a second decode.
 RunStats decode_once(const DecodeOptions& options, const PlannedDecode& what, PictureSink& sink,
@@ -105,23 +115,13 @@ RunStats decode_once(const DecodeOptions& options, const PlannedDecode& what, Pi
   TeeSink both(sink, *copy_sink);
   RunStats stats = run(both);
   try {
-    stats.verification = verify(what, copy, progress);
+    stats.verification = verify(what, copy, weights_arguments(options), progress);
   } catch (...) {
     std::filesystem::remove(copy);
     throw;
   }
   std::filesystem::remove(copy);
   return stats;
-}
-
-/// With which another program of ours opens the same weights.
-std::vector<std::string> weights_arguments(const DecodeOptions& options) {
-  std::vector<std::string> words{"--model", options.model};
-  if (!options.weights.empty()) words.insert(words.end(), {"--weights", options.weights});
-  if (options.random_seed)
-    words.insert(words.end(), {"--random-weights", std::to_string(*options.random_seed)});
-  if (options.threads > 0) words.insert(words.end(), {"--threads", std::to_string(options.threads)});
-  return words;
 }
 
 /// What is asked for, whichever plan decodes it.
@@ -153,8 +153,7 @@ RunStats run_plan(const Asked& asked, const ChosenPlan& chosen, Progress& progre
   ProgressEvents events(progress, recorder ? &*recorder : nullptr, &model.graph);
   ReportedSink sink(outputs.first(), events);
   RunStats stats =
-      decode_once(options, {model, plan, weights, asked.latent, asked.gpu, weights_arguments(options)}, sink,
-                  events, progress);
+      decode_once(options, {model, plan, weights, asked.latent, asked.gpu}, sink, events, progress);
   stats.output_wait_seconds += sink.waited_seconds();
   if (recorder) {
     write_traces(described(recorder->finish(), plan, stats), plan, model.graph,

@@ -32,9 +32,8 @@ void TeeSink::complete() {
 }
 
 ComparingSink::ComparingSink(const std::filesystem::path& npy, const PictureShape& shape)
-    : PictureSink(shape) {
-  const auto values =
-      static_cast<size_t>(shape.items * shape.channels * shape.frames * shape.rows * shape.columns);
+    : PictureSink(shape), values_(shape.items * shape.channels * shape.frames * shape.rows * shape.columns) {
+  const auto values = static_cast<size_t>(values_);
   std::error_code error;
   mapped_bytes_ = std::filesystem::file_size(npy, error);
   const int file = open(npy.c_str(), O_RDONLY | O_CLOEXEC);
@@ -58,19 +57,26 @@ void ComparingSink::put(int64_t item, const Region& region, const float* pixels)
     for (int64_t y = region.y.begin; y < region.y.end; ++y) {
       for (int64_t x = region.x.begin; x < region.x.end; ++x) {
         for (int64_t c = 0; c < s.channels; ++c) {
-          const double reference = *pixels++;
-          const double found =
-              picture_[(((item * s.channels + c) * s.frames + t) * s.rows + y) * s.columns + x];
-          const double error = std::abs(found - reference);
-          largest_error_ = std::max(largest_error_, error);
-          square_error_ += error * error;
-          smallest_ = count_ == 0 ? reference : std::min(smallest_, reference);
-          largest_ = count_ == 0 ? reference : std::max(largest_, reference);
-          ++count_;
+          add(*pixels++, picture_[(((item * s.channels + c) * s.frames + t) * s.rows + y) * s.columns + x]);
         }
       }
     }
   }
+}
+
+bool ComparingSink::compare(const Array& picture) {
+  if (static_cast<int64_t>(picture.values.size()) != values_) return false;
+  for (int64_t i = 0; i < values_; ++i) add(picture.values[static_cast<size_t>(i)], picture_[i]);
+  return true;
+}
+
+void ComparingSink::add(double reference, double found) {
+  const double error = std::abs(found - reference);
+  largest_error_ = std::max(largest_error_, error);
+  square_error_ += error * error;
+  smallest_ = count_ == 0 ? reference : std::min(smallest_, reference);
+  largest_ = count_ == 0 ? reference : std::max(largest_, reference);
+  ++count_;
 }
 
 Verification ComparingSink::result(const std::string& compared_with) const {
@@ -88,50 +94,26 @@ Verification ComparingSink::result(const std::string& compared_with) const {
 
 namespace {
 
-/// Hands the picture to `sink` row by row.
-void put_rows(const Array& picture, PictureSink& sink) {
-  const PictureShape& s = sink.shape();
-  const auto plane = static_cast<size_t>(s.rows * s.columns), clip = plane * static_cast<size_t>(s.frames);
-  std::vector<float> row(static_cast<size_t>(s.columns * s.channels));
-  for (int64_t item = 0; item < s.items; ++item) {
-    for (int64_t t = 0; t < s.frames; ++t) {
-      for (int64_t y = 0; y < s.rows; ++y) {
-        const float* first = picture.values.data() + static_cast<size_t>(item * s.channels) * clip +
-                             static_cast<size_t>(t) * plane + static_cast<size_t>(y * s.columns);
-        auto to = row.begin();
-        for (int64_t x = 0; x < s.columns; ++x) {
-          for (int64_t c = 0; c < s.channels; ++c)
-            *to++ = first[static_cast<size_t>(c) * clip + static_cast<size_t>(x)];
-        }
-        sink.write(item, {{t, t + 1}, {y, y + 1}, {0, s.columns}}, row.data());
-      }
-    }
-  }
-  sink.finish();
-}
-
 /// Nothing where LibTorch's decode cannot be had.
 std::optional<Verification> with_libtorch(const PlannedDecode& done, const std::filesystem::path& decoded,
-                                          Progress& progress) {
+                                          const std::vector<std::string>& weights, Progress& progress) {
   const Request& request = done.plan.request;
-  if (done.gpu != nullptr || request.dtype != Dtype::fp32 || done.weights_arguments.empty())
-    return std::nullopt;
-  const std::optional<Array> picture = libtorch_picture(request, done.weights_arguments, done.latent, [&] {
-    progress.tell(VerificationStarted{kLibtorchDecode});
-  });
-  const PictureShape shape = picture_shape(done.model.graph, request);
-  const int64_t values = shape.items * shape.channels * shape.frames * shape.rows * shape.columns;
-  if (!picture || static_cast<int64_t>(picture->values.size()) != values) return std::nullopt;
-  ComparingSink comparison(decoded, shape);
-  put_rows(*picture, comparison);
+  if (done.gpu != nullptr || request.dtype != Dtype::fp32) return std::nullopt;
+  const std::optional<Array> picture = libtorch_picture(
+      request, weights, done.latent, [&] { progress.tell(VerificationStarted{kLibtorchDecode}); });
+  if (!picture) return std::nullopt;
+  ComparingSink comparison(decoded, picture_shape(done.model.graph, request));
+  if (!comparison.compare(*picture)) return std::nullopt;
   return comparison.result(kLibtorchDecode);
 }
 
 }  // namespace
 
-Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded, Progress& progress) {
-  if (std::optional<Verification> found = with_libtorch(done, decoded, progress)) return *found;
-  const auto& [model, plan, weights, latent, gpu, arguments] = done;
+Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded,
+                    const std::vector<std::string>& weights_arguments, Progress& progress) {
+  if (std::optional<Verification> found = with_libtorch(done, decoded, weights_arguments, progress))
+    return *found;
+  const auto& [model, plan, weights, latent, gpu] = done;
   ComparingSink comparison(decoded, picture_shape(model.graph, plan.request));
   ProgressEvents events(progress, nullptr, &model.graph);
   const int64_t free_bytes = gpu != nullptr ? gpu->free_bytes() : available_bytes();

@@ -1,8 +1,8 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <set>
-#include <sstream>
 #include <string_view>
 
 #include "decoder/graph/text_streams.h"

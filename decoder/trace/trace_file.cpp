@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <sstream>
 
 #include "decoder/graph/text_streams.h"
 #include "decoder/outputs/whole_file.h"

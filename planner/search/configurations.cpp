@@ -47,10 +47,6 @@ double whole_batch(double micro_batch_seconds, const PlanSpace& space, const Req
   return start + (micro_batch_seconds - start) * double(request.batch / space.configuration().micro_batch);
 }
 
-}  // namespace
-
-namespace {
-
 std::shared_ptr<PassCatalog> catalog_of(const Problem& problem, int64_t micro_batch, const Spaces& alike) {
   for (const auto& space : alike) {
     const bool same = space->configuration().micro_batch == micro_batch &&

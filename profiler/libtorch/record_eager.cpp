@@ -89,7 +89,8 @@ class Recorder {
 
   RecordedEagerDecode record(const Asked& asked, const std::function<void(const Op&)>& running,
                              const EagerPictures& pictures) {
-    require_room(asked);
+    const int64_t counted_bytes = asked.tiles ? 0 : counted(asked);
+    require_room(asked, counted_bytes);
     RecordedEagerDecode found = once(asked, running, pictures);
     for (int i = 1; i < request_.repeats; ++i) keep_quickest(once(asked, running, {}), found);
     found.width_pixels = asked.width;
@@ -97,7 +98,7 @@ class Recorder {
     found.frames = request_.frames;
     found.batch = request_.batch;
     found.layout = asked.layout;
-    if (!asked.tiles && asked.layout == EagerLayout::nchw) found.counted_peak_bytes = counted(asked);
+    if (asked.layout == EagerLayout::nchw) found.counted_peak_bytes = counted_bytes;
     return found;
   }
 
@@ -116,10 +117,10 @@ class Recorder {
   }
 
   /// Before memory is taken that is not there.
-  void require_room(const Asked& asked) const {
+  void require_room(const Asked& asked, int64_t counted_bytes) const {
     if (asked.tiles || request_.device != DeviceKind::cpu) return;
     constexpr int64_t kLibraries = int64_t{512} << 20;
-    const int64_t needed = counted(asked) + kLibraries, free = available_bytes();
+    const int64_t needed = counted_bytes + kLibraries, free = available_bytes();
     if (needed > free)
       throw DoesNotFit("LibTorch's decode of " + profiler::described(asked) + " takes about " +
                            format_bytes(needed) + "; " + format_bytes(free) + " are free",

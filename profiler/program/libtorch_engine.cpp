@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iomanip>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <vector>
 
 #include "decoder/files/npy.h"
@@ -67,11 +66,7 @@ EagerRecording record_libtorch(const Model& model, const EagerRequest& request,
   news.batch = request.batch;
   progress.tell(news);
   const auto write_picture = [&](const RecordedEagerDecode&, const Array& picture) {
-    write_file_whole(files.picture, [&](std::ostream& out) {
-      out << make_npy_header(picture.shape);
-      out.write(reinterpret_cast<const char*>(picture.values.data()),
-                static_cast<std::streamsize>(picture.values.size() * sizeof(float)));
-    });
+    write_npy(files.picture, picture);
   };
   EagerRecording recording = record_eager(
       model, request, weights,

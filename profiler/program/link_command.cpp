@@ -3,7 +3,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 
 #include "decoder/cli/arguments.h"
 #include "decoder/exchange/open_exchange.h"
