@@ -44,7 +44,7 @@ inline std::filesystem::path write_model(const std::filesystem::path& folder, co
 }
 
 inline std::filesystem::path write_npy(const std::filesystem::path& file, const Array& array) {
-  std::ofstream(file, std::ios::binary) << make_npy_header(array.shape) << bytes_of(array.values);
+  headroom::write_npy(file, array);
   return file;
 }
 

@@ -26,7 +26,7 @@ struct ReadyDecode {
 
   explicit ReadyDecode(const nlohmann::json& with_config = tiny_config()) : config(with_config) {
     model = write_model(scratch / "model", config, 1);
-    latent_file = write_npy(scratch / "latent.npy", latent);
+    latent_file = test::write_npy(scratch / "latent.npy", latent);
     plan_file = scratch / "plan.json";
     output = scratch / "out.npy";
     const Ended planned =
