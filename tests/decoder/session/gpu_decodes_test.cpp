@@ -63,7 +63,7 @@ template <typename Draw>
 void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
   const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
   if (!gpu) return;
-  int64_t transfers = 0, in_micro_batches = 0, staged = 0, attended = 0;
+  int64_t transfers = 0, in_micro_batches = 0, staged = 0, attended = 0, in_parts = 0;
   for (uint64_t seed = 0; seed < seeds; ++seed) {
     Random random(seed);
     const test::DrawnModel drawn = draw(random);
@@ -78,6 +78,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
     test::RandomStyle style;
     style.keep = random.pick<double>({0.5, 0.8, 1});
     style.below = random.pick<double>({0, 0.5});
+    if (!clips.decodes_clips && style.below == 0) style.above = random.pick<double>({0.3, 0.8});
     style.most_tiles = test::kSanitized ? 3 : 8;
     style.form = ConvolutionAlgorithm::direct;
     MemoryModel memory = planner::cuda_memory_model(model.graph);
@@ -98,6 +99,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
     for (const Op& op : model.graph.ops())
       attended += op.kind == OpKind::attention && op.frames != AttentionFrames::interleaved ? 1 : 0;
     in_micro_batches += micro_batch < batch ? 1 : 0;
+    for (const Pass& pass : plan.passes) in_parts += pass.part == PassPart::lower ? 1 : 0;
     const Array input = test::latent_for(model, request, seed);
     const test::Decoded decoded = on_gpu(*gpu, model, plan, input, seed);
     const Array reference = untiled_on_cpu(clips, request, input, seed);
@@ -113,6 +115,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
   CHECK(transfers > 0);
   CHECK(staged >= attended / 10);
   CHECK(in_micro_batches > 0);
+  if (most_frames == 1) CHECK(in_parts > 0);
 }
 
 TEST_CASE("any plan for a GPU gives the pixels of the untiled decode") {

@@ -80,8 +80,8 @@ IntegerProgram program_of(const PlanOracle& oracle, int64_t limit_bytes, bool by
 }
 
 TEST_CASE("the planner finds what CBC finds for the same choices as an integer program") {
-  const uint64_t ten = GENERATE(range(uint64_t{0}, uint64_t{24}, test::kCaseStep));
-  const bool on_cuda = ten >= 15 && ten < 20, above = ten >= 20;
+  const uint64_t ten = GENERATE(range(uint64_t{0}, uint64_t{28}, test::kCaseStep));
+  const bool on_cuda = (ten >= 15 && ten < 20) || ten >= 24, above = ten >= 20;
   int tried = 0;
   for (uint64_t seed = 70000 + ten * 10; seed < 70000 + (ten + 1) * 10; ++seed) {
     CAPTURE(seed);
@@ -102,7 +102,7 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
     if (on_cuda) assumptions.card = test::random_card(random);
     const CostModel costs = test::assumed_costs(model.graph, request.device, assumptions.card);
     assumptions.memory = costs.memory();
-    const PlanOracle oracle(model, request, configuration, assumptions, 120);
+    const PlanOracle oracle(model, request, configuration, assumptions, 200);
     if (!oracle.complete()) continue;
     ++tried;
     Configuration of_planner{configuration.micro_batch, configuration.weights, configuration.lower_tier,
