@@ -32,7 +32,10 @@ class Domination {
     std::vector<size_t> by(scopes_.size());
     std::iota(by.begin(), by.end(), size_t{0});
     std::map<std::vector<int64_t>, std::vector<size_t>> kept;  // by order
+    auto pass = requests_.passes().begin();
     for (size_t scope = 0; scope < scopes_.size(); ++scope) {
+      // What stands beside the tiles of another pass may have been moved.
+      for (; pass != requests_.passes().end() && *pass <= requests_.scopes()[scope]; ++pass) kept.clear();
       if (scopes_[scope].numbers.empty()) continue;
       std::vector<size_t>& alike = kept[scopes_[scope].order];
       if (find_keeper(alike, scope, by)) continue;
@@ -151,8 +154,12 @@ class Domination {
 
   const LiveRange& range_of(int64_t number) const { return ranges_[static_cast<size_t>(number)]; }
   int64_t begin_of(size_t scope) const { return static_cast<int64_t>(requests_.scopes()[scope]); }
+  /// Where the next one begins, or the next pass.
   int64_t end_of(size_t scope) const {
-    return scope + 1 < scopes_.size() ? begin_of(scope + 1) : std::ssize(requests_.events());
+    const int64_t next = scope + 1 < scopes_.size() ? begin_of(scope + 1) : std::ssize(requests_.events());
+    const std::vector<size_t>& passes = requests_.passes();
+    const auto pass = std::upper_bound(passes.begin(), passes.end(), requests_.scopes()[scope]);
+    return pass == passes.end() ? next : std::min(next, static_cast<int64_t>(*pass));
   }
 
   const MemoryRequests& requests_;
@@ -190,8 +197,10 @@ Distinct only_own(const MemoryRequests& requests, const std::vector<int64_t>& of
   Distinct own{{}, std::vector<int64_t>(of.size(), -1)};
   auto scope = requests.scopes().begin();
   auto repeat = requests.repeats().begin();
+  auto pass = requests.passes().begin();
   for (size_t i = 0; i <= requests.events().size(); ++i) {
     while (repeat != requests.repeats().end() && repeat->end_event <= i) ++repeat;
+    for (; pass != requests.passes().end() && *pass == i; ++pass) own.requests.begin_pass();
     const bool repeats = repeat != requests.repeats().end() && repeat->first_event <= i;
     for (; scope != requests.scopes().end() && *scope == i; ++scope) {
       if (!repeats) own.requests.begin_scope();
@@ -207,7 +216,7 @@ Distinct only_own(const MemoryRequests& requests, const std::vector<int64_t>& of
     MemoryRequests::Series series = event.series;
     if (series.before >= 0)
       series.before = own.of[static_cast<size_t>(of[static_cast<size_t>(series.before)])];
-    own.of[number] = own.requests.ask(event.bytes, series);
+    own.of[number] = own.requests.ask(event.bytes, series, event.movable);
   }
   for (size_t i = 0; i < of.size(); ++i) own.of[i] = own.of[static_cast<size_t>(of[i])];
   return own;

@@ -19,7 +19,7 @@ struct Distinct {
 /// and no outer request meets it that does not meet that of the second as well: then wherever the second
 /// one's lie, those of the first can lie too. So of the tiles of a band one remains, narrower ones at the
 /// picture's edges included, and of bands beside a tensor that only grows, or only shrinks, the one with most
-/// beside it.
+/// beside it. Scopes of two passes do not stand for one another.
 Distinct distinct_of(const MemoryRequests& requests);
 
 }  // namespace headroom

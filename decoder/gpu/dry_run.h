@@ -27,16 +27,18 @@ struct DryRun {
   int64_t live_bytes() const { return weights_bytes + placement.live_bytes; }
   /// The end of the highest request that is live while each pass runs.
   std::vector<int64_t> bytes_by_pass() const;
+  /// Of the first micro-batch, what is moved before each pass.
+  std::vector<std::vector<Copy>> copies_by_pass() const;
 };
 
 /// Throws InputError where the plan cannot be run on CUDA. `listener` is told what asks for memory, as in a
 /// decode, and its observer of each request, in their order; null: nobody listens. The placement is the one
 /// that the plan's predicted peak comes from (planner/search/add_gaps.h).
 DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener = nullptr);
-/// What planning needs of it, sooner: of columns of tiles that are like each other in what they ask for one
-/// is run (decoder/lowering/like_columns.h), and its requests are placed as run_dry() places those of all, in
-/// a reservation of which `enough_bytes` are free to be used (find_placement()). So bytes(), live_bytes(),
-/// bytes_by_pass() and `host` are what run_dry() finds.
+/// What planning needs of it, sooner: of columns of tiles, and of chunks of frames, that are like each other
+/// in what they ask for one is run (decoder/lowering/like_tiles.h), and its requests are placed as run_dry()
+/// places those of all, in a reservation of which `enough_bytes` are free to be used (find_placement()). So
+/// bytes(), live_bytes(), bytes_by_pass() and `host` are what run_dry() finds.
 DryRun run_dry_briefly(const Model& model, const Plan& plan, int64_t enough_bytes);
 /// The first half of run_dry(): the requests, and nothing placed yet. `gpu` is given the calls of the decode,
 /// at addresses where no memory is.

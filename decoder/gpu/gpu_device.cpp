@@ -47,7 +47,7 @@ GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, co
 }
 
 std::shared_ptr<void> GpuDevice::allocate(int64_t bytes, const InSeries& series) {
-  return memory_.allocate(bytes, series);
+  return memory_.allocate_block(bytes, series);
 }
 
 std::shared_ptr<void> GpuDevice::workspace(int64_t bytes) {
@@ -112,6 +112,11 @@ void GpuDevice::emit(const MapView& source, const Region& region, int64_t first_
 
 void GpuDevice::finish_output() {
   output_.finish();
+}
+
+std::map<const void*, void*> GpuDevice::move_blocks() {
+  return memory_.move_blocks(
+      [&](void* to, const void* from, int64_t bytes) { gpu_.copy(gpu::Stream::compute, to, from, bytes); });
 }
 
 void GpuDevice::begin_pass(size_t number) {

@@ -35,6 +35,7 @@ class GpuDevice : public Device {
   void finish_output() override;
   double output_wait_seconds() const override { return output_.wait_seconds(); }
 
+  std::map<const void*, void*> move_blocks() override;
   void begin_pass(size_t pass) override;
   void end_pass() override { of_pass_.reset(); }
 

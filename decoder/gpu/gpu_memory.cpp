@@ -1,5 +1,6 @@
 #include "decoder/gpu/gpu_memory.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace headroom {
@@ -13,9 +14,9 @@ MemoryObserver& GpuMemory::nobody() {
   return nobody;
 }
 
-std::shared_ptr<void> GpuMemory::allocate(int64_t bytes, const InSeries& series) {
+std::shared_ptr<void> GpuMemory::give(int64_t bytes, const InSeries& series, bool movable) {
   bytes = aligned_bytes(bytes);
-  const Given given = ask(bytes, series);
+  const Given given = ask(bytes, series, movable);
   std::byte* address = base_ + given.offset;
   live_bytes_ += bytes;
   window_peak_bytes_ = std::max(window_peak_bytes_, live_bytes_);
@@ -35,7 +36,36 @@ void GpuMemory::stop_observing() {
   observer_ = &nobody();
 }
 
-GpuMemory::Given GpuMemory::ask(int64_t bytes, const InSeries& series) {
+void GpuMemory::go_to(size_t event) {
+  next_ = event;
+  if (placement_ == nullptr) return;
+  const std::vector<Move>& moves = placement_->moves;
+  const auto first =
+      std::partition_point(moves.begin(), moves.end(), [&](const Move& move) { return move.event < event; });
+  next_move_ = static_cast<size_t>(first - moves.begin());
+}
+
+std::map<const void*, void*> GpuMemory::move_blocks(
+    const std::function<void(void* to, const void* from, int64_t bytes)>& copy) {
+  if (placement_ == nullptr) return {};
+  const std::vector<Move>& all = placement_->moves;
+  const size_t first = next_move_;
+  while (next_move_ < all.size() && all[next_move_].event <= next_) ++next_move_;
+  const std::span due = std::span(all).subspan(first, next_move_ - first);
+  for (const Copy& each : copies_of(due)) copy(base_ + each.to, base_ + each.from, each.bytes);
+  std::map<int64_t, std::pair<const void*, void*>> moved;  // by number: where it lay and lies
+  for (const Move& move : due) {
+    std::byte *from = base_ + move.from, *to = base_ + move.to;
+    observer_->moved(from, to);
+    moved_[move.number] = move.to;
+    moved.try_emplace(move.number, from, nullptr).first->second.second = to;
+  }
+  std::map<const void*, void*> places;
+  for (const auto& [number, place] : moved) places.insert(place);
+  return places;
+}
+
+GpuMemory::Given GpuMemory::ask(int64_t bytes, const InSeries& series, bool movable) {
   if (stacked_) {
     const int64_t offset = stacked_->take(bytes);
     return {offset, offset};
@@ -43,7 +73,8 @@ GpuMemory::Given GpuMemory::ask(int64_t bytes, const InSeries& series) {
   if (expected_ == nullptr) {
     const auto before = recorded_numbers_.find(series.before);
     const Given given{
-        recorded_.ask(bytes, {before == recorded_numbers_.end() ? -1 : before->second, series.bytes_after}),
+        recorded_.ask(bytes, {before == recorded_numbers_.end() ? -1 : before->second, series.bytes_after},
+                      movable),
         recorded_bytes_};
     if (series.bytes_after > 0) recorded_numbers_[base_ + recorded_bytes_] = given.number;
     recorded_bytes_ += bytes;
@@ -57,6 +88,10 @@ GpuMemory::Given GpuMemory::ask(int64_t bytes, const InSeries& series) {
 }
 
 void GpuMemory::hand_back(const void* memory, int64_t number, int64_t bytes) noexcept {
+  if (const auto moved = moved_.find(number); moved != moved_.end()) {
+    memory = base_ + moved->second;
+    moved_.erase(moved);
+  }
   live_bytes_ -= bytes;
   observer_->freed(memory, bytes, live_bytes_, 0);
   if (stacked_) return stacked_->give_back(number);

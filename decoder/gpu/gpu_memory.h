@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -41,10 +43,19 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
 
   /// Throws std::logic_error where a decode does not ask for what its dry run asked for next, LimitExceeded
   /// where the memory for measured steps ends.
-  std::shared_ptr<void> allocate(int64_t bytes, const InSeries& series = {});
+  std::shared_ptr<void> allocate(int64_t bytes) { return give(bytes, {}, false); }
+  /// The same for a block that may be moved between passes.
+  std::shared_ptr<void> allocate_block(int64_t bytes, const InSeries& series) {
+    return give(bytes, series, true);
+  }
   /// Goes on from this event of the dry run: all micro-batches of a size make the same requests.
-  void go_to(size_t event) { next_ = event; }
+  void go_to(size_t event);
+  /// A pass begins. Calls copy() for each move that is due, in their order; afterwards the blocks count as
+  /// lying there. Returns by where blocks lay where they lie now.
+  std::map<const void*, void*> move_blocks(
+      const std::function<void(void* to, const void* from, int64_t bytes)>& copy);
 
+  void begin_pass() { recorded_.begin_pass(); }
   void begin_scope() { recorded_.begin_scope(); }
   void begin_repeat(int64_t of) { recorded_.begin_repeat(of); }
   void end_repeat() { recorded_.end_repeat(); }
@@ -66,7 +77,8 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
     int64_t number = 0;  ///< of the request; of measured steps the offset
     int64_t offset = 0;
   };
-  Given ask(int64_t bytes, const InSeries& series);
+  std::shared_ptr<void> give(int64_t bytes, const InSeries& series, bool movable);
+  Given ask(int64_t bytes, const InSeries& series, bool movable);
   static MemoryObserver& nobody();
   void hand_back(const void* memory, int64_t number, int64_t bytes) noexcept;
 
@@ -79,6 +91,8 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   const MemoryRequests* expected_ = nullptr;
   const Placement* placement_ = nullptr;
   size_t next_ = 0;
+  size_t next_move_ = 0;
+  std::unordered_map<int64_t, int64_t> moved_;  ///< offsets of blocks that were moved, by number
   bool as_run_dry_ = true;
   int64_t held_bytes_ = 0;
   int64_t live_bytes_ = 0;

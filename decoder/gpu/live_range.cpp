@@ -28,4 +28,9 @@ std::vector<int64_t> live_bytes_of(const MemoryRequests& requests, const std::ve
   return live;
 }
 
+int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<LiveRange>& ranges) {
+  const std::vector<int64_t> live = live_bytes_of(requests, ranges);
+  return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
+}
+
 }  // namespace headroom

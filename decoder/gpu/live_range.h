@@ -20,6 +20,8 @@ struct LiveRange {
 
 /// By request. What is never handed back has no end.
 std::vector<LiveRange> live_ranges_of(const MemoryRequests& requests);
+/// What is live at one time at the most.
+int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<LiveRange>& ranges);
 /// What is live after each event.
 std::vector<int64_t> live_bytes_of(const MemoryRequests& requests, const std::vector<LiveRange>& ranges);
 

@@ -16,9 +16,9 @@ inline int64_t aligned_bytes(int64_t bytes) {
   return allocated_bytes(std::max<int64_t>(1, bytes), DeviceKind::cuda);
 }
 
-/// All requests that a decode makes of its memory, in order. They are cut into scopes: a scope begins where a
-/// tile begins, so scopes that follow one another often ask for the same. Columns of tiles that are known to
-/// ask for what an earlier column asked for are marked as repeats of it.
+/// All requests that a decode makes of its memory, in order. They are cut into passes, and these into scopes:
+/// a scope begins where a tile begins, so scopes that follow one another often ask for the same. Columns of
+/// tiles that are known to ask for what an earlier column asked for are marked as repeats of it.
 class MemoryRequests {
  public:
   /// A request of several that are best placed one behind the other.
@@ -32,6 +32,7 @@ class MemoryRequests {
     int64_t bytes = 0;
     int64_t number = 0;
     Series series{};
+    bool movable = false;  ///< between passes it may be moved: nothing but its owner knows where it lies
     bool operator==(const Event&) const = default;
   };
   /// Requests that come and go between these events, and the first of as many of the same sizes and order
@@ -45,8 +46,8 @@ class MemoryRequests {
   static constexpr int64_t kMost = int64_t{1} << 22;
 
   /// Returns the number of the request. `bytes` as from aligned_bytes(). Throws InputError beyond kMost.
-  int64_t ask(int64_t bytes, const Series& series = {-1, 0});
-  void hand_back(int64_t number) noexcept { events_.push_back({0, number, {}}); }
+  int64_t ask(int64_t bytes, const Series& series = {-1, 0}, bool movable = false);
+  void hand_back(int64_t number) noexcept { events_.push_back({0, number, {}, false}); }
 
   /// Throws InputError where so many requests are beyond kMost.
   static void check_count(int64_t count);
@@ -55,10 +56,16 @@ class MemoryRequests {
   void begin_repeat(int64_t of) { repeats_.push_back({events_.size(), events_.size(), count_, of}); }
   void end_repeat() { repeats_.back().end_event = events_.size(); }
 
+  /// A pass begins, or what a micro-batch takes before its first one. What is asked for from here on stays
+  /// where it is put until the next one begins.
+  void begin_pass() { passes_.push_back(events_.size()); }
+
   /// A tile begins, and with it a scope.
   void begin_scope() { scopes_.push_back(events_.size()); }
 
   const std::vector<Event>& events() const { return events_; }
+  /// The index of the first event of each pass, in order. None where nothing may be moved.
+  const std::vector<size_t>& passes() const { return passes_; }
   /// The index of the first event of each scope, in order.
   const std::vector<size_t>& scopes() const { return scopes_; }
   const std::vector<Repeat>& repeats() const { return repeats_; }
@@ -66,7 +73,7 @@ class MemoryRequests {
 
  private:
   std::vector<Event> events_;
-  std::vector<size_t> scopes_;
+  std::vector<size_t> passes_, scopes_;
   std::vector<Repeat> repeats_;
   int64_t count_ = 0;
 };

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "decoder/gpu/block_moves.h"
+#include "decoder/gpu/live_range.h"
 #include "decoder/gpu/memory_requests.h"
 
 // A request lives from the event that asks for it to the event that returns it. Drawn over events and offsets
@@ -32,19 +34,28 @@ namespace headroom {
 struct Placement {
   int64_t bytes = 0;             ///< of the reservation: the highest edge
   int64_t live_bytes = 0;        ///< most that are live at one time: no placement takes less
-  std::vector<int64_t> offsets;  ///< by request
+  std::vector<int64_t> offsets;  ///< by request, where it lies at first
+  std::vector<Move> moves;       ///< in their order
 };
 
-/// Finds offsets for all requests at once, since all of them are known before the decode.
-/// 1. Requests that can lie where others lie share their offsets (distinct_requests.h).
-/// 2. In some order of importance each request takes the lowest gap between those that are live with it, as
-///    inference runtimes share their buffers (Pisarchyk and Lee 2020, arXiv:2001.03288). What ends up too
-///    high becomes more important, and all are placed again (squeaky wheel optimisation, Joslin and Clements
-///    1999).
-/// 3. Where that leaves gaps, what lies too high is put where least stands in the way, and that elsewhere
-///    (ejection_repair.h).
-/// Deterministic. Where little more than the live bytes and no more than `enough_bytes` are needed, it does
-/// not look much further. What is found so is found again where just what it takes is enough.
-Placement find_placement(const MemoryRequests& requests, int64_t enough_bytes = 0);
+/// Where a request lies, from an event up to and with another.
+struct Stay {
+  int64_t number = 0, offset = 0;
+  int64_t begin = 0, end = 0;
+};
+/// Of all requests, one stay after another; only of what is moved there are several. `ranges` are theirs.
+std::vector<Stay> stays_of(const std::vector<LiveRange>& ranges, const Placement& placement);
+
+enum class PlacementEffort {
+  little,
+  full,  ///< even if the last bytes take long
+};
+
+/// Finds offsets for all requests, since all of them are known before the decode. They stay where they are
+/// put (placement_as_a_whole.h) or, where that takes more than `enough_bytes`, are moved between passes
+/// (placement_by_pass.h). Deterministic: what is found where `enough_bytes` are enough is found again where
+/// just what it takes is, with full effort.
+Placement find_placement(const MemoryRequests& requests, int64_t enough_bytes = 0,
+                         PlacementEffort effort = PlacementEffort::full);
 
 }  // namespace headroom

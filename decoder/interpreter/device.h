@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +74,9 @@ class Device {
   /// So far, with nothing to do but wait for what a sink is being given on another thread.
   virtual double output_wait_seconds() const { return 0; }
 
+  /// A pass is about to begin: moves materialised blocks to where they are to lie in it. Returns, by where
+  /// blocks lay, where they lie now: whoever holds one goes on with that.
+  virtual std::map<const void*, void*> move_blocks() { return {}; }
   /// Afterwards the parameters of the pass are there.
   virtual void begin_pass(size_t pass) = 0;
   virtual void end_pass() = 0;

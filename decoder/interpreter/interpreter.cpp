@@ -71,6 +71,7 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   const Pass& pass = plan_.passes[number];
   const auto pass_number = static_cast<int32_t>(number);
   events_.pass_started(plan_, pass_number);
+  materialised_.follow_moves();
   events_.allocating(MemoryKind::weights, TensorId{-1});
   device_.begin_pass(number);
   events_.allocating(MemoryKind::materialised, TensorId{-1});

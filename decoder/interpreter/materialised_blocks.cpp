@@ -39,6 +39,12 @@ const MapView& MaterialisedBlocks::add_latent() {
   return maps_.insert_or_assign(id, std::move(map)).first->second.view();
 }
 
+void MaterialisedBlocks::follow_moves() {
+  const std::map<const void*, void*> moved = device_.move_blocks();
+  if (moved.empty()) return;
+  for (auto& [id, map] : maps_) map.follow(moved);
+}
+
 void MaterialisedBlocks::begin_pass(size_t number) {
   pass_ = number;
   for (const Materialised& entry : plan_.materialised) {

@@ -31,6 +31,8 @@ class MaterialisedBlocks {
   /// The latent in memory, to be filled.
   const MapView& add_latent();
 
+  /// Goes along with what the device moves before a pass begins.
+  void follow_moves();
   void begin_pass(size_t pass);
   /// Before the steps of a band of tiles: afterwards the rows that they read are there, and those of the next
   /// band are on their way.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -22,6 +23,8 @@ class MaterialisedMap {
   /// Takes blocks [begin, end) of every item, where they are not there yet.
   void acquire(const Interval& blocks);
   void release(const Interval& blocks);
+  /// Blocks were moved (Device::move_blocks).
+  void follow(const std::map<const void*, void*>& moved);
 
   const MapView& view() const { return view_; }
   const Extent& picture() const { return picture_; }

@@ -13,6 +13,8 @@ class MemoryObserver {
   /// freed stays reserved.
   virtual void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) = 0;
   virtual void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) = 0;
+  /// What lies at `from` lies at `to` from now on, which was free. On a GPU alone.
+  virtual void moved(const void* /*from*/, const void* /*to*/) {}
 };
 
 }  // namespace headroom

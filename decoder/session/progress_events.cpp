@@ -147,6 +147,10 @@ void ProgressEvents::freed(const void* memory, int64_t bytes, int64_t live_bytes
   resident_bytes_ = live_bytes + warm_bytes;
 }
 
+void ProgressEvents::moved(const void* from, const void* to) {
+  if (next_observer_ != nullptr) next_observer_->moved(from, to);
+}
+
 RunBegun begun(const std::string& program, const Plan& plan) {
   RunBegun news;
   news.program = program;

@@ -39,6 +39,7 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
  private:
   void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
   void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
+  void moved(const void* from, const void* to) override;
   void start_micro_batch(const Plan& plan);
   void start_pass(const Plan& plan, size_t pass);
   void weigh_steps(const Plan& plan, const Pass& pass);

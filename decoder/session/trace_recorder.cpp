@@ -98,6 +98,11 @@ void TraceRecorder::freed(const void* memory, int64_t, int64_t live_bytes, int64
   trace_.freed(now(), memory);
 }
 
+void TraceRecorder::moved(const void* from, const void* to) {
+  const std::lock_guard lock(mutex_);
+  trace_.moved(now(), from, to);
+}
+
 void TraceRecorder::sample_outside() {
   if (!driver_.empty()) return;  // the memory that counts is a GPU's
   trace_.sample_outside(now(),

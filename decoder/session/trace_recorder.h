@@ -34,6 +34,7 @@ class TraceRecorder final : public ForwardingEvents, private MemoryObserver {
  private:
   void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
   void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
+  void moved(const void* from, const void* to) override;
   void sample_outside();
 
   std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace headroom {
 namespace {
@@ -138,6 +139,17 @@ void TraceBuilder::freed(double at, const void* memory) {
   if (held.place >= 0) trace_.places[static_cast<size_t>(held.place)].end_seconds = at;
   count(at, held.kind, -held.bytes, held.layer, held.from_reserve);
   held_.erase(found);
+}
+
+void TraceBuilder::moved(double at, const void* from, const void* to) {
+  auto held = held_.extract(from);
+  if (held.empty()) return;
+  const int64_t place = std::exchange(held.mapped().place, -1);
+  held.key() = to;
+  held_.insert(std::move(held));
+  if (place < 0) return;
+  trace_.places[static_cast<size_t>(place)].end_seconds = at;
+  placed(at, to);
 }
 
 void TraceBuilder::changed(double at, MemoryKind kind, int64_t bytes) {

@@ -46,6 +46,8 @@ class TraceBuilder {
   void placed(double at, const void* memory);
   /// Memory that was not added before is ignored.
   void freed(double at, const void* memory);
+  /// What was allocated at `from` lies at `to` from now on.
+  void moved(double at, const void* from, const void* to);
   /// The memory that was asked for since allocating() at this address is a tile's.
   void holds_tile(const void* memory);
   /// Bytes of what the decode does not ask for, come or gone: slack are those reserved for it.

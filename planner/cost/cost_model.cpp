@@ -345,6 +345,15 @@ double CostModel::least_store_seconds(TensorId id, const Sizes& sizes) const {
   return rates.step_seconds + whole * moved_bytes(*graph_, store, rates, sizes) / rates.bytes_per_second;
 }
 
+double CostModel::copies_seconds(std::span<const int64_t> copied_bytes) const {
+  if (gpu_) return gpu_->copies_seconds(copied_bytes);
+  const DeviceRates rates = assumed_rates(device_, Dtype::fp32);
+  double seconds = 0;
+  for (const int64_t bytes : copied_bytes)
+    seconds += rates.step_seconds + 2 * double(bytes) / rates.bytes_per_second;
+  return seconds;
+}
+
 double CostModel::weights_seconds(int64_t bytes) const {
   return double(bytes) / weights_bytes_per_second_;
 }

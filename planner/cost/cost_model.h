@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "decoder/lowering/memory.h"
@@ -68,6 +69,8 @@ class CostModel {
   /// of all of them, for every tile of queries again. Every frame of queries reads the frames up to the last
   /// one that counts.
   double staging_seconds(OpId attention, MemoryTier tier, int64_t bytes, const Sizes& sizes) const;
+  /// Of copies within a GPU's memory, one after another, each of so many bytes.
+  double copies_seconds(std::span<const int64_t> copied_bytes) const;
   /// What writing a whole tensor to its blocks takes at the least.
   double least_store_seconds(TensorId tensor, const Sizes& sizes) const;
 

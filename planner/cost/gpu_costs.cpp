@@ -82,4 +82,13 @@ double GpuCosts::least_store_seconds(TensorId id, const Sizes& sizes) const {
                             times_.card, sizes);
 }
 
+double GpuCosts::copies_seconds(std::span<const int64_t> copied_bytes) const {
+  double seconds = 0;
+  for (const int64_t bytes : copied_bytes) {
+    const double copying = 2 * double(bytes) / times_.card.dram_bytes_per_second;
+    seconds += std::max(times_.card.kernel_seconds + copying, times_.card.launch_seconds);
+  }
+  return seconds;
+}
+
 }  // namespace headroom::planner

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "planner/cost/gpu_card.h"
@@ -27,6 +28,8 @@ class GpuCosts {
   double least_seconds(OpId op, const Sizes& sizes) const;
   /// What writing a whole tensor to its blocks takes at the least by assumed costs.
   double least_store_seconds(TensorId tensor, const Sizes& sizes) const;
+  /// Of copies within the card's memory, one after another, each of so many bytes.
+  double copies_seconds(std::span<const int64_t> copied_bytes) const;
 
  private:
   const Graph* graph_;

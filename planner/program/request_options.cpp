@@ -42,7 +42,7 @@ void RequestOptions::add_to(CLI::App& app) {
                  "parameters in memory throughout, brought in per pass, or whichever is faster")
       ->check(CLI::IsMember({"auto", "resident", "per_pass"}));
   app.add_flag("--cuts", cuts,
-               "pictures on the CPU: also plans that keep a tensor above a row and compute it anew below; "
+               "pictures: also plans that keep a tensor above a row and compute it anew below; "
                "faster under some narrow limits, and a search that takes up to twenty times as long");
 }
 

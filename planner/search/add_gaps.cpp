@@ -6,7 +6,7 @@
 
 namespace headroom::planner {
 
-std::vector<int64_t> add_gaps(Plan& plan, const Model& model) {
+std::vector<PlacedPass> add_gaps(Plan& plan, const Model& model) {
   if (plan.request.device != DeviceKind::cuda) return {};
   const DryRun dry_run = run_dry_briefly(model, plan, plan.limit_bytes);
   const int64_t gaps = std::max<int64_t>(0, dry_run.bytes() - plan.predicted_peak_bytes);
@@ -15,7 +15,14 @@ std::vector<int64_t> add_gaps(Plan& plan, const Model& model) {
   for (Pass& pass : plan.passes) pass.predicted_peak_bytes += gaps;
   plan.limit_bytes = std::max(plan.limit_bytes, plan.predicted_peak_bytes);
   plan.host_limit_bytes = std::max(plan.host_limit_bytes, dry_run.host.bytes);
-  return dry_run.bytes_by_pass();
+  const std::vector<int64_t> reserved = dry_run.bytes_by_pass();
+  const std::vector<std::vector<Copy>> copies = dry_run.copies_by_pass();
+  std::vector<PlacedPass> passes;
+  for (size_t i = 0; i < reserved.size(); ++i) {
+    PlacedPass& pass = passes.emplace_back(PlacedPass{reserved[i], {}});
+    for (const Copy& copy : copies[i]) pass.copied_bytes.push_back(copy.bytes);
+  }
+  return passes;
 }
 
 }  // namespace headroom::planner

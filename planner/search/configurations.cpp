@@ -20,12 +20,11 @@ bool cannot_be_faster(const Configuration& configuration, const ConfigurationSea
          (other.weights == WeightResidency::resident || other.weights == configuration.weights);
 }
 
-/// Whether tensors may be kept above a row: of pictures on the CPU, with nothing below the device, on demand.
+/// Whether tensors may be kept above a row: of pictures, with nothing below the device, on demand.
 bool keeps_above(const Problem& problem) {
   const Request& request = problem.request;
-  return problem.options.cuts && request.frames == 1 &&
-         problem.ranks.alone() && problem.options.host_limit_bytes <= 0 &&
-         problem.options.scratch_limit_bytes <= 0;
+  return problem.options.cuts && request.frames == 1 && problem.ranks.alone() &&
+         problem.options.host_limit_bytes <= 0 && problem.options.scratch_limit_bytes <= 0;
 }
 
 /// With more passes there are too many ways to keep tensors above a row.

@@ -193,11 +193,14 @@ PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best)
     pass.predicted_seconds = solution.pass_seconds[i] * micro_batches;
     pass.predicted_flops =
         pass_flops(model.graph, pass, longest_tile(pass), sizes_of_pass(sizes, pass)) * micro_batches;
-    plan.predicted_seconds += pass.predicted_seconds;
     bytes.live[solution.passes[i]] = pass.predicted_peak_bytes;
   }
-  const std::vector<int64_t> reserved = add_gaps(plan, model);
-  for (size_t i = 0; i < reserved.size(); ++i) bytes.reserved[solution.passes[i]] = reserved[i];
+  const std::vector<PlacedPass> passes = add_gaps(plan, model);
+  for (size_t i = 0; i < passes.size(); ++i) {
+    bytes.reserved[solution.passes[i]] = passes[i].reserved_bytes;
+    plan.passes[i].predicted_seconds += problem.costs.copies_seconds(passes[i].copied_bytes) * micro_batches;
+  }
+  for (const Pass& pass : plan.passes) plan.predicted_seconds += pass.predicted_seconds;
   const std::vector<Violation> violations = validate(plan, model);
   if (!violations.empty())
     throw std::logic_error("unsound plan: " + violations[0].place + ": " + violations[0].what);
@@ -212,12 +215,13 @@ Plan plan_of(const Problem& problem, const ConfigurationSearch::Best& best) {
   return placed(problem, best).plan;
 }
 
-int64_t needed_limit_bytes(const Problem& problem, const ConfigurationSearch::Best& best) {
+Needed needed_by(const Problem& problem, const ConfigurationSearch::Best& best) {
   const int64_t live_bytes = best.solution.peak_bytes;
-  if (problem.request.device != DeviceKind::cuda) return live_bytes;
+  if (problem.request.device != DeviceKind::cuda) return {live_bytes, best.seconds};
   Problem within = problem;
   within.options.limit_bytes = live_bytes;
-  return plan_of(within, best).limit_bytes;
+  const Plan plan = plan_of(within, best);
+  return {plan.limit_bytes, plan.predicted_seconds};
 }
 
 namespace {

@@ -27,8 +27,12 @@ Plan smallest_plan(const Problem& problem, const Spaces& spaces);
 /// looked for where they are a fiftieth of what is live.
 int64_t small_limit_bytes(const Problem& problem, const Spaces& spaces);
 
-/// The smallest limit that what was found has room under: its live bytes, and on CUDA the gaps between them.
-int64_t needed_limit_bytes(const Problem& problem, const ConfigurationSearch::Best& best);
+/// What a solution takes under the smallest limit that it has room under.
+struct Needed {
+  int64_t limit_bytes = 0;  ///< its live bytes, and on CUDA the gaps between them
+  double seconds = 0;       ///< on CUDA with those of what is moved between passes
+};
+Needed needed_by(const Problem& problem, const ConfigurationSearch::Best& best);
 
 /// The plan of one solution, checked by the validator: one that does not pass is a fault of ours
 /// (std::logic_error). On CUDA with the gaps between what is live (planner/search/add_gaps.h); its limits are

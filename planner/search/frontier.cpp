@@ -30,8 +30,8 @@ std::vector<FrontierPoint> frontier(const Problem& problem, size_t most) {
     const ConfigurationSearch search = fastest_over(spaces, problem.request, limit);
     if (!search.best) break;
     const int64_t live_bytes = search.best->solution.peak_bytes;
-    const FrontierPoint point{needed_limit_bytes(problem, *search.best), search.best->seconds,
-                              search.best->configuration};
+    const Needed needed = needed_by(problem, *search.best);
+    const FrontierPoint point{needed.limit_bytes, needed.seconds, search.best->configuration};
     if (points.empty() || point.peak_bytes < points.back().peak_bytes) {
       // As fast with less: the search under the larger limit found one of several equals.
       if (!points.empty() && point.seconds <= points.back().seconds * (1 + 1e-12)) points.pop_back();

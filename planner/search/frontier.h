@@ -11,7 +11,7 @@ namespace headroom::planner {
 /// One plan of the frontier.
 struct FrontierPoint {
   int64_t peak_bytes = 0;  ///< on CUDA with gaps; also the smallest limit that this plan has room under
-  double seconds = 0;
+  double seconds = 0;      ///< on CUDA with those of what is moved between passes
   Configuration configuration;
 };
 

@@ -182,10 +182,28 @@ void PassOption::find_countable() {
     });
   };
   if (counts({})) return;  // the whole picture is the largest tile
-  for (uint32_t chunk = 0; chunk < chunks(); ++chunk) {
-    for (uint32_t i = 0; i < heights() * widths(); ++i) {
-      const auto across = static_cast<uint32_t>(widths());
-      countable_.push_back(counts({.height = i / across, .width = i % across, .chunk = chunk}));
+  countable_.assign(chunks() * heights() * widths(), true);
+  for (const Step& step : pass_.steps) {
+    if (!makes_tile(step)) continue;
+    // A tile's extent along an axis depends on the grid's along that axis alone.
+    const auto along = [&](size_t count, int64_t Extent::*axis, const auto& shape_of) {
+      std::vector<int64_t> lengths;
+      for (uint32_t i = 0; i < count; ++i)
+        lengths.push_back(largest_tile(graph_, pass_, step, tile(shape_of(i)), sizes_).*axis);
+      return lengths;
+    };
+    const auto frames = along(chunks(), &Extent::t, [](uint32_t i) { return Shape{.chunk = i}; });
+    const auto rows = along(heights(), &Extent::y, [](uint32_t i) { return Shape{.height = i}; });
+    const auto columns = along(widths(), &Extent::x, [](uint32_t i) { return Shape{.width = i}; });
+    const int64_t most_positions = most / graph_.tensor(step.tensor).channels;
+    size_t shape = 0;
+    for (const int64_t t : frames) {
+      for (const int64_t y : rows) {
+        for (const int64_t x : columns) {
+          if (t * y * x > most_positions) countable_[shape] = false;
+          ++shape;
+        }
+      }
     }
   }
 }

@@ -17,7 +17,7 @@ struct PlanOptions {
   std::string scratch_folder{};
   /// When parameters are on the device; whichever is faster where it is left open.
   std::optional<WeightResidency> weights{};
-  /// Whether tensors may be kept above a row, of pictures on the CPU. The search takes many times as long.
+  /// Whether tensors may be kept above a row, of pictures. The search takes many times as long.
   bool cuts = false;
   /// How long to search; until the best is proven where it is left open.
   std::optional<double> time_budget_seconds{};

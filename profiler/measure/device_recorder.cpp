@@ -98,13 +98,28 @@ void DeviceRecorder::device_memory(const DeviceMemoryUse& use) {
 void DeviceRecorder::allocated(const void* memory, int64_t bytes, int64_t, int64_t) {
   const std::lock_guard lock(mutex_);
   const size_t event = recording_.events.size();
-  if (add(Allocated{watcher_.now_ns(), number_of(memory), bytes, kind_, layer_}))
-    since_allocating_[memory] = event;
+  const Allocated allocated{watcher_.now_ns(), number_of(memory), bytes, kind_, layer_};
+  held_[memory] = allocated;
+  if (add(allocated)) since_allocating_[memory] = event;
 }
 
 void DeviceRecorder::freed(const void* memory, int64_t, int64_t, int64_t) {
   const std::lock_guard lock(mutex_);
+  held_.erase(memory);
   add(Freed{watcher_.now_ns(), number_of(memory)});
+}
+
+/// A recording knows of what comes and goes.
+void DeviceRecorder::moved(const void* from, const void* to) {
+  const std::lock_guard lock(mutex_);
+  auto held = held_.extract(from);
+  if (held.empty()) return;
+  add(Freed{watcher_.now_ns(), number_of(from)});
+  held.mapped().at_ns = watcher_.now_ns();
+  held.mapped().address = number_of(to);
+  add(held.mapped());
+  held.key() = to;
+  held_.insert(std::move(held));
 }
 
 }  // namespace headroom::profiler

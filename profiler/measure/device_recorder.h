@@ -37,6 +37,7 @@ class DeviceRecorder final : public EventSink, private MemoryObserver {
  private:
   void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
   void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
+  void moved(const void* from, const void* to) override;
   void begin_scope(int64_t item, int32_t pass, int64_t tile, int32_t step);
   /// Under the lock. False where there is no room for more.
   bool add(DeviceEvent event);
@@ -45,6 +46,7 @@ class DeviceRecorder final : public EventSink, private MemoryObserver {
   std::mutex mutex_;
   DeviceRecording recording_;
   std::unordered_map<const void*, size_t> since_allocating_;  ///< events that took memory, by address
+  std::unordered_map<const void*, Allocated> held_;           ///< by address
   MemoryKind kind_ = MemoryKind::weights;
   TensorId layer_{-1};
   uint64_t scopes_ = 0;

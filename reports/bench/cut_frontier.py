@@ -4,7 +4,7 @@
     python reports/bench/cut_frontier.py --before ../other/build/bin --limits 510MiB -o reports/results/cut-frontier.json
 
 Both builds plan under the same many limits, by assumed costs. Under those of --limits both decode as well, in turns, with random
-weights. Writes the JSON file and, beside it, a Markdown table with the steps that were the largest before, and a picture of both frontiers.
+weights; on the CPU alone. Writes the JSON file and, beside it, a Markdown table with the steps that were the largest before, and a picture of both frontiers.
 """
 
 import argparse
@@ -29,12 +29,12 @@ def cuts(program: Path) -> list[str]:
     return ["--cuts"] if "--cuts" in measure.run([str(program), "frontier", "--help"]) else []
 
 
-def frontier(program: Path, model: str, size: str, points: int) -> tuple[list[tuple[int, float]], float]:
+def frontier(program: Path, words: list[str]) -> tuple[list[tuple[int, float]], float]:
     """Peaks with their seconds, falling, and the processor's seconds that finding them took."""
     before = user_seconds()
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "frontier.csv"
-        measure.run([str(program), "frontier", "--model", model, "--size", size, "--points", str(points), "--csv", str(table), *cuts(program)])
+        measure.run([str(program), "frontier", *words, "--csv", str(table), *cuts(program)])
         with table.open() as lines:
             rows = [(int(row["peak_bytes"]), float(row["seconds"])) for row in csv.DictReader(lines)]
     return rows, user_seconds() - before
@@ -97,6 +97,8 @@ def main() -> int:
     parser.add_argument("--after", type=Path, default=measure.BIN, help="the folder with this build's programs, default: build/bin")
     parser.add_argument("--model", default="sdxl")
     parser.add_argument("--size", default="1024x1024")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="default: %(default)s")
+    parser.add_argument("--dtype", choices=["fp32", "fp16", "bf16"], default="fp32", help="default: %(default)s")
     parser.add_argument("--points", type=int, default=120, help="limits, default: %(default)s")
     parser.add_argument("--limits", default="", help="decode under these too, at --decode-size")
     parser.add_argument("--decode-size", default="1024x1024", help="default: %(default)s")
@@ -108,20 +110,22 @@ def main() -> int:
     builds = {"before": args.before / "headroom-plan", "after": args.after / "headroom-plan"}
     # Threads that spin while they wait for each other would count as seconds of the processors.
     os.environ["OMP_WAIT_POLICY"] = "passive"
-    found = {name: frontier(program, args.model, args.size, args.points) for name, program in builds.items()}
+    words = ["--model", args.model, "--size", args.size, "--device", args.device, "--dtype", args.dtype, "--points", str(args.points)]
+    found = {name: frontier(program, words) for name, program in builds.items()}
     points = {name: rows for name, (rows, _) in found.items()}
     jumps = {name: max(steps(rows), key=lambda step: step["ratio"]) for name, rows in points.items()}
     worst = sorted(steps(points["before"]), key=lambda step: -step["ratio"])[:12]
     table = [["peak", "before", "after", "5 % less: before", "after"]]
     for step in sorted(worst, key=lambda step: -step["peak_bytes"]):
         limit = step["peak_bytes"]
-        table.append([mib(limit), *(f"{seconds_under(points[name], limit):.1f} s" for name in builds),
-                      *(f"{seconds_under(points[name], LESS * limit):.1f} s" for name in builds)])
-    title = f"{args.model} at {args.size} on the CPU: peak against time, before and after tensors kept above a row"
+        table.append([mib(limit), *(f"{seconds_under(points[name], limit):.3g} s" for name in builds),
+                      *(f"{seconds_under(points[name], LESS * limit):.3g} s" for name in builds)])
+    request = f"{args.model} at {args.size} on the CPU" if args.device == "cpu" else f"{args.model} at {args.size} on CUDA, {args.dtype}"
+    title = f"{request}: peak against time, before and after tensors kept above a row"
     markdown = measure.markdown_header(title, header)
     if args.output:
         picture = args.output.with_suffix(".svg")
-        write_picture(picture, points, f"{args.model} at {args.size} on the CPU: the fastest plan under every limit, by assumed costs")
+        write_picture(picture, points, f"{request}: the fastest plan under every limit, by assumed costs")
         markdown += f"![the seconds of the fastest plan under every limit, before and after]({picture.name})\n\n"
     markdown += measure.markdown_table(table)
     markdown += "\nLimits at which 5 % less cost the most before, by assumed costs.\n\n"

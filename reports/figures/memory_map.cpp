@@ -206,6 +206,31 @@ MapPeak peak_of(const MemoryMap& map) {
   return peak;
 }
 
+/// Gives places their offsets; what is moved before a pass has another place from then on.
+void put_places(MemoryMap& map, const DryRun& dry_run, const PlanClock& clock) {
+  const int64_t weights = dry_run.weights_bytes;
+  std::vector<size_t> last(map.places.size());  // by request: where it lies at last
+  for (size_t i = 0; i < map.places.size(); ++i) {
+    map.places[i].offset = weights + dry_run.placement.offsets[i];
+    last[i] = i;
+  }
+  for (const Move& move : dry_run.placement.moves) {
+    const auto pass = std::find(dry_run.passes.begin(), dry_run.passes.end(), move.event);
+    if (pass == dry_run.passes.end()) continue;  // of a later micro-batch
+    const double at = clock.begin(static_cast<size_t>(pass - dry_run.passes.begin()));
+    MapPlace& before = map.places[last[static_cast<size_t>(move.number)]];
+    if (before.begin_seconds == at) {  // it was put aside meanwhile
+      before.offset = weights + move.to;
+      continue;
+    }
+    MapPlace after = before;
+    after.begin_seconds = before.end_seconds = at;
+    after.offset = weights + move.to;
+    last[static_cast<size_t>(move.number)] = map.places.size();
+    map.places.push_back(std::move(after));
+  }
+}
+
 }  // namespace
 
 MemoryMap memory_map(const PlanDocument& document) {
@@ -217,8 +242,7 @@ MemoryMap memory_map(const PlanDocument& document) {
   PlaceRecorder recorder(document, map);
   const DryRun dry_run = run_dry(document.model, plan, &recorder);
   recorder.finish();
-  for (size_t i = 0; i < map.places.size(); ++i)
-    map.places[i].offset = dry_run.weights_bytes + dry_run.placement.offsets[i];
+  put_places(map, dry_run, recorder.clock());
   if (dry_run.weights_bytes > 0) {
     MapPlace weights{0, map.end_seconds, 0, dry_run.weights_bytes, MemoryKind::weights, {}, -1};
     weights.name = title_of(MemoryKind::weights);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstring>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -66,6 +68,65 @@ TEST_CASE("a decode finds what its dry run asked for at its offsets, micro-batch
   CHECK(observer.most_bytes == 7000 + placement.live_bytes);
   memory->stop_observing();
   CHECK(observer.bytes == aligned_bytes(5000));
+}
+
+TEST_CASE("blocks that are moved between passes hold what they held, and are handed back from there") {
+  const auto dry_run = std::make_shared<GpuMemory>();
+  const auto decode = [](GpuMemory& memory, const auto& between) {
+    auto first = memory.allocate_block(1000, {}), second = memory.allocate_block(500, {});
+    std::map<const void*, std::shared_ptr<void>*> blocks{{first.get(), &first}, {second.get(), &second}};
+    between(blocks);
+    memory.allocate(2000).reset();
+    second.reset();
+    first.reset();
+  };
+  dry_run->begin_pass();
+  decode(*dry_run, [&](const auto&) { dry_run->begin_pass(); });
+  const MemoryRequests requests = dry_run->requests();
+  REQUIRE(requests.passes().size() == 2);
+  const size_t event = requests.passes()[1];
+  // The first is put aside, the second comes to where it was, and the first to behind that.
+  const Placement placement{
+      4096,
+      3584,
+      {0, 1024, 2048},
+      {{event, 0, 1024, 0, 3072}, {event, 1, 512, 1024, 0}, {event, 0, 1024, 3072, 512}}};
+  std::vector<std::byte> reservation(4096);
+  const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement, 0);
+  class Followed final : public MemoryObserver {
+   public:
+    std::map<const void*, int64_t> live;
+    void allocated(const void* at, int64_t bytes, int64_t, int64_t) override { live[at] = bytes; }
+    void freed(const void* at, int64_t bytes, int64_t, int64_t) override {
+      CHECK(live.at(at) == bytes);
+      live.erase(at);
+    }
+    void moved(const void* from, const void* to) override {
+      auto block = live.extract(from);
+      REQUIRE_FALSE(block.empty());
+      block.key() = to;
+      CHECK(live.insert(std::move(block)).inserted);
+    }
+  } followed;
+  memory->observe(&followed);
+  for (int round = 0; round < 2; ++round) {  // micro-batch by micro-batch
+    CAPTURE(round);
+    memory->go_to(0);
+    decode(*memory, [&](const auto& blocks) {
+      for (const auto& [address, block] : blocks)
+        *static_cast<char*>(block->get()) = block == blocks.begin()->second ? 'a' : 'b';
+      const auto moved = memory->move_blocks([](void* to, const void* from, int64_t bytes) {
+        std::memcpy(to, from, static_cast<size_t>(bytes));
+      });
+      CHECK(moved.size() == 2);
+      for (const auto& [address, block] : blocks) *block = std::shared_ptr<void>(*block, moved.at(address));
+      CHECK(static_cast<std::byte*>(blocks.begin()->second->get()) == reservation.data() + 512);
+      CHECK(*static_cast<char*>(blocks.begin()->second->get()) == 'a');
+      CHECK(*reinterpret_cast<char*>(reservation.data()) == 'b');
+      CHECK(memory->move_blocks([](void*, const void*, int64_t) { FAIL("moved twice"); }).empty());
+    });
+    CHECK(followed.live.empty());
+  }
 }
 
 TEST_CASE("a decode that hands back in another order than its dry run is given nothing more") {

@@ -10,6 +10,7 @@
 #include "decoder/gpu/distinct_requests.h"
 #include "decoder/gpu/live_range.h"
 #include "decoder/graph/errors.h"
+#include "tests/decoder/gpu/check_places.h"
 #include "tests/support/random.h"
 
 namespace headroom {
@@ -31,28 +32,8 @@ MemoryRequests drawn_requests(test::Random& random, int64_t count, int64_t unit 
   return requests;
 }
 
-/// Goes through the events with a map of what is live: an own account of what a placement promises.
 void check(const MemoryRequests& requests, const Placement& placement) {
-  std::map<int64_t, int64_t> live;  // offset -> end
-  std::map<int64_t, int64_t> ends;  // request -> end
-  int64_t bytes = 0, most = 0;
-  for (const auto& event : requests.events()) {
-    const int64_t offset = placement.offsets[static_cast<size_t>(event.number)];
-    if (event.bytes == 0) {
-      bytes -= ends.at(event.number) - offset;
-      REQUIRE(live.erase(offset) == 1);
-      continue;
-    }
-    const int64_t end = ends[event.number] = offset + event.bytes;
-    REQUIRE(offset >= 0);
-    REQUIRE(offset % kOffsetUnit == 0);
-    REQUIRE(end <= placement.bytes);
-    const auto after = live.lower_bound(offset);
-    REQUIRE((after == live.end() || after->first >= end));
-    REQUIRE((after == live.begin() || std::prev(after)->second <= offset));
-    live[offset] = end;
-    most = std::max(most, bytes += event.bytes);
-  }
+  const int64_t most = test::check_places(requests, placement);
   CHECK(placement.live_bytes == most);
   CHECK(placement.bytes >= most);
 }
@@ -207,7 +188,7 @@ TEST_CASE("requests that can lie where others lie are not placed, and lie there"
     all += requests.count();
     left += distinct.requests.count();
     // However the ones that are left are placed, here one above the other as far as they are live together.
-    Placement own{0, 0, {}};
+    Placement own{0, 0, {}, {}};
     const std::vector<LiveRange> ranges = live_ranges_of(distinct.requests);
     for (size_t i = 0; i < ranges.size(); ++i) {
       int64_t offset = 0;

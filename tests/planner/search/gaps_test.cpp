@@ -60,8 +60,8 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
   }
 }
 
-TEST_CASE("like columns of tiles run once take the memory that all of them take") {
-  int64_t asked = 0, asked_briefly = 0;
+TEST_CASE("like tiles run once take the memory that all of them take, and are moved alike") {
+  int64_t asked = 0, asked_briefly = 0, moves = 0;
   for (uint64_t seed = 0; seed < (test::kSanitized ? 24 : 160); ++seed) {
     test::Random random(seed);
     using Draw = nlohmann::json (*)(test::Random&);
@@ -85,18 +85,24 @@ TEST_CASE("like columns of tiles run once take the memory that all of them take"
     const PlanConfiguration configuration{
         micro_batch, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident,
         MemoryTier::host};
-    const Plan plan = test::random_plan(model, request, micro_batch, style, cuda_memory_model(model.graph),
-                                        random, {}, configuration)
-                          .plan;
-    const DryRun all = run_dry(model, plan), brief = run_dry_briefly(model, plan, plan.predicted_peak_bytes);
+    Plan plan = test::random_plan(model, request, micro_batch, style, cuda_memory_model(model.graph), random,
+                                  {}, configuration)
+                    .plan;
+    // With room for gaps, or with none: then blocks are moved.
+    plan.limit_bytes = random.chance(0.3) ? int64_t{1} << 30 : plan.predicted_peak_bytes;
+    add_gaps(plan, model);
+    const DryRun all = run_dry(model, plan), brief = run_dry_briefly(model, plan, plan.limit_bytes);
     CHECK(brief.bytes() == all.bytes());
     CHECK(brief.live_bytes() == all.live_bytes());
     CHECK(brief.bytes_by_pass() == all.bytes_by_pass());
+    CHECK(brief.copies_by_pass() == all.copies_by_pass());
+    moves += std::ssize(all.placement.moves);
     CHECK(brief.host.bytes == all.host.bytes);
     asked += all.requests.count();
     asked_briefly += brief.requests.count();
   }
   CHECK(asked_briefly * 2 < asked);
+  CHECK(moves > 0);
 }
 
 TEST_CASE("near the smallest limit gaps leave room for the fastest plan") {
@@ -105,7 +111,7 @@ TEST_CASE("near the smallest limit gaps leave room for the fastest plan") {
   const Request request{"sana-dc-ae-f32c32", 2048, 2048, 1, 2, Dtype::fp32, DeviceKind::cuda};
   const PlanOptions options{.limit_bytes = int64_t{694} << 20};
   const Plan plan = make_plan({model, request, options, CostModel(model.graph, DeviceKind::cuda)}).value();
-  CHECK(plan.optimal);
+  CHECK(plan.predicted_seconds <= 1.003 * plan.bound_seconds);
   CHECK(double(plan.predicted_peak_bytes) <= 1.01 * double(plan.predicted_peak_bytes - plan.reserve_bytes));
 }
 

@@ -102,7 +102,7 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
     if (on_cuda) assumptions.card = test::random_card(random);
     const CostModel costs = test::assumed_costs(model.graph, request.device, assumptions.card);
     assumptions.memory = costs.memory();
-    const PlanOracle oracle(model, request, configuration, assumptions, 200);
+    const PlanOracle oracle(model, request, configuration, assumptions, on_cuda && above ? 400 : 120);
     if (!oracle.complete()) continue;
     ++tried;
     Configuration of_planner{configuration.micro_batch, configuration.weights, configuration.lower_tier,

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "decoder/gpu/dry_run.h"
 #include "decoder/graph/errors.h"
 #include "tests/reports/figures/sample_documents.h"
 
@@ -91,6 +92,15 @@ void check_map(const PlanDocument& document) {
 TEST_CASE("memory map: nothing overlaps, and the most that is live is what was placed") {
   check_map(cuda_plan(1, 1.02));
   check_map(cuda_plan(1, 4));
+}
+
+TEST_CASE("memory map: what is moved between passes lies in one place after another") {
+  const PlanDocument document = cuda_plan(1, 1);
+  const DryRun dry_run = run_dry(document.model, document.plan);
+  REQUIRE_FALSE(dry_run.placement.moves.empty());
+  check_map(document);
+  const int64_t weights = dry_run.weights_bytes > 0 ? 1 : 0;
+  CHECK(std::ssize(memory_map(document).places) > dry_run.requests.count() + weights);
 }
 
 TEST_CASE("memory map: of a batch, its first micro-batch") {

@@ -14,4 +14,10 @@ namespace headroom {
 /// those that are like others begins and ends each band as it is.
 std::vector<size_t> like_columns(const Graph& graph, const Pass& pass, const Extent& latent);
 
+/// By chunk of frames of its tiles the same: those in which every step makes as many frames, and has as many
+/// of the chunk before. The first, which begins what is carried from chunk to chunk, and the last are like
+/// themselves alone, and so are all where attention takes workspace by how many frames of keys there are so
+/// far.
+std::vector<size_t> like_chunks(const Graph& graph, const Pass& pass, const Extent& latent);
+
 }  // namespace headroom
