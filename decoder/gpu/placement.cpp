@@ -12,22 +12,31 @@
 namespace headroom {
 namespace {
 
+const Placement& smaller(const Placement& a, const Placement& b) {
+  return a.bytes <= b.bytes ? a : b;
+}
+
+int64_t moved_bytes(const Placement& placement) {
+  return std::accumulate(placement.moves.begin(), placement.moves.end(), int64_t{0},
+                         [](int64_t sum, const Move& move) { return sum + move.bytes; });
+}
+
 Placement place(const MemoryRequests& requests, int64_t enough_bytes, PlacementEffort effort) {
+  constexpr int64_t kFewShare = 4;  // of what is live: so few bytes are moved that it costs next to nothing
   if (requests.passes().empty()) return place_as_a_whole(requests, enough_bytes, PlacementEffort::full);
-  const auto or_full = [&](Placement best) {
-    Placement whole = place_as_a_whole(requests, enough_bytes, PlacementEffort::full);
-    return whole.bytes <= best.bytes ? whole : best;
-  };
-  Placement best = place_as_a_whole(requests, enough_bytes, PlacementEffort::little);
-  const int64_t live_bytes = best.live_bytes;
-  if (best.bytes <= enough_bytes)
-    return best.bytes <= fair_bytes(live_bytes) ? best : or_full(std::move(best));
-  if (std::optional<Placement> moved = place_by_pass(requests, enough_bytes, best.bytes)) {
-    best = std::move(*moved);
-    best.live_bytes = live_bytes;
-    if (best.bytes <= enough_bytes) return best;
-  }
-  return effort == PlacementEffort::full ? or_full(std::move(best)) : best;
+  const auto in_full = [&] { return place_as_a_whole(requests, enough_bytes, PlacementEffort::full); };
+  Placement whole = place_as_a_whole(requests, enough_bytes, PlacementEffort::little);
+  if (whole.bytes <= enough_bytes)
+    return whole.bytes <= fair_bytes(whole.live_bytes) ? whole : smaller(in_full(), whole);
+  const int64_t live_bytes = whole.live_bytes;
+  std::optional<Placement> moved = place_by_pass(requests, enough_bytes, whole.bytes);
+  if (!moved) return effort == PlacementEffort::full ? smaller(in_full(), whole) : whole;
+  moved->live_bytes = live_bytes;
+  if (moved->bytes > enough_bytes)
+    return effort == PlacementEffort::full ? smaller(in_full(), *moved) : *moved;
+  if (moved_bytes(*moved) <= live_bytes / kFewShare) return *moved;
+  whole = in_full();
+  return whole.bytes <= enough_bytes ? whole : *moved;
 }
 
 }  // namespace
