@@ -28,6 +28,8 @@ struct PublishedTiles {
   std::optional<TileRule> frames;
   /// Both are cut where either has to be.
   TileRule rows, columns;
+  /// Where a decoder clamps its values, blended tiles are clamped as well, once; or that is left out.
+  bool clamps = true;
 };
 
 /// Settings as diffusers' classes of clips have them, in output positions: the numbers that these are made

@@ -58,7 +58,7 @@ Recipe published_recipe(const Model& model, const Request& request, RecipeName n
   Recipe recipe;
   recipe.name = name;
   recipe.step = rules.rows.step;
-  recipe.clamps = model.graph.clamps();
+  recipe.clamps = model.graph.clamps() && (rules.clamps || !cuts_picture);
   recipe.tiles.t = cuts_frames ? cut(*rules.frames, latent.t, scale.t, true) : uncut(latent.t, scale.t, true);
   recipe.tiles.y = cuts_picture ? cut(rules.rows, latent.y, scale.y, false) : uncut(latent.y, scale.y, false);
   recipe.tiles.x =

@@ -121,7 +121,9 @@ class RecipeCheck {
   }
 
   void check_values() {
-    if (plan_.recipe.clamps != model_.graph.clamps())
+    const bool blended = plan_.recipe.tiles.y.size() > 1 || plan_.recipe.tiles.x.size() > 1;
+    const bool clamps = model_.graph.clamps() && (model_.published_tiles->clamps || !blended);
+    if (plan_.recipe.clamps != clamps)
       add(Violation::wrong_output, "recipe.clamps", "expected as the model has it");
     if (plan_.recipe.step != model_.published_tiles->rows.step)
       add(Violation::wrong_output, "recipe.step",

@@ -199,6 +199,12 @@ std::optional<EagerClass> eager_class(const std::string& name) {
   return found->second;
 }
 
+EagerStage stage_of(const Op& op, EagerClass of) {
+  if (of != EagerClass::wan) return EagerStage::frame;
+  if (op.name == "post_quant_conv") return EagerStage::before_frames;
+  return op.name == "unpatchify" ? EagerStage::after_frames : EagerStage::frame;
+}
+
 bool is_later_part(const Op& op, const EagerSetting& setting) {
   return setting.of == EagerClass::wan && op.kind == OpKind::conv && op.convolution.part > 0;
 }

@@ -13,6 +13,14 @@ enum class EagerClass { kl, dc, wan };
 /// Nothing for a class whose code is not known here.
 std::optional<EagerClass> eager_class(const std::string& class_name);
 
+/// When code that decodes clips one frame of the latent after another runs an operation.
+enum class EagerStage {
+  before_frames,  ///< once, of all frames of the latent; in tiles of each by itself
+  frame,          ///< of each frame of the latent
+  after_frames,   ///< once, of all that was decoded
+};
+EagerStage stage_of(const Op& op, EagerClass of);
+
 /// How a class's code decodes a request.
 struct EagerSetting {
   EagerClass of{};

@@ -30,8 +30,6 @@ class EagerOperators {
   virtual ~EagerOperators() = default;
   /// The operation's result; undefined where another operation makes it.
   virtual at::Tensor run(const EagerCall& call) = 0;
-  /// Of an untiled decode: what is done to all frames before they are decoded one after another.
-  virtual bool before_frames(const Op&) const { return false; }
   /// What is kept beside results, of frames for the next chunk, say; null where an operation keeps nothing.
   virtual const at::Tensor* kept(const Op&) const { return nullptr; }
   /// Drops all that is kept.

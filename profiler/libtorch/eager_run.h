@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "decoder/graph/model.h"
-#include "decoder/graph/published_tiles.h"
+#include "decoder/plan/recipe.h"
 #include "profiler/eager/allocation_log.h"
 #include "profiler/libtorch/eager_device.h"
 #include "profiler/libtorch/eager_operators.h"
@@ -28,13 +28,18 @@ class EagerRun {
 
   /// The picture of a latent, N×C×H×W; of a class of clips both have an axis for the time.
   at::Tensor decode(const at::Tensor& latent);
-  /// The same in tiles that are blended, of a decoder of pictures.
-  at::Tensor decode_tiles(const at::Tensor& latent, const TileRule& rule);
+  /// The same in tiles that are blended.
+  at::Tensor decode_tiles(const at::Tensor& latent, const Recipe& recipe);
 
  private:
-  void run_chunk(int64_t chunk);
+  at::Tensor decode_clip(const at::Tensor& latent);
+  at::Tensor tile_of_clip(const at::Tensor& latent);
+  /// What one frame of a clip's latent, at `input` in the graph, is decoded to.
+  at::Tensor decode_frame(TensorId input, const at::Tensor& frame, int64_t chunk);
+  /// Of all frames, or of all tiles: what is done to them at the end.
+  at::Tensor finished(at::Tensor clip, bool clamps);
+  void run_stage(EagerStage stage, int64_t chunk);
   void run(size_t place, int64_t chunk);
-  at::Tensor blended(std::vector<std::vector<at::Tensor>>& rows, const TileRule& rule);
   /// Makes a tensor as this layer's result.
   at::Tensor logged(size_t layer, const std::function<at::Tensor()>& make);
   /// As one more layer.
@@ -44,11 +49,15 @@ class EagerRun {
   const EagerDevice& device_;
   AllocationLog& log_;
   std::function<void(const Op&)> running_;
-  bool of_clips_ = false;
+  EagerClass of_{};
   std::unique_ptr<EagerOperators> operators_;
   std::vector<OpId> order_;
   std::vector<size_t> until_;
+  TensorId decoded_;              ///< what the last operation of a frame makes
   std::vector<at::Tensor> held_;  ///< by tensor of the graph
+  // Variables that the code of clips leaves as they are when a tile is done.
+  std::vector<at::Tensor> frames_of_tile_;
+  at::Tensor decoded_last_;
 };
 
 }  // namespace headroom::profiler

@@ -12,6 +12,7 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/machine/free_memory.h"
+#include "decoder/recipe/published_recipe.h"
 #include "decoder/weights/random_weights.h"
 #include "profiler/eager/eager_decode.h"
 #include "profiler/libtorch/eager_device.h"
@@ -25,36 +26,63 @@ namespace {
 struct Asked {
   int64_t width = 0, height = 0;
   EagerLayout layout{};
-  std::optional<TileRule> tiles{};
+  std::optional<Recipe> tiles{};
 };
 
-std::optional<TileRule> tile_rule(const Model& model, const EagerRequest& request) {
-  if (eager_class(model.class_name) != EagerClass::kl) return std::nullopt;
-  const int64_t scale = model.graph.tensor(model.graph.output()).scale.y;
-  if (request.tile > 0) return rule_of_quarters(request.tile, scale);
-  if (!model.published_tiles || model.published_tiles->rows != model.published_tiles->columns)
-    return std::nullopt;
-  return model.published_tiles->rows;
+/// The class's own tiles, or those that are asked for, which overlap by a quarter.
+std::optional<PublishedTiles> tiles_of(const Model& model, const EagerRequest& request) {
+  std::optional<PublishedTiles> tiles = model.published_tiles;
+  if (!tiles || request.tile == 0) return tiles;
+  for (TileRule* rule : {&tiles->rows, &tiles->columns}) {
+    const int64_t step = rule->step;
+    *rule = rule_of_quarters(request.tile, model.graph.tensor(model.graph.output()).scale.y);
+    rule->step = step;
+  }
+  return tiles;
+}
+
+Request request_of(const EagerRequest& request, int64_t width, int64_t height) {
+  return {.model = request.model,
+          .width_pixels = width,
+          .height_pixels = height,
+          .frames = request.frames,
+          .batch = request.batch,
+          .dtype = request.dtype,
+          .device = request.device};
+}
+
+/// Where the class would cut it.
+std::optional<Recipe> recipe_of(const Model& tiled, const Request& request) {
+  Recipe recipe = published_recipe(tiled, request, RecipeName::diffusers_tiling);
+  return tile_count(recipe) > 1 ? std::optional(std::move(recipe)) : std::nullopt;
+}
+
+/// Of the first tile, which has as many positions as the rule says along an axis that is cut.
+int64_t first_side(const Recipe& recipe) {
+  return std::max(recipe.tiles.y.front().latent.length(), recipe.tiles.x.front().latent.length());
 }
 
 std::vector<Asked> asked_decodes(const Model& model, const EagerRequest& request) {
-  const std::optional<TileRule> rule = request.in_tiles ? tile_rule(model, request) : std::nullopt;
-  if (!request.whole && !rule)
+  Model tiled = model;
+  tiled.published_tiles = tiles_of(model, request);
+  const bool in_tiles = request.in_tiles && tiled.published_tiles;
+  if (!request.whole && !in_tiles)
     throw InputError("--tilings: of " + model.class_name + " with this config no tiles are known here");
   const bool of_clips = eager_class(model.class_name) == EagerClass::wan;
   std::vector<Asked> list;
   for (const auto& [width, height] : request.sizes) {
-    const Extent latent = latent_extent(model, width, height, request.frames);
-    const bool cut = rule && (latent.y > rule->whole || latent.x > rule->whole);
+    latent_extent(model, width, height, request.frames);  // throws where there is no such latent
+    std::optional<Recipe> recipe;
+    if (in_tiles) recipe = recipe_of(tiled, request_of(request, width, height));
     for (const EagerLayout layout : request.layouts) {
       if (layout == EagerLayout::channels_last && of_clips) continue;
       if (request.whole) list.push_back({width, height, layout, {}});
-      if (cut) list.push_back({width, height, layout, rule});
+      if (recipe) list.push_back({width, height, layout, recipe});
     }
   }
-  if (list.empty())
-    throw InputError(of_clips ? "--layouts: clips are decoded in nchw alone"
-                              : "--tilings: none of the sizes is larger than a tile");
+  if (list.empty() && of_clips && !contains(request.layouts, EagerLayout::nchw))
+    throw InputError("--layouts: clips are decoded in nchw alone");
+  if (list.empty()) throw InputError("--tilings: none of the sizes is larger than a tile");
   return list;
 }
 
@@ -128,14 +156,8 @@ class Recorder {
   }
 
   int64_t counted(const Asked& asked) const {
-    const Request request{.model = request_.model,
-                          .width_pixels = asked.width,
-                          .height_pixels = asked.height,
-                          .frames = request_.frames,
-                          .batch = request_.batch,
-                          .dtype = request_.dtype,
-                          .device = request_.device};
-    const std::optional<EagerDecode> decode = eager_decode(model_, request);
+    const std::optional<EagerDecode> decode =
+        eager_decode(model_, request_of(request_, asked.width, asked.height));
     return decode ? decode->peak_bytes : 0;
   }
 
@@ -160,16 +182,12 @@ class Recorder {
                       {.device = device_.device(), .dtype = request_.dtype, .layout = asked.layout});
     log.name(reinterpret_cast<uint64_t>(latent.storage().data()), "latent");
     log.begin_decode();
-    int64_t tiles = 0;
-    EagerRun run(model_, weights_, device_, log, [&](const Op& op) {
-      tiles += &op == &model_.graph.ops().front() ? 1 : 0;
-      running(op);
-    });
+    EagerRun run(model_, weights_, device_, log, running);
     at::Tensor picture = asked.tiles ? run.decode_tiles(latent, *asked.tiles) : run.decode(latent);
     RecordedEagerDecode found = described(log, run.joining());
     if (asked.tiles) {
-      found.tile = asked.tiles->extent;
-      found.tile_count = tiles;
+      found.tile = first_side(*asked.tiles);
+      found.tile_count = static_cast<int64_t>(tile_count(*asked.tiles));
     }
     if (pictures) pictures(found, array_of(picture, request_.frames == 1));
     return found;

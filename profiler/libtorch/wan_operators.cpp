@@ -30,8 +30,6 @@ class WanOperators final : public EagerOperators {
  public:
   explicit WanOperators(const EagerWeights& weights) : weights_(weights) {}
 
-  bool before_frames(const Op& op) const override { return op.name == "post_quant_conv"; }
-
   const at::Tensor* kept(const Op& op) const override {
     const auto found = kept_.find(op.name);
     return found == kept_.end() ? nullptr : &found->second;

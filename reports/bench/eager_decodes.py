@@ -19,25 +19,30 @@ import measure
 from measure import mib
 from untiled_peak import CASES
 
-TILE = 32  # latent positions along each side
-TILED = {("sdxl", "384x384")}
-FEW = [case for case in CASES if case[:2] in {("sdxl", "320x192"), ("sana-dc-ae-f32c32", "320x192"), ("wan2.1", "160x96")} | TILED]
-MODES = {("nchw", 0): "untiled", ("channels-last", 0): "channels-last", ("nchw", TILE): "tiled"}
+# In tiles as well: of so many latent positions along each side.
+TILED = {("sdxl", "384x384"): 32, ("sana-dc-ae-f32c32", "384x384"): 8, ("wan2.1", "160x96"): 8, ("wan2.1", "192x160"): 16}
+FEW = [case for case in CASES if case[:2] in {("sdxl", "320x192"), ("sdxl", "384x384"), ("sana-dc-ae-f32c32", "384x384"), ("wan2.1", "160x96")}]
+
+
+def mode_of(decode: dict[str, Any]) -> str | None:
+    """As reference_decode.py calls it; None where it has no such decode."""
+    if decode["tile"]:
+        return "tiled" if decode["layout"] == "nchw" else None
+    return "untiled" if decode["layout"] == "nchw" else decode["layout"]
 
 
 def recorded(model: str, size: str, frames: int, threads: int, scratch: Path) -> list[dict[str, Any]]:
     words = ["--sizes", size, "--frames", str(frames), "--threads", str(threads), "--quiet", "-o", str(scratch / "eager.json")]
-    words += ["--tile", str(TILE)] if (model, size) in TILED else ["--tilings", "whole"]
+    words += ["--tile", str(TILED[model, size])] if (model, size) in TILED else ["--tilings", "whole"]
     measure.run([str(measure.BIN / "headroom-profile"), "--engine", "libtorch", "--model", model, *words])
     recording = json.loads((scratch / "eager.json").read_text())
-    return [{**decode, "weights_bytes": recording["weights_bytes"]} for decode in recording["decodes"]
-            if (decode["layout"], decode["tile"]) in MODES]
+    return [{**decode, "weights_bytes": recording["weights_bytes"]} for decode in recording["decodes"] if mode_of(decode)]
 
 
 def row_of(args: argparse.Namespace, model: str, size: str, frames: int, decode: dict[str, Any], scratch: Path) -> dict[str, Any]:
     latent = measure.write_random_latent(model, measure.parse_size(size), 0, scratch / "latent.npy", frames=frames)
-    mode = MODES[decode["layout"], decode["tile"]]
-    own = measure.diffusers_decode(model, latent, scratch / "out.npy", 0, args.threads, mode=mode, tile=TILE, extra=["--count-allocator"])
+    mode = mode_of(decode)
+    own = measure.diffusers_decode(model, latent, scratch / "out.npy", 0, args.threads, mode=mode, tile=decode["tile"] or 32, extra=["--count-allocator"])
     held = next(tensor["bytes"] for tensor in decode["peak_live"] if tensor["name"] == "latent")
     allocated = own["allocated_peak_bytes"] + own["weights_bytes"] + held
     counted = decode.get("counted_peak_bytes")

@@ -15,9 +15,24 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from diffusers import AutoencoderKL, AutoencoderKLFlux2, AutoencoderKLHunyuanVideo, AutoencoderKLWan
+from diffusers import (
+    AutoencoderDC,
+    AutoencoderKL,
+    AutoencoderKLFlux2,
+    AutoencoderKLHunyuanVideo,
+    AutoencoderKLQwenImage,
+    AutoencoderKLWan,
+)
 
-from make_golden import LATENT_SEED, THREADS, WEIGHTS_SEED, config_of, hunyuan_video_config_of, video_config_of
+from make_golden import (
+    LATENT_SEED,
+    THREADS,
+    WEIGHTS_SEED,
+    config_of,
+    dc_config_of,
+    hunyuan_video_config_of,
+    video_config_of,
+)
 from random_weights import fill_module, random_latent
 
 TILING, FRAMEWISE = "diffusers-tiling", "diffusers-framewise"
@@ -50,6 +65,26 @@ WAN_CASES = {
          "base_dim": 4, "temperal_downsample": [True, True]},
         {**SQUARE, "tile_sample_min_height": 32, "tile_sample_min_width": 32,
          "tile_sample_stride_height": 24, "tile_sample_stride_width": 16},
+    ),
+}
+# Blended tiles are not clamped; a clip that is not cut is.
+QWEN_CASES = {
+    "qwen_clip": ((1, 4, 2, 7, 5), {}, SQUARE),
+    "qwen_picture": ((2, 4, 1, 4, 6), {}, {**SQUARE, "tile_sample_stride_height": 8, "tile_sample_stride_width": 8}),
+    "qwen_small_enough": ((1, 4, 2, 4, 3), {}, SQUARE),
+}
+# Overlapping by an eighth, as by default, and by half.
+DC_CASES = {
+    "dc_both_axes": (
+        (1, 4, 9, 11),
+        {},
+        {"tile_sample_min_height": 32, "tile_sample_min_width": 32,
+         "tile_sample_stride_height": 28, "tile_sample_stride_width": 28},
+    ),
+    "dc_shuffle": (
+        (2, 4, 4, 7),
+        {"upsample_block_type": "pixel_shuffle"},
+        {**SQUARE, "tile_sample_stride_height": 8, "tile_sample_stride_width": 8},
     ),
 }
 # name: (recipe, latent's shape, changes to the config, settings of tiles).
@@ -95,6 +130,10 @@ def main():
         make(AutoencoderKLFlux2(**config_of(changes)), root / name, TILING, shape, {})
     for name, (shape, changes, settings) in WAN_CASES.items():
         make(AutoencoderKLWan(**video_config_of(changes)), root / name, TILING, shape, settings)
+    for name, (shape, changes, settings) in QWEN_CASES.items():
+        make(AutoencoderKLQwenImage(**video_config_of(changes)), root / name, TILING, shape, settings)
+    for name, (shape, changes, settings) in DC_CASES.items():
+        make(AutoencoderDC(**dc_config_of(changes)), root / name, TILING, shape, settings)
     for name, (recipe, shape, changes, settings) in HUNYUAN_VIDEO_CASES.items():
         make(AutoencoderKLHunyuanVideo(**hunyuan_video_config_of(changes)), root / name, recipe, shape, settings)
     total = sum(file.stat().st_size for folder in root.iterdir() for file in folder.iterdir())

@@ -195,7 +195,11 @@ Model autoencoder_kl_wan(const JsonFields& config) {
 }
 
 Model autoencoder_kl_qwen_image(const JsonFields& config) {
-  return build("AutoencoderKLQwenImage", config, "input_channels");
+  Model model = build("AutoencoderKLQwenImage", config, "input_channels");
+  model.published_tiles = tiles_of_settings({}, model.graph.tensor(model.graph.output()).scale,
+                                            read_config(config, "input_channels", {}).patch, false);
+  if (model.published_tiles) model.published_tiles->clamps = false;
+  return model;
 }
 
 Model autoencoder_kl_qwen_image_21(const JsonFields& config) {

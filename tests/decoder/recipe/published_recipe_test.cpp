@@ -42,6 +42,26 @@ TEST_CASE("Wan's tiles have 256 pixels, every 192, and are clamped once they are
   CHECK(recipe_of("wan2.2", 832, 480, 81).step == 2);
 }
 
+TEST_CASE("Sana's tiles have 512 pixels, every 448, where the encoder has the decoder's scale") {
+  const Recipe recipe = recipe_of("sana-dc-ae-f32c32", 1024, 512);
+  CHECK(recipe.tiles.x == std::vector<RecipeTile>{{{0, 16}, {0, 448}},
+                                                  {{14, 30}, {448, 896}, 0, 64},
+                                                  {{28, 32}, {896, 1024}, 0, 64}});
+  CHECK(recipe.tiles.y == std::vector<RecipeTile>{{{0, 16}, {0, 448}}, {{14, 16}, {448, 512}, 0, 64}});
+  CHECK_FALSE(recipe.clamps);
+  const std::string encoder = R"({"_class_name": "AutoencoderDC", "encoder_block_out_channels": )";
+  CHECK(parse_model(encoder + "[8, 8, 8, 8, 8, 8]}", "config").published_tiles);
+  CHECK_FALSE(parse_model(encoder + "[8, 8, 8, 8, 8]}", "config").published_tiles);
+  CHECK_FALSE(parse_model(encoder + "null}", "config").published_tiles);
+}
+
+TEST_CASE("QwenImage's tiles are Wan's, and what is blended of them is not clamped") {
+  const Recipe recipe = recipe_of("qwen-image", 832, 480);
+  CHECK(recipe.tiles.x == recipe_of("wan2.1", 832, 480).tiles.x);
+  CHECK_FALSE(recipe.clamps);
+  CHECK(recipe_of("qwen-image", 256, 192).clamps);
+}
+
 TEST_CASE("HunyuanVideo's clips have 17 frames, every 12, and all but the first drop one") {
   const Recipe recipe = recipe_of("hunyuan-video", 64, 64, 33, RecipeName::diffusers_framewise);
   CHECK(recipe.tiles.t ==

@@ -55,11 +55,12 @@ inline RecipeCase recipe_case(const std::string& name, DeviceKind device = Devic
   found.recipe = parse_recipe(settings["recipe"], "recipe");
   if (settings.size() > 1) {  // others than its class has by itself
     REQUIRE(found.model.published_tiles);
-    const PublishedTiles& own = *found.model.published_tiles;
+    const PublishedTiles own = *found.model.published_tiles;
     found.model.published_tiles =
         tiles_of_settings(settings_of(settings), found.model.graph.tensor(found.model.graph.output()).scale,
                           own.rows.step, own.frames.has_value());
     REQUIRE(found.model.published_tiles);
+    found.model.published_tiles->clamps = own.clamps;
   }
   found.latent = latent_for(found.model, found.request, kRecipeLatent);
   return found;

@@ -8,6 +8,8 @@
 #include "decoder/lowering/build_plan.h"
 #include "decoder/recipe/published_recipe.h"
 #include "decoder/recipe/tile_blender.h"
+#include "profiler/eager/layer_memory.h"
+#include "tests/decoder/recipe/recipe_cases.h"
 #include "tests/support/decoding.h"
 #include "tests/support/random.h"
 #include "tests/support/tiny_dc.h"
@@ -52,24 +54,34 @@ Array untiled(const Model& model, const Request& request, uint64_t seed) {
       .picture;
 }
 
+/// The part of a latent, with or without an axis for the time, that one tile decodes.
+Array part_of(const Array& latent, const Interval& rows, const Interval& columns) {
+  const size_t x = latent.shape.size() - 1, y = x - 1;
+  Array part{latent.shape, {}};
+  part.shape[y] = rows.length();
+  part.shape[x] = columns.length();
+  const int64_t planes = static_cast<int64_t>(latent.values.size()) / latent.shape[y] / latent.shape[x];
+  for (int64_t plane = 0; plane < planes; ++plane)
+    for (int64_t row = rows.begin; row < rows.end; ++row)
+      for (int64_t column = columns.begin; column < columns.end; ++column)
+        part.values.push_back(
+            latent.values[static_cast<size_t>((plane * latent.shape[y] + row) * latent.shape[x] + column)]);
+  return part;
+}
+
 /// By our own decoder, in the tiles that the class blends.
 Array blended(const Model& model, const Request& request, uint64_t seed) {
   const Recipe recipe = published_recipe(model, request, RecipeName::diffusers_tiling);
+  const Model of_tiles = for_blended_tiles(model);
   const Array latent = test::latent_for(model, request, 0);
   test::MemorySink sink(test::picture_shape(model, request));
   TileBlender blender(recipe, sink);
   for (size_t i = 0; i < tile_count(recipe); ++i) {
     const Axes<size_t> at = tile_at(recipe, i);
-    const Interval rows = recipe.tiles.y[at.y].latent, columns = recipe.tiles.x[at.x].latent;
-    Array part{{latent.shape[0], latent.shape[1], rows.length(), columns.length()}, {}};
-    for (int64_t plane = 0; plane < latent.shape[0] * latent.shape[1]; ++plane)
-      for (int64_t y = rows.begin; y < rows.end; ++y)
-        for (int64_t x = columns.begin; x < columns.end; ++x)
-          part.values.push_back(
-              latent.values[static_cast<size_t>((plane * latent.shape[2] + y) * latent.shape[3] + x)]);
     const Request tile = request_of_tile(request, recipe, at);
     const std::unique_ptr<PictureSink> made = blender.tile(i);
-    decode(model, untiled_plan(model, tile), test::random_source(seed), part, *made);
+    decode(of_tiles, untiled_plan(of_tiles, tile), test::random_source(seed),
+           part_of(latent, recipe.tiles.y[at.y].latent, recipe.tiles.x[at.x].latent), *made);
     made->finish();
   }
   sink.finish();
@@ -148,19 +160,30 @@ TEST_CASE("libtorch: pixels of Wan and QwenImage are those of the untiled decode
   check_pixels(test::random_wan_config, 3, 16);
 }
 
-TEST_CASE("libtorch: tiles are blended as diffusers blends them") {
-  for (uint64_t seed = 0; seed < 8; ++seed) {
+/// Sizes and configs are drawn; each is more than one tile of 8 latent positions.
+template <typename Config>
+void check_tiles(const Config& config_of, int64_t most_frames, int seeds) {
+  for (uint64_t seed = 0; seed < uint64_t(seeds); ++seed) {
     Random random(seed);
-    nlohmann::json config = test::random_config(random);
-    const int64_t scale = int64_t{1} << (config["block_out_channels"].size() - 1);
-    config["sample_size"] = 8 * scale;
-    const Model model = test::model_of(config);
-    EagerRequest asked = asked_of(model, random.integer(9, 20), random.integer(5, 20), 1, 2);
+    const nlohmann::json config = config_of(random);
+    Model model = test::model_of(config);
+    const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
+    EagerRequest asked = asked_of(model, random.integer(9, 20), random.integer(5, 20),
+                                  1 + random.integer(0, most_frames) * scale.t, random.integer(1, 2));
     asked.whole = false;
-    CAPTURE(seed, config.dump(), asked.sizes);
+    asked.tile = 8;
+    const bool clips = model.decodes_clips;
+    model = for_frames(model, asked.frames);
+    CAPTURE(seed, config.dump(), asked.sizes, asked.frames, asked.batch);
     const Eager eager = recorded(model, asked, seed);
+    REQUIRE(model.published_tiles);
+    for (TileRule* rule : {&model.published_tiles->rows, &model.published_tiles->columns}) {
+      const int64_t step = rule->step;
+      *rule = rule_of_quarters(8, scale.y);
+      rule->step = step;
+    }
     const Array reference = blended(model, request_of(asked), seed);
-    REQUIRE(eager.pictures.size() == 2);
+    REQUIRE(eager.pictures.size() == (clips ? 1 : 2));
     for (const Array& picture : eager.pictures)
       CHECK(test::relative_error(picture, reference) <= test::kExact);
     const Recipe recipe = published_recipe(model, request_of(asked), RecipeName::diffusers_tiling);
@@ -170,11 +193,68 @@ TEST_CASE("libtorch: tiles are blended as diffusers blends them") {
       CHECK(decode.layers.back().name == "join");
     }
     check_sums(eager.recording);
-    // The same tiles, asked for by their side.
-    asked.tile = 8;
-    CHECK(recorded(model, asked, seed).recording.decodes[0].peak_bytes ==
-          eager.recording.decodes[0].peak_bytes);
   }
+}
+
+TEST_CASE("libtorch: tiles are blended as diffusers blends them") {
+  check_tiles(test::random_config, 0, 8);
+}
+
+TEST_CASE("libtorch: tiles of AutoencoderDC are blended as diffusers blends them") {
+  check_tiles(
+      [](Random& random) {
+        nlohmann::json config = test::random_dc_config(random);
+        config["encoder_block_out_channels"] = config["decoder_block_out_channels"];
+        return config;
+      },
+      0, 8);
+}
+
+TEST_CASE("libtorch: tiles of Wan and QwenImage are blended as diffusers blends them, of clips as well") {
+  check_tiles(
+      [](Random& random) {
+        nlohmann::json config = test::random_wan_config(random);
+        // Of four channels the length that a norm divides by is as short as rounding at some positions.
+        config["base_dim"] = random.pick<int64_t>({8, 16});
+        config["scale_factor_spatial"] = int64_t{1} << (config["dim_mult"].size() - 1);
+        return config;
+      },
+      2, 8);
+}
+
+TEST_CASE("libtorch: the tiles that a class has by itself are those that are asked for by their side") {
+  nlohmann::json config = test::tiny_config();
+  config["sample_size"] = 8 << (config["block_out_channels"].size() - 1);
+  const Model model = test::model_of(config);
+  EagerRequest asked = asked_of(model, 13, 9, 1, 1);
+  asked.whole = false;
+  const EagerRecording own = recorded(model, asked, 0).recording;
+  asked.tile = 8;
+  const EagerRecording same = recorded(model, asked, 0).recording;
+  REQUIRE(own.decodes.size() == same.decodes.size());
+  CHECK(own.decodes[0].tile == 8);
+  CHECK(own.decodes[0].tile_count == same.decodes[0].tile_count);
+  CHECK(own.decodes[0].peak_bytes == same.decodes[0].peak_bytes);
+}
+
+TEST_CASE("libtorch: tiles are those of diffusers' own decodes") {
+  int held = 0;
+  for (const std::string& name : test::recipe_cases(HEADROOM_TEST_DATA)) {
+    const test::RecipeCase of = test::recipe_case(name);
+    if (!eager_class(of.model.class_name) || name == "wan22_clip") continue;
+    CAPTURE(name);
+    EagerRequest asked;
+    asked.sizes = {{of.request.width_pixels, of.request.height_pixels}};
+    asked.frames = of.request.frames;
+    asked.batch = of.request.batch;
+    asked.latent = of.latent;
+    const Eager eager = recorded(of.model, asked, test::kRecipeWeights);
+    const bool cut = eager.recording.decodes.back().tile > 0;
+    CHECK(cut == (name.find("small_enough") == std::string::npos));
+    CHECK(test::relative_error(eager.pictures.back(), of.expected) <= test::kExact);
+    ++held;
+  }
+  CHECK(held == 13);
 }
 
 struct Family {
@@ -234,9 +314,11 @@ TEST_CASE("libtorch: what cannot be recorded is refused") {
   EagerRequest tiles = asked_of(kl, 4, 4, 1, 1);
   tiles.whole = false;
   CHECK_THAT(refused(kl, tiles), Catch::Contains("none of the sizes is larger than a tile"));
+  // Its encoder has six resolutions, by which diffusers would cut it, and its decoder three.
   const Model dc = test::model_of(test::tiny_dc_config());
   EagerRequest of_dc = asked_of(dc, 4, 4, 1, 1);
   of_dc.whole = false;
+  of_dc.tile = 8;
   CHECK_THAT(refused(dc, of_dc), Catch::Contains("AutoencoderDC") && Catch::Contains("no tiles"));
   const Model wan = test::model_of(test::tiny_wan_config());
   EagerRequest last = asked_of(wan, 4, 4, 5, 1);
