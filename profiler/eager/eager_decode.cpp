@@ -18,9 +18,10 @@ class Walk {
       : graph_(model.graph),
         setting_{of, request.device, bytes_per_element(request.dtype), request.batch},
         latent_(latent_extent(model, request.width_pixels, request.height_pixels, request.frames)),
-        chunks_(of == EagerClass::wan ? latent_.t : 1),
         order_(eager_order(graph_, of == EagerClass::wan)),
-        until_(held_until(graph_, order_)) {
+        until_(held_until(graph_, order_)),
+        copied_(copied_inputs(graph_, order_)),
+        decoded_(made_of_frame(graph_, of)) {
     found_.weights_bytes = parameter_elements(graph_) * setting_.element_bytes;
     found_.layers.resize(graph_.ops().size());
     held_["weights"] = found_.weights_bytes;
@@ -28,58 +29,96 @@ class Walk {
   }
 
   EagerDecode run() {
-    for (int64_t chunk = 0; chunk < chunks_; ++chunk) decode(chunk);
-    if (chunks_ > 1) moment(order_.back(), picture_bytes(latent_));  // values are clamped at the end
+    if (setting_.of == EagerClass::wan) {
+      run_stage(EagerStage::before_frames, all_frames());
+      for (int64_t chunk = 0; chunk < latent_.t; ++chunk) decode_frame(chunk);
+      finish();
+    } else {
+      run_stage(EagerStage::frame, all_frames());
+    }
     return std::move(found_);
   }
 
  private:
-  /// A tensor's frames that come in one chunk: the latent's one stands for so many.
-  int64_t frames(TensorId id, int64_t chunk) const {
+  /// Frames of a tensor that an operation sees: of one chunk, or of all.
+  struct Frames {
+    int64_t chunk = 0;
+    bool all = false;
+  };
+  static Frames all_frames() { return {0, true}; }
+
+  /// The latent's frame of a chunk stands for so many.
+  int64_t count(TensorId id, const Frames& frames) const {
     const Tensor& tensor = graph_.tensor(id);
-    if (chunks_ == 1) return tensor.statistics ? 1 : extent_of(tensor, latent_).t;
-    return chunk == 0 ? 1 : tensor.scale.t;
+    if (frames.all) return tensor.statistics ? 1 : extent_of(tensor, latent_).t;
+    return frames.chunk == 0 ? 1 : tensor.scale.t;
   }
 
-  int64_t picture_bytes(const Extent& latent) const {
-    const Tensor& picture = graph_.tensor(graph_.output());
-    return setting_.items * picture.channels * positions(extent_of(picture, latent)) * setting_.element_bytes;
+  int64_t bytes_of_frames(TensorId id, int64_t frames) const {
+    const Tensor& tensor = graph_.tensor(id);
+    const Extent extent = extent_of(tensor, latent_);
+    return setting_.items * tensor.channels * frames * extent.y * extent.x * setting_.element_bytes;
   }
 
-  void decode(int64_t chunk) {
-    bool channels_last = false;
+  void run_stage(EagerStage stage, const Frames& frames) {
     for (size_t i = 0; i < order_.size(); ++i) {
-      const Op& op = graph_.op(order_[i]);
-      const TensorId input = op.inputs[0];
-      const EagerPlace place{.frames_in = frames(input, chunk),
-                             .frames_out = frames(op.output, chunk),
-                             .chunk = chunk,
-                             .in = extent_of(graph_.tensor(input), latent_),
-                             .out = extent_of(graph_.tensor(op.output), latent_),
-                             .channels_last = channels_last,
-                             .input_goes = until_[index(input)] == i};
-      const LayerBytes bytes = layer_bytes(graph_, op, setting_, place);
-      const std::string& name = graph_.tensor(op.output).name;
-      held_[name] = bytes.output;
-      moment(order_[i], bytes.workspace);
-      EagerLayer& layer = found_.layers[index(order_[i])];
-      if (const int64_t live = live_bytes() + bytes.workspace; live > layer.live_bytes)
-        layer = {bytes.output, bytes.workspace, live};
-      if (bytes.cached > 0) held_["frames kept for " + op.name] = bytes.cached;
-      // The decoder's own variable for it, which is not read again.
-      if (setting_.of == EagerClass::dc && op.convolution.shortcut && input == graph_.latent())
-        held_["channels repeated for " + op.name] = bytes.output;
-      // Its heads are rows of pixels, and all that comes later keeps that layout.
-      channels_last = channels_last || op.kind == OpKind::linear_attention;
+      if (stage_of(graph_.op(order_[i]), setting_.of) != stage) continue;
+      copy_inputs(i, frames);
+      run_operation(i, frames);
       drop_after(i);
     }
-    if (chunks_ > 1) join_frames(chunk);
+  }
+
+  void run_operation(size_t i, const Frames& frames) {
+    const Op& op = graph_.op(order_[i]);
+    const TensorId input = op.inputs[0];
+    const EagerPlace place{.frames_in = count(input, frames),
+                           .frames_out = count(op.output, frames),
+                           .chunk = frames.chunk,
+                           .in = extent_of(graph_.tensor(input), latent_),
+                           .out = extent_of(graph_.tensor(op.output), latent_),
+                           .channels_last = channels_last_,
+                           .input_goes = until_[index(input)] == i};
+    const LayerBytes bytes = layer_bytes(graph_, op, setting_, place);
+    held_[graph_.tensor(op.output).name] = bytes.output;
+    moment(order_[i], bytes.workspace);
+    EagerLayer& layer = found_.layers[index(order_[i])];
+    if (const int64_t live = live_bytes() + bytes.workspace; live > layer.live_bytes)
+      layer = {bytes.output, bytes.workspace, live};
+    if (bytes.cached > 0) held_["frames kept for " + op.name] = bytes.cached;
+    // The decoder's own variable for it, which is not read again.
+    if (setting_.of == EagerClass::dc && op.convolution.shortcut && input == graph_.latent())
+      held_["channels repeated for " + op.name] = bytes.output;
+    // Its heads are rows of pixels, and all that comes later keeps that layout.
+    channels_last_ = channels_last_ || op.kind == OpKind::linear_attention;
+  }
+
+  void copy_inputs(size_t i, const Frames& frames) {
+    for (const CopiedInput& copied : copied_) {
+      if (copied.first == i)
+        held_[copy_name(copied)] = bytes_of_frames(copied.tensor, count(copied.tensor, frames));
+    }
+  }
+
+  std::string copy_name(const CopiedInput& copied) const {
+    return "copy of " + graph_.tensor(copied.tensor).name;
   }
 
   void drop_after(size_t i) {
     for (size_t t = 1; t < until_.size(); ++t) {
-      if (until_[t] == i) held_.erase(graph_.tensors()[t].name);
+      // What was made of all frames is there until the last of them is decoded.
+      if (until_[t] == i &&
+          stage_of(graph_.op(graph_.tensors()[t].producer), setting_.of) != EagerStage::before_frames)
+        held_.erase(graph_.tensors()[t].name);
     }
+    for (const CopiedInput& copied : copied_) {
+      if (copied.last == i) held_.erase(copy_name(copied));
+    }
+  }
+
+  void decode_frame(int64_t chunk) {
+    run_stage(EagerStage::frame, {chunk, false});
+    join_frames(chunk);
   }
 
   /// The frames of this chunk behind those of the earlier ones, in a clip of its own. They have a name of
@@ -87,14 +126,20 @@ class Walk {
   void join_frames(int64_t chunk) {
     const std::string last = "frames decoded last";
     held_.erase(last);
-    Extent until = latent_;
-    until.t = chunk + 1;
-    const int64_t clip = picture_bytes(until);
+    const int64_t clip = bytes_of_frames(decoded_, 1 + chunk * graph_.tensor(decoded_).scale.t);
     if (chunk > 0) moment(order_.back(), clip);
-    const std::string& output = graph_.tensor(graph_.output()).name;
-    if (chunk > 0) held_[last] = held_[output];
-    held_.erase(output);
+    const std::string& made = graph_.tensor(decoded_).name;
+    if (chunk > 0) held_[last] = held_[made];
+    held_.erase(made);
     held_["clip"] = clip;
+  }
+
+  /// What is done to all frames, and the values clamped at the end.
+  void finish() {
+    held_[graph_.tensor(decoded_).name] = held_["clip"];
+    held_.erase("clip");
+    run_stage(EagerStage::after_frames, all_frames());
+    moment(order_.back(), held_[graph_.tensor(graph_.output()).name]);
   }
 
   int64_t live_bytes() const {
@@ -120,9 +165,11 @@ class Walk {
   const Graph& graph_;
   EagerSetting setting_;
   Extent latent_;
-  int64_t chunks_;
   std::vector<OpId> order_;
   std::vector<size_t> until_;
+  std::vector<CopiedInput> copied_;
+  TensorId decoded_;
+  bool channels_last_ = false;
   std::map<std::string, int64_t> held_;
   EagerDecode found_;
 };

@@ -43,9 +43,9 @@ struct EagerDecode {
 
 /// What an untiled decode of this request by diffusers holds. Nothing for a class whose code is not known
 /// here: known are AutoencoderKL, AutoencoderKLFlux2, AsymmetricAutoencoderKL, AutoencoderDC,
-/// AutoencoderKLWan and AutoencoderKLQwenImage. On the CPU convolutions go to oneDNN, which copies what is
-/// not channels-last; on a GPU what cuDNN takes for itself is not counted. `model` is the one for the
-/// request's frames.
+/// AutoencoderKLWan (2.1 and 2.2) and AutoencoderKLQwenImage. On the CPU convolutions go to oneDNN, which
+/// copies what is not channels-last; on a GPU what cuDNN takes for itself is not counted. `model` is the one
+/// for the request's frames.
 std::optional<EagerDecode> eager_decode(const Model& model, const Request& request);
 
 }  // namespace headroom::profiler

@@ -59,7 +59,7 @@ class Layer {
       case OpKind::gate:
         return {out_, out_};
       case OpKind::depth_to_space:
-        return {out_, 2 * out_};
+        return setting_.of == EagerClass::wan ? wan_pixels() : LayerBytes{out_, 2 * out_};
       case OpKind::unfold_frames:
         return {place_.chunk == 0 ? 0 : out_, 0};  // the first frame is handed on
       default:
@@ -167,6 +167,14 @@ class Layer {
             std::max(upsampled() + std::max(copies, wide) - out_, upsampled() + library(upsampled(), out_))};
   }
 
+  /// Repeated channels, then pixels of them: of the first frame too as many frames as later ones become, of
+  /// which the last is seen. Patches are not repeated.
+  LayerBytes wan_pixels() const {
+    const int64_t made =
+        bytes(channels(op_.output), place_.frames_in * op_.frames_in_depth, place_.out.y, place_.out.x);
+    return {made, stage_of(op_, setting_.of) == EagerStage::after_frames ? 0 : made};
+  }
+
   int64_t rms_norm() const {
     const int64_t one_channel =
         bytes(1, place_.frames_out, place_.out.y, place_.out.x) * std::max<int64_t>(1, widened());
@@ -203,6 +211,13 @@ EagerStage stage_of(const Op& op, EagerClass of) {
   if (of != EagerClass::wan) return EagerStage::frame;
   if (op.name == "post_quant_conv") return EagerStage::before_frames;
   return op.name == "unpatchify" ? EagerStage::after_frames : EagerStage::frame;
+}
+
+TensorId made_of_frame(const Graph& graph, EagerClass of) {
+  TensorId made = graph.output();
+  while (stage_of(*graph.producer(made), of) == EagerStage::after_frames)
+    made = graph.producer(made)->inputs[0];
+  return made;
 }
 
 bool is_later_part(const Op& op, const EagerSetting& setting) {

@@ -20,6 +20,8 @@ enum class EagerStage {
   after_frames,   ///< once, of all that was decoded
 };
 EagerStage stage_of(const Op& op, EagerClass of);
+/// What the last operation of a frame makes: the picture, where nothing is done to all of them behind that.
+TensorId made_of_frame(const Graph& graph, EagerClass of);
 
 /// How a class's code decodes a request.
 struct EagerSetting {

@@ -10,6 +10,7 @@ namespace headroom::profiler {
 namespace {
 
 const std::string kShortcut = ".conv_shortcut";
+const std::string kBlockShortcut = ".avg_shortcut";
 
 bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -90,6 +91,25 @@ std::vector<size_t> held_until(const Graph& graph, const std::vector<OpId>& orde
   }
   until[index(graph.output())] = order.size();
   return until;
+}
+
+std::vector<CopiedInput> copied_inputs(const Graph& graph, const std::vector<OpId>& order) {
+  const auto with_shortcut = std::find_if(graph.ops().begin(), graph.ops().end(),
+                                          [](const Op& op) { return ends_with(op.name, kBlockShortcut); });
+  if (with_shortcut == graph.ops().end()) return {};
+  const std::string block = with_shortcut->name.substr(0, with_shortcut->name.size() - kBlockShortcut.size());
+  const std::string list = block.substr(0, block.rfind('.') + 1);  // "decoder.up_blocks."
+  std::map<std::string, CopiedInput> copies;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Op& op = graph.op(order[i]);
+    if (op.name.compare(0, list.size(), list) != 0) continue;
+    const std::string number = components(op.name.substr(list.size())).front();
+    const auto [copy, is_new] = copies.try_emplace(number, CopiedInput{op.inputs[0], i, i});
+    copy->second.last = i;
+  }
+  std::vector<CopiedInput> found;
+  for (const auto& [number, copy] : copies) found.push_back(copy);
+  return found;
 }
 
 }  // namespace headroom::profiler

@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include "decoder/graph/errors.h"
-#include "profiler/eager/layer_order.h"
 #include "profiler/libtorch/eager_blend.h"
 
 namespace headroom::profiler {
@@ -31,13 +30,6 @@ std::unique_ptr<EagerOperators> operators_of(EagerClass of, const EagerWeights& 
   return of == EagerClass::dc ? dc_operators(weights) : kl_operators(weights);
 }
 
-TensorId last_of_frame(const Graph& graph, EagerClass of) {
-  TensorId last = graph.output();
-  while (stage_of(*graph.producer(last), of) == EagerStage::after_frames)
-    last = graph.producer(last)->inputs[0];
-  return last;
-}
-
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
@@ -54,7 +46,9 @@ EagerRun::EagerRun(const Model& model, const EagerWeights& weights, const EagerD
       operators_(operators_of(of_, weights)),
       order_(eager_order(graph_, of_ == EagerClass::wan)),
       until_(held_until(graph_, order_)),
-      decoded_(last_of_frame(graph_, of_)),
+      copied_(copied_inputs(graph_, order_)),
+      copies_(copied_.size()),
+      decoded_(made_of_frame(graph_, of_)),
       held_(graph_.tensors().size()) {}
 
 at::Tensor EagerRun::decode(const at::Tensor& latent) {
@@ -103,10 +97,26 @@ at::Tensor EagerRun::finished(at::Tensor clip, bool clamps) {
 void EagerRun::run_stage(EagerStage stage, int64_t chunk) {
   for (size_t i = 0; i < order_.size(); ++i) {
     if (stage_of(graph_.op(order_[i]), of_) != stage) continue;
+    copy_inputs(i);
     run(i, chunk);
-    for (size_t t = 0; t < until_.size(); ++t) {
-      if (until_[t] == i) held_[t].reset();
-    }
+    drop_after(i);
+  }
+}
+
+void EagerRun::copy_inputs(size_t place) {
+  for (size_t i = 0; i < copied_.size(); ++i) {
+    if (copied_[i].first != place) continue;
+    copies_[i] = held_[index(copied_[i].tensor)].clone();
+    log_.name(address_of(copies_[i]), "copy of " + graph_.tensor(copied_[i].tensor).name);
+  }
+}
+
+void EagerRun::drop_after(size_t place) {
+  for (size_t t = 0; t < until_.size(); ++t) {
+    if (until_[t] == place) held_[t].reset();
+  }
+  for (size_t i = 0; i < copied_.size(); ++i) {
+    if (copied_[i].last == place) copies_[i].reset();
   }
 }
 

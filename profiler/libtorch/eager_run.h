@@ -9,6 +9,7 @@
 #include "decoder/graph/model.h"
 #include "decoder/plan/recipe.h"
 #include "profiler/eager/allocation_log.h"
+#include "profiler/eager/layer_order.h"
 #include "profiler/libtorch/eager_device.h"
 #include "profiler/libtorch/eager_operators.h"
 
@@ -40,6 +41,9 @@ class EagerRun {
   at::Tensor finished(at::Tensor clip, bool clamps);
   void run_stage(EagerStage stage, int64_t chunk);
   void run(size_t place, int64_t chunk);
+  /// Of blocks whose first operation this is.
+  void copy_inputs(size_t place);
+  void drop_after(size_t place);
   /// Makes a tensor as this layer's result.
   at::Tensor logged(size_t layer, const std::function<at::Tensor()>& make);
   /// As one more layer.
@@ -53,8 +57,10 @@ class EagerRun {
   std::unique_ptr<EagerOperators> operators_;
   std::vector<OpId> order_;
   std::vector<size_t> until_;
-  TensorId decoded_;              ///< what the last operation of a frame makes
-  std::vector<at::Tensor> held_;  ///< by tensor of the graph
+  std::vector<CopiedInput> copied_;
+  std::vector<at::Tensor> copies_;  ///< of these
+  TensorId decoded_;                ///< what the last operation of a frame makes
+  std::vector<at::Tensor> held_;    ///< by tensor of the graph
   // Variables that the code of clips leaves as they are when a tile is done.
   std::vector<at::Tensor> frames_of_tile_;
   at::Tensor decoded_last_;

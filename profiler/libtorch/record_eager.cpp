@@ -12,79 +12,15 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/machine/free_memory.h"
-#include "decoder/recipe/published_recipe.h"
 #include "decoder/weights/random_weights.h"
 #include "profiler/eager/eager_decode.h"
+#include "profiler/libtorch/asked_decodes.h"
 #include "profiler/libtorch/eager_device.h"
 #include "profiler/libtorch/eager_run.h"
 #include "profiler/libtorch/reported_memory.h"
 
 namespace headroom::profiler {
 namespace {
-
-/// One decode that is to be recorded.
-struct Asked {
-  int64_t width = 0, height = 0;
-  EagerLayout layout{};
-  std::optional<Recipe> tiles{};
-};
-
-/// The class's own tiles, or those that are asked for, which overlap by a quarter.
-std::optional<PublishedTiles> tiles_of(const Model& model, const EagerRequest& request) {
-  std::optional<PublishedTiles> tiles = model.published_tiles;
-  if (!tiles || request.tile == 0) return tiles;
-  for (TileRule* rule : {&tiles->rows, &tiles->columns}) {
-    const int64_t step = rule->step;
-    *rule = rule_of_quarters(request.tile, model.graph.tensor(model.graph.output()).scale.y);
-    rule->step = step;
-  }
-  return tiles;
-}
-
-Request request_of(const EagerRequest& request, int64_t width, int64_t height) {
-  return {.model = request.model,
-          .width_pixels = width,
-          .height_pixels = height,
-          .frames = request.frames,
-          .batch = request.batch,
-          .dtype = request.dtype,
-          .device = request.device};
-}
-
-/// Where the class would cut it.
-std::optional<Recipe> recipe_of(const Model& tiled, const Request& request) {
-  Recipe recipe = published_recipe(tiled, request, RecipeName::diffusers_tiling);
-  return tile_count(recipe) > 1 ? std::optional(std::move(recipe)) : std::nullopt;
-}
-
-/// Of the first tile, which has as many positions as the rule says along an axis that is cut.
-int64_t first_side(const Recipe& recipe) {
-  return std::max(recipe.tiles.y.front().latent.length(), recipe.tiles.x.front().latent.length());
-}
-
-std::vector<Asked> asked_decodes(const Model& model, const EagerRequest& request) {
-  Model tiled = model;
-  tiled.published_tiles = tiles_of(model, request);
-  const bool in_tiles = request.in_tiles && tiled.published_tiles;
-  if (!request.whole && !in_tiles)
-    throw InputError("--tilings: of " + model.class_name + " with this config no tiles are known here");
-  const bool of_clips = eager_class(model.class_name) == EagerClass::wan;
-  std::vector<Asked> list;
-  for (const auto& [width, height] : request.sizes) {
-    latent_extent(model, width, height, request.frames);  // throws where there is no such latent
-    std::optional<Recipe> recipe;
-    if (in_tiles) recipe = recipe_of(tiled, request_of(request, width, height));
-    for (const EagerLayout layout : request.layouts) {
-      if (layout == EagerLayout::channels_last && of_clips) continue;
-      if (request.whole) list.push_back({width, height, layout, {}});
-      if (recipe) list.push_back({width, height, layout, recipe});
-    }
-  }
-  if (list.empty() && of_clips && !contains(request.layouts, EagerLayout::nchw))
-    throw InputError("--layouts: clips are decoded in nchw alone");
-  if (list.empty()) throw InputError("--tilings: none of the sizes is larger than a tile");
-  return list;
-}
 
 /// As the decoder takes it, under the name that it is recorded by.
 at::Tensor latent_tensor(const Model& model, const Array& latent, const EagerOptions& options) {
@@ -103,9 +39,13 @@ Array array_of(const at::Tensor& picture, bool one_frame) {
   return {values.sizes().vec(), {begin, begin + values.numel()}};
 }
 
-std::string described(const Asked& asked) {
-  return std::to_string(asked.width) + "x" + std::to_string(asked.height) + " " + name_of(asked.layout) +
-         (asked.tiles ? " in tiles" : "");
+/// Of the first tile, which has as many positions as the rule says along an axis that is cut.
+int64_t first_side(const Recipe& recipe) {
+  return std::max(recipe.tiles.y.front().latent.length(), recipe.tiles.x.front().latent.length());
+}
+
+double pixels(const AskedDecode& asked) {
+  return double(asked.request.width_pixels * asked.request.height_pixels);
 }
 
 /// Records the decodes of one layout, whose weights it holds.
@@ -115,14 +55,14 @@ class Recorder {
            const EagerWeights& weights)
       : model_(model), request_(request), device_(device), weights_(weights) {}
 
-  RecordedEagerDecode record(const Asked& asked, const std::function<void(const Op&)>& running,
+  RecordedEagerDecode record(const AskedDecode& asked, const std::function<void(const Op&)>& running,
                              const EagerPictures& pictures) {
     const int64_t counted_bytes = asked.tiles ? 0 : counted(asked);
     require_room(asked, counted_bytes);
     RecordedEagerDecode found = once(asked, running, pictures);
     for (int i = 1; i < request_.repeats; ++i) keep_quickest(once(asked, running, {}), found);
-    found.width_pixels = asked.width;
-    found.height_pixels = asked.height;
+    found.width_pixels = asked.request.width_pixels;
+    found.height_pixels = asked.request.height_pixels;
     found.frames = request_.frames;
     found.batch = request_.batch;
     found.layout = asked.layout;
@@ -131,8 +71,9 @@ class Recorder {
   }
 
  private:
-  Array latent_of(const Asked& asked) const {
-    const Extent extent = latent_extent(model_, asked.width, asked.height, request_.frames);
+  Array latent_of(const AskedDecode& asked) const {
+    const Extent extent =
+        latent_extent(model_, asked.request.width_pixels, asked.request.height_pixels, request_.frames);
     const std::vector<int64_t> shape = latent_shape(model_, extent, request_.batch);
     if (!request_.latent) return random_latent(shape, 0);
     Array latent = with_batch_axis(model_, *request_.latent);
@@ -145,19 +86,18 @@ class Recorder {
   }
 
   /// Before memory is taken that is not there.
-  void require_room(const Asked& asked, int64_t counted_bytes) const {
+  void require_room(const AskedDecode& asked, int64_t counted_bytes) const {
     if (asked.tiles || request_.device != DeviceKind::cpu) return;
     constexpr int64_t kLibraries = int64_t{512} << 20;
     const int64_t needed = counted_bytes + kLibraries, free = available_bytes();
     if (needed > free)
-      throw DoesNotFit("LibTorch's decode of " + profiler::described(asked) + " takes about " +
-                           format_bytes(needed) + "; " + format_bytes(free) + " are free",
+      throw DoesNotFit("LibTorch's decode of " + text_of(asked) + " takes about " + format_bytes(needed) +
+                           "; " + format_bytes(free) + " are free",
                        needed);
   }
 
-  int64_t counted(const Asked& asked) const {
-    const std::optional<EagerDecode> decode =
-        eager_decode(model_, request_of(request_, asked.width, asked.height));
+  int64_t counted(const AskedDecode& asked) const {
+    const std::optional<EagerDecode> decode = eager_decode(model_, asked.request);
     return decode ? decode->peak_bytes : 0;
   }
 
@@ -167,7 +107,7 @@ class Recorder {
       found.layers[i].seconds = std::min(found.layers[i].seconds, again.layers[i].seconds);
   }
 
-  RecordedEagerDecode once(const Asked& asked, const std::function<void(const Op&)>& running,
+  RecordedEagerDecode once(const AskedDecode& asked, const std::function<void(const Op&)>& running,
                            const EagerPictures& pictures) {
     device_.drop_cache();
     AllocationLog log;
@@ -219,7 +159,7 @@ class Recorder {
 EagerRecording record_all(const Model& model, const EagerRequest& request, const ParameterSource& source,
                           const EagerProgress& progress, const EagerPictures& pictures) {
   const c10::InferenceMode without_gradients;
-  const std::vector<Asked> list = asked_decodes(model, request);
+  const std::vector<AskedDecode> list = asked_decodes(model, request);
   const EagerDevice device(request.device);
   if (request.threads > 0) at::set_num_threads(request.threads);
   EagerRecording recording;
@@ -230,20 +170,21 @@ EagerRecording record_all(const Model& model, const EagerRequest& request, const
   recording.libraries = libtorch_version();
   recording.threads = request.device == DeviceKind::cpu ? at::get_num_threads() : 1;
   double done = 0, all = 0;
-  for (const Asked& asked : list) all += double(asked.width * asked.height) * request.repeats;
+  for (const AskedDecode& asked : list) all += pixels(asked) * request.repeats;
   for (const EagerLayout layout : request.layouts) {
-    if (std::none_of(list.begin(), list.end(), [&](const Asked& asked) { return asked.layout == layout; }))
+    if (std::none_of(list.begin(), list.end(),
+                     [&](const AskedDecode& asked) { return asked.layout == layout; }))
       continue;
     const EagerWeights weights(model.graph, source, {device.device(), request.dtype, layout});
     recording.weights_bytes = 0;
     for (const auto& [name, tensor] : weights.all()) recording.weights_bytes += int64_t(tensor.nbytes());
     Recorder recorder(model, request, device, weights);
-    for (const Asked& asked : list) {
+    for (const AskedDecode& asked : list) {
       if (asked.layout != layout) continue;
-      progress(done / all, described(asked));
+      progress(done / all, text_of(asked));
       recording.decodes.push_back(recorder.record(
-          asked, [&](const Op& op) { progress(done / all, described(asked) + ", " + op.name); }, pictures));
-      done += double(asked.width * asked.height) * request.repeats;
+          asked, [&](const Op& op) { progress(done / all, text_of(asked) + ", " + op.name); }, pictures));
+      done += pixels(asked) * request.repeats;
     }
   }
   return recording;

@@ -24,8 +24,9 @@ namespace {
 constexpr int64_t kKeptFrames = 2;
 constexpr double kLeastLength = 1e-12;
 
-/// AutoencoderKLWan and AutoencoderKLQwenImage, one frame of the latent after another. Values are N×C×T×H×W;
-/// between an attention's norm and its last projection those of each frame are an item.
+/// AutoencoderKLWan, of Wan 2.1 and of 2.2, and AutoencoderKLQwenImage, one frame of the latent after
+/// another. Values are N×C×T×H×W; between an attention's norm and its last projection those of each frame are
+/// an item.
 class WanOperators final : public EagerOperators {
  public:
   explicit WanOperators(const EagerWeights& weights) : weights_(weights) {}
@@ -47,6 +48,9 @@ class WanOperators final : public EagerOperators {
         return attend(call);
       case OpKind::unfold_frames:
         return unfold(call);
+      case OpKind::depth_to_space:
+        return stage_of(call.op, EagerClass::wan) == EagerStage::after_frames ? unpatchified(call)
+                                                                              : duplicated(call);
       case OpKind::add:
         return at::add(call.inputs[0], call.inputs[1]);
       default:
@@ -122,6 +126,31 @@ class WanOperators final : public EagerOperators {
     x = x.reshape({items, 2, channels, frames, rows, columns});
     x = at::stack({x.select(1, 0), x.select(1, 1)}, 3);
     return x.reshape({items, channels, 2 * frames, rows, columns});
+  }
+
+  /// The shortcut around a block: repeated channels that become frames and pixels. Of the first frame of the
+  /// latent the last frame alone is seen, and all of them are there.
+  static at::Tensor duplicated(const EagerCall& call) {
+    const int64_t frames = call.op.frames_in_depth, side = call.op.factor.y;
+    const int64_t channels = call.graph.tensor(call.op.output).channels;
+    at::Tensor x = call.inputs[0];
+    const int64_t items = x.size(0), t = x.size(2), rows = x.size(3), columns = x.size(4);
+    x = x.repeat_interleave(channels * frames * side * side / x.size(1), 1);
+    x = x.view({items, channels, frames, side, side, t, rows, columns});
+    x = x.permute({0, 1, 5, 2, 6, 3, 7, 4}).contiguous();
+    x = x.view({items, channels, t * frames, rows * side, columns * side});
+    return call.chunk == 0 ? x.narrow(2, frames - 1, x.size(2) - (frames - 1)) : x;
+  }
+
+  /// Patches become pixels, in all frames at once.
+  static at::Tensor unpatchified(const EagerCall& call) {
+    const int64_t side = call.op.factor.y;
+    at::Tensor x = call.inputs[0];
+    const int64_t items = x.size(0), channels = x.size(1) / (side * side), t = x.size(2), rows = x.size(3),
+                  columns = x.size(4);
+    x = x.view({items, channels, side, side, t, rows, columns});
+    x = x.permute({0, 1, 4, 5, 3, 6, 2}).contiguous();
+    return x.view({items, channels, t, rows * side, columns * side});
   }
 
   at::Tensor normalise(const EagerCall& call) {

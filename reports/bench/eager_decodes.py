@@ -20,8 +20,9 @@ from measure import mib
 from untiled_peak import CASES
 
 # In tiles as well: of so many latent positions along each side.
-TILED = {("sdxl", "384x384"): 32, ("sana-dc-ae-f32c32", "384x384"): 8, ("wan2.1", "160x96"): 8, ("wan2.1", "192x160"): 16}
-FEW = [case for case in CASES if case[:2] in {("sdxl", "320x192"), ("sdxl", "384x384"), ("sana-dc-ae-f32c32", "384x384"), ("wan2.1", "160x96")}]
+TILED = {("sdxl", "384x384"): 32, ("sana-dc-ae-f32c32", "384x384"): 8, ("wan2.1", "160x96"): 8, ("wan2.1", "192x160"): 16,
+         ("wan2.2", "160x96"): 4, ("wan2.2", "192x160"): 8}
+FEW = [case for case in CASES if case[:2] in {("sdxl", "320x192"), ("sdxl", "384x384"), ("sana-dc-ae-f32c32", "384x384"), ("wan2.1", "160x96"), ("wan2.2", "160x96")}]
 
 
 def mode_of(decode: dict[str, Any]) -> str | None:

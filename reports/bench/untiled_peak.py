@@ -20,7 +20,8 @@ from measure import mib
 
 CASES = [(model, size, frames) for model, frames, sizes in (
     ("sdxl", 1, ("320x192", "384x384", "576x320")), ("sana-dc-ae-f32c32", 1, ("320x192", "384x384", "640x448")),
-    ("wan2.1", 5, ("160x96",)), ("wan2.1", 9, ("192x160",)), ("wan2.1", 13, ("224x128",))) for size in sizes]
+    *((model, frames, sizes) for model in ("wan2.1", "wan2.2")
+      for frames, sizes in ((5, ("160x96",)), (9, ("192x160",)), (13, ("224x128",))))) for size in sizes]
 
 
 def predicted(model: str, size: str, frames: int, scratch: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "decoder/graph/parameters.h"
+#include "profiler/eager/layer_memory.h"
 #include "profiler/eager/layer_order.h"
 
 namespace headroom::profiler {
@@ -26,6 +27,8 @@ constexpr Measured kMeasured[] = {
     {"sana-dc-ae-f32c32", 512, 512, 1, 636892684, 606076928, ""},
     {"wan2.1", 128, 128, 9, 293182412, 348895232, "decoder.up_blocks.3.resnets.1.conv1"},
     {"wan2.1", 256, 256, 9, 293182412, 1387821056, "decoder.up_blocks.3.resnets.1.conv1"},
+    {"wan2.2", 160, 96, 5, 2220206320, 334857216, "decoder.up_blocks.3.resnets.0.conv1"},
+    {"wan2.2", 192, 160, 9, 2220206320, 717414912, "decoder.up_blocks.3.resnets.0.conv1"},
 };
 
 EagerDecode counted(const char* name, int64_t width, int64_t height, int64_t frames, Request request = {}) {
@@ -80,9 +83,10 @@ TEST_CASE("eager: bytes follow pixels, pictures, dtype and device") {
   Request gpu;
   gpu.device = DeviceKind::cuda;  // where nothing is copied into oneDNN's layout
   CHECK(above(counted("sdxl", 512, 512, 1, gpu)) < 0.8 * above(one));
-  // Later chunks of a clip take the same again: only the clip itself grows.
+  // Later chunks of a clip take the same again: only the clip grows, its latent, and what is made of all of
+  // that.
   const double more = above(counted("wan2.1", 128, 128, 33)) - above(counted("wan2.1", 128, 128, 17));
-  CHECK(more == 16 * 3 * 128 * 128 * 4 + 16.0 * 4 * 4 * 16 * 16);
+  CHECK(more == 16 * 3 * 128 * 128 * 4 + 2 * 16.0 * 4 * 4 * 16 * 16);
 }
 
 TEST_CASE("eager: a class whose code is not known is not counted") {
@@ -117,6 +121,37 @@ TEST_CASE("eager: Wan's blocks compute their shortcut first") {
   const std::string block = "decoder.up_blocks.1.resnets.0.";
   CHECK(place(block + "conv_shortcut") + 1 == place(block + "norm1"));
   CHECK(place(block + "conv1") < place(block + "conv2"));
+}
+
+TEST_CASE("eager: Wan 2.2's blocks hold a copy of what they are called with until they are done") {
+  const Graph graph = resolve_model("wan2.2").graph;
+  const std::vector<OpId> order = eager_order(graph, true);
+  const std::vector<CopiedInput> copies = copied_inputs(graph, order);
+  REQUIRE(copies.size() == 4);
+  for (size_t i = 0; i < copies.size(); ++i) {
+    const std::string block = "decoder.up_blocks." + std::to_string(i);
+    CAPTURE(block);
+    CHECK(graph.op(order[copies[i].first]).name.find(block + ".resnets.0.") == 0);
+    CHECK(graph.op(order[copies[i].first]).inputs[0] == copies[i].tensor);
+    // The last block has no shortcut, and copies its input all the same.
+    CHECK(graph.op(order[copies[i].last]).name == (i < 3 ? block : block + ".resnets.2"));
+    CHECK(graph.op(order[copies[i].last + 1]).name.find(block) != 0);
+  }
+  CHECK(copied_inputs(resolve_model("wan2.1").graph, order).empty());
+}
+
+TEST_CASE("eager: of a clip's operations one is done to all frames before, and one to all of them behind") {
+  const Graph graph = resolve_model("wan2.2").graph;
+  for (const Op& op : graph.ops()) {
+    const EagerStage expected = op.name == "post_quant_conv" ? EagerStage::before_frames
+                                : op.name == "unpatchify"    ? EagerStage::after_frames
+                                                             : EagerStage::frame;
+    CHECK(stage_of(op, EagerClass::wan) == expected);
+  }
+  CHECK(graph.tensor(made_of_frame(graph, EagerClass::wan)).name == "decoder.conv_out");
+  const Graph of_pictures = resolve_model("sdxl").graph;
+  CHECK(stage_of(of_pictures.ops().front(), EagerClass::kl) == EagerStage::frame);
+  CHECK(made_of_frame(of_pictures, EagerClass::kl) == of_pictures.output());
 }
 
 }  // namespace

@@ -160,6 +160,20 @@ TEST_CASE("libtorch: pixels of Wan and QwenImage are those of the untiled decode
   check_pixels(test::random_wan_config, 3, 16);
 }
 
+/// Of AutoencoderKLWan, tiles in its own scale.
+nlohmann::json wan_22_config(Random& random) {
+  nlohmann::json config = test::random_wan_22_config(random);
+  config["_class_name"] = "AutoencoderKLWan";
+  config["base_dim"] = 8;
+  const int64_t patch = config["patch_size"].is_null() ? 1 : config["patch_size"].get<int64_t>();
+  config["scale_factor_spatial"] = patch << (config["dim_mult"].size() - 1);
+  return config;
+}
+
+TEST_CASE("libtorch: pixels of Wan 2.2 are those of the untiled decode, of clips as well") {
+  check_pixels(wan_22_config, 3, 16);
+}
+
 /// Sizes and configs are drawn; each is more than one tile of 8 latent positions.
 template <typename Config>
 void check_tiles(const Config& config_of, int64_t most_frames, int seeds) {
@@ -222,6 +236,10 @@ TEST_CASE("libtorch: tiles of Wan and QwenImage are blended as diffusers blends 
       2, 8);
 }
 
+TEST_CASE("libtorch: tiles of Wan 2.2 are blended as diffusers blends them, patch by patch") {
+  check_tiles(wan_22_config, 2, 8);
+}
+
 TEST_CASE("libtorch: the tiles that a class has by itself are those that are asked for by their side") {
   nlohmann::json config = test::tiny_config();
   config["sample_size"] = 8 << (config["block_out_channels"].size() - 1);
@@ -241,7 +259,7 @@ TEST_CASE("libtorch: tiles are those of diffusers' own decodes") {
   int held = 0;
   for (const std::string& name : test::recipe_cases(HEADROOM_TEST_DATA)) {
     const test::RecipeCase of = test::recipe_case(name);
-    if (!eager_class(of.model.class_name) || name == "wan22_clip") continue;
+    if (!eager_class(of.model.class_name)) continue;
     CAPTURE(name);
     EagerRequest asked;
     asked.sizes = {{of.request.width_pixels, of.request.height_pixels}};
@@ -254,7 +272,7 @@ TEST_CASE("libtorch: tiles are those of diffusers' own decodes") {
     CHECK(test::relative_error(eager.pictures.back(), of.expected) <= test::kExact);
     ++held;
   }
-  CHECK(held == 13);
+  CHECK(held == 14);
 }
 
 struct Family {
@@ -270,11 +288,14 @@ TEST_CASE("libtorch: what is recorded is within 3 % of what is counted") {
   dc["attention_head_dim"] = 16;
   nlohmann::json wan = test::tiny_wan_config();
   wan["base_dim"] = 32;
+  nlohmann::json wan22 = test::tiny_wan_22_config();
+  wan22["base_dim"] = 32;
   // Of small ones LibTorch convolves without oneDNN.
   for (const Family& family :
        {Family{"AutoencoderKL", kl, 40, 24, 1}, Family{"AutoencoderKL", kl, 8, 12, 1},
         Family{"AutoencoderDC", dc, 40, 24, 1}, Family{"AutoencoderKLWan", wan, 24, 40, 9},
-        Family{"AutoencoderKLWan", wan, 40, 32, 1}, Family{"AutoencoderKLWan", wan, 8, 8, 5}}) {
+        Family{"AutoencoderKLWan", wan, 40, 32, 1}, Family{"AutoencoderKLWan", wan, 8, 8, 5},
+        Family{"Wan 2.2", wan22, 24, 16, 9}, Family{"Wan 2.2", wan22, 16, 24, 1}}) {
     CAPTURE(family.name, family.frames);
     const Model model = for_frames(test::model_of(family.config), family.frames);
     EagerRequest asked = asked_of(model, family.rows, family.columns, family.frames, 1);
