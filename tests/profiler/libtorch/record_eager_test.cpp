@@ -240,6 +240,26 @@ TEST_CASE("libtorch: tiles of Wan 2.2 are blended as diffusers blends them, patc
   check_tiles(wan_22_config, 2, 8);
 }
 
+TEST_CASE("libtorch: until a clip is put together all its tiles are there, and the last one's frames") {
+  nlohmann::json config = test::tiny_wan_config();
+  config["scale_factor_spatial"] = 4;
+  const Model model = test::model_of(config);
+  const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
+  EagerRequest asked = asked_of(model, 25, 31, 1 + 2 * scale.t, 1);
+  asked.whole = false;
+  asked.tile = 8;
+  const EagerRecording found = recorded(model, asked, 0).recording;
+  const auto bytes = [&](int64_t rows, int64_t columns) {
+    return 4 * 3 * asked.frames * rows * columns * scale.y * scale.x;
+  };
+  CHECK(found.decodes.at(0).tile_count == 5 * 6);
+  // Tiles begin every 6 positions. Rows of them are put side by side, then all rows, and the values clamped.
+  const int64_t latent = 4 * 4 * 3 * 25 * 31;
+  const int64_t tiles = bytes(3 * 8 + 7 + 1, 4 * 8 + 7 + 1), last = bytes(1, 1), picture = bytes(25, 31);
+  CHECK(found.decodes[0].layers.back().live_bytes ==
+        found.weights_bytes + latent + tiles + last + 3 * picture);
+}
+
 TEST_CASE("libtorch: the tiles that a class has by itself are those that are asked for by their side") {
   nlohmann::json config = test::tiny_config();
   config["sample_size"] = 8 << (config["block_out_channels"].size() - 1);

@@ -7,6 +7,7 @@
 #include "tests/support/program.h"
 #include "tests/support/reported.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/tiny_video.h"
 
 namespace headroom::profiler {
 namespace {
@@ -48,6 +49,27 @@ TEST_CASE("LibTorch's own decodes are recorded, every size in every layout, whol
     CHECK(decode.seconds > 0);
   }
   CHECK(test::read_bytes(csv) == layers_csv(recording));
+}
+
+TEST_CASE("clips are recorded whole and in the tiles that their class blends, in nchw alone") {
+  const Scratch scratch;
+  nlohmann::json config = test::tiny_wan_22_config();
+  config["scale_factor_spatial"] = 8;
+  const std::string model = test::write_model(scratch / "model", config, 1);
+  const std::string file = scratch / "eager.json";
+  const Ended ended =
+      call(run_profile, joined(kByLibtorch, {"--model", model, "--sizes", "72x40", "--frames", "3", "--tile",
+                                             "8", "-o", file, "--threads", "2"}));
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK_THAT(ended.out, Catch::Contains("72x40 nchw: ") && Catch::Contains("counted ") &&
+                            Catch::Contains("72x40 nchw in 2 tiles of 8: "));
+  const EagerRecording recording = read_eager_recording(file);
+  REQUIRE(recording.decodes.size() == 2);
+  for (const RecordedEagerDecode& decode : recording.decodes) {
+    CHECK(decode.frames == 3);
+    CHECK(decode.layers.back().name == "join");
+  }
 }
 
 TEST_CASE("with --json LibTorch's recording stands alone on standard output, and progress has its lines") {
