@@ -32,8 +32,10 @@ Placement place(const MemoryRequests& requests, int64_t enough_bytes, PlacementE
   std::optional<Placement> moved = place_by_pass(requests, enough_bytes, whole.bytes);
   if (!moved) return effort == PlacementEffort::full ? smaller(in_full(), whole) : whole;
   moved->live_bytes = live_bytes;
-  if (moved->bytes > enough_bytes)
-    return effort == PlacementEffort::full ? smaller(in_full(), *moved) : *moved;
+  if (moved->bytes > enough_bytes) {
+    const bool is_good = effort != PlacementEffort::full && moved->bytes <= good_bytes(live_bytes);
+    return is_good ? *moved : smaller(in_full(), *moved);
+  }
   if (moved_bytes(*moved) <= live_bytes / kFewShare) return *moved;
   whole = in_full();
   return whole.bytes <= enough_bytes ? whole : *moved;

@@ -16,11 +16,11 @@ constexpr int64_t kGoodShare = 250;
 /// One with larger gaps than this is never enough.
 constexpr int64_t kFairShare = 50;
 
+}  // namespace
+
 int64_t good_bytes(int64_t live_bytes) {
   return live_bytes + live_bytes / kGoodShare;
 }
-
-}  // namespace
 
 int64_t fair_bytes(int64_t live_bytes) {
   return live_bytes + live_bytes / kFairShare;

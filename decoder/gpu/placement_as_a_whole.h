@@ -4,6 +4,8 @@
 
 namespace headroom {
 
+/// So little more than what is live that no more effort is worth its time.
+int64_t good_bytes(int64_t live_bytes);
 /// So much more than what is live that a placement with less is not bettered where it has room.
 int64_t fair_bytes(int64_t live_bytes);
 
