@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 
 namespace headroom {
 namespace {
@@ -112,6 +113,11 @@ std::optional<Copy> joined(const Copy& first, const Copy& second) {
 }
 
 }  // namespace
+
+int64_t bytes_of(std::span<const Move> moves) {
+  return std::accumulate(moves.begin(), moves.end(), int64_t{0},
+                         [](int64_t sum, const Move& move) { return sum + move.bytes; });
+}
 
 std::vector<Copy> copies_of(std::span<const Move> moves) {
   std::vector<Copy> copies;

@@ -17,6 +17,8 @@ struct Move {
   bool operator==(const Move&) const = default;
 };
 
+int64_t bytes_of(std::span<const Move> moves);
+
 /// A block that stands between two passes, and where it is to lie in the next.
 struct StandingBlock {
   int64_t number = 0, bytes = 0;

@@ -16,11 +16,6 @@ const Placement& smaller(const Placement& a, const Placement& b) {
   return a.bytes <= b.bytes ? a : b;
 }
 
-int64_t moved_bytes(const Placement& placement) {
-  return std::accumulate(placement.moves.begin(), placement.moves.end(), int64_t{0},
-                         [](int64_t sum, const Move& move) { return sum + move.bytes; });
-}
-
 Placement place(const MemoryRequests& requests, int64_t enough_bytes, PlacementEffort effort) {
   constexpr int64_t kFewShare = 4;  // of what is live: so few bytes are moved that it costs next to nothing
   if (requests.passes().empty()) return place_as_a_whole(requests, enough_bytes, PlacementEffort::full);
@@ -30,13 +25,16 @@ Placement place(const MemoryRequests& requests, int64_t enough_bytes, PlacementE
     return whole.bytes <= fair_bytes(whole.live_bytes) ? whole : smaller(in_full(), whole);
   const int64_t live_bytes = whole.live_bytes;
   std::optional<Placement> moved = place_by_pass(requests, enough_bytes, whole.bytes);
+  // What is planned is decoded with the same requests and the same bytes that are enough. So what takes long
+  // may be left undone where it is planned, if it is when it is decoded.
   if (!moved) return effort == PlacementEffort::full ? smaller(in_full(), whole) : whole;
   moved->live_bytes = live_bytes;
   if (moved->bytes > enough_bytes) {
     const bool is_good = effort != PlacementEffort::full && moved->bytes <= good_bytes(live_bytes);
     return is_good ? *moved : smaller(in_full(), *moved);
   }
-  if (moved_bytes(*moved) <= live_bytes / kFewShare) return *moved;
+  if (bytes_of(moved->moves) <= live_bytes / kFewShare) return *moved;
+  // It costs time to move so much: nothing is where more effort finds room for all at once.
   whole = in_full();
   return whole.bytes <= enough_bytes ? whole : *moved;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 namespace headroom {
 namespace {
 
+/// One pass after another, each in no more than `most_bytes` where that can be.
 class PlacementByPass {
  public:
   PlacementByPass(const MemoryRequests& all, const RequestsByPass& by_pass, int64_t most_bytes)
@@ -83,11 +83,6 @@ class PlacementByPass {
     int64_t bytes = 0;  ///< above what cannot be moved
     std::vector<int64_t> offsets;
     std::vector<Move> moves;
-
-    int64_t moved_bytes() const {
-      return std::accumulate(moves.begin(), moves.end(), int64_t{0},
-                             [](int64_t sum, const Move& move) { return sum + move.bytes; });
-    }
   };
 
   bool fits(const Anew& anew) const { return anew.bytes + fixed_bytes_ <= most_bytes_; }
@@ -98,7 +93,7 @@ class PlacementByPass {
     const auto is_better = [&](const Anew& a, const Anew& b) {
       const bool a_fits = fits(a), b_fits = fits(b);
       if (a_fits != b_fits) return a_fits;
-      return a_fits ? a.moved_bytes() < b.moved_bytes() : a.bytes < b.bytes;
+      return a_fits ? bytes_of(a.moves) < bytes_of(b.moves) : a.bytes < b.bytes;
     };
     const auto look_at = [&](const Placement& placement) {
       std::optional<Anew> found = moved(own, placement);
@@ -177,6 +172,7 @@ std::optional<Placement> place_by_pass(const MemoryRequests& requests, int64_t e
   if (!passes) return std::nullopt;
   constexpr int kMostRounds = 6;
   int64_t most_bytes = enough_bytes;
+  // Until what is found is found again where just what it takes is enough.
   for (int round = 0; round < kMostRounds; ++round) {
     auto found = PlacementByPass(requests, *passes, most_bytes).run(useless_bytes);
     if (!found || found->bytes <= most_bytes) return found;

@@ -7,6 +7,7 @@
 
 #include "decoder/gpu/dry_run.h"
 #include "decoder/graph/errors.h"
+#include "planner/search/frontier.h"
 #include "tests/reports/figures/sample_documents.h"
 
 namespace headroom::reports {
@@ -95,12 +96,23 @@ TEST_CASE("memory map: nothing overlaps, and the most that is live is what was p
 }
 
 TEST_CASE("memory map: what is moved between passes lies in one place after another") {
-  const PlanDocument document = cuda_plan(1, 1);
-  const DryRun dry_run = run_dry(document.model, document.plan);
-  REQUIRE_FALSE(dry_run.placement.moves.empty());
-  check_map(document);
-  const int64_t weights = dry_run.weights_bytes > 0 ? 1 : 0;
-  CHECK(std::ssize(memory_map(document).places) > dry_run.requests.count() + weights);
+  const Model model = resolve_model("sd15");
+  const planner::CostModel costs(model.graph, DeviceKind::cuda);
+  const Request request{"sd15", 256, 256, 1, 1, Dtype::fp32, DeviceKind::cuda};
+  int64_t moves = 0;
+  for (const planner::FrontierPoint& point : planner::frontier({model, request, {}, costs}, 4)) {
+    const PlanDocument document = planned(model, request, point.peak_bytes, costs);
+    CAPTURE(point.peak_bytes);
+    check_map(document);
+    const DryRun dry_run = run_dry(model, document.plan);
+    const int64_t all_moves = std::ssize(dry_run.placement.moves);
+    const int64_t weights = dry_run.weights_bytes > 0 ? 1 : 0;
+    const int64_t added = std::ssize(memory_map(document).places) - dry_run.requests.count() - weights;
+    CHECK(added <= all_moves);
+    CHECK((added > 0) == (all_moves > 0));
+    moves += all_moves;
+  }
+  CHECK(moves > 0);
 }
 
 TEST_CASE("memory map: of a batch, its first micro-batch") {
