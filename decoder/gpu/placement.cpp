@@ -17,7 +17,9 @@ const Placement& smaller(const Placement& a, const Placement& b) {
 }
 
 Placement place(const MemoryRequests& requests, int64_t enough_bytes, PlacementEffort effort) {
-  constexpr int64_t kFewShare = 4;  // of what is live: so few bytes are moved that it costs next to nothing
+  // Of what is live: so few bytes are moved that it costs next to nothing, and so little is there beside it
+  // that only moving will do.
+  constexpr int64_t kFewShare = 4, kHardlyMoreShare = 2000;
   if (requests.passes().empty()) return place_as_a_whole(requests, enough_bytes, PlacementEffort::full);
   const auto in_full = [&] { return place_as_a_whole(requests, enough_bytes, PlacementEffort::full); };
   Placement whole = place_as_a_whole(requests, enough_bytes, PlacementEffort::little);
@@ -33,7 +35,8 @@ Placement place(const MemoryRequests& requests, int64_t enough_bytes, PlacementE
     const bool is_good = effort != PlacementEffort::full && moved->bytes <= good_bytes(live_bytes);
     return is_good ? *moved : smaller(in_full(), *moved);
   }
-  if (bytes_of(moved->moves) <= live_bytes / kFewShare) return *moved;
+  const bool hardly_more = enough_bytes < live_bytes + live_bytes / kHardlyMoreShare;
+  if (hardly_more || bytes_of(moved->moves) <= live_bytes / kFewShare) return *moved;
   // It costs time to move so much: nothing is where more effort finds room for all at once.
   whole = in_full();
   return whole.bytes <= enough_bytes ? whole : *moved;
