@@ -34,11 +34,11 @@ std::vector<int64_t> heights(int64_t rows) {
   return list;
 }
 
-/// The whole width and the three largest powers of two below it, from 32 on.
+/// The whole width and the five largest powers of two below it, from 32 on.
 std::vector<int64_t> widths(int64_t columns) {
   std::vector<int64_t> powers;
   for (int64_t power = 32; power < columns; power *= 2) powers.push_back(power);
-  while (powers.size() > 3) powers.erase(powers.begin());
+  while (powers.size() > 5) powers.erase(powers.begin());
   powers.push_back(columns);
   return powers;
 }
