@@ -143,12 +143,12 @@ void transform_kernel(const PackedKernel& from, float* packed) {
 }  // namespace
 
 Weights::Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>& operations,
-                 ConvolutionAlgorithm algorithm, const ParameterSource& source,
+                 const ConvolutionAlgorithms& algorithms, const ParameterSource& source,
                  const std::function<void(double)>& progress)
     : ops_(graph.ops().size()) {
   int64_t floats = 0;
   for (OpId op : operations)
-    floats += weights_bytes(graph, graph.op(op), algorithm, {}) / int64_t{sizeof(float)};
+    floats += weights_bytes(graph, graph.op(op), algorithms.of(op), {}) / int64_t{sizeof(float)};
   slab_ = pool.take_floats(floats);
   float* next = slab_.get();
   for (size_t i = 0; i < operations.size(); ++i) {
@@ -158,7 +158,7 @@ Weights::Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>&
     if (op.kind == OpKind::conv) {
       const FoldedConvolution convolution(graph, op, source);
       const KernelShape& shape = convolution.shape();
-      const ConvolutionAlgorithm own = algorithm_of(shape, algorithm);
+      const ConvolutionAlgorithm own = algorithm_of(shape, algorithms.of(operations[i]));
       pack_kernel(convolution, own, next);
       weights.kernel = {shape, own, next, nullptr};
       next += aligned(shape.floats(own));
@@ -187,12 +187,12 @@ Weights::Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>&
 }
 
 Weights::Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>& operations,
-                 const Weights& direct)
+                 const ConvolutionAlgorithms& algorithms, const Weights& direct)
     : ops_(direct.ops_) {
   std::vector<OpId> changing;
   int64_t floats = 0;
   for (OpId op : operations) {
-    if (!has_winograd(graph, op)) continue;
+    if (!runs_winograd(graph, algorithms, op)) continue;
     changing.push_back(op);
     floats += direct.of(op).kernel.shape.floats(ConvolutionAlgorithm::winograd);
   }
@@ -212,8 +212,8 @@ void PlannedWeights::begin_pass(size_t number) {
   try {
     if (resident_ == nullptr) {
       of_pass_.emplace(pool_, graph_, operations_of(pass), pass.convolutions, source_);
-    } else if (pass.convolutions == ConvolutionAlgorithm::winograd) {
-      of_pass_.emplace(pool_, graph_, operations_of(pass), *resident_);
+    } else if (pass.convolutions.algorithm == ConvolutionAlgorithm::winograd) {
+      of_pass_.emplace(pool_, graph_, operations_of(pass), pass.convolutions, *resident_);
     }
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name +

@@ -25,11 +25,12 @@ class Weights {
  public:
   /// Reads every parameter once. `progress` receives the share done, 0 to 1.
   Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>& operations,
-          ConvolutionAlgorithm algorithm, const ParameterSource& source,
+          const ConvolutionAlgorithms& algorithms, const ParameterSource& source,
           const std::function<void(double)>& progress = {});
-  /// Those kernels among `operations` that Winograd's algorithm can run, packed for it; all else is borrowed
+  /// Those kernels among `operations` that run by Winograd's algorithm, packed for it; all else is borrowed
   /// from `direct`.
-  Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>& operations, const Weights& direct);
+  Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>& operations,
+          const ConvolutionAlgorithms& algorithms, const Weights& direct);
 
   const OpWeights& of(OpId op) const { return ops_[index(op)]; }
 

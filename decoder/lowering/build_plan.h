@@ -25,14 +25,14 @@ struct PassDecision {
   std::vector<TensorId>
       below{};    ///< those of `keeps` that live in the plan's lower tier, keys with their values
   Extent tile{};  ///< length of tiles in the pass's grid; larger than the grid means whole
-  ConvolutionAlgorithm convolutions = ConvolutionAlgorithm::direct;
+  ConvolutionAlgorithms convolutions{};
   bool at_cut_point = false;  ///< of an optional pass
   /// One of `keeps` that is kept above a row only. There is one such tensor at a time: it replaces the one of
   /// an earlier pass.
   KeptAbove above{};
   /// Of the lower part, where the pass reads a tensor that is kept above a row.
   Extent lower_tile{};
-  ConvolutionAlgorithm lower_convolutions = ConvolutionAlgorithm::direct;
+  ConvolutionAlgorithms lower_convolutions{};
   friend bool operator==(const PassDecision&, const PassDecision&) = default;
 };
 

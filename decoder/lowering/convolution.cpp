@@ -60,6 +60,10 @@ bool has_winograd(const Graph& graph, OpId id) {
          ConvolutionAlgorithm::winograd;
 }
 
+bool runs_winograd(const Graph& graph, const ConvolutionAlgorithms& algorithms, OpId id) {
+  return algorithms.of(id) == ConvolutionAlgorithm::winograd && has_winograd(graph, id);
+}
+
 WinogradWork winograd_work(const KernelShape& kernel, const Region& region, int64_t items, int64_t threads) {
   WinogradWork work;
   work.rows = blocks_along(region.y, kernel);

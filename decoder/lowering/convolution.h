@@ -62,6 +62,8 @@ KernelShape kernel_shape(const Graph& graph, const Op& conv);
 ConvolutionAlgorithm algorithm_of(const KernelShape& kernel, ConvolutionAlgorithm of_pass);
 /// True where the operation is a convolution that has a Winograd algorithm.
 bool has_winograd(const Graph& graph, OpId op);
+/// True where a pass with these algorithms computes it so.
+bool runs_winograd(const Graph& graph, const ConvolutionAlgorithms& algorithms, OpId op);
 
 /// The blocks of a Winograd convolution over a tile, and how they are shared out: each thread takes chunks of
 /// them one after another, and has a buffer for one chunk.

@@ -15,7 +15,7 @@ namespace headroom {
 /// What the memory of a plan depends on beside the plan itself.
 struct MemoryModel {
   /// Bytes taken from the device while `op` runs on a tile of this extent, beside the tiles; `algorithm` is
-  /// that of the pass.
+  /// what its pass has for it.
   std::function<int64_t(const Op& op, ConvolutionAlgorithm algorithm, const Extent& output_tile,
                         const Sizes& sizes)>
       workspace_bytes;

@@ -30,15 +30,15 @@ int64_t resident_weights_bytes(const Graph& graph, const Storage& storage) {
   return sum;
 }
 
-int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, ConvolutionAlgorithm algorithm,
+int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, const ConvolutionAlgorithms& algorithms,
                            WeightResidency residency, const Storage& storage) {
   int64_t sum = 0;
   for (OpId id : operations_of(pass)) {
     const Op& op = graph.op(id);
     if (residency == WeightResidency::per_pass) {
-      sum += weights_bytes(graph, op, algorithm, storage);
-    } else if (algorithm == ConvolutionAlgorithm::winograd && has_winograd(graph, id)) {
-      sum += kernel_shape(graph, op).floats(algorithm) * int64_t{sizeof(float)};
+      sum += weights_bytes(graph, op, algorithms.of(id), storage);
+    } else if (runs_winograd(graph, algorithms, id)) {
+      sum += kernel_shape(graph, op).floats(ConvolutionAlgorithm::winograd) * int64_t{sizeof(float)};
     }
   }
   return sum;

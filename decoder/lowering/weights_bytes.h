@@ -17,9 +17,9 @@ int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm alg
 /// Bytes of all parameters where they stay on the device throughout: kernels are packed for the direct
 /// algorithm.
 int64_t resident_weights_bytes(const Graph& graph, const Storage& storage);
-/// Bytes of what a pass with this algorithm brings onto the device: its parameters, or, beside resident ones,
-/// its transformed Winograd kernels.
-int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, ConvolutionAlgorithm algorithm,
+/// Bytes of what a pass with these algorithms brings onto the device: its parameters, or, beside resident
+/// ones, its transformed Winograd kernels.
+int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, const ConvolutionAlgorithms& algorithms,
                            WeightResidency residency, const Storage& storage);
 /// Bytes of all parameters that are on the device during one pass.
 int64_t device_weights_bytes(const Graph& graph, const Plan& plan, const Pass& pass);

@@ -179,7 +179,7 @@ struct Pass {
   Axes<std::vector<Interval>> tiles;
   std::vector<Step> steps;
   PassPart part = PassPart::whole;
-  ConvolutionAlgorithm convolutions = ConvolutionAlgorithm::direct;
+  ConvolutionAlgorithms convolutions;
   int64_t predicted_peak_bytes = 0;
   double predicted_seconds = 0;
   double predicted_flops = 0;

@@ -87,8 +87,13 @@ class PlanReader {
     if (fields.has("part"))
       pass.part = one_of(fields["part"], std::array{PassPart::whole, PassPart::upper, PassPart::lower});
     if (fields.has("convolutions")) {
-      pass.convolutions = one_of(fields["convolutions"],
-                                 std::array{ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd});
+      pass.convolutions.algorithm = one_of(
+          fields["convolutions"], std::array{ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd});
+    }
+    if (fields.has("direct_convolutions")) {
+      const JsonFields direct = fields["direct_convolutions"];
+      const size_t ops = direct.size(kMostSteps);
+      for (size_t i = 0; i < ops; ++i) pass.convolutions.direct.push_back(names_.op(direct[i]));
     }
     const JsonFields predicted = fields["predicted"];
     pass.predicted_peak_bytes = predicted["peak_bytes"].integer(0, kMostBytes);

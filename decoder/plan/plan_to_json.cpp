@@ -76,7 +76,7 @@ json pass_to_json(const Pass& pass, const Graph& graph) {
   for (const Step& step : pass.steps) steps.push_back(step_to_json(step, graph));
   json out{{"name", pass.name},
            {"scale", axes_to_json(pass.scale)},
-           {"convolutions", name_of(pass.convolutions)},
+           {"convolutions", name_of(pass.convolutions.algorithm)},
            {"tiles",
             {{"t", intervals_to_json(pass.tiles.t)},
              {"y", intervals_to_json(pass.tiles.y)},
@@ -87,6 +87,8 @@ json pass_to_json(const Pass& pass, const Graph& graph) {
              {"seconds", pass.predicted_seconds},
              {"flops", pass.predicted_flops}}}};
   if (pass.part != PassPart::whole) out["part"] = name_of(pass.part);
+  for (const OpId op : pass.convolutions.direct)
+    out["direct_convolutions"].push_back(graph.ops().at(index(op)).name);
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "decoder/validator/view.h"
 
@@ -256,6 +257,26 @@ bool check_part(View& view, size_t p) {
   return !moves || refuse("with tensors below the device passes are whole");
 }
 
+void check_algorithms(View& view, const Pass& pass, const std::string& place) {
+  const ConvolutionAlgorithm algorithm = pass.convolutions.algorithm;
+  if (algorithm != ConvolutionAlgorithm::direct && algorithm != ConvolutionAlgorithm::winograd) {
+    view.findings.add(Violation::malformed, place + ".convolutions", "expected direct or winograd");
+  } else if (algorithm == ConvolutionAlgorithm::winograd && view.on_cuda()) {
+    view.findings.add(Violation::malformed, place + ".convolutions",
+                      "on cuda convolutions have the direct form only");
+  }
+  std::set<OpId> known;
+  for (const OpId op : pass.convolutions.direct) {
+    const bool runs =
+        std::any_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) { return step.op == op; });
+    if (!runs || algorithm == ConvolutionAlgorithm::direct || !known.insert(op).second) {
+      view.findings.add(Violation::malformed, place + ".direct_convolutions",
+                        "expected operations of the pass, each once, where the others are by winograd");
+      return;
+    }
+  }
+}
+
 void check_pass(View& view, size_t p) {
   const Pass& pass = view.plan.passes[p];
   const std::string place = "passes[" + std::to_string(p) + "]";
@@ -265,13 +286,7 @@ void check_pass(View& view, size_t p) {
   if (!is_amount(pass.predicted_seconds) || !is_amount(pass.predicted_flops)) {
     view.findings.add(Violation::malformed, place + ".predicted", "expected finite numbers of at least 0");
   }
-  if (pass.convolutions != ConvolutionAlgorithm::direct &&
-      pass.convolutions != ConvolutionAlgorithm::winograd) {
-    view.findings.add(Violation::malformed, place + ".convolutions", "expected direct or winograd");
-  } else if (pass.convolutions == ConvolutionAlgorithm::winograd && view.on_cuda()) {
-    view.findings.add(Violation::malformed, place + ".convolutions",
-                      "on cuda convolutions have the direct form only");
-  }
+  check_algorithms(view, pass, place);
   if (!check_part(view, p)) return;
   for (Axis axis : kAxes) {
     if (!in_range(at(pass.scale, axis), 1, kLargestScale)) {

@@ -91,8 +91,8 @@ int64_t brought_bytes(const View& view, const Pass& pass) {
   for (OpId id : ops) {
     const Op& op = view.graph.op(id);
     if (view.plan.weights == WeightResidency::per_pass) {
-      sum = add(sum, bytes_of(view, op, pass.convolutions));
-    } else if (pass.convolutions == ConvolutionAlgorithm::winograd && changes_algorithm(view, op)) {
+      sum = add(sum, bytes_of(view, op, pass.convolutions.of(id)));
+    } else if (pass.convolutions.of(id) == ConvolutionAlgorithm::winograd && changes_algorithm(view, op)) {
       sum = add(sum, winograd_bytes(view, op));
     }
   }

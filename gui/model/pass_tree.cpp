@@ -53,8 +53,10 @@ QString keep_line(const json& keep) {
 QStringList lines_of(const json& explained, const Pass& pass, const Graph& graph) {
   QStringList lines;
   QString weights = PassTree::tr("weights %1").arg(bytes_of(explained["weights_bytes"]));
-  if (pass.convolutions == ConvolutionAlgorithm::winograd)
+  if (pass.convolutions.algorithm == ConvolutionAlgorithm::winograd)
     weights += PassTree::tr(", kernels in Winograd form");
+  if (!pass.convolutions.direct.empty())
+    weights += PassTree::tr(", but for %1").arg(QString::fromStdString(planner::direct_names(pass, graph)));
   lines << weights;
   for (const json& read : explained["reads"]) lines << read_line(read);
   for (const Step& step : pass.steps) lines << sentence_text(planner::step_text(step, graph));

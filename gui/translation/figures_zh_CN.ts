@@ -264,6 +264,10 @@
         <translation>卷积形式</translation>
     </message>
     <message>
+        <source>direct convolutions</source>
+        <translation>直接形式的卷积</translation>
+    </message>
+    <message>
         <source>ratio</source>
         <translation>比值</translation>
     </message>
@@ -376,8 +380,8 @@
         <translation>数量，以及第一个切块的列 × 行（× 帧），按该遍网格的位置计。</translation>
     </message>
     <message>
-        <source>The form of its 3×3 convolutions: direct, or Winograd, which multiplies less and takes larger kernels and workspace.</source>
-        <translation>其 3×3 卷积的形式：直接，或 Winograd（乘法更少，但卷积核和工作区更大）。</translation>
+        <source>The form of its 3×3 convolutions: direct, or Winograd, which multiplies less and takes larger kernels and workspace. Of one pass some may be direct all the same.</source>
+        <translation>其 3×3 卷积的形式：直接，或 Winograd（乘法更少，但卷积核和工作区更大）。同一趟中也可有一部分仍为直接形式。</translation>
     </message>
     <message>
         <source>Floating-point operations of the direct form, halos included.</source>

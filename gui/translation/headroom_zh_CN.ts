@@ -1262,6 +1262,10 @@ takes %2 and %3 there</source>
         <translation>，卷积核为 Winograd 形式</translation>
     </message>
     <message>
+        <source>, but for %1</source>
+        <translation>，%1 除外</translation>
+    </message>
+    <message>
         <source>The highest of all passes: it decides the peak.</source>
         <translation>各遍中最高的：它决定峰值。</translation>
     </message>

@@ -253,7 +253,7 @@ double CostModel::step_seconds(const Pass& pass, const Step& step, const Extent&
   const Axes<Along> work = work_along(*graph_, pass, step, tile, sizes);
   const double carrying = carry * work.y.positions * work.x.positions;
   if (latency_tables_) return latency_tables_->step_seconds(pass, step, tile, sizes) + carrying;
-  const StepRates rates = rates_of(step, pass.convolutions, sizes);
+  const StepRates rates = rates_of(step, pass.convolutions.of(step.op), sizes);
   return rates.per_tile * work.t.tiles * work.y.tiles * work.x.tiles +
          rates.per_position * work.t.positions * work.y.positions * work.x.positions + carrying;
 }
@@ -273,7 +273,7 @@ std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
       continue;
     }
     // The work of a tile is a product over the axes, so each length is looked at once.
-    const StepRates rates = rates_of(step, pass.convolutions, sizes);
+    const StepRates rates = rates_of(step, pass.convolutions.of(step.op), sizes);
     const Axes<StepAxis> axes = axes_of(*graph_, pass, step, sizes);
     const Along time = along_time(*graph_, pass, step, frames, sizes);
     const double carrying = carry_seconds(*graph_, step, time, assumed_rates(device_, sizes.dtype), sizes);

@@ -162,7 +162,7 @@ double LatencyLookup::step_seconds(const Pass& pass, const Step& step, const Ext
     for (size_t k = 0; k < columns.size; ++k) {
       const Axes<double> made{frames, double(rows.runs[i].length), double(columns.runs[k].length)};
       seconds += rows.runs[i].count * columns.runs[k].count * chunks *
-                 tile_seconds(step, pass.convolutions, made, sizes);
+                 tile_seconds(step, pass.convolutions.of(step.op), made, sizes);
     }
   }
   return seconds;
@@ -182,7 +182,7 @@ std::optional<LatencyLookup::Beyond> LatencyLookup::beyond(const Pass& pass, con
     double most = double(largest.y * largest.x) * calls.layers;
     if (op.kind == OpKind::attention)
       most *= double(profiler::latency_table_extent(*graph_, op, sizes.latent).x);
-    if (!of(step, pass.convolutions).speaks_of(most)) return Beyond{s, most};
+    if (!of(step, pass.convolutions.of(step.op)).speaks_of(most)) return Beyond{s, most};
   }
   return std::nullopt;
 }

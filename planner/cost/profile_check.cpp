@@ -83,7 +83,7 @@ void check_profiled_range(const profiler::Profile& profile, const std::string& f
     const auto beyond = latency_tables.beyond(pass, tile, sizes);
     if (!beyond) continue;
     const Step& step = pass.steps[beyond->step];
-    const profiler::LatencyTable& latency_table = latency_tables.of(step, pass.convolutions);
+    const profiler::LatencyTable& latency_table = latency_tables.of(step, pass.convolutions.of(step.op));
     throw InputError(file + ": layers[" + std::to_string(index(step.op)) + "] (" + graph.op(step.op).name +
                      "): seen from " + std::to_string(latency_table.least_positions()) + " to " +
                      std::to_string(latency_table.most_positions()) +

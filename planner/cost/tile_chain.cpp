@@ -95,10 +95,10 @@ double TileChain::missed_write(size_t i, double positions) const {
 /// A library that writes rows with gaps between them copies as a step does that stores a tile.
 double TileChain::measured_seconds(size_t i, const Axes<double>& made) const {
   const Step& step = pass_.steps[i];
-  double seconds = measured_->tile_seconds(step, pass_.convolutions, made, sizes_);
+  double seconds = measured_->tile_seconds(step, pass_.convolutions.of(step.op), made, sizes_);
   if (rewrites_[i] > links_[i].rewrites) {
     const Step store{.kind = StepKind::store, .tensor = step.tensor};
-    seconds += measured_->tile_seconds(store, pass_.convolutions, made, sizes_);
+    seconds += measured_->tile_seconds(store, ConvolutionAlgorithm::direct, made, sizes_);
   }
   const double missed = missed_reads_[i] + missed_write(i, positions_[i]);
   return std::max(seconds, missed / card_.dram_bytes_per_second);

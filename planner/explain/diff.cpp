@@ -70,12 +70,13 @@ std::string whole_step_text(const Step& step, const Graph& graph) {
   return text;
 }
 
-Values values_of(const Pass& pass) {
+Values values_of(const Pass& pass, const Graph& graph) {
   return {{"predicted.peak_bytes", pass.predicted_peak_bytes},
           {"predicted.seconds", pass.predicted_seconds},
           {"predicted.flops", pass.predicted_flops},
           {"scale", {pass.scale.t, pass.scale.y, pass.scale.x}},
-          {"convolutions", name_of(pass.convolutions)},
+          {"convolutions", name_of(pass.convolutions.algorithm)},
+          {"direct_convolutions", direct_names(pass, graph)},
           {"tiles", tiles_text(pass)}};
 }
 
@@ -118,7 +119,7 @@ std::vector<std::string> step_texts(const Pass& pass, const Graph& graph) {
 /// Equality across graphs, whose ids may differ: what the texts leave out is compared by number only in one
 /// graph.
 std::vector<Difference> compared(const Pass& a, const Graph& graph_a, const Pass& b, const Graph& graph_b) {
-  std::vector<Difference> list = compared(values_of(a), values_of(b));
+  std::vector<Difference> list = compared(values_of(a, graph_a), values_of(b, graph_b));
   const bool tiles_reported =
       std::any_of(list.begin(), list.end(), [](const Difference& d) { return d.key == "tiles"; });
   if (!tiles_reported && !(a.tiles == b.tiles))
@@ -186,11 +187,11 @@ void compare_passes(const Plan& a, const Graph& graph_a, const Plan& b, const Gr
       continue;
     }
     if (left != nullptr)
-      list.push_back(
-          {left->name, number, PartDifference::only_a, alone(values_of(*left), PartDifference::only_a)});
+      list.push_back({left->name, number, PartDifference::only_a,
+                      alone(values_of(*left, graph_a), PartDifference::only_a)});
     if (right != nullptr)
-      list.push_back(
-          {right->name, number, PartDifference::only_b, alone(values_of(*right), PartDifference::only_b)});
+      list.push_back({right->name, number, PartDifference::only_b,
+                      alone(values_of(*right, graph_b), PartDifference::only_b)});
   }
 }
 

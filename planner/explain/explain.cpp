@@ -71,6 +71,13 @@ std::string read_text(const Plan& plan, const Graph& graph, TensorId id, size_t 
   return text + (materialised->last_pass == static_cast<int32_t>(pass) ? "  (for the last time)" : "");
 }
 
+/// The form of a pass's kernels, where it is not that of the files.
+std::string kernels_text(const Pass& pass, const Graph& graph) {
+  if (pass.convolutions.algorithm == ConvolutionAlgorithm::direct) return "";
+  const std::string direct = direct_names(pass, graph);
+  return ", kernels in Winograd form" + (direct.empty() ? "" : " but for " + direct);
+}
+
 /// Lines of one node's children, drawn as branches.
 void branches(std::string& text, const std::vector<std::string>& lines) {
   for (size_t i = 0; i < lines.size(); ++i)
@@ -206,6 +213,13 @@ std::string step_text(const Step& step, const Graph& graph) {
          halo_text(step.halo);
 }
 
+std::string direct_names(const Pass& pass, const Graph& graph) {
+  std::string names;
+  for (const OpId op : pass.convolutions.direct)
+    names += (names.empty() ? "" : ", ") + std::string(short_name(graph.op(op).name));
+  return names;
+}
+
 std::string explain(const Plan& plan, const Model& model) {
   const Graph& graph = model.graph;
   std::string text = heading(plan, graph);
@@ -222,9 +236,7 @@ std::string explain(const Plan& plan, const Model& model) {
     const int64_t brought =
         pass_weights_bytes(graph, pass, pass.convolutions, plan.weights, storage_of(plan.request));
     if (brought > 0) {
-      lines.push_back(
-          "weights " + format_bytes(brought) +
-          (pass.convolutions == ConvolutionAlgorithm::winograd ? ", kernels in Winograd form" : ""));
+      lines.push_back("weights " + format_bytes(brought) + kernels_text(pass, graph));
     }
     for (TensorId id : tensors_read(plan, graph, i)) lines.push_back(read_text(plan, graph, id, i));
     for (size_t step = 0; step < pass.steps.size(); ++step) {
@@ -288,7 +300,7 @@ json explain_json(const Plan& plan, const Model& model) {
     passes.push_back({{"name", pass.name},
                       {"peak_bytes", pass.predicted_peak_bytes},
                       {"weights_bytes", device_weights_bytes(graph, plan, pass)},
-                      {"convolutions", name_of(pass.convolutions)},
+                      {"convolutions", name_of(pass.convolutions.algorithm)},
                       {"seconds", pass.predicted_seconds},
                       {"flops", pass.predicted_flops},
                       {"tiles", {pass.tiles.t.size(), pass.tiles.y.size(), pass.tiles.x.size()}},
@@ -296,6 +308,8 @@ json explain_json(const Plan& plan, const Model& model) {
                       {"steps", std::move(steps)},
                       {"keeps", std::move(keeps)}});
     if (pass.part != PassPart::whole) passes.back()["part"] = name_of(pass.part);
+    for (const OpId op : pass.convolutions.direct)
+      passes.back()["direct_convolutions"].push_back(graph.op(op).name);
   }
   json gap;  // null where no bound is known
   if (plan.optimal || plan.bound_seconds > 0) {

@@ -45,6 +45,9 @@ std::string tiles_text(const Pass& pass);
 /// "12 × 64x32, above row 512": the same for tables.
 std::string short_tiles_text(const Pass& pass);
 
+/// Names of the convolutions that are direct where the others of their pass are in Winograd form: "a, b".
+std::string direct_names(const Pass& pass, const Graph& graph);
+
 /// What a pass reads whole that earlier passes wrote, and the latent; statistics are not among it.
 std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pass);
 

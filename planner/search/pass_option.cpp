@@ -10,6 +10,7 @@
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "planner/search/pass_algorithms.h"
 #include "planner/search/tile_shapes.h"
 
 namespace headroom::planner {
@@ -22,7 +23,7 @@ PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Si
       sizes_(sizes),
       pass_(std::move(lowered)),
       touched_(std::move(touched)),
-      algorithms_{ConvolutionAlgorithm::direct} {
+      algorithms_(pass_algorithms(graph_, pass_, sizes.device)) {
   for (const TouchedTensor& tensor : touched_) {
     Materialised entry;
     entry.tensor = tensor.tensor;
@@ -52,14 +53,10 @@ PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Si
   const std::vector<int64_t> heights = tile_heights(grid.y);
   for (int64_t rows : heights) heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
   find_countable();
-  const bool both = contains(algorithms_on(sizes_.device), ConvolutionAlgorithm::winograd) &&
-                    std::any_of(pass_.steps.begin(), pass_.steps.end(),
-                                [&](const Step& step) { return has_winograd(graph_, step.op); });
-  if (both) algorithms_.push_back(ConvolutionAlgorithm::winograd);
   find_priced();
-  for (ConvolutionAlgorithm algorithm : algorithms_) {
+  for (const ConvolutionAlgorithms& algorithms : algorithms_) {
     const auto bytes = [&](WeightResidency residency) {
-      return pass_weights_bytes(graph_, pass_, algorithm, residency, sizes_.storage());
+      return pass_weights_bytes(graph_, pass_, algorithms, residency, sizes_.storage());
     };
     brought_.push_back({bytes(WeightResidency::per_pass), bytes(WeightResidency::resident)});
   }
@@ -68,14 +65,13 @@ PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Si
 void PassOption::find_seconds() const {
   std::vector<int64_t> heights;
   for (const Height& height : heights_) heights.push_back(height.length);
-  for (ConvolutionAlgorithm algorithm : algorithms_) {
-    pass_.convolutions = algorithm;
+  for (size_t number = 0; number < algorithms_.size(); ++number) {
+    pass_.convolutions = algorithms_[number];
     seconds_.emplace_back();
     for (int64_t frames : chunks_)
       seconds_.back().push_back(costs_.shape_seconds(pass_, frames, heights, widths_, sizes_));
-    if (algorithm == ConvolutionAlgorithm::direct) continue;
-    const double transform =
-        costs_.transform_seconds(brought_[static_cast<size_t>(algorithm)].beside_resident);
+    if (pass_.convolutions.algorithm == ConvolutionAlgorithm::direct) continue;
+    const double transform = costs_.transform_seconds(brought_[number].beside_resident);
     for (std::vector<double>& of_chunk : seconds_.back()) {
       for (double& seconds : of_chunk) seconds += transform;
     }
@@ -114,11 +110,12 @@ std::optional<Interval> PassOption::rows_of(const TouchedTensor& tensor, const S
 std::vector<Shape> PassOption::shapes() const {
   std::vector<Shape> list;
   list.reserve(heights() * widths() * chunks() * algorithms_.size());
-  for (ConvolutionAlgorithm algorithm : algorithms_) {
+  for (uint32_t algorithms = 0; algorithms < algorithms_.size(); ++algorithms) {
     for (uint32_t height = 0; height < heights(); ++height) {
       for (uint32_t i = 0; i < widths() * chunks(); ++i) {
         const auto across = static_cast<uint32_t>(widths());
-        const Shape shape{.height = height, .width = i % across, .chunk = i / across, .algorithm = algorithm};
+        const Shape shape{
+            .height = height, .width = i % across, .chunk = i / across, .algorithms = algorithms};
         if (countable(shape)) list.push_back(shape);
       }
     }
@@ -135,7 +132,7 @@ std::vector<Shape> PassOption::small_shapes() const {
       const bool whole = shape.width == 0 && shape.chunk == 0;
       const bool narrowest = shape.width + 1 == widths();
       const bool few_or_all_frames = shape.chunk + 1 == chunks() || shape.chunk == 0;
-      return !whole && !(narrowest && few_or_all_frames);
+      return shape.algorithms > 0 || (!whole && !(narrowest && few_or_all_frames));
     });
   }
   std::reverse(list.begin(), list.end());
@@ -144,11 +141,11 @@ std::vector<Shape> PassOption::small_shapes() const {
 
 double PassOption::seconds(const Shape& shape) const {
   if (seconds_.empty()) find_seconds();
-  return seconds_[static_cast<size_t>(shape.algorithm)][shape.chunk][shape.height * widths() + shape.width];
+  return seconds_[shape.algorithms][shape.chunk][shape.height * widths() + shape.width];
 }
 
-int64_t PassOption::brought_bytes(ConvolutionAlgorithm algorithm, WeightResidency residency) const {
-  const Brought& brought = brought_[static_cast<size_t>(algorithm)];
+int64_t PassOption::brought_bytes(const Shape& shape, WeightResidency residency) const {
+  const Brought& brought = brought_[shape.algorithms];
   const bool all = residency == WeightResidency::per_pass;
   return allocated_bytes(all ? brought.per_pass : brought.beside_resident, sizes_.device);
 }
@@ -210,9 +207,9 @@ void PassOption::find_countable() {
 
 void PassOption::find_priced() {
   bool any = false;
-  for (ConvolutionAlgorithm algorithm : algorithms_) {
+  for (const ConvolutionAlgorithms& algorithms : algorithms_) {
     priced_.emplace_back();
-    pass_.convolutions = algorithm;
+    pass_.convolutions = algorithms;
     if (costs_.speaks_of(pass_, tile({}), sizes_)) {  // the whole picture is the largest tile
       any = true;
       continue;
@@ -299,7 +296,7 @@ int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const 
   const bool several_tiles = widths_[shape.width] != sizes_.latent.x * pass_.scale.x ||
                              chunks_[shape.chunk] != extent_at(pass_.scale, sizes_.latent).t;
   const auto most = [&](const std::vector<SegmentBytes>& blocks, const Extent& of_tile) {
-    return peak_of(blocks, working_.of_tile(of_tile, shape.algorithm, live.staged), several_tiles).bytes;
+    return peak_of(blocks, working_.of_tile(of_tile, algorithms(shape), live.staged), several_tiles).bytes;
   };
   const int64_t in_last = most(live.last, last);
   return live.full.empty() ? in_last : std::max(most(live.full, full), in_last);

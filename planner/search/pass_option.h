@@ -8,13 +8,12 @@
 
 namespace headroom::planner {
 
-/// One tile shape for a pass, by the numbers of its height, its width and its chunks of frames, and the
-/// algorithm of its convolutions, with what they cost.
+/// One tile shape for a pass, by the numbers of its height, its width and its chunks of frames, and
+/// that of the algorithms of its convolutions, with what they cost.
 struct Shape {
   double seconds = 0;
   int64_t peak_bytes = -1;  ///< -1 where not known yet
-  uint32_t height = 0, width = 0, chunk = 0;
-  ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::direct;
+  uint32_t height = 0, width = 0, chunk = 0, algorithms = 0;
 };
 
 /// A materialised tensor that a pass reads or writes.
@@ -50,27 +49,27 @@ class PassOption {
   size_t heights() const { return heights_.size(); }
   size_t widths() const { return widths_.size(); }
   size_t chunks() const { return chunks_.size(); }
-  /// The direct one, and the Winograd one where it changes anything.
-  const std::vector<ConvolutionAlgorithm>& algorithms() const { return algorithms_; }
+  const ConvolutionAlgorithms& algorithms(const Shape& shape) const { return algorithms_[shape.algorithms]; }
   Extent tile(const Shape& shape) const;
   /// Every shape that is countable(), without seconds and bytes. Throws InputError where none is.
   std::vector<Shape> shapes() const;
   /// Of those, smaller ones first, some among which one needs least: with assumed costs tiles need no more
-  /// where they are narrower or of fewer frames, but for those that are as wide and as long as the picture,
-  /// which follow on nothing.
+  /// where convolutions are direct, and where they are narrower or of fewer frames, but for those that are as
+  /// wide and as long as the picture, which follow on nothing.
   std::vector<Shape> small_shapes() const;
   /// False where the device's libraries cannot count the values of a tile (decoder/lowering/gpu_layout.h),
   /// and where a profile says nothing of tiles as large and the pass has smaller ones.
   bool countable(const Shape& shape) const {
     const size_t number = (shape.chunk * heights() + shape.height) * widths() + shape.width;
-    const std::vector<bool>& priced = priced_[static_cast<size_t>(shape.algorithm)];
+    const std::vector<bool>& priced = priced_[shape.algorithms];
     return (countable_.empty() || countable_[number]) && (priced.empty() || priced[number]);
   }
-  /// Without transfers and without bringing parameters in, but with transforming kernels for the algorithm.
+  /// Without transfers and without bringing parameters in, but with transforming kernels for their
+  /// algorithms.
   double seconds(const Shape& shape) const;
-  /// What the pass brings onto the device for its convolutions by this algorithm, and all parameters where
-  /// none are there.
-  int64_t brought_bytes(ConvolutionAlgorithm algorithm, WeightResidency residency) const;
+  /// What the pass brings onto the device for its convolutions by the shape's algorithms, and all parameters
+  /// where none are there.
+  int64_t brought_bytes(const Shape& shape, WeightResidency residency) const;
   size_t bands(size_t height) const { return heights_[height].bands; }
   CostModel::Transfers transfers(const std::vector<MemoryTier>& tiers) const;
   /// What the shape waits for keys and values that come block by block, for each tile and frame of queries
@@ -100,7 +99,7 @@ class PassOption {
   void find_seconds() const;
   void find_least_bytes();
   void find_countable();
-  /// For the algorithms and shapes that pass_ and algorithms_ have.
+  /// For the shapes of all of algorithms_.
   void find_priced();
   /// Of one of several ranks, with the rows that this pass reads. Nothing where a tensor is stored whole.
   std::optional<Interval> rows_of(const TouchedTensor& tensor, const StoredRows& stored) const;
@@ -112,14 +111,14 @@ class PassOption {
   const Graph& graph_;
   const CostModel& costs_;
   const Sizes sizes_;
-  mutable Pass pass_;  ///< its tiles and algorithm are those of the shape that was looked at last
+  mutable Pass pass_;  ///< its tiles and algorithms are those of the shape that was looked at last
   std::vector<TouchedTensor> touched_;
   std::vector<Materialised> entries_;  ///< parallel to touched_
   std::vector<size_t> stored_;         ///< touched tensors in the order of their stores
   std::vector<Height> heights_;
   std::vector<int64_t> widths_;
-  std::vector<int64_t> chunks_;  ///< frames of the pass's grid
-  std::vector<ConvolutionAlgorithm> algorithms_;
+  std::vector<int64_t> chunks_;                    ///< frames of the pass's grid
+  std::vector<ConvolutionAlgorithms> algorithms_;  ///< pass_algorithms()
   /// Parallel to algorithms_, then to chunks_; height by height. Filled when first asked for.
   mutable std::vector<std::vector<std::vector<double>>> seconds_;
   std::vector<Brought> brought_;           ///< parallel to algorithms_

@@ -23,11 +23,11 @@ double own_seconds(const Problem& problem, const Plan& plan, const Pass& pass, c
   const Graph& graph = problem.model.graph;
   const Sizes sizes = sizes_of(graph, plan);
   if (own_rows(sizes, 1).length() == 0) return 0;
-  const auto brought = [&](ConvolutionAlgorithm algorithm, WeightResidency residency) {
-    return pass_weights_bytes(graph, pass, algorithm, residency, sizes.storage());
+  const auto brought = [&](const ConvolutionAlgorithms& algorithms, WeightResidency residency) {
+    return pass_weights_bytes(graph, pass, algorithms, residency, sizes.storage());
   };
   double seconds = costs.pass_seconds(pass, tile, sizes);
-  if (pass.convolutions != ConvolutionAlgorithm::direct)
+  if (pass.convolutions.algorithm != ConvolutionAlgorithm::direct)
     seconds += costs.transform_seconds(brought(pass.convolutions, WeightResidency::resident));
   if (plan.weights == WeightResidency::per_pass)
     seconds += costs.weights_seconds(brought(ConvolutionAlgorithm::direct, WeightResidency::per_pass));

@@ -183,12 +183,12 @@ PassDecision decision_of(const Arrival& arrival) {
                         choice.in_place,
                         choice.below,
                         choice.shapes->tile(*arrival.shape),
-                        arrival.shape->algorithm,
+                        choice.shapes->algorithms(*arrival.shape),
                         choice.set->at_cut_point,
                         choice.set->above};
   if (choice.lower_shapes != nullptr) {
     decision.lower_tile = choice.lower_shapes->tile(*arrival.lower_shape);
-    decision.lower_convolutions = arrival.lower_shape->algorithm;
+    decision.lower_convolutions = choice.lower_shapes->algorithms(*arrival.lower_shape);
   }
   return decision;
 }

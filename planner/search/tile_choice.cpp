@@ -9,8 +9,7 @@ TileChoice::TileChoice(const PassOption& option, std::vector<MemoryTier> tiers, 
     : option_(&option),
       tiers_(std::move(tiers)),
       residency_(residency),
-      least_bytes_(option.least_bytes(tiers_) +
-                   option.brought_bytes(ConvolutionAlgorithm::direct, residency)) {}
+      least_bytes_(option.least_bytes(tiers_) + option.brought_bytes({}, residency)) {}
 
 std::vector<Shape>& TileChoice::by_speed() {
   if (!by_speed_.empty()) return by_speed_;
@@ -22,8 +21,8 @@ std::vector<Shape>& TileChoice::by_speed() {
         option_->staging_seconds(shape, tiers_);
   }
   std::sort(by_speed_.begin(), by_speed_.end(), [](const Shape& a, const Shape& b) {
-    return std::tie(a.seconds, a.height, a.width, a.chunk, a.algorithm) <
-           std::tie(b.seconds, b.height, b.width, b.chunk, b.algorithm);
+    return std::tie(a.seconds, a.height, a.width, a.chunk, a.algorithms) <
+           std::tie(b.seconds, b.height, b.width, b.chunk, b.algorithms);
   });
   return by_speed_;
 }
@@ -38,7 +37,7 @@ int64_t TileChoice::peak_of(Shape& shape) {
   const auto [live, is_new] = live_bytes_.try_emplace(shape.height);
   if (is_new) live->second = option_->live_bytes(shape.height, tiers_);
   return shape.peak_bytes =
-             option_->peak_bytes(shape, live->second) + option_->brought_bytes(shape.algorithm, residency_);
+             option_->peak_bytes(shape, live->second) + option_->brought_bytes(shape, residency_);
 }
 
 bool TileChoice::any_within(int64_t limit_bytes) {

@@ -28,6 +28,7 @@ class TileChoice {
   }
   bool fits(size_t number, int64_t limit_bytes) { return peak_of(by_speed()[number]) <= limit_bytes; }
   Extent tile(const Shape& shape) const { return option_->tile(shape); }
+  const ConvolutionAlgorithms& algorithms(const Shape& shape) const { return option_->algorithms(shape); }
   /// Some shape that needs no more than this, or a shape that needs least where none does; what it takes in
   /// time is not worked out.
   const Shape& within_or_smallest(int64_t bytes);

@@ -2,11 +2,12 @@
 
 namespace headroom::planner {
 
-const std::vector<SegmentBytes>& WorkingBytes::of_tile(const Extent& tile, ConvolutionAlgorithm algorithm,
+const std::vector<SegmentBytes>& WorkingBytes::of_tile(const Extent& tile,
+                                                       const ConvolutionAlgorithms& algorithms,
                                                        const std::vector<TensorId>& staged) {
-  const auto [entry, is_new] = known_.try_emplace({tile.t, tile.y, tile.x, algorithm, staged});
+  const auto [entry, is_new] = known_.try_emplace({tile.t, tile.y, tile.x, algorithms, staged});
   if (!is_new) return entry->second;
-  pass_.convolutions = algorithm;
+  pass_.convolutions = algorithms;
   entry->second =
       step_bytes_by_segment(pass_, step_bytes(graph_, pass_, tile, sizes_, costs_.memory(), staged));
   return entry->second;

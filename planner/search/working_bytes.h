@@ -21,7 +21,7 @@ class WorkingBytes {
   bool has_steps_of(const Pass& pass) const { return pass_.scale == pass.scale && pass_.steps == pass.steps; }
   /// By segment of the pass (decoder/lowering/peak.h); `staged` are keys and values that come block by block.
   /// Worked out when first asked for: most sizes of most passes never are.
-  const std::vector<SegmentBytes>& of_tile(const Extent& tile, ConvolutionAlgorithm algorithm,
+  const std::vector<SegmentBytes>& of_tile(const Extent& tile, const ConvolutionAlgorithms& algorithms,
                                            const std::vector<TensorId>& staged);
 
   const Graph& graph() const { return graph_; }
@@ -31,8 +31,8 @@ class WorkingBytes {
   const Graph& graph_;
   const CostModel& costs_;
   const Sizes sizes_;
-  Pass pass_;  ///< its algorithm is that which was looked at last
-  using Key = std::tuple<int64_t, int64_t, int64_t, ConvolutionAlgorithm, std::vector<TensorId>>;
+  Pass pass_;  ///< its algorithms are those that were looked at last
+  using Key = std::tuple<int64_t, int64_t, int64_t, ConvolutionAlgorithms, std::vector<TensorId>>;
   std::map<Key, std::vector<SegmentBytes>> known_;
 };
 

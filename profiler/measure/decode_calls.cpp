@@ -75,7 +75,7 @@ void DecodeCallRecorder::step_done(const Plan& plan, const StepDone& done) {
   const bool moves = step.op == OpId{-1} || step.kind == StepKind::accumulate;
   const std::string table =
       moves ? moving_latency_table_name(name_of(step.kind), graph_.tensor(step.tensor).channels)
-            : latency_table_name(graph_, graph_.op(step.op), pass.convolutions);
+            : latency_table_name(graph_, graph_.op(step.op), pass.convolutions.of(step.op));
   int64_t rows = made.y * static_cast<int64_t>(calls.layers), columns = made.x;
   if (step.kind == StepKind::attention) {
     rows = made.y * made.x;

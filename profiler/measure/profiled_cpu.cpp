@@ -33,7 +33,7 @@ LoadingRates loading_rates(const Graph& graph, const ParameterSource& source) {
   for (OpId op : all_operations(graph)) {
     if (!has_winograd(graph, op)) continue;
     start = Clock::now();
-    const Weights winograd(pool, graph, {op}, direct);
+    const Weights winograd(pool, graph, {op}, ConvolutionAlgorithm::winograd, direct);
     seen.push_back(rate(kernel_shape(graph, graph.op(op)).floats(ConvolutionAlgorithm::winograd) * 4, start));
   }
   if (seen.empty()) return rates;

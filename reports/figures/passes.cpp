@@ -52,6 +52,13 @@ std::string joined(const std::vector<int32_t>& numbers) {
   return text;
 }
 
+/// "winograd", or "winograd, 2 direct".
+std::string algorithms_text(const ConvolutionAlgorithms& algorithms) {
+  std::string text = name_of(algorithms.algorithm);
+  if (!algorithms.direct.empty()) text += ", " + std::to_string(algorithms.direct.size()) + " direct";
+  return text;
+}
+
 }  // namespace
 
 Table passes_table(const PlanDocument& document, const RunStats* run) {
@@ -66,7 +73,8 @@ Table passes_table(const PlanDocument& document, const RunStats* run) {
                    {.title = "convolutions",
                     .is_text = true,
                     .explanation = "The form of its 3×3 convolutions: direct, or Winograd, which multiplies "
-                                   "less and takes larger kernels and workspace."}};
+                                   "less and takes larger kernels and workspace. Of one pass some may "
+                                   "be direct all the same."}};
   for (Column& column : outcome_columns()) {
     if (run != nullptr || column.title == kPredicted) table.columns.push_back(std::move(column));
   }
@@ -76,7 +84,7 @@ Table passes_table(const PlanDocument& document, const RunStats* run) {
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     const Pass& pass = plan.passes[i];
     table.rows.push_back(
-        {{double(i), pass.name, planner::short_tiles_text(pass), name_of(pass.convolutions)}, false});
+        {{double(i), pass.name, planner::short_tiles_text(pass), algorithms_text(pass.convolutions)}, false});
     if (run == nullptr)
       append(table.rows.back().cells, {double(pass.predicted_peak_bytes), pass.predicted_seconds});
   }

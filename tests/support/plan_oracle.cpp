@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/tiles.h"
@@ -17,7 +18,8 @@ constexpr int64_t kMostBands = 128;
 constexpr int64_t kMostBlocks = 256;
 constexpr int64_t kRowsAbove = 4;  // of the latent, above the line, that lower parts are sure to find
 
-bool has(const std::vector<TensorId>& list, TensorId id) {
+template <typename Id>
+bool has(const std::vector<Id>& list, Id id) {
   return std::find(list.begin(), list.end(), id) != list.end();
 }
 
@@ -451,6 +453,29 @@ bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
   return true;
 }
 
+/// All convolutions direct; where any can be by Winograd's algorithm, all those are, or all but some: the
+/// first of them, ordered by the resolution of what they read, those over upsampling before others.
+std::vector<ConvolutionAlgorithms> PlanOracle::algorithms_of(const Pass& pass) const {
+  std::vector<ConvolutionAlgorithms> list{ConvolutionAlgorithm::direct};
+  if (sizes_.device == DeviceKind::cuda) return list;
+  std::map<std::pair<int64_t, bool>, std::vector<OpId>> by_resolution;
+  for (const Step& step : pass.steps) {
+    if (step.op == OpId{-1} || !has_two_algorithms(graph_, graph_.op(step.op))) continue;
+    const Op& op = graph_.op(step.op);
+    const Axes<int32_t>& scale = graph_.tensor(op.inputs[0]).scale;
+    std::vector<OpId>& ops = by_resolution[{int64_t{scale.t} * scale.y * scale.x, op.factor.y == 1}];
+    if (!has(ops, step.op)) ops.push_back(step.op);
+  }
+  std::vector<OpId> direct;
+  for (const auto& [resolution, ops] : by_resolution) {
+    for (const OpId op : ops) {
+      list.push_back({ConvolutionAlgorithm::winograd, direct});
+      direct.push_back(op);
+    }
+  }
+  return list;
+}
+
 std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const {
   std::vector<OracleShape> shapes;
   Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y, sizes_.latent.x * pass.scale.x};
@@ -459,14 +484,8 @@ std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<Simulat
     first_row = pass.tiles.y.front().begin;
     grid.y = pass.tiles.y.back().end - first_row;
   }
-  std::vector<ConvolutionAlgorithm> algorithms{ConvolutionAlgorithm::direct};
-  for (const Step& step : pass.steps) {
-    if (sizes_.device == DeviceKind::cpu && algorithms.size() == 1 && step.op != OpId{-1} &&
-        has_two_algorithms(graph_, graph_.op(step.op)))
-      algorithms.push_back(ConvolutionAlgorithm::winograd);
-  }
-  for (const ConvolutionAlgorithm algorithm : algorithms) {
-    pass.convolutions = algorithm;
+  for (const ConvolutionAlgorithms& algorithms : algorithms_of(pass)) {
+    pass.convolutions = algorithms;
     for (const int64_t rows : heights(grid.y)) {
       for (const int64_t columns : widths(grid.x)) {
         pass.tiles = {cut(grid.t, grid.t), cut(grid.y, rows), cut(grid.x, columns)};

@@ -95,6 +95,7 @@ class PlanOracle {
   bool all_goes_through(TensorId other, TensorId id) const;
   /// The materialised tensors that passes after `pass` read, straight or through what is recomputed.
   std::vector<bool> read_later(size_t pass, const std::vector<bool>& materialised) const;
+  std::vector<ConvolutionAlgorithms> algorithms_of(const Pass& pass) const;
   std::vector<OracleShape> priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const;
   /// Of a tensor of which so many rows are stored; 0: all.
   int64_t rows_of_block(TensorId id, int64_t rows = 0) const;

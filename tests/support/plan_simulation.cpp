@@ -76,7 +76,8 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
     }
     entry.per_tile = assumptions.step_seconds;
     entry.per_position =
-        seconds_per_position(graph, step, pass.convolutions, sizes, assumptions) * double(sizes.items);
+        seconds_per_position(graph, step, pass.convolutions.of(step.op), sizes, assumptions) *
+        double(sizes.items);
     entry.t = priced_lengths(pass.tiles.t, pass.tiles.t.back().end, tensor.scale.t, pass.scale.t,
                              step.halo.before.t, step.halo.after.t);
     entry.y = priced_lengths(pass.tiles.y, sizes.latent.y * pass.scale.y, tensor.scale.y, pass.scale.y,
@@ -105,8 +106,8 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
       entry.workspace_bytes += pool_bytes(list(queries * tensor.channels) + 2 * list(queries), sizes.device);
     }
     if (step.op != OpId{-1} && assumptions.memory.workspace_bytes) {
-      entry.workspace_bytes +=
-          assumptions.memory.workspace_bytes(graph.op(step.op), pass.convolutions, counted, sizes);
+      entry.workspace_bytes += assumptions.memory.workspace_bytes(
+          graph.op(step.op), pass.convolutions.of(step.op), counted, sizes);
     }
   }
   return ledger;
@@ -283,15 +284,16 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   int64_t resident = 0, brought = 0, loaded = 0, transformed = 0;
   for (size_t number = 0; number < graph.ops().size(); ++number) {
     const Op& op = graph.ops()[number];
-    const bool runs = operations.contains(OpId{static_cast<int32_t>(number)});
-    const bool changes =
-        runs && pass.convolutions == ConvolutionAlgorithm::winograd && has_two_algorithms(graph, op);
+    const OpId id{static_cast<int32_t>(number)};
+    const bool runs = operations.contains(id);
+    const ConvolutionAlgorithm algorithm = pass.convolutions.of(id);
+    const bool changes = runs && algorithm == ConvolutionAlgorithm::winograd && has_two_algorithms(graph, op);
     if (changes) transformed += winograd_bytes(graph, op);
     if (weights == WeightResidency::resident) {
       resident += parameter_bytes(graph, op, ConvolutionAlgorithm::direct, sizes);
       if (changes) brought += winograd_bytes(graph, op);
     } else if (runs) {
-      brought += parameter_bytes(graph, op, pass.convolutions, sizes);
+      brought += parameter_bytes(graph, op, algorithm, sizes);
       loaded += parameter_bytes(graph, op, ConvolutionAlgorithm::direct, sizes);
     }
   }

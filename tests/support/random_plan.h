@@ -50,8 +50,8 @@ struct RandomStyle {
   double above = 0;
   double untiled_rows = 0.25, untiled_columns = 0.6, untiled_frames = 0.3;
   int64_t most_tiles = 40;  ///< of one pass
-  ConvolutionAlgorithm form =
-      ConvolutionAlgorithm::winograd;  ///< of half of the passes; the others are direct
+  /// Of half of the passes; the others are direct. Of its convolutions some may be direct all the same.
+  ConvolutionAlgorithm form = ConvolutionAlgorithm::winograd;
 };
 
 struct RandomPlan {
@@ -140,12 +140,21 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
     };
     decision.lower_tile = decision.tile;
     if (above.any()) decision.lower_tile.y = random.pick<int64_t>({decision.tile.y, 2, 3, 7});
-    decision.convolutions = random.pick<ConvolutionAlgorithm>({ConvolutionAlgorithm::direct, style.form});
+    const auto draw_algorithms = [&]() -> ConvolutionAlgorithms {
+      ConvolutionAlgorithms drawn =
+          random.pick<ConvolutionAlgorithm>({ConvolutionAlgorithm::direct, style.form});
+      if (drawn.algorithm == ConvolutionAlgorithm::direct || random.chance(0.5)) return drawn;
+      for (const OpId op : operations_of(lowered)) {
+        if (has_winograd(graph, op) && random.chance(0.5)) drawn.direct.push_back(op);
+      }
+      return drawn;
+    };
+    decision.convolutions = draw_algorithms();
+    // The upper part has fewer operations than the lower one, which is what was lowered.
+    if (above.any()) decision.convolutions.direct.clear();
     while (tiles() > style.most_tiles)
       ++(decision.tile.x < decision.tile.y ? decision.tile.x : decision.tile.y);
-    if (above.any())
-      decision.lower_convolutions =
-          random.pick<ConvolutionAlgorithm>({ConvolutionAlgorithm::direct, style.form});
+    if (above.any()) decision.lower_convolutions = draw_algorithms();
     if (decision.above.any()) above = decision.above;
     for (TensorId id : goal.keeps) materialised[index(id)] = id != decision.above.tensor;
     for (TensorId id : taken) materialised[index(id)] = false;

@@ -118,7 +118,7 @@ TEST_CASE("a region of a convolution equals that of the whole, by both algorithm
 
     const Weights direct(pool, conv.graph, {conv.op}, ConvolutionAlgorithm::direct, conv.source);
     const Weights loaded(pool, conv.graph, {conv.op}, ConvolutionAlgorithm::winograd, conv.source);
-    const Weights transformed(pool, conv.graph, {conv.op}, direct);
+    const Weights transformed(pool, conv.graph, {conv.op}, ConvolutionAlgorithm::winograd, direct);
     for (const Weights* weights : {&direct, &loaded, &transformed}) {
       Tile tile = make_tile(pool, region, outputs, items);
       MaterialisedMap map(Materialised{.block_rows = 3}, {1, height * scale, width * scale}, outputs, items,

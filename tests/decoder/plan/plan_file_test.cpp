@@ -74,6 +74,16 @@ TEST_CASE("plan file: a plan comes back as it was", "[unit][plan_file]") {
   document["passes"][1]["steps"][0]["edges"] = "wrap";
   refuses(document, graph, "passes[1].steps[0].edges: expected one of zeros, replicate, reflect");
 
+  Plan some_direct = plan;
+  const OpId op = some_direct.passes[1].steps[1].op;
+  some_direct.passes[1].convolutions = {ConvolutionAlgorithm::winograd, {op}};
+  document = to_json(some_direct, graph);
+  CHECK(document["passes"][1]["direct_convolutions"] == json{graph.op(op).name});
+  CHECK_FALSE(document["passes"][0].contains("direct_convolutions"));
+  CHECK(read(document, graph) == some_direct);
+  document["passes"][1]["direct_convolutions"][0] = "something";
+  refuses(document, graph, "passes[1].direct_convolutions[0]: expected the name of an operation");
+
   TemporaryFile file;
   write_plan(file.path, plan, graph);
   CHECK(read_plan(file.path, graph) == plan);

@@ -31,7 +31,7 @@ struct Drawn {
     for (const Pass& pass : plan.passes) {
       columns += pass.tiles.x.size() > 1 ? 1 : 0;
       chunks += pass.tiles.t.size() > 1 ? 1 : 0;
-      winograd += pass.convolutions == ConvolutionAlgorithm::winograd ? 1 : 0;
+      winograd += pass.convolutions.algorithm == ConvolutionAlgorithm::winograd ? 1 : 0;
       for (const Step& step : pass.steps) {
         if (step.edges == Edges::zeros) continue;
         ++edges;

@@ -114,8 +114,7 @@ TEST_CASE("the kinds of a trace add up to what the pool holds, at every event") 
   bool takes_workspace = false;
   for (const Pass& pass : recorded.plan.passes) {
     for (const Step& step : pass.steps) {
-      const bool transforms =
-          pass.convolutions == ConvolutionAlgorithm::winograd && has_winograd(recorded.model.graph, step.op);
+      const bool transforms = runs_winograd(recorded.model.graph, pass.convolutions, step.op);
       takes_workspace = takes_workspace || transforms || step.kind == StepKind::attention;
     }
   }

@@ -189,6 +189,10 @@ TEST_CASE("validator: kernels packed for Winograd count with the pass", "[unit][
       plan.weights_bytes -= 1;
       refuses(plan, graph, Violation::peak_understated, "weights_bytes");
       plan.weights_bytes += 1;
+      Plan none = plan;  // of the pass's one kernel, though it is by winograd
+      none.passes[0].convolutions.direct = operations_of(plan.passes[0]);
+      none.weights_bytes = 0;
+      refuses(none, graph, Violation::peak_understated, "weights_bytes");
       plan.passes[0].convolutions = ConvolutionAlgorithm{7};
       refuses(plan, graph, Violation::malformed, "passes[0].convolutions");
     }

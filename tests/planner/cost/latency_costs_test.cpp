@@ -113,7 +113,8 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
         name =
             profiler::moving_latency_table_name(name_of(step.kind), model.graph.tensor(step.tensor).channels);
       } else {
-        name = profiler::latency_table_name(model.graph, model.graph.op(step.op), pass.convolutions);
+        name =
+            profiler::latency_table_name(model.graph, model.graph.op(step.op), pass.convolutions.of(step.op));
       }
       const profiler::LatencyTable& latency_table = *profile.find_latency_table(name);
       for (const Interval& y : pass.tiles.y) {

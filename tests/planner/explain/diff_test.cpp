@@ -111,6 +111,7 @@ TEST_CASE("diff: every value that changes is listed, and nothing else") {
       {"predicted.seconds", [](Plan& p) { p.passes[1].predicted_seconds += 1; }},
       {"predicted.flops", [](Plan& p) { p.passes[1].predicted_flops += 1; }},
       {"scale", [](Plan& p) { p.passes[1].scale.y = 2; }},
+      {"direct_convolutions", [](Plan& p) { p.passes[1].convolutions.direct = {p.passes[1].steps[1].op}; }},
       {"tiles",
        [](Plan& p) {
          p.passes[1].tiles.y = {{0, 8}};

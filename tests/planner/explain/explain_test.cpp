@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "decoder/lowering/weights_bytes.h"
 #include "decoder/validator/validator.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/random_plan.h"
@@ -70,6 +71,13 @@ TEST_CASE("explain tells tiers, windows, weights and what is proven") {
   CHECK(document["passes"][1]["reads"][0]["last_time"] == true);
   CHECK(document["passes"][1]["weights_bytes"] == 128 + 4672);
   CHECK(document["passes"][1]["steps"].size() == plan.passes[1].steps.size());
+
+  plan.passes[1].convolutions = ConvolutionAlgorithm::winograd;
+  CHECK_THAT(explain(plan, model), Catch::Contains(", kernels in Winograd form\n"));
+  plan.passes[1].convolutions.direct = operations_of(plan.passes[1]);
+  const std::string name = model.graph.op(plan.passes[1].convolutions.direct.front()).name;
+  CHECK_THAT(explain(plan, model), Catch::Contains(", kernels in Winograd form but for " + name));
+  CHECK(explain_json(plan, model)["passes"][1]["direct_convolutions"][0] == name);
 
   plan.optimal = true;
   plan.bound_seconds = plan.predicted_seconds;

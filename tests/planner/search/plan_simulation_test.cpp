@@ -55,7 +55,7 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
     if (plan.weights == WeightResidency::per_pass)
       weights += costs.weights_seconds(
           weights_bytes(model.graph, op, ConvolutionAlgorithm::direct, sizes.storage()));
-    if (pass.convolutions == ConvolutionAlgorithm::winograd && has_winograd(model.graph, step.op))
+    if (runs_winograd(model.graph, pass.convolutions, step.op))
       transform +=
           costs.transform_seconds(4 * kernel_shape(model.graph, op).floats(ConvolutionAlgorithm::winograd));
   }

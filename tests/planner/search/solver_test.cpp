@@ -149,21 +149,38 @@ std::vector<int64_t> stated_lengths(int64_t length, int64_t smallest) {
   return lengths;
 }
 
+/// Algorithms as docs/planning.md states them.
+std::vector<ConvolutionAlgorithms> stated_algorithms(const Graph& graph, const Pass& pass) {
+  std::vector<OpId> ops = operations_of(pass);
+  std::erase_if(ops, [&](OpId op) { return !has_winograd(graph, op); });
+  const auto reads_rows = [&](OpId op) { return graph.tensor(graph.op(op).inputs[0]).scale.y; };
+  const auto comes_first = [&](OpId a, OpId b) {
+    if (reads_rows(a) != reads_rows(b)) return reads_rows(a) < reads_rows(b);
+    return graph.op(a).factor.y > graph.op(b).factor.y;
+  };
+  std::stable_sort(ops.begin(), ops.end(), comes_first);
+  std::vector<ConvolutionAlgorithms> list{ConvolutionAlgorithm::direct};
+  for (size_t i = 0; i < ops.size(); ++i)
+    list.push_back(
+        {ConvolutionAlgorithm::winograd, std::vector(ops.begin(), ops.begin() + std::ptrdiff_t(i))});
+  return list;
+}
+
 /// For fixed decisions what to keep: the fastest shapes that fit, pass by pass, priced by build_plan alone.
 double fastest_shapes(const Case& c, std::vector<PassDecision> decisions, const Plan& plan, int64_t limit) {
   const Sizes sizes = sizes_of(c.model.graph, plan);
   // Each shape is tried in all passes at once: passes do not depend on one another's tiles, only on what is
   // materialised.
   std::vector<double> best(decisions.size(), kInfinity);
-  std::vector<std::vector<std::pair<Extent, ConvolutionAlgorithm>>> shapes(decisions.size());
+  std::vector<std::vector<std::pair<Extent, ConvolutionAlgorithms>>> shapes(decisions.size());
   size_t most = 0;
   for (size_t i = 0; i < decisions.size(); ++i) {
     const Extent grid = per_axis([](int64_t length, int32_t scale) { return length * scale; }, sizes.latent,
                                  plan.passes[i].scale);
     for (const int64_t y : stated_lengths(grid.y, 4)) {
       for (const int64_t x : stated_lengths(grid.x, 32)) {
-        for (ConvolutionAlgorithm algorithm : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd})
-          shapes[i].push_back({{1, y, x}, algorithm});
+        for (const ConvolutionAlgorithms& algorithms : stated_algorithms(c.model.graph, plan.passes[i]))
+          shapes[i].push_back({{1, y, x}, algorithms});
       }
     }
     most = std::max(most, shapes[i].size());

@@ -52,7 +52,7 @@ PlanDocument small_document() {
 TEST_CASE("passes: the plan's own figures, and the pass that decides the peak") {
   PlanDocument document = small_document();
   document.plan.passes[1].predicted_peak_bytes += 1;
-  document.plan.passes[2].convolutions = ConvolutionAlgorithm::winograd;
+  document.plan.passes[2].convolutions = {ConvolutionAlgorithm::winograd, {OpId{0}}};
   const Table table = passes_table(document, nullptr);
   check_shape(table);
   REQUIRE(table.rows.size() == 3);
@@ -61,7 +61,7 @@ TEST_CASE("passes: the plan's own figures, and the pass that decides the peak") 
     CHECK(number(table, i, "pass") == double(i));
     CHECK(text(table, i, "name") == pass.name);
     CHECK(text(table, i, "tiles") == planner::short_tiles_text(pass));
-    CHECK(text(table, i, "convolutions") == (i == 2 ? "winograd" : "direct"));
+    CHECK(text(table, i, "convolutions") == (i == 2 ? "winograd, 1 direct" : "direct"));
     CHECK(number(table, i, "predicted peak") == double(pass.predicted_peak_bytes));
     CHECK(number(table, i, "predicted time") == pass.predicted_seconds);
     CHECK(number(table, i, "work") == pass.predicted_flops);
