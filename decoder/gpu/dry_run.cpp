@@ -30,9 +30,18 @@ class NoTransfers final : public BlockTransfers {
 /// A decode without a latent and without pictures, which pass through the host.
 class DryDevice final : public GpuDevice {
  public:
-  using GpuDevice::GpuDevice;
+  template <typename... OfGpuDevice>
+  DryDevice(const std::vector<LeftOut>& left_out, OfGpuDevice&&... others)
+      : GpuDevice(std::forward<OfGpuDevice>(others)...), left_out_(left_out) {}
+
+  int64_t stands_for(size_t pass, size_t column) const override {
+    return left_out_.empty() ? 1 : 1 + left_out_[pass].columns[column];
+  }
   void load_latent(const Array&, int64_t, const MapView&, int64_t) override {}
   void emit(const MapView&, const Region&, int64_t, int64_t, const std::string&, PictureSink&) override {}
+
+ private:
+  const std::vector<LeftOut>& left_out_;
 };
 
 void check_tiers(const Graph& graph, const Plan& plan) {
@@ -69,7 +78,8 @@ DryRun record(gpu::Gpu& gpu, const Model& model, const Plan& plan, const std::ve
     // Of several ranks rows of others may be on their way to a block while a pass begins.
     if (plan.share.alone()) memory->begin_pass();
     const Plan micro_batch = plan_of_micro_batch(plan, first_item);
-    DryDevice device(model.graph, micro_batch, *memory, none, weights ? &*weights : nullptr, staging);
+    DryDevice device(left_out, model.graph, micro_batch, *memory, none, weights ? &*weights : nullptr,
+                     staging);
     NoTransfers transfers;
     DiscardingSink sink({1, 1, 1, 1, 1});
     RequestScopes scopes(*memory, model.graph, sizes_of(model.graph, plan).latent, left_out, listener);

@@ -82,22 +82,24 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
 
   const int64_t tiles = static_cast<int64_t>(pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size());
   int64_t tile = 0;
-  for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
+  carried_.assign(pass.tiles.x.size(), std::vector<DeviceTile>(pass.steps.size()));
+  if (pass.carries_rows) make_room_for_rows(number);
+  for (band_ = 0; band_ < pass.tiles.y.size(); ++band_) {
     events_.allocating(MemoryKind::materialised, TensorId{-1});
-    materialised_.begin_band(band);
-    ranks_.begin_band(band);
-    for (const Interval& columns : pass.tiles.x) {
-      carried_.assign(pass.steps.size(), {});
+    materialised_.begin_band(band_);
+    ranks_.begin_band(band_);
+    for (column_ = 0; column_ < pass.tiles.x.size(); ++column_) {
       for (const Interval& chunk : pass.tiles.t) {
         events_.tile_started(plan_, pass_number, tile, tiles);
-        run_chunk(number, tile, {chunk, pass.tiles.y[band], columns}, sink);
+        run_chunk(number, tile, {chunk, pass.tiles.y[band_], pass.tiles.x[column_]}, sink);
         ++tile;
       }
+      if (!pass.carries_rows) carried_[column_].assign(pass.steps.size(), {});
     }
-    carried_.clear();
-    ranks_.end_band(band);
+    ranks_.end_band(band_);
     materialised_.end_band();
   }
+  carried_.clear();
   ranks_.before_release();
   materialised_.end_pass();
   device_.end_pass();
@@ -133,7 +135,8 @@ void Interpreter::run_chunk(size_t number, int64_t tile, const Region& grid_tile
       events_.allocating(MemoryKind::workspace, step.tensor);
       run_step(pass, step, grid_tile, sink);
       if (!tiles_[i].empty()) events_.holds_tile(tiles_[i].view.blocks[0]);
-      if (!last_chunk) carry(pass, step, grid_tile);
+      if (!last_chunk) carry_frames(pass, step, grid_tile);
+      if (pass.carries_rows) carry_rows(pass, step);
     } catch (const LimitExceeded& refused) {
       throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name + "), " + name_of(step.kind) +
                           " " + graph_.tensor(step.tensor).name + ": " + refused.what());
@@ -159,25 +162,66 @@ void Interpreter::note_peak(size_t number) {
 
 /// Copies the last frames of the tile that a step has just made to where its next chunk will find them. What
 /// a later step adds onto a tile has no earlier frames, so these are final.
-void Interpreter::carry(const Pass& pass, const Step& step, const Region& grid_tile) {
+void Interpreter::carry_frames(const Pass& pass, const Step& step, const Region& grid_tile) {
   if (!makes_tile(step) || carried_frames(step) == 0) return;
   const auto slot = static_cast<size_t>(&step - pass.steps.data());
   const MapView& made = tiles_[slot].view;
-  DeviceTile& carried = carried_[slot];
-  const int64_t frames = carried_frames(step);
+  const int64_t end = fresh_frames(graph_, pass, step, grid_tile.t, sizes_.latent).end;
+  const int64_t frames = carried_frames(step), begin = std::max(made.region.t.begin, end - frames);
+  DeviceTile& carried = carried_by(slot);
+  Region kept = made.region;
+  kept.t = {begin, begin + frames};
   if (carried.empty()) {
-    Region region = made.region;
-    region.t = {0, frames};
     events_.allocating(MemoryKind::workspace, step.tensor);
-    carried = device_.make_tile(region, made.channels, sizes_.items);
+    carried = device_.make_tile(kept, made.channels, sizes_.items);
     events_.holds_tile(carried.view.blocks[0]);
   }
-  const int64_t end = fresh_frames(graph_, pass, step, grid_tile.t, sizes_.latent).end;
-  const int64_t begin = std::max(made.region.t.begin, end - frames);
-  carried.view.region.t = {begin, begin + frames};
-  Region region = made.region;
-  region.t = {begin, end};
-  device_.copy(made, carried.view, region, sizes_.items);
+  carried.view.region.t = kept.t;
+  kept.t.end = end;
+  device_.copy(made, carried.view, kept, sizes_.items);
+}
+
+/// For each step one allocation, in which each column of tiles has its own part.
+void Interpreter::make_room_for_rows(size_t number) {
+  const Pass& pass = plan_.passes[number];
+  if (pass.tiles.y.size() < 2) return;
+  for (size_t i = 0; i < pass.steps.size(); ++i) {
+    const Step& step = pass.steps[i];
+    const int64_t rows = carried_rows(pass, step);
+    if (rows == 0) continue;
+    std::vector<Interval> columns;
+    std::vector<int64_t> begins;
+    int64_t across = 0;
+    for (size_t column = 0; column < pass.tiles.x.size(); ++column) {
+      columns.push_back(tile_columns(graph_, pass, step, pass.tiles.x[column], sizes_.latent));
+      begins.push_back(across);
+      across += columns.back().length() * device_.stands_for(number, column);
+    }
+    events_.allocating(MemoryKind::workspace, step.tensor);
+    const int64_t channels = graph_.tensor(step.tensor).channels;
+    const DeviceTile all = device_.make_tile({{0, 1}, {0, rows}, {0, across}}, channels, sizes_.items);
+    events_.holds_tile(all.view.blocks[0]);
+    for (size_t column = 0; column < columns.size(); ++column) {
+      DeviceTile& own = carried_[column][i] = all;
+      own.view.region.x = columns[column];
+      const int64_t skipped = begins[column] * rows * channels * bytes_per_element(all.view.dtype);
+      for (void*& block : own.view.blocks) block = static_cast<std::byte*>(block) + skipped;
+    }
+  }
+}
+
+/// Copies the rows of the tile that a step has just made with which the tile below begins.
+void Interpreter::carry_rows(const Pass& pass, const Step& step) {
+  const int64_t rows = carried_rows(pass, step);
+  if (rows == 0 || band_ + 1 == pass.tiles.y.size()) return;
+  const auto slot = static_cast<size_t>(&step - pass.steps.data());
+  const MapView& made = tiles_[slot].view;
+  const Interval next = tile_rows(graph_, pass, step, pass.tiles.y[band_ + 1], sizes_.latent);
+  MapView& carried = carried_by(slot).view;
+  carried.region.y = {next.begin, next.begin + rows};
+  Region kept = made.region;
+  kept.y = carried.region.y;
+  device_.copy(made, carried, kept, sizes_.items);
 }
 
 void Interpreter::begin_statistics(const Pass& pass) {
@@ -237,24 +281,31 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
   if (region.t.length() == 0) return;
   const auto slot = static_cast<size_t>(&step - pass.steps.data());
   DeviceTile& tile = tiles_[slot];
-  tile = step.takes_over() ? std::move(tile_of(step.inputs[0]))
-                           : device_.make_tile(region, graph_.tensor(step.tensor).channels, sizes_.items);
-  Interval fresh = region.t;
-  if (const DeviceTile& carried = carried_[slot]; !carried.empty()) {
-    fresh.begin = fresh_frames(graph_, pass, step, grid_tile.t, sizes_.latent).begin;
+  const bool takes_tile = takes_over(pass, step);
+  tile = takes_tile ? std::move(tile_of(step.inputs[0]))
+                    : device_.make_tile(region, graph_.tensor(step.tensor).channels, sizes_.items);
+  Region own = region;
+  const DeviceTile& carried = carried_by(slot);
+  if (!carried.empty() && (!pass.carries_rows || band_ > 0)) {
     Region earlier = region;
-    earlier.t = {region.t.begin, fresh.begin};
+    if (pass.carries_rows) {
+      own.y.begin = fresh_rows(graph_, pass, step, grid_tile.y, sizes_.latent).begin;
+      earlier.y.end = own.y.begin;
+    } else {
+      own.t.begin = fresh_frames(graph_, pass, step, grid_tile.t, sizes_.latent).begin;
+      earlier.t.end = own.t.begin;
+    }
     device_.copy(carried.view, tile.view, earlier, sizes_.items);
   }
-  if (fresh.length() == 0) return;
+  if (own.t.length() == 0 || own.y.length() == 0) return;
   // A tile that is taken over may be wider than what this step makes.
-  const MapView made = frames_of(tile.view, fresh);
-  const Region own{fresh, region.y, region.x};
-  if (step.kind == StepKind::add && !step.takes_over())
+  const MapView with_carried = part_of(tile.view, own.t, tile.view.region.y);
+  const MapView made = pass.carries_rows ? part_of(tile.view, own.t, own.y) : with_carried;
+  if (step.kind == StepKind::add && !takes_tile)
     device_.copy(view_of(step.inputs[0]), made, own, sizes_.items);
   compute(step, own, made);
   if (leaves_outside(step.kind) || step.edges != Edges::zeros)
-    device_.fill_outside(made, step.edges, picture(step.tensor), sizes_.items);
+    device_.fill_outside(with_carried, step.edges, picture(step.tensor), sizes_.items);
   // Values that may be materialised are rounded here as they would be by being stored, so that a plan
   // computes the same whether it stores them or not.
   if (rounds(step.kind) && step.tensor != graph_.output()) device_.round(made, sizes_.items);

@@ -45,7 +45,11 @@ class Interpreter {
   void tell_part(double of_call);
   /// Takes the peak of the device's window into that of the pass.
   void note_peak(size_t number);
-  void carry(const Pass& pass, const Step& step, const Region& grid_tile);
+  void carry_frames(const Pass& pass, const Step& step, const Region& grid_tile);
+  void make_room_for_rows(size_t number);
+  void carry_rows(const Pass& pass, const Step& step);
+  /// What the tile of the chunk or band before leaves for this step's.
+  DeviceTile& carried_by(size_t step) { return carried_[column_][step]; }
   void run_step(const Pass& pass, const Step& step, const Region& grid_tile, PictureSink& sink);
   void store(const Step& step, Region region);
   void compute(const Step& step, const Region& region, const MapView& made);
@@ -70,9 +74,12 @@ class Interpreter {
   int64_t first_item_ = 0;
   MaterialisedBlocks materialised_;
   RankExchange ranks_;
-  std::vector<DeviceTile> tiles_;    ///< by step of the pass that runs
-  std::vector<DeviceTile> carried_;  ///< by step: the last frames of the tile of the chunk before
-  std::vector<size_t> last_use_;     ///< by step: the last one that reads its tile
+  std::vector<DeviceTile> tiles_;  ///< by step of the pass that runs
+  /// By column of tiles and step: the last frames of the tile of the chunk before, or the last rows of that
+  /// of the band before.
+  std::vector<std::vector<DeviceTile>> carried_;
+  size_t band_ = 0, column_ = 0;  ///< of tiles, of those that run
+  std::vector<size_t> last_use_;  ///< by step: the last one that reads its tile
   std::vector<PassMeasurement> measurements_;
   EventSink::StepPart running_;                   ///< the step that runs
   int64_t calls_before_ = 0, calls_of_step_ = 1;  ///< of that step, where it takes several alike

@@ -36,8 +36,8 @@ struct MapView {
   float* at(const Row& row, int64_t x) const { return static_cast<float*>(place(row, x)); }
 };
 
-/// Some frames of a tile, which is one block per item.
-MapView frames_of(const MapView& tile, const Interval& frames);
+/// Some frames and rows of a tile, which is one block per item; all frames where not all rows.
+MapView part_of(const MapView& tile, const Interval& frames, const Interval& rows);
 
 /// The part of `region` that lies inside the picture.
 Region inside(const Region& region, const Extent& picture);

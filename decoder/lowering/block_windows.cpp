@@ -1,6 +1,7 @@
 #include "decoder/lowering/block_windows.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/blocks.h"
@@ -31,6 +32,20 @@ int64_t block_at(const Materialised& materialised, int64_t row, int64_t block_co
   return std::min(block_count, rows / materialised.block_rows);
 }
 
+/// The rows that a step makes for a band of its grid, as far as it reads for them: what it has from the band
+/// before is not made again.
+struct RowsMade {
+  int32_t before = 0;  ///< the first one, before the band's own
+  int64_t last_begin = std::numeric_limits<int64_t>::max();
+};
+
+RowsMade rows_made(const Graph& graph, const Pass& pass, const Step& step, const Sizes& sizes) {
+  if (!pass.carries_rows || takes_statistics(step.kind)) return {step.halo.before.y};
+  const auto read_again = static_cast<int32_t>(step.halo.before.y - carried_rows(pass, step));
+  const int64_t end = extent_of(graph.tensor(step.tensor), sizes.latent).y + step.pad.y;
+  return {read_again - step.halo.after.y, end - read_again};
+}
+
 }  // namespace
 
 RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes)
@@ -38,14 +53,15 @@ RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, co
   for (const Step& step : pass.steps) {
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       if (step.inputs[i].tensor != tensor || step.inputs[i].step != -1) continue;
+      const RowsMade made = rows_made(graph, pass, step, sizes);
       if (makes_tile(step.kind) && step.op != OpId{-1} && !is_residual(step, i)) {
         const Op& op = graph.op(step.op);
-        readers_.push_back({graph.tensor(step.tensor).scale.y, step.halo.before.y, step.halo.after.y,
-                            op.factor.y, reach(op, i).before.y, is_barrier(op, i)});
+        readers_.push_back({graph.tensor(step.tensor).scale.y, made.before, step.halo.after.y,
+                            made.last_begin, op.factor.y, reach(op, i).before.y, is_barrier(op, i)});
       } else {
         // Gathers, statistics, accumulations and residuals read the positions of their own tile.
         readers_.push_back(
-            {graph.tensor(tensor).scale.y, step.halo.before.y, step.halo.after.y, 1, 0, false});
+            {graph.tensor(tensor).scale.y, made.before, step.halo.after.y, made.last_begin, 1, 0, false});
       }
     }
   }
@@ -53,8 +69,10 @@ RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, co
 
 int64_t RowReaders::first_row(int64_t grid_row) const {
   int64_t first = rows_;
+  if (grid_row == 0 && !readers_.empty()) return 0;
   for (const Reader& reader : readers_) {
-    const int64_t made = std::max<int64_t>(0, grid_row * reader.scale / grid_scale_ - reader.before);
+    const int64_t begin = grid_row * reader.scale / grid_scale_ - reader.before;
+    const int64_t made = std::max<int64_t>(0, std::min(begin, reader.last_begin));
     first = std::min(first, reader.all ? 0 : std::max<int64_t>(0, made / reader.factor - reader.reach));
   }
   return first;
@@ -85,6 +103,8 @@ int64_t first_block_left(const RowReaders& readers, const Pass& pass, const Mate
   int64_t row = entry.begin_row;
   if (band > 0) {
     const int64_t read = readers.first_row(pass.tiles.y[band].begin);
+    if (pass.carries_rows && read >= readers.rows())
+      return block_count;  // read to the end before its last bands
     row = std::max(row, std::min(read, entry.held_from.value_or(read)));
   }
   return block_at(*entry.materialised, row, block_count);
@@ -109,9 +129,11 @@ Interval blocks_completed(const Graph& graph, const Pass& pass, const Materialis
 Interval blocks_read(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
                      size_t band) {
   const Interval& tile = pass.tiles.y[band];
-  const int64_t first = first_stored_row(materialised);
-  return {std::max<int64_t>(0, readers.first_row(tile.begin) - first) / materialised.block_rows,
-          ceil_divide(std::max<int64_t>(0, readers.last_row(tile.end) - first), materialised.block_rows)};
+  const int64_t first = first_stored_row(materialised), begin = readers.first_row(tile.begin);
+  const int64_t end =
+      ceil_divide(std::max<int64_t>(0, readers.last_row(tile.end) - first), materialised.block_rows);
+  if (pass.carries_rows && begin >= readers.rows()) return {end, end};
+  return {std::max<int64_t>(0, begin - first) / materialised.block_rows, end};
 }
 
 int64_t first_row_of_lower_part(const Graph& graph, const Pass& lower, TensorId tensor, const Sizes& sizes) {

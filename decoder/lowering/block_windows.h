@@ -28,17 +28,20 @@ class RowReaders {
   int64_t first_row(int64_t grid_row) const;
   /// One past the last row read for a tile that ends before this grid row; 0 where no step reads the tensor.
   int64_t last_row(int64_t grid_row) const;
+  int64_t rows() const { return rows_; }  ///< of the tensor
   /// Whether a step reads every row for every tile.
   bool reads_whole() const;
 
  private:
   struct Reader {
-    int32_t scale;   ///< of the tensor that the step makes
-    int32_t before;  ///< halo of its tile
+    int32_t scale;  ///< of the tensor that the step makes
+    int32_t
+        before;  ///< halo of its tile; of one that has earlier rows from the band before, of what it reads
     int32_t after;
-    int32_t factor;  ///< between its rows and the materialised tensor's
-    int32_t reach;   ///< rows that it reads beyond those, on either side
-    bool all;        ///< a barrier: every row, for every tile
+    int64_t last_begin;  ///< where what it makes begins at the latest
+    int32_t factor;      ///< between its rows and the materialised tensor's
+    int32_t reach;       ///< rows that it reads beyond those, on either side
+    bool all;            ///< a barrier: every row, for every tile
   };
   std::vector<Reader> readers_;
   int32_t grid_scale_;

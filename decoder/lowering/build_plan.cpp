@@ -95,6 +95,7 @@ class Builder {
         if (id == decision.above.tensor) keep_above(entry, decision.above);
         plan_.materialised.push_back(entry);
       }
+      if (goal.carries_rows && !plan_.share.alone()) throw std::logic_error("a rank's pass carries rows");
       add_parts(materialised, goal, decision);
       for (const Materialised& entry : plan_.materialised) {
         if (entry.first_pass != first) continue;
@@ -137,17 +138,18 @@ class Builder {
       rows = upper_latent_rows(graph_, upper, above_, sizes_);
       if (rows > 0) {
         require_same_bases(materialised, with, goal);
+        if (goal.carries_rows) throw std::logic_error(pass.name + " carries rows and is in two parts");
         upper.part = PassPart::upper;
         upper.convolutions = decision.convolutions;
-        upper.tiles = cut_grid(upper, decision.tile, sizes_of_part(sizes_, upper.part, rows));
+        upper.tiles = cut_grid(graph_, upper, decision.tile, sizes_of_part(sizes_, upper.part, rows));
         plan_.passes.push_back(std::move(upper));
         pass.part = PassPart::lower;
         pass.convolutions = decision.lower_convolutions;
       }
     }
     const bool whole = pass.part == PassPart::whole;
-    pass.tiles =
-        cut_grid(pass, whole ? decision.tile : decision.lower_tile, sizes_of_part(sizes_, pass.part, rows));
+    pass.tiles = cut_grid(graph_, pass, whole ? decision.tile : decision.lower_tile,
+                          sizes_of_part(sizes_, pass.part, rows));
     plan_.passes.push_back(std::move(pass));
   }
 
@@ -278,8 +280,8 @@ bool ends_at_cut_point(const Graph& graph, const Pass& pass) {
 }
 
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes) {
-  PassGoal goal{targets.statistics, decision.keeps,   decision.in_place,
-                targets.emits,      fusion_on(sizes), decision.above.tensor};
+  PassGoal goal{targets.statistics, decision.keeps,        decision.in_place,    targets.emits,
+                fusion_on(sizes),   decision.above.tensor, decision.carries_rows};
   for (TensorId id : targets.whole) {
     if (!contains(goal.keeps, id)) goal.keeps.push_back(id);
   }
@@ -313,17 +315,33 @@ Sizes sizes_of_pass(const Sizes& sizes, const Pass& pass) {
   return sizes_of_part(sizes, pass.part, row / pass.scale.y);
 }
 
-std::vector<Interval> cut_rows(const Pass& pass, int64_t length, const Sizes& sizes) {
+std::vector<Interval> cut_rows(const Graph& graph, const Pass& pass, int64_t length, const Sizes& sizes) {
   const Interval rows = own_rows(sizes, pass.scale.y);
-  std::vector<Interval> bands = cut(rows.length(), length);
-  for (Interval& band : bands) band = {band.begin + rows.begin, band.end + rows.begin};
+  const int64_t first = first_band_rows(graph, pass, length, rows.length());
+  if (first == 0) return {};  // a rank without rows
+  std::vector<Interval> bands{{rows.begin, rows.begin + first}};
+  for (const Interval& band : cut(rows.length() - first, length))
+    bands.push_back({band.begin + bands.front().end, band.end + bands.front().end});
   return bands;
 }
 
-Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Sizes& sizes) {
+Axes<std::vector<Interval>> cut_grid(const Graph& graph, const Pass& pass, const Extent& tile,
+                                     const Sizes& sizes) {
   const Extent grid = extent_at(pass.scale, sizes.latent);
-  return {cut(grid.t, std::max<int64_t>(tile.t, 1)), cut_rows(pass, std::max<int64_t>(tile.y, 1), sizes),
+  return {cut(grid.t, std::max<int64_t>(tile.t, 1)),
+          cut_rows(graph, pass, std::max<int64_t>(tile.y, 1), sizes),
           cut(grid.x, std::max<int64_t>(tile.x, 1))};
+}
+
+Extent cut_tile(const Graph& graph, const Pass& pass) {
+  Extent tile = longest_tile(pass);
+  // Of two bands where rows are carried the first is lower than the tile, and the second may be.
+  if (pass.carries_rows && pass.tiles.y.size() == 2) {
+    const int64_t first = pass.tiles.y.front().length();
+    const RowsAhead ahead = rows_ahead(graph, pass);
+    if (first > ahead.unit) tile.y = std::max(tile.y, first + ahead.rows);
+  }
+  return tile;
 }
 
 Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& configuration,

@@ -30,6 +30,7 @@ struct PassDecision {
   /// One of `keeps` that is kept above a row only. There is one such tensor at a time: it replaces the one of
   /// an earlier pass.
   KeptAbove above{};
+  bool carries_rows = false;  ///< Pass::carries_rows; not of one in two parts
   /// Of the lower part, where the pass reads a tensor that is kept above a row.
   Extent lower_tile{};
   ConvolutionAlgorithms lower_convolutions{};
@@ -53,10 +54,15 @@ Sizes sizes_of_part(const Sizes& sizes, PassPart part, int64_t upper_latent_rows
 /// The same of a pass that has its tiles.
 Sizes sizes_of_pass(const Sizes& sizes, const Pass& pass);
 
-/// The rows of the pass's grid that are decoded here, cut into bands of `length`.
-std::vector<Interval> cut_rows(const Pass& pass, int64_t length, const Sizes& sizes);
+/// The rows of the pass's grid that are decoded here, cut into bands of `length`; of a pass that carries rows
+/// the first is as high as first_band_rows() says.
+std::vector<Interval> cut_rows(const Graph& graph, const Pass& pass, int64_t length, const Sizes& sizes);
 /// The same rows, and all of its columns and frames, cut into tiles.
-Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Sizes& sizes);
+Axes<std::vector<Interval>> cut_grid(const Graph& graph, const Pass& pass, const Extent& tile,
+                                     const Sizes& sizes);
+
+/// The tile by which cut_grid() has cut the pass, or one by which it would have cut it alike.
+Extent cut_tile(const Graph& graph, const Pass& pass);
 
 /// What is fixed for a whole plan.
 struct PlanConfiguration {

@@ -13,19 +13,33 @@ Halo widest(const Halo& a, const Halo& b) {
   return {per_axis(larger, a.before, b.before), per_axis(larger, a.after, b.after)};
 }
 
+/// Of one axis, from the fresh positions of the output.
+int32_t carried_before(int32_t own_before, int32_t output_after, int32_t factor) {
+  return own_before - output_after / factor;
+}
+
 }  // namespace
 
-Halo input_halo(const Op& op, size_t input, const Halo& output) {
+void CarriedAxes::add_after(Halo& halo) const {
+  if (t) halo.before.t += halo.after.t;
+  if (y) halo.before.y += halo.after.y;
+}
+
+void CarriedAxes::begin_at_after(Halo& halo) const {
+  if (t) halo.before.t = -halo.after.t;
+  if (y) halo.before.y = -halo.after.y;
+}
+
+Halo input_halo(const Op& op, size_t input, const Halo& output, const CarriedAxes& carried) {
   const auto back = [](int32_t out, int32_t factor, int32_t own) {
     return (out + factor - 1) / factor + own;
   };
   const Halo own = reach(op, input);
   Halo halo{per_axis(back, output.before, op.factor, own.before),
             per_axis(back, output.after, op.factor, own.after)};
-  // What the output makes begins and ends so many frames behind its chunk.
-  const int32_t ahead = output.after.t;
-  halo.before.t = own.before.t - ahead / op.factor.t;
-  halo.after.t = (ahead + op.factor.t - 1) / op.factor.t + own.after.t;
+  // What the output makes begins and ends so many positions behind its tile's own.
+  if (carried.t) halo.before.t = carried_before(own.before.t, output.after.t, op.factor.t);
+  if (carried.y) halo.before.y = carried_before(own.before.y, output.after.y, op.factor.y);
   return halo;
 }
 
@@ -34,21 +48,21 @@ Axes<int32_t> input_pad(const Op& op, size_t input) {
   return {0, std::max(own.before.y, own.after.y), std::max(own.before.x, own.after.x)};
 }
 
-ExactDemand demand_of(const Op& op, size_t input, const Halo& output) {
-  Halo halo = input_halo(op, input, output);
-  halo.before.t += halo.after.t;
+ExactDemand demand_of(const Op& op, size_t input, const Halo& output, const CarriedAxes& carried) {
+  Halo halo = input_halo(op, input, output, carried);
+  carried.add_after(halo);
   return {halo, input_pad(op, input), edges_read(op)};
 }
 
-Halo Need::all() const {
+Halo Need::all(const CarriedAxes& carried) const {
   std::optional<Halo> read = loose;
   for (const ExactDemand& demand : exact) {
     Halo copied = demand.halo;
-    copied.before.t = -copied.after.t;
+    carried.begin_at_after(copied);
     read = read ? widest(*read, copied) : copied;
   }
   Halo halo = read.value_or(Halo{});
-  halo.before.t += halo.after.t;
+  carried.add_after(halo);
   return halo;
 }
 
@@ -57,7 +71,7 @@ void Need::add_loose(const Halo& halo) {
 }
 
 PassNeeds::PassNeeds(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal)
-    : numbers_(graph.tensors().size(), -1) {
+    : carried_{.y = goal.carries_rows}, numbers_(graph.tensors().size(), -1) {
   needs_.reserve(16);
   add_goal(graph, goal);
   first_op_ = end_op_;
@@ -75,7 +89,7 @@ PassNeeds::PassNeeds(const Graph& graph, const std::vector<bool>& materialised, 
     const bool read_whole = op.output == graph.latent() || materialised[index(op.output)];
     if (!need.any() || read_whole) continue;
     first_op_ = std::min(first_op_, i);
-    add_inputs(op, need.all(), materialised);
+    add_inputs(op, need.all(carried_), materialised);
   }
 }
 
@@ -102,9 +116,9 @@ void PassNeeds::add_inputs(const Op& op, const Halo& output, const std::vector<b
       if (!materialised[index(op.inputs[k])])
         throw std::logic_error(op.name + " needs a barrier that no pass has provided");
     } else if (k == 0 && traits_of(op.kind).reads_exact_tile) {
-      input.exact.push_back(demand_of(op, k, output));
+      input.exact.push_back(demand_of(op, k, output, carried_));
     } else {
-      input.add_loose(input_halo(op, k, output));
+      input.add_loose(input_halo(op, k, output, carried_));
     }
   }
 }

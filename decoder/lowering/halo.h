@@ -9,12 +9,28 @@
 // added up from the goals of the pass back to what is materialised.
 namespace headroom {
 
-/// The halo of an input that makes an output halo possible. Along the time `output.after` says by how many
-/// frames the output runs ahead of its chunk, and `after` of the result by how many the input must. What
-/// comes before does not add up: a tile has the earlier frames of its chunk's predecessor. `before` of the
-/// result is how many frames before the chunk's own are read, negative where those that are read begin behind
-/// its first.
-Halo input_halo(const Op& op, size_t input, const Halo& output);
+/// The axes along which a tile has earlier positions from the tile before it, copied.
+struct CarriedAxes {
+  bool t = true;
+  bool y = false;  ///< in a pass that carries rows
+  /// From `before` as input_halo() has it to that of a step: positions before the fresh ones.
+  void add_after(Halo& halo) const;
+  /// The other way round of what is read from its first fresh position on.
+  void begin_at_after(Halo& halo) const;
+  /// The halo of a step without the positions that its tile has from the one before.
+  Halo fresh(Halo halo) const {
+    if (t) halo.before.t = 0;
+    if (y) halo.before.y = 0;
+    return halo;
+  }
+};
+
+/// The halo of an input that makes an output halo possible. Along a carried axis, the time, `output.after`
+/// says by how many frames the output runs ahead of its chunk, and `after` of the result by how many the
+/// input must. What comes before does not add up: a tile has the earlier frames of its chunk's predecessor.
+/// `before` of the result is how many frames before the chunk's own are read, negative where those that are
+/// read begin behind its first.
+Halo input_halo(const Op& op, size_t input, const Halo& output, const CarriedAxes& carried);
 
 /// Positions outside the picture that an operation reads. What lies before the first frame is no
 /// part of a tile.
@@ -29,16 +45,16 @@ struct ExactDemand {
 };
 
 /// What an operation wants of an input, to make an output with this halo.
-ExactDemand demand_of(const Op& op, size_t input, const Halo& output);
+ExactDemand demand_of(const Op& op, size_t input, const Halo& output, const CarriedAxes& carried);
 
 /// What the steps of a pass need of one tensor.
 struct Need {
   std::optional<Halo> loose;       ///< read by steps that can gather it themselves; as input_halo() has it
   std::vector<ExactDemand> exact;  ///< one per convolution or attention that reads it
   bool any() const { return loose || !exact.empty(); }
-  /// The halo of a step whose tile serves all: exact demands copy theirs from it, and keep earlier frames
+  /// The halo of a step whose tile serves all: exact demands copy theirs from it, and keep earlier positions
   /// themselves.
-  Halo all() const;
+  Halo all(const CarriedAxes& carried) const;
   void add_loose(const Halo& halo);
 };
 
@@ -58,6 +74,8 @@ class PassNeeds {
   Need& at(TensorId id);
   void add_goal(const Graph& graph, const PassGoal& goal);
   void add_inputs(const Op& op, const Halo& output, const std::vector<bool>& materialised);
+
+  const CarriedAxes carried_;
 
   // By tensor. A pass touches few of a graph's tensors, so the others take no space.
   std::vector<int32_t> numbers_;

@@ -19,7 +19,8 @@ std::vector<Lifetime> tile_lifetimes(const Pass& pass) {
   const std::vector<size_t> last = last_uses(pass);
   std::vector<Lifetime> lifetimes(pass.steps.size());
   for (size_t i = 0; i < pass.steps.size(); ++i) {
-    if (makes_tile(pass.steps[i])) lifetimes[i] = {i + (pass.steps[i].takes_over() ? 1 : 0), last[i] + 1};
+    if (makes_tile(pass.steps[i]))
+      lifetimes[i] = {i + (takes_over(pass, pass.steps[i]) ? 1 : 0), last[i] + 1};
   }
   return lifetimes;
 }

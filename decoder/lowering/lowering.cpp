@@ -16,6 +16,7 @@ class Lowering {
       : graph_(graph),
         materialised_(materialised),
         goal_(goal),
+        carried_{.y = goal.carries_rows},
         needs_(graph, materialised, goal),
         made_(graph.tensors().size(), -1) {}
 
@@ -25,6 +26,7 @@ class Lowering {
     if (goal_.emits)
       push({.kind = StepKind::emit, .tensor = graph_.output(), .inputs = {read(graph_.output())}});
     set_time_scale();
+    pass_.carries_rows = goal_.carries_rows;
     return std::move(pass_);
   }
 
@@ -135,7 +137,10 @@ class Lowering {
     const int32_t made = made_[index(operand)];
     if (made < 0 || made + 1 != static_cast<int32_t>(pass_.steps.size())) return false;
     const Step& step = pass_.steps.back();
-    if (step.kind != StepKind::conv || step.halo != halo || step.pad != Axes<int32_t>{}) return false;
+    // Carried rows are of the sum, which has what comes before its fresh rows.
+    Halo of_operand = halo;
+    if (goal_.carries_rows) of_operand.before.y = 0;
+    if (step.kind != StepKind::conv || step.halo != of_operand || step.pad != Axes<int32_t>{}) return false;
     const Op& op = graph_.op(step.op);
     return op.activation == Activation::none && op.factor == Axes<int32_t>{1, 1, 1} && step.add == OpId{-1} &&
            add.inputs[0] != add.inputs[1] && readers_in_pass(operand) == 1;
@@ -155,7 +160,7 @@ class Lowering {
   /// read it, and these read blocks as well.
   bool can_write_blocks(TensorId id, const Need& need) const {
     if (!goal_.fusion.blocks || !contains(goal_.keeps, id) || id == goal_.above) return false;
-    if (pass_.steps.back().kind != StepKind::conv || !need.exact.empty() || need.all() != Halo{})
+    if (pass_.steps.back().kind != StepKind::conv || !need.exact.empty() || need.all(carried_) != Halo{})
       return false;
     const std::vector<OpId> readers = graph_.readers(id);
     return std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
@@ -178,12 +183,12 @@ class Lowering {
   bool emit_with_convolution(OpId id, const Need& need) {
     const Op& op = graph_.op(id);
     if (op.kind != OpKind::add) return false;
-    const Halo halo = need.all();
+    const Halo halo = need.all(carried_);
     for (size_t k : {size_t{1}, size_t{0}}) {
       const TensorId residual = op.inputs[1 - k];
       const bool there = is_materialised(residual) || made_[index(residual)] >= 0;
       if (!there || !convolution_can_add(op, op.inputs[k], halo)) continue;
-      add_residual(id, residual);
+      add_residual(id, residual).halo = halo;
       finish_tile(op.output, need);
       return true;
     }
@@ -193,8 +198,11 @@ class Lowering {
   void emit_tile(OpId id, const Need& need) {
     const Op& op = graph_.op(id);
     if (emit_with_convolution(id, need)) return;
-    Step step{
-        .kind = traits_of(op.kind).step, .op = id, .tensor = op.output, .inputs = {}, .halo = need.all()};
+    Step step{.kind = traits_of(op.kind).step,
+              .op = id,
+              .tensor = op.output,
+              .inputs = {},
+              .halo = need.all(carried_)};
     if (makes_exact_tile(op, need)) {
       step.halo = need.exact.front().halo;
       step.pad = need.exact.front().pad;
@@ -209,18 +217,18 @@ class Lowering {
   Operand input_of(const Op& op, size_t k, const Halo& halo) {
     if (is_barrier(op, k)) return {op.inputs[k], -1};
     if (k == 0 && traits_of(op.kind).reads_exact_tile)
-      return read_exact(op.inputs[0], demand_of(op, 0, halo));
+      return read_exact(op.inputs[0], demand_of(op, 0, halo, carried_));
     if (k == 0 && op.kind == OpKind::add) return own_tile(op, halo);
     return read(op.inputs[k]);
   }
 
   /// An add overwrites the tile of its first operand, so that tile must be exact and read by nothing else.
-  /// One that keeps earlier frames has a tile of its own, and copies that operand.
-  Operand own_tile(const Op& op, Halo halo) {
+  /// One that keeps earlier positions has a tile of its own, and copies that operand.
+  Operand own_tile(const Op& op, const Halo& of_add) {
     const TensorId id = op.inputs[0];
     const int32_t step = made_[index(id)];
-    const bool has_own = halo.before.t > 0;
-    halo.before.t = 0;
+    const Halo halo = carried_.fresh(of_add);
+    const bool has_own = halo != of_add;
     const auto can_be_taken = [&] {
       const bool sole_reader = !contains(goal_.keeps, id) && readers_in_pass(id) == 1;
       return sole_reader && pass_.steps[static_cast<size_t>(step)].halo == halo;
@@ -250,6 +258,7 @@ class Lowering {
   const Graph& graph_;
   const std::vector<bool>& materialised_;
   const PassGoal& goal_;
+  const CarriedAxes carried_;
   const PassNeeds needs_;
   std::vector<int32_t> made_;  ///< step that made the tensor's tile
   Pass pass_;

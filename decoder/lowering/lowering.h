@@ -24,6 +24,7 @@ struct PassGoal {
   bool emits = false;  ///< hand the graph's output on
   Fusion fusion{};     ///< as fusion_on() says
   TensorId above{-1};  ///< that of `keeps` of which only the rows above some row are stored; -1 for none
+  bool carries_rows = false;  ///< Pass::carries_rows
 };
 
 /// The barriers of one depth: what the pass of that depth must compute whole before anything deeper can

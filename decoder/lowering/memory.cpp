@@ -26,6 +26,19 @@ int64_t most_frames(const Graph& graph, const Pass& pass, const Step& step, int6
   return most;
 }
 
+/// Rows of the largest tile that a step makes in a pass that carries rows, of its first band or of one
+/// further down, which has rows of the band before.
+int64_t most_rows(const Graph& graph, const Pass& pass, const Step& step, const BandTile& tile,
+                  const Extent& latent) {
+  const int64_t grid_rows = pass.scale.y * latent.y, band = tile.extent.y;
+  if (tile.place == BandPlace::first || band >= grid_rows)
+    return tile_rows(graph, pass, step, {0, std::min(band, grid_rows)}, latent).length();
+  const int64_t scale = graph.tensor(step.tensor).scale.y, all = latent.y * scale + 2 * step.pad.y;
+  const bool aligned = band * scale % pass.scale.y == 0;
+  const int64_t fresh = ceil_divide(band * scale, pass.scale.y) + (aligned ? 0 : 1);
+  return std::min(all, fresh + step.halo.before.y);
+}
+
 }  // namespace
 
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model) {
@@ -36,7 +49,7 @@ int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel&
   return model.reserve_bytes + std::llround(model.reserve_bytes_per_pixel * double(pixels));
 }
 
-Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const BandTile& tile,
                     const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(step.tensor);
   Extent largest = per_axis(
@@ -47,9 +60,10 @@ Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, cons
         const int64_t own = ceil_divide(grid * scale, grid_scale) + (aligned ? 0 : 1);
         return std::min<int64_t>(std::min(own, extent) + before + after, extent + 2 * pad);
       },
-      tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad,
+      tile.extent, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad,
       extent_of(tensor, sizes.latent));
-  largest.t = most_frames(graph, pass, step, tile.t, sizes.latent);
+  largest.t = most_frames(graph, pass, step, tile.extent.t, sizes.latent);
+  if (pass.carries_rows) largest.y = most_rows(graph, pass, step, tile, sizes.latent);
   return largest;
 }
 
@@ -63,13 +77,37 @@ Extent longest_tile(const Pass& pass) {
       pass.tiles);
 }
 
-Extent last_band_tile(const Extent& tile, int64_t grid_rows) {
-  const int64_t rest = grid_rows % tile.y;
-  return {tile.t, std::min(grid_rows, rest == 0 ? tile.y : rest), tile.x};
+int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows) {
+  if (!pass.carries_rows || length >= grid_rows) return std::min(length, grid_rows);
+  const RowsAhead ahead = rows_ahead(graph, pass);
+  return std::min(length, std::max(ahead.unit, length - ahead.rows));
 }
+
+Extent last_band_tile(const Graph& graph, const Pass& pass, const Extent& tile, int64_t grid_rows) {
+  const int64_t first = first_band_rows(graph, pass, tile.y, grid_rows);
+  if (first == grid_rows) return {tile.t, grid_rows, tile.x};
+  const int64_t rest = (grid_rows - first) % tile.y;
+  return {tile.t, rest == 0 ? tile.y : rest, tile.x};
+}
+
+namespace {
+
+/// Each tile of a band keeps rows of its own for the tile below it, all of a step in one allocation.
+int64_t carried_rows_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                           const Sizes& sizes) {
+  const bool alone = tile.y >= pass.scale.y * sizes.latent.y;
+  if (alone || carried_rows(pass, step) == 0) return 0;
+  int64_t across = 0;
+  for (const Interval& columns : cut(sizes.latent.x * pass.scale.x, tile.x))
+    across += tile_columns(graph, pass, step, columns, sizes.latent).length();
+  return tile_bytes(graph, step.tensor, {1, carried_rows(pass, step), across}, sizes);
+}
+
+}  // namespace
 
 int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                       const Sizes& sizes) {
+  if (pass.carries_rows) return carried_rows_bytes(graph, pass, step, tile, sizes);
   if (tile.t >= extent_at(pass.scale, sizes.latent).t) return 0;
   if (!makes_tile(step) || carried_frames(step) == 0) return 0;
   Extent extent = largest_tile(graph, pass, step, tile, sizes);
@@ -77,7 +115,7 @@ int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, co
   return tile_bytes(graph, step.tensor, extent, sizes);
 }
 
-std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Extent& tile,
+std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const BandTile& tile,
                                   const Sizes& sizes, const MemoryModel& model,
                                   const std::vector<TensorId>& staged) {
   const std::vector<Lifetime> lifetimes = tile_lifetimes(pass);
@@ -94,7 +132,7 @@ std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Ex
         model.attention_state_bytes)
       bytes[i].workspace += model.attention_state_bytes(graph.op(step.op), extent);
     if (!makes_tile(step)) continue;
-    carried += carried_bytes(graph, pass, step, tile, sizes);
+    carried += carried_bytes(graph, pass, step, tile.extent, sizes);
     const int64_t of_tile = tile_bytes(graph, step.tensor, extent, sizes);
     for (size_t k = lifetimes[i].begin; k < lifetimes[i].end; ++k) bytes[k].tiles += of_tile;
   }

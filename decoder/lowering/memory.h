@@ -33,13 +33,28 @@ struct MemoryModel {
 /// Growth outside the pool that a plan allows for.
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model);
 
+/// Which of a pass's bands are counted. It makes a difference where the pass carries rows.
+enum class BandPlace { first, further_down };
+
+/// A tile of the grid in such a band.
+struct BandTile {
+  BandTile(const Extent& of_tile, BandPlace of_band = BandPlace::further_down)
+      : extent(of_tile), place(of_band) {}
+  Extent extent;
+  BandPlace place;
+};
+
 /// Extent of the largest tile that a step makes, where grid tiles are `tile` long and start at its multiples.
-Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const BandTile& tile,
                     const Sizes& sizes);
 /// The length of a pass's grid tiles. Those at the ends may be shorter.
 Extent longest_tile(const Pass& pass);
 /// The tiles of a pass's last band, which may be lower than the others.
-Extent last_band_tile(const Extent& tile, int64_t grid_rows);
+Extent last_band_tile(const Graph& graph, const Pass& pass, const Extent& tile, int64_t grid_rows);
+/// The rows of the first band of tiles that are `length` high: in a pass that carries rows so many fewer as
+/// it runs ahead, so that the first band's tiles are no higher than others, but one position of the coarsest
+/// tensor at least.
+int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows);
 
 /// What is live while a step runs, beside materialised blocks, in bytes of all items.
 struct StepBytes {
@@ -50,10 +65,11 @@ struct StepBytes {
 };
 /// For each step of a pass, on a tile of this extent that lies where it needs most. `staged` are the keys and
 /// values that live below the device.
-std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Extent& tile,
+std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const BandTile& tile,
                                   const Sizes& sizes, const MemoryModel& model,
                                   const std::vector<TensorId>& staged = {});
-/// Bytes of what a step carries from one chunk to the next, of grid tiles of this extent.
+/// Bytes of what a step carries from one chunk to the next, or from one band to the next in all of its tiles;
+/// of grid tiles of this extent.
 int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                       const Sizes& sizes);
 

@@ -106,10 +106,14 @@ Extent PassSweep::tile_of(size_t band) const {
   return {tile_.t, pass_.tiles.y[band].length(), tile_.x};
 }
 
+BandPlace PassSweep::place_of(size_t band) const {
+  return pass_.carries_rows && band == 0 ? BandPlace::first : BandPlace::further_down;
+}
+
 const std::vector<StepBytes>& PassSweep::steps_of(size_t band) const {
   const Extent tile = tile_of(band);
-  const auto [entry, is_new] = steps_.try_emplace(tile.y);
-  if (is_new) entry->second = step_bytes(graph_, pass_, tile, sizes_, model_, staged_);
+  const auto [entry, is_new] = steps_.try_emplace({tile.y, place_of(band)});
+  if (is_new) entry->second = step_bytes(graph_, pass_, {tile, place_of(band)}, sizes_, model_, staged_);
   return entry->second;
 }
 
@@ -136,7 +140,8 @@ Peak PassSweep::peak() const {
   Peak peak;
   for (size_t begin = 0, end = 0; begin < bands; begin = end) {
     const auto same_height = [&](size_t band) {
-      return pass_.tiles.y[band].length() == pass_.tiles.y[begin].length();
+      return place_of(band) == place_of(begin) &&
+             pass_.tiles.y[band].length() == pass_.tiles.y[begin].length();
     };
     for (end = begin; end < bands && same_height(end);) ++end;
     const Interval range{static_cast<int64_t>(begin), static_cast<int64_t>(end)};
@@ -164,7 +169,8 @@ std::vector<PassSweep::LiveTensor> PassSweep::tiles(const SweepPoint& point) con
     const Step& step = pass_.steps[made];
     int64_t bytes = carried_bytes(graph_, pass_, step, tile, sizes_);
     if (lifetimes[made].contains(point.step))
-      bytes += tile_bytes(graph_, step.tensor, largest_tile(graph_, pass_, step, tile, sizes_), sizes_);
+      bytes += tile_bytes(graph_, step.tensor,
+                          largest_tile(graph_, pass_, step, {tile, place_of(point.band)}, sizes_), sizes_);
     if (bytes > 0) list.push_back({step.tensor, bytes});
   }
   return list;

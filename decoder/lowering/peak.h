@@ -99,6 +99,8 @@ class PassSweep {
     int64_t bytes_at(const SweepPoint& point) const;
   };
   Extent tile_of(size_t band) const;
+  /// Where it makes no difference, further down.
+  BandPlace place_of(size_t band) const;
   const std::vector<StepBytes>& steps_of(size_t band) const;
 
   const Graph& graph_;
@@ -108,8 +110,9 @@ class PassSweep {
   Extent tile_;
   LiveBytes throughout_;
   std::vector<Stored> stored_;
-  std::vector<TensorId> staged_;                             ///< keys and values that live below the device
-  mutable std::map<int64_t, std::vector<StepBytes>> steps_;  ///< by height of a band, when first asked for
+  std::vector<TensorId> staged_;  ///< keys and values that live below the device
+  mutable std::map<std::pair<int64_t, BandPlace>, std::vector<StepBytes>>
+      steps_;  ///< by height of a band, when first asked for
 };
 
 }  // namespace headroom

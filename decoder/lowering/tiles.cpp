@@ -31,6 +31,10 @@ struct TileAxis {
 
 Interval tile_rows(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
                    const Extent& latent) {
+  if (pass.carries_rows && grid_rows.begin > 0) {
+    const Interval fresh = fresh_rows(graph, pass, step, grid_rows, latent);
+    return {std::max<int64_t>(-step.pad.y, fresh.begin - step.halo.before.y), fresh.end};
+  }
   const int32_t scale = graph.tensor(step.tensor).scale.y;
   return TileAxis{scale, pass.scale.y, step.halo.before.y, step.halo.after.y, step.pad.y, latent.y}.positions(
       grid_rows);
@@ -74,6 +78,54 @@ Interval fresh_frames(const Graph& graph, const Pass& pass, const Step& step, co
 int64_t carried_frames(const Step& step) {
   const bool reads_materialised = step.kind == StepKind::gather && step.inputs[0].step == -1;
   return reads_materialised ? 0 : step.halo.before.t;
+}
+
+Interval fresh_rows(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
+                    const Extent& latent) {
+  if (!pass.carries_rows || grid_rows.begin == 0) return tile_rows(graph, pass, step, grid_rows, latent);
+  const int32_t scale = graph.tensor(step.tensor).scale.y;
+  const Interval own = image(grid_rows, scale, pass.scale.y);
+  const int64_t ahead = step.halo.after.y, end = latent.y * scale + step.pad.y;
+  return {std::min(end, own.begin + ahead), std::min(end, own.end + ahead)};
+}
+
+int64_t carried_rows(const Pass& pass, const Step& step) {
+  const bool reads_materialised = step.kind == StepKind::gather && step.inputs[0].step == -1;
+  return pass.carries_rows && makes_tile(step) && !reads_materialised ? step.halo.before.y : 0;
+}
+
+RowsAhead rows_ahead(const Graph& graph, const Pass& pass) {
+  int64_t most = 0, unit = 1;
+  for (const Step& step : pass.steps) {
+    const int64_t scale = graph.tensor(measured_tensor(step)).scale.y;
+    if (scale == 0) continue;
+    most = std::max(most, ceil_divide(step.halo.after.y * pass.scale.y, scale));
+    unit = std::max(unit, pass.scale.y / scale);
+  }
+  return {ceil_divide(most, unit) * unit, unit};
+}
+
+bool can_carry_rows(const Pass& pass) {
+  return std::all_of(pass.steps.begin(), pass.steps.end(), [](const Step& step) {
+    if (step.edges == Edges::reflect) return false;
+    switch (step.kind) {
+      case StepKind::gather:
+      case StepKind::norm:
+      case StepKind::rms_norm:
+      case StepKind::upsample:
+      case StepKind::depth_to_space:
+      case StepKind::conv:
+      case StepKind::activate:
+      case StepKind::add:
+      case StepKind::accumulate:
+      case StepKind::store:
+      case StepKind::statistics:
+      case StepKind::emit:
+        return true;
+      default:
+        return false;
+    }
+  });
 }
 
 bool takes_chunks(const Graph& graph, const Pass& pass) {

@@ -34,6 +34,26 @@ int64_t carried_frames(const Step& step);
 /// True where the pass may be cut along the time: no step needs all frames at once.
 bool takes_chunks(const Graph& graph, const Pass& pass);
 
+/// The rows of it that the step makes, in the band of these rows of the grid; in a pass that carries rows the
+/// others come from the tile above. None where the step has run ahead to the picture's end.
+Interval fresh_rows(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
+                    const Extent& latent);
+
+/// Rows of a step's tile that come from the tile above, copied, not computed again: 0 but in a pass that
+/// carries rows.
+int64_t carried_rows(const Pass& pass, const Step& step);
+
+/// Rows of the grid by which a pass that carries rows runs ahead of its bands, at the most.
+struct RowsAhead {
+  int64_t rows = 0;  ///< whole positions of the coarsest tensor
+  int64_t unit = 1;  ///< one of these
+};
+RowsAhead rows_ahead(const Graph& graph, const Pass& pass);
+
+/// True where a pass can carry rows: each of its steps makes a row of its tile without those above. What is
+/// mirrored at the picture's edge it could not.
+bool can_carry_rows(const Pass& pass);
+
 /// Cuts [0, length) into intervals of `tile`, the last one shorter.
 std::vector<Interval> cut(int64_t length, int64_t tile);
 

@@ -34,6 +34,11 @@ bool makes_tile(const Step& step) {
   return makes_tile(step.kind) && step.target == StepTarget::tile;
 }
 
+bool takes_over(const Pass& pass, const Step& step) {
+  const bool carries = step.halo.before.t > 0 || (pass.carries_rows && step.halo.before.y > 0);
+  return step.kind == StepKind::add && !carries;
+}
+
 bool acquires_blocks(const Step& step) {
   return step.kind == StepKind::store || step.target == StepTarget::blocks;
 }

@@ -127,7 +127,8 @@ struct Operand {
 /// positions, widened by `halo`, cut to the picture widened by `pad`. Along the time `halo.after` says by how
 /// many frames the step runs ahead: it makes the frames of its chunk's image moved by so many, none behind
 /// the clip's last, and in the first chunk all that come before them too. `halo.before` counts frames before
-/// these, which the tile has from the chunk before.
+/// these, which the tile has from the chunk before. In a pass that carries rows the same holds for rows, of
+/// bands in place of chunks.
 struct Step {
   StepKind kind{};
   OpId op{-1};  ///< the operation carried out; -1 for gather, store and emit
@@ -141,9 +142,6 @@ struct Step {
   /// is the step's last input. -1 where there is none; on CUDA alone.
   OpId add{-1};
   StepTarget target = StepTarget::tile;
-  /// True for an add that is computed in the tile of its first operand. One with frames of the chunk before,
-  /// which that tile lacks, has a tile of its own.
-  bool takes_over() const { return kind == StepKind::add && halo.before.t == 0; }
   friend bool operator==(const Step&, const Step&) = default;
 };
 
@@ -179,12 +177,19 @@ struct Pass {
   Axes<std::vector<Interval>> tiles;
   std::vector<Step> steps;
   PassPart part = PassPart::whole;
+  /// Whether a tile has the rows above its own that it needs from the tile above it, copied, where other
+  /// passes compute them again. Of pictures alone, of whole passes, and not of several ranks.
+  bool carries_rows = false;
   ConvolutionAlgorithms convolutions;
   int64_t predicted_peak_bytes = 0;
   double predicted_seconds = 0;
   double predicted_flops = 0;
   friend bool operator==(const Pass&, const Pass&) = default;
 };
+
+/// True for an add that is computed in the tile of its first operand. One with frames of the chunk before, or
+/// rows of the band before, which that tile lacks, has a tile of its own.
+bool takes_over(const Pass& pass, const Step& step);
 
 /// How a decode is run under a limit. Plain data; docs/formats.md describes the file.
 struct Plan {

@@ -82,6 +82,7 @@ class FlowCheck {
       check_partition(ref);
     } else {
       check_chunks(ref);
+      check_carried_rows(ref);
       if (step.edges == Edges::reflect) check_reflected(ref);
     }
   }
@@ -133,8 +134,9 @@ class FlowCheck {
     const Operand& operand = view_.step(ref).inputs[input];
     const StepRef maker{ref.pass, static_cast<size_t>(operand.step)};
     on_every_axis(ref, [&](Axis axis, size_t i) {
-      // Where a step has run ahead to the clip's end it makes no more frames, and reads none.
-      if (axis == kTime && view_.tile_count(ref.pass, axis) > 1 && makes_none(ref, i)) return true;
+      // Where a step has run ahead to the clip's or the picture's end it makes no more, and reads nothing.
+      if (axis == kTime && view_.tile_count(ref.pass, axis) > 1 && makes_none(ref, axis, i)) return true;
+      if (axis == kRows && view_.carries_rows(ref) && makes_none(ref, axis, i)) return true;
       const Interval needed = view_.needed(ref, input, axis, i);
       const Interval made = view_.region(maker, axis, i);
       if (made.contains(needed)) return true;
@@ -146,8 +148,8 @@ class FlowCheck {
     });
   }
 
-  bool makes_none(const StepRef& ref, size_t chunk) const {
-    return computes_tile(view_.step(ref)) && view_.made(ref, kTime, chunk).length() == 0;
+  bool makes_none(const StepRef& ref, Axis axis, size_t i) const {
+    return computes_tile(view_.step(ref)) && view_.made(ref, axis, i).length() == 0;
   }
 
   /// True where the step reads no position of the operand that other tiles of the pass own.
@@ -258,6 +260,22 @@ class FlowCheck {
       return refuse(Violation::computed_twice, ref,
                     "chunks " + std::to_string(i - 1) + " and " + std::to_string(i) + " both make frames " +
                         to_text({own.begin, before.end}));
+    }
+  }
+
+  /// A step that makes rows, or has them from the band before, has one of the picture: what lies outside is
+  /// made of that.
+  void check_carried_rows(const StepRef& ref) {
+    if (!view_.carries_rows(ref)) return;
+    const size_t bands = view_.tile_count(ref.pass, kRows);
+    if (!view_.spend(static_cast<int64_t>(bands))) return;
+    const Interval all = view_.picture(view_.step(ref).tensor, kRows);
+    for (size_t i = 0; i < bands; ++i) {
+      const Interval rows = view_.region(ref, kRows, i);
+      if (rows.length() == 0 || intersect(rows, all).length() > 0) continue;
+      return refuse(
+          Violation::missing_halo, ref,
+          "has no row of the picture for tile " + std::to_string(i) + " along y; it makes " + to_text(rows));
     }
   }
 

@@ -188,6 +188,11 @@ class MemoryCheck {
     return std::upper_bound(starts_.begin(), starts_.end(), time) - starts_.begin() - 1;
   }
 
+  /// Bands of tiles of a pass, half-open.
+  struct Bands {
+    size_t begin = 0, end = 0;
+  };
+
   /// Blocks come when their tensor is first written, so the steps before that run without them. A tile's
   /// steps are cut there into stages.
   struct Stages {
@@ -196,10 +201,10 @@ class MemoryCheck {
     int64_t most = 0;                 ///< over all stages
   };
 
-  /// `last`: for the last band of tiles alone, which may be lower than the others.
-  Stages stages_of(size_t pass, bool last) const {
+  /// Of these bands of tiles.
+  Stages stages_of(size_t pass, const Bands& bands) const {
     Stages stages{{0}, {0}, 0};
-    const std::vector<int64_t> live = live_tiles(pass, last);
+    const std::vector<int64_t> live = live_tiles(pass, bands);
     for (size_t s = 0; s < live.size(); ++s) {
       // Only a band's first tile meets rows without blocks; the other tiles and chunks of the band find them
       // there.
@@ -252,12 +257,17 @@ class MemoryCheck {
     int64_t live = 0;
     size_t next = 0;
     for (size_t p = 0; p < view_.plan.passes.size(); ++p) {
-      const Stages of_all = stages_of(p, false);
-      const Stages of_last = stages_of(p, true);
+      const size_t bands = view_.tile_count(p, kRows);
+      // The last band may be lower than the others. Where rows are carried the first has none of one before.
+      const bool first_differs = view_.plan.passes[p].carries_rows && bands > 1;
+      const Stages of_all = stages_of(p, {first_differs ? size_t{1} : 0, bands});
+      const Stages of_last = stages_of(p, {bands - 1, bands});
+      const Stages of_first = first_differs ? stages_of(p, {0, 1}) : Stages{};
       const int64_t last_band = starts_[p + 1] - 1;
       int64_t peak = 0;
       for (int64_t now = starts_[p]; now <= last_band;) {
-        const Stages& stages = now == last_band ? of_last : of_all;
+        const bool is_first = first_differs && now == starts_[p];
+        const Stages& stages = is_first ? of_first : now == last_band ? of_last : of_all;
         for (size_t stage = 0; stage < stages.begins.size(); ++stage) {
           const bool last = stage + 1 == stages.begins.size();
           const int64_t until =
@@ -280,28 +290,46 @@ class MemoryCheck {
 
   /// Bytes that tiles hand on from one chunk of frames to the next, all of them throughout the pass: the
   /// earlier frames that a step's tile begins with, unless it reads them from what is materialised.
-  int64_t carried_bytes(size_t pass, bool last) const {
+  int64_t carried_bytes(size_t pass, const Bands& bands) const {
+    if (view_.plan.passes[pass].carries_rows) return carried_rows_bytes(pass);
     if (view_.tile_count(pass, kTime) < 2) return 0;
     int64_t sum = 0;
     const std::vector<Step>& steps = view_.plan.passes[pass].steps;
     for (size_t s = 0; s < steps.size(); ++s) {
       if (!computes_tile(steps[s]) || copies_materialised(steps[s])) continue;
-      sum = add(sum, multiply(tile_bytes({pass, s}, last, true), steps[s].halo.before.t));
+      sum = add(sum, multiply(tile_bytes({pass, s}, bands, true), steps[s].halo.before.t));
     }
     return sum;
   }
 
-  /// Bytes of the largest tile that a step makes, or of one frame of it, of those of the last band of rows or
-  /// of all, for all items of a micro-batch.
-  int64_t tile_bytes(const StepRef& ref, bool last, bool of_frame = false) const {
+  /// Bytes of the rows that all tiles of a band hand on to those below them.
+  int64_t carried_rows_bytes(size_t pass) const {
+    if (view_.tile_count(pass, kRows) < 2) return 0;
+    int64_t sum = 0;
+    const std::vector<Step>& steps = view_.plan.passes[pass].steps;
+    for (size_t s = 0; s < steps.size(); ++s) {
+      if (!computes_tile(steps[s]) || copies_materialised(steps[s])) continue;
+      int64_t columns = 0;
+      for (size_t x = 0; x < view_.tile_count(pass, kColumns); ++x)
+        columns = add(columns, view_.region({pass, s}, kColumns, x).length());
+      const int64_t row = multiply(multiply(columns, view_.graph.tensor(steps[s].tensor).channels),
+                                   view_.tile_element_bytes());
+      sum = add(sum, multiply(multiply(row, steps[s].halo.before.y), view_.plan.micro_batch));
+    }
+    return sum;
+  }
+
+  /// Bytes of the largest tile that a step makes in some bands, or of one frame of it, for all items of a
+  /// micro-batch.
+  int64_t tile_bytes(const StepRef& ref, const Bands& bands, bool of_frame = false) const {
     const Step& step = view_.step(ref);
     if (!computes_tile(step)) return 0;
     int64_t bytes = multiply(view_.graph.tensor(step.tensor).channels, view_.tile_element_bytes());
     for (Axis axis : kAxes) {
       if (axis == kTime && of_frame) continue;
       int64_t longest = 0;
-      const size_t tiles = view_.tile_count(ref.pass, axis);
-      for (size_t i = last && axis == kRows ? tiles - 1 : 0; i < tiles; ++i) {
+      const Bands tiles = axis == kRows ? bands : Bands{0, view_.tile_count(ref.pass, axis)};
+      for (size_t i = tiles.begin; i < tiles.end; ++i) {
         longest = std::max(longest, view_.region(ref, axis, i).length());
       }
       bytes = multiply(bytes, longest);
@@ -313,8 +341,9 @@ class MemoryCheck {
   bool reuses_operand(const StepRef& ref, const std::vector<size_t>& last_reader,
                       const std::vector<int64_t>& bytes) const {
     const Step& step = view_.step(ref);
-    // One that keeps earlier frames has a tile of its own for them.
+    // One that keeps earlier frames or rows has a tile of its own for them.
     if (step.kind != StepKind::add || step.halo.before.t > 0) return false;
+    if (view_.carries_rows(ref) && step.halo.before.y > 0) return false;
     return std::any_of(step.inputs.begin(), step.inputs.end(), [&](const Operand& input) {
       if (input.step == -1) return false;
       const auto maker = static_cast<size_t>(input.step);
@@ -323,20 +352,20 @@ class MemoryCheck {
   }
 
   /// Bytes of tiles that are live while each step of the pass runs. A tile lives until its last reader.
-  std::vector<int64_t> live_tiles(size_t pass, bool last) const {
+  std::vector<int64_t> live_tiles(size_t pass, const Bands& bands) const {
     const std::vector<Step>& steps = view_.plan.passes[pass].steps;
     std::vector<size_t> last_reader(steps.size());
     std::vector<int64_t> bytes(steps.size());
     for (size_t s = 0; s < steps.size(); ++s) {
       last_reader[s] = s;
-      bytes[s] = tile_bytes({pass, s}, last);
+      bytes[s] = tile_bytes({pass, s}, bands);
       for (const Operand& input : steps[s].inputs) {
         if (input.step != -1) last_reader[static_cast<size_t>(input.step)] = s;
       }
     }
     std::vector<int64_t> freed_after(steps.size(), 0);
     std::vector<int64_t> at_step;
-    const int64_t carried = carried_bytes(pass, last);
+    const int64_t carried = carried_bytes(pass, bands);
     int64_t live = carried;
     for (size_t s = 0; s < steps.size(); ++s) {
       const int64_t before = live;
@@ -354,8 +383,8 @@ class MemoryCheck {
     if (!view_.on_cuda()) return;
     for (size_t p = 0; p < view_.plan.passes.size(); ++p) {
       for (size_t s = 0; s < view_.plan.passes[p].steps.size() && !view_.findings.full(); ++s) {
-        const int64_t values =
-            tile_bytes({p, s}, false) / view_.plan.micro_batch / view_.tile_element_bytes();
+        const int64_t values = tile_bytes({p, s}, {0, view_.tile_count(p, kRows)}) / view_.plan.micro_batch /
+                               view_.tile_element_bytes();
         if (values <= kMostValues) continue;
         view_.findings.add(Violation::malformed, view_.place(StepRef{p, s}),
                            "a tile of " + std::to_string(values) + " values of one item, on cuda at most " +

@@ -257,6 +257,29 @@ bool check_part(View& view, size_t p) {
   return !moves || refuse("with tensors below the device passes are whole");
 }
 
+/// Rows are carried by steps that make a row without those above it, of a picture that is decoded whole.
+bool check_carries(View& view, size_t p) {
+  const Pass& pass = view.plan.passes[p];
+  if (!pass.carries_rows) return true;
+  const auto refuse = [&](const char* what) {
+    view.findings.add(Violation::malformed, "passes[" + std::to_string(p) + "].carries_rows", what);
+    return false;
+  };
+  if (pass.part != PassPart::whole) return refuse("a pass in two parts carries no rows");
+  if (!view.plan.share.alone()) return refuse("ranks carry no rows");
+  if (view.latent.t != 1) return refuse("of clips no rows are carried");
+  const std::set<StepKind> kinds{
+      StepKind::gather,         StepKind::norm,  StepKind::rms_norm,   StepKind::upsample,
+      StepKind::depth_to_space, StepKind::conv,  StepKind::activate,   StepKind::add,
+      StepKind::accumulate,     StepKind::store, StepKind::statistics, StepKind::emit};
+  for (const Step& step : pass.steps) {
+    if (!kinds.contains(step.kind)) return refuse("a step of another kind needs whole tiles");
+    if (step.edges == Edges::reflect)
+      return refuse("rows that are mirrored below the picture are not carried");
+  }
+  return true;
+}
+
 void check_algorithms(View& view, const Pass& pass, const std::string& place) {
   const ConvolutionAlgorithm algorithm = pass.convolutions.algorithm;
   if (algorithm != ConvolutionAlgorithm::direct && algorithm != ConvolutionAlgorithm::winograd) {
@@ -287,7 +310,7 @@ void check_pass(View& view, size_t p) {
     view.findings.add(Violation::malformed, place + ".predicted", "expected finite numbers of at least 0");
   }
   check_algorithms(view, pass, place);
-  if (!check_part(view, p)) return;
+  if (!check_part(view, p) || !check_carries(view, p)) return;
   for (Axis axis : kAxes) {
     if (!in_range(at(pass.scale, axis), 1, kLargestScale)) {
       view.findings.add(Violation::malformed, place + ".scale", "expected from 1 to 4096");

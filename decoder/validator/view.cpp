@@ -122,7 +122,21 @@ Interval View::image(size_t pass, TensorId id, Axis axis, size_t i) const {
 Interval View::made(const StepRef& ref, Axis axis, size_t i) const {
   const Step& maker = step(ref);
   if (axis == kTime && !copies_materialised(maker)) return frames_computed(ref, i);
-  return intersect(region(ref, axis, i), picture(maker.tensor, axis));
+  const bool has_earlier_rows = axis == kRows && i > 0 && carries_rows(ref) && !copies_materialised(maker);
+  return intersect(has_earlier_rows ? rows_computed(ref, i) : region(ref, axis, i),
+                   picture(maker.tensor, axis));
+}
+
+bool View::carries_rows(const StepRef& ref) const {
+  return plan.passes[ref.pass].carries_rows && computes_tile(step(ref));
+}
+
+/// As frames_computed(), with what stands outside the picture.
+Interval View::rows_computed(const StepRef& ref, size_t band) const {
+  const Step& maker = step(ref);
+  const Interval own = image(ref.pass, maker.tensor, kRows, band);
+  const int64_t end = picture(maker.tensor, kRows).end + maker.pad.y, ahead = maker.halo.after.y;
+  return {std::min(own.begin + ahead, end), std::min(own.end + ahead, end)};
 }
 
 /// A step that runs ahead makes what later frames need of it before their chunk comes. In the first chunk it
@@ -141,9 +155,13 @@ Interval View::region(const StepRef& ref, Axis axis, size_t i) const {
     const Interval computed = frames_computed(ref, i);
     return {std::max<int64_t>(0, computed.begin - made.halo.before.t), computed.end};
   }
+  const int64_t pad = at(made.pad, axis);
+  if (axis == kRows && i > 0 && carries_rows(ref)) {
+    const Interval computed = rows_computed(ref, i);
+    return {std::max(-pad, computed.begin - made.halo.before.y), computed.end};
+  }
   const Interval own = image(ref.pass, made.tensor, axis, i);
   const Interval inside = picture(made.tensor, axis);
-  const int64_t pad = at(made.pad, axis);
   return intersect({own.begin - at(made.halo.before, axis), own.end + at(made.halo.after, axis)},
                    {inside.begin - pad, inside.end + pad});
 }

@@ -80,6 +80,8 @@ class View {
   Interval image(size_t pass, TensorId id, Axis axis, size_t i) const;
   /// What the tile that a step makes covers.
   Interval region(const StepRef& ref, Axis axis, size_t i) const;
+  /// Whether the step's tile has rows of the band before, in a pass that carries rows.
+  bool carries_rows(const StepRef& ref) const;
   /// What a step computes of that inside the picture: along the time the frames of its own chunk, moved by
   /// those that it runs ahead, since the earlier ones come from the tile of the chunk before.
   Interval made(const StepRef& ref, Axis axis, size_t i) const;
@@ -111,6 +113,7 @@ class View {
 
  private:
   Interval frames_computed(const StepRef& ref, size_t chunk) const;
+  Interval rows_computed(const StepRef& ref, size_t band) const;
   Interval frames_needed(const Step& reader, size_t input, const Interval& out) const;
 
   std::vector<int32_t> materialised_index_;  ///< by tensor, -1 where it is not materialised

@@ -2636,6 +2636,18 @@ takes %2 and %3 there</source>
         <translation>%1 个 %2 的切块</translation>
     </message>
     <message>
+        <source>above row %1</source>
+        <translation>在第 %1 行以上</translation>
+    </message>
+    <message>
+        <source>from row %1 on</source>
+        <translation>自第 %1 行起</translation>
+    </message>
+    <message>
+        <source>rows carried</source>
+        <translation>行由上方切块传下</translation>
+    </message>
+    <message>
         <source>upsampled conv %1</source>
         <translation>上采样卷积 %1</translation>
     </message>

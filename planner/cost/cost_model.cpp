@@ -7,6 +7,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/parameters.h"
 #include "decoder/lowering/lowering.h"
+#include "decoder/lowering/memory.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/tiles.h"
 #include "planner/cost/device_rates.h"
@@ -107,13 +108,22 @@ Along along_time(const Graph& graph, const Pass& pass, const Step& step, int64_t
   return {double(frames), double(std::max<int64_t>(1, (grid + chunk - 1) / chunk))};
 }
 
+/// The same along rows: where they are carried, what a step reads from blocks alone is read again.
+Along along_rows(const Graph& graph, const Pass& pass, const Step& step, const StepAxis& axis,
+                 int64_t height) {
+  if (!pass.carries_rows) return along(axis, height);
+  const int64_t first = first_band_rows(graph, pass, height, axis.grid);
+  const int64_t more_bands = ceil_divide(axis.grid - first, height);
+  const int64_t again = makes_tile(step) ? step.halo.before.y - carried_rows(pass, step) : 0;
+  return {double(axis.extent + more_bands * again), double(1 + more_bands)};
+}
+
 /// All three axes of a step's work under tiles of this extent.
 Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                        const Sizes& sizes) {
-  Axes<Along> work = per_axis([](const StepAxis& axis, int64_t length) { return along(axis, length); },
-                              axes_of(graph, pass, step, sizes), tile);
-  work.t = along_time(graph, pass, step, tile.t, sizes);
-  return work;
+  const Axes<StepAxis> axes = axes_of(graph, pass, step, sizes);
+  return {along_time(graph, pass, step, tile.t, sizes), along_rows(graph, pass, step, axes.y, tile.y),
+          along(axes.x, tile.x)};
 }
 
 /// Moving frames from one chunk to the next, for each row and column of a step's tile: out and in again, or
@@ -126,6 +136,14 @@ double carry_seconds(const Graph& graph, const Step& step, const Along& time, co
   const int64_t element = tile_element_bytes(sizes) * (rates.memory_bound ? 2 : 1);
   return frames * (time.tiles - 1) * double(graph.tensor(step.tensor).channels * element * sizes.items) /
          rates.bytes_per_second;
+}
+
+/// Moving rows from one band to the next, for each column of a step's tiles: out and in again.
+double carry_rows_seconds(const Graph& graph, const Pass& pass, const Step& step, const Along& rows,
+                          const DeviceRates& rates, const Sizes& sizes) {
+  const int64_t element = tile_element_bytes(sizes) * (rates.memory_bound ? 2 : 1);
+  const double copied = double(2 * carried_rows(pass, step)) * (rows.tiles - 1);
+  return copied * double(graph.tensor(step.tensor).channels * element * sizes.items) / rates.bytes_per_second;
 }
 
 }  // namespace
@@ -246,12 +264,16 @@ double CostModel::step_seconds(const Pass& pass, const Step& step, const Extent&
     const auto found = std::find(pass.steps.begin(), pass.steps.end(), step) - pass.steps.begin();
     return gpu_->step_seconds(pass, tile, sizes).at(static_cast<size_t>(found));
   }
-  const double carry = carry_seconds(*graph_, step, along_time(*graph_, pass, step, tile.t, sizes),
-                                     assumed_rates(device_, sizes.dtype), sizes);
-  // Latency tables are asked for every shape of every pass, so what pictures do not need is left out.
-  if (latency_tables_ && carry == 0) return latency_tables_->step_seconds(pass, step, tile, sizes);
+  const DeviceRates moving = assumed_rates(device_, sizes.dtype);
+  const double carry =
+      carry_seconds(*graph_, step, along_time(*graph_, pass, step, tile.t, sizes), moving, sizes);
+  // Latency tables are asked for every shape of every pass, so what most do not need is left out.
+  if (latency_tables_ && carry == 0 && !pass.carries_rows)
+    return latency_tables_->step_seconds(pass, step, tile, sizes);
   const Axes<Along> work = work_along(*graph_, pass, step, tile, sizes);
-  const double carrying = carry * work.y.positions * work.x.positions;
+  const double carrying =
+      (carry * work.y.positions + carry_rows_seconds(*graph_, pass, step, work.y, moving, sizes)) *
+      work.x.positions;
   if (latency_tables_) return latency_tables_->step_seconds(pass, step, tile, sizes) + carrying;
   const StepRates rates = rates_of(step, pass.convolutions.of(step.op), sizes);
   return rates.per_tile * work.t.tiles * work.y.tiles * work.x.tiles +
@@ -279,9 +301,12 @@ std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
     const double carrying = carry_seconds(*graph_, step, time, assumed_rates(device_, sizes.dtype), sizes);
     for (size_t k = 0; k < widths.size(); ++k) columns[k] = along(axes.x, widths[k]);
     for (size_t i = 0; i < heights.size(); ++i) {
-      const Along rows = along(axes.y, heights[i]);
+      const Along rows = along_rows(*graph_, pass, step, axes.y, heights[i]);
+      const double carrying_rows =
+          carry_rows_seconds(*graph_, pass, step, rows, assumed_rates(device_, sizes.dtype), sizes);
       const double per_tile = rates.per_tile * time.tiles * rows.tiles;
-      const double per_position = (rates.per_position * time.positions + carrying) * rows.positions;
+      const double per_position =
+          (rates.per_position * time.positions + carrying) * rows.positions + carrying_rows;
       for (size_t k = 0; k < widths.size(); ++k) {
         seconds[i * widths.size() + k] += per_tile * columns[k].tiles + per_position * columns[k].positions;
       }

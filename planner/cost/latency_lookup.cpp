@@ -1,13 +1,14 @@
 #include "planner/cost/latency_lookup.h"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <utility>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/lowering.h"
 #include "decoder/lowering/memory.h"
+#include "decoder/lowering/tiles.h"
 
 namespace headroom::planner {
 namespace {
@@ -20,13 +21,12 @@ struct Run {
 
 /// The first tile, those between, the last one: the picture's edges clip the halo of the outer two.
 struct Runs {
-  std::array<Run, 3> runs;
-  size_t size = 0;
+  std::vector<Run> runs;
   void add(int64_t length, double count) {
-    if (size > 0 && runs[size - 1].length == length) {
-      runs[size - 1].count += count;
+    if (!runs.empty() && runs.back().length == length) {
+      runs.back().count += count;
     } else {
-      runs[size++] = {length, count};
+      runs.push_back({length, count});
     }
   }
 };
@@ -58,6 +58,20 @@ Runs runs_along(const TiledAxis& axis) {
   runs.add(length(0), 1);
   if (count > 2) runs.add(length(1), double(count - 2));
   if (count > 1) runs.add(length(count - 1), 1);
+  return runs;
+}
+
+/// The rows that a step computes, band by band, in a pass that carries rows.
+Runs rows_carried(const Graph& graph, const Pass& pass, const Step& step, int64_t height,
+                  const Sizes& sizes) {
+  Step measured = step;
+  measured.tensor = measured_tensor(step);
+  const bool carries = carried_rows(pass, step) > 0;
+  Runs runs;
+  for (const Interval& band : cut_rows(graph, pass, height, sizes)) {
+    const Interval made = (carries ? fresh_rows : tile_rows)(graph, pass, measured, band, sizes.latent);
+    if (made.length() > 0) runs.add(made.length(), 1);
+  }
   return runs;
 }
 
@@ -144,8 +158,10 @@ double LatencyLookup::tile_seconds(const Step& step, ConvolutionAlgorithm algori
 double LatencyLookup::step_seconds(const Pass& pass, const Step& step, const Extent& tile,
                                    const Sizes& sizes) const {
   const Tensor& tensor = graph_->tensor(measured_tensor(step));
-  const Runs rows = runs_along({sizes.latent.y, own_rows(sizes, 1), pass.scale.y, tile.y, tensor.scale.y,
-                                step.halo.before.y, step.halo.after.y, step.pad.y});
+  const Runs rows = pass.carries_rows
+                        ? rows_carried(*graph_, pass, step, tile.y, sizes)
+                        : runs_along({sizes.latent.y, own_rows(sizes, 1), pass.scale.y, tile.y,
+                                      tensor.scale.y, step.halo.before.y, step.halo.after.y, step.pad.y});
   const Runs columns = runs_along({sizes.latent.x,
                                    {0, sizes.latent.x},
                                    pass.scale.x,
@@ -158,10 +174,10 @@ double LatencyLookup::step_seconds(const Pass& pass, const Step& step, const Ext
   const auto chunks = double((grid_frames + tile.t - 1) / tile.t);
   const double frames = double(extent_of(tensor, sizes.latent).t) / chunks;
   double seconds = 0;
-  for (size_t i = 0; i < rows.size; ++i) {
-    for (size_t k = 0; k < columns.size; ++k) {
-      const Axes<double> made{frames, double(rows.runs[i].length), double(columns.runs[k].length)};
-      seconds += rows.runs[i].count * columns.runs[k].count * chunks *
+  for (const Run& of_rows : rows.runs) {
+    for (const Run& of_columns : columns.runs) {
+      const Axes<double> made{frames, double(of_rows.length), double(of_columns.length)};
+      seconds += of_rows.count * of_columns.count * chunks *
                  tile_seconds(step, pass.convolutions.of(step.op), made, sizes);
     }
   }

@@ -5,6 +5,7 @@
 #include "decoder/cpu/loops/processor.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
+#include "decoder/lowering/build_plan.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
@@ -78,8 +79,7 @@ void check_profiled_range(const profiler::Profile& profile, const std::string& f
   if (!latency_tables.complete()) return;
   const Sizes sizes = sizes_of(graph, plan);
   for (const Pass& pass : plan.passes) {
-    const auto longest = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
-    const Extent tile{longest(pass.tiles.t), longest(pass.tiles.y), longest(pass.tiles.x)};
+    const Extent tile = cut_tile(graph, pass);
     const auto beyond = latency_tables.beyond(pass, tile, sizes);
     if (!beyond) continue;
     const Step& step = pass.steps[beyond->step];

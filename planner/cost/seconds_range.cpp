@@ -15,8 +15,7 @@ void set_seconds_range(Plan& plan, const Graph& graph, const CostModel& costs) {
   const auto micro_batches = double(plan.request.batch) / double(plan.micro_batch);
   profiler::ErrorSum sum;
   for (const Pass& pass : plan.passes) {
-    const auto longest = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
-    const Extent tile{longest(pass.tiles.t), longest(pass.tiles.y), longest(pass.tiles.x)};
+    const Extent tile = cut_tile(graph, pass);
     for (const Step& step : pass.steps) {
       sum.add(tables->of(step, pass.convolutions.of(step.op)),
               costs.step_seconds(pass, step, tile, sizes_of_pass(sizes, pass)) * micro_batches);

@@ -10,13 +10,12 @@
 namespace headroom::planner {
 namespace {
 
-/// Bytes that handing frames on from chunk to chunk moves for each row and column, of one item: each frame is
-/// copied out and in again.
-double carried_bytes(const Graph& graph, const Step& step, const Sizes& sizes) {
+/// Bytes that handing on one position to the next chunk or band moves, of one item: it is copied out and in
+/// again.
+double handed_on_bytes(const Graph& graph, const Step& step, const Sizes& sizes) {
   if (!makes_tile(step)) return 0;
   constexpr int64_t kReadAndWritten = 2, kOutAndIn = 2;
-  return double(kReadAndWritten * kOutAndIn * carried_frames(step) * graph.tensor(step.tensor).channels *
-                tile_element_bytes(sizes));
+  return double(kReadAndWritten * kOutAndIn * graph.tensor(step.tensor).channels * tile_element_bytes(sizes));
 }
 
 /// Over upsampling phases are put together where they go, in whichever rows.
@@ -48,7 +47,8 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times
               .columns = extent_of(graph.tensor(measured_tensor(step)), sizes.latent).x,
               .by_frame = step.kind == StepKind::conv && graph.op(step.op).factor.y > 1,
               .place = bytes.keeps ? place_of({step.tensor, -1}) : i,
-              .carried = carried_bytes(graph, step, sizes)};
+              .carried_of_area = double(carried_frames(step)) * handed_on_bytes(graph, step, sizes),
+              .carried_of_column = double(carried_rows(pass, step)) * handed_on_bytes(graph, step, sizes)};
     for (const StepTraffic::Read& read : bytes.reads)
       link.reads.push_back({place_of(read.operand), read.bytes});
     link.kernels = kernels_of(graph, step, 0, sizes);
@@ -147,7 +147,12 @@ TileChain::Cost TileChain::cost(const TileClass& chunk, const TileClass& rows, c
       cost.kernels += kernels;
     }
     if (!chunk.first)
-      step_seconds_[i] += double(call.area * sizes_.items) * link.carried / card_.dram_bytes_per_second;
+      step_seconds_[i] +=
+          double(call.area * sizes_.items) * link.carried_of_area / card_.dram_bytes_per_second;
+    if (!rows.first) {
+      const auto positions = double(call.frames * columns.lengths[i] * sizes_.items);
+      step_seconds_[i] += positions * link.carried_of_column / card_.dram_bytes_per_second;
+    }
     cost.seconds += step_seconds_[i];
   }
   return cost;

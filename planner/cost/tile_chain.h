@@ -58,12 +58,13 @@ class TileChain {
     /// Where its tile is narrower than the picture: a library writes rows with gaps between them by a copy,
     /// and adds no residual whose rows lie otherwise than what it writes.
     bool copies_if_narrow = false;
-    int64_t columns = 0;        ///< of the picture
-    bool by_frame = false;      ///< rewritten frame by frame
-    size_t place = 0;           ///< of what it writes
-    double carried = 0;         ///< bytes for each row and column, in chunks after the first
-    int64_t kernels = 0;        ///< of a tile
-    int64_t frame_kernels = 0;  ///< and of each of its frames
+    int64_t columns = 0;           ///< of the picture
+    bool by_frame = false;         ///< rewritten frame by frame
+    size_t place = 0;              ///< of what it writes
+    double carried_of_area = 0;    ///< bytes for each row and column, in chunks after the first
+    double carried_of_column = 0;  ///< bytes for each column and frame, in bands after the first
+    int64_t kernels = 0;           ///< of a tile
+    int64_t frame_kernels = 0;     ///< and of each of its frames
   };
   /// Where a value lies: the tile of a step, or a materialised tensor.
   struct Place {

@@ -38,9 +38,17 @@ std::vector<TileClass> classes_along(const Pass& pass, const std::vector<Interva
 }  // namespace
 
 std::vector<TileClass> row_classes(const Graph& graph, const Pass& pass, int64_t length, const Sizes& sizes) {
-  return classes_along(pass, cut_rows(pass, length, sizes), [&](const Step& step, const Interval& rows) {
-    return tile_rows(graph, pass, step, rows, sizes.latent).length();
-  });
+  const auto made = [&](const Step& step, const Interval& rows) {
+    const bool carries = carried_rows(pass, step) > 0;
+    return (carries ? fresh_rows : tile_rows)(graph, pass, step, rows, sizes.latent).length();
+  };
+  std::vector<Interval> bands = cut_rows(graph, pass, length, sizes);
+  if (!pass.carries_rows) return classes_along(pass, bands, made);
+  std::vector<TileClass> classes = classes_along(pass, {bands.front()}, made);
+  classes.front().first = true;
+  bands.erase(bands.begin());
+  for (TileClass& tile : classes_along(pass, bands, made)) classes.push_back(std::move(tile));
+  return classes;
 }
 
 std::vector<TileClass> column_classes(const Graph& graph, const Pass& pass, int64_t length,

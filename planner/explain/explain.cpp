@@ -8,6 +8,7 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/short_name.h"
 #include "decoder/lowering/block_windows.h"
+#include "decoder/lowering/memory.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/explain/analyze.h"
@@ -130,6 +131,11 @@ std::string first_extent(const std::vector<Interval>& intervals) {
   return std::to_string(intervals.empty() ? 0 : intervals.front().length());
 }
 
+/// Of the first band, or, where rows are carried, of those behind it, than which it is lower.
+std::string rows_of_tiles(const Pass& pass) {
+  return pass.carries_rows ? std::to_string(longest_tile(pass).y) : first_extent(pass.tiles.y);
+}
+
 }  // namespace
 
 int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised) {
@@ -187,14 +193,15 @@ std::string gap_text(const Plan& plan) {
 std::string tiles_text(const Pass& pass) {
   const size_t tiles = tile_count(pass);
   return std::to_string(tiles) + (tiles == 1 ? " tile of " : " tiles of ") + first_extent(pass.tiles.x) +
-         "x" + first_extent(pass.tiles.y) +
-         (pass.tiles.t.size() > 1 ? ", " + first_extent(pass.tiles.t) + " frames" : "") + part_text(pass);
+         "x" + rows_of_tiles(pass) +
+         (pass.tiles.t.size() > 1 ? ", " + first_extent(pass.tiles.t) + " frames" : "") + part_text(pass) +
+         (pass.carries_rows ? ", rows carried" : "");
 }
 
 std::string short_tiles_text(const Pass& pass) {
-  return std::to_string(tile_count(pass)) + " × " + first_extent(pass.tiles.x) + "x" +
-         first_extent(pass.tiles.y) + (pass.tiles.t.size() > 1 ? "x" + first_extent(pass.tiles.t) : "") +
-         part_text(pass);
+  return std::to_string(tile_count(pass)) + " × " + first_extent(pass.tiles.x) + "x" + rows_of_tiles(pass) +
+         (pass.tiles.t.size() > 1 ? "x" + first_extent(pass.tiles.t) : "") + part_text(pass) +
+         (pass.carries_rows ? ", rows carried" : "");
 }
 
 std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pass) {
@@ -308,6 +315,7 @@ json explain_json(const Plan& plan, const Model& model) {
                       {"steps", std::move(steps)},
                       {"keeps", std::move(keeps)}});
     if (pass.part != PassPart::whole) passes.back()["part"] = name_of(pass.part);
+    if (pass.carries_rows) passes.back()["carries_rows"] = true;
     for (const OpId op : pass.convolutions.direct)
       passes.back()["direct_convolutions"].push_back(graph.op(op).name);
   }

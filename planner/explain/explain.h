@@ -40,7 +40,7 @@ std::string gap_text(const Plan& plan);
 const char* words_of(WeightResidency residency);
 
 /// "12 tiles of 64x32": columns and rows of the first, in the pass's grid. Of a part of a pass with its rows:
-/// ", above row 512" or ", from row 512 on".
+/// ", above row 512" or ", from row 512 on". Then ", rows carried" where it does that.
 std::string tiles_text(const Pass& pass);
 /// "12 × 64x32, above row 512": the same for tables.
 std::string short_tiles_text(const Pass& pass);

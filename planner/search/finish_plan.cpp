@@ -192,7 +192,8 @@ PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best)
     Pass& pass = plan.passes[i];
     pass.predicted_seconds = solution.pass_seconds[i] * micro_batches;
     pass.predicted_flops =
-        pass_flops(model.graph, pass, longest_tile(pass), sizes_of_pass(sizes, pass)) * micro_batches;
+        pass_flops(model.graph, pass, cut_tile(model.graph, pass), sizes_of_pass(sizes, pass)) *
+        micro_batches;
     bytes.live[solution.passes[i]] = pass.predicted_peak_bytes;
   }
   const std::vector<PlacedPass> passes = add_gaps(plan, model);

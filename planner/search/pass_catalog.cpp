@@ -4,6 +4,7 @@
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/rank_rows.h"
 #include "decoder/lowering/ranked_plan.h"
+#include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
 
 #include <algorithm>
@@ -220,12 +221,25 @@ bool PassCatalog::finds_rows(const Pass& lower, const Touched& touched) const {
   });
 }
 
+/// Whether tiles compute rows of each other by convolutions, which carrying them would spare.
+bool PassCatalog::may_carry_rows(const Pass& pass) const {
+  return ranks_.alone() && sizes_.latent.t == 1 && can_carry_rows(pass) &&
+         std::any_of(pass.steps.begin(), pass.steps.end(), [](const Step& step) {
+           return step.kind == StepKind::conv && step.halo.before.y + step.halo.after.y > 0;
+         });
+}
+
 PassCatalog::LoweredParts PassCatalog::lowered(size_t pass, const Present& present, bool two_parts,
                                                const PassGoal& goal) const {
   LoweredParts parts;
   std::vector<bool> available = liveness_.available(pass, found_by_lower_parts(present));
   Pass whole = lower_pass(graph_, available, goal);
   if (!two_parts) {
+    if (may_carry_rows(whole)) {
+      PassGoal carrying = goal;
+      carrying.carries_rows = true;
+      parts.carrying = lower_pass(graph_, available, carrying);
+    }
     parts.option = std::move(whole);
     return parts;
   }
@@ -279,8 +293,13 @@ PassWork::Parts PassCatalog::parts_of(size_t pass, LoweredParts lowered, Touched
     const Sizes sizes = sizes_of_part(sizes_, of_part.part, rows);
     return std::make_unique<PassOption>(working, stored_rows_, sizes, std::move(of_part), std::move(tensors));
   };
-  if (!touched.two_parts)
-    return {option_of(std::move(lowered.option), std::move(touched.option), 0), nullptr};
+  if (!touched.two_parts) {
+    std::unique_ptr<PassOption> carrying;
+    if (lowered.carrying) carrying = option_of(*std::move(lowered.carrying), touched.option, 0);
+    PassWork::Parts parts{option_of(std::move(lowered.option), std::move(touched.option), 0), nullptr};
+    if (carrying && carrying->heights() > 0) parts.option->set_carrying(std::move(carrying));
+    return parts;
+  }
   // What leaves in both parts.
   for (TouchedTensor& tensor : touched.option) {
     for (TouchedTensor& in_lower : touched.lower) {

@@ -122,7 +122,8 @@ class PassCatalog {
   double exchange_seconds(size_t pass, const KeepSet& set) const;
   struct LoweredParts {
     Pass option, lower;
-    int64_t upper_latent_rows = 0;  ///< 0 where the pass is whole
+    std::optional<Pass> carrying{};  ///< the option, carrying rows, where that may be faster
+    int64_t upper_latent_rows = 0;   ///< 0 where the pass is whole
   };
 
   std::vector<KeepSet> find_keep_sets(size_t pass, const Present& present, int64_t latent_rows);
@@ -140,6 +141,7 @@ class PassCatalog {
   double run_seconds(size_t pass, const TensorSet& needed, const TensorSet& available) const;
   /// Whether the lower part finds what it reads of tensors that are left below a row.
   bool finds_rows(const Pass& lower, const Touched& touched) const;
+  bool may_carry_rows(const Pass& pass) const;
   LoweredParts lowered(size_t pass, const Present& present, bool two_parts, const PassGoal& goal) const;
   PassWork::Parts parts_of(size_t pass, LoweredParts lowered, Touched touched);
   WorkingBytes& working_bytes(size_t pass, const Pass& lowered);

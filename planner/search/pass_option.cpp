@@ -50,8 +50,12 @@ PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Si
   grid.y = grid_rows();
   widths_ = tile_widths(grid.x);
   chunks_ = takes_chunks(graph_, pass_) ? chunk_lengths(grid.t) : std::vector{grid.t};
-  const std::vector<int64_t> heights = tile_heights(grid.y);
-  for (int64_t rows : heights) heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
+  for (const int64_t rows : tile_heights(grid.y)) {
+    // Tiles of the first band would be higher than others.
+    if (pass_.carries_rows && (rows >= grid.y || rows <= rows_ahead(graph_, pass_).rows)) continue;
+    heights_.push_back({rows, cut_rows(graph_, pass_, rows, sizes_).size()});
+  }
+  if (heights_.empty()) return;  // too low a picture to carry rows in
   find_countable();
   find_priced();
   for (const ConvolutionAlgorithms& algorithms : algorithms_) {
@@ -120,7 +124,8 @@ std::vector<Shape> PassOption::shapes() const {
       }
     }
   }
-  if (list.empty()) throw InputError("--size: too large for tiles that a GPU's libraries can count");
+  if (list.empty() && !pass_.carries_rows)
+    throw InputError("--size: too large for tiles that a GPU's libraries can count");
   return list;
 }
 
@@ -132,7 +137,9 @@ std::vector<Shape> PassOption::small_shapes() const {
       const bool whole = shape.width == 0 && shape.chunk == 0;
       const bool narrowest = shape.width + 1 == widths();
       const bool few_or_all_frames = shape.chunk + 1 == chunks() || shape.chunk == 0;
-      return shape.algorithms > 0 || (!whole && !(narrowest && few_or_all_frames));
+      // What is carried takes more the more tiles there are along a band.
+      const bool smaller = narrowest || pass_.carries_rows;
+      return shape.algorithms > 0 || (!whole && !(smaller && few_or_all_frames));
     });
   }
   std::reverse(list.begin(), list.end());
@@ -156,7 +163,7 @@ const BlockBytes& PassOption::blocks(size_t number, size_t tensor, bool below) c
   BlockBytes& bytes = blocks_[number][tensor][below];
   if (!bytes.before_store.empty()) return bytes;
   const Height& height = heights_[number];
-  pass_.tiles.y = cut_rows(pass_, height.length, sizes_);
+  pass_.tiles.y = cut_rows(graph_, pass_, height.length, sizes_);
   Materialised entry = entries_[tensor];
   if (below) entry.tier = MemoryTier::scratch;  // windows are the same in every tier below the device
   const MaterialisedInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves,
@@ -286,20 +293,27 @@ PassOption::LiveBytes PassOption::live_bytes(size_t height, const std::vector<Me
   const auto bands = static_cast<int64_t>(heights_[height].bands);
   LiveBytes bytes;
   bytes.staged = staged(tiers);
-  if (bands > 1) bytes.full = block_bytes_by_segment(all, stored, {0, bands - 1});
+  const int64_t begin = pass_.carries_rows && bands > 1 ? 1 : 0;
+  if (begin > 0) bytes.first = block_bytes_by_segment(all, stored, {0, begin});
+  if (bands > begin + 1) bytes.full = block_bytes_by_segment(all, stored, {begin, bands - 1});
   bytes.last = block_bytes_by_segment(all, stored, {bands - 1, bands});
   return bytes;
 }
 
 int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const {
-  const Extent full = tile(shape), last = last_band_tile(full, grid_rows());
+  const Extent full = tile(shape), last = last_band_tile(graph_, pass_, full, grid_rows());
+  const Extent first{full.t, first_band_rows(graph_, pass_, full.y, grid_rows()), full.x};
   const bool several_tiles = widths_[shape.width] != sizes_.latent.x * pass_.scale.x ||
                              chunks_[shape.chunk] != extent_at(pass_.scale, sizes_.latent).t;
-  const auto most = [&](const std::vector<SegmentBytes>& blocks, const Extent& of_tile) {
-    return peak_of(blocks, working_.of_tile(of_tile, algorithms(shape), live.staged), several_tiles).bytes;
+  const auto most = [&](const std::vector<SegmentBytes>& blocks, const Extent& of_tile,
+                        BandPlace place = BandPlace::further_down) {
+    const auto& working = working_.of_tile({of_tile, place}, algorithms(shape), live.staged);
+    return peak_of(blocks, working, several_tiles).bytes;
   };
-  const int64_t in_last = most(live.last, last);
-  return live.full.empty() ? in_last : std::max(most(live.full, full), in_last);
+  int64_t bytes = most(live.last, last);
+  if (!live.full.empty()) bytes = std::max(bytes, most(live.full, full));
+  if (!live.first.empty()) bytes = std::max(bytes, most(live.first, first, BandPlace::first));
+  return bytes;
 }
 
 }  // namespace headroom::planner

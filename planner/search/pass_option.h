@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "planner/search/stored_rows.h"
@@ -14,6 +15,7 @@ struct Shape {
   double seconds = 0;
   int64_t peak_bytes = -1;  ///< -1 where not known yet
   uint32_t height = 0, width = 0, chunk = 0, algorithms = 0;
+  bool carries_rows = false;
 };
 
 /// A materialised tensor that a pass reads or writes.
@@ -44,6 +46,11 @@ class PassOption {
   /// Bytes of the rows on one side of a rank's own that the pass reads beyond those of StoredRows: it
   /// recomputes something from them. 0 where there is one rank.
   int64_t widened_bytes() const { return widened_bytes_; }
+
+  /// The same way, carrying rows; null where it saves nothing, or cannot be.
+  const PassOption* carrying() const { return carrying_.get(); }
+  void set_carrying(std::unique_ptr<PassOption> option) { carrying_ = std::move(option); }
+  bool carries_rows() const { return pass_.carries_rows; }
 
   // What follows serves TileChoice. `tiers` is parallel to touched().
   size_t heights() const { return heights_.size(); }
@@ -77,9 +84,10 @@ class PassOption {
   double staging_seconds(const Shape& shape, const std::vector<MemoryTier>& tiers) const;
   /// Materialised blocks by segment of the pass (decoder/lowering/peak.h).
   struct LiveBytes {
-    std::vector<SegmentBytes> full;  ///< in all bands but the last; empty where there is one
-    std::vector<SegmentBytes> last;  ///< in the last, whose tiles may be lower
-    std::vector<TensorId> staged{};  ///< keys and values that come block by block
+    std::vector<SegmentBytes> first;  ///< in the first of several bands, where rows are carried
+    std::vector<SegmentBytes> full;   ///< in all bands but the last; empty where there is one
+    std::vector<SegmentBytes> last;   ///< in the last, whose tiles may be lower
+    std::vector<TensorId> staged{};   ///< keys and values that come block by block
   };
   LiveBytes live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const;
   /// With the tiles that come on top.
@@ -107,6 +115,7 @@ class PassOption {
   std::vector<TensorId> staged(const std::vector<MemoryTier>& tiers) const;
   const BlockBytes& blocks(size_t height, size_t tensor, bool below) const;
 
+  std::unique_ptr<PassOption> carrying_;
   WorkingBytes& working_;
   const Graph& graph_;
   const CostModel& costs_;

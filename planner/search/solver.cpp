@@ -185,7 +185,8 @@ PassDecision decision_of(const Arrival& arrival) {
                         choice.shapes->tile(*arrival.shape),
                         choice.shapes->algorithms(*arrival.shape),
                         choice.set->at_cut_point,
-                        choice.set->above};
+                        choice.set->above,
+                        arrival.shape->carries_rows};
   if (choice.lower_shapes != nullptr) {
     decision.lower_tile = choice.lower_shapes->tile(*arrival.lower_shape);
     decision.lower_convolutions = choice.lower_shapes->algorithms(*arrival.lower_shape);

@@ -11,33 +11,45 @@ TileChoice::TileChoice(const PassOption& option, std::vector<MemoryTier> tiers, 
       residency_(residency),
       least_bytes_(option.least_bytes(tiers_) + option.brought_bytes({}, residency)) {}
 
+template <typename ShapesOf>
+std::vector<Shape> TileChoice::with_carrying(const ShapesOf& shapes_of) const {
+  std::vector<Shape> shapes = shapes_of(*option_);
+  if (option_->carrying() == nullptr) return shapes;
+  for (Shape shape : shapes_of(*option_->carrying())) {
+    shape.carries_rows = true;
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
 std::vector<Shape>& TileChoice::by_speed() {
   if (!by_speed_.empty()) return by_speed_;
   const CostModel::Transfers transfers = option_->transfers(tiers_);
-  by_speed_ = option_->shapes();
+  by_speed_ = with_carrying([](const PassOption& option) { return option.shapes(); });
   for (Shape& shape : by_speed_) {
-    shape.seconds =
-        CostModel::sweep_seconds(option_->seconds(shape), transfers, option_->bands(shape.height)) +
-        option_->staging_seconds(shape, tiers_);
+    const PassOption& option = of(shape);
+    shape.seconds = CostModel::sweep_seconds(option.seconds(shape), transfers, option.bands(shape.height)) +
+                    option.staging_seconds(shape, tiers_);
   }
   std::sort(by_speed_.begin(), by_speed_.end(), [](const Shape& a, const Shape& b) {
-    return std::tie(a.seconds, a.height, a.width, a.chunk, a.algorithms) <
-           std::tie(b.seconds, b.height, b.width, b.chunk, b.algorithms);
+    return std::tie(a.seconds, a.carries_rows, a.height, a.width, a.chunk, a.algorithms) <
+           std::tie(b.seconds, b.carries_rows, b.height, b.width, b.chunk, b.algorithms);
   });
   return by_speed_;
 }
 
 std::vector<Shape>& TileChoice::small_ones() {
-  if (small_ones_.empty()) small_ones_ = option_->small_shapes();
+  if (small_ones_.empty())
+    small_ones_ = with_carrying([](const PassOption& option) { return option.small_shapes(); });
   return small_ones_;
 }
 
 int64_t TileChoice::peak_of(Shape& shape) {
   if (shape.peak_bytes >= 0) return shape.peak_bytes;
-  const auto [live, is_new] = live_bytes_.try_emplace(shape.height);
-  if (is_new) live->second = option_->live_bytes(shape.height, tiers_);
+  const auto [live, is_new] = live_bytes_.try_emplace({shape.carries_rows, shape.height});
+  if (is_new) live->second = of(shape).live_bytes(shape.height, tiers_);
   return shape.peak_bytes =
-             option_->peak_bytes(shape, live->second) + option_->brought_bytes(shape, residency_);
+             of(shape).peak_bytes(shape, live->second) + of(shape).brought_bytes(shape, residency_);
 }
 
 bool TileChoice::any_within(int64_t limit_bytes) {

@@ -27,8 +27,8 @@ class TileChoice {
     return shape(number).peak_bytes >= 0 && shape(number).peak_bytes <= limit_bytes;
   }
   bool fits(size_t number, int64_t limit_bytes) { return peak_of(by_speed()[number]) <= limit_bytes; }
-  Extent tile(const Shape& shape) const { return option_->tile(shape); }
-  const ConvolutionAlgorithms& algorithms(const Shape& shape) const { return option_->algorithms(shape); }
+  Extent tile(const Shape& shape) const { return of(shape).tile(shape); }
+  const ConvolutionAlgorithms& algorithms(const Shape& shape) const { return of(shape).algorithms(shape); }
   /// Some shape that needs no more than this, or a shape that needs least where none does; what it takes in
   /// time is not worked out.
   const Shape& within_or_smallest(int64_t bytes);
@@ -37,16 +37,23 @@ class TileChoice {
 
  private:
   std::vector<Shape>& by_speed();
+  template <typename ShapesOf>
+  std::vector<Shape> with_carrying(const ShapesOf& shapes_of) const;
   /// Those that are worth a look where time does not count, one of the smallest among them.
   std::vector<Shape>& small_ones();
   int64_t peak_of(Shape& shape);
+  /// The option whose shape it is: the one that carries rows, or not.
+  const PassOption& of(const Shape& shape) const {
+    return shape.carries_rows ? *option_->carrying() : *option_;
+  }
 
   const PassOption* option_;
   std::vector<MemoryTier> tiers_;
   WeightResidency residency_;
   int64_t least_bytes_;
-  std::vector<Shape> by_speed_, small_ones_;              ///< empty until they are asked for
-  std::map<uint32_t, PassOption::LiveBytes> live_bytes_;  ///< by height, of those that were asked for
+  std::vector<Shape> by_speed_, small_ones_;  ///< empty until they are asked for
+  /// By whether rows are carried, and by height, of those that were asked for.
+  std::map<std::pair<bool, uint32_t>, PassOption::LiveBytes> live_bytes_;
 };
 
 }  // namespace headroom::planner

@@ -2,10 +2,11 @@
 
 namespace headroom::planner {
 
-const std::vector<SegmentBytes>& WorkingBytes::of_tile(const Extent& tile,
+const std::vector<SegmentBytes>& WorkingBytes::of_tile(const BandTile& tile,
                                                        const ConvolutionAlgorithms& algorithms,
                                                        const std::vector<TensorId>& staged) {
-  const auto [entry, is_new] = known_.try_emplace({tile.t, tile.y, tile.x, algorithms, staged});
+  const auto [entry, is_new] =
+      known_.try_emplace({tile.extent.t, tile.extent.y, tile.extent.x, tile.place, algorithms, staged});
   if (!is_new) return entry->second;
   pass_.convolutions = algorithms;
   entry->second =

@@ -20,7 +20,7 @@ std::vector<double> seconds_of_passes(const PlanDocument& document) {
   for (const Pass& pass : plan.passes) {
     flops.push_back(pass.predicted_flops > 0
                         ? pass.predicted_flops
-                        : planner::pass_flops(graph, pass, longest_tile(pass),
+                        : planner::pass_flops(graph, pass, cut_tile(graph, pass),
                                               sizes_of_pass(sizes_of(graph, plan), pass)));
   }
   const auto sum = [](const std::vector<double>& values) {

@@ -7,6 +7,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/tiles.h"
+#include "tests/support/simulated_rows.h"
 
 namespace headroom::test {
 namespace {
@@ -394,6 +395,7 @@ bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
       .keeps = choice.keeps, .in_place = choice.in_place, .above = {above, above == TensorId{-1} ? 0 : line}};
   const PassGoal goal = goal_of(targets_[pass], decision, sizes_);
   Pass whole = lower_pass(graph_, present, goal), upper = whole;
+  const std::vector<bool> of_whole = present;
   const auto reads = [&](const Pass& lowered, TensorId id) {
     return std::any_of(lowered.steps.begin(), lowered.steps.end(), [&](const Step& step) {
       return std::any_of(step.inputs.begin(), step.inputs.end(), [&](const Operand& input) {
@@ -449,6 +451,12 @@ bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
     of_lower.push_back(tensors.back());
   }
   choice.shapes = priced(two_parts ? upper : whole, tensors);
+  if (!two_parts && sizes_.latent.t == 1 && can_carry_rows(whole)) {
+    PassGoal carrying = goal;
+    carrying.carries_rows = true;
+    for (const OracleShape& shape : priced(lower_pass(graph_, of_whole, carrying), tensors))
+      choice.shapes.push_back(shape);
+  }
   if (two_parts) choice.lower_shapes = priced(whole, of_lower);
   return true;
 }
@@ -486,10 +494,12 @@ std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<Simulat
   }
   for (const ConvolutionAlgorithms& algorithms : algorithms_of(pass)) {
     pass.convolutions = algorithms;
-    for (const int64_t rows : heights(grid.y)) {
+    const std::vector<int64_t> plain = heights(grid.y);
+    for (const int64_t rows : pass.carries_rows ? heights_with_rows_carried(graph_, pass, plain) : plain) {
       for (const int64_t columns : widths(grid.x)) {
         pass.tiles = {cut(grid.t, grid.t), cut(grid.y, rows), cut(grid.x, columns)};
         for (Interval& band : pass.tiles.y) band = {band.begin + first_row, band.end + first_row};
+        if (pass.carries_rows) pass.tiles.y = bands_with_rows_carried(graph_, pass, rows, grid.y);
         const SimulatedPass simulated =
             simulate_pass(graph_, pass, tensors, sizes_, configuration_.weights, assumptions_, false);
         shapes.push_back({{grid.t, rows, columns}, simulated.seconds, simulated.peak_bytes});

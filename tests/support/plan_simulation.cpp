@@ -7,6 +7,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/tiles.h"
 #include "tests/support/simulated_gpu.h"
+#include "tests/support/simulated_rows.h"
 
 namespace headroom::test {
 namespace {
@@ -58,12 +59,24 @@ struct StepLedger {
   int64_t workspace_bytes = 0;
   size_t last_reader = 0;
   double per_tile = 0, per_position = 0;
+  double handed_on = 0;         ///< seconds for each column of a tile, in bands after the first
   std::vector<double> t, y, x;  ///< positions by interval
 };
 
-/// For tiles of one height; those of the last band may be lower than the others.
+/// The rows of a tile of one band as they are counted, where rows are carried: those of the first as they
+/// are.
+int64_t counted_rows(const Graph& graph, const Pass& pass, const Step& step, size_t band,
+                     const Sizes& sizes) {
+  const Interval first = simulated_rows(graph, pass, step, 0, sizes).tile;
+  if (band == 0) return first.length();
+  const Tensor& tensor = graph.tensor(step.tensor);
+  return counted_length(pass.tiles.y[band].length(), tensor.scale.y, pass.scale.y, step.halo.before.y,
+                        step.pad.y, extent_of(tensor, sizes.latent).y);
+}
+
+/// For the tiles of one band.
 std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
-                                  const std::vector<SimulatedTensor>& tensors, int64_t height,
+                                  const std::vector<SimulatedTensor>& tensors, size_t band,
                                   const Sizes& sizes, const Assumptions& assumptions) {
   std::vector<StepLedger> ledger(pass.steps.size());
   for (size_t i = 0; i < pass.steps.size(); ++i) {
@@ -84,14 +97,25 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
                              step.halo.before.y, step.halo.after.y);
     entry.x = priced_lengths(pass.tiles.x, sizes.latent.x * pass.scale.x, tensor.scale.x, pass.scale.x,
                              step.halo.before.x, step.halo.after.x);
+    if (pass.carries_rows) {
+      for (size_t y = 0; y < pass.tiles.y.size(); ++y) {
+        entry.y[y] = double(pass.tiles.y[y].length()) * tensor.scale.y / pass.scale.y;
+        const SimulatedRows rows = simulated_rows(graph, pass, step, y, sizes);
+        if (y > 0 && holds_tile(step.kind) && rows.made == rows.tile) entry.y[y] += step.halo.before.y;
+      }
+      entry.handed_on = 2 * double(rows_left(pass, step) * tensor.channels * 4 * sizes.items) /
+                        assumptions.bytes_per_second;
+    }
     if (!holds_tile(step.kind)) continue;
     entry.tile = step.target == StepTarget::tile;
-    entry.in_operand = step.kind == StepKind::add;
+    entry.in_operand = step.kind == StepKind::add && rows_left(pass, step) == 0;
     const auto halo = per_axis([](int32_t a, int32_t b) { return a + b; }, step.halo.before, step.halo.after);
     const Extent extent = extent_of(tensor, sizes.latent);
     const Extent counted{counted_length(pass.tiles.t.front().length(), tensor.scale.t, pass.scale.t, halo.t,
                                         step.pad.t, extent.t),
-                         counted_length(height, tensor.scale.y, pass.scale.y, halo.y, step.pad.y, extent.y),
+                         pass.carries_rows ? counted_rows(graph, pass, step, band, sizes)
+                                           : counted_length(pass.tiles.y[band].length(), tensor.scale.y,
+                                                            pass.scale.y, halo.y, step.pad.y, extent.y),
                          counted_length(pass.tiles.x.front().length(), tensor.scale.x, pass.scale.x, halo.x,
                                         step.pad.x, extent.x)};
     entry.tile_bytes = tile_pool_bytes(counted.t * counted.y * counted.x * tensor.channels, sizes);
@@ -127,7 +151,8 @@ Interval rows_read(const Graph& graph, const Pass& pass, TensorId id, size_t ban
       const Region grid{pass.tiles.t[0], pass.tiles.y[band], pass.tiles.x[0]};
       Step reader = step;
       if (own) reader.tensor = id;
-      const Region made = tile_region(graph, pass, reader, grid, sizes.latent);
+      Region made = tile_region(graph, pass, reader, grid, sizes.latent);
+      made.y = simulated_rows(graph, pass, reader, band, sizes).made;
       if (own || step.kind == StepKind::gather) {
         read = made.y;
       } else if (!is_barrier(graph.op(step.op), k)) {
@@ -272,13 +297,36 @@ int64_t block_bytes_of(const Graph& graph, const SimulatedTensor& stored, const 
          pool_bytes(stored.block_rows * row, sizes.device);
 }
 
+namespace {
+
+/// What the tiles of a band leave for those below them, which is there throughout the pass.
+int64_t handed_on_bytes(const Graph& graph, const Pass& pass, const Sizes& sizes) {
+  int64_t bytes = 0;
+  if (pass.tiles.y.size() < 2) return bytes;
+  for (const Step& step : pass.steps) {
+    int64_t columns = 0;
+    for (const Interval& x : pass.tiles.x)
+      columns +=
+          tile_region(graph, pass, step, {pass.tiles.t[0], pass.tiles.y[0], x}, sizes.latent).x.length();
+    if (rows_left(pass, step) > 0)
+      bytes += tile_pool_bytes(rows_left(pass, step) * columns * graph.tensor(step.tensor).channels, sizes);
+  }
+  return bytes;
+}
+
+}  // namespace
+
 SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vector<SimulatedTensor>& tensors,
                             const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions,
                             bool with_real_peak) {
+  // Those of the last band may be lower than the others. Where rows are carried the first has none of
+  // another.
+  const size_t bands = pass.tiles.y.size();
+  const std::vector<StepLedger> first = ledger_of(graph, pass, tensors, 0, sizes, assumptions);
   const std::vector<StepLedger> full =
-      ledger_of(graph, pass, tensors, pass.tiles.y.front().length(), sizes, assumptions);
-  const std::vector<StepLedger> last =
-      ledger_of(graph, pass, tensors, pass.tiles.y.back().length(), sizes, assumptions);
+      ledger_of(graph, pass, tensors, pass.carries_rows && bands > 1 ? 1 : 0, sizes, assumptions);
+  const std::vector<StepLedger> last = ledger_of(graph, pass, tensors, bands - 1, sizes, assumptions);
+  const int64_t handed_on = handed_on_bytes(graph, pass, sizes);
   std::set<OpId> operations;
   for (const Step& step : pass.steps) operations.insert(step.op);
   int64_t resident = 0, brought = 0, loaded = 0, transformed = 0;
@@ -342,8 +390,8 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   std::vector<int64_t> real_bytes(full.size()), live_at(full.size());
   for (size_t t = 0; t < pass.tiles.t.size(); ++t) {
     for (size_t y = 0; y < pass.tiles.y.size(); ++y) {
-      const std::vector<StepLedger>& ledger = y + 1 == pass.tiles.y.size() ? last : full;
-      int64_t live = throughout;
+      const std::vector<StepLedger>& ledger = y + 1 == bands ? last : y == 0 ? first : full;
+      int64_t live = throughout + handed_on;
       for (Blocks& blocks : materialised) {
         blocks.begin_band(y);
         live += blocks.live_bytes();
@@ -366,6 +414,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
               result.peak_bytes = std::max(result.peak_bytes, live + bytes);
               compute += ledger[i].per_tile +
                          ledger[i].per_position * ledger[i].t[t] * ledger[i].y[y] * ledger[i].x[x];
+              if (y > 0) compute += ledger[i].handed_on * ledger[i].x[x];
             });
         if (!with_real_peak) continue;
         const Region grid{pass.tiles.t[t], pass.tiles.y[y], pass.tiles.x[x]};

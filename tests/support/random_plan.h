@@ -48,6 +48,7 @@ struct RandomStyle {
   /// Of the passes that materialise something in blocks of its own, those that keep one such tensor above a
   /// row. Not with `below`.
   double above = 0;
+  double carries = 0.3;  ///< share of the passes that carry rows, of those that can
   double untiled_rows = 0.25, untiled_columns = 0.6, untiled_frames = 0.3;
   int64_t most_tiles = 40;  ///< of one pass
   /// Of half of the passes; the others are direct. Of its convolutions some may be direct all the same.
@@ -150,6 +151,8 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
       return drawn;
     };
     decision.convolutions = draw_algorithms();
+    if (sizes.latent.t == 1 && !above.any() && can_carry_rows(lowered))
+      decision.carries_rows = random.chance(style.carries);
     // The upper part has fewer operations than the lower one, which is what was lowered.
     if (above.any()) decision.convolutions.direct.clear();
     while (tiles() > style.most_tiles)

@@ -46,8 +46,9 @@ inline DrawnModel draw_small_model(Random& random) {
 }
 
 inline RankedPlan draw_ranked_plan(const Model& model, const Request& request, int32_t ranks,
-                                   const RandomStyle& style, const MemoryModel& memory, Random& random,
+                                   RandomStyle style, const MemoryModel& memory, Random& random,
                                    int64_t micro_batch = 1, WeightResidency weights = {}) {
+  style.carries = 0;  // ranks carry no rows
   const PlanConfiguration configuration{.micro_batch = micro_batch, .weights = weights};
   const RandomPlan drawn = random_plan(model, request, micro_batch, style, memory, random, {}, configuration);
   RankedPlan plan = build_ranked_plan(model, request, configuration, drawn.decisions, memory, ranks);

@@ -6,6 +6,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/tiles.h"
+#include "tests/support/simulated_rows.h"
 
 namespace headroom::test {
 namespace {
@@ -18,6 +19,8 @@ struct Moment {
   std::vector<std::pair<Operand, double>> reads;  ///< bytes
   Operand written;                                ///< the tile of this step, or a materialised tensor
   double written_bytes = 0;
+  bool writes = false;
+  double handed_on_bytes = 0;  ///< to the tile below, and from the one above
   int rewrites = 0;
   double arithmetic_seconds = 0;
   double host_bytes = 0;
@@ -30,7 +33,7 @@ struct Moment {
   }
   double bytes() const { return first_bytes() + 2 * rewrites * written_bytes; }
   bool touches(const Operand& place) const {
-    return (written_bytes > 0 && written == place) ||
+    return (writes && written == place) ||
            std::any_of(reads.begin(), reads.end(), [&](const auto& read) { return read.first == place; });
   }
 };
@@ -66,13 +69,15 @@ double arithmetic(const Graph& graph, const Step& step, double area, const Sizes
   return flops / (sizes.dtype == Dtype::fp32 ? card.fp32_flops_per_second : card.attention_flops_per_second);
 }
 
-Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Region& grid, const Sizes& sizes,
-                 const GpuCard& card) {
+Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Region& grid, size_t band,
+                 const Sizes& sizes, const GpuCard& card) {
   const Step& step = pass.steps[number];
   Step swept = step;
   if (step.kind == StepKind::statistics) swept.tensor = step.inputs[0].tensor;
   const Tensor& tensor = graph.tensor(swept.tensor);
-  const Extent extent = extent_of(tile_region(graph, pass, swept, grid, sizes.latent));
+  Extent extent = extent_of(tile_region(graph, pass, swept, grid, sizes.latent));
+  if (step.kind != StepKind::statistics)
+    extent.y = simulated_rows(graph, pass, swept, band, sizes).made.length();
   if (extent.t != 1) throw std::logic_error("pictures alone are simulated");
   Moment moment;
   moment.area = double(extent.y * extent.x);
@@ -87,8 +92,11 @@ Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Regi
   const bool stores =
       step.kind == StepKind::store || step.kind == StepKind::accumulate || step.target != StepTarget::tile;
   moment.written = stores ? Operand{step.tensor, -1} : Operand{step.tensor, static_cast<int32_t>(number)};
-  if (step.kind != StepKind::statistics && step.kind != StepKind::emit)
-    moment.written_bytes = items * moment.area * double(tensor.channels) * element;
+  moment.writes = step.kind != StepKind::statistics && step.kind != StepKind::emit;
+  // Each row is read and written as it is put aside, and again as it is taken.
+  if (band > 0)
+    moment.handed_on_bytes = 4 * items * double(rows_left(pass, step) * extent.x * tensor.channels) * element;
+  if (moment.writes) moment.written_bytes = items * moment.area * double(tensor.channels) * element;
   if (step.kind == StepKind::emit) moment.host_bytes = items * moment.area * double(tensor.channels) * 4;
   moment.kernels = items;
   if (step.kind == StepKind::conv) {
@@ -138,7 +146,7 @@ double seconds_of(const std::vector<Moment>& tile, size_t number, const Sizes& s
                              moving(moment.first_bytes(), read + (moment.rewrites > 0 ? between : last))});
   for (int k = 0; k < moment.rewrites; ++k)
     seconds += moving(2 * moment.written_bytes, between + (k + 1 < moment.rewrites ? between : last));
-  return seconds + moment.kernels * card.kernel_seconds;
+  return seconds + moment.kernels * card.kernel_seconds + moment.handed_on_bytes / card.dram_bytes_per_second;
 }
 
 }  // namespace
@@ -146,11 +154,11 @@ double seconds_of(const std::vector<Moment>& tile, size_t number, const Sizes& s
 double simulated_gpu_seconds(const Graph& graph, const Pass& pass, const Sizes& sizes, const GpuCard& card) {
   double on_card = 0, kernels = 0;
   for (const Interval& t : pass.tiles.t) {
-    for (const Interval& y : pass.tiles.y) {
+    for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
       for (const Interval& x : pass.tiles.x) {
         std::vector<Moment> tile;
         for (size_t i = 0; i < pass.steps.size(); ++i)
-          tile.push_back(moment_of(graph, pass, i, {t, y, x}, sizes, card));
+          tile.push_back(moment_of(graph, pass, i, {t, pass.tiles.y[band], x}, band, sizes, card));
         for (size_t i = 0; i < tile.size(); ++i) {
           on_card += seconds_of(tile, i, sizes, card);
           kernels += tile[i].kernels;

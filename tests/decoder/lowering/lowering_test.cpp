@@ -173,8 +173,12 @@ void check_reads(const Graph& graph, const Pass& pass, const Extent& latent) {
         Step positioned = step;
         if (measures) positioned.tensor = step.inputs[0].tensor;
         // What lies outside the picture is zero, not computed.
-        const Region own = in_picture(tile_region(graph, pass, positioned, grid, latent),
-                                      extent_of(graph.tensor(positioned.tensor), latent));
+        Region own = in_picture(tile_region(graph, pass, positioned, grid, latent),
+                                extent_of(graph.tensor(positioned.tensor), latent));
+        // Nor what comes from the tile above.
+        if (carried_rows(pass, step) > 0)
+          own.y.begin = std::max<int64_t>(0, fresh_rows(graph, pass, step, grid.y, latent).begin);
+        if (own.y.length() <= 0) continue;
         for (size_t i = 0; i < step.inputs.size(); ++i) {
           const Operand& operand = step.inputs[i];
           if (operand.step < 0) continue;

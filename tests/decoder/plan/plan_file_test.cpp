@@ -74,6 +74,15 @@ TEST_CASE("plan file: a plan comes back as it was", "[unit][plan_file]") {
   document["passes"][1]["steps"][0]["edges"] = "wrap";
   refuses(document, graph, "passes[1].steps[0].edges: expected one of zeros, replicate, reflect");
 
+  Plan carrying = plan;
+  carrying.passes[1].carries_rows = true;
+  document = to_json(carrying, graph);
+  CHECK(document["passes"][1]["carries_rows"] == true);
+  CHECK_FALSE(document["passes"][0].contains("carries_rows"));
+  CHECK(read(document, graph) == carrying);
+  document["passes"][1]["carries_rows"] = 1;
+  refuses(document, graph, "passes[1].carries_rows: expected true or false");
+
   Plan some_direct = plan;
   const OpId op = some_direct.passes[1].steps[1].op;
   some_direct.passes[1].convolutions = {ConvolutionAlgorithm::winograd, {op}};

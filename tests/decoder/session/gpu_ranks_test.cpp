@@ -84,6 +84,7 @@ RankedPlan drawn_plan(const Model& model, const Request& request, int64_t micro_
                       Random& random) {
   test::RandomStyle style;
   style.keep = random.pick<double>({0, 0.5, 0.8, 1});
+  style.carries = 0;  // ranks carry no rows
   style.most_tiles = test::kSanitized ? 3 : 6;
   style.form = ConvolutionAlgorithm::direct;
   MemoryModel memory = planner::cuda_memory_model(model.graph);
@@ -179,6 +180,7 @@ struct TwoRanks {
     Random random(5);
     test::RandomStyle style;
     style.keep = 1;
+    style.carries = 0;
     style.most_tiles = 3;
     style.form = ConvolutionAlgorithm::direct;
     const MemoryModel memory = planner::cuda_memory_model(model.graph);

@@ -37,6 +37,7 @@ void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
     CAPTURE(seed, drawn.text, latent.t, latent.y, latent.x, batch, micro_batch, ranks);
     const Request request = request_for(model, latent, batch);
     test::RandomStyle style;
+    style.carries = 0;  // ranks carry no rows
     style.keep = random.pick<double>({0, 0.5, 0.8, 1});
     style.most_tiles = 8;
     MemoryModel memory = planner::CostModel(model.graph).memory();

@@ -5,7 +5,7 @@
 #include "decoder/lowering/lowering.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/tiles.h"
-#include "decoder/validator/validator.h"
+#include "tests/decoder/validator/validator_check.h"
 #include "tests/support/causal_attention.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
@@ -13,6 +13,8 @@
 
 namespace headroom {
 namespace {
+
+using testing::refused_as;
 
 /// A plan whose last pass goes through its clip frame by frame.
 Plan chunked_plan(const Model& model, int64_t frames = 4) {
@@ -35,13 +37,6 @@ std::vector<size_t> carrying(const Plan& plan) {
     if (carried_frames(plan.passes.back().steps[s]) > 0) steps.push_back(s);
   }
   return steps;
-}
-
-bool refused_as(const Plan& plan, const Model& model, Violation::Kind kind) {
-  for (const Violation& violation : validate(plan, model)) {
-    if (violation.kind == kind) return true;
-  }
-  return false;
 }
 
 TEST_CASE("validator: chunks of frames carry what later ones need", "[unit][validator]") {
@@ -121,7 +116,7 @@ TEST_CASE("validator: what chunks carry counts", "[unit][validator]") {
     const Pass& pass = plan.passes.back();
     const Sizes sizes = sizes_of(model.graph, plan);
     for (size_t step : carrying(plan)) {
-      Extent extent = largest_tile(model.graph, pass, pass.steps[step], {1, 8, 64}, sizes);
+      Extent extent = largest_tile(model.graph, pass, pass.steps[step], Extent{1, 8, 64}, sizes);
       extent.t = carried_frames(pass.steps[step]);
       bytes += positions(extent) * model.graph.tensor(pass.steps[step].tensor).channels * 4;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -22,6 +23,13 @@ inline void refuses(const Plan& plan, const Graph& graph, Violation::Kind kind, 
   REQUIRE_FALSE(found.empty());
   CHECK(std::string(name_of(found[0].kind)) == name_of(kind));
   CHECK(found[0].place == place);
+}
+
+/// Whether a plan that has been damaged is refused, for this among others.
+inline bool refused_as(const Plan& plan, const Model& model, Violation::Kind kind) {
+  const std::vector<Violation> found = validate(plan, model);
+  UNSCOPED_INFO(name_of(kind) << " expected, found\n" << to_text(found));
+  return std::any_of(found.begin(), found.end(), [&](const Violation& v) { return v.kind == kind; });
 }
 
 inline void accepts(const Plan& plan, const Graph& graph) {

@@ -120,6 +120,7 @@ TEST_CASE("diff: every value that changes is listed, and nothing else") {
        [](Plan& p) {
          p.passes[1].tiles.y = {{0, 3}, {3, 7}, {7, 8}};
        }},
+      {"tiles", [](Plan& p) { p.passes[1].carries_rows = true; }},
       {"steps", [](Plan& p) { p.passes[1].steps.pop_back(); }},
       {"steps", [](Plan& p) { p.passes[1].steps[0].halo = {}; }},
       {"steps", [](Plan& p) { p.passes[1].steps[0].halo.before.t = 1; }},

@@ -72,6 +72,10 @@ TEST_CASE("explain tells tiers, windows, weights and what is proven") {
   CHECK(document["passes"][1]["weights_bytes"] == 128 + 4672);
   CHECK(document["passes"][1]["steps"].size() == plan.passes[1].steps.size());
 
+  plan.passes[1].carries_rows = true;
+  CHECK_THAT(tiles_text(plan.passes[1]), Catch::EndsWith(", rows carried"));
+  CHECK_THAT(short_tiles_text(plan.passes[1]), Catch::EndsWith(", rows carried"));
+  CHECK(explain_json(plan, model)["passes"][1]["carries_rows"] == true);
   plan.passes[1].convolutions = ConvolutionAlgorithm::winograd;
   CHECK_THAT(explain(plan, model), Catch::Contains(", kernels in Winograd form\n"));
   plan.passes[1].convolutions.direct = operations_of(plan.passes[1]);

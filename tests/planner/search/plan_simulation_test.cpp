@@ -123,10 +123,12 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
       REQUIRE(walked.passes[i].peak_bytes == drawn.plan.passes[i].predicted_peak_bytes);
       // Tiles at the picture's edges are smaller than what is counted for all.
       REQUIRE(walked.passes[i].real_peak_bytes <= walked.passes[i].peak_bytes);
-      REQUIRE(walked.passes[i].seconds ==
-              Approx(planned_seconds(model, drawn.plan, i, longest_tile(drawn.plan.passes[i]), costs))
-                  .epsilon(1e-9));
-      if (on_cuda) require_bounds(model.graph, drawn.plan, i, longest_tile(drawn.plan.passes[i]), costs);
+      REQUIRE(
+          walked.passes[i].seconds ==
+          Approx(planned_seconds(model, drawn.plan, i, cut_tile(model.graph, drawn.plan.passes[i]), costs))
+              .epsilon(1e-9));
+      if (on_cuda)
+        require_bounds(model.graph, drawn.plan, i, cut_tile(model.graph, drawn.plan.passes[i]), costs);
       parts += drawn.plan.passes[i].part == PassPart::lower ? 1 : 0;
     }
   }

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "decoder/graph/errors.h"
+#include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "decoder/validator/validator.h"
 #include "tests/support/random_plan.h"
@@ -166,6 +167,17 @@ std::vector<ConvolutionAlgorithms> stated_algorithms(const Graph& graph, const P
   return list;
 }
 
+/// Heights of a pass that carries rows: lower than the picture, and higher than by how much it runs ahead.
+/// None where tiles that overlap would compute no convolution twice.
+std::vector<int64_t> stated_heights(const Graph& graph, const Pass& pass, int64_t rows) {
+  std::vector<int64_t> heights = stated_lengths(rows, 4);
+  const bool saves = std::any_of(pass.steps.begin(), pass.steps.end(), [](const Step& step) {
+    return step.kind == StepKind::conv && step.halo.after.y > 0;
+  });
+  std::erase_if(heights, [&](int64_t y) { return !saves || y >= rows || y <= rows_ahead(graph, pass).rows; });
+  return heights;
+}
+
 /// For fixed decisions what to keep: the fastest shapes that fit, pass by pass, priced by build_plan alone.
 double fastest_shapes(const Case& c, std::vector<PassDecision> decisions, const Plan& plan, int64_t limit) {
   const Sizes sizes = sizes_of(c.model.graph, plan);
@@ -177,7 +189,9 @@ double fastest_shapes(const Case& c, std::vector<PassDecision> decisions, const 
   for (size_t i = 0; i < decisions.size(); ++i) {
     const Extent grid = per_axis([](int64_t length, int32_t scale) { return length * scale; }, sizes.latent,
                                  plan.passes[i].scale);
-    for (const int64_t y : stated_lengths(grid.y, 4)) {
+    const std::vector<int64_t> heights = stated_heights(c.model.graph, plan.passes[i], grid.y);
+    decisions[i].carries_rows = decisions[i].carries_rows && !heights.empty();
+    for (const int64_t y : decisions[i].carries_rows ? heights : stated_lengths(grid.y, 4)) {
       for (const int64_t x : stated_lengths(grid.x, 32)) {
         for (const ConvolutionAlgorithms& algorithms : stated_algorithms(c.model.graph, plan.passes[i]))
           shapes[i].push_back({{1, y, x}, algorithms});

@@ -49,10 +49,12 @@ void check_decision(const DocumentPtr& document) {
 
   // A step of that pass, as explain has it, which has just these tiles and this workspace.
   bool is_one = false;
-  const auto first = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
-  const Extent tile = per_axis(first, pass.tiles);
-  for (const Extent& band : {tile, last_band_tile(tile, sizes.latent.y * pass.scale.y)}) {
-    const std::vector<StepBytes> all = step_bytes(graph, pass, band, sizes, planner::cpu_memory_model(graph));
+  const Extent longest = longest_tile(pass);
+  for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
+    const Extent tile{longest.t, pass.tiles.y[band].length(), longest.x};
+    const BandPlace place = band == 0 ? BandPlace::first : BandPlace::further_down;
+    const std::vector<StepBytes> all =
+        step_bytes(graph, pass, {tile, place}, sizes, planner::cpu_memory_model(graph));
     for (size_t i = 0; i < all.size(); ++i) {
       is_one |= all[i].tiles + all[i].carried == tiles && all[i].total() == working &&
                 planner::step_text(pass.steps[i], graph) == decision.step;
