@@ -1,6 +1,7 @@
 #include "decoder/gpu/block_moves.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <numeric>

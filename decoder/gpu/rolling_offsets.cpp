@@ -1,60 +1,12 @@
 #include "decoder/gpu/rolling_offsets.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
+
+#include "decoder/gpu/free_space.h"
 
 namespace headroom {
 namespace {
-
-/// What is free of so many bytes: end by begin.
-class FreeSpace {
- public:
-  explicit FreeSpace(int64_t bytes) { free_[0] = bytes; }
-
-  std::optional<int64_t> lowest(int64_t bytes) {
-    for (auto gap = free_.begin(); gap != free_.end(); ++gap) {
-      if (gap->second - gap->first >= bytes) return take(gap, gap->first, bytes);
-    }
-    return std::nullopt;
-  }
-  std::optional<int64_t> highest(int64_t bytes, int64_t with_bytes) {
-    for (auto gap = free_.end(); gap != free_.begin();) {
-      --gap;
-      if (gap->second - gap->first >= with_bytes) return take(gap, gap->second - with_bytes, bytes);
-    }
-    return std::nullopt;
-  }
-  /// Empty where not all of it is free.
-  std::optional<int64_t> at(int64_t offset, int64_t bytes) {
-    auto gap = free_.upper_bound(offset);
-    if (gap == free_.begin() || (--gap)->second < offset + bytes) return std::nullopt;
-    return take(gap, offset, bytes);
-  }
-  void give_back(int64_t begin, int64_t bytes) {
-    int64_t end = begin + bytes;
-    auto after = free_.lower_bound(begin);
-    if (after != free_.end() && after->first == end) {
-      end = after->second;
-      after = free_.erase(after);
-    }
-    if (after != free_.begin() && std::prev(after)->second == begin)
-      std::prev(after)->second = end;
-    else
-      free_[begin] = end;
-  }
-
- private:
-  int64_t take(std::map<int64_t, int64_t>::iterator gap, int64_t offset, int64_t bytes) {
-    const int64_t begin = gap->first, end = gap->second;
-    free_.erase(gap);
-    if (begin < offset) free_[begin] = offset;
-    if (offset + bytes < end) free_[offset + bytes] = end;
-    return offset;
-  }
-
-  std::map<int64_t, int64_t> free_;
-};
 
 /// By request: whether it is handed back in the scope in which it comes, as tiles are.
 std::vector<bool> inner_ones(const MemoryRequests& requests, const std::vector<LiveRange>& ranges) {
@@ -109,18 +61,18 @@ std::optional<Placement> place_rolling(const MemoryRequests& requests, const std
       continue;
     }
     if (number < held.size()) {
-      if (!place(number, space.at(held[number], event.bytes))) return std::nullopt;
+      if (!place(number, space.take_at(held[number], event.bytes))) return std::nullopt;
       continue;
     }
     const auto& [before, bytes_after] = event.series;
     if (before >= 0 && !inner[number]) {
       const auto other = static_cast<size_t>(before);
-      if (place(number, space.at(placement.offsets[other] + ranges[other].bytes, event.bytes))) continue;
+      if (place(number, space.take_at(placement.offsets[other] + ranges[other].bytes, event.bytes))) continue;
     }
     const bool placed = inner[number]
-                            ? place(number, space.lowest(event.bytes))
-                            : place(number, space.highest(event.bytes, event.bytes + bytes_after)) ||
-                                  place(number, space.highest(event.bytes, event.bytes));
+                            ? place(number, space.take_lowest(event.bytes))
+                            : place(number, space.take_highest(event.bytes, event.bytes + bytes_after)) ||
+                                  place(number, space.take_highest(event.bytes, event.bytes));
     if (!placed) return std::nullopt;
   }
   return placement;

@@ -72,8 +72,7 @@ std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& pla
     add(graph.tensor(entry.tensor).name, entry.tensor);
   }
   constexpr int64_t kWhole = int64_t{1} << 40;
-  const std::vector<StepBytes> bytes =
-      step_bytes(graph, pass, Extent{kWhole, kWhole, kWhole}, sizes, {});
+  const std::vector<StepBytes> bytes = step_bytes(graph, pass, Extent{kWhole, kWhole, kWhole}, sizes, {});
   live.push_back({"tiles of " + pass.name, bytes[static_cast<size_t>(peak.step)].total()});
   int64_t named = 0;
   for (const LiveTensor& tensor : live) named += tensor.bytes;

@@ -106,6 +106,8 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, help="the results, .json; table and picture lie beside it, .md and .svg")
     args = parser.parse_args()
 
+    if args.limits and args.device == "cuda":
+        parser.error("--limits: decodes are on the CPU; leave out --device cuda, or --limits")
     header = measure.result_header()
     builds = {"before": args.before / "headroom-plan", "after": args.after / "headroom-plan"}
     # Threads that spin while they wait for each other would count as seconds of the processors.

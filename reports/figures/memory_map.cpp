@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "decoder/gpu/dry_run.h"
+#include "decoder/gpu/live_range.h"
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/step_shares.h"
@@ -208,25 +209,26 @@ MapPeak peak_of(const MemoryMap& map) {
 
 /// Gives places their offsets; what is moved before a pass has another place from then on.
 void put_places(MemoryMap& map, const DryRun& dry_run, const PlanClock& clock) {
-  const int64_t weights = dry_run.weights_bytes;
+  const std::vector<LiveRange> ranges = live_ranges_of(dry_run.requests);
   std::vector<size_t> last(map.places.size());  // by request: where it lies at last
-  for (size_t i = 0; i < map.places.size(); ++i) {
-    map.places[i].offset = weights + dry_run.placement.offsets[i];
-    last[i] = i;
-  }
-  for (const Move& move : dry_run.placement.moves) {
-    const auto pass = std::find(dry_run.passes.begin(), dry_run.passes.end(), move.event);
-    if (pass == dry_run.passes.end()) continue;  // of a later micro-batch
-    const double at = clock.begin(static_cast<size_t>(pass - dry_run.passes.begin()));
-    MapPlace& before = map.places[last[static_cast<size_t>(move.number)]];
-    if (before.begin_seconds == at) {  // it was put aside meanwhile
-      before.offset = weights + move.to;
+  for (const Stay& stay : stays_of(ranges, dry_run.placement)) {
+    const auto number = static_cast<size_t>(stay.number);
+    if (number >= last.size()) continue;  // of a later micro-batch
+    const int64_t offset = dry_run.weights_bytes + stay.offset;
+    if (stay.begin == ranges[number].begin) {
+      map.places[number].offset = offset;
+      last[number] = number;
       continue;
     }
+    const auto pass =
+        std::find(dry_run.passes.begin(), dry_run.passes.end(), static_cast<size_t>(stay.begin));
+    if (pass == dry_run.passes.end()) continue;  // the same
+    MapPlace& before = map.places[last[number]];
     MapPlace after = before;
-    after.begin_seconds = before.end_seconds = at;
-    after.offset = weights + move.to;
-    last[static_cast<size_t>(move.number)] = map.places.size();
+    after.begin_seconds = before.end_seconds =
+        clock.begin(static_cast<size_t>(pass - dry_run.passes.begin()));
+    after.offset = offset;
+    last[number] = map.places.size();
     map.places.push_back(std::move(after));
   }
 }
