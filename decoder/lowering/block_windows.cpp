@@ -103,8 +103,8 @@ int64_t first_block_left(const RowReaders& readers, const Pass& pass, const Mate
   int64_t row = entry.begin_row;
   if (band > 0) {
     const int64_t read = readers.first_row(pass.tiles.y[band].begin);
-    if (pass.carries_rows && read >= readers.rows())
-      return block_count;  // read to the end before its last bands
+    // Where all is read before the last bands, its last block leaves as well.
+    if (pass.carries_rows && read >= readers.rows() && !entry.held_from) return block_count;
     row = std::max(row, std::min(read, entry.held_from.value_or(read)));
   }
   return block_at(*entry.materialised, row, block_count);

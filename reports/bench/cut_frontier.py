@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Peak against time of two builds: how far time jumps where the limit falls by a twentieth.
 
+What evens it out: tensors kept above a row, algorithms by convolution, rows carried from tile to tile, narrower tiles.
+
     python reports/bench/cut_frontier.py --before ../other/build/bin --limits 510MiB -o reports/results/cut-frontier.json
 
 Both builds plan under the same many limits, by assumed costs. Under those of --limits both decode as well, in turns, with random
@@ -123,7 +125,7 @@ def main() -> int:
         table.append([mib(limit), *(f"{seconds_under(points[name], limit):.3g} s" for name in builds),
                       *(f"{seconds_under(points[name], LESS * limit):.3g} s" for name in builds)])
     request = f"{args.model} at {args.size} on the CPU" if args.device == "cpu" else f"{args.model} at {args.size} on CUDA, {args.dtype}"
-    title = f"{request}: peak against time, before and after tensors kept above a row"
+    title = f"{request}: peak against time, before and after what evens it out"
     markdown = measure.markdown_header(title, header)
     if args.output:
         picture = args.output.with_suffix(".svg")

@@ -151,7 +151,13 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
       return drawn;
     };
     decision.convolutions = draw_algorithms();
-    if (sizes.latent.t == 1 && !above.any() && can_carry_rows(lowered))
+    const auto in_two_parts = [&] {
+      if (!above.any()) return false;
+      std::vector<bool> with = materialised;
+      with[index(above.tensor)] = true;
+      return upper_latent_rows(graph, lower_pass(graph, with, goal), above, sizes) > 0;
+    };
+    if (sizes.latent.t == 1 && can_carry_rows(lowered) && !in_two_parts())
       decision.carries_rows = random.chance(style.carries);
     // The upper part has fewer operations than the lower one, which is what was lowered.
     if (above.any()) decision.convolutions.direct.clear();
