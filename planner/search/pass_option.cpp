@@ -135,8 +135,12 @@ std::vector<Shape> PassOption::small_shapes() const {
   if (costs_.assumed()) {
     std::erase_if(list, [&](const Shape& shape) {
       const bool whole = shape.width == 0 && shape.chunk == 0;
-      const bool narrowest = shape.width + 1 == widths();
-      const bool few_or_all_frames = shape.chunk + 1 == chunks() || shape.chunk == 0;
+      Shape narrower = shape;
+      ++narrower.width;
+      const bool narrowest = narrower.width == widths() || too_many_tiles(narrower);
+      Shape shorter = shape;
+      ++shorter.chunk;
+      const bool few_or_all_frames = shape.chunk == 0 || shorter.chunk == chunks() || too_many_tiles(shorter);
       // What is carried takes more the more tiles there are along a band.
       const bool smaller = narrowest || pass_.carries_rows;
       return shape.algorithms > 0 || (!whole && !(smaller && few_or_all_frames));
@@ -144,6 +148,17 @@ std::vector<Shape> PassOption::small_shapes() const {
   }
   std::reverse(list.begin(), list.end());
   return list;
+}
+
+/// Each tile asks for its memory and has its kernels, and a reservation is made for all that a plan asks for.
+bool PassOption::too_many_tiles(const Shape& shape) const {
+  constexpr size_t kMostTiles = 16384, kMostOfChunk = 2048;
+  if (sizes_.device != DeviceKind::cuda) return false;
+  const Extent grid = extent_at(pass_.scale, sizes_.latent);
+  const auto columns = static_cast<size_t>(ceil_divide(grid.x, widths_[shape.width]));
+  const auto chunks = static_cast<size_t>(ceil_divide(grid.t, chunks_[shape.chunk]));
+  const size_t of_chunk = bands(shape.height) * columns;
+  return of_chunk > kMostOfChunk || of_chunk * chunks > kMostTiles;
 }
 
 double PassOption::seconds(const Shape& shape) const {

@@ -65,11 +65,13 @@ class PassOption {
   /// wide and as long as the picture, which follow on nothing.
   std::vector<Shape> small_shapes() const;
   /// False where the device's libraries cannot count the values of a tile (decoder/lowering/gpu_layout.h),
-  /// and where a profile says nothing of tiles as large and the pass has smaller ones.
+  /// where there would be too many tiles on a GPU, and where a profile says nothing of tiles as large and the
+  /// pass has smaller ones.
   bool countable(const Shape& shape) const {
     const size_t number = (shape.chunk * heights() + shape.height) * widths() + shape.width;
     const std::vector<bool>& priced = priced_[shape.algorithms];
-    return (countable_.empty() || countable_[number]) && (priced.empty() || priced[number]);
+    return (countable_.empty() || countable_[number]) && (priced.empty() || priced[number]) &&
+           !too_many_tiles(shape);
   }
   /// Without transfers and without bringing parameters in, but with transforming kernels for their
   /// algorithms.
@@ -104,6 +106,7 @@ class PassOption {
     size_t bands = 0;
   };
 
+  bool too_many_tiles(const Shape& shape) const;
   void find_seconds() const;
   void find_least_bytes();
   void find_countable();

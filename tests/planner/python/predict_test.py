@@ -25,12 +25,12 @@ class Predictions(unittest.TestCase):
         self.assertIn("<table>", found._repr_html_())
 
     def test_the_smallest_limit_works_and_less_does_not(self):
-        found = headroom.predict("sd15", 256, 256, limit=1)
+        found = headroom.predict("sd15", 512, 512, limit=1)
         self.assertFalse(found.fits)
         self.assertIsNone(found.peak_bytes)
         self.assertTrue(found.remedies)
-        self.assertTrue(headroom.predict("sd15", 256, 256, limit=found.smallest_limit_bytes).fits)
-        self.assertFalse(headroom.predict("sd15", 256, 256, limit=found.smallest_limit_bytes - 1).fits)
+        self.assertTrue(headroom.predict("sd15", 512, 512, limit=found.smallest_limit_bytes).fits)
+        self.assertFalse(headroom.predict("sd15", 512, 512, limit=found.smallest_limit_bytes - 1).fits)
         with self.assertRaises(headroom.DoesNotFit) as refused:
             found.require()
         self.assertEqual(refused.exception.smallest_limit_bytes, found.smallest_limit_bytes)
