@@ -34,14 +34,12 @@ class RowReaders {
 
  private:
   struct Reader {
-    int32_t scale;  ///< of the tensor that the step makes
-    int32_t
-        before;  ///< halo of its tile; of one that has earlier rows from the band before, of what it reads
-    int32_t after;
-    int64_t last_begin;  ///< where what it makes begins at the latest
-    int32_t factor;      ///< between its rows and the materialised tensor's
-    int32_t reach;       ///< rows that it reads beyond those, on either side
-    bool all;            ///< a barrier: every row, for every tile
+    int32_t scale;          ///< of the tensor that the step makes
+    int32_t before, after;  ///< halo of its tile, without rows that it has from the band before
+    int64_t last_begin;     ///< where what it makes begins at the latest
+    int32_t factor;         ///< between its rows and the materialised tensor's
+    int32_t reach;          ///< rows that it reads beyond those, on either side
+    bool all;               ///< a barrier: every row, for every tile
   };
   std::vector<Reader> readers_;
   int32_t grid_scale_;

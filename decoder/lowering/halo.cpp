@@ -21,13 +21,13 @@ int32_t carried_before(int32_t own_before, int32_t output_after, int32_t factor)
 }  // namespace
 
 void CarriedAxes::add_after(Halo& halo) const {
-  if (t) halo.before.t += halo.after.t;
-  if (y) halo.before.y += halo.after.y;
+  halo.before.t += halo.after.t;
+  if (rows) halo.before.y += halo.after.y;
 }
 
 void CarriedAxes::begin_at_after(Halo& halo) const {
-  if (t) halo.before.t = -halo.after.t;
-  if (y) halo.before.y = -halo.after.y;
+  halo.before.t = -halo.after.t;
+  if (rows) halo.before.y = -halo.after.y;
 }
 
 Halo input_halo(const Op& op, size_t input, const Halo& output, const CarriedAxes& carried) {
@@ -38,8 +38,8 @@ Halo input_halo(const Op& op, size_t input, const Halo& output, const CarriedAxe
   Halo halo{per_axis(back, output.before, op.factor, own.before),
             per_axis(back, output.after, op.factor, own.after)};
   // What the output makes begins and ends so many positions behind its tile's own.
-  if (carried.t) halo.before.t = carried_before(own.before.t, output.after.t, op.factor.t);
-  if (carried.y) halo.before.y = carried_before(own.before.y, output.after.y, op.factor.y);
+  halo.before.t = carried_before(own.before.t, output.after.t, op.factor.t);
+  if (carried.rows) halo.before.y = carried_before(own.before.y, output.after.y, op.factor.y);
   return halo;
 }
 
@@ -71,7 +71,7 @@ void Need::add_loose(const Halo& halo) {
 }
 
 PassNeeds::PassNeeds(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal)
-    : carried_{.y = goal.carries_rows}, numbers_(graph.tensors().size(), -1) {
+    : carried_{goal.carries_rows}, numbers_(graph.tensors().size(), -1) {
   needs_.reserve(16);
   add_goal(graph, goal);
   first_op_ = end_op_;

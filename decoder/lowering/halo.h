@@ -9,18 +9,18 @@
 // added up from the goals of the pass back to what is materialised.
 namespace headroom {
 
-/// The axes along which a tile has earlier positions from the tile before it, copied.
+/// The axes along which a tile has earlier positions from the tile before it, copied: the time, and rows in a
+/// pass that carries them.
 struct CarriedAxes {
-  bool t = true;
-  bool y = false;  ///< in a pass that carries rows
+  bool rows = false;
   /// From `before` as input_halo() has it to that of a step: positions before the fresh ones.
   void add_after(Halo& halo) const;
   /// The other way round of what is read from its first fresh position on.
   void begin_at_after(Halo& halo) const;
   /// The halo of a step without the positions that its tile has from the one before.
   Halo fresh(Halo halo) const {
-    if (t) halo.before.t = 0;
-    if (y) halo.before.y = 0;
+    halo.before.t = 0;
+    if (rows) halo.before.y = 0;
     return halo;
   }
 };

@@ -16,7 +16,7 @@ class Lowering {
       : graph_(graph),
         materialised_(materialised),
         goal_(goal),
-        carried_{.y = goal.carries_rows},
+        carried_{goal.carries_rows},
         needs_(graph, materialised, goal),
         made_(graph.tensors().size(), -1) {}
 

@@ -27,13 +27,23 @@ struct TileAxis {
   }
 };
 
+/// The rows of a step's tile behind those of the band before, below the first band of a pass that carries
+/// rows.
+Interval rows_behind(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
+                     const Extent& latent) {
+  const int32_t scale = graph.tensor(step.tensor).scale.y;
+  const Interval own = image(grid_rows, scale, pass.scale.y);
+  const int64_t ahead = step.halo.after.y, end = latent.y * scale + step.pad.y;
+  return {std::min(end, own.begin + ahead), std::min(end, own.end + ahead)};
+}
+
 }  // namespace
 
 Interval tile_rows(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
                    const Extent& latent) {
   if (pass.carries_rows && grid_rows.begin > 0) {
-    const Interval fresh = fresh_rows(graph, pass, step, grid_rows, latent);
-    return {std::max<int64_t>(-step.pad.y, fresh.begin - step.halo.before.y), fresh.end};
+    const Interval behind = rows_behind(graph, pass, step, grid_rows, latent);
+    return {std::max<int64_t>(-step.pad.y, behind.begin - step.halo.before.y), behind.end};
   }
   const int32_t scale = graph.tensor(step.tensor).scale.y;
   return TileAxis{scale, pass.scale.y, step.halo.before.y, step.halo.after.y, step.pad.y, latent.y}.positions(
@@ -82,11 +92,8 @@ int64_t carried_frames(const Step& step) {
 
 Interval fresh_rows(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
                     const Extent& latent) {
-  if (!pass.carries_rows || grid_rows.begin == 0) return tile_rows(graph, pass, step, grid_rows, latent);
-  const int32_t scale = graph.tensor(step.tensor).scale.y;
-  const Interval own = image(grid_rows, scale, pass.scale.y);
-  const int64_t ahead = step.halo.after.y, end = latent.y * scale + step.pad.y;
-  return {std::min(end, own.begin + ahead), std::min(end, own.end + ahead)};
+  const bool has_earlier_rows = grid_rows.begin > 0 && carried_rows(pass, step) > 0;
+  return (has_earlier_rows ? rows_behind : tile_rows)(graph, pass, step, grid_rows, latent);
 }
 
 int64_t carried_rows(const Pass& pass, const Step& step) {

@@ -34,8 +34,8 @@ int64_t carried_frames(const Step& step);
 /// True where the pass may be cut along the time: no step needs all frames at once.
 bool takes_chunks(const Graph& graph, const Pass& pass);
 
-/// The rows of it that the step makes, in the band of these rows of the grid; in a pass that carries rows the
-/// others come from the tile above. None where the step has run ahead to the picture's end.
+/// The rows of it that the step makes, in the band of these rows of the grid: all but those that come from
+/// the tile above (carried_rows()). None where the step has run ahead to the picture's end.
 Interval fresh_rows(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
                     const Extent& latent);
 

@@ -66,10 +66,9 @@ Runs rows_carried(const Graph& graph, const Pass& pass, const Step& step, int64_
                   const Sizes& sizes) {
   Step measured = step;
   measured.tensor = measured_tensor(step);
-  const bool carries = carried_rows(pass, step) > 0;
   Runs runs;
   for (const Interval& band : cut_rows(graph, pass, height, sizes)) {
-    const Interval made = (carries ? fresh_rows : tile_rows)(graph, pass, measured, band, sizes.latent);
+    const Interval made = fresh_rows(graph, pass, measured, band, sizes.latent);
     if (made.length() > 0) runs.add(made.length(), 1);
   }
   return runs;

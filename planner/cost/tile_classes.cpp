@@ -39,8 +39,7 @@ std::vector<TileClass> classes_along(const Pass& pass, const std::vector<Interva
 
 std::vector<TileClass> row_classes(const Graph& graph, const Pass& pass, int64_t length, const Sizes& sizes) {
   const auto made = [&](const Step& step, const Interval& rows) {
-    const bool carries = carried_rows(pass, step) > 0;
-    return (carries ? fresh_rows : tile_rows)(graph, pass, step, rows, sizes.latent).length();
+    return fresh_rows(graph, pass, step, rows, sizes.latent).length();
   };
   std::vector<Interval> bands = cut_rows(graph, pass, length, sizes);
   if (!pass.carries_rows) return classes_along(pass, bands, made);

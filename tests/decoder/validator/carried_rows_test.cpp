@@ -10,15 +10,11 @@
 namespace headroom {
 namespace {
 
+using testing::DrawnPlan;
 using testing::refused_as;
 
-struct CarriedRows {
-  Model model;
-  Plan plan;
-};
-
 /// Nothing is kept but what must be, so that passes have long chains of steps, and all carry rows that can.
-CarriedRows draw_carried_rows(uint64_t seed) {
+DrawnPlan draw_carried_rows(uint64_t seed) {
   test::Random random(seed);
   Model model = test::model_of(test::random_config(random));
   const Request request = test::request_for(model, {1, random.integer(12, 20), random.integer(3, 9)});

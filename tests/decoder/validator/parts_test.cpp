@@ -10,15 +10,11 @@
 namespace headroom {
 namespace {
 
+using testing::DrawnPlan;
 using testing::refused_as;
 
-struct Drawn {
-  Model model;
-  Plan plan;
-};
-
 /// A plan that keeps tensors above a row, in blocks of a row.
-Drawn draw_parts(uint64_t seed) {
+DrawnPlan draw_parts(uint64_t seed) {
   test::Random random(seed);
   Model model = test::model_of(test::random_config(random));
   test::RandomStyle style;

@@ -10,6 +10,11 @@
 
 namespace headroom::testing {
 
+struct DrawnPlan {
+  Model model;
+  Plan plan;
+};
+
 inline std::string to_text(const std::vector<Violation>& violations) {
   std::string text;
   for (const Violation& v : violations) text += v.place + ": " + name_of(v.kind) + ": " + v.what + "\n";
