@@ -14,11 +14,18 @@
 namespace headroom {
 namespace {
 
+/// By pass, where its requests would lie if nothing lay anywhere; empty where that was not looked for yet.
+using FoundAnew = std::vector<std::optional<Placement>>;
+
 /// One pass after another, each in no more than `most_bytes` where that can be.
 class PlacementByPass {
  public:
-  PlacementByPass(const MemoryRequests& all, const RequestsByPass& by_pass, int64_t most_bytes)
-      : by_pass_(by_pass), most_bytes_(most_bytes), now_(static_cast<size_t>(all.count()), 0) {
+  PlacementByPass(const MemoryRequests& all, const RequestsByPass& by_pass, FoundAnew& found_anew,
+                  int64_t most_bytes)
+      : by_pass_(by_pass),
+        found_anew_(found_anew),
+        most_bytes_(most_bytes),
+        now_(static_cast<size_t>(all.count()), 0) {
     placement_.offsets.resize(now_.size());
   }
 
@@ -30,7 +37,7 @@ class PlacementByPass {
       const PassRequests& own = by_pass_.passes[pass];
       fixed_bytes_ = by_pass_.fixed_bytes[pass];
       placement_.bytes = std::max(placement_.bytes, fixed_bytes_);
-      if (!place_around(own) && !place_anew(own)) return std::nullopt;
+      if (!place_around(own) && !place_anew(own, found_anew_[pass])) return std::nullopt;
       if (placement_.bytes >= useless_bytes) return std::nullopt;
     }
     return std::move(placement_);
@@ -88,7 +95,7 @@ class PlacementByPass {
   bool fits(const Anew& anew) const { return anew.bytes + fixed_bytes_ <= most_bytes_; }
 
   /// Places all as if nothing lay anywhere, and moves what stands. False where it cannot be moved so.
-  bool place_anew(const PassRequests& own) {
+  bool place_anew(const PassRequests& own, std::optional<Placement>& as_a_whole) {
     std::optional<Anew> best;
     const auto is_better = [&](const Anew& a, const Anew& b) {
       const bool a_fits = fits(a), b_fits = fits(b);
@@ -99,7 +106,8 @@ class PlacementByPass {
       std::optional<Anew> found = moved(own, placement);
       if (found && (!best || is_better(*found, *best))) best = std::move(found);
     };
-    look_at(place_as_a_whole(own.requests, 0, PlacementEffort::little));
+    if (!as_a_whole) as_a_whole = place_as_a_whole(own.requests, 0, PlacementEffort::little);
+    look_at(*as_a_whole);
     const std::vector<int64_t> stacked = stacked_by_end(own.requests, own.ranges, held_of(own));
     if (const auto rolled = rolling(own, stacked, 0)) look_at(*rolled);
     if (!best) return false;
@@ -158,6 +166,7 @@ class PlacementByPass {
   }
 
   const RequestsByPass& by_pass_;
+  FoundAnew& found_anew_;
   const int64_t most_bytes_;
   std::vector<int64_t> now_;  ///< offsets of what is live, by request
   int64_t fixed_bytes_ = 0;   ///< of what cannot be moved, below all else of the pass
@@ -171,10 +180,11 @@ std::optional<Placement> place_by_pass(const MemoryRequests& requests, int64_t e
   const std::optional<RequestsByPass> passes = by_pass(requests);
   if (!passes) return std::nullopt;
   constexpr int kMostRounds = 6;
+  FoundAnew found_anew(passes->passes.size());
   int64_t most_bytes = enough_bytes;
   // Until what is found is found again where just what it takes is enough.
   for (int round = 0; round < kMostRounds; ++round) {
-    auto found = PlacementByPass(requests, *passes, most_bytes).run(useless_bytes);
+    auto found = PlacementByPass(requests, *passes, found_anew, most_bytes).run(useless_bytes);
     if (!found || found->bytes <= most_bytes) return found;
     most_bytes = found->bytes;
   }

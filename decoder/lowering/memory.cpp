@@ -83,31 +83,33 @@ int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, in
   return std::min(length, std::max(ahead.unit, length - ahead.rows));
 }
 
-Extent last_band_tile(const Graph& graph, const Pass& pass, const Extent& tile, int64_t grid_rows) {
-  const int64_t first = first_band_rows(graph, pass, tile.y, grid_rows);
-  if (first == grid_rows) return {tile.t, grid_rows, tile.x};
-  const int64_t rest = (grid_rows - first) % tile.y;
-  return {tile.t, rest == 0 ? tile.y : rest, tile.x};
+int64_t last_band_rows(int64_t first, int64_t length, int64_t grid_rows) {
+  if (first == grid_rows) return grid_rows;
+  const int64_t rest = (grid_rows - first) % length;
+  return rest == 0 ? length : rest;
 }
 
 namespace {
 
-/// Each tile of a band keeps rows of its own for the tile below it, all of a step in one allocation.
-int64_t carried_rows_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
-                           const Sizes& sizes) {
-  const bool alone = tile.y >= pass.scale.y * sizes.latent.y;
-  if (alone || carried_rows(pass, step) == 0) return 0;
+/// Each tile of a band keeps rows of its own for the tile below it, all of a step in one allocation. Bands
+/// are cut into these columns.
+int64_t carried_rows_bytes(const Graph& graph, const Pass& pass, const Step& step,
+                           const std::vector<Interval>& columns, const Sizes& sizes) {
+  if (columns.empty() || carried_rows(pass, step) == 0) return 0;
   int64_t across = 0;
-  for (const Interval& columns : cut(sizes.latent.x * pass.scale.x, tile.x))
-    across += tile_columns(graph, pass, step, columns, sizes.latent).length();
+  for (const Interval& of_tile : columns)
+    across += tile_columns(graph, pass, step, of_tile, sizes.latent).length();
   return tile_bytes(graph, step.tensor, {1, carried_rows(pass, step), across}, sizes);
 }
 
-}  // namespace
+/// The columns of tiles in bands that hand rows on; none where no band does.
+std::vector<Interval> carried_columns(const Pass& pass, const Extent& tile, const Sizes& sizes) {
+  if (!pass.carries_rows || tile.y >= pass.scale.y * sizes.latent.y) return {};
+  return cut(sizes.latent.x * pass.scale.x, tile.x);
+}
 
-int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
-                      const Sizes& sizes) {
-  if (pass.carries_rows) return carried_rows_bytes(graph, pass, step, tile, sizes);
+int64_t carried_frames_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                             const Sizes& sizes) {
   if (tile.t >= extent_at(pass.scale, sizes.latent).t) return 0;
   if (!makes_tile(step) || carried_frames(step) == 0) return 0;
   Extent extent = largest_tile(graph, pass, step, tile, sizes);
@@ -115,11 +117,21 @@ int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, co
   return tile_bytes(graph, step.tensor, extent, sizes);
 }
 
+}  // namespace
+
+int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                      const Sizes& sizes) {
+  if (pass.carries_rows)
+    return carried_rows_bytes(graph, pass, step, carried_columns(pass, tile, sizes), sizes);
+  return carried_frames_bytes(graph, pass, step, tile, sizes);
+}
+
 std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const BandTile& tile,
                                   const Sizes& sizes, const MemoryModel& model,
                                   const std::vector<TensorId>& staged) {
   const std::vector<Lifetime> lifetimes = tile_lifetimes(pass);
   std::vector<StepBytes> bytes(pass.steps.size());
+  const std::vector<Interval> columns = carried_columns(pass, tile.extent, sizes);
   int64_t carried = 0;
   for (size_t i = 0; i < pass.steps.size(); ++i) {
     const Step& step = pass.steps[i];
@@ -132,7 +144,8 @@ std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Ba
         model.attention_state_bytes)
       bytes[i].workspace += model.attention_state_bytes(graph.op(step.op), extent);
     if (!makes_tile(step)) continue;
-    carried += carried_bytes(graph, pass, step, tile.extent, sizes);
+    carried += pass.carries_rows ? carried_rows_bytes(graph, pass, step, columns, sizes)
+                                 : carried_frames_bytes(graph, pass, step, tile.extent, sizes);
     const int64_t of_tile = tile_bytes(graph, step.tensor, extent, sizes);
     for (size_t k = lifetimes[i].begin; k < lifetimes[i].end; ++k) bytes[k].tiles += of_tile;
   }

@@ -108,12 +108,19 @@ Along along_time(const Graph& graph, const Pass& pass, const Step& step, int64_t
   return {double(frames), double(std::max<int64_t>(1, (grid + chunk - 1) / chunk))};
 }
 
+/// Of the bands of a pass: rows of the first one, and of the others.
+struct BandRows {
+  int64_t first = 0, others = 0;
+};
+
+BandRows band_rows(const Graph& graph, const Pass& pass, int64_t height, const Sizes& sizes) {
+  return {first_band_rows(graph, pass, height, own_rows(sizes, pass.scale.y).length()), height};
+}
+
 /// The same along rows: where they are carried, what a step reads from blocks alone is read again.
-Along along_rows(const Graph& graph, const Pass& pass, const Step& step, const StepAxis& axis,
-                 int64_t height) {
-  if (!pass.carries_rows) return along(axis, height);
-  const int64_t first = first_band_rows(graph, pass, height, axis.grid);
-  const int64_t more_bands = ceil_divide(axis.grid - first, height);
+Along along_rows(const Pass& pass, const Step& step, const StepAxis& axis, const BandRows& bands) {
+  if (!pass.carries_rows) return along(axis, bands.others);
+  const int64_t more_bands = ceil_divide(axis.grid - bands.first, bands.others);
   const int64_t again = makes_tile(step) ? step.halo.before.y - carried_rows(pass, step) : 0;
   return {double(axis.extent + more_bands * again), double(1 + more_bands)};
 }
@@ -122,8 +129,8 @@ Along along_rows(const Graph& graph, const Pass& pass, const Step& step, const S
 Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                        const Sizes& sizes) {
   const Axes<StepAxis> axes = axes_of(graph, pass, step, sizes);
-  return {along_time(graph, pass, step, tile.t, sizes), along_rows(graph, pass, step, axes.y, tile.y),
-          along(axes.x, tile.x)};
+  return {along_time(graph, pass, step, tile.t, sizes),
+          along_rows(pass, step, axes.y, band_rows(graph, pass, tile.y, sizes)), along(axes.x, tile.x)};
 }
 
 /// Moving frames from one chunk to the next, for each row and column of a step's tile: out and in again, or
@@ -286,6 +293,8 @@ std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
   if (gpu_) return gpu_->shape_seconds(pass, frames, heights, widths, sizes);
   std::vector<double> seconds(heights.size() * widths.size(), 0);
   std::vector<Along> columns(widths.size());
+  std::vector<BandRows> bands;
+  for (int64_t height : heights) bands.push_back(band_rows(*graph_, pass, height, sizes));
   for (const Step& step : pass.steps) {
     if (latency_tables_) {
       for (size_t i = 0; i < seconds.size(); ++i) {
@@ -301,7 +310,7 @@ std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
     const double carrying = carry_seconds(*graph_, step, time, assumed_rates(device_, sizes.dtype), sizes);
     for (size_t k = 0; k < widths.size(); ++k) columns[k] = along(axes.x, widths[k]);
     for (size_t i = 0; i < heights.size(); ++i) {
-      const Along rows = along_rows(*graph_, pass, step, axes.y, heights[i]);
+      const Along rows = along_rows(pass, step, axes.y, bands[i]);
       const double carrying_rows =
           carry_rows_seconds(*graph_, pass, step, rows, assumed_rates(device_, sizes.dtype), sizes);
       const double per_tile = rates.per_tile * time.tiles * rows.tiles;

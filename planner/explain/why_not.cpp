@@ -53,7 +53,7 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
 WhyNot why_not(const Problem& problem, double seconds) {
   const double begun = own_seconds();
   const Spaces spaces = spaces_of(problem);
-  const Plan plan = smallest_plan(problem, spaces);
+  const Plan plan = quick_smallest_plan(problem, spaces);
   const auto highest = std::max_element(
       plan.passes.begin(), plan.passes.end(),
       [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });

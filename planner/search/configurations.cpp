@@ -106,13 +106,8 @@ class OverSpaces {
       : spaces_(spaces), request_(request), limit_bytes_(limit_bytes), limits_(limits) {}
 
   ConfigurationSearch run() {
-    if (limits_.deadline) {
-      // Some plan of every configuration before the proof of any.
-      for (const auto& space : spaces_) {
-        if (!space->configuration().rows_above.empty()) continue;
-        if (auto solution = some_path(*space, limit_bytes_, limits_)) take(std::move(*solution), *space);
-      }
-    }
+    // Some plan of every configuration before the proof of any.
+    if (limits_.deadline) take_some();
     // Tensors are kept above a row only where something fits without. Where time is up before that is known,
     // the bound must hold for those plans too.
     for (const auto& space : spaces_) {
@@ -122,8 +117,21 @@ class OverSpaces {
     return std::move(done_);
   }
 
+  /// The best of some path of each.
+  std::optional<ConfigurationSearch::Best> some() {
+    take_some();
+    return std::move(best());
+  }
+
  private:
   std::optional<ConfigurationSearch::Best>& best() { return done_.best; }
+
+  void take_some() {
+    for (const auto& space : spaces_) {
+      if (!space->configuration().rows_above.empty()) continue;
+      if (auto solution = some_path(*space, limit_bytes_, limits_)) take(std::move(*solution), *space);
+    }
+  }
 
   void take(Solution solution, const PlanSpace& space) {
     const double seconds = whole_batch(solution.seconds, space, request_);
@@ -157,6 +165,11 @@ class OverSpaces {
 ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
                                  const SearchLimits& limits) {
   return OverSpaces(spaces, request, limit_bytes, limits).run();
+}
+
+std::optional<ConfigurationSearch::Best> some_over(const Spaces& spaces, const Request& request,
+                                                   int64_t limit_bytes) {
+  return OverSpaces(spaces, request, limit_bytes, {}).some();
 }
 
 SmallestOver smallest_over(const Spaces& spaces) {

@@ -33,6 +33,10 @@ struct ConfigurationSearch {
 ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
                                  const SearchLimits& limits = {});
 
+/// Some good plan of them under a limit, soon; nothing is proven of it. Empty where nothing fits.
+std::optional<ConfigurationSearch::Best> some_over(const Spaces& spaces, const Request& request,
+                                                   int64_t limit_bytes);
+
 /// The smallest limit of all configurations.
 struct SmallestOver {
   SmallestLimit smallest{std::numeric_limits<int64_t>::max(), 0, {}};

@@ -132,9 +132,10 @@ class RoomSearch {
   }
 
   /// Looks between the fewest live bytes, whose plan is the slowest, and the limit: how much all passes may
-  /// hold at the most, so that what remains is enough for gaps.
+  /// hold at the most, so that what remains is enough for gaps. In the end with the fewest.
   void halve() {
-    int64_t enough = smallest_over(*spaces_).smallest.bytes, too_much = limit();
+    const int64_t fewest = smallest_over(*spaces_).smallest.bytes;
+    int64_t enough = fewest, too_much = limit();
     for (int i = 0; i < kMostHalvings && enough < too_much && !late(); ++i) {
       const int64_t live_bytes = enough + (too_much - enough) / 2;
       const auto found = search(HeldBack((*spaces_).front()->passes(), limit() - live_bytes));
@@ -145,6 +146,9 @@ class RoomSearch {
       else
         too_much = found->solution.peak_bytes;
     }
+    if (best_ || late()) return;
+    const auto smallest = fastest_over(*spaces_, problem_.request, fewest, {.deadline = deadline_}).best;
+    if (smallest) tried(*smallest);
   }
 
   void follow(const Tried& plan, const HeldBack& held_back) {
@@ -227,12 +231,11 @@ Needed needed_by(const Problem& problem, const ConfigurationSearch::Best& best) 
 
 namespace {
 
-/// Of the plans whose live bytes are so few the fastest; its limit is what it takes. Smaller gaps are not
-/// looked for within `enough_bytes`.
-Plan plan_under(const Problem& problem, const Spaces& spaces, int64_t live_bytes, int64_t enough_bytes) {
+/// Its limit is what it takes. Smaller gaps are not looked for within `enough_bytes`.
+Plan plan_within(const Problem& problem, const ConfigurationSearch::Best& best, int64_t enough_bytes) {
   Problem least = problem;
   least.options.limit_bytes = enough_bytes;
-  Plan plan = plan_of(least, fastest_over(spaces, problem.request, live_bytes).best.value());
+  Plan plan = plan_of(least, best);
   plan.limit_bytes = plan.predicted_peak_bytes;
   return plan;
 }
@@ -241,14 +244,21 @@ Plan plan_under(const Problem& problem, const Spaces& spaces, int64_t live_bytes
 
 Plan smallest_plan(const Problem& problem, const Spaces& spaces) {
   const int64_t live_bytes = smallest_over(spaces).smallest.bytes;
-  return plan_under(problem, spaces, live_bytes, live_bytes);
+  return plan_within(problem, fastest_over(spaces, problem.request, live_bytes).best.value(), live_bytes);
+}
+
+Plan quick_smallest_plan(const Problem& problem, const Spaces& spaces) {
+  const int64_t live_bytes = smallest_over(spaces).smallest.bytes;
+  return plan_within(problem, some_over(spaces, problem.request, live_bytes).value(), live_bytes);
 }
 
 int64_t small_limit_bytes(const Problem& problem, const Spaces& spaces) {
   constexpr int64_t kFairShare = 50;
   const int64_t live_bytes = smallest_over(spaces).smallest.bytes;
   if (problem.request.device != DeviceKind::cuda) return live_bytes;
-  return plan_under(problem, spaces, live_bytes, live_bytes + live_bytes / kFairShare).limit_bytes;
+  const int64_t enough_bytes = live_bytes + live_bytes / kFairShare;
+  return plan_within(problem, some_over(spaces, problem.request, live_bytes).value(), enough_bytes)
+      .limit_bytes;
 }
 
 std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,
@@ -256,7 +266,7 @@ std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,
   RoomSearch search(problem, spaces, gaps.deadline);
   std::optional<Plan> room = search.run(found.best.value(), found.bound_seconds);
   if (!room && gaps.tries_smallest) {
-    room = smallest_plan(problem, search.spaces());
+    room = quick_smallest_plan(problem, search.spaces());
     room->limit_bytes = std::max(room->limit_bytes, problem.options.limit_bytes);
   }
   if (!room || !fits(*room, problem.options)) return std::nullopt;

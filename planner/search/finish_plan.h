@@ -23,8 +23,12 @@ std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,
 /// that make_plan() is sure to plan for. On CUDA other gaps may let a slightly smaller one do.
 Plan smallest_plan(const Problem& problem, const Spaces& spaces);
 
-/// A limit that make_plan() is sure to plan for, found sooner: the smallest, but on CUDA smaller gaps are not
-/// looked for where they are a fiftieth of what is live.
+/// Another plan with as few live bytes, found sooner: it may be somewhat slower. On CUDA its gaps are its
+/// own; make_plan() is sure to plan for its limit too.
+Plan quick_smallest_plan(const Problem& problem, const Spaces& spaces);
+
+/// The limit of such a plan, found sooner still: on CUDA smaller gaps are not looked for where they are a
+/// fiftieth of what is live.
 int64_t small_limit_bytes(const Problem& problem, const Spaces& spaces);
 
 /// What a solution takes under the smallest limit that it has room under.

@@ -50,10 +50,13 @@ PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Si
   grid.y = grid_rows();
   widths_ = tile_widths(grid.x);
   chunks_ = takes_chunks(graph_, pass_) ? chunk_lengths(grid.t) : std::vector{grid.t};
+  const int64_t ahead = pass_.carries_rows ? rows_ahead(graph_, pass_).rows : 0;
   for (const int64_t rows : tile_heights(grid.y)) {
     // Tiles of the first band would be higher than others.
-    if (pass_.carries_rows && (rows >= grid.y || rows <= rows_ahead(graph_, pass_).rows)) continue;
-    heights_.push_back({rows, cut_rows(graph_, pass_, rows, sizes_).size()});
+    if (pass_.carries_rows && (rows >= grid.y || rows <= ahead)) continue;
+    const int64_t first = first_band_rows(graph_, pass_, rows, grid.y);
+    heights_.push_back({rows, first, last_band_rows(first, rows, grid.y),
+                        first > 0 ? 1 + static_cast<size_t>(ceil_divide(grid.y - first, rows)) : 0});
   }
   if (heights_.empty()) return;  // too low a picture to carry rows in
   find_countable();
@@ -316,8 +319,9 @@ PassOption::LiveBytes PassOption::live_bytes(size_t height, const std::vector<Me
 }
 
 int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const {
-  const Extent full = tile(shape), last = last_band_tile(graph_, pass_, full, grid_rows());
-  const Extent first{full.t, first_band_rows(graph_, pass_, full.y, grid_rows()), full.x};
+  const Height& height = heights_[shape.height];
+  const Extent full = tile(shape);
+  const Extent first{full.t, height.first_band, full.x}, last{full.t, height.last_band, full.x};
   const bool several_tiles = widths_[shape.width] != sizes_.latent.x * pass_.scale.x ||
                              chunks_[shape.chunk] != extent_at(pass_.scale, sizes_.latent).t;
   const auto most = [&](const std::vector<SegmentBytes>& blocks, const Extent& of_tile,

@@ -103,6 +103,7 @@ class PassOption {
   };
   struct Height {
     int64_t length = 0;
+    int64_t first_band = 0, last_band = 0;  ///< rows of these
     size_t bands = 0;
   };
 
