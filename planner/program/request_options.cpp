@@ -41,9 +41,12 @@ void RequestOptions::add_to(CLI::App& app) {
   app.add_option("--weights-residency", weights,
                  "parameters in memory throughout, brought in per pass, or whichever is faster")
       ->check(CLI::IsMember({"auto", "resident", "per_pass"}));
-  app.add_flag("--cuts", cuts,
-               "pictures: also plans that keep a tensor above a row and compute it anew below; "
-               "faster under some narrow limits, and a search that takes up to twenty times as long");
+  CLI::Option* with_cuts = app.add_flag(
+      "--cuts", cuts,
+      "pictures: also plans that keep a tensor above a row and compute it anew below; faster under many "
+      "limits, and a search that takes up to twenty times as long; by default for one plan on the CPU, where "
+      "the fastest without takes half a minute or more");
+  app.add_flag("--no-cuts", no_cuts, "no such plans")->excludes(with_cuts);
 }
 
 Model RequestOptions::resolved_model() const {
@@ -79,7 +82,8 @@ PlanOptions RequestOptions::plan_options() const {
   }
   if (weights == "resident") options.weights = WeightResidency::resident;
   if (weights == "per_pass") options.weights = WeightResidency::per_pass;
-  options.cuts = cuts;
+  if (cuts) options.cuts = Cuts::always;
+  if (no_cuts) options.cuts = Cuts::never;
   return options;
 }
 

@@ -17,7 +17,7 @@ struct RequestOptions {
   std::string model, profile_file, size, dtype = "fp32", device = "cpu", host_limit, scratch_folder,
                                          scratch_limit, weights = "auto";
   int64_t frames = 1, batch = 1;
-  bool other_environment = false, cuts = false;
+  bool other_environment = false, cuts = false, no_cuts = false;
 
   void add_to(CLI::App& app);
   /// Throw InputError naming the option, or the file and the field.

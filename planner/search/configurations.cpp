@@ -23,7 +23,7 @@ bool cannot_be_faster(const Configuration& configuration, const ConfigurationSea
 /// Whether tensors may be kept above a row: of pictures, with nothing below the device, on demand.
 bool keeps_above(const Problem& problem) {
   const Request& request = problem.request;
-  return problem.options.cuts && request.frames == 1 && problem.ranks.alone() &&
+  return problem.options.cuts == Cuts::always && request.frames == 1 && problem.ranks.alone() &&
          problem.options.host_limit_bytes <= 0 && problem.options.scratch_limit_bytes <= 0;
 }
 

@@ -9,6 +9,13 @@
 
 namespace headroom::planner {
 
+/// Whether plans for pictures may keep tensors above a row. The search takes many times as long.
+enum class Cuts {
+  where_slow,  ///< one plan on the CPU, if the fastest without takes half a minute or more
+  always,
+  never,
+};
+
 /// What a plan may use, and how long it may take to find it.
 struct PlanOptions {
   int64_t limit_bytes = 0;
@@ -17,8 +24,7 @@ struct PlanOptions {
   std::string scratch_folder{};
   /// When parameters are on the device; whichever is faster where it is left open.
   std::optional<WeightResidency> weights{};
-  /// Whether tensors may be kept above a row, of pictures. The search takes many times as long.
-  bool cuts = false;
+  Cuts cuts = Cuts::where_slow;
   /// How long to search; until the best is proven where it is left open.
   std::optional<double> time_budget_seconds{};
 };

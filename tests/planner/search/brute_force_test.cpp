@@ -141,7 +141,8 @@ std::vector<OracleConfiguration> configurations_of(const Request& request, const
       lines.erase(0);
       for (const int64_t line : lines) {
         const bool least = micro_batch == 1 && weights == options.weights.value_or(WeightResidency::per_pass);
-        if (options.cuts && !tiers && least) configurations.push_back({micro_batch, weights, {}, 0, line});
+        if (options.cuts == Cuts::always && !tiers && least)
+          configurations.push_back({micro_batch, weights, {}, 0, line});
       }
       if (options.host_limit_bytes > 0)
         configurations.push_back({micro_batch, weights, MemoryTier::host, options.host_limit_bytes});
@@ -173,7 +174,7 @@ TEST_CASE("over all configurations, the plan is the fastest of the stated space,
     Random random(seed);
     Drawn d = draw(seed, 0, 0, device);
     PlanOptions options;
-    options.cuts = seed % 4 > 0;
+    options.cuts = seed % 4 > 0 ? Cuts::always : Cuts::never;
     options.scratch_folder = "/";
     if (random.chance(0.5)) options.host_limit_bytes = random.integer(1, 100) * 8192;
     if (random.chance(0.5) && device == DeviceKind::cpu)
