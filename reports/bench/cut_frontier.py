@@ -115,6 +115,8 @@ def main() -> int:
 
     if args.limits and args.device == "cuda":
         parser.error("--limits: decodes are on the CPU; leave out --device cuda, or --limits")
+    if args.output:
+        args.output.parent.mkdir(parents=True, exist_ok=True)
     header = measure.result_header()
     builds = {"before": args.before / "headroom-plan", "after": args.after / "headroom-plan"}
     # Threads that spin while they wait for each other would count as seconds of the processors.
