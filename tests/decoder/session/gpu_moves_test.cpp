@@ -97,7 +97,7 @@ void check_places(const Trace& trace) {
 TEST_CASE("what is moved between passes is what it was: the picture has the same bits") {
   start_libraries(2);
   int with_moves = 0, in_micro_batches = 0, of_a_rest = 0;
-  for (uint64_t seed = 0; seed < (test::kSanitized ? 6 : 30); ++seed) {
+  for (uint64_t seed = 0; seed < (test::kSanitized ? 3 : 30); ++seed) {
     CAPTURE(seed);
     const Drawn drawn = draw(seed);
     const DryRun dry_run = run_dry(drawn.model, drawn.tight);
