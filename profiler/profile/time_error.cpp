@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kNineOfTen = 1.645;  // standard errors, of a normal distribution
 // What decodes on a quiet machine differ by from tables that it was measured into (docs/planning.md).
-constexpr double kUsualError = 0.04;
+constexpr double kUsualError = 0.06;
 constexpr double kErrorOfOldProfiles = 0.10;
 constexpr double kNoisyTimesTarget = 2;
 constexpr size_t kMostNamed = 3;
