@@ -13,9 +13,9 @@ namespace headroom::planner {
 using Spaces = std::vector<std::unique_ptr<PlanSpace>>;
 
 /// The spaces of every configuration that the options allow: together they are what is searched. Throws
-/// InputError where the device has no such tier. Tensors are kept above a row only where that is always
-/// allowed. Catalogs of `alike` that are of the same passes serve here
-/// too: what they have worked out and priced is not done again.
+/// InputError where the device has no such tier. Tensors are kept above a row only by Cuts::always. Catalogs
+/// of `alike` that are of the same passes serve here too: what they have worked out and priced is not done
+/// again.
 Spaces spaces_of(const Problem& problem, const Spaces& alike = {});
 
 /// The best of all configurations under a limit, and what has been proven of it.

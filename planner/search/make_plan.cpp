@@ -40,6 +40,7 @@ std::optional<Plan> make_plan(const Problem& problem) {
   Problem with_cuts = problem;
   with_cuts.options.cuts = Cuts::always;
   const Spaces more = spaces_of(with_cuts, spaces);
+  if (more.size() == spaces.size()) return finish_plan(problem, spaces, found, {deadline});
   ConfigurationSearch faster =
       fastest_over(more, problem.request, problem.options.limit_bytes, {.deadline = deadline});
   // The deadline may have come before what is known was found again.
