@@ -83,12 +83,6 @@ int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, in
   return std::min(length, std::max(ahead.unit, length - ahead.rows));
 }
 
-int64_t last_band_rows(int64_t first, int64_t length, int64_t grid_rows) {
-  if (first == grid_rows) return grid_rows;
-  const int64_t rest = (grid_rows - first) % length;
-  return rest == 0 ? length : rest;
-}
-
 namespace {
 
 /// Each tile of a band keeps rows of its own for the tile below it, all of a step in one allocation. Bands
@@ -108,8 +102,10 @@ std::vector<Interval> carried_columns(const Pass& pass, const Extent& tile, cons
   return cut(sizes.latent.x * pass.scale.x, tile.x);
 }
 
-int64_t carried_frames_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
-                             const Sizes& sizes) {
+/// `columns` are those of carried_columns().
+int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                      const std::vector<Interval>& columns, const Sizes& sizes) {
+  if (pass.carries_rows) return carried_rows_bytes(graph, pass, step, columns, sizes);
   if (tile.t >= extent_at(pass.scale, sizes.latent).t) return 0;
   if (!makes_tile(step) || carried_frames(step) == 0) return 0;
   Extent extent = largest_tile(graph, pass, step, tile, sizes);
@@ -121,9 +117,7 @@ int64_t carried_frames_bytes(const Graph& graph, const Pass& pass, const Step& s
 
 int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                       const Sizes& sizes) {
-  if (pass.carries_rows)
-    return carried_rows_bytes(graph, pass, step, carried_columns(pass, tile, sizes), sizes);
-  return carried_frames_bytes(graph, pass, step, tile, sizes);
+  return carried_bytes(graph, pass, step, tile, carried_columns(pass, tile, sizes), sizes);
 }
 
 std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const BandTile& tile,
@@ -144,8 +138,7 @@ std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Ba
         model.attention_state_bytes)
       bytes[i].workspace += model.attention_state_bytes(graph.op(step.op), extent);
     if (!makes_tile(step)) continue;
-    carried += pass.carries_rows ? carried_rows_bytes(graph, pass, step, columns, sizes)
-                                 : carried_frames_bytes(graph, pass, step, tile.extent, sizes);
+    carried += carried_bytes(graph, pass, step, tile.extent, columns, sizes);
     const int64_t of_tile = tile_bytes(graph, step.tensor, extent, sizes);
     for (size_t k = lifetimes[i].begin; k < lifetimes[i].end; ++k) bytes[k].tiles += of_tile;
   }

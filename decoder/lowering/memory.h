@@ -53,8 +53,6 @@ Extent longest_tile(const Pass& pass);
 /// it runs ahead, so that the first band's tiles are no higher than others, but one position of the coarsest
 /// tensor at least.
 int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows);
-/// The rows of the last band, which may be lower than the others.
-int64_t last_band_rows(int64_t first_band_rows, int64_t length, int64_t grid_rows);
 
 /// What is live while a step runs, beside materialised blocks, in bytes of all items.
 struct StepBytes {

@@ -20,11 +20,11 @@ bool cannot_be_faster(const Configuration& configuration, const ConfigurationSea
          (other.weights == WeightResidency::resident || other.weights == configuration.weights);
 }
 
-/// Whether tensors may be kept above a row: of pictures, with nothing below the device, on demand.
+/// Whether tensors can be kept above a row: of pictures, with nothing below the device.
 bool keeps_above(const Problem& problem) {
   const Request& request = problem.request;
-  return problem.options.cuts == Cuts::always && request.frames == 1 && problem.ranks.alone() &&
-         problem.options.host_limit_bytes <= 0 && problem.options.scratch_limit_bytes <= 0;
+  return request.frames == 1 && problem.ranks.alone() && problem.options.host_limit_bytes <= 0 &&
+         problem.options.scratch_limit_bytes <= 0;
 }
 
 /// With more passes there are too many ways to keep tensors above a row.
@@ -88,11 +88,18 @@ Spaces spaces_of(const Problem& problem, const Spaces& alike) {
       if (options.host_limit_bytes <= 0 && options.scratch_limit_bytes <= 0) add({}, 0);
     }
   }
-  const auto least_catalog = spaces.back()->catalog();
-  if (!keeps_above(problem) || !least_catalog->liveness().keeps_any_above()) return spaces;
-  if (least_catalog->passes() > kMostPassesAbove) return spaces;
-  Configuration least = spaces.back()->configuration();
+  if (problem.options.cuts != Cuts::always) return spaces;
+  for (auto& space : spaces_above(problem, spaces)) spaces.push_back(std::move(space));
+  return spaces;
+}
+
+Spaces spaces_above(const Problem& problem, const Spaces& without) {
+  const auto least_catalog = without.back()->catalog();
+  if (!keeps_above(problem) || !least_catalog->liveness().keeps_any_above()) return {};
+  if (least_catalog->passes() > kMostPassesAbove) return {};
+  Configuration least = without.back()->configuration();
   least.rows_above = rows_kept_above(least_catalog->sizes().latent.y);
+  Spaces spaces;
   if (!least.rows_above.empty()) spaces.push_back(std::make_unique<PlanSpace>(least_catalog, least));
   return spaces;
 }
@@ -102,8 +109,13 @@ namespace {
 /// One search after the other, each for what is faster than the best so far.
 class OverSpaces {
  public:
-  OverSpaces(const Spaces& spaces, const Request& request, int64_t limit_bytes, const SearchLimits& limits)
-      : spaces_(spaces), request_(request), limit_bytes_(limit_bytes), limits_(limits) {}
+  OverSpaces(const Spaces& spaces, const Request& request, int64_t limit_bytes, const SearchLimits& limits,
+             ConfigurationSearch known = {})
+      : spaces_(spaces),
+        request_(request),
+        limit_bytes_(limit_bytes),
+        limits_(limits),
+        done_(std::move(known)) {}
 
   ConfigurationSearch run() {
     // Some plan of every configuration before the proof of any.
@@ -165,6 +177,11 @@ class OverSpaces {
 ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
                                  const SearchLimits& limits) {
   return OverSpaces(spaces, request, limit_bytes, limits).run();
+}
+
+ConfigurationSearch faster_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
+                                const SearchLimits& limits, ConfigurationSearch proven) {
+  return OverSpaces(spaces, request, limit_bytes, limits, std::move(proven)).run();
 }
 
 std::optional<ConfigurationSearch::Best> some_over(const Spaces& spaces, const Request& request,

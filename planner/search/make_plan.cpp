@@ -32,20 +32,15 @@ NoPlanInTime::NoPlanInTime(const Problem& problem, double bound)
 std::optional<Plan> make_plan(const Problem& problem) {
   const Deadline deadline = deadline_of(problem.options);
   const Spaces spaces = spaces_of(problem);
-  const ConfigurationSearch found =
-      fastest_over(spaces, problem.request, problem.options.limit_bytes, {.deadline = deadline});
+  const int64_t limit_bytes = problem.options.limit_bytes;
+  ConfigurationSearch found = fastest_over(spaces, problem.request, limit_bytes, {.deadline = deadline});
   if (!found.best && !found.in_time) throw NoPlanInTime(problem, found.bound_seconds);
   if (!found.best) return std::nullopt;
-  if (!is_slow(problem, found)) return finish_plan(problem, spaces, found, {deadline});
-  Problem with_cuts = problem;
-  with_cuts.options.cuts = Cuts::always;
-  const Spaces more = spaces_of(with_cuts, spaces);
-  if (more.size() == spaces.size()) return finish_plan(problem, spaces, found, {deadline});
-  ConfigurationSearch faster =
-      fastest_over(more, problem.request, problem.options.limit_bytes, {.deadline = deadline});
-  // The deadline may have come before what is known was found again.
-  if (!faster.best || faster.best->seconds > found.best->seconds) faster.best = found.best;
-  return finish_plan(problem, more, faster, {deadline});
+  if (is_slow(problem, found)) {
+    found = faster_over(spaces_above(problem, spaces), problem.request, limit_bytes, {.deadline = deadline},
+                        std::move(found));
+  }
+  return finish_plan(problem, spaces, found, {deadline});
 }
 
 }  // namespace headroom::planner

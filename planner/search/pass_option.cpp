@@ -54,9 +54,13 @@ PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Si
   for (const int64_t rows : tile_heights(grid.y)) {
     // Tiles of the first band would be higher than others.
     if (pass_.carries_rows && (rows >= grid.y || rows <= ahead)) continue;
-    const int64_t first = first_band_rows(graph_, pass_, rows, grid.y);
-    heights_.push_back({rows, first, last_band_rows(first, rows, grid.y),
-                        first > 0 ? 1 + static_cast<size_t>(ceil_divide(grid.y - first, rows)) : 0});
+    const std::vector<Interval> bands = cut_rows(graph_, pass_, rows, sizes_);
+    Height height{.length = rows, .bands = bands.size()};
+    if (!bands.empty()) {  // empty: a rank without rows
+      height.first_band = bands.front().length();
+      height.last_band = bands.back().length();
+    }
+    heights_.push_back(height);
   }
   if (heights_.empty()) return;  // too low a picture to carry rows in
   find_countable();
