@@ -10,10 +10,20 @@
 #include "decoder/graph/errors.h"
 #include "decoder/torch/allocator_tracker.h"
 
+// Declared in c10/cuda/CUDAFunctions.cpp alone.
+namespace c10::cuda::_internal {
+C10_CUDA_API void setHasPrimaryContext(bool (*func)(DeviceIndex));
+}
+
 namespace headroom::gpu {
 namespace {
 
 namespace allocator = c10::cuda::CUDACachingAllocator;
+
+/// Only device 0 is used, and its primary context exists: CudaGpu made streams in it.
+bool has_primary_context(c10::DeviceIndex device) {
+  return device == 0;
+}
 
 constexpr int64_t kAlignment = int64_t{2} << 20;
 /// Pools that LibTorch makes are numbered from 1.
@@ -67,6 +77,12 @@ bool is_aligned(const void* memory) {
 }
 
 }  // namespace
+
+LibtorchMemory::LibtorchMemory() {
+  // The allocator asks whether the device has a primary context. libtorch_cuda.so answers that, which
+  // programs do not load; without an answer c10 throws.
+  c10::cuda::_internal::setHasPrimaryContext(has_primary_context);
+}
 
 LibtorchMemory::~LibtorchMemory() {
   release();

@@ -9,7 +9,7 @@ namespace headroom::gpu {
 /// that allocator takes no more of the device than it has then.
 class LibtorchMemory final : public DeviceMemory {
  public:
-  LibtorchMemory() = default;
+  LibtorchMemory();
   ~LibtorchMemory() override;
   LibtorchMemory(const LibtorchMemory&) = delete;
   LibtorchMemory& operator=(const LibtorchMemory&) = delete;
