@@ -17,7 +17,7 @@ struct Sums {
     const std::byte *from, *to;  ///< the region's first pixel
   };
 
-  __device__ const View& target() const { return call.target; }
+  __host__ __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
     return {value_of<From>(call.source, site.t, site.y, call.region.x.begin, site.channel),
             value_of<To>(call.target, site.t, site.y, call.region.x.begin, site.channel)};

@@ -16,7 +16,7 @@ struct Shuffled {
     int32_t channel, pixel_step, repeats;  ///< of the row's first pixel, counted with repetitions
   };
 
-  __device__ const View& target() const { return call.target; }
+  __host__ __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
     const bool one = site.t == 0 || call.factor_t == 1;
     const int32_t frame = one ? site.t : (site.t - 1) / call.factor_t + 1;

@@ -10,7 +10,7 @@ struct Zeros {
   struct Loaded {};
   struct Row {};
 
-  __device__ const View& target() const { return tile; }
+  __host__ __device__ const View& target() const { return tile; }
   __device__ Row row(const Site&) const { return {}; }
   __device__ Loaded load(const Row&, int32_t) const { return {}; }
   template <int V>
@@ -41,7 +41,7 @@ struct Copies {
   }
   __device__ int32_t first_column() const { return max(tile.region.x.begin, 0); }
 
-  __device__ const View& target() const { return tile; }
+  __host__ __device__ const View& target() const { return tile; }
   __device__ Row row(const Site& site) const {
     return {value_of<Access>(tile, site.t, copied(site.y, picture.y), first_column(), site.channel)};
   }

@@ -16,7 +16,7 @@ struct Gated {
     const std::byte* from;  ///< the region's first pixel
   };
 
-  __device__ const View& target() const { return call.target; }
+  __host__ __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
     return {value_of<From>(call.source, site.t, site.y, call.region.x.begin, site.channel)};
   }

@@ -20,7 +20,7 @@ struct Gathered {
   __device__ int32_t source_row(int32_t y) const { return upsamples ? y / call.factor_y : y; }
   __device__ int32_t source_column(int32_t x) const { return upsamples ? x / call.factor_x : x; }
 
-  __device__ const View& target() const { return call.target; }
+  __host__ __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
     if (!inner.has_row(site.t, site.y)) return {call.source.base, false};
     return {value_of<From>(call.source, site.t, source_row(site.y), first_column, site.channel), true};

@@ -14,7 +14,7 @@ struct Interleaved {
     const std::byte* from;  ///< the coarse row's first position in the phase of even columns
   };
 
-  __device__ const View& target() const { return call.target; }
+  __host__ __device__ const View& target() const { return call.target; }
   __device__ int64_t positions(int64_t rows) const {
     return rows * (call.coarse.x.end - call.coarse.x.begin);
   }

@@ -37,7 +37,7 @@ struct Interpolated {
     float share[4];
   };
 
-  __device__ const View& target() const { return call.target; }
+  __host__ __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
     const Blend t = site.t == 0 ? Blend{0, 0} : blend_of(site.t, call.factor_t, 1, call.source_extent.t);
     const Blend y = blend_of(site.y, call.factor_y, 0, call.source_extent.y);

@@ -18,7 +18,7 @@ struct Normalised {
     float scale[From::kValues], shift[From::kValues];
   };
 
-  __device__ const View& target() const { return call.target; }
+  __host__ __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
     Row row;
     row.from = call.source.base;

@@ -15,7 +15,7 @@ struct Unfolded {
     int32_t bytes;  ///< of a pixel
   };
 
-  __device__ const View& target() const { return call.target; }
+  __host__ __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
     const bool first = site.t == 0;
     const View& source = first ? call.first : call.rest;
