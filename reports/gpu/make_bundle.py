@@ -25,7 +25,7 @@ from check_build import CARRIED_ON_CPU, ON_GPU, tests_by_label, test_targets  # 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
 MOST = 64 * MIB
-PACKAGES = ("catch2", "libcli11-dev", "libjpeg62-turbo-dev", "libpng-dev", "nlohmann-json3-dev", "zlib1g-dev")
+PACKAGES = ("catch2", "libcli11-dev", "libjpeg62-turbo-dev", "libpng-dev", "libwebp-dev", "nlohmann-json3-dev", "zlib1g-dev")
 KEPT = ("include/", "lib/", "share/cmake/")  # of what a package lays under /usr
 SUFFIXES = (".a", ".cmake", ".h", ".hpp")
 # diffusers, and what it imports that a machine with torch, safetensors, huggingface_hub and pillow may lack.
