@@ -61,14 +61,14 @@ struct Layout {
   std::vector<int64_t> extents, distances;
 };
 
-CudnnDescriptor tensor(CudnnTensor number, cudnnDataType_t type, const Layout& layout, int64_t alignment,
+CudnnDescriptor tensor(CudnnTensor number, cudnnDataType_t type, const Layout& layout,
                        bool is_virtual = false) {
   CudnnDescriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   set(tensor, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type);
   set(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, layout.extents);
   set(tensor, CUDNN_ATTR_TENSOR_STRIDES, layout.distances);
   set(tensor, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, static_cast<int64_t>(number));
-  set(tensor, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, alignment);
+  set(tensor, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, kCudnnAlignment);
   set(tensor, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, is_virtual);
   finalize(tensor);
   return tensor;
@@ -126,12 +126,11 @@ Graph graph_of(const ConvolutionProblem& p) {
 
   CudnnDescriptor x = tensor(kCudnnInput, type,
                              layout_of(p, {p.inputs, p.input_frames(), p.input_rows(), p.input_columns(),
-                                           p.input_frame, p.input_row}),
-                             p.alignment);
-  CudnnDescriptor w = tensor(kCudnnKernel, type, kernel_layout(p), p.alignment);
-  CudnnDescriptor sum = tensor(kCudnnSum, in_between, output, 16, true);
-  CudnnDescriptor b = tensor(kCudnnBias, type, bias, p.alignment);
-  CudnnDescriptor y = tensor(kCudnnOutput, type, output, p.alignment);
+                                           p.input_frame, p.input_row}));
+  CudnnDescriptor w = tensor(kCudnnKernel, type, kernel_layout(p));
+  CudnnDescriptor sum = tensor(kCudnnSum, in_between, output, true);
+  CudnnDescriptor b = tensor(kCudnnBias, type, bias);
+  CudnnDescriptor y = tensor(kCudnnOutput, type, output);
 
   CudnnDescriptor rule(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   set(rule, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, in_between);
@@ -164,8 +163,8 @@ Graph graph_of(const ConvolutionProblem& p) {
   if (p.adds) {
     const Layout residual =
         layout_of(p, {p.outputs, p.frames, p.rows, p.columns, p.residual_frame, p.residual_row});
-    CudnnDescriptor z = tensor(kCudnnResidual, type, residual, p.alignment);
-    CudnnDescriptor total = tensor(kCudnnTotal, in_between, output, 16, true);
+    CudnnDescriptor z = tensor(kCudnnResidual, type, residual);
+    CudnnDescriptor total = tensor(kCudnnTotal, in_between, output, true);
     CudnnDescriptor add_residual = addition(adding, result.nodes.back(), z, total);
     operations.push_back(add_residual.get());
     for (CudnnDescriptor* node : {&z, &add_residual, &total}) keep(*node);

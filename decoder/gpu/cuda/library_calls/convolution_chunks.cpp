@@ -61,12 +61,15 @@ std::byte* address_of(const View& view, const Box& box) {
   return view.base + view.block_units[block] * kBlockUnit + elements * bytes_per_element(view.dtype);
 }
 
-int32_t common_alignment(std::initializer_list<const void*> addresses) {
-  int32_t alignment = 16;
-  for (const void* address : addresses) {
-    while (reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(alignment) != 0) alignment /= 2;
-  }
-  return alignment;
+/// cuDNN refuses other addresses when a plan runs, whatever alignment its descriptors state
+/// (CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER, cuDNN 9.19 on an H100).
+bool is_aligned(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) % kCudnnAlignment == 0;
+}
+
+bool are_aligned(const ConvolutionChunk& chunk) {
+  return is_aligned(chunk.input) && is_aligned(chunk.kernel) && is_aligned(chunk.bias) &&
+         is_aligned(chunk.output) && is_aligned(chunk.residual);
 }
 
 bool below_most_elements(const ConvolutionProblem& problem) {
@@ -144,7 +147,6 @@ class Chunks {
     result.problem.taps_t = call_.shape.frames;
     result.problem.input_row = row_elements(call_.input);
     result.problem.input_frame = frame_elements(call_.input);
-    result.problem.alignment = common_alignment({input, kernel, call_.bias, output});
     result.input = input;
     result.kernel = static_cast<const std::byte*>(kernel);
     result.bias = call_.bias;
@@ -173,7 +175,6 @@ class Chunks {
       // Of a single frame it says nothing, but it must be the same for the problem to be.
       problem.residual_frame =
           problem.frames == 1 ? frame_elements(call_.target) : frame_elements(call_.residual);
-      problem.alignment = std::min(problem.alignment, common_alignment({result.residual}));
     }
     result.workspace = static_cast<std::byte*>(call_.workspace);
     result.workspace_bytes = call_.workspace_bytes;
@@ -181,7 +182,8 @@ class Chunks {
   }
 
   ConvolutionEngine::Fit fit(const std::optional<ConvolutionChunk>& chunk) const {
-    if (!chunk || !below_most_elements(chunk->problem)) return ConvolutionEngine::Fit::none;
+    if (!chunk || !are_aligned(*chunk) || !below_most_elements(chunk->problem))
+      return ConvolutionEngine::Fit::none;
     return engine_.fit(chunk->problem, chunk->workspace_bytes);
   }
 

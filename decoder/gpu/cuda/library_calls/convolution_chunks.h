@@ -10,6 +10,9 @@
 
 namespace headroom::gpu {
 
+/// Bytes that divide every address of a chunk.
+constexpr int64_t kCudnnAlignment = 16;
+
 /// A convolution as a library is asked for it: stride 1, nothing padded, the residual added where there is
 /// one, then the bias, channels last and side by side. Kernels are [outputs][taps_t][taps_y][taps_x][inputs].
 /// Distances are in elements.
@@ -22,7 +25,6 @@ struct ConvolutionProblem {
   int64_t output_row = 0, output_frame = 0;
   bool adds = false;  ///< a residual, of the outputs' extent
   int64_t residual_row = 0, residual_frame = 0;
-  int32_t alignment = 16;  ///< bytes that divide all addresses, 16 at the most
 
   int64_t input_frames() const { return frames + taps_t - 1; }
   int64_t input_rows() const { return rows + taps_y - 1; }

@@ -40,6 +40,9 @@ class PlainEngine : public ConvolutionEngine {
     const auto* residual = reinterpret_cast<const float*>(chunk.residual);
     auto* output = reinterpret_cast<float*>(chunk.output);
     REQUIRE(p.adds == (residual != nullptr));
+    for (const void* address : {static_cast<const void*>(input), chunk.bias, static_cast<const void*>(kernel),
+                                static_cast<const void*>(residual), static_cast<const void*>(output)})
+      REQUIRE(reinterpret_cast<uintptr_t>(address) % kCudnnAlignment == 0);
     for (int64_t t = 0; t < p.frames; ++t) {
       for (int64_t y = 0; y < p.rows; ++y) {
         for (int64_t x = 0; x < p.columns; ++x) {
@@ -72,8 +75,10 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   Random random(seed);
   const auto extent = [&](int64_t most) { return static_cast<int32_t>(random.integer(1, most)); };
   ConvolutionShape shape;
-  shape.inputs = extent(3);
-  shape.outputs = extent(3);
+  // Of four channels in fp32 every position is aligned as libraries need it; of others some are.
+  const int32_t channels = random.chance(0.7) ? 4 : 1;
+  shape.inputs = channels * extent(3);
+  shape.outputs = channels * extent(3);
   shape.upsamples = random.chance(0.5);
   shape.rows = shape.upsamples ? 3 : random.pick<int32_t>({1, 3, 5});
   shape.columns = shape.upsamples ? 3 : random.pick<int32_t>({1, 3, 5});
@@ -163,7 +168,7 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   CHECK(worst < 1e-5);
 
   // Where the library refuses nothing, only frames with a history of their own are left.
-  if (engine.most_rows == 1 << 20 && (!shape.upsamples || workspace.size() == 1 << 16)) {
+  if (channels == 4 && engine.most_rows == 1 << 20 && (!shape.upsamples || workspace.size() == 1 << 16)) {
     int64_t irregular = 0;
     for (int32_t t = region.t.begin; t < region.t.end; ++t) {
       const int32_t earlier = shape.frames - 1 - shape.frames_ahead,
