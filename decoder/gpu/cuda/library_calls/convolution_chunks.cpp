@@ -81,6 +81,21 @@ bool below_most_elements(const ConvolutionProblem& problem) {
   return std::max(input, output) < kMostElements;
 }
 
+bool has_one_tap(const ConvolutionShape& shape) {
+  return shape.frames == 1 && shape.rows == 1 && shape.columns == 1;
+}
+
+bool rows_lie_alike(const View& one, const View& other) {
+  return row_elements(one) == row_elements(other);
+}
+
+/// With one tap cuDNN rounds the sum to 16 bits before it adds a residual that lies in the result's place
+/// (engine 39, cuDNN 9.19 on an H100). Other kernels round once.
+bool would_round_twice(const Convolve& call) {
+  return has_one_tap(call.shape) && call.target.dtype != Dtype::fp32 &&
+         (call.residual.base == call.target.base || !rows_lie_alike(call.residual, call.target));
+}
+
 int32_t frames_before(const ConvolutionShape& shape) {
   return shape.frames - 1 - shape.frames_ahead;
 }
@@ -99,7 +114,8 @@ class Chunks {
   std::vector<Box> run() {
     if (empty(call_.region)) return {};
     if (call_.shape.groups != 1 || call_.input.dtype != call_.target.dtype ||
-        (call_.adds() && (call_.shape.upsamples || call_.residual.dtype != call_.target.dtype)))
+        (call_.adds() &&
+         (call_.shape.upsamples || call_.residual.dtype != call_.target.dtype || would_round_twice(call_))))
       return {call_.region};
     const Span regular = regular_frames(call_.shape, call_.region.t, call_.input.region.t.end);
     leave({{call_.region.t.begin, regular.begin}, call_.region.y, call_.region.x});
@@ -316,7 +332,8 @@ class Chunks {
 }  // namespace
 
 AskedToAdd as_asked(const Convolve& call) {
-  if (!call.adds() || row_elements(call.residual) == row_elements(call.target)) return {call, {}};
+  if (!call.adds() || rows_lie_alike(call.residual, call.target) || would_round_twice(call))
+    return {call, {}};
   AskedToAdd asked{call, Copy{call.residual, call.target, call.region}};
   asked.call.residual = call.target;
   return asked;

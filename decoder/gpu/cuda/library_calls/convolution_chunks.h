@@ -67,9 +67,9 @@ struct AskedToAdd {
   std::optional<Copy> before;  ///< what is to be done first
 };
 
-/// cuDNN has kernels made in advance that add in 16 bits, from rows as far apart as the target's. Any other
-/// residual in 16 bits is copied to where the sum goes, and added there: the sum is rounded once all the
-/// same.
+/// cuDNN has precompiled kernels that add a residual in 16 bits whose rows are as far apart as the target's.
+/// Any other residual is copied to the target first and added there. The sum is rounded once either way.
+/// Convolutions of one tap are left to our own kernels instead, which add any residual.
 AskedToAdd as_asked(const Convolve& call);
 
 /// Convolves by a library whatever it can, and returns what it left of the region. Tensors of 2^31 elements

@@ -60,7 +60,9 @@ class AskedCard final : public gpu::ConvolutionEngine {
 
   void note_left(const gpu::ConvolutionShape& shape, const Box& box) {
     const bool starts = shape.before_first == BeforeFirst::zeros_for_it_too;
+    const bool one_tap = shape.frames == 1 && shape.rows == 1 && shape.columns == 1;
     const LeftFor why = shape.groups != 1                                  ? LeftFor::groups
+                        : one_tap                                          ? LeftFor::one_tap_in_place
                         : box.t.end <= shape.frames - 1 + (starts ? 1 : 0) ? LeftFor::first_frames
                                                                            : LeftFor::something_else;
     const Left left{why, shape.inputs, shape.outputs, shape.groups, shape.frames, shape.rows, shape.columns};

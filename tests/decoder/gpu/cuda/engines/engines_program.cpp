@@ -18,6 +18,8 @@ const char* name_of(LeftFor why) {
   switch (why) {
     case LeftFor::groups:
       return "groups";
+    case LeftFor::one_tap_in_place:
+      return "one tap in place";
     case LeftFor::first_frames:
       return "first frames";
     case LeftFor::something_else:

@@ -257,6 +257,7 @@ TEST_CASE("blocks that lie one behind the other are written at once") {
 
 TEST_CASE("a library is asked to add what lies as its result does, anything else is copied there first") {
   Convolve call;
+  call.shape = {.inputs = 64, .outputs = 64, .rows = 3, .columns = 3};
   call.target.base = reinterpret_cast<std::byte*>(4096);
   call.residual.base = reinterpret_cast<std::byte*>(1 << 20);
   call.target.channels = call.residual.channels = 64;
@@ -278,6 +279,27 @@ TEST_CASE("a library is asked to add what lies as its result does, anything else
   CHECK(asked.call.residual.region.x.begin == 0);
   call.residual = {};
   CHECK_FALSE(as_asked(call).before);
+}
+
+TEST_CASE("one tap that adds in 16 bits in the place of its result is left to others") {
+  Convolve call;
+  call.shape = {.inputs = 64, .outputs = 64};
+  call.input.base = call.target.base = call.residual.base = reinterpret_cast<std::byte*>(4096);
+  call.input.channels = call.target.channels = call.residual.channels = 64;
+  call.input.dtype = call.target.dtype = call.residual.dtype = Dtype::bf16;
+  call.region = call.input.region = call.target.region = call.residual.region = {{0, 1}, {0, 8}, {0, 16}};
+  call.input.block_rows = call.target.block_rows = call.residual.block_rows = 8;
+  NotingEngine engine;
+  CHECK(convolve_in_chunks(call, engine).size() == 1);
+  CHECK(engine.chunks.empty());
+  // Beside the result a library adds it, where rows are as far apart.
+  call.residual.base = reinterpret_cast<std::byte*>(1 << 20);
+  CHECK(convolve_in_chunks(call, engine).empty());
+  CHECK(engine.chunks.size() == 1);
+  call.residual.region.x = {-1, 17};
+  CHECK_FALSE(as_asked(call).before);
+  CHECK(convolve_in_chunks(call, engine).size() == 1);
+  CHECK(engine.chunks.size() == 1);
 }
 
 TEST_CASE("frames are a batch where nothing lies between them") {
