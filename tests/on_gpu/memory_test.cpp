@@ -13,7 +13,8 @@ using Catch::Matchers::Contains;
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-TEST_CASE("a reservation is aligned, counted, and given back") {
+// Counts what is free on the whole card, so nothing else may run there.
+TEST_CASE("a reservation is aligned, counted, and given back", "[alone]") {
   const std::unique_ptr<Gpu> gpu = test::gpu_or_skip();
   if (!gpu) return;
   const int64_t before = gpu->free_bytes();
