@@ -43,8 +43,8 @@ template <typename... Parameters, typename... Arguments>
 void launch(const Launch& launch, void (*kernel)(Parameters...), const Arguments&... arguments) {
   if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0) return;
   const std::tuple<std::remove_cv_t<Parameters>...> values{arguments...};
-  emulated::run({launch.kernel, launch.grid, launch.block, launch.shared_bytes},
-                [&] { std::apply(kernel, values); });
+  emulated::launcher({launch.kernel, launch.grid, launch.block, launch.shared_bytes}, launch.stream,
+                     [kernel, values] { std::apply(kernel, values); });
 }
 
 inline size_t most_shared_bytes() {

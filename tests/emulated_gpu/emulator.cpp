@@ -364,6 +364,8 @@ void run(const Grid& grid, const std::function<void()>& thread) {
   if (error) std::rethrow_exception(error);
 }
 
+Launcher launcher = [](const Grid& grid, void*, const std::function<void()>& thread) { run(grid, thread); };
+
 std::byte* shared_memory() {
   return runner->shared();
 }

@@ -50,6 +50,10 @@ struct Grid {
 /// Throws DeviceError where the kernel breaks a rule.
 void run(const Grid& grid, const std::function<void()>& thread);
 
+/// Starts a kernel on a stream. By default the kernel runs at once. tests/air_card queues it.
+using Launcher = void (*)(const Grid& grid, void* stream, const std::function<void()>& thread);
+extern Launcher launcher;
+
 // For the running thread:
 
 std::byte* shared_memory();

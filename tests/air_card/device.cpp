@@ -1,0 +1,116 @@
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include "tests/air_card/card.h"
+
+namespace headroom::air {
+namespace {
+
+constexpr size_t kKib = 1024;
+constexpr Capability kCapabilities[] = {{8, 0, 163 * kKib, 108},  {8, 6, 99 * kKib, 84},
+                                        {8, 9, 99 * kKib, 128},   {9, 0, 227 * kKib, 132},
+                                        {10, 0, 227 * kKib, 148}, {12, 0, 99 * kKib, 188}};
+constexpr int kVersion = 13000;
+
+int attribute(cudaDeviceAttr asked) {
+  const Capability& card = capability();
+  switch (asked) {
+    case cudaDevAttrComputeCapabilityMajor:
+      return card.major;
+    case cudaDevAttrComputeCapabilityMinor:
+      return card.minor;
+    case cudaDevAttrMultiProcessorCount:
+      return card.multiprocessors;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return static_cast<int>(card.shared_bytes);
+    default:
+      return 1;
+  }
+}
+
+/// For calls that cannot fail by themselves.
+template <typename T>
+cudaError_t answer(const char* name, T* to, T value) {
+  return call(name, cudaErrorLaunchFailure, [&] {
+    *to = value;
+    return cudaSuccess;
+  });
+}
+
+}  // namespace
+
+const Capability& capability() {
+  static const Capability one = [] {
+    const std::string asked = setting("AIR_CAPABILITY", "9.0");
+    for (const Capability& known : kCapabilities) {
+      if (asked == std::to_string(known.major) + "." + std::to_string(known.minor)) return known;
+    }
+    wrong_use("AIR_CAPABILITY=" + asked + " is not known");
+    return kCapabilities[0];
+  }();
+  return one;
+}
+
+void in_two_halves(int64_t count, const std::function<void(int64_t, int64_t)>& f) {
+  std::thread half(f, 0, count / 2);
+  f(count / 2, count);
+  half.join();
+}
+
+AIR_API cudaError_t cudaGetDeviceCount(int* devices) {
+  return answer(__func__, devices, 1);
+}
+AIR_API cudaError_t cudaGetDevice(int* device) {
+  return answer(__func__, device, 0);
+}
+AIR_API cudaError_t cudaSetDevice(int) {
+  return call(__func__, cudaErrorLaunchFailure, [] { return cudaSuccess; });
+}
+AIR_API cudaError_t cudaDriverGetVersion(int* version) {
+  return answer(__func__, version, kVersion);
+}
+AIR_API cudaError_t cudaRuntimeGetVersion(int* version) {
+  return answer(__func__, version, kVersion);
+}
+AIR_API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr asked, int) {
+  return answer(__func__, value, attribute(asked));
+}
+AIR_API cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+  return answer(__func__, can, 0);
+}
+AIR_API cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int) {
+  return call(__func__, cudaErrorLaunchFailure, [&] {
+    std::snprintf(text, static_cast<size_t>(bytes), "0000:00:04.0");
+    return cudaSuccess;
+  });
+}
+AIR_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return call(__func__, cudaErrorLaunchFailure, [&] {
+    *least = 0;
+    *greatest = -5;
+    return cudaSuccess;
+  });
+}
+
+AIR_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  return call(__func__, cudaErrorLaunchFailure, [&] {
+    const Capability& card = capability();
+    std::memset(properties, 0, sizeof *properties);
+    std::snprintf(properties->name, sizeof properties->name, "air card %d.%d", card.major, card.minor);
+    properties->major = card.major;
+    properties->minor = card.minor;
+    properties->multiProcessorCount = card.multiprocessors;
+    properties->sharedMemPerBlockOptin = card.shared_bytes;
+    properties->sharedMemPerBlock = 48 * kKib;
+    properties->maxThreadsPerBlock = 1024;
+    properties->maxThreadsPerMultiProcessor = 2048;
+    properties->warpSize = 32;
+    properties->totalGlobalMem = static_cast<size_t>(number_setting("AIR_TOTAL_MIB", 80 << 10)) << 20;
+    return cudaSuccess;
+  });
+}
+
+}  // namespace headroom::air

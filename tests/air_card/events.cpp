@@ -1,0 +1,133 @@
+#include <cuda_runtime_api.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include "tests/air_card/card.h"
+#include "tests/air_card/report.h"
+#include "tests/air_card/streams.h"
+
+namespace headroom::air {
+namespace {
+
+struct Recorded {
+  int64_t records = 0;  ///< so often was it recorded
+  int64_t passed = 0;   ///< the last record that its stream has passed
+  const void* stream = nullptr;
+  std::chrono::steady_clock::time_point time{};
+};
+
+struct Events {
+  std::map<cudaEvent_t, std::shared_ptr<Recorded>> all;
+  int64_t waits = 0;
+  const int64_t skipped_wait = number_setting("AIR_SKIP_WAIT", 0);
+};
+Events& events() {
+  static auto* one = new Events;  // used until the process has ended
+  return *one;
+}
+
+cudaError_t create(cudaEvent_t* to) {
+  *to = reinterpret_cast<cudaEvent_t>(new int64_t);
+  events().all[*to] = std::make_shared<Recorded>();
+  change("events", 1);
+  return cudaSuccess;
+}
+
+/// A call with an event that exists.
+template <typename Body>
+cudaError_t call_with(const char* name, cudaEvent_t event, const Body& body) {
+  return call(name, cudaErrorLaunchFailure, [&] {
+    const auto found = events().all.find(event);
+    if (found == events().all.end()) {
+      wrong_use(std::string(name) + ": the event does not exist");
+      return cudaErrorInvalidResourceHandle;
+    }
+    return body(found->second);
+  });
+}
+
+void run_until(const Recorded& event, int64_t record) {
+  while (event.passed < record) {
+    if (run_next(event.stream)) continue;
+    fail_device(cudaErrorLaunchFailure, "a stream waits for an event that does not come");
+    return;
+  }
+}
+
+cudaError_t record(const std::shared_ptr<Recorded>& event, cudaStream_t stream) {
+  if (stream_number(stream) < 0) {
+    wrong_use("cudaEventRecord: the stream does not exist");
+    return cudaErrorInvalidResourceHandle;
+  }
+  event->stream = stream;
+  const int64_t number = ++event->records;
+  enqueue(stream, [event, number] {
+    event->passed = number;
+    event->time = std::chrono::steady_clock::now();
+  });
+  return cudaSuccess;
+}
+
+}  // namespace
+
+AIR_API cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return call(__func__, cudaErrorLaunchFailure, [&] { return create(event); });
+}
+AIR_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  return call(__func__, cudaErrorLaunchFailure, [&] { return create(event); });
+}
+
+AIR_API cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return call_with(__func__, event, [&](const auto&) {
+    events().all.erase(event);  // queued work shares what it records
+    delete reinterpret_cast<int64_t*>(event);
+    change("events", -1);
+    return cudaSuccess;
+  });
+}
+
+AIR_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return call_with(__func__, event, [&](const auto& found) { return record(found, stream); });
+}
+AIR_API cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
+  return call_with(__func__, event, [&](const auto& found) { return record(found, stream); });
+}
+
+AIR_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  return call_with(__func__, event, [&](const auto& found) {
+    note_wait(stream_number(stream), found->records == 0 ? 0 : stream_number(found->stream));
+    if (++events().waits == events().skipped_wait) return cudaSuccess;
+    enqueue(stream, [awaited = found, number = found->records] { run_until(*awaited, number); });
+    return cudaSuccess;
+  });
+}
+
+AIR_API cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return call_with(__func__, event, [&](const auto& found) {
+    if (found->passed < found->records && !drawn_done()) return cudaErrorNotReady;
+    run_until(*found, found->records);
+    return cudaSuccess;
+  });
+}
+AIR_API cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return call_with(__func__, event, [&](const auto& found) {
+    count("forced");
+    run_until(*found, found->records);
+    return cudaSuccess;
+  });
+}
+
+AIR_API cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t first, cudaEvent_t second) {
+  return call_with(__func__, first, [&](const auto& begin) {
+    const auto end = events().all.find(second);
+    if (end == events().all.end()) return cudaErrorInvalidResourceHandle;
+    if (begin->passed < begin->records || end->second->passed < end->second->records)
+      return cudaErrorNotReady;
+    *milliseconds = std::chrono::duration<float, std::milli>(end->second->time - begin->time).count();
+    return cudaSuccess;
+  });
+}
+
+}  // namespace headroom::air

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+// What the parts of the air card tell the report.
+namespace headroom::air {
+
+/// Names a call that followed an error and neither releases nor asks something.
+void note_call_after_error(const std::string& call);
+/// One wait of a stream for another one's event.
+void note_wait(int64_t stream, int64_t on);
+void note_kernel(const std::string& name);
+/// Adds to a counter whose largest value the report has too, as "peak_" and its name.
+void change(const char* counter, int64_t by);
+
+const std::map<std::string, int64_t>& calls_by_name();
+
+}  // namespace headroom::air
