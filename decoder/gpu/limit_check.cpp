@@ -6,10 +6,11 @@
 
 namespace headroom {
 
-DryRun run_dry_within_limit(const Model& model, const Plan& plan) {
+DryRun run_dry_within_limit(const Model& model, const Plan& plan, const ReservationSizes& sizes) {
   DryRun dry_run = run_dry(model, plan);
-  if (dry_run.bytes() > plan.limit_bytes) {
-    throw LimitExceeded("the plan takes " + std::to_string(dry_run.bytes()) +
+  const int64_t taken_bytes = sizes.taken_bytes(dry_run.bytes());
+  if (taken_bytes > plan.limit_bytes) {
+    throw LimitExceeded("the plan takes " + std::to_string(taken_bytes) +
                         " bytes of the GPU's memory, limit " + std::to_string(plan.limit_bytes));
   }
   if (dry_run.host.bytes > plan.host_limit_bytes) {

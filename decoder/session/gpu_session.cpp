@@ -28,12 +28,13 @@ void add_engines(const gpu::Gpu& gpu, RunStats& stats) {
     stats.engines.push_back({each.name, each.compiled, each.runs});
 }
 
-std::vector<DryRun> dry_runs_of(const Model& model, const std::vector<Plan>& plans) {
+std::vector<DryRun> dry_runs_of(const Model& model, const std::vector<Plan>& plans,
+                                const ReservationSizes& sizes) {
   std::vector<DryRun> runs;
   int64_t requests = 0;
   for (size_t i = 0; i < plans.size(); ++i) {
     try {
-      runs.push_back(run_dry_within_limit(model, plans[i]));
+      runs.push_back(run_dry_within_limit(model, plans[i], sizes));
     } catch (const LimitExceeded& refused) {
       if (plans.size() == 1) throw;
       throw LimitExceeded("plans[" + std::to_string(i) + "]: " + refused.what());
@@ -93,7 +94,7 @@ class GpuSession::PlanRun final : public Session::Run {
       stats.to_host_bytes = transfers_->written_bytes();
       stats.from_host_bytes = transfers_->read_bytes();
     }
-    stats.pool_peak_bytes = dry_run_.bytes();
+    stats.pool_peak_bytes = session_.gpu_.reservation_sizes().taken_bytes(dry_run_.bytes());
     stats.outside_bytes = std::max<int64_t>(0, session_.outside_growth_bytes());
     stats.device = session_.gpu_.device();
     stats.libraries = session_.gpu_.libraries();
@@ -118,8 +119,9 @@ GpuSession::GpuSession(const SessionRequest& request, gpu::Gpu& gpu)
       loading_(request.loading),
       resident_before_(resident_bytes()),
       free_before_(gpu.free_bytes()),
-      dry_runs_(dry_runs_of(request.model, request.plans)),
-      bytes_(largest(dry_runs_, [](const DryRun& run) { return run.bytes(); })),
+      dry_runs_(dry_runs_of(request.model, request.plans, gpu.reservation_sizes())),
+      bytes_(gpu.reservation_sizes().taken_bytes(
+          largest(dry_runs_, [](const DryRun& run) { return run.bytes(); }))),
       host_bytes_(largest(dry_runs_, [](const DryRun& run) { return run.host.bytes; })),
       reservation_(gpu, bytes_),
       staging_(gpu),

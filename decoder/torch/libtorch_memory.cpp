@@ -25,7 +25,7 @@ bool has_primary_context(c10::DeviceIndex device) {
   return device == 0;
 }
 
-constexpr int64_t kAlignment = int64_t{2} << 20;
+constexpr int64_t kAlignment = kLibtorchReservation.page_bytes;
 /// Pools that LibTorch makes are numbered from 1.
 constexpr c10::MempoolId_t kPool{0, 0x68656164726f6f6d};
 
@@ -103,7 +103,7 @@ bool LibtorchMemory::watch(AllocatorWatch watch) {
 std::byte* LibtorchMemory::reserve(int64_t bytes) {
   const c10::DeviceIndex device = c10::cuda::current_device();
   allocator::init(c10::cuda::device_count());
-  const int64_t rounded = std::max<int64_t>(1, (bytes + kAlignment - 1) / kAlignment) * kAlignment;
+  const int64_t rounded = reservation_sizes().taken_bytes(bytes);
   memory_ = allocate(device, rounded);
   auto* begin = static_cast<std::byte*>(memory_);
   if (!is_aligned(memory_)) {

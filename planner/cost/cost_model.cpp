@@ -166,11 +166,14 @@ CostModel::CostModel(const Graph& graph, DeviceKind device)
   transform_bytes_per_second_ = rates.transform_bytes_per_second;
   to_host_bytes_per_second_ = from_host_bytes_per_second_ = rates.host_bytes_per_second;
   scratch_write_bytes_per_second_ = scratch_read_bytes_per_second_ = rates.scratch_bytes_per_second;
-  if (device == DeviceKind::cuda) gpu_.emplace(graph, GpuCard{});
+  if (device != DeviceKind::cuda) return;
+  gpu_.emplace(graph, GpuCard{});
+  reservation_ = GpuCard{}.reservation;
 }
 
 CostModel::CostModel(const Graph& graph, const GpuCard& card) : CostModel(graph, DeviceKind::cuda) {
   gpu_.emplace(graph, card);
+  reservation_ = card.reservation;
   weights_bytes_per_second_ = card.weights_bytes_per_second;
   to_host_bytes_per_second_ = from_host_bytes_per_second_ = card.host_bytes_per_second;
 }

@@ -36,6 +36,8 @@ class CostModel {
   DeviceKind device() const { return device_; }
   /// Workspace of the device's libraries and the reserve; for the builder.
   const MemoryModel& memory() const { return memory_; }
+  /// What an allocation of all memory of a plan takes: of every size on the CPU.
+  const ReservationSizes& reservation() const { return reservation_; }
   /// What the costs hold for; empty texts where they are assumed.
   const Environment& environment() const { return environment_; }
   /// Null where there are none.
@@ -98,6 +100,7 @@ class CostModel {
   double to_host_bytes_per_second_ = 0, from_host_bytes_per_second_ = 0;
   double scratch_write_bytes_per_second_ = 0, scratch_read_bytes_per_second_ = 0;
   MemoryModel memory_;
+  ReservationSizes reservation_;
   bool assumed_ = true;
   double common_error_ = 0;
 };

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "decoder/gpu/calls/reservation_sizes.h"
+
 namespace headroom::planner {
 
 /// What assumed costs know of a GPU: an H100 with 80 GB (SXM). docs/planning.md says where each figure comes
@@ -27,6 +29,7 @@ struct GpuCard {
   double pass_seconds = 10e-6;
   double weights_bytes_per_second = 5e9;
   double host_bytes_per_second = 50e9;  ///< each way, pinned, PCIe Gen5 x16
+  ReservationSizes reservation = kLibtorchReservation;
 };
 
 }  // namespace headroom::planner

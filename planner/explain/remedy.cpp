@@ -17,7 +17,7 @@ std::optional<Remedy> under_limit(const RemedyCandidate& candidate, const Spaces
   Remedy remedy = candidate.remedy;
   const Problem& problem = candidate.problem;
   const Spaces spaces = spaces_of(problem, without);
-  const ConfigurationSearch found = fastest_over(spaces, problem.request, problem.options.limit_bytes);
+  const ConfigurationSearch found = fastest_over(spaces, problem.request, usable_limit_bytes(problem));
   const std::optional<Plan> plan = found.best ? finish_plan(problem, spaces, found) : std::nullopt;
   if (!plan) {
     if (!go_on()) return std::nullopt;

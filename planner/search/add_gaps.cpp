@@ -6,10 +6,11 @@
 
 namespace headroom::planner {
 
-std::vector<PlacedPass> add_gaps(Plan& plan, const Model& model) {
+std::vector<PlacedPass> add_gaps(Plan& plan, const Model& model, const ReservationSizes& sizes) {
   if (plan.request.device != DeviceKind::cuda) return {};
-  const DryRun dry_run = run_dry_briefly(model, plan, plan.limit_bytes);
-  const int64_t gaps = std::max<int64_t>(0, dry_run.bytes() - plan.predicted_peak_bytes);
+  const DryRun dry_run = run_dry_briefly(model, plan, sizes.most_within(plan.limit_bytes));
+  const int64_t taken_bytes = sizes.taken_bytes(std::max(dry_run.bytes(), plan.predicted_peak_bytes));
+  const int64_t gaps = taken_bytes - plan.predicted_peak_bytes;
   plan.reserve_bytes += gaps;
   plan.predicted_peak_bytes += gaps;
   for (Pass& pass : plan.passes) pass.predicted_peak_bytes += gaps;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "decoder/gpu/calls/reservation_sizes.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
 
@@ -14,10 +15,10 @@ struct PlacedPass {
 };
 
 /// On CUDA all memory is one reservation on the device and one in the host's memory, and what is live at one
-/// time has gaps between it. Runs the plan dry (decoder/gpu/dry_run.h), adds the gaps on the device to its
-/// reserve and to its predicted peaks, and raises its limits where there is no room for them. Returns what
-/// that means for each pass. Plans for the CPU stay as they are: its pool maps pages wherever they are
-/// needed; nothing is returned.
-std::vector<PlacedPass> add_gaps(Plan& plan, const Model& model);
+/// time has gaps between it. Runs the plan dry (decoder/gpu/dry_run.h), adds the gaps on the device, and what
+/// the allocator takes beyond them, to its reserve and to its predicted peaks, and raises its limits where
+/// there is no room for them. Returns what that means for each pass. Plans for the CPU stay as they are: its
+/// pool maps pages wherever they are needed; nothing is returned.
+std::vector<PlacedPass> add_gaps(Plan& plan, const Model& model, const ReservationSizes& sizes = {});
 
 }  // namespace headroom::planner

@@ -115,7 +115,7 @@ class RoomSearch {
   }
 
   std::optional<ConfigurationSearch::Best> search(const HeldBack& held_back) const {
-    return fastest_over(*spaces_, problem_.request, problem_.options.limit_bytes,
+    return fastest_over(*spaces_, problem_.request, limit(),
                         {.deadline = deadline_, .held_back_bytes = held_back})
         .best;
   }
@@ -160,7 +160,7 @@ class RoomSearch {
     }
   }
 
-  int64_t limit() const { return problem_.options.limit_bytes; }
+  int64_t limit() const { return usable_limit_bytes(problem_); }
 
   const Problem& problem_;
   Problem within_;  ///< tensors in host memory must do with less
@@ -200,7 +200,7 @@ PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best)
         micro_batches;
     bytes.live[solution.passes[i]] = pass.predicted_peak_bytes;
   }
-  const std::vector<PlacedPass> passes = add_gaps(plan, model);
+  const std::vector<PlacedPass> passes = add_gaps(plan, model, problem.costs.reservation());
   for (size_t i = 0; i < passes.size(); ++i) {
     bytes.reserved[solution.passes[i]] = passes[i].reserved_bytes;
     plan.passes[i].predicted_seconds += problem.costs.copies_seconds(passes[i].copied_bytes) * micro_batches;
@@ -224,7 +224,7 @@ Needed needed_by(const Problem& problem, const ConfigurationSearch::Best& best) 
   const int64_t live_bytes = best.solution.peak_bytes;
   if (problem.request.device != DeviceKind::cuda) return {live_bytes, best.seconds};
   Problem within = problem;
-  within.options.limit_bytes = live_bytes;
+  within.options.limit_bytes = problem.costs.reservation().taken_bytes(live_bytes);
   const Plan plan = plan_of(within, best);
   return {plan.limit_bytes, plan.predicted_seconds};
 }
@@ -234,7 +234,7 @@ namespace {
 /// Its limit is what it takes. Smaller gaps are not looked for within `enough_bytes`.
 Plan plan_within(const Problem& problem, const ConfigurationSearch::Best& best, int64_t enough_bytes) {
   Problem least = problem;
-  least.options.limit_bytes = enough_bytes;
+  least.options.limit_bytes = problem.costs.reservation().taken_bytes(enough_bytes);
   Plan plan = plan_of(least, best);
   plan.limit_bytes = plan.predicted_peak_bytes;
   return plan;

@@ -32,7 +32,7 @@ NoPlanInTime::NoPlanInTime(const Problem& problem, double bound)
 std::optional<Plan> make_plan(const Problem& problem) {
   const Deadline deadline = deadline_of(problem.options);
   const Spaces spaces = spaces_of(problem);
-  const int64_t limit_bytes = problem.options.limit_bytes;
+  const int64_t limit_bytes = usable_limit_bytes(problem);
   ConfigurationSearch found = fastest_over(spaces, problem.request, limit_bytes, {.deadline = deadline});
   if (!found.best && !found.in_time) throw NoPlanInTime(problem, found.bound_seconds);
   if (!found.best) return std::nullopt;

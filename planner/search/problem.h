@@ -38,4 +38,9 @@ struct Problem {
   Ranks ranks{};  ///< more than one: for make_ranked_plan() alone
 };
 
+/// The part of the limit that a plan can use: a GPU's allocator has no reservation of the rest.
+inline int64_t usable_limit_bytes(const Problem& problem) {
+  return problem.costs.reservation().most_within(problem.options.limit_bytes);
+}
+
 }  // namespace headroom::planner

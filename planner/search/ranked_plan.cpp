@@ -50,7 +50,7 @@ void finish_rank(Plan& plan, const Problem& problem, const ConfigurationSearch::
     pass.predicted_flops = idle ? 0 : pass_flops(problem.model.graph, pass, tile, sizes) * micro_batches;
     plan.predicted_seconds += pass.predicted_seconds;
   }
-  add_gaps(plan, problem.model);
+  add_gaps(plan, problem.model, problem.costs.reservation());
   plan.limit_bytes = std::max(plan.limit_bytes, plan.predicted_peak_bytes);
 }
 
@@ -105,7 +105,7 @@ std::optional<RankedPlan> make_ranked_plan(const Problem& asked, const Ranks& ra
   }
   const Deadline deadline = deadline_of(problem.options);
   const Spaces spaces = spaces_of(problem);
-  int64_t limit = problem.options.limit_bytes;
+  int64_t limit = usable_limit_bytes(problem);
   for (int search = 0; search < kMostSearches; ++search) {
     const ConfigurationSearch found = fastest_over(spaces, problem.request, limit, {.deadline = deadline});
     if (!found.best && !found.in_time && search == 0) throw NoPlanInTime(problem, found.bound_seconds);

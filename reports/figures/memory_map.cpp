@@ -252,7 +252,7 @@ MemoryMap memory_map(const PlanDocument& document) {
   }
   std::stable_sort(map.places.begin(), map.places.end(),
                    [](const MapPlace& a, const MapPlace& b) { return a.begin_seconds < b.begin_seconds; });
-  map.reserved_bytes = dry_run.bytes();
+  map.reserved_bytes = std::max(dry_run.bytes(), plan.predicted_peak_bytes);
   map.live_bytes = dry_run.live_bytes();
   map.limit_bytes = plan.limit_bytes;
   for (size_t i = 0; i < plan.passes.size(); ++i)

@@ -18,6 +18,7 @@ class CrowdedGpu final : public EmulatedGpu {
     if (const char* text = std::getenv("HEADROOM_CROWDED_GPU")) refusals_ = std::stoi(text);
   }
 
+  headroom::ReservationSizes reservation_sizes() const override { return headroom::kLibtorchReservation; }
   int64_t free_bytes() const override { return (int64_t{512} << 20) + left_; }
   std::byte* reserve(int64_t bytes) override {
     if (refusals_-- <= 0) return EmulatedGpu::reserve(bytes);

@@ -32,6 +32,10 @@ class EmulatedGpu : public Gpu {
     return kContextBytes + (reserved_bytes_ + kPage - 1) / kPage * kPage;
   }
 
+  /// Its own memory comes in any size, so that small decodes have tight limits.
+  ReservationSizes reservation_sizes() const override {
+    return lent_ ? lent_->reservation_sizes() : ReservationSizes{};
+  }
   std::byte* reserve(int64_t bytes) override;
   std::byte* reserve_host(int64_t bytes) override;
   void release() noexcept override;

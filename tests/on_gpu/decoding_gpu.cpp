@@ -1,11 +1,44 @@
 #include "tests/support/decoding_gpu.h"
 
+#include <utility>
+
+#include "tests/support/forwarding_gpu.h"
 #include "tests/support/gpu.h"
 
 namespace headroom::test {
+namespace {
+
+/// This machine's GPU with limits to the byte, as the emulated one has them: tests draw decodes far smaller
+/// than the smallest reservation of LibTorch's allocator.
+class ExactGpu final : public ForwardingGpu {
+ public:
+  explicit ExactGpu(std::unique_ptr<gpu::Gpu> gpu) : ForwardingGpu(*gpu), own_(std::move(gpu)) {}
+
+  ReservationSizes reservation_sizes() const override { return {}; }
+  int64_t library_bytes() const override { return gpu_.library_bytes(); }
+  void run(const gpu::Call& call) override { gpu_.run(call); }
+  void copy(gpu::Stream stream, void* to, const void* from, int64_t bytes) override {
+    gpu_.copy(stream, to, from, bytes);
+  }
+  void clear(void* memory, int64_t bytes) override { gpu_.clear(memory, bytes); }
+  gpu::Event record(gpu::Stream stream) override { return gpu_.record(stream); }
+  void wait(gpu::Stream stream, gpu::Event event) override { gpu_.wait(stream, event); }
+  void wait_on_host(gpu::Event event) override { gpu_.wait_on_host(event); }
+  bool happened(gpu::Event event) override { return gpu_.happened(event); }
+  void restart_scopes() override { gpu_.restart_scopes(); }
+  std::optional<gpu::ScopeSeconds> scope_seconds() override { return gpu_.scope_seconds(); }
+  std::vector<gpu::EngineRuns> engine_runs() const override { return gpu_.engine_runs(); }
+
+ private:
+  const std::unique_ptr<gpu::Gpu> own_;
+};
+
+}  // namespace
 
 std::unique_ptr<gpu::Gpu> decoding_gpu() {
-  return gpu_or_skip();
+  std::unique_ptr<gpu::Gpu> gpu = gpu_or_skip();
+  if (!gpu) return nullptr;
+  return std::make_unique<ExactGpu>(std::move(gpu));
 }
 
 }  // namespace headroom::test

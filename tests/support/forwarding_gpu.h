@@ -14,6 +14,7 @@ class ForwardingGpu : public gpu::Gpu {
   int64_t free_bytes() const override { return gpu_.free_bytes(); }
   int64_t total_bytes() const override { return gpu_.total_bytes(); }
   int64_t own_bytes() const override { return gpu_.own_bytes(); }
+  ReservationSizes reservation_sizes() const override { return gpu_.reservation_sizes(); }
   std::byte* reserve(int64_t bytes) override { return gpu_.reserve(bytes); }
   std::byte* reserve_host(int64_t bytes) override { return gpu_.reserve_host(bytes); }
   void release() noexcept override { gpu_.release(); }

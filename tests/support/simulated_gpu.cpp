@@ -175,6 +175,7 @@ planner::CostModel assumed_costs(const Graph& graph, DeviceKind device, const Gp
 
 planner::GpuCard random_card(Random& random) {
   GpuCard card;
+  card.reservation = {};
   if (random.chance(0.3)) return card;
   card.multiprocessors = random.pick<int64_t>({1, 3, 132});
   card.l2_share_bytes = random.pick<double>({0, 5e3, 50e3, 500e3, 35e6});

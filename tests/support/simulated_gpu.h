@@ -17,7 +17,7 @@ double simulated_gpu_seconds(const Graph& graph, const Pass& pass, const Sizes& 
 planner::CostModel assumed_costs(const Graph& graph, DeviceKind device, const planner::GpuCard& card);
 
 /// The assumed card, or one on which other things decide: caches that hold next to nothing or a few rows of
-/// small tensors, one multiprocessor, launches that cost nothing, slow memory.
+/// small tensors, one multiprocessor, launches that cost nothing, slow memory. Reservations have every size.
 planner::GpuCard random_card(Random& random);
 
 }  // namespace headroom::test

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "decoder/gpu/calls/allocator_watch.h"
+#include "decoder/gpu/calls/reservation_sizes.h"
 
 namespace headroom::gpu {
 
@@ -16,6 +17,8 @@ class DeviceMemory {
 
   /// Whose it is, with its version: "LibTorch 2.11.0".
   virtual std::string name() const = 0;
+  /// LibTorch's allocator serves reservations, whether C++ or Python asks it.
+  virtual ReservationSizes reservation_sizes() const { return kLibtorchReservation; }
   /// One block, aligned to 512 bytes, until release(). Throws LimitExceeded where the device does not have
   /// it.
   virtual std::byte* reserve(int64_t bytes) = 0;

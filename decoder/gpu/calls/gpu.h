@@ -9,6 +9,7 @@
 #include "decoder/gpu/calls/allocator_watch.h"
 #include "decoder/gpu/calls/calls.h"
 #include "decoder/gpu/calls/engine_runs.h"
+#include "decoder/gpu/calls/reservation_sizes.h"
 #include "decoder/gpu/calls/time_scopes.h"
 
 namespace headroom::gpu {
@@ -41,6 +42,8 @@ class Gpu {
   /// What libraries took of it when they were started; already missing from what is free.
   virtual int64_t library_bytes() const { return 0; }
 
+  /// What reserve() takes of the card.
+  virtual ReservationSizes reservation_sizes() const { return {}; }
   /// Takes the GPU's memory for a decode, once; aligned to 512 bytes. Throws LimitExceeded where the card
   /// does not have it.
   virtual std::byte* reserve(int64_t bytes) = 0;

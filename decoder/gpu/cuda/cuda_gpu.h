@@ -34,6 +34,7 @@ class CudaGpu : public Gpu {
   int64_t own_bytes() const override;
   int64_t library_bytes() const override { return library_bytes_; }
 
+  ReservationSizes reservation_sizes() const override { return memory_->reservation_sizes(); }
   std::byte* reserve(int64_t bytes) override;
   std::byte* reserve_host(int64_t bytes) override;
   void release() noexcept override;

@@ -19,6 +19,7 @@
 #include "tests/support/decoding.h"
 #include "tests/support/decoding_gpu.h"
 #include "tests/support/drawn_plans.h"
+#include "tests/support/exact_costs.h"
 #include "tests/support/picture.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/sanitized.h"
@@ -184,9 +185,7 @@ TEST_CASE("16 bits on a GPU are as near to fp32 as their rounding is") {
     const Request request = request_for(model, {frames, 6, 5}, 1, dtype, DeviceKind::cuda);
     planner::PlanOptions options;
     options.limit_bytes = int64_t{1} << 29;
-    const Plan plan =
-        planner::make_plan({model, request, options, planner::CostModel(model.graph, DeviceKind::cuda)})
-            .value();
+    const Plan plan = planner::make_plan({model, request, options, test::exact_costs(model.graph)}).value();
     const Array input = test::latent_for(model, request, 3);
     const test::Decoded decoded = on_gpu(*gpu, model, plan, input, 3);
     const Array reference = untiled_on_cpu(model, request, input, 3);
@@ -198,7 +197,7 @@ TEST_CASE("16 bits on a GPU are as near to fp32 as their rounding is") {
 
 TEST_CASE("decodes of changing sizes share one reservation, and each is what it is by itself", "[long]") {
   const Model model = test::model_of(test::tiny_config({16, 32}));
-  const planner::CostModel costs(model.graph, DeviceKind::cuda);
+  const planner::CostModel costs = test::exact_costs(model.graph);
   struct Decode {
     Request request;
     Plan plan;

@@ -18,6 +18,7 @@
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/decoding.h"
 #include "tests/support/decoding_gpu.h"
+#include "tests/support/exact_costs.h"
 #include "tests/support/late_gpu.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/sanitized.h"
@@ -40,7 +41,7 @@ struct Ready {
   Array latent = test::latent_for(model, request, 5);
 
   Ready() {
-    const planner::CostModel costs(model.graph, DeviceKind::cuda);
+    const planner::CostModel costs = test::exact_costs(model.graph);
     planner::PlanOptions options;
     options.limit_bytes = planner::why_not({model, request, {.limit_bytes = 1}, costs}).smallest_limit_bytes;
     plan = planner::make_plan({model, request, options, costs}).value();

@@ -10,6 +10,7 @@
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/decoding.h"
 #include "tests/support/decoding_gpu.h"
+#include "tests/support/exact_costs.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
@@ -23,7 +24,7 @@ using test::request_for;
 TEST_CASE("plans for a GPU run in one reservation within their limit") {
   const Model model = test::model_of(test::tiny_config({16, 32}));
   const Request request = request_for(model, {1, 12, 12}, 1, Dtype::fp32, DeviceKind::cuda);
-  const planner::CostModel costs(model.graph, DeviceKind::cuda);
+  const planner::CostModel costs = test::exact_costs(model.graph);
   planner::PlanOptions options;
   options.limit_bytes = int64_t{1} << 29;
   const Plan ample = planner::make_plan({model, request, options, costs}).value();
@@ -39,6 +40,35 @@ TEST_CASE("plans for a GPU run in one reservation within their limit") {
     CHECK(gpu.most_reserved_bytes() == plan->predicted_peak_bytes);
     CHECK(decoded.stats.peak_bytes == plan->predicted_peak_bytes);
   }
+}
+
+/// Takes memory in the sizes that LibTorch's allocator has.
+class GpuOfPages final : public EmulatedGpu {
+ public:
+  using EmulatedGpu::EmulatedGpu;
+  ReservationSizes reservation_sizes() const override { return kLibtorchReservation; }
+};
+
+TEST_CASE("a GPU takes what was predicted where its allocator has whole pages, and no more than the limit") {
+  const Model model = test::model_of(test::tiny_config({16, 32}));
+  const Request request = request_for(model, {1, 80, 64}, 1, Dtype::fp32, DeviceKind::cuda);
+  const planner::CostModel costs(model.graph, DeviceKind::cuda);
+  const Array input = test::latent_for(model, request, 5);
+  Plan plan;
+  for (const int64_t limit : {int64_t{10} << 20, (int64_t{13} << 20) + 1, int64_t{64} << 20}) {
+    CAPTURE(limit);
+    plan = planner::make_plan({model, request, {.limit_bytes = limit}, costs}).value();
+    GpuOfPages gpu(limit);
+    CHECK(on_gpu(gpu, model, plan, input, 5).stats.peak_bytes == plan.predicted_peak_bytes);
+    CHECK(gpu.most_reserved_bytes() == plan.predicted_peak_bytes);
+  }
+  // A plan for an allocator of every size has a limit below the smallest reservation here.
+  const planner::CostModel exact = test::exact_costs(model.graph);
+  plan = planner::make_plan({model, request, {.limit_bytes = int64_t{9} << 20}, exact}).value();
+  GpuOfPages gpu(int64_t{64} << 20);
+  CHECK_THROWS_WITH(on_gpu(gpu, model, plan, input, 5),
+                    Catch::Contains("the plan takes 10485760 bytes of the GPU's memory, limit 9437184"));
+  CHECK(gpu.reservations() == 0);
 }
 
 /// Tells of engines, as CUDA's libraries have them, and forgets them where counting begins anew.
@@ -59,7 +89,7 @@ TEST_CASE("statistics have the engines that a GPU tells of") {
   const Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);
   planner::PlanOptions options;
   options.limit_bytes = int64_t{1} << 29;
-  const planner::CostModel costs(model.graph, DeviceKind::cuda);
+  const planner::CostModel costs = test::exact_costs(model.graph);
   const Plan plan = planner::make_plan({model, request, options, costs}).value();
   const Array input = test::latent_for(model, request, 1);
   GpuOfEngines telling;
@@ -74,8 +104,7 @@ TEST_CASE("what a GPU cannot do is refused before anything is taken") {
   const Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);
   planner::PlanOptions options;
   options.limit_bytes = int64_t{1} << 29;
-  Plan plan = planner::make_plan({model, request, options, planner::CostModel(model.graph, DeviceKind::cuda)})
-                  .value();
+  Plan plan = planner::make_plan({model, request, options, test::exact_costs(model.graph)}).value();
   const Array input = test::latent_for(model, request, 1);
   SECTION("a card with less memory than the plan takes") {
     EmulatedGpu gpu(1 << 16);

@@ -7,6 +7,7 @@
 #include "decoder/graph/short_name.h"
 #include "decoder/lowering/storage.h"
 #include "planner/search/make_plan.h"
+#include "tests/support/exact_costs.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/sanitized.h"
@@ -24,7 +25,7 @@ TEST_CASE("what stands in the way adds up to the smallest limit, each thing once
   const Extent latent{1, random.integer(4, 40), random.integer(4, 40)};
   Request request = test::request_for(model, latent);
   if (seed >= 45) request.device = DeviceKind::cuda;
-  const CostModel costs(model.graph, request.device);
+  const CostModel costs = test::exact_costs(model.graph, request.device);
   const WhyNot why = why_not({model, request, {.limit_bytes = 1}, costs});
   // Materialised tensors are listed whole, and of the tiles the largest sum: no less than what is there at
   // the peak.
@@ -68,7 +69,7 @@ TEST_CASE("on CUDA host memory is what helps, never a scratch file", "[long]") {
 TEST_CASE("remedies for which there was no time are named, and what does not fit is said all the same") {
   const Model model = resolve_model("taesd");
   const Request request{"taesd", 256, 256, 1, 1, Dtype::fp32, DeviceKind::cuda};
-  const CostModel costs(model.graph, request.device);
+  const CostModel costs = test::exact_costs(model.graph);
   const Problem problem{model, request, {.limit_bytes = 1}, costs};
   const WhyNot whole = why_not(problem);
   CHECK(whole.not_looked_at.empty());

@@ -72,7 +72,8 @@ class Gpu(unittest.TestCase):
             self.assertEqual(LentByCpu.held, 0, "given back after each decode")
         picture_bytes = whole.numel() * 4
         self.assertEqual(LentByCpu.taken, [handle.last.peak_bytes - picture_bytes] * 2)
-        self.assertLessEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
+        self.assertEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
+        self.assertEqual(LentByCpu.taken[0] % (2 * MIB), 0, "whole pages, so torch's allocator adds nothing")
         self.assertEqual(handle.last.planning_seconds, 0)
 
     def test_at_the_smallest_limit_and_below_it(self):
@@ -101,7 +102,8 @@ class Gpu(unittest.TestCase):
         self.assert_close(vae.decode(z).sample, whole)
 
     def test_all_that_is_free_is_asked_for_anew_where_others_were_quicker(self):
-        vae, z = tiny.kl(), self.latent(1, 4, 24, 24)
+        # Its peak is well above the smallest reservation of torch's allocator.
+        vae, z = tiny.kl(mid_block_add_attention=False), self.latent(1, 4, 64, 48)
         whole = vae.decode(z).sample
         handle = headroom.enable(vae, limit="auto", host_limit=0)
         refused = torch.OutOfMemoryError("CUDA out of memory.")

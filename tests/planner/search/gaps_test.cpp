@@ -47,7 +47,7 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
     CHECK(plan.limit_bytes == options.limit_bytes);
     CHECK(plan.predicted_peak_bytes <= options.limit_bytes);
     const DryRun dry_run = run_dry(model, plan);
-    CHECK(plan.predicted_peak_bytes == dry_run.bytes());
+    CHECK(plan.predicted_peak_bytes == kLibtorchReservation.taken_bytes(dry_run.bytes()));
     CHECK(dry_run.host.bytes <= options.host_limit_bytes);
     CHECK(plan.host_limit_bytes ==
           (dry_run.host.bytes > 0 ? options.host_limit_bytes : plan.host_limit_bytes));
@@ -57,6 +57,24 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
     CHECK(double(plan.predicted_peak_bytes - plan.reserve_bytes) <= 1.001 * double(dry_run.live_bytes()));
     // What convolutions write is there beside all that they read, so what is placed is large: gaps remain.
     CHECK(double(dry_run.bytes()) <= 1.04 * double(dry_run.live_bytes()));
+  }
+}
+
+TEST_CASE("plans for a GPU count what LibTorch's allocator takes, under every limit") {
+  const Model model = resolve_model("sd15");
+  const CostModel costs(model.graph, DeviceKind::cuda);
+  const Request request = request_of({"sd15", 96, 64, 1, 1, 0, 0});
+  const Problem none{model, request, {.limit_bytes = 1}, costs};
+  const int64_t smallest = quick_smallest_plan(none, spaces_of(none)).limit_bytes;
+  CHECK(kLibtorchReservation.taken_bytes(smallest) == smallest);
+  CHECK_THROWS_AS(plan_or_explain({model, request, {.limit_bytes = smallest - 1}, costs}), NothingFits);
+  test::Random random(7);
+  for (int64_t limit = smallest; limit < 4 * smallest; limit += random.integer(1, 3'000'000)) {
+    CAPTURE(limit);
+    const Plan plan = make_plan({model, request, {.limit_bytes = limit}, costs}).value();
+    REQUIRE(plan.limit_bytes == limit);
+    REQUIRE(plan.predicted_peak_bytes <= limit);
+    REQUIRE(plan.predicted_peak_bytes == kLibtorchReservation.taken_bytes(run_dry(model, plan).bytes()));
   }
 }
 

@@ -6,6 +6,7 @@
 #include "decoder/validator/ranked_validator.h"
 #include "planner/cost/exchange_timeline.h"
 #include "planner/search/make_plan.h"
+#include "tests/support/exact_costs.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/tiny_dc.h"
@@ -47,7 +48,7 @@ void require_sound(const RankedPlan& plan, const Model& model, const std::vector
 TEST_CASE("a plan for one rank is the plan of a single decode") {
   const Model model = test::model_of(test::tiny_config());
   for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda}) {
-    const CostModel costs(model.graph, device);
+    const CostModel costs = test::exact_costs(model.graph, device);
     const Request request = test::request_for(model, {1, 20, 24}, 2, Dtype::fp32, device);
     for (const int64_t limit :
          {kNoLimit, smallest_ranked_plan({model, request, {}, costs}, {1, kEthernet}).plans[0].limit_bytes}) {
@@ -90,7 +91,7 @@ TEST_CASE("drawn problems: ranks keep to their limits, down to the smallest") {
         test::request_for(model, {1, random.integer(1, 13), random.integer(1, 9)},
                           random.pick<int64_t>({1, 1, 2}), random.pick<Dtype>({Dtype::fp32, Dtype::bf16}),
                           random.pick<DeviceKind>({DeviceKind::cpu, DeviceKind::cpu, DeviceKind::cuda}));
-    const CostModel costs(model.graph, request.device);
+    const CostModel costs = test::exact_costs(model.graph, request.device);
     const Problem problem{model, request, {}, costs};
     const Ranks ranks{static_cast<int32_t>(random.integer(1, 5)),
                       {random.uniform(1e6, 1e11), random.uniform(0, 1e-3)}};

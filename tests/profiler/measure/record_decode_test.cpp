@@ -14,6 +14,7 @@
 #include "profiler/measure/device_recorder.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/decoding.h"
+#include "tests/support/exact_costs.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
@@ -30,7 +31,7 @@ struct Case {
 
   explicit Case(DeviceKind device, double share = 1, int64_t batch = 1) {
     const Request request = request_for(model, {1, 9, 12}, batch, Dtype::fp32, device);
-    const planner::CostModel costs(model.graph, device);
+    const planner::CostModel costs = test::exact_costs(model.graph, device);
     planner::PlanOptions options;
     options.limit_bytes = int64_t{1} << 29;
     plan = planner::make_plan({model, request, options, costs}).value();
