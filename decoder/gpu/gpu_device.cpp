@@ -28,6 +28,12 @@ gpu::ConvolutionShape shape_of(const KernelShape& kernel) {
           static_cast<int32_t>(kernel.frames_ahead)};
 }
 
+/// host_weights() leaves this shift out of the last convolution's bias.
+float shift_of_picture(const Graph& graph) {
+  const Op* last = graph.output() == TensorId{-1} ? nullptr : graph.producer(graph.output());
+  return last == nullptr ? 0 : static_cast<float>(last->convolution.shift);
+}
+
 }  // namespace
 
 GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const HostWeights& source,
@@ -41,7 +47,7 @@ GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, co
       gpu_(staging.gpu()),
       staging_(staging),
       copies_(staging),
-      output_(gpu_, staging.output()),
+      output_(gpu_, staging.output(), shift_of_picture(graph)),
       layout_(gpu::state_layout(graph, sizes_)) {
   if (layout_.bytes > 0) state_ = memory_.allocate(layout_.bytes);
 }

@@ -35,7 +35,7 @@ void GpuOutput::emit(const gpu::View& source, int64_t item, const Region& region
 void GpuOutput::emit_piece(const gpu::View& source, const std::string& layer, PictureWriter::Piece piece) {
   std::byte* const pixels = free_buffer();
   uint32_t* const not_finite = free_flag();
-  gpu_.run(gpu::Emit{source, box_of(piece.region), piece.format, pixels, not_finite});
+  gpu_.run(gpu::Emit{source, box_of(piece.region), piece.format, shift_, pixels, not_finite});
   piece.pixels = pixels;
   await(not_finite, layer, piece);
 }

@@ -18,8 +18,9 @@ namespace headroom {
 /// what a sink threw.
 class GpuOutput {
  public:
-  /// `staging` is nobody else's meanwhile, and outlives it as `gpu` does.
-  GpuOutput(gpu::Gpu& gpu, const OutputStaging& staging) : gpu_(gpu), staging_(staging) {}
+  /// `staging` is nobody else's meanwhile, and outlives it as `gpu` does. `shift` is added to every value.
+  GpuOutput(gpu::Gpu& gpu, const OutputStaging& staging, float shift = 0)
+      : gpu_(gpu), staging_(staging), shift_(shift) {}
   /// Drops what is on its way, and returns when nothing is any more.
   ~GpuOutput();
   GpuOutput(const GpuOutput&) = delete;
@@ -57,6 +58,7 @@ class GpuOutput {
 
   gpu::Gpu& gpu_;
   const OutputStaging& staging_;
+  const float shift_;
   std::deque<Awaited> awaited_;
   int64_t buffers_used_ = 0, flags_used_ = 0;  ///< so far
   std::chrono::steady_clock::duration waited_{};

@@ -70,7 +70,7 @@ void FoldedConvolution::fold_scale() {
     shift_.assign(scale_.size(), 0);
   }
   for (double& scale : scale_) scale *= op_.convolution.scale;
-  for (double& shift : shift_) shift = shift * op_.convolution.scale + op_.convolution.shift;
+  for (double& shift : shift_) shift *= op_.convolution.scale;
 }
 
 int64_t FoldedConvolution::stored_output(int64_t output) const {
@@ -152,7 +152,7 @@ void FoldedConvolution::add_shortcut(int64_t output, const Interval& inputs, flo
   }
 }
 
-void FoldedConvolution::read_bias(float* out) const {
+void FoldedConvolution::read_bias(float* out, bool with_shift) const {
   std::fill_n(out, shape_.outputs, 0.0f);
   const int64_t first = op_.convolution.part * shape_.outputs;
   if (op_.convolution.bias) source_(parameters_[modules_], {first, first + shape_.outputs}, out);
@@ -161,9 +161,10 @@ void FoldedConvolution::read_bias(float* out) const {
     for (int64_t o = 0; o < shape_.outputs; ++o) out[o] = stored[static_cast<size_t>(stored_output(o))];
   }
   if (scale_.empty()) return;
+  const double shift = with_shift ? op_.convolution.shift : 0;
   for (int64_t o = 0; o < shape_.outputs; ++o) {
     const auto i = static_cast<size_t>(o);
-    out[o] = static_cast<float>(out[o] * scale_[i] + shift_[i]);
+    out[o] = static_cast<float>(out[o] * scale_[i] + (shift_[i] + shift));
   }
 }
 

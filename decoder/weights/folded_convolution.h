@@ -38,8 +38,8 @@ class FoldedConvolution {
 
   /// Taps of one output for some inputs of its group: [frame][input][tap of the frame].
   void read_taps(int64_t output, const Interval& inputs, float* out) const;
-  /// One for each output.
-  void read_bias(float* out) const;
+  /// One for each output. `with_shift`: the shift of the result is part of it.
+  void read_bias(float* out, bool with_shift = true) const;
 
  private:
   /// Where the model stores an output (StoredOrder).

@@ -244,11 +244,12 @@ struct Attend {
 };
 
 /// Writes a region of a picture as pixels that follow one another, row by row and frame by frame, to pinned
-/// host memory.
+/// host memory. Each value is `source` + `shift`, in fp32.
 struct Emit {
   View source;
   Box region;
   PixelFormat format = PixelFormat::fp32;
+  float shift = 0;
   std::byte* pixels = nullptr;     ///< aligned to 16 bytes
   uint32_t* not_finite = nullptr;  ///< becomes 1 where a value is not finite, and else stays as it is
 };

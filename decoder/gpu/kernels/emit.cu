@@ -39,7 +39,8 @@ __global__ void __launch_bounds__(kEmitThreads) emit_pixels(const __grid_constan
       from = pixel_of<Scalars>(call.source, box.t.begin + t, box.y.begin + y, box.x.begin) +
              in_row * Scalars::bytes(call.source.dtype);
     }
-    const float value = load_value(call.source.dtype, from);
+    float value = load_value(call.source.dtype, from);
+    if (call.shift != 0) value += call.shift;  // which keeps the sign of a zero where there is none
     finite = finite && is_finite(value);
     if constexpr (format == PixelFormat::fp32) {
       words[i] = bits_of(value);

@@ -215,6 +215,20 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
     CHECK(seen > 0);
 }
 
+TEST_CASE("a bias can leave out the shift of the result") {
+  Graph graph;
+  graph.conv("out", graph.add_latent(2), 3, {1, 3, 3}, {.scale = 2, .shift = -1});
+  const ParameterSource quarters = [](const Parameter&, const Interval& elements, float* out) {
+    std::fill_n(out, elements.length(), 0.25f);
+  };
+  const FoldedConvolution folded(graph, graph.ops().front(), quarters);
+  std::vector<float> bias(3);
+  folded.read_bias(bias.data());
+  CHECK(bias == std::vector<float>(3, -0.5f));
+  folded.read_bias(bias.data(), false);
+  CHECK(bias == std::vector<float>(3, 0.5f));
+}
+
 TEST_CASE("a shortcut over upsampling adds the channels of the input shuffled to twice the size") {
   Graph graph;
   const TensorId latent = graph.add_latent(8);

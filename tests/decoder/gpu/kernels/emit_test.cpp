@@ -19,7 +19,7 @@ struct Emitted {
   bool not_finite = false, beside = false;
 };
 
-Emitted emitted(Map& source, const Box& region, PixelFormat format) {
+Emitted emitted(Map& source, const Box& region, PixelFormat format, float shift = 0) {
   int64_t values = 0;
   source.each([&](const Position& at) { values += has(region, at) ? 1 : 0; });
   const auto bytes = static_cast<size_t>(values * bytes_per_value(format));
@@ -28,7 +28,7 @@ Emitted emitted(Map& source, const Box& region, PixelFormat format) {
   std::memset(memory.data(), 0x5a, memory.size());
   std::vector<uint32_t> flags(8);  // a card reaches this test's heap, but not its stack
   uint32_t* flag = flags.data();
-  start(Emit{source.view(), region, format, memory.data(), flag}, nullptr);
+  start(Emit{source.view(), region, format, shift, memory.data(), flag}, nullptr);
   Emitted found;
   found.pixels.assign(memory.data(), memory.data() + bytes);
   found.not_finite = flag[0] == 1;
@@ -80,6 +80,18 @@ TEST_CASE("emit: bytes are rounded as the host rounds them, also beside every ti
   quantise(values.data(), static_cast<int64_t>(values.size()), bytes.data());
   const Emitted found = emitted(source, box, PixelFormat::eight_bits);
   CHECK(std::memcmp(found.pixels.data(), bytes.data(), bytes.size()) == 0);
+}
+
+TEST_CASE("emit: a shift is added in fp32, whatever the tile's dtype") {
+  Random random(3);
+  const Box box{{0, 1}, {0, 4}, {0, 9}};
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
+    Map source(random, box, 3, dtype);
+    std::vector<float> shifted = values_of(source, box);
+    for (float& value : shifted) value += -1.0F;
+    const Emitted found = emitted(source, box, PixelFormat::fp32, -1);
+    CHECK(std::memcmp(found.pixels.data(), shifted.data(), found.pixels.size()) == 0);
+  }
 }
 
 TEST_CASE("emit: one value that is not finite raises the flag, wherever it is") {
