@@ -177,7 +177,7 @@ class Builder {
   void decoder() {
     const std::vector<Stage>& stages = config_.stages;
     TensorId x = graph_.add_latent(config_.latent_channels);
-    x = graph_.conv("decoder.conv_in", x, stages.back().width, {1, 3, 3}, {.shortcut = config_.in_shortcut});
+    x = first_conv("decoder.conv_in", x, stages.back().width);
     for (size_t i = stages.size(); i-- > 0;) {
       const std::string name = "decoder.up_blocks." + std::to_string(i) + ".";
       const Stage& stage = stages[i];
@@ -203,6 +203,14 @@ class Builder {
   }
 
  private:
+  /// The sum with the latent is not folded into the kernel: in 16 bits, taps near 1 would lose too much.
+  TensorId first_conv(const std::string& name, TensorId latent, int64_t channels) {
+    const TensorId h = graph_.conv(name, latent, channels, {1, 3, 3});
+    if (!config_.in_shortcut) return h;
+    return graph_.add(name + ".sum", h,
+                      graph_.repeated_depth_to_space(name + ".shortcut", latent, channels, {1, 1, 1}, 1));
+  }
+
   /// A convolution without bias, and the norm behind it.
   TensorId normalised_conv(const std::string& name, const std::string& norm_name, TensorId x,
                            int64_t channels, Axes<int32_t> kernel, Norm norm) {
