@@ -1,100 +1,109 @@
 #include "decoder/files/png_writer.h"
 
-#include <csetjmp>
-#include <cstdio>
-#include <string>
+#include <algorithm>
+#include <array>
+#include <stdexcept>
 
-#include "decoder/graph/errors.h"
-
-// Between a setjmp and the longjmp back to it no object with a destructor may come to life. That is why each
-// try_ function below is a few C calls on members and nothing else.
+#include "decoder/machine/processors.h"
 
 namespace headroom {
 namespace {
 
-// Below zlib's default of 6: the decode waits for it.
-constexpr int kCompressionLevel = 3;
-constexpr size_t kCompressedChunk = 64 * 1024;
+constexpr int kMostThreads = 8;
+/// Of one row. Longer ones leave memory for fewer threads.
+constexpr int64_t kRowBytesOfAllThreads = int64_t{1} << 20;
+
+/// Threads that strips of the picture have work for.
+int useful_threads_for(int64_t row_bytes, int64_t strips, int most) {
+  const int64_t within_memory = kRowBytesOfAllThreads / row_bytes;
+  return static_cast<int>(std::max<int64_t>(1, std::min({int64_t{most}, strips, within_memory})));
+}
+
+std::vector<uint8_t> head_of_file(int64_t columns, int64_t rows, int64_t channels) {
+  constexpr std::array<uint8_t, 8> kSignature{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
+  constexpr uint8_t kGray = 0, kRgb = 2;
+  // zlib's header: deflate with a window of 32 KiB, compressed fast.
+  constexpr std::array<uint8_t, 2> kZlibHeader{0x78, 0x5E};
+  std::vector<uint8_t> size;
+  append_png_number(size, static_cast<uint32_t>(columns));
+  append_png_number(size, static_cast<uint32_t>(rows));
+  for (const uint8_t byte : {uint8_t{8}, channels == 1 ? kGray : kRgb, uint8_t{0}, uint8_t{0}, uint8_t{0}})
+    size.push_back(byte);  // bits of a value; colours; the only compression, filters; not interlaced
+  std::vector<uint8_t> head(kSignature.begin(), kSignature.end());
+  append_png_chunk(head, "IHDR", size);
+  append_png_chunk(head, "IDAT", kZlibHeader);
+  return head;
+}
 
 }  // namespace
 
-PngWriter::PngWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels)
-    : file_(file), columns_(columns), rows_(rows), channels_(channels), rows_left_(rows) {
-  png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
-  if (png_ != nullptr) info_ = png_create_info_struct(png_);
-  if (info_ == nullptr || !try_begin()) {
-    close_encoder();
-    fail();
-  }
+PngWriter::PngWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels, int most_threads)
+    : file_(file),
+      row_bytes_(columns * channels),
+      rows_of_strip_(std::min(rows, rows_at_a_time(columns, channels))),
+      rows_left_(rows),
+      above_(static_cast<size_t>(row_bytes_)) {
+  const int64_t strips = (rows + rows_of_strip_ - 1) / rows_of_strip_;
+  strips_.emplace(columns, channels, rows_of_strip_, useful_threads_for(row_bytes_, strips, most_threads));
+  append(head_of_file(columns, rows, channels));
 }
 
-PngWriter::~PngWriter() {
-  close_encoder();
-}
-
-void PngWriter::close_encoder() {
-  if (png_ != nullptr) png_destroy_write_struct(&png_, &info_);
+int PngWriter::most_threads() {
+  return std::min(kMostThreads, helper_threads());
 }
 
 void PngWriter::write_rows(const uint8_t* pixels, int64_t rows) {
-  if (png_ == nullptr || rows > rows_left_ || !try_rows(pixels, rows)) fail();
-  rows_left_ -= rows;
-  if (rows_left_ > 0) return;
-  if (!try_end()) fail();
-  close_encoder();
+  if (!strips_ || rows > rows_left_) throw std::logic_error("PngWriter: more rows than the picture has");
+  while (rows > 0) {
+    while (strips_->is_full()) take_strip();
+    PngStrip& strip = strips_->open();
+    if (filled_rows_ == 0) std::copy(above_.begin(), above_.end(), strip.pixels.begin());
+    uint8_t* const own = strip.pixels.data() + std::ssize(above_);
+    const int64_t count = std::min(rows, rows_of_strip_ - filled_rows_);
+    std::copy_n(pixels, count * row_bytes_, own + filled_rows_ * row_bytes_);
+    pixels += count * row_bytes_;
+    rows -= count;
+    rows_left_ -= count;
+    filled_rows_ += count;
+    if (filled_rows_ < rows_of_strip_ && rows_left_ > 0) return;
+    strip.rows_above = std::ssize(above_) / row_bytes_;
+    strip.rows = filled_rows_;
+    strip.last = rows_left_ == 0;
+    const uint8_t* const end = own + filled_rows_ * row_bytes_;
+    above_.assign(end - std::min(filled_rows_, png_rows_above(row_bytes_)) * row_bytes_, end);
+    filled_rows_ = 0;
+    strips_->close();
+    while (!strips_->empty() && strips_->is_ready()) take_strip();
+  }
+  if (rows_left_ == 0) end();
 }
 
-bool PngWriter::try_begin() {
-  if (setjmp(png_jmpbuf(png_))) return false;
-  png_set_write_fn(png_, this, on_write, nullptr);
-  png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-  png_set_compression_level(png_, kCompressionLevel);
-  png_set_compression_buffer_size(png_, kCompressedChunk);
-  png_set_filter(png_, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB | PNG_FILTER_UP);
-  png_set_IHDR(png_, info_, static_cast<png_uint_32>(columns_), static_cast<png_uint_32>(rows_), 8,
-               channels_ == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
-               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-  png_write_info(png_, info_);
-  return true;
+void PngWriter::take_strip() {
+  const PngStrip& strip = strips_->take();
+  append(strip.chunks);
+  checksum_ = static_cast<uint32_t>(
+      adler32_combine(checksum_, strip.checksum, static_cast<z_off_t>(strip.filtered_bytes)));
 }
 
-bool PngWriter::try_rows(const uint8_t* pixels, int64_t rows) {
-  if (setjmp(png_jmpbuf(png_))) return false;
-  for (int64_t row = 0; row < rows; ++row) png_write_row(png_, pixels + row * columns_ * channels_);
-  return true;
+void PngWriter::end() {
+  while (!strips_->empty()) take_strip();
+  std::vector<uint8_t> checksum, chunks;
+  append_png_number(checksum, checksum_);
+  append_png_chunk(chunks, "IDAT", checksum);
+  append_png_chunk(chunks, "IEND", {});
+  append(chunks);
+  strips_.reset();
 }
 
-bool PngWriter::try_end() {
-  if (setjmp(png_jmpbuf(png_))) return false;
-  png_write_end(png_, info_);
-  return true;
+void PngWriter::append(const std::vector<uint8_t>& bytes) {
+  if (const int error = file_.append(bytes.data(), std::ssize(bytes)); error != 0) file_.fail(error);
 }
-
-void PngWriter::fail() const {
-  if (error_number_ != 0) file_.fail(error_number_);
-  throw DeviceError(file_.name().string() +
-                    ": cannot be written: libpng: " + (message_[0] != '\0' ? message_ : "failed"));
-}
-
-void PngWriter::on_write(png_structp png, png_bytep data, size_t bytes) {
-  auto* self = static_cast<PngWriter*>(png_get_io_ptr(png));
-  self->error_number_ = self->file_.append(data, static_cast<int64_t>(bytes));
-  if (self->error_number_ != 0) png_error(png, "write error");
-}
-
-void PngWriter::on_error(png_structp png, png_const_charp message) {
-  auto* self = static_cast<PngWriter*>(png_get_error_ptr(png));
-  std::snprintf(self->message_, sizeof self->message_, "%s", message);
-  png_longjmp(png, 1);
-}
-
-void PngWriter::on_warning(png_structp, png_const_charp) {}
 
 int64_t PngWriter::buffered_bytes(int64_t columns, int64_t channels) {
-  // Four rows (this one, the one above, two filtered), deflate's 268 KiB at its largest window, the output
-  // chunk, and some to spare: measured growth was 8 KiB above the sum with 384 KiB here.
-  constexpr int64_t kFixed = 512 * 1024;
-  return kFixed + 4 * (columns * channels + 64);
+  const int64_t row_bytes = columns * channels;
+  const int threads = useful_threads_for(row_bytes, kMostThreads, most_threads());
+  return png_rows_above(row_bytes) * row_bytes +
+         PngStrips::held_bytes(row_bytes, rows_at_a_time(columns, channels), threads);
 }
 
 }  // namespace headroom

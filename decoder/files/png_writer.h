@@ -1,45 +1,44 @@
 #pragma once
 
-#include <png.h>
-
 #include <cstdint>
+#include <optional>
 
+#include "decoder/files/png_strips.h"
 #include "decoder/files/row_writer.h"
 #include "decoder/outputs/written_file.h"
 
 namespace headroom {
 
-/// One 8-bit PNG, gray or RGB, row by row. libpng reports errors by longjmp; they end here and become
-/// DeviceError.
+/// One 8-bit PNG, gray or RGB. Strips of rows are filtered and compressed by several threads as rows come;
+/// the file does not depend on how many.
 class PngWriter final : public RowWriter {
  public:
   /// Appends to `file`, which must outlive this. `channels` is 1 or 3. Throws DeviceError.
-  PngWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels);
-  ~PngWriter() override;
+  PngWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels)
+      : PngWriter(file, columns, rows, channels, most_threads()) {}
+  /// Uses fewer threads where the picture gives them nothing to do, or rows are so long that strips would
+  /// take too much memory.
+  PngWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels, int most_threads);
 
-  /// libpng's memory goes with the last row.
+  /// The last row returns when all is in the file, and nothing is held any more.
   void write_rows(const uint8_t* pixels, int64_t rows) override;
 
-  /// At least what libpng and zlib hold while they write.
+  /// At least what is held while rows come.
   static int64_t buffered_bytes(int64_t columns, int64_t channels);
 
  private:
-  bool try_begin();
-  bool try_rows(const uint8_t* pixels, int64_t rows);
-  bool try_end();
-  void close_encoder();
-  [[noreturn]] void fail() const;
-  static void on_write(png_structp png, png_bytep data, size_t bytes);
-  [[noreturn]] static void on_error(png_structp png, png_const_charp message);
-  static void on_warning(png_structp png, png_const_charp message);
+  static int most_threads();
+  void take_strip();
+  void end();
+  void append(const std::vector<uint8_t>& bytes);
 
   WrittenFile& file_;
-  int64_t columns_, rows_, channels_;
+  const int64_t row_bytes_, rows_of_strip_;
   int64_t rows_left_;
-  png_structp png_ = nullptr;
-  png_infop info_ = nullptr;
-  int error_number_ = 0;  ///< of the failed write, 0 where libpng itself failed
-  char message_[120] = "";
+  std::optional<PngStrips> strips_;  ///< none once all is written
+  std::vector<uint8_t> above_;       ///< rows above the open strip; at the top one of zeros
+  int64_t filled_rows_ = 0;          ///< of the open strip
+  uint32_t checksum_ = 1;            ///< Adler-32 of all filtered rows so far
 };
 
 }  // namespace headroom

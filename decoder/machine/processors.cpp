@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <limits>
@@ -11,6 +12,11 @@
 #include "decoder/machine/control_groups.h"
 
 namespace headroom {
+namespace {
+
+std::atomic<int> asked_threads{std::numeric_limits<int>::max()};
+
+}  // namespace
 
 int allowed_processors() {
   // The kernel wants a set as large as its own.
@@ -36,6 +42,15 @@ int useful_threads(int allowed, double quota_processors) {
 int useful_threads() {
   return useful_threads(allowed_processors(),
                         own_control_groups().processors.value_or(std::numeric_limits<double>::infinity()));
+}
+
+int helper_threads() {
+  static const int useful = useful_threads();
+  return std::min(useful, asked_threads.load());
+}
+
+void limit_helper_threads(int most) {
+  asked_threads = std::max(1, most);
 }
 
 }  // namespace headroom

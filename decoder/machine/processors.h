@@ -11,4 +11,10 @@ int useful_threads(int allowed, double quota_processors);
 /// Of this process.
 int useful_threads();
 
+/// Threads that may run beside the one that decodes, such as those that compress a picture: useful_threads(),
+/// or fewer where the user asked for fewer.
+int helper_threads();
+/// `most` is what the user asked for.
+void limit_helper_threads(int most);
+
 }  // namespace headroom

@@ -17,6 +17,7 @@ namespace headroom {
 void start_libraries(int threads) {
   mallopt(M_ARENA_MAX, 1);  // what one thread frees serves the others
   start_threads(threads > 0 || std::getenv("OMP_NUM_THREADS") != nullptr ? threads : useful_threads());
+  limit_helper_threads(thread_count());
 }
 
 void start_threads(int threads) {

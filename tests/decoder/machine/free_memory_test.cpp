@@ -39,6 +39,11 @@ TEST_CASE("threads follow allowed processors and quotas") {
   CHECK(useful_threads(0, 16) == 1);
   CHECK(allowed_processors() >= 1);
   CHECK(useful_threads() <= allowed_processors());
+  CHECK(helper_threads() == useful_threads());
+  limit_helper_threads(1);
+  CHECK(helper_threads() == 1);
+  limit_helper_threads(1 << 20);
+  CHECK(helper_threads() == useful_threads());
 }
 
 }  // namespace
