@@ -190,8 +190,8 @@ void bind_decoder(nb::module_& module) {
       },
       "model"_a, "module"_a, "memory"_a,
       "A Decoder on the first GPU, by the module of this path, in memory of an object with name(), "
-      "reserve(bytes), "
-      "which returns an address, and release(). Raises DeviceError.");
+      "reserve(bytes), which returns an address, stream(), which returns a CUDA stream's handle, and "
+      "release(). Raises DeviceError.");
   module.def(
       "require_parameters",
       [](const Model& model, const nb::dict& tensors, const std::string& origin) {

@@ -25,6 +25,11 @@ std::byte* PythonMemory::reserve(int64_t bytes) {
   return reinterpret_cast<std::byte*>(nb::cast<uintptr_t>(memory_.attr("reserve")(bytes)));
 }
 
+void* PythonMemory::stream() {
+  const nb::gil_scoped_acquire gil;
+  return reinterpret_cast<void*>(nb::cast<uintptr_t>(memory_.attr("stream")()));
+}
+
 void PythonMemory::release() noexcept {
   const nb::gil_scoped_acquire gil;
   try {

@@ -7,7 +7,7 @@
 namespace headroom::python {
 
 /// Memory of a GPU that Python lends: an object with name(), reserve(bytes), which returns an address or
-/// raises, and release().
+/// raises, stream(), which returns a CUDA stream's handle, and release().
 class PythonMemory final : public gpu::DeviceMemory {
  public:
   explicit PythonMemory(nanobind::object memory);
@@ -15,6 +15,7 @@ class PythonMemory final : public gpu::DeviceMemory {
 
   std::string name() const override;
   std::byte* reserve(int64_t bytes) override;
+  void* stream() override;
   void release() noexcept override;
 
  private:

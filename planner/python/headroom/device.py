@@ -44,6 +44,12 @@ class TorchMemory:
             raise OutOfGpuMemory(f"torch refused {_core.format_bytes(bytes_)}: {str(refused).splitlines()[0]}") from None
         return -(-self._block.data_ptr() // self.ALIGNMENT_BYTES) * self.ALIGNMENT_BYTES
 
+    def stream(self) -> int:
+        """The CUDA stream whose queued work may still use the memory: the caller's current one."""
+        import torch
+
+        return torch.cuda.current_stream(self.device).cuda_stream
+
     def release(self) -> None:
         self._block = None
 
