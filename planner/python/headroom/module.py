@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+import warnings
 import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable
@@ -13,7 +14,7 @@ from . import _core
 from .amounts import limit_bytes
 from .described import dtype_name
 from .device import free_bytes, open_decoder, require_device
-from .errors import HeadroomError, InputError, OutOfGpuMemory
+from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
 from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, planner_options
 from .progress import progress_of
@@ -109,8 +110,9 @@ class ModuleDecoder:
         trace_file: str = "",
     ) -> Any:
         """The picture of a latent, N×C×H×W or N×C×T×H×W, as a tensor of `dtype` on the latent's device; of the module's
-        dtype where that is None. It runs on `device`; where the module's parameters are where that is None. Raises DoesNotFit
-        and InputError; `last` has what it took."""
+        dtype where that is None. It runs on `device`, or else where the module runs. A module on the CPU whose latent is on a
+        GPU decodes on that GPU, unless `release` or `scratch` needs the CPU. Raises DoesNotFit and InputError; `last` has what
+        it took."""
         import torch
 
         batch, channels, frames, height, width = self.model.picture_shape(list(z.shape))
@@ -118,7 +120,7 @@ class ModuleDecoder:
             module = self.module
             dtype = next(module.parameters()).dtype if dtype is None else dtype
             started = time.perf_counter()
-            device = device or self._device()
+            device = device or self._device_for(z, release or scratch is not None)
             require_device(device)
             if release and device != "cpu":
                 raise InputError(f"release=True: expected a VAE on the CPU, found one on {device}")
@@ -126,7 +128,7 @@ class ModuleDecoder:
             options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release}
             picture = [batch, channels, height, width] if z.dim() == 4 else [batch, channels, frames, height, width]
             sample = torch.empty(picture, dtype=dtype)
-            latent = z.detach().to(device="cpu", dtype=torch.float32).contiguous()
+            latent = z.detach().cpu().float().contiguous()
             run, refusals = None, []
             while run is None:
                 prediction, known = self._planned((batch, frames, height, width), dtype, limit, options)
@@ -215,8 +217,20 @@ class ModuleDecoder:
         return batch * channels * frames * height * width * (4 if dtype_name(dtype) == "fp32" else 2)
 
     def _device(self) -> str:
-        """Where the module's parameters are."""
+        """Where the module runs."""
         return "cpu" if self.released else Parameters(self.module, self.model).device()
+
+    def _device_for(self, z: Any, needs_cpu: bool) -> str:
+        """Where a decode of this latent runs."""
+        device = self._device()
+        if device != "cpu" or z.device.type != "cuda" or self.released or needs_cpu:
+            return device
+        try:
+            require_device(str(z.device))
+        except Unsupported as why:
+            warnings.warn(f"the latent is on {z.device}, but the decode runs on the CPU: {why}", stacklevel=6)
+            return device
+        return str(z.device)
 
     def _tensors(self, decoder: _core.Decoder, device: str, plan: _core.Plan) -> dict[str, Any] | None:
         """The module's parameters where the decoder has to read them; None where what it has packed still holds."""

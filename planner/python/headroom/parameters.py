@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _core
 from .errors import InputError
+from .offloading import finish_transfers, offloaded_value, onload_device
 
 
 Fingerprint = tuple
@@ -22,10 +23,11 @@ class Parameters:
     def tensors(self) -> dict[str, Any]:
         """Contiguous tensors in the CPU's memory, by the module's own names; copies of what is on a GPU. Raises InputError
         naming what has no values."""
+        finish_transfers(self._vae)
         ready = {}
         for name, tensor in self._state().items():
             if tensor.device.type == "meta":
-                raise InputError(f"{name}: expected a tensor in the memory of a CPU or GPU, found one on meta")
+                raise InputError(f"{name}: expected values, found none (device meta). Load the VAE again, or leave it out of offloading")
             values = tensor.detach().cpu()
             if values.is_floating_point() and values.element_size() == 1:
                 values = values.float()  # layerwise casting keeps weights in 8 bits, and computes with what they are
@@ -38,7 +40,11 @@ class Parameters:
         )
 
     def device(self) -> str:
-        """Where they are; "cpu" where they have no values. Raises InputError where they are on several."""
+        """The device that offload hooks name, or else the one that has the parameters: "cpu" if they have no values. Raises
+        InputError for parameters on several devices."""
+        onload = onload_device(self._vae)
+        if onload is not None:
+            return onload
         devices = {str(tensor.device) for tensor in self._state().values()} - {"meta"}
         if len(devices) > 1:
             raise InputError(f"parameters on {' and '.join(sorted(devices))}: expected all on one device")
@@ -68,6 +74,12 @@ class Parameters:
         if len(found) < len(wanted):
             for listed in (self._vae.named_parameters(), self._vae.named_buffers()):
                 found.update((name, tensor) for name, tensor in listed if not name.startswith(("encoder.", "quant_conv.")))
+        owners = dict(self._vae.named_modules())
+        for name, tensor in found.items():
+            if tensor.device.type == "meta":
+                owner, _, leaf = name.rpartition(".")
+                values = offloaded_value(owners[owner], leaf)
+                found[name] = tensor if values is None else values
         return found
 
 
