@@ -1,0 +1,370 @@
+"""The package's GPU path under PyTorch's CUDA build, over the air card: CUDA's libraries without a card. The card's memory is
+host memory. Headroom's kernels are emulated, so decodes make real pictures. PyTorch's own kernels do nothing: this test casts
+and computes on the CPU.
+
+    HEADROOM_AIR_MODULE=… LD_LIBRARY_PATH=… LD_PRELOAD=… air_card_test.py    # tests/CMakeLists.txt has the values
+
+The streams run queued work late and in drawn orders (AIR_ORDER=drawn), so a missing wait shows as a wrong picture.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import sys
+import tempfile
+import types
+import unittest
+import warnings
+from pathlib import Path
+from unittest import mock
+
+import accelerate
+import comfyui_test
+import headroom
+import tiny
+import torch
+from headroom import device
+
+MIB = 1 << 20
+CARD = torch.device("cuda", 0)
+
+
+class RecordedMemory(device.TorchMemory):
+    """Torch's memory, with the addresses that it lent."""
+
+    blocks: list[tuple[int, int]] = []
+
+    def reserve(self, bytes_: int) -> int:
+        RecordedMemory.blocks.append((super().reserve(bytes_), bytes_))
+        return RecordedMemory.blocks[-1][0]
+
+
+def latent(*shape: int, seed: int = 3) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+class AirCard(unittest.TestCase):
+    def setUp(self):
+        for patch in (
+            mock.patch.object(device, "GPU_MODULE", Path(os.environ["HEADROOM_AIR_MODULE"])),
+            mock.patch.object(device, "TorchMemory", RecordedMemory),
+        ):
+            patch.start()
+            self.addCleanup(patch.stop)
+        grad = torch.no_grad()
+        grad.__enter__()
+        self.addCleanup(grad.__exit__, None, None, None)
+        RecordedMemory.blocks.clear()
+
+    def assert_close(self, ours, theirs, largest=1e-5):
+        self.assertEqual(ours.shape, theirs.shape)
+        self.assertLessEqual(float((ours.cpu() - theirs).abs().max()), largest * float(theirs.abs().max()))
+
+    def assert_on_card(self, decodes: int = 1):
+        """So many decodes have run on the card since the test began, or since this was last asked."""
+        self.assertEqual(len(RecordedMemory.blocks), decodes)
+        RecordedMemory.blocks.clear()
+
+
+def tearDownModule():
+    """The air card has found no wrong use of its libraries, and nothing of the decodes is left."""
+    gc.collect()
+    describe = ctypes.CDLL("libcudart.so.13").air_card_report
+    describe.restype = ctypes.c_char_p
+    report = json.loads(describe())
+    found = {name: report[name] for name in ("wrong_uses", "calls_after_error", "descriptors", "handles")}
+    if any(found.values()):
+        raise AssertionError(found)
+
+
+class Decodes(AirCard):
+    def test_there_is_a_card(self):
+        self.assertTrue(torch.cuda.is_available())
+        values = latent(5, 7)
+        self.assertTrue(torch.equal(values.to(CARD).cpu(), values))
+
+    def test_every_family_gives_the_untiled_picture(self):
+        for make, shape in (
+            (tiny.kl, (2, 4, 9, 7)),
+            (tiny.autoencoder_tiny, (1, 4, 9, 7)),
+            (tiny.flux2, (1, 4, 4, 6)),
+            (tiny.dc, (1, 4, 5, 6)),
+            (tiny.wan, (1, 16, 2, 3, 4)),
+            (tiny.qwen, (1, 4, 1, 6, 5)),
+        ):
+            with self.subTest(make.__name__):
+                vae, z = make(), latent(*shape)
+                whole = vae.decode(z, return_dict=False)[0]
+                headroom.enable(vae.to(CARD), limit="256MiB", host_limit=0)
+                before = torch.cuda.memory_allocated()
+                picture = vae.decode(z.to(CARD), return_dict=False)[0]
+                self.assertEqual(picture.device, CARD)
+                self.assert_close(picture, whole)
+                self.assert_on_card()
+                del picture
+                self.assertEqual(torch.cuda.memory_allocated(), before)
+
+    def test_sixteen_bits_are_no_farther_from_fp32_than_diffusers(self):
+        for dtype in (torch.bfloat16, torch.float16):
+            ours, theirs = 0.0, 0.0
+            for seed in range(3):
+                z = latent(1, 4, 12, 10, seed=seed).to(dtype)
+                exact = tiny.kl().decode(z.float()).sample
+                vae = tiny.kl().to(dtype)
+                theirs += float((vae.decode(z).sample.float() - exact).abs().mean())
+                headroom.enable(vae.to(CARD), limit="64MiB", host_limit=0)
+                picture = vae.decode(z.to(CARD)).sample
+                self.assertEqual(picture.dtype, dtype)
+                ours += float((picture.cpu().float() - exact).abs().mean())
+            self.assert_on_card(3)
+            self.assertLessEqual(ours, theirs, dtype)
+
+    def test_torch_counts_the_peak_and_the_limit_holds(self):
+        vae, z = tiny.kl(), latent(1, 4, 24, 24)
+        whole = vae.decode(z).sample
+        picture_bytes = whole.numel() * 4
+        handle = headroom.enable(vae.to(CARD), limit=None, host_limit=0)
+        smallest = handle.predict(*whole.shape[2:]).smallest_limit_bytes + picture_bytes
+        for limit in (None, "auto", smallest):
+            headroom.disable(vae)
+            handle = headroom.enable(vae, limit=limit, host_limit=0)
+            before = torch.cuda.memory_allocated()
+            torch.cuda.reset_peak_memory_stats()
+            self.assert_close(vae.decode(z).sample, whole)
+            peak = torch.cuda.max_memory_allocated() - before
+            self.assertEqual(peak, handle.last.peak_bytes - picture_bytes)
+            self.assertLessEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
+            self.assertEqual(torch.cuda.memory_allocated(), before)
+        self.assertLessEqual(handle.last.predicted_peak_bytes, smallest)
+        self.assert_on_card(3)
+        headroom.enable(vae, limit=smallest - 1, host_limit=0)
+        with self.assertRaises(headroom.DoesNotFit):
+            vae.decode(z)
+        self.assert_on_card(0)
+
+    def test_host_memory_takes_tensors_that_do_not_fit(self):
+        vae, z = tiny.kl(mid_block_add_attention=False), latent(2, 4, 64, 64)
+        whole = vae.decode(z).sample
+        vae.to(CARD)
+        for limit in range(8 * MIB, 16 * MIB, MIB):
+            handle = headroom.enable(vae, limit=limit, host_limit="256MiB")
+            plan = handle.predict(*whole.shape[2:], batch=2).require()
+            if '"host"' in plan.json():
+                break
+        self.assertIn('"host"', plan.json())
+        before = torch.cuda.memory_allocated()
+        self.assert_close(vae.decode(z.to(CARD)).sample, whole)
+        self.assertLessEqual(handle.last.peak_bytes, limit)
+        self.assert_on_card()
+        self.assertEqual(torch.cuda.memory_allocated(), before)
+
+    def test_memory_that_torch_does_not_have_is_refused_before_anything_runs(self):
+        vae, z = tiny.kl(), latent(1, 4, 24, 24)
+        whole = vae.decode(z).sample
+        headroom.enable(vae.to(CARD), limit="1GiB", host_limit=0)
+        self.assert_close(vae.decode(z).sample, whole)
+        torch.cuda.empty_cache()
+        held = _all_memory()
+        before = torch.cuda.memory_allocated()
+        with self.assertRaisesRegex(headroom.OutOfGpuMemory, "torch refused .*: CUDA out of memory"):
+            vae.decode(z)
+        self.assertEqual(torch.cuda.memory_allocated(), before)
+        held.clear()
+        torch.cuda.empty_cache()
+        self.assert_close(vae.decode(z).sample, whole)
+        torch.cuda.empty_cache()
+        total = torch.cuda.mem_get_info()[1]
+        torch.cuda.set_per_process_memory_fraction(torch.cuda.memory_reserved() / total)
+        self.addCleanup(torch.cuda.set_per_process_memory_fraction, 1.0)
+        with self.assertRaises(headroom.OutOfGpuMemory):
+            vae.decode(z)
+
+    def test_two_vaes_in_turn(self):
+        made = [(tiny.kl(), latent(1, 4, 8, 8)), (tiny.wan(), latent(1, 16, 2, 3, 4))]
+        pictures = [vae.decode(z).sample for vae, z in made]
+        for vae, _ in made:
+            headroom.enable(vae.to(CARD), limit="128MiB", host_limit=0)
+        for _ in range(2):
+            for (vae, z), whole in zip(made, pictures):
+                self.assert_close(vae.decode(z.to(CARD)).sample, whole)
+        self.assert_on_card(4)
+
+    def test_the_comfyui_node_decodes_where_comfyui_runs_the_vae(self):
+        vae = comfyui_test.Nodes().vae()
+        z = latent(2, 4, 9, 7)
+        theirs = torch.clamp((vae.decode(z).sample + 1) / 2, 0, 1).movedim(1, -1)
+        asked = []
+        management = types.SimpleNamespace(free_memory=lambda bytes_, where: asked.append((bytes_, where)))
+        comfy = types.SimpleNamespace(model_management=management)
+        node = comfyui_test.nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]()
+        with mock.patch.dict(sys.modules, {"comfy": comfy, "comfy.model_management": management}):
+            for where in ("cpu", CARD):  # ComfyUI may have offloaded the weights
+                made = comfyui_test.comfy_vae(vae)
+                made.first_stage_model.to(where)
+                made.device, made.vae_dtype, made.memory_used_decode = CARD, torch.float32, lambda shape, dtype: 123
+                (ours,) = node.decode({"samples": z}, made, limit="32MiB")
+                self.assert_close(ours, theirs)
+        self.assertEqual(asked, [(123, CARD)] * 2)
+        self.assert_on_card(2)
+
+
+def _all_memory() -> list[torch.Tensor]:
+    """Tensors that hold all memory of the card, but for less than 2 MiB in one piece."""
+    held, bytes_ = [], torch.cuda.mem_get_info()[1]
+    while bytes_ >= 2 * MIB:
+        try:
+            held.append(torch.empty(bytes_, dtype=torch.uint8, device=CARD))
+        except torch.OutOfMemoryError:
+            bytes_ //= 2
+    return held
+
+
+class Streams(AirCard):
+    """Work that the caller has queued on its current stream, the default one or another."""
+
+    def setUp(self):
+        super().setUp()
+        self.z = latent(1, 4, 24, 24)
+
+    def on_each_stream(self, check):
+        for stream in (torch.cuda.default_stream(), torch.cuda.Stream()):
+            with self.subTest(stream=stream.cuda_stream), torch.cuda.stream(stream):
+                check()
+                stream.synchronize()
+
+    def test_memory_that_queued_work_still_uses(self):
+        vae = tiny.kl()
+        whole = vae.decode(self.z).sample
+        headroom.enable(vae.to(CARD), limit="64MiB", host_limit=0)
+
+        def check():
+            torch.cuda.empty_cache()
+            vae.decode(self.z)
+            bytes_ = RecordedMemory.blocks[-1][1]
+            values = torch.full((bytes_,), 63, dtype=torch.uint8).pin_memory()
+            for _ in range(4):
+                filled = torch.empty(bytes_, dtype=torch.uint8, device=CARD)
+                for _ in range(500):  # so that the stream is behind when the decode begins
+                    filled[:64].copy_(values[:64], non_blocking=True)
+                filled.copy_(values, non_blocking=True)
+                address = filled.data_ptr()
+                del filled
+                self.assert_close(vae.decode(self.z).sample, whole)
+                self.assertEqual(RecordedMemory.blocks[-1][0], address, "torch lends the freed block")
+
+        self.on_each_stream(check)
+
+    def test_latents_weights_and_pictures_whose_copies_are_queued(self):
+        def check():
+            vae = tiny.kl()
+            values = {name: latent(*tensor.shape) for name, tensor in vae.decoder.conv_out.named_parameters()}
+            vae.decoder.conv_out.load_state_dict(values)
+            whole = vae.decode(self.z).sample
+            vae = tiny.kl().to(CARD)
+            headroom.enable(vae, limit="64MiB", host_limit=0)
+            z = torch.zeros_like(self.z).to(CARD)
+            for name, tensor in vae.decoder.conv_out.named_parameters():
+                tensor.copy_(values[name].pin_memory(), non_blocking=True)
+            z.copy_(self.z.pin_memory(), non_blocking=True)
+            picture = torch.empty(whole.shape).pin_memory()
+            picture.copy_(vae.decode(z).sample, non_blocking=True)
+            torch.cuda.current_stream().synchronize()
+            self.assert_close(picture, whole)
+
+        self.on_each_stream(check)
+
+
+class Offload(AirCard):
+    """A VAE whose weights are elsewhere between decodes runs where its hooks, or its latent, say."""
+
+    def setUp(self):
+        super().setUp()
+        self.vae, self.z = tiny.kl(), latent(1, 4, 9, 7)
+        self.whole = self.vae.decode(self.z).sample
+
+    def assert_decodes_on_card(self):
+        self.assertEqual(json.loads(self.handle().predict(*self.whole.shape[2:]).require().json())["request"]["device"], "cuda")
+        for _ in range(2):
+            self.assert_close(self.vae.decode(self.z.to(CARD)).sample, self.whole)
+        self.assert_on_card(2)
+
+    def handle(self):
+        return headroom.enable(self.vae, limit="64MiB", host_limit=0)
+
+    def test_model_offload(self):
+        _, hook = accelerate.cpu_offload_with_hook(self.vae, CARD)
+        self.assert_decodes_on_card()
+        self.assertEqual(self.vae.device, CARD)
+        hook.offload()
+        self.assertEqual(self.vae.device.type, "cpu")
+        self.assert_decodes_on_card()
+
+    def test_sequential_offload(self):
+        accelerate.cpu_offload(self.vae, CARD)
+        self.assertEqual(self.vae.device.type, "meta")
+        self.assert_decodes_on_card()
+        self.assertEqual(self.vae.device.type, "meta")
+
+    def test_group_offload(self):
+        for kind in ("leaf_level", "block_level"):
+            for use_stream in (False, True):
+                with self.subTest(kind, use_stream=use_stream):
+                    self.vae = tiny.kl()
+                    self.vae.enable_group_offload(onload_device=CARD, offload_type=kind, num_blocks_per_group=1, use_stream=use_stream)
+                    self.assertEqual(self.vae.decoder.conv_out.weight.device.type, "cpu")
+                    self.assert_decodes_on_card()
+
+    def test_group_offload_whose_weights_are_on_their_way(self):
+        self.vae.enable_group_offload(onload_device=CARD, offload_type="leaf_level", use_stream=True)
+        handle = self.handle()
+        registry = self.vae.decoder.conv_out._diffusers_hook
+        group = registry.get_hook("group_offloading").group
+        group.non_blocking = True
+        for _ in range(8):
+            group.onload_()
+            self.assertEqual(self.vae.decoder.conv_out.weight.device, CARD)
+            self.assert_close(self.vae.decode(self.z).sample, self.whole)
+            group.offload_()
+        handle.disable()
+
+    def test_group_offload_to_a_disk_says_what_to_do(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.vae.enable_group_offload(onload_device=CARD, offload_type="leaf_level", offload_to_disk_path=folder)
+            with self.assertRaisesRegex(headroom.InputError, "Leave out offload_to_disk_path for the VAE"):
+                self.handle()
+
+    def test_a_vae_on_the_cpu_decodes_where_its_latent_is(self):
+        handle = self.handle()
+        self.assert_close(self.vae.decode(self.z.to(CARD)).sample, self.whole)
+        self.assert_on_card()
+        self.assert_close(self.vae.decode(self.z).sample, self.whole)
+        self.assert_on_card(0)
+        self.assertEqual(self.vae.device.type, "cpu")
+        handle.disable()
+        with tempfile.TemporaryDirectory() as folder:
+            headroom.enable(self.vae, limit="64MiB", scratch=folder)
+            self.assert_close(self.vae.decode(self.z.to(CARD)).sample, self.whole)
+        headroom.enable(self.vae, limit="64MiB", release=True)
+        for _ in range(2):
+            picture = self.vae.decode(self.z.to(CARD)).sample
+            self.assertEqual(picture.device, CARD)
+            self.assert_close(picture, self.whole)
+        self.assert_on_card(0)
+
+    def test_a_build_without_cuda_says_that_it_decodes_on_the_cpu(self):
+        self.handle()
+        with mock.patch.object(device, "GPU_MODULE", Path("/nowhere/headroom-cuda-lent.so")):
+            with self.assertWarnsRegex(UserWarning, "latent is on cuda:0, but the decode runs on the CPU"):
+                self.assert_close(self.vae.decode(self.z.to(CARD)).sample, self.whole)
+            self.vae.enable_group_offload(onload_device=CARD, offload_type="leaf_level")
+            with self.assertRaisesRegex(headroom.Unsupported, "this build decodes on the CPU"):
+                self.handle()
+        self.assert_on_card(0)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("default", UserWarning)
+    unittest.main()
