@@ -61,6 +61,9 @@ function(headroom_test_cost result processors length)
   set(${result} ${cost} PARENT_SCOPE)
 endfunction()
 
+# All tests labelled `gpu`, for reports/gpu/make_bundle.py.
+add_custom_target(tests_on_gpu)
+
 # headroom_test(<name> [FOLDER <folder>] [ONLY <expression> | EXCEPT <expression>] [SOURCES <file>...] LIBRARIES <library>...
 #               [PROGRAMS <program>...] [PROCESSORS <n>] [ONCE] [ON_GPU] [OWN_MAIN] [COMPUTES] [PROPERTIES <property>...])
 # Sources are the *_test.cpp of the folder, of which the expression may choose by file name, and SOURCES. Tests that compute
@@ -113,8 +116,9 @@ function(headroom_test name)
   if(TEST_PROGRAMS)
     add_dependencies(test_${name} ${TEST_PROGRAMS})
   endif()
-  if(TEST_ON_GPU AND TARGET headroom-cuda)
+  if(TEST_ON_GPU)
     add_dependencies(test_${name} headroom-cuda)
+    add_dependencies(tests_on_gpu test_${name})
   endif()
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
   headroom_test_cost(cost ${TEST_PROCESSORS} 1)

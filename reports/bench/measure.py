@@ -9,7 +9,6 @@ Needs numpy and safetensors; torch and diffusers are loaded by the child that ne
 
 import argparse
 import datetime
-import hashlib
 import importlib.metadata
 import itertools
 import json
@@ -353,11 +352,6 @@ def convolution_rate(threads: int, dtype: str = "fp32", device: str = "cpu") -> 
     return json.loads(run(command))["flops_per_second"]
 
 
-def link_rate(device: str) -> dict[str, float]:
-    """Bytes per second of copies between pinned host memory and the GPU, each way and both at once."""
-    return json.loads(run([sys.executable, str(Path(__file__).with_name("link_rate.py")), "--device", device]))
-
-
 def held(run: Run) -> bool:
     """Whether a decode by Headroom stayed within its limit, by its own figure and the operating system's."""
     return run["peak_bytes"] <= run["limit_bytes"] and run["rss_growth_bytes"] <= run["limit_bytes"] + RESIDENT_SLACK
@@ -443,24 +437,6 @@ def markdown_table(rows: list[list[str]]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
     return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]) + "\n"
-
-
-def build_id(programs: Path) -> str | None:
-    """Of the programs and modules that are measured: results of another build are not gone on with. None: not built."""
-    if not (programs / "headroom-decode").exists():
-        return None
-    digest = hashlib.sha256()
-    for file in sorted([*programs.glob("headroom-*"), *programs.parent.rglob("*headroom*.so")]):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-def write_whole(file: Path, text: str) -> None:
-    """Never half a file, whenever the process is ended."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_name(file.name + ".partial")
-    partial.write_text(text)
-    os.replace(partial, file)
 
 
 def publish(file: Path | None, data: dict[str, Any], markdown: str) -> None:

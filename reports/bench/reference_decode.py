@@ -39,44 +39,9 @@ import torch
 
 for unneeded in ("accelerate", "peft", "transformers"):  # seconds to load where they are installed, and no decoder asks for them
     sys.modules.setdefault(unneeded, None)
-import diffusers  # noqa: E402
-from safetensors import safe_open  # noqa: E402
-
 from convolution_rate import DTYPES  # noqa: E402
-from measure import CLIPS, OPEN_SORA_PLAN, ROOT, ResidentWatch, model_class, model_config, read_latent, scale_factor  # noqa: E402
-
-sys.path.insert(0, str(ROOT / "tests" / "reference"))
-from open_sora_plan import load_model_class  # noqa: E402
-from random_weights import fill_module  # noqa: E402
-
-
-def model_family(model: str, source: Path | None) -> type[torch.nn.Module]:
-    if model_class(model) == OPEN_SORA_PLAN:
-        if source is None:
-            raise SystemExit(f"{model}: expected --source, a clone of Open-Sora-Plan")
-        return load_model_class(source)
-    return getattr(diffusers, model_class(model))
-
-
-def build(model: str, source: Path | None = None) -> torch.nn.Module:
-    """The autoencoder without its encoder, its weights allocated but not touched."""
-    with torch.device("meta"):
-        vae = model_family(model, source).from_config(model_config(model))
-    vae.encoder, vae.quant_conv = torch.nn.Module(), None  # empty, not None: some count the layers in it
-    return vae.to_empty(device="cpu").eval()
-
-
-def load_weights(vae: torch.nn.Module, folder: Path) -> None:
-    """Fills the parameters from the folder's safetensors, one file or sharded."""
-    index = folder / "diffusion_pytorch_model.safetensors.index.json"
-    files = set(json.loads(index.read_text())["weight_map"].values()) if index.exists() else {index.name[:-len(".index.json")]}
-    missing = vae.state_dict()
-    for name in files:
-        with safe_open(folder / name, framework="pt") as stored:
-            for key in stored.keys() & missing.keys():
-                missing.pop(key).copy_(stored.get_tensor(key))
-    if missing:
-        raise SystemExit(f"{folder}: expected a tensor {next(iter(missing))}")
+from measure import CLIPS, OPEN_SORA_PLAN, ResidentWatch, model_class, read_latent, scale_factor  # noqa: E402
+from reference_model import build, give_weights  # noqa: E402
 
 
 # Each is channels-last as well: what is fastest counts. By mode, what torch.compile takes; cuDNN's benchmark is no compiler's.
@@ -116,13 +81,6 @@ TILINGS = {"AutoencoderKL": tile_like_kl, OPEN_SORA_PLAN: tile_like_open_sora_pl
 def decoders_input(args: argparse.Namespace) -> torch.Tensor:
     latent = torch.from_numpy(read_latent(args.latent))
     return latent.unsqueeze(2) if model_class(args.model) in CLIPS and latent.ndim == 4 else latent
-
-
-def give_weights(vae: torch.nn.Module, model: str, seed: int | None) -> None:
-    if seed is not None:
-        fill_module(vae, seed)
-    else:
-        load_weights(vae, Path(model))
 
 
 def prepare(vae: torch.nn.Module, latent: torch.Tensor, args: argparse.Namespace) -> torch.Tensor:

@@ -1,11 +1,9 @@
-"""Programs, kernels and tests that were built beforehand, for one kind of card: what is packed, and what they need of a machine.
+"""What a bundle carries that was built beforehand for one kind of card: programs, the CUDA module and tests, packed in one archive.
 
-They lie as in a build's folder (bin/, lib/, tests/), so that everything after it takes them for one. Their libraries are those of the
-machine's torch wheel, which the loader is told of by LD_LIBRARY_PATH. fallback/ has the C++ runtime that they were built with, for machines
-with an older one.
+They lie as in a build folder (bin/, lib/, tests/). Their libraries are those of the machine's torch wheel (place.py). fallback/ has the C++
+runtime that they were built with, for machines with an older one.
 """
 
-import hashlib
 import importlib.metadata
 import json
 import re
@@ -13,6 +11,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +20,11 @@ PROGRAMS = ("headroom-plan", "headroom-decode", "headroom-profile")
 MODULE = "headroom-cuda"
 RUNTIME = ("libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1")
 FALLBACK = "fallback"
-SOURCES = ("CMakeLists.txt", "cmake", "decoder", "planner", "profiler", "tests")
-SUFFIXES = {".cmake", ".cpp", ".cu", ".h", ".txt"}
 SYMBOL = re.compile(r"\b(GLIBC|GLIBCXX|CXXABI|GOMP)_([0-9]+(?:\.[0-9]+)*)\b")
 
 
-def sources_id(root: Path) -> str:
-    """Of all that binaries are made of: those of other sources are not measured."""
-    digest = hashlib.sha256()
-    files = [file for name in SOURCES for file in ([root / name] if (root / name).is_file() else (root / name).rglob("*"))]
-    for file in sorted(file for file in files if file.is_file() and file.suffix in SUFFIXES):
-        digest.update(f"{file.relative_to(root)}\0".encode() + file.read_bytes())
-    return digest.hexdigest()[:12]
-
-
 def newest_symbols(text: str) -> dict[str, str]:
-    """By library the newest version that readelf --version-info names: what a machine must have at least."""
+    """The newest version of each library that `readelf --version-info` names: the least that a machine must have."""
     found: dict[str, tuple[int, ...]] = {}
     for name, version in SYMBOL.findall(text):
         found[name] = max(found.get(name, ()), tuple(map(int, version.split("."))))
@@ -44,12 +32,12 @@ def newest_symbols(text: str) -> dict[str, str]:
 
 
 def needs_of(files: list[Path]) -> dict[str, str]:
-    """Of executables and libraries, less what they have of it themselves."""
-    said = ""
+    """The least versions of libraries that executables and shared libraries need."""
+    told = ""
     for file in files:
         out = subprocess.run(["readelf", "--version-info", str(file)], capture_output=True, text=True, check=True).stdout
-        said += out.partition("Version needs section")[2]
-    return newest_symbols(said)
+        told += out.partition("Version needs section")[2]
+    return newest_symbols(told)
 
 
 def runtime_libraries() -> list[Path]:
@@ -58,8 +46,8 @@ def runtime_libraries() -> list[Path]:
             for name in RUNTIME]
 
 
-def collect(build: Path, tests: dict[str, str], folder: Path) -> list[Path]:
-    """Copies without symbols, and the C++ runtime beside them. Returns the copies of what was built."""
+def collect(build: Path, tests: list[str], folder: Path) -> list[Path]:
+    """Copies programs, module and tests without symbols, and the C++ runtime. Returns the copies of what was built."""
     built = [(build / "bin" / name, folder / "bin" / name) for name in PROGRAMS]
     built += [(build / "lib" / f"{MODULE}.so", folder / "lib" / f"{MODULE}.so")]
     built += [(build / "tests" / name, folder / "tests" / name) for name in tests]
@@ -72,13 +60,12 @@ def collect(build: Path, tests: dict[str, str], folder: Path) -> list[Path]:
     return [copy for _, copy in built]
 
 
-def pack(build: Path, tests: dict[str, str], root: Path, architecture: str, bundle: Path) -> dict[str, Any]:
-    """Packs a build's programs, module and tests (by label), with a description of them, which it returns."""
+def pack(build: Path, tests: list[str], commit: str, architecture: str, bundle: Path) -> dict[str, Any]:
+    """Packs a build's programs, module and tests with a description, which it returns."""
     with tempfile.TemporaryDirectory(dir=bundle) as name:
         folder = Path(name)
         copies = collect(build, tests, folder)
-        about = {"architecture": architecture, "sources": sources_id(root), "tests": tests, "needs": needs_of(copies),
-                 "torch": importlib.metadata.version("torch"),
+        about = {"commit": commit, "architecture": architecture, "needs": needs_of(copies), "torch": importlib.metadata.version("torch"),
                  "bytes": {str(copy.relative_to(folder)): copy.stat().st_size for copy in [*copies, *(folder / FALLBACK).iterdir()]}}
         (folder / DESCRIPTION).write_text(json.dumps(about, indent=1) + "\n")
         with tarfile.open(bundle / PACKED, "w:xz", preset=9) as archive:
@@ -87,37 +74,37 @@ def pack(build: Path, tests: dict[str, str], root: Path, architecture: str, bund
     return about
 
 
-def remove(build: Path) -> None:
-    """What was unpacked there, before a build of sources takes its place; never such a build."""
-    if description(build) is None:
-        return
-    for name in ("bin", "lib", "tests", FALLBACK):
-        shutil.rmtree(build / name, ignore_errors=True)
-    (build / DESCRIPTION).unlink(missing_ok=True)
+def has_package(name: str) -> bool:
+    try:
+        importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def unpack_wheels(bundle: Path, site: Path) -> list[str]:
+    """Headroom and diffusers in the bundle's version, and of the rest what this Python lacks. Returns the names."""
+    unpacked = []
+    for wheel in sorted((bundle / "wheels").glob("*.whl")):
+        name, version = wheel.name.split("-")[:2]
+        if name.startswith(("headroom", "diffusers")) or not has_package(name):
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(site)
+            unpacked.append(f"{name} {version}")
+    return unpacked
 
 
 def unpack(bundle: Path, build: Path) -> dict[str, Any]:
-    """Into a build's folder. Returns their description."""
-    remove(build)
-    build.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(bundle / PACKED) as archive:
-        archive.extractall(build, filter="data")
-    return description(build)
-
-
-def description(build: Path) -> dict[str, Any] | None:
-    """Of what was unpacked there; None where a build of sources is."""
-    file = build / DESCRIPTION
-    return json.loads(file.read_text()) if file.exists() else None
-
-
-def wheel_libraries(torch: Path) -> list[Path]:
-    """Where the wheel and those that it brings keep their libraries."""
-    return [torch / "lib", *sorted(folder for folder in (torch.parent / "nvidia").glob("*/lib") if folder.is_dir())]
-
-
-def is_for(architecture: str, capability: str) -> bool:
-    """Whether a card runs kernels without PTX: those for 90-real run on 9.0, and on no lower minor number; those for 90a-real on 9.0 alone."""
-    number, exact = re.match(r"([0-9]+)(a?)", architecture).groups()
-    major, minor = map(int, capability.split("."))
-    return int(number) // 10 == major and (int(number) % 10 == minor if exact else int(number) % 10 <= minor)
+    """Unpacks binaries and wheels into a build folder, once. Returns the description. Raises RuntimeError where there is no bundle."""
+    if not (bundle / PACKED).exists():
+        raise RuntimeError(f"{bundle}: no bundle; make_bundle.py makes it where Debian's packages and PyPI can be reached")
+    stamp = build / "unpacked"
+    identity = str((bundle / PACKED).stat().st_mtime_ns)
+    if not stamp.exists() or stamp.read_text() != identity:
+        shutil.rmtree(build, ignore_errors=True)
+        build.mkdir(parents=True)
+        with tarfile.open(bundle / PACKED) as archive:
+            archive.extractall(build, filter="data")
+        unpack_wheels(bundle, build / "site")
+        stamp.write_text(identity)
+    return json.loads((build / DESCRIPTION).read_text())

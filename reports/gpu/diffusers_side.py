@@ -1,0 +1,108 @@
+"""diffusers' own decodes on the card, in this process: what Headroom is held against."""
+
+import gc
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable
+
+import numpy as np
+import torch
+
+import measure
+from reference_model import build, give_weights
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+SEED = 0
+
+
+@dataclass
+class Timing:
+    """Seconds of decodes whose picture is on the card at the end, and what torch's allocator had at its highest, weights included."""
+
+    first: float
+    again: list[float]
+    allocated_bytes: int
+    reserved_bytes: int
+    picture: torch.Tensor
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.again or [self.first])
+
+    def __str__(self) -> str:
+        spread = f" ({1e3 * min(self.again):.1f}–{1e3 * max(self.again):.1f})" if self.again else ""
+        return f"{1e3 * self.median:.1f} ms{spread}, first {self.first:.2f} s"
+
+    @property
+    def peaks(self) -> str:
+        return f"{measure.mib(self.allocated_bytes)} allocated, {measure.mib(self.reserved_bytes)} reserved"
+
+
+class Diffusers:
+    """Decodes by diffusers on the card; on the CPU in a rehearsal, since PyTorch's own kernels do nothing on the card of air."""
+
+    def __init__(self, rehearse: bool):
+        self.on_card = not rehearse
+        self.device = torch.device("cuda" if self.on_card else "cpu")
+        torch.set_grad_enabled(False)
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False  # fp32 is fp32
+        torch.nn.functional.conv2d(torch.zeros(1, 32, 34, 34, device=self.device), torch.zeros(32, 32, 3, 3, device=self.device))
+        self.wait()
+
+    def wait(self) -> None:
+        if self.on_card:
+            torch.cuda.synchronize()
+
+    def vae(self, model: str, dtype: str = "fp32") -> Any:
+        """A built-in model's decoder with seeded weights."""
+        vae = build(model)
+        give_weights(vae, model, SEED)
+        if hasattr(vae, "use_framewise_decoding"):
+            vae.use_framewise_decoding = False  # cuts clips along time and blends
+        return vae.to(self.device, DTYPES[dtype])
+
+    def latent(self, model: str, size: tuple[int, int], file: Path, frames: int = 1) -> torch.Tensor:
+        """A seeded latent, also written to `file` for the programs."""
+        measure.write_random_latent(model, size, SEED, file, frames=frames)
+        return torch.from_numpy(np.load(file)).to(self.device)
+
+    def timed(self, decode: Callable[[], torch.Tensor], repeats: int) -> Timing:
+        if self.on_card:
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+        seconds, picture = [], None
+        for _ in range(1 + repeats):
+            picture = None  # two pictures never count
+            self.wait()
+            begun = time.perf_counter()
+            picture = decode()
+            self.wait()
+            seconds.append(time.perf_counter() - begun)
+        peaks = (torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved()) if self.on_card else (0, 0)
+        return Timing(seconds[0], seconds[1:], *peaks, picture)
+
+    def decode(self, vae: Any, latent: torch.Tensor, repeats: int) -> Timing:
+        given = latent.to(next(vae.parameters()).dtype)
+        return self.timed(lambda: vae.decode(given, return_dict=False)[0], repeats)
+
+    def tidy(self) -> None:
+        gc.collect()
+        if self.on_card:
+            torch.cuda.empty_cache()
+
+
+def psnr_db(found: torch.Tensor, reference: torch.Tensor) -> float:
+    """Peak: the reference's largest less its smallest value. Infinite where both are equal."""
+    found, reference = found.reshape(reference.shape), reference.float()
+    deviation = (found.to(reference.device, torch.float32) - reference).square().mean().sqrt().item()
+    span = (reference.max() - reference.min()).item()
+    return float("inf") if deviation == 0 else 20 * float(np.log10(span / deviation))
+
+
+def relative_error(found: torch.Tensor, reference: torch.Tensor) -> float:
+    """The largest difference, of the reference's largest magnitude."""
+    found, reference = found.reshape(reference.shape), reference.float()
+    return ((found.to(reference.device, torch.float32) - reference).abs().max() / reference.abs().max()).item()

@@ -1,0 +1,86 @@
+"""Where a part of the check finds the programs, tests and Python packages of a bundle, and how it runs them."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "reports" / "bench")]
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended. `status` is None where its time was up."""
+
+    status: int | None
+    output: str
+    seconds: float
+
+    @property
+    def last_line(self) -> str:
+        return next((line for line in reversed(self.output.splitlines()) if line.strip()), "no output")
+
+    def require(self, what: str) -> str:
+        """The output of a command that succeeded. Raises RuntimeError with the exit code and the last line otherwise."""
+        if self.status != 0:
+            how = f"no end after {self.seconds:.0f} s" if self.status is None else f"exit code {self.status}"
+            raise RuntimeError(f"{what}: {how}: {self.last_line}")
+        return self.output
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder with bin/, lib/, tests/ and site/, and folders with libraries to load before those of torch's wheels."""
+
+    build: Path
+    libraries: tuple[Path, ...] = ()
+    rehearse: bool = False  # on the card of air: small sizes, and PyTorch's own kernels do nothing
+
+    def environment(self, of_python: bool = False) -> dict[str, str]:
+        libraries = [*map(str, self.libraries), *map(str, wheel_libraries())]
+        before = [word for word in [os.environ.get("LD_LIBRARY_PATH")] if word]
+        # torch finds its wheels' libraries by itself; those in the card's place must be loaded before.
+        preloaded = [str(file) for folder in self.libraries for file in sorted(folder.glob("lib*.so.*")) if of_python]
+        return os.environ | {"LD_LIBRARY_PATH": os.pathsep.join(libraries + before), "LD_PRELOAD": ":".join(preloaded),
+                             "PYTHONPATH": os.pathsep.join([str(self.build / "site"), str(ROOT / "reports" / "bench")])}
+
+    def work_folder(self) -> Path:
+        """For files of the check itself; kept from part to part."""
+        folder = self.build / "work"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def program(self, name: str) -> str:
+        return str(self.build / "bin" / name)
+
+    def run(self, command: list[str], seconds: float, **environment: str) -> Done:
+        """Runs a command in a process group of its own, and ends the whole group where its time is up."""
+        begun = time.monotonic()
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, process_group=0, cwd=ROOT,
+                                 env=self.environment() | environment)
+        try:
+            output, _ = child.communicate(timeout=max(seconds, 0.1))
+            status: int | None = child.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            output, _ = child.communicate()
+            status = None
+        return Done(status, output.decode(errors="replace"), time.monotonic() - begun)
+
+
+def torch_folder() -> Path:
+    found = importlib.util.find_spec("torch")
+    if found is None or not found.submodule_search_locations:
+        raise RuntimeError("this python3 has no torch")
+    return Path(found.submodule_search_locations[0])
+
+
+def wheel_libraries() -> list[Path]:
+    """Folders in which torch's wheel, and the wheels that it brings, keep their libraries."""
+    torch = torch_folder()
+    return [torch / "lib", *sorted(folder for folder in (torch.parent / "nvidia").glob("*/lib") if folder.is_dir())]

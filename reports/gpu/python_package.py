@@ -1,0 +1,124 @@
+"""Part `python`: the wheel on this machine. headroom.enable() on a VAE on the card: pixels, peaks, seconds, and the states that offload leaves."""
+
+import importlib.metadata
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import headroom
+import torch
+from accelerate import cpu_offload_with_hook
+from diffusers.hooks import apply_group_offloading
+from diffusers.image_processor import VaeImageProcessor
+
+from diffusers_side import Diffusers, psnr_db
+from place import Place
+from report import Report
+
+REPEATS = 5
+MOST_LOSS_DB = 1.0  # a decode in bf16 may be this much further from fp32 than diffusers' own
+CARD = "cuda"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A latent, its picture in fp32, and how near to that diffusers comes in bf16."""
+
+    report: Report
+    theirs: Diffusers
+    latent: torch.Tensor
+    reference: torch.Tensor
+    theirs_db: float
+
+    @property
+    def latent_on_card(self) -> torch.Tensor:
+        return self.latent.cpu().bfloat16().to(CARD)
+
+    def vae(self) -> Any:
+        return self.theirs.vae("sdxl", "bf16").to(CARD)
+
+    def decode(self, name: str, vae: Any, latent: torch.Tensor, repeats: int, limit: str = "4GiB") -> None:
+        """A row for decodes by an enabled VAE, as a caller sees them."""
+        handle = headroom.enable(vae, limit=limit)
+        held = torch.cuda.memory_allocated()
+        timing = self.theirs.timed(lambda: vae.decode(latent, return_dict=False)[0], repeats)
+        db, last = psnr_db(timing.picture, self.reference), handle.last
+        where = str(timing.picture.device)
+        timing.picture = None
+        held = torch.cuda.memory_allocated() - held
+        self.report.row(name, timing, timing.peaks, f"{db:.1f} dB on {where}", f"predicted {last.predicted_peak_bytes >> 20} MiB, took {last.peak_bytes >> 20}",
+                        ok=db >= self.theirs_db - MOST_LOSS_DB and held <= 0)
+        self.report.log(f"{name}: {last}; {last.seconds:.4f} s of them decoding, {last.planning_seconds:.4f} planning; {held} bytes more held after it; "
+                        f"driver has {torch.cuda.mem_get_info()[0] >> 20} MiB free")
+        headroom.disable(vae)
+
+
+def on_card(scene: Scene) -> None:
+    vae, latent = scene.vae(), scene.latent_on_card
+    for name, given, limit, repeats in (("limit auto", latent, "auto", REPEATS), ("limit 600MiB", latent, "600MiB", REPEATS),
+                                        ("latent on the CPU", latent.cpu(), "4GiB", 1)):
+        scene.report.step(name, lambda: scene.decode(f"enable, {name}", vae, given, repeats, limit), 6)
+    scene.report.step("the caller's own stream", lambda: on_a_stream(scene, vae, latent), 6)
+    scene.report.step("too small a limit", lambda: refused(scene, vae, latent), 6)
+
+
+def on_a_stream(scene: Scene, vae: Any, latent: torch.Tensor) -> None:
+    """Memory that was freed with work queued on the caller's stream goes to the decode, which must wait for that work."""
+    with torch.cuda.stream(torch.cuda.Stream()):
+        scratch = torch.ones(256 << 20, device=CARD)
+        for _ in range(50):
+            scratch.mul_(1.0001)
+        del scratch
+        scene.decode("enable, the caller's own stream", vae, latent, 0)
+
+
+def refused(scene: Scene, vae: Any, latent: torch.Tensor) -> None:
+    headroom.enable(vae, limit="16MiB")
+    try:
+        vae.decode(latent)
+        scene.report.row("limit 16MiB", "decoded", ok=False)
+    except headroom.DoesNotFit as misfit:
+        scene.report.row("limit 16MiB", f"DoesNotFit: {str(misfit)[:120]}")
+    headroom.disable(vae)
+
+
+def offloaded(scene: Scene) -> None:
+    """The states that accelerate's and diffusers' offload leave a VAE in."""
+    def model_offload(vae: Any) -> None:
+        cpu_offload_with_hook(vae, execution_device=CARD)
+
+    def group_offload(vae: Any) -> None:
+        apply_group_offloading(vae, onload_device=torch.device(CARD), offload_device=torch.device("cpu"), offload_type="leaf_level", use_stream=True)
+
+    def in_state(name: str, offload: Callable[[Any], None]) -> None:
+        vae = scene.vae().to("cpu")
+        offload(vae)
+        scene.decode(name, vae, scene.latent_on_card, 1)
+
+    for name, offload in {"model offload": model_offload, "group offload": group_offload}.items():
+        scene.report.step(name, lambda: in_state(name, offload), 8)
+
+
+def as_picture(scene: Scene) -> None:
+    """diffusers' own image processor behind an enabled VAE, as a pipeline calls it."""
+    vae, latent = scene.vae(), scene.latent_on_card
+    theirs = vae.decode(latent, return_dict=False)[0]
+    headroom.enable(vae)
+    ours = vae.decode(latent, return_dict=False)[0]
+    a, b = (VaeImageProcessor(vae_scale_factor=8).postprocess(each, output_type="np") for each in (theirs, ours))
+    scene.report.row("8-bit picture", f"{255 * abs(a - b).max():.1f} of 255 at most, {255 * abs(a - b).mean():.3f} on average")
+
+
+def main(report: Report, where: Place) -> None:
+    report.row("package", f"headroom {headroom.__version__}, diffusers {importlib.metadata.version('diffusers')}")
+    theirs = Diffusers(where.rehearse)
+    side = 64 if where.rehearse else 1024
+    latent = theirs.latent("sdxl", (side, side), where.work_folder() / "python.npy")
+    reference = theirs.decode(theirs.vae("sdxl"), latent, 0).picture
+    timing = theirs.decode(theirs.vae("sdxl", "bf16"), latent, REPEATS)
+    scene = Scene(report, theirs, latent, reference, psnr_db(timing.picture, reference))
+    report.row("diffusers", timing, timing.peaks, f"{scene.theirs_db:.1f} dB")
+    timing.picture = None
+    on_card(scene)
+    offloaded(scene)
+    if not where.rehearse:
+        report.step("8-bit picture", lambda: as_picture(scene), 5)
