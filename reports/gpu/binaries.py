@@ -15,11 +15,14 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from place import wheel_libraries
+
 PACKED, DESCRIPTION = "binaries.tar.xz", "binaries.json"
 PROGRAMS = ("headroom-plan", "headroom-decode", "headroom-profile")
 MODULE = "headroom-cuda"
 RUNTIME = ("libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1")
 FALLBACK = "fallback"
+GLIBC = ("libc.so.", "libm.so.", "libdl.so.", "libpthread.so.", "librt.so.", "ld-linux")
 SYMBOL = re.compile(r"\b(GLIBC|GLIBCXX|CXXABI|GOMP)_([0-9]+(?:\.[0-9]+)*)\b")
 
 
@@ -38,6 +41,18 @@ def needs_of(files: list[Path]) -> dict[str, str]:
         out = subprocess.run(["readelf", "--version-info", str(file)], capture_output=True, text=True, check=True).stdout
         told += out.partition("Version needs section")[2]
     return newest_symbols(told)
+
+
+def missing_libraries(files: list[Path], folders: list[Path]) -> dict[str, list[str]]:
+    """By file the libraries that it needs and that neither glibc, the C++ runtime nor the folders have: it would not start on a bare machine."""
+    missing = {}
+    for file in files:
+        out = subprocess.run(["readelf", "--dynamic", str(file)], capture_output=True, text=True, check=True).stdout
+        needed = re.findall(r"\(NEEDED\).*\[(.+)\]", out)
+        lacking = [name for name in needed if not name.startswith(GLIBC) and name not in RUNTIME and not any((folder / name).exists() for folder in folders)]
+        if lacking:
+            missing[file.name] = lacking
+    return missing
 
 
 def runtime_libraries() -> list[Path]:
@@ -65,6 +80,9 @@ def pack(build: Path, tests: list[str], commit: str, architecture: str, bundle: 
     with tempfile.TemporaryDirectory(dir=bundle) as name:
         folder = Path(name)
         copies = collect(build, tests, folder)
+        missing = missing_libraries(copies, wheel_libraries())
+        if missing:
+            raise SystemExit("not to be carried: " + "; ".join(f"{file} needs {', '.join(names)}" for file, names in missing.items()))
         about = {"commit": commit, "architecture": architecture, "needs": needs_of(copies), "torch": importlib.metadata.version("torch"),
                  "bytes": {str(copy.relative_to(folder)): copy.stat().st_size for copy in [*copies, *(folder / FALLBACK).iterdir()]}}
         (folder / DESCRIPTION).write_text(json.dumps(about, indent=1) + "\n")

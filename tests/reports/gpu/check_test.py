@@ -147,6 +147,15 @@ class Bundles(unittest.TestCase):
         told = "Name: GLIBC_2.4  Name: GLIBC_2.34 Name: GLIBC_2.17\nName: GLIBCXX_3.4.9 Name: GLIBCXX_3.4.30"
         self.assertEqual(binaries.newest_symbols(told), {"GLIBC": "2.34", "GLIBCXX": "3.4.30"})
 
+    def test_a_program_that_needs_more_than_the_wheels_is_not_carried(self) -> None:
+        program = Path(sys.executable).resolve()
+        with mock.patch("subprocess.run") as run:
+            run.return_value.stdout = "(NEEDED) Shared library: [libwebp.so.7]\n(NEEDED) Shared library: [libc.so.6]\n (NEEDED) Shared library: [libc10.so]\n"
+            with tempfile.TemporaryDirectory() as name:
+                self.assertEqual(binaries.missing_libraries([program], [Path(name)]), {program.name: ["libwebp.so.7", "libc10.so"]})
+                Path(name, "libc10.so").touch()
+                self.assertEqual(binaries.missing_libraries([program], [Path(name)]), {program.name: ["libwebp.so.7"]})
+
     def test_a_bundle_is_unpacked_once_and_another_anew(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             bundle, build = Path(name, "bundle"), Path(name, "build")
