@@ -78,8 +78,8 @@ DryRun record(gpu::Gpu& gpu, const Model& model, const Plan& plan, const std::ve
     // Of several ranks rows of others may be on their way to a block while a pass begins.
     if (plan.share.alone()) memory->begin_pass();
     const Plan micro_batch = plan_of_micro_batch(plan, first_item);
-    DryDevice device(left_out, model.graph, micro_batch, *memory, none, weights ? &*weights : nullptr,
-                     staging);
+    DryDevice device(left_out, model.graph, micro_batch, *memory,
+                     WeightSource{none, weights ? &*weights : nullptr}, staging);
     NoTransfers transfers;
     DiscardingSink sink({1, 1, 1, 1, 1});
     RequestScopes scopes(*memory, model.graph, sizes_of(model.graph, plan).latent, left_out, listener);

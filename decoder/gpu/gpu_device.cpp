@@ -36,20 +36,30 @@ float shift_of_picture(const Graph& graph) {
 
 }  // namespace
 
-GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const HostWeights& source,
-                     const GpuWeights* resident, PinnedStaging& staging)
+GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const WeightSource& weights,
+                     PinnedStaging& staging)
     : graph_(graph),
       plan_(plan),
       sizes_(sizes_of(graph, plan)),
       memory_(memory),
-      source_(source),
-      resident_(resident),
+      weights_(weights),
       gpu_(staging.gpu()),
       staging_(staging),
       copies_(staging),
       output_(gpu_, staging.output(), shift_of_picture(graph)),
       layout_(gpu::state_layout(graph, sizes_)) {
   if (layout_.bytes > 0) state_ = memory_.allocate(layout_.bytes);
+}
+
+/// Weights may be on their way when a decode ends early. Whoever uses the memory next does so on the compute
+/// stream.
+GpuDevice::~GpuDevice() {
+  if (!next_weights_) return;
+  try {
+    gpu_.wait(gpu::Stream::compute, *next_weights_);
+  } catch (...) {
+    // Whoever ended the decode early has reported what broke.
+  }
 }
 
 std::shared_ptr<void> GpuDevice::allocate(int64_t bytes, const InSeries& series) {
@@ -61,6 +71,7 @@ std::shared_ptr<void> GpuDevice::workspace(int64_t bytes) {
 }
 
 DeviceTile GpuDevice::make_tile(const Region& region, int64_t channels, int64_t items) {
+  bring_next_weights();
   DeviceTile tile;
   tile.view = {.region = region,
                .channels = channels,
@@ -97,7 +108,7 @@ gpu::View GpuDevice::view_of(const MapView& map, int64_t item) const {
 
 const GpuOpWeights& GpuDevice::weights_of(const Op& op) const {
   const OpId id = graph_.tensor(op.output).producer;
-  return of_pass_ ? of_pass_->of(id) : resident_->of(id);
+  return of_pass_ ? of_pass_->of(id) : weights_.resident->of(id);
 }
 
 void GpuDevice::load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) {
@@ -126,14 +137,42 @@ std::map<const void*, void*> GpuDevice::move_blocks() {
 }
 
 void GpuDevice::begin_pass(size_t number) {
+  pass_ = number;
+  if (weights_.resident == nullptr) bring_weights(number);
+  make_affines(plan_.passes[number]);
+  bring_next_weights();
+}
+
+void GpuDevice::bring_weights(size_t number) {
   const Pass& pass = plan_.passes[number];
-  if (resident_ == nullptr) {
-    auto memory = memory_.allocate(pass_weights_bytes(graph_, pass, ConvolutionAlgorithm::direct,
-                                                      WeightResidency::per_pass, sizes_.storage()));
-    of_pass_.emplace(graph_, operations_of(pass), sizes_.dtype, std::move(memory),
-                     GpuWeights::Loading{source_, staging_});
+  const std::vector<OpId> operations = operations_of(pass);
+  auto memory = memory_.allocate(pass_weights_bytes(graph_, pass, ConvolutionAlgorithm::direct,
+                                                    WeightResidency::per_pass, sizes_.storage()));
+  if (weights_.pinned == nullptr) {
+    of_pass_.emplace(graph_, operations, sizes_.dtype, std::move(memory),
+                     GpuWeights::Loading{weights_.values, staging_});
+    return;
   }
-  make_affines(pass);
+  const gpu::Event there =
+      next_weights_ ? *next_weights_ : copy_weights(number, static_cast<std::byte*>(memory.get()));
+  next_weights_.reset();
+  gpu_.wait(gpu::Stream::compute, there);
+  of_pass_.emplace(graph_, operations, std::move(memory), *weights_.pinned);
+}
+
+void GpuDevice::bring_next_weights() {
+  if (weights_.ahead == nullptr || next_weights_ || pass_ + 1 >= plan_.passes.size()) return;
+  const WeightsAhead& next = (*weights_.ahead)[pass_ + 1];
+  if (memory_.next_event() >= next.event)
+    next_weights_ = copy_weights(pass_ + 1, memory_.base() + next.offset);
+}
+
+/// The place is free once all work is done that the GPU has been given so far.
+gpu::Event GpuDevice::copy_weights(size_t pass, std::byte* to) {
+  gpu_.wait(gpu::Stream::from_host, gpu_.record(gpu::Stream::compute));
+  for (const PinnedWeights::Copy& copy : weights_.pinned->copies(operations_of(plan_.passes[pass]), to))
+    gpu_.copy(gpu::Stream::from_host, copy.to, copy.from, copy.bytes);
+  return gpu_.record(gpu::Stream::from_host);
 }
 
 void GpuDevice::make_affines(const Pass& pass) {

@@ -2,26 +2,37 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/gpu_memory.h"
 #include "decoder/gpu/gpu_output.h"
 #include "decoder/gpu/gpu_weights.h"
 #include "decoder/gpu/staged_copies.h"
+#include "decoder/gpu/weights_ahead.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/lowering/gpu_layout.h"
 
 namespace headroom {
 
+/// Where a GPU's parameters come from. All that is given must outlive the device.
+struct WeightSource {
+  const HostWeights& values;              ///< for passes that bring in theirs from pageable memory
+  const GpuWeights* resident = nullptr;   ///< all parameters, where they stay on the GPU
+  const PinnedWeights* pinned = nullptr;  ///< for passes that bring in theirs from pinned memory
+  /// By pass, how early weights can come from pinned memory; null where only as their pass begins.
+  const std::vector<WeightsAhead>* ahead = nullptr;
+};
+
 /// A GPU. Steps become calls on its compute stream, item by item; nothing waits for them before the last
 /// pixel is given. Tiles are in the plan's dtype.
 class GpuDevice : public Device {
  public:
-  /// Works on the GPU of `staging`. `resident` has all parameters; null where the plan brings them in from
-  /// `source` pass by pass. All references must outlive the device.
-  GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const HostWeights& source,
-            const GpuWeights* resident, PinnedStaging& staging);
+  /// Works on the GPU of `staging`. All references must outlive the device.
+  GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const WeightSource& weights,
+            PinnedStaging& staging);
+  ~GpuDevice() override;
 
   std::shared_ptr<void> allocate(int64_t bytes, const InSeries& series) override;
   DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) override;
@@ -80,6 +91,10 @@ class GpuDevice : public Device {
                        const Region& region, int64_t items) override;
 
  private:
+  void bring_weights(size_t pass);
+  /// Copies the next pass's weights as soon as their place is free.
+  void bring_next_weights();
+  gpu::Event copy_weights(size_t pass, std::byte* to);
   void make_affines(const Pass& pass);
   /// Where their numbers lie.
   std::vector<Span> statistics_spans(const std::vector<TensorId>& ids) const;
@@ -99,14 +114,15 @@ class GpuDevice : public Device {
   const Plan& plan_;
   const Sizes sizes_;
   GpuMemory& memory_;
-  const HostWeights& source_;
-  const GpuWeights* resident_;
+  const WeightSource weights_;
   gpu::Gpu& gpu_;
   PinnedStaging& staging_;
   StagedCopies copies_;
   GpuOutput output_;
   const gpu::StateLayout layout_;  ///< of what lies in `state_`
   std::optional<GpuWeights> of_pass_;
+  size_t pass_ = 0;
+  std::optional<gpu::Event> next_weights_;  ///< of the copy of the next pass's weights, once it is queued
   std::shared_ptr<void> state_;
   struct Attending {
     std::shared_ptr<void> state, workspace;

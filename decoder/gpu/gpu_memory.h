@@ -50,6 +50,8 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   }
   /// Goes on from this event of the dry run: all micro-batches of a size make the same requests.
   void go_to(size_t event);
+  /// The event of the dry run that comes next.
+  size_t next_event() const { return next_; }
   /// A pass begins. Calls copy() for each move that is due, in their order; afterwards the blocks count as
   /// lying there. Returns by where blocks lay where they lie now.
   std::map<const void*, void*> move_blocks(

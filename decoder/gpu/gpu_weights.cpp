@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "decoder/cpu/loops/storage.h"
-#include "decoder/lowering/gpu_layout.h"
 
 namespace headroom {
 namespace {
@@ -33,6 +32,12 @@ class Sending {
   PinnedStaging& staging_;
 };
 
+GpuOpWeights op_weights(const Op& op, const std::byte* first, const std::byte* second) {
+  if (op.kind == OpKind::conv) return {.kernel = first, .bias = second};
+  return {.scale = reinterpret_cast<const float*>(first),
+          .norm_bias = reinterpret_cast<const float*>(second)};
+}
+
 }  // namespace
 
 GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
@@ -42,23 +47,25 @@ GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, 
   auto* next = static_cast<std::byte*>(memory_.get());
   for (size_t i = 0; i < operations.size(); ++i) {
     const Op& op = graph.op(operations[i]);
-    GpuOpWeights& weights = ops_[index(operations[i])];
     const std::shared_ptr<const HostOpWeights> own = loading.source(op);
-    const auto put = [&](const std::vector<float>& values, Dtype as) {
-      std::byte* address = next;
-      const auto count = static_cast<int64_t>(values.size());
-      sending.send(values.data(), count, as, address);
-      next += gpu::on_boundary(count * bytes_per_element(as));
-      return address;
-    };
-    if (op.kind == OpKind::conv) {
-      weights.kernel = put(own->kernel, dtype);
-      weights.bias = put(own->bias, dtype);
-    } else if (!own->scale.empty()) {
-      weights.scale = reinterpret_cast<const float*>(put(own->scale, Dtype::fp32));
-      weights.norm_bias = reinterpret_cast<const float*>(put(own->bias, Dtype::fp32));
+    const std::vector<WeightList> lists = weight_lists(op, *own, dtype);
+    if (!lists.empty()) ops_[index(operations[i])] = op_weights(op, next, next + lists[0].bytes());
+    for (const WeightList& list : lists) {
+      sending.send(list.values->data(), std::ssize(*list.values), list.dtype, next);
+      next += list.bytes();
     }
     if (loading.progress) loading.progress(double(i + 1) / double(operations.size()));
+  }
+}
+
+GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, std::shared_ptr<void> memory,
+                       const PinnedWeights& packed)
+    : memory_(std::move(memory)), ops_(graph.ops().size()) {
+  auto* next = static_cast<std::byte*>(memory_.get());
+  for (const OpId id : operations) {
+    const PinnedWeights::Packed& own = packed.of(id);
+    if (own.bytes > 0) ops_[index(id)] = op_weights(graph.op(id), next, next + own.second);
+    next += own.bytes;
   }
 }
 

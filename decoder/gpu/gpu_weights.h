@@ -7,6 +7,7 @@
 
 #include "decoder/gpu/host_weights.h"
 #include "decoder/gpu/pinned_staging.h"
+#include "decoder/gpu/pinned_weights.h"
 
 namespace headroom {
 
@@ -32,6 +33,9 @@ class GpuWeights {
   /// Reads every parameter of the operations once, and sends it to `memory`.
   GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
              std::shared_ptr<void> memory, const Loading& loading);
+  /// Copies of `packed` lie in `memory`, or will, one operation behind the other.
+  GpuWeights(const Graph& graph, const std::vector<OpId>& operations, std::shared_ptr<void> memory,
+             const PinnedWeights& packed);
 
   const GpuOpWeights& of(OpId op) const { return ops_[index(op)]; }
 

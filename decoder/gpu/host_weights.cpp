@@ -1,6 +1,7 @@
 #include "decoder/gpu/host_weights.h"
 
 #include "decoder/graph/parameters.h"
+#include "decoder/lowering/gpu_layout.h"
 #include "decoder/weights/folded_convolution.h"
 
 namespace headroom {
@@ -41,6 +42,16 @@ std::vector<float> values_of(const ParameterSource& source, const Parameter& par
 }
 
 }  // namespace
+
+int64_t WeightList::bytes() const {
+  return gpu::on_boundary(std::ssize(*values) * bytes_per_element(dtype));
+}
+
+std::vector<WeightList> weight_lists(const Op& op, const HostOpWeights& weights, Dtype dtype) {
+  if (op.kind == OpKind::conv) return {{&weights.kernel, dtype}, {&weights.bias, dtype}};
+  if (weights.scale.empty()) return {};
+  return {{&weights.scale, Dtype::fp32}, {&weights.bias, Dtype::fp32}};
+}
 
 HostWeights host_weights(const Graph& graph, const ParameterSource& source) {
   return [&graph, &source](const Op& op) {

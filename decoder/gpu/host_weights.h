@@ -15,6 +15,17 @@ struct HostOpWeights {
   std::vector<float> kernel;  ///< as gpu::parameter_bytes() has it
   std::vector<float> bias, scale;
 };
+/// Values that lie together on a GPU.
+struct WeightList {
+  const std::vector<float>* values = nullptr;
+  Dtype dtype = Dtype::fp32;
+  /// That they take there, from one boundary to the next.
+  int64_t bytes() const;
+};
+/// What an operation has on a GPU, one behind the other: kernel and bias of a convolution in the tiles'
+/// dtype, scale and bias of a norm in fp32. No list where it has no parameters.
+std::vector<WeightList> weight_lists(const Op& op, const HostOpWeights& weights, Dtype dtype);
+
 using HostWeights = std::function<std::shared_ptr<const HostOpWeights>(const Op& op)>;
 
 /// Reads and folds an operation's parameters whenever it is asked for them. Both must outlive what is

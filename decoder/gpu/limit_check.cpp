@@ -13,9 +13,11 @@ DryRun run_dry_within_limit(const Model& model, const Plan& plan, const Reservat
     throw LimitExceeded("the plan takes " + std::to_string(taken_bytes) +
                         " bytes of the GPU's memory, limit " + std::to_string(plan.limit_bytes));
   }
-  if (dry_run.host.bytes > plan.host_limit_bytes) {
+  const bool limited = dry_run.host.bytes > 0 || plan.host_limit_bytes > 0;
+  if (limited && dry_run.host.bytes + plan.host_weights_bytes > plan.host_limit_bytes) {
     throw LimitExceeded("the plan takes " + std::to_string(dry_run.host.bytes) +
-                        " bytes of the host's memory for kept tensors, limit " +
+                        " bytes of the host's memory for kept tensors and " +
+                        std::to_string(plan.host_weights_bytes) + " for weights, limit " +
                         std::to_string(plan.host_limit_bytes));
   }
   return dry_run;

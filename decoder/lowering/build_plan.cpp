@@ -412,6 +412,7 @@ Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& 
   Plan other = build_plan(model, plan.request, configuration, decisions, memory);
   other.limit_bytes = plan.limit_bytes;
   other.host_limit_bytes = plan.host_limit_bytes;
+  other.host_weights_bytes = plan.host_weights_bytes;
   other.scratch_limit_bytes = plan.scratch_limit_bytes;
   other.scratch_folder = plan.scratch_folder;
   return other;

@@ -199,9 +199,12 @@ struct Plan {
   /// Batch items that go through all passes together; the batch is run in such micro-batches.
   int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
-  int64_t weights_bytes = 0;        ///< packed parameters on the device at one time, at the most
-  int64_t reserve_bytes = 0;        ///< for what libraries allocate outside the pool
-  int64_t host_limit_bytes = 0;     ///< for materialised tensors in host memory
+  int64_t weights_bytes = 0;     ///< packed parameters on the device at one time, at the most
+  int64_t reserve_bytes = 0;     ///< for what libraries allocate outside the pool
+  int64_t host_limit_bytes = 0;  ///< for materialised tensors in host memory, and host_weights_bytes
+  /// Pinned host memory for all parameters, from which passes on a GPU bring in theirs. 0: from pageable
+  /// memory, which takes more of the host's time.
+  int64_t host_weights_bytes = 0;
   int64_t scratch_limit_bytes = 0;  ///< for materialised tensors in the scratch file
   std::string scratch_folder;       ///< where that file is made; empty where nothing is materialised there
   int64_t predicted_peak_bytes = 0;

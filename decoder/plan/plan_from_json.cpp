@@ -212,6 +212,8 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
   }
   if (file.has("bound_seconds")) plan.bound_seconds = file["bound_seconds"].amount();
   if (file.has("host_limit_bytes")) plan.host_limit_bytes = file["host_limit_bytes"].integer(0, kMostBytes);
+  if (file.has("host_weights_bytes"))
+    plan.host_weights_bytes = file["host_weights_bytes"].integer(0, kMostBytes);
   if (file.has("scratch")) {
     plan.scratch_folder = name_text(file["scratch"]["folder"]);
     plan.scratch_limit_bytes = file["scratch"]["limit_bytes"].integer(0, kMostBytes);

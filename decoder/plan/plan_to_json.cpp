@@ -140,6 +140,7 @@ json to_json(const Plan& plan, const Graph& graph) {
            {"kept", std::move(materialised)},
            {"passes", std::move(passes)}};
   if (plan.host_limit_bytes > 0) out["host_limit_bytes"] = plan.host_limit_bytes;
+  if (plan.host_weights_bytes > 0) out["host_weights_bytes"] = plan.host_weights_bytes;
   if (!plan.scratch_folder.empty()) {
     out["scratch"] = {{"folder", plan.scratch_folder}, {"limit_bytes", plan.scratch_limit_bytes}};
   }

@@ -107,6 +107,7 @@ struct RunStats {
   double transfer_wait_seconds = 0;  ///< that the decode stood still for these transfers
   int64_t to_host_bytes = 0;         ///< of materialised tensors, from a GPU to the host's memory
   int64_t from_host_bytes = 0;
+  int64_t host_weights_bytes = 0;  ///< of pinned host memory, from which passes on a GPU brought in weights
   std::vector<PassStats> passes;
   std::vector<PartStats> parts;      ///< of a GPU; copies go on beside the others
   std::vector<EngineStats> engines;  ///< of a GPU's convolutions, where it tells them apart

@@ -175,6 +175,7 @@ json to_json(const RunStats& stats) {
     out["to_host_bytes"] = stats.to_host_bytes;
     out["from_host_bytes"] = stats.from_host_bytes;
   }
+  if (stats.host_weights_bytes > 0) out["host_weights_bytes"] = stats.host_weights_bytes;
   const auto add_list = [&](const char* key, const auto& items) {
     if (items.empty()) return;
     // Begun as an array: the JSON library leaves one that it begins by push_back() broken where there is no
@@ -222,6 +223,8 @@ RunStats stats_from_json(const JsonFields& file) {
   const size_t count = passes.size(kMostPassesRun);
   for (size_t i = 0; i < count; ++i) stats.passes.push_back(read_pass(passes[i]));
   if (file.has("to_host_bytes")) stats.to_host_bytes = file["to_host_bytes"].integer(0, kMostBytes);
+  if (file.has("host_weights_bytes"))
+    stats.host_weights_bytes = file["host_weights_bytes"].integer(0, kMostBytes);
   if (file.has("from_host_bytes")) stats.from_host_bytes = file["from_host_bytes"].integer(0, kMostBytes);
   if (file.has("parts")) {
     const JsonFields parts = file["parts"];

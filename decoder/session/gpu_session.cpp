@@ -70,16 +70,20 @@ class GpuSession::PlanRun final : public Session::Run {
     events_.allocating(MemoryKind::weights, TensorId{-1});
     memory_->observe(events_.memory_observer());
     session.load_weights(plan);
+    pinned_ = session.pinned_weights(plan);
+    if (pinned_ != nullptr) ahead_ = weights_ahead(dry_run);
     wait();
     session.gpu_.restart_scopes();
     start_ = std::chrono::steady_clock::now();
   }
 
   std::unique_ptr<Device> device(const Plan& micro_batch) override {
-    memory_->go_to(micro_batch.micro_batch == plan_.micro_batch ? dry_run_.first_micro_batch
-                                                                : dry_run_.last_micro_batch);
-    return std::make_unique<GpuDevice>(session_.model_.graph, micro_batch, *memory_, session_.source_,
-                                       session_.weights_ ? &*session_.weights_ : nullptr, session_.staging_);
+    const bool full = micro_batch.micro_batch == plan_.micro_batch;
+    memory_->go_to(full ? dry_run_.first_micro_batch : dry_run_.last_micro_batch);
+    const WeightSource weights{session_.source_, session_.weights_ ? &*session_.weights_ : nullptr, pinned_,
+                               full && pinned_ != nullptr ? &ahead_ : nullptr};
+    return std::make_unique<GpuDevice>(session_.model_.graph, micro_batch, *memory_, weights,
+                                       session_.staging_);
   }
   BlockTransfers* transfers() override { return transfers_ ? &*transfers_ : nullptr; }
   EventSink* events() override { return observed_ ? &events_ : nullptr; }
@@ -94,6 +98,7 @@ class GpuSession::PlanRun final : public Session::Run {
       stats.to_host_bytes = transfers_->written_bytes();
       stats.from_host_bytes = transfers_->read_bytes();
     }
+    if (pinned_ != nullptr) stats.host_weights_bytes = pinned_->bytes();
     stats.pool_peak_bytes = session_.gpu_.reservation_sizes().taken_bytes(dry_run_.bytes());
     stats.outside_bytes = std::max<int64_t>(0, session_.outside_growth_bytes());
     stats.device = session_.gpu_.device();
@@ -109,6 +114,8 @@ class GpuSession::PlanRun final : public Session::Run {
   const std::shared_ptr<GpuMemory> memory_;
   GpuEvents events_;
   std::optional<HostTransfers> transfers_;
+  const PinnedWeights* pinned_ = nullptr;
+  std::vector<WeightsAhead> ahead_;  ///< of what comes from there
   std::chrono::steady_clock::time_point start_;
 };
 
@@ -131,15 +138,28 @@ GpuSession::GpuSession(const SessionRequest& request, gpu::Gpu& gpu)
 /// pass by pass wait in the host's memory.
 void GpuSession::load_weights(const Plan& plan) {
   if (plan.weights == WeightResidency::per_pass) {
+    weights_.reset();
+    if (pinned_weights(plan) != nullptr) return;
     if (!source_held_) source_ = held(model_.graph, source_, loading_);
     source_held_ = true;
-    return weights_.reset();
+    return;
   }
   if (weights_ && weights_dtype_ == plan.request.dtype) return;
   const std::shared_ptr<void> memory(reservation_.base(), [](void*) {});
   weights_.emplace(model_.graph, all_operations(model_.graph), plan.request.dtype, memory,
                    GpuWeights::Loading{source_, staging_, loading_});
   weights_dtype_ = plan.request.dtype;
+}
+
+const PinnedWeights* GpuSession::pinned_weights(const Plan& plan) {
+  if (plan.host_weights_bytes == 0) return nullptr;
+  const Dtype dtype = plan.request.dtype;
+  if (const auto known = pinned_.find(dtype); known != pinned_.end()) return &known->second;
+  try {
+    return &pinned_.try_emplace(dtype, gpu_, model_.graph, dtype, source_, loading_).first->second;
+  } catch (const LimitExceeded&) {
+    return nullptr;
+  }
 }
 
 std::unique_ptr<Session::Run> GpuSession::begin(size_t number, EventSink* events) {

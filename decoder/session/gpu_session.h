@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "decoder/gpu/gpu_weights.h"
 #include "decoder/gpu/host_memory.h"
 #include "decoder/gpu/pinned_staging.h"
+#include "decoder/gpu/pinned_weights.h"
 #include "decoder/session/session.h"
 
 namespace headroom {
@@ -33,10 +35,13 @@ class GpuSession final : public Session {
   class PlanRun;
   std::unique_ptr<Run> begin(size_t plan, EventSink* events) override;
   void load_weights(const Plan& plan);
+  /// Null where the plan has none, or the host pins no more.
+  const PinnedWeights* pinned_weights(const Plan& plan);
 
   gpu::Gpu& gpu_;
   HostWeights source_;
   bool source_held_ = false;
+  std::map<Dtype, PinnedWeights> pinned_;  ///< that passes bring in
   const std::function<void(double)> loading_;
   const int64_t resident_before_, free_before_;
   const std::vector<DryRun> dry_runs_;  ///< by plan

@@ -10,12 +10,12 @@ namespace {
 constexpr int64_t kChangeWork = 16;
 
 /// The most bytes that live in a tier at one time, against its limit. Blocks are there at their full size
-/// through the whole of their tensor's passes.
-void check_limit(View& view, MemoryTier tier, int64_t limit_bytes, const char* key) {
+/// through the whole of their tensor's passes, other bytes throughout.
+void check_limit(View& view, MemoryTier tier, int64_t other_bytes, int64_t limit_bytes, const char* key) {
   int64_t most = 0;
   size_t where = 0;
   for (size_t p = 0; p < view.plan.passes.size(); ++p) {
-    int64_t live = 0;
+    int64_t live = other_bytes;
     for (const Materialised& entry : view.plan.materialised) {
       const auto pass = static_cast<int64_t>(p);
       if (entry.tier != tier || pass < entry.first_pass || pass > entry.last_pass) continue;
@@ -148,8 +148,13 @@ class Window {
 }  // namespace
 
 void check_lower_tiers(View& view) {
-  check_limit(view, MemoryTier::host, view.plan.host_limit_bytes, "host_limit_bytes");
-  check_limit(view, MemoryTier::scratch, view.plan.scratch_limit_bytes, "scratch.limit_bytes");
+  const Plan& plan = view.plan;
+  const bool keeps = std::any_of(plan.materialised.begin(), plan.materialised.end(),
+                                 [](const Materialised& entry) { return entry.tier == MemoryTier::host; });
+  // A plan without a limit keeps nothing in host memory; its weights may be there all the same.
+  if (keeps || plan.host_limit_bytes > 0)
+    check_limit(view, MemoryTier::host, plan.host_weights_bytes, plan.host_limit_bytes, "host_limit_bytes");
+  check_limit(view, MemoryTier::scratch, 0, plan.scratch_limit_bytes, "scratch.limit_bytes");
 }
 
 bool append_window(View& view, const Materialised& entry, const std::vector<int64_t>& starts,

@@ -55,6 +55,7 @@ void check_numbers(View& view) {
   refuse(plan.reserve_bytes < 0, "reserve_bytes", "expected at least 0");
   refuse(plan.predicted_peak_bytes < 0, "predicted.peak_bytes", "expected at least 0");
   refuse(plan.host_limit_bytes < 0, "host_limit_bytes", "expected at least 0");
+  refuse(plan.host_weights_bytes < 0, "host_weights_bytes", "expected at least 0");
   refuse(plan.scratch_limit_bytes < 0, "scratch.limit_bytes", "expected at least 0");
   refuse(plan.request.device != DeviceKind::cpu && plan.request.device != DeviceKind::cuda, "request.device",
          "expected cpu or cuda");

@@ -99,15 +99,26 @@ int64_t brought_bytes(const View& view, const Pass& pass) {
   return sum;
 }
 
+/// Weights in pinned host memory are for passes on a GPU that bring in theirs, and then all are there.
+void check_host_weights(View& view, int64_t all_bytes) {
+  const Plan& plan = view.plan;
+  if (plan.host_weights_bytes == 0) return;
+  const bool brought = view.on_cuda() && plan.weights == WeightResidency::per_pass;
+  const int64_t expected = brought ? all_bytes : 0;
+  if (plan.host_weights_bytes == expected) return;
+  view.findings.add(Violation::malformed, "host_weights_bytes",
+                    "expected 0" + (brought ? " or " + std::to_string(expected) : std::string()) +
+                        ", found " + std::to_string(plan.host_weights_bytes));
+}
+
 }  // namespace
 
 std::vector<int64_t> check_weights(View& view) {
   const Plan& plan = view.plan;
-  int64_t resident = 0;
-  if (plan.weights == WeightResidency::resident) {
-    for (const Op& op : view.graph.ops())
-      resident = add(resident, bytes_of(view, op, ConvolutionAlgorithm::direct));
-  }
+  int64_t all = 0;
+  for (const Op& op : view.graph.ops()) all = add(all, bytes_of(view, op, ConvolutionAlgorithm::direct));
+  check_host_weights(view, all);
+  const int64_t resident = plan.weights == WeightResidency::resident ? all : 0;
   std::vector<int64_t> by_pass;
   for (const Pass& pass : plan.passes) by_pass.push_back(add(resident, brought_bytes(view, pass)));
   const int64_t needed = *std::max_element(by_pass.begin(), by_pass.end());

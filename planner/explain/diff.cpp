@@ -34,6 +34,7 @@ Values values_of(const Plan& plan) {
           {"weights_bytes", plan.weights_bytes},
           {"reserve_bytes", plan.reserve_bytes},
           {"host_limit_bytes", plan.host_limit_bytes},
+          {"host_weights_bytes", plan.host_weights_bytes},
           {"scratch.limit_bytes", plan.scratch_limit_bytes},
           {"scratch.folder", plan.scratch_folder},
           {"bound_seconds", plan.bound_seconds},

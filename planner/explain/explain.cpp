@@ -103,8 +103,12 @@ std::string heading(const Plan& plan, const Graph& graph) {
           (resident ? " throughout" : ", by pass") + ", reserve " + format_bytes(plan.reserve_bytes) +
           "), time " + seconds_text(plan) + (plan.assumed ? " by assumed costs" : " by the profile") + ", " +
           gap_text(plan) + (plan.exact ? ", exact\n" : ", approximate\n");
-  if (const int64_t bytes = most_bytes_in(MemoryTier::host, plan, graph); bytes > 0) {
-    text += "host memory " + format_bytes(bytes) + " of " + format_bytes(plan.host_limit_bytes) + "\n";
+  const int64_t host_bytes = most_bytes_in(MemoryTier::host, plan, graph) + plan.host_weights_bytes;
+  if (host_bytes > 0) {
+    text +=
+        "host memory " + format_bytes(host_bytes) +
+        (plan.host_limit_bytes > 0 ? " of " + format_bytes(plan.host_limit_bytes) : "") +
+        (plan.host_weights_bytes > 0 ? " (weights " + format_bytes(plan.host_weights_bytes) + ")\n" : "\n");
   }
   if (const int64_t bytes = most_bytes_in(MemoryTier::scratch, plan, graph); bytes > 0) {
     text += "scratch file " + format_bytes(bytes) + " of " + format_bytes(plan.scratch_limit_bytes) + " in " +
@@ -337,6 +341,7 @@ json explain_json(const Plan& plan, const Model& model) {
           {"weights", name_of(plan.weights)},
           {"weights_bytes", plan.weights_bytes},
           {"host_bytes", most_bytes_in(MemoryTier::host, plan, graph)},
+          {"host_weights_bytes", plan.host_weights_bytes},
           {"scratch_bytes", most_bytes_in(MemoryTier::scratch, plan, graph)},
           {"passes", std::move(passes)}};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "decoder/gpu/dry_run.h"
+#include "decoder/lowering/weights_bytes.h"
 
 namespace headroom::planner {
 
@@ -16,6 +17,12 @@ std::vector<PlacedPass> add_gaps(Plan& plan, const Model& model, const Reservati
   for (Pass& pass : plan.passes) pass.predicted_peak_bytes += gaps;
   plan.limit_bytes = std::max(plan.limit_bytes, plan.predicted_peak_bytes);
   plan.host_limit_bytes = std::max(plan.host_limit_bytes, dry_run.host.bytes);
+  // Without a limit weights may take what they take; tensors in host memory come first where there is one.
+  const int64_t weights = plan.weights == WeightResidency::per_pass
+                              ? resident_weights_bytes(model.graph, storage_of(plan.request))
+                              : 0;
+  if (plan.host_limit_bytes == 0 || dry_run.host.bytes + weights <= plan.host_limit_bytes)
+    plan.host_weights_bytes = weights;
   const std::vector<int64_t> reserved = dry_run.bytes_by_pass();
   const std::vector<std::vector<Copy>> copies = dry_run.copies_by_pass();
   std::vector<PlacedPass> passes;

@@ -79,7 +79,7 @@ void GpuBenchmark::prepare(int64_t cold_values) {
   auto parameters = memory_->allocate(resident_weights_bytes(graph_, sizes.storage()));
   weights_.emplace(graph_, all_operations(graph_), sizes.dtype, std::move(parameters),
                    GpuWeights::Loading{weights_source_, staging_});
-  device_.emplace(graph_, plan_, *memory_, weights_source_, &*weights_, staging_);
+  device_.emplace(graph_, plan_, *memory_, WeightSource{weights_source_, &*weights_}, staging_);
   operands_.emplace(*device_, sizes.dtype, cold_values, staging_);
   calls_.emplace(graph_, *device_, *operands_);
   for (const Op& op : graph_.ops()) {

@@ -57,6 +57,16 @@ std::byte* EmulatedGpu::reserve_host(int64_t bytes) {
   return take(bytes, false);
 }
 
+std::shared_ptr<std::byte> EmulatedGpu::pin(int64_t bytes) {
+  std::byte* const begin = take(bytes, false);
+  pinned_.push_back(memory_.back());
+  memory_.pop_back();
+  return {begin, [this](std::byte* memory) {
+            std::erase_if(pinned_, [&](const Memory& each) { return each.begin == memory; });
+            std::free(memory);
+          }};
+}
+
 void EmulatedGpu::release() noexcept {
   for (const Memory& memory : memory_) {
     if (memory.on_device && watch_)
@@ -79,10 +89,12 @@ bool EmulatedGpu::watch_allocator(AllocatorWatch watch) {
 
 void EmulatedGpu::check(const std::vector<Access>& accesses) const {
   for (const Access& access : accesses) {
-    const bool known = std::any_of(memory_.begin(), memory_.end(), [&](const Memory& memory) {
+    const auto has_it = [&](const Memory& memory) {
       return memory.begin <= access.begin && access.begin + access.bytes <= memory.begin + memory.bytes;
-    });
-    if (!known) throw std::logic_error("touches memory outside of the reservations");
+    };
+    if (std::none_of(memory_.begin(), memory_.end(), has_it) &&
+        std::none_of(pinned_.begin(), pinned_.end(), has_it))
+      throw std::logic_error("touches memory outside of the reservations");
   }
 }
 

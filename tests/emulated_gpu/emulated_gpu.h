@@ -38,6 +38,7 @@ class EmulatedGpu : public Gpu {
   }
   std::byte* reserve(int64_t bytes) override;
   std::byte* reserve_host(int64_t bytes) override;
+  std::shared_ptr<std::byte> pin(int64_t bytes) override;
   void release() noexcept override;
 
   void run(const Call& call) override;
@@ -78,7 +79,7 @@ class EmulatedGpu : public Gpu {
   int64_t total_bytes_;
   const std::unique_ptr<DeviceMemory> lent_;
   int64_t reserved_bytes_ = 0, most_reserved_bytes_ = 0;
-  std::vector<Memory> memory_;
+  std::vector<Memory> memory_, pinned_;
   AllocatorWatch watch_;
   Hazards hazards_;
   int64_t calls_ = 0, ranges_ = 0, open_ranges_ = 0;

@@ -17,6 +17,7 @@ class ForwardingGpu : public gpu::Gpu {
   ReservationSizes reservation_sizes() const override { return gpu_.reservation_sizes(); }
   std::byte* reserve(int64_t bytes) override { return gpu_.reserve(bytes); }
   std::byte* reserve_host(int64_t bytes) override { return gpu_.reserve_host(bytes); }
+  std::shared_ptr<std::byte> pin(int64_t bytes) override { return gpu_.pin(bytes); }
   void release() noexcept override { gpu_.release(); }
 
  protected:

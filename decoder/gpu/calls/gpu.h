@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,9 @@ class Gpu {
   virtual std::byte* reserve(int64_t bytes) = 0;
   /// Takes pinned host memory. May be called several times. Throws LimitExceeded where the host refuses.
   virtual std::byte* reserve_host(int64_t bytes) = 0;
+  /// Pinned host memory that stays until nobody holds it any more, whatever is released meanwhile. Throws
+  /// LimitExceeded where the host refuses.
+  virtual std::shared_ptr<std::byte> pin(int64_t bytes) = 0;
   /// Frees both reservations, once all work is done.
   virtual void release() noexcept = 0;
 

@@ -185,7 +185,9 @@ std::byte* CudaGpu::reserve(int64_t bytes) {
   return block;
 }
 
-std::byte* CudaGpu::reserve_host(int64_t bytes) {
+namespace {
+
+std::byte* pinned_memory(int64_t bytes) {
   void* memory = nullptr;
   const cudaError_t status = cudaHostAlloc(&memory, static_cast<size_t>(bytes), cudaHostAllocPortable);
   if (status == cudaErrorMemoryAllocation) {
@@ -193,8 +195,19 @@ std::byte* CudaGpu::reserve_host(int64_t bytes) {
     throw LimitExceeded("the host refused " + std::to_string(bytes) + " bytes of pinned memory");
   }
   check(status, "cudaHostAlloc");
-  host_memory_.push_back(memory);
   return static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
+std::byte* CudaGpu::reserve_host(int64_t bytes) {
+  std::byte* memory = pinned_memory(bytes);
+  host_memory_.push_back(memory);
+  return memory;
+}
+
+std::shared_ptr<std::byte> CudaGpu::pin(int64_t bytes) {
+  return {pinned_memory(bytes), [](std::byte* memory) { cudaFreeHost(memory); }};
 }
 
 void CudaGpu::release() noexcept {

@@ -37,6 +37,7 @@ class CudaGpu : public Gpu {
   ReservationSizes reservation_sizes() const override { return memory_->reservation_sizes(); }
   std::byte* reserve(int64_t bytes) override;
   std::byte* reserve_host(int64_t bytes) override;
+  std::shared_ptr<std::byte> pin(int64_t bytes) override;
   void release() noexcept override;
 
   void run(const Call& call) override;

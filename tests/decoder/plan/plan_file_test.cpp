@@ -108,6 +108,7 @@ Plan plan_with_everything(const Graph& graph) {
   Plan plan = small_plan_below(graph);
   plan.materialised[1].tier = MemoryTier::host;
   plan.host_limit_bytes = 1 << 20;
+  plan.host_weights_bytes = 1 << 19;
   plan.weights = WeightResidency::per_pass;
   plan.bound_seconds = 0.1 + 0.2;
   plan.environment = {"two cores, 2 threads", "LibTorch 2.11.0, oneDNN 3.10"};
@@ -123,6 +124,7 @@ TEST_CASE("plan file: memory tiers, weights, bound and environment come back as 
   CHECK(document["kept"][1]["place"] == "host");
   CHECK(document["weights"] == "per_pass");
   CHECK(document["host_limit_bytes"] == 1 << 20);
+  CHECK(document["host_weights_bytes"] == 1 << 19);
   CHECK(document["scratch"] == json({{"folder", "/scratch"}, {"limit_bytes", 4096}}));
   CHECK(document["bound_seconds"] == 0.1 + 0.2);
   CHECK(document["environment"]["device"] == "two cores, 2 threads");
@@ -135,7 +137,8 @@ TEST_CASE("plan file: memory tiers, weights, bound and environment come back as 
 
   // What a plan does not use is not written.
   const json plain = to_json(small_plan(graph), graph);
-  for (const char* key : {"host_limit_bytes", "scratch", "environment"}) CHECK_FALSE(plain.contains(key));
+  for (const char* key : {"host_limit_bytes", "host_weights_bytes", "scratch", "environment"})
+    CHECK_FALSE(plain.contains(key));
   CHECK(plain["weights"] == "resident");
 }
 
@@ -145,7 +148,8 @@ TEST_CASE("plan file: without the keys of version 2, everything is resident and 
   Plan plan = plan_with_everything(graph);
   json document = to_json(plan, graph);
   document["version"] = 1;
-  for (const char* key : {"weights", "bound_seconds", "host_limit_bytes", "scratch", "environment"})
+  for (const char* key :
+       {"weights", "bound_seconds", "host_limit_bytes", "host_weights_bytes", "scratch", "environment"})
     document.erase(key);
   for (json& materialised : document["kept"]) materialised["place"] = "device";
   Plan expected = small_plan(graph);
@@ -161,6 +165,7 @@ TEST_CASE("plan file: without the keys of version 2, everything is resident and 
   CHECK(without("weights").weights == WeightResidency::resident);
   CHECK(without("bound_seconds").bound_seconds == 0);
   CHECK(without("host_limit_bytes").host_limit_bytes == 0);
+  CHECK(without("host_weights_bytes").host_weights_bytes == 0);
   CHECK(without("scratch").scratch_folder.empty());
   CHECK(without("environment").environment == Environment{});
 }

@@ -59,6 +59,7 @@ TEST_CASE("stats file: statistics come back as they were", "[unit][stats_file]")
   stats.engines = {{"cuDNN 41", false, 250}, {"cuDNN 7", true, 2}, {"own kernels", false, 1}};
   stats.to_host_bytes = 1 << 20;
   stats.from_host_bytes = 1 << 21;
+  stats.host_weights_bytes = 1 << 22;
   CHECK(read(to_json(stats)) == stats);
 
   json older = to_json(stats);

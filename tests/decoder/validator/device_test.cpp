@@ -50,6 +50,28 @@ TEST_CASE("validator: on CUDA tiles, blocks and kernels are in the dtype", "[uni
   refuses(plan, graph, Violation::peak_understated, "weights_bytes");
 }
 
+TEST_CASE("validator: weights in pinned memory are all there, for passes that bring in theirs",
+          "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = on_cuda(small_plan(graph));
+  plan.weights = WeightResidency::per_pass;
+  plan.host_weights_bytes = kWeightBytes;
+  accepts(plan, graph);
+  const auto refuses_with = [&](const auto& change, Violation::Kind violation, const char* place) {
+    Plan other = plan;
+    change(other);
+    refuses(other, graph, violation, place);
+  };
+  const char* key = "host_weights_bytes";
+  refuses_with([](Plan& p) { p.host_weights_bytes -= 1; }, Violation::malformed, key);
+  refuses_with([](Plan& p) { p.host_weights_bytes = -1; }, Violation::malformed, key);
+  refuses_with([](Plan& p) { p.weights = WeightResidency::resident; }, Violation::malformed, key);
+  refuses_with([](Plan& p) { p.request.device = DeviceKind::cpu; }, Violation::malformed, key);
+  plan.host_limit_bytes = kWeightBytes;
+  accepts(plan, graph);
+  refuses_with([](Plan& p) { p.host_limit_bytes -= 1; }, Violation::peak_above_limit, "host_limit_bytes");
+}
+
 TEST_CASE("validator: convolutions on CUDA that add and write blocks", "[unit][validator]") {
   const Graph graph = small_graph(), point = small_graph(1);
   const auto fused = [&] { return on_cuda(testing::small_plan_fused(graph, false)); };

@@ -62,6 +62,7 @@ TEST_CASE("diff: every value that changes is listed, and nothing else") {
       {"weights_bytes", [](Plan& p) { p.weights_bytes += 1; }},
       {"reserve_bytes", [](Plan& p) { p.reserve_bytes += 1; }},
       {"host_limit_bytes", [](Plan& p) { p.host_limit_bytes += 1; }},
+      {"host_weights_bytes", [](Plan& p) { p.host_weights_bytes += 1; }},
       {"scratch.limit_bytes", [](Plan& p) { p.scratch_limit_bytes += 1; }},
       {"scratch.folder", [](Plan& p) { p.scratch_folder += "x"; }},
       {"predicted.peak_bytes", [](Plan& p) { p.predicted_peak_bytes += 1; }},
