@@ -46,6 +46,14 @@ def latent(*shape: int, seed: int = 3) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
+def put_behind(stream: torch.cuda.Stream) -> None:
+    """Queues work on a stream, so that it is behind the host."""
+    with torch.cuda.stream(stream):
+        to, values = torch.empty(64, device=CARD), torch.empty(64).pin_memory()
+        for _ in range(500):
+            to.copy_(values, non_blocking=True)
+
+
 class AirCard(unittest.TestCase):
     def setUp(self):
         for patch in (
@@ -247,8 +255,7 @@ class Streams(AirCard):
             values = torch.full((bytes_,), 63, dtype=torch.uint8).pin_memory()
             for _ in range(4):
                 filled = torch.empty(bytes_, dtype=torch.uint8, device=CARD)
-                for _ in range(500):  # so that the stream is behind when the decode begins
-                    filled[:64].copy_(values[:64], non_blocking=True)
+                put_behind(torch.cuda.current_stream())
                 filled.copy_(values, non_blocking=True)
                 address = filled.data_ptr()
                 del filled
@@ -318,17 +325,22 @@ class Offload(AirCard):
                     self.assert_decodes_on_card()
 
     def test_group_offload_whose_weights_are_on_their_way(self):
+        last = self.vae.decoder.conv_out
+        last.bias.zero_()
+        whole = self.vae.decode(self.z).sample
         self.vae.enable_group_offload(onload_device=CARD, offload_type="leaf_level", use_stream=True)
-        handle = self.handle()
-        registry = self.vae.decoder.conv_out._diffusers_hook
-        group = registry.get_hook("group_offloading").group
+        self.handle()
+        group = last._diffusers_hook.get_hook("group_offloading").group
         group.non_blocking = True
         for _ in range(8):
-            group.onload_()
-            self.assertEqual(self.vae.decoder.conv_out.weight.device, CARD)
-            self.assert_close(self.vae.decode(self.z).sample, self.whole)
+            last.weight.neg_()  # so that memory used again has other weights
+            whole = -whole
+            put_behind(group.stream)
+            with mock.patch.object(torch.cuda.Stream, "synchronize", lambda _: None):
+                group.onload_()
+            self.assertEqual(last.weight.device, CARD)
+            self.assert_close(self.vae.decode(self.z).sample, whole)
             group.offload_()
-        handle.disable()
 
     def test_group_offload_to_a_disk_says_what_to_do(self):
         with tempfile.TemporaryDirectory() as folder:
