@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -40,5 +41,8 @@ class PinnedWeights {
   std::shared_ptr<std::byte> memory_;
   std::vector<Packed> ops_;
 };
+
+/// A model's parameters by the dtype that they are packed in.
+using PinnedByDtype = std::map<Dtype, PinnedWeights>;
 
 }  // namespace headroom

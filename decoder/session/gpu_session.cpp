@@ -70,7 +70,7 @@ class GpuSession::PlanRun final : public Session::Run {
     events_.allocating(MemoryKind::weights, TensorId{-1});
     memory_->observe(events_.memory_observer());
     session.load_weights(plan);
-    pinned_ = session.pinned_weights(plan);
+    pinned_ = session.weights_of_passes(plan);
     if (pinned_ != nullptr) ahead_ = weights_ahead(dry_run);
     wait();
     session.gpu_.restart_scopes();
@@ -123,6 +123,7 @@ GpuSession::GpuSession(const SessionRequest& request, gpu::Gpu& gpu)
     : Session(request.model, request.plans),
       gpu_(gpu),
       source_(host_weights(request.model.graph, request.weights)),
+      kept_packed_(request.packed),
       loading_(request.loading),
       resident_before_(resident_bytes()),
       free_before_(gpu.free_bytes()),
@@ -139,24 +140,41 @@ GpuSession::GpuSession(const SessionRequest& request, gpu::Gpu& gpu)
 void GpuSession::load_weights(const Plan& plan) {
   if (plan.weights == WeightResidency::per_pass) {
     weights_.reset();
-    if (pinned_weights(plan) != nullptr) return;
+    if (weights_of_passes(plan) != nullptr) return;
     if (!source_held_) source_ = held(model_.graph, source_, loading_);
     source_held_ = true;
     return;
   }
   if (weights_ && weights_dtype_ == plan.request.dtype) return;
-  const std::shared_ptr<void> memory(reservation_.base(), [](void*) {});
-  weights_.emplace(model_.graph, all_operations(model_.graph), plan.request.dtype, memory,
-                   GpuWeights::Loading{source_, staging_, loading_});
+  load_resident_weights(plan.request.dtype);
   weights_dtype_ = plan.request.dtype;
 }
 
-const PinnedWeights* GpuSession::pinned_weights(const Plan& plan) {
-  if (plan.host_weights_bytes == 0) return nullptr;
-  const Dtype dtype = plan.request.dtype;
-  if (const auto known = pinned_.find(dtype); known != pinned_.end()) return &known->second;
+/// Weights that are kept from session to session are packed once, and each session copies them as they are.
+/// For a single session packing them on their way is quicker.
+void GpuSession::load_resident_weights(Dtype dtype) {
+  const std::shared_ptr<void> memory(reservation_.base(), [](void*) {});
+  const std::vector<OpId> operations = all_operations(model_.graph);
+  const PinnedWeights* packed = kept_packed_ != nullptr ? pinned_weights(dtype) : nullptr;
+  if (packed == nullptr) {
+    weights_.emplace(model_.graph, operations, dtype, memory,
+                     GpuWeights::Loading{source_, staging_, loading_});
+    return;
+  }
+  for (const PinnedWeights::Copy& copy : packed->copies(operations, reservation_.base()))
+    gpu_.copy(gpu::Stream::compute, copy.to, copy.from, copy.bytes);
+  weights_.emplace(model_.graph, operations, memory, *packed);
+}
+
+const PinnedWeights* GpuSession::weights_of_passes(const Plan& plan) {
+  return plan.host_weights_bytes == 0 ? nullptr : pinned_weights(plan.request.dtype);
+}
+
+const PinnedWeights* GpuSession::pinned_weights(Dtype dtype) {
+  PinnedByDtype& packed = kept_packed_ != nullptr ? *kept_packed_ : own_packed_;
+  if (const auto known = packed.find(dtype); known != packed.end()) return &known->second;
   try {
-    return &pinned_.try_emplace(dtype, gpu_, model_.graph, dtype, source_, loading_).first->second;
+    return &packed.try_emplace(dtype, gpu_, model_.graph, dtype, source_, loading_).first->second;
   } catch (const LimitExceeded&) {
     return nullptr;
   }

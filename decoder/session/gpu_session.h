@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -35,13 +34,17 @@ class GpuSession final : public Session {
   class PlanRun;
   std::unique_ptr<Run> begin(size_t plan, EventSink* events) override;
   void load_weights(const Plan& plan);
-  /// Null where the plan has none, or the host pins no more.
-  const PinnedWeights* pinned_weights(const Plan& plan);
+  void load_resident_weights(Dtype dtype);
+  /// Packs the weights where they are not there yet. Null where the host pins no more.
+  const PinnedWeights* pinned_weights(Dtype dtype);
+  /// For passes that bring in theirs. Null where the plan has no host memory for them.
+  const PinnedWeights* weights_of_passes(const Plan& plan);
 
   gpu::Gpu& gpu_;
   HostWeights source_;
   bool source_held_ = false;
-  std::map<Dtype, PinnedWeights> pinned_;  ///< that passes bring in
+  PinnedByDtype own_packed_;
+  PinnedByDtype* const kept_packed_;  ///< the caller's; null where packed weights end with the session
   const std::function<void(double)> loading_;
   const int64_t resident_before_, free_before_;
   const std::vector<DryRun> dry_runs_;  ///< by plan

@@ -9,6 +9,7 @@
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/pinned_weights.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/block_transfers.h"
 #include "decoder/interpreter/device.h"
@@ -91,6 +92,8 @@ struct SessionRequest {
   int64_t resident_goal_bytes = 0;
   /// Receives the share of the weights that is there.
   std::function<void(double)> loading{};
+  /// On a GPU: where packed weights stay when the session ends, for the next one. Null: they end with it.
+  PinnedByDtype* packed = nullptr;
 };
 
 /// On the device that the plans are for: `gpu`, which must outlive the session, or the CPU where it is null.

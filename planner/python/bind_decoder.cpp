@@ -172,7 +172,10 @@ void bind_decoder(nb::module_& module) {
            "(OpenMP's choice), progress=None (called with the share that is done), trace_file='', and ranks, "
            "where the plan is one of several ranks': the way to them, as headroom/group_exchange.py has it. "
            "`out` then gets the rows of this rank. Returns the run's figures as JSON.")
-      .def("has_weights", &InProcessDecoder::has_weights, Release())
+      .def(
+          "has_weights",
+          [](InProcessDecoder& self, const PlannedDecode& planned) { return self.has_weights(planned.plan); },
+          "plan"_a, Release())
       .def("drop_weights", &InProcessDecoder::drop_weights, Release())
       .def("held_bytes", &InProcessDecoder::held_bytes, Release());
   module.def(

@@ -64,9 +64,9 @@ RunStats CpuDecoder::decode(const Call& call) {
   return stats;
 }
 
-bool CpuDecoder::has_weights() {
+bool CpuDecoder::has_weights(const Plan& plan) {
   const std::lock_guard lock(mutex_);
-  return session_ && session_->has_weights();
+  return plan.weights == WeightResidency::resident && session_ && session_->has_weights();
 }
 
 void CpuDecoder::drop_weights() {

@@ -17,7 +17,7 @@ class CpuDecoder final : public InProcessDecoder {
   explicit CpuDecoder(std::shared_ptr<const Model> model);
 
   RunStats decode(const Call& call) override;
-  bool has_weights() override;
+  bool has_weights(const Plan& plan) override;
   void drop_weights() override;
   int64_t held_bytes() override;
 

@@ -17,18 +17,35 @@ GpuDecoder::GpuDecoder(std::shared_ptr<const Model> model, const std::filesystem
 RunStats GpuDecoder::decode(const Call& call) {
   require_valid(call.plan, *model_, "headroom.plan");
   if (call.link != nullptr) throw InputError("group=: on the CPU only so far");
-  if (call.weights == nullptr) throw std::logic_error("a decode without weights");
   const std::lock_guard lock(mutex_);
   const ParameterSource source = [&](const Parameter& parameter, const Interval& elements, float* out) {
+    if (call.weights == nullptr) throw std::logic_error("a decode without weights");
     call.weights->read(parameter, elements, out);
   };
   const std::vector<Plan> plans{call.plan};
   const std::unique_ptr<Session> session =
-      open_session({*model_, source, plans, call.plan.limit_bytes, 0, call.loading}, gpu_.get());
+      open_session({*model_, source, plans, call.plan.limit_bytes, 0, call.loading, &packed_}, gpu_.get());
   RunStats stats = session->decode(0, call.latent, call.sink, call.events);
   call.sink.finish();
   stats.peak_bytes = stats.pool_peak_bytes;
   return stats;
+}
+
+bool GpuDecoder::has_weights(const Plan& plan) {
+  const std::lock_guard lock(mutex_);
+  return packed_.contains(plan.request.dtype);
+}
+
+void GpuDecoder::drop_weights() {
+  const std::lock_guard lock(mutex_);
+  packed_.clear();
+}
+
+int64_t GpuDecoder::held_bytes() {
+  const std::lock_guard lock(mutex_);
+  int64_t bytes = 0;
+  for (const auto& [dtype, weights] : packed_) bytes += weights.bytes();
+  return bytes;
 }
 
 }  // namespace headroom::python

@@ -6,25 +6,30 @@
 
 #include "decoder/gpu/calls/device_memory.h"
 #include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/pinned_weights.h"
 #include "planner/python/in_process_decoder.h"
 
 namespace headroom::python {
 
 /// On the first GPU, in memory that the process lends: it is taken when a decode begins and given back when
-/// it ends, weights and all.
+/// it ends. Packed weights stay in pinned host memory between decodes.
 class GpuDecoder final : public InProcessDecoder {
  public:
   /// Opens the GPU by a module (decoder/gpu/modules). Throws DeviceError where there is none.
   GpuDecoder(std::shared_ptr<const Model> model, const std::filesystem::path& module,
              std::unique_ptr<gpu::DeviceMemory> memory);
 
-  /// Needs weights, and throws what the memory throws.
+  /// Throws what the memory throws.
   RunStats decode(const Call& call) override;
+  bool has_weights(const Plan& plan) override;
+  void drop_weights() override;
+  int64_t held_bytes() override;
 
  private:
   const std::shared_ptr<const Model> model_;
   std::mutex mutex_;
   const std::unique_ptr<gpu::Gpu> gpu_;
+  PinnedByDtype packed_;
 };
 
 }  // namespace headroom::python

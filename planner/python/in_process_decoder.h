@@ -34,8 +34,8 @@ class InProcessDecoder {
   /// follow. The sink is finished.
   virtual RunStats decode(const Call& call) = 0;
 
-  /// Whether packed weights are there, so that a plan whose weights stay needs none.
-  virtual bool has_weights() { return false; }
+  /// Whether packed weights are there that this plan can use, so that a decode by it needs no others.
+  virtual bool has_weights(const Plan&) { return false; }
   virtual void drop_weights() {}
   /// What is held now: packed weights between decodes.
   virtual int64_t held_bytes() { return 0; }

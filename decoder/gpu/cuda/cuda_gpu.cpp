@@ -2,6 +2,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 #include <variant>
@@ -17,6 +18,8 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int kDevice = 0;
+/// Blocks of pinned memory up to this size stay for the next reservation.
+constexpr int64_t kMostSpareBytes = int64_t{32} << 20;
 /// The least compute capability that the kernels are compiled for.
 constexpr int kLeastMajor = 8;
 
@@ -178,8 +181,8 @@ void CudaGpu::close_range() {
 
 std::byte* CudaGpu::reserve(int64_t bytes) {
   std::byte* block = memory_->reserve(bytes);
-  // An allocator lends memory as soon as it is freed, ahead of the queued work that still uses it. Our streams
-  // do not block on other streams, so each of them waits for that work.
+  // An allocator lends memory as soon as it is freed, ahead of the queued work that still uses it. Our
+  // streams do not block on other streams, so each of them waits for that work.
   const Event lent = events_->record(static_cast<cudaStream_t>(memory_->stream()));
   for (cudaStream_t ours : streams_) events_->wait(ours, lent);
   return block;
@@ -201,9 +204,15 @@ std::byte* pinned_memory(int64_t bytes) {
 }  // namespace
 
 std::byte* CudaGpu::reserve_host(int64_t bytes) {
-  std::byte* memory = pinned_memory(bytes);
-  host_memory_.push_back(memory);
-  return memory;
+  const auto spare = std::find_if(spare_host_memory_.begin(), spare_host_memory_.end(),
+                                  [&](const PinnedBlock& block) { return block.bytes == bytes; });
+  if (spare == spare_host_memory_.end()) {
+    host_memory_.push_back({pin(bytes), bytes});
+  } else {
+    host_memory_.push_back(std::move(*spare));
+    spare_host_memory_.erase(spare);
+  }
+  return host_memory_.back().memory.get();
 }
 
 std::shared_ptr<std::byte> CudaGpu::pin(int64_t bytes) {
@@ -213,7 +222,8 @@ std::shared_ptr<std::byte> CudaGpu::pin(int64_t bytes) {
 void CudaGpu::release() noexcept {
   cudaDeviceSynchronize();  // what went wrong on it was reported, or nobody waited for it
   memory_->release();
-  for (void* memory : host_memory_) cudaFreeHost(memory);
+  std::erase_if(host_memory_, [](const PinnedBlock& block) { return block.bytes > kMostSpareBytes; });
+  spare_host_memory_ = std::move(host_memory_);
   host_memory_.clear();
 }
 

@@ -77,7 +77,12 @@ class CudaGpu : public Gpu {
   std::unique_ptr<CudaStamps> stamps_;
   std::unique_ptr<ScopeTimer> timer_;  ///< none while nobody asked
   const std::unique_ptr<DeviceMemory> memory_;
-  std::vector<void*> host_memory_;
+  struct PinnedBlock {
+    std::shared_ptr<std::byte> memory;
+    int64_t bytes = 0;
+  };
+  std::vector<PinnedBlock> host_memory_;
+  std::vector<PinnedBlock> spare_host_memory_;  ///< small blocks for the next reservation: pinning takes long
   int64_t library_bytes_ = 0;
 };
 

@@ -51,8 +51,8 @@ class DecodeReport:
 
 
 class ModuleDecoder:
-    """Decodes by the weights of a module, on the device that they are on. On the CPU they are packed once, and serve every
-    size; what else a decode takes is given back after it. On a GPU all of it is. Decodes of several threads wait for one
+    """Decodes by the weights of a module, on the device that they are on. They are packed once, in the CPU's memory, and
+    serve every size. All else that a decode takes is given back after it. Decodes of several threads wait for one
     another."""
 
     def __init__(self, module: Any, model: _core.Model):
@@ -64,7 +64,6 @@ class ModuleDecoder:
         self._decoders: dict[tuple[str, bool], _core.Decoder] = {}  # by device, and whether for one frame of a clip's decoder
         self._of_one_frame: _core.Model | None = None
         self._packed: Fingerprint | None = None  # of the parameters that are packed
-        self._on_host: tuple[Fingerprint, dict[str, Any]] | None = None  # of a GPU's parameters
         self._predictions: dict[tuple, Prediction] = {}
 
     @property
@@ -84,9 +83,8 @@ class ModuleDecoder:
         if self.released:
             raise HeadroomError("release=True: these are the only weights that there are")
         with self._lock:
-            for decoder in self._decoders.values():
-                decoder.drop_weights()
-            self._packed = self._on_host = None
+            self._drop_weights()
+            self._packed = None
 
     def require_parameters(self) -> None:
         """Raises InputError naming the first parameter that is missing or of another shape, and Unsupported where they are on
@@ -145,7 +143,7 @@ class ModuleDecoder:
                         )
                 except OutOfGpuMemory as refused:  # others were quicker than the plan
                     refusals.append(refused)
-                    limit = min(free_bytes(device, self.held_bytes), prediction.peak_bytes * 7 // 8) if plans > 1 else limit
+                    limit = min(free_bytes(device, self._held_on(device)), prediction.peak_bytes * 7 // 8) if plans > 1 else limit
             if release and not self.released and plan.weights_stay:
                 Parameters(module, self.model).release()
                 self.released = True
@@ -207,7 +205,7 @@ class ModuleDecoder:
 
     def _limit(self, size: tuple, dtype: Any, limit: int | str | None, device: str) -> int | None:
         """For the decode alone, without the picture that it returns."""
-        bytes_ = free_bytes(device, self.held_bytes) if limit == "auto" else limit_bytes(limit)
+        bytes_ = free_bytes(device, self._held_on(device)) if limit == "auto" else limit_bytes(limit)
         return None if bytes_ is None else max(0, bytes_ - self._picture_bytes(size, dtype))
 
     def _picture_bytes(self, size: tuple, dtype: Any) -> int:
@@ -238,16 +236,17 @@ class ModuleDecoder:
             return None
         parameters = Parameters(self.module, self.model)
         now = parameters.fingerprint()
-        if device != "cpu":
-            if self._on_host is None or self._on_host[0] != now:
-                self._on_host = now, parameters.tensors()
-            return self._on_host[1]
         if now != self._packed:
-            decoder.drop_weights()
+            self._drop_weights()
             self._packed = now
-        if plan.weights_stay and decoder.has_weights():
-            return None
-        return parameters.tensors()
+        return None if decoder.has_weights(plan) else parameters.tensors()
+
+    def _drop_weights(self) -> None:
+        for decoder in self._decoders.values():
+            decoder.drop_weights()
+
+    def _held_on(self, device: str) -> int:
+        return sum(decoder.held_bytes() for (of_device, _), decoder in self._decoders.items() if of_device == device)
 
 
 def _host_bytes(limit: int | str) -> int:
