@@ -7,7 +7,8 @@
 namespace headroom::planner {
 
 /// What assumed costs know of a GPU: an H100 with 80 GB (SXM). docs/planning.md says where each figure comes
-/// from. Nothing here was measured by Headroom.
+/// from. Rates of convolutions and of host memory were measured on such a card with PyTorch; the others are
+/// estimates.
 struct GpuCard {
   int64_t multiprocessors = 132;
   double dram_bytes_per_second = 3.0e12;
@@ -16,7 +17,7 @@ struct GpuCard {
   /// copies of what its own multiprocessors read.
   double l2_share_bytes = 35e6;
   /// Of convolutions with very many products a value, and 256 output channels or more, by tensor cores.
-  double convolution_flops_per_second = 660e12;
+  double convolution_flops_per_second = 780e12;
   /// Products a value that filling and draining a multiprocessor's pipeline cost.
   double pipeline_products = 300;
   double attention_flops_per_second = 400e12;  ///< matrix products in chunks, softmax beside them
@@ -28,7 +29,9 @@ struct GpuCard {
   /// For each pass: the first kernel of a pass needs the last one's statistics whole, so the card drains.
   double pass_seconds = 10e-6;
   double weights_bytes_per_second = 5e9;
-  double host_bytes_per_second = 50e9;  ///< each way, pinned, PCIe Gen5 x16
+  /// Copies between the card and pinned host memory, each way while both are busy, over PCIe Gen5 x16.
+  double host_bytes_per_second = 44.9e9;
+  double emitted_bytes_per_second = 54.7e9;  ///< to pinned host memory, one way
   ReservationSizes reservation = kLibtorchReservation;
 };
 

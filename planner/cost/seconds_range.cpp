@@ -35,4 +35,9 @@ std::string seconds_text(const Plan& plan) {
          format_seconds(plan.predicted_seconds_high) + ")";
 }
 
+std::string costs_text(const Plan& plan) {
+  if (!plan.assumed) return "by the profile";
+  return plan.request.device == DeviceKind::cuda ? "by assumed costs of an H100" : "by assumed costs";
+}
+
 }  // namespace headroom::planner

@@ -112,7 +112,7 @@ double TileChain::assumed_seconds(size_t i, const CallExtent& call) const {
     return std::max(all / card_.l2_bytes_per_second, missed / card_.dram_bytes_per_second);
   };
   double seconds =
-      std::max(link.work.seconds(call) * items, positions * link.emitted / card_.host_bytes_per_second);
+      std::max(link.work.seconds(call) * items, positions * link.emitted / card_.emitted_bytes_per_second);
   const double first = positions * (link.moved - 2 * link.rewrites * link.written);
   const int32_t rewrites = rewrites_[i];
   if (rewrites == 0) return std::max(seconds, moving(first, missed_reads_[i] + missed_write));

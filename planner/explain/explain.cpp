@@ -101,19 +101,17 @@ std::string heading(const Plan& plan, const Graph& graph) {
   text += "peak " + format_bytes(plan.predicted_peak_bytes) + " of " + format_bytes(plan.limit_bytes) +
           " (weights " + (resident ? "" : "at most ") + format_bytes(plan.weights_bytes) +
           (resident ? " throughout" : ", by pass") + ", reserve " + format_bytes(plan.reserve_bytes) +
-          "), time " + seconds_text(plan) + (plan.assumed ? " by assumed costs" : " by the profile") + ", " +
-          gap_text(plan) + (plan.exact ? ", exact\n" : ", approximate\n");
-  const int64_t host_bytes = most_bytes_in(MemoryTier::host, plan, graph) + plan.host_weights_bytes;
-  if (host_bytes > 0) {
-    text +=
-        "host memory " + format_bytes(host_bytes) +
-        (plan.host_limit_bytes > 0 ? " of " + format_bytes(plan.host_limit_bytes) : "") +
-        (plan.host_weights_bytes > 0 ? " (weights " + format_bytes(plan.host_weights_bytes) + ")\n" : "\n");
+          "), time " + seconds_text(plan) + " " + costs_text(plan) + ", " + gap_text(plan) +
+          (plan.exact ? ", exact\n" : ", approximate\n");
+  if (const int64_t bytes = most_bytes_in(MemoryTier::host, plan, graph); bytes > 0) {
+    text += "host memory " + format_bytes(bytes) + " of " + format_bytes(plan.host_limit_bytes) + "\n";
   }
   if (const int64_t bytes = most_bytes_in(MemoryTier::scratch, plan, graph); bytes > 0) {
     text += "scratch file " + format_bytes(bytes) + " of " + format_bytes(plan.scratch_limit_bytes) + " in " +
             plan.scratch_folder + "\n";
   }
+  if (plan.host_weights_bytes > 0)
+    text += "weights in pinned host memory " + format_bytes(plan.host_weights_bytes) + "\n";
   if (plan.environment != Environment{}) {
     text += "costs of " + plan.environment.device + "; " + plan.environment.libraries + "\n";
   }

@@ -146,8 +146,7 @@ std::string summarise(const Plan& plan, const Model& model, const std::optional<
                            short_name(peak.pass_name) + ") at " + peak.step);
   text += line("held", amounts(by_kind(peak.live), kMemoryKinds));
   text += line("largest", largest_tensors(peak));
-  text += line("time", seconds_text(plan) + (plan.assumed ? " by assumed costs" : " by the profile") +
-                           longest_text(plan));
+  text += line("time", seconds_text(plan) + " " + costs_text(plan) + longest_text(plan));
   text += lower_lines(plan, lower, lower_remark);
   text += line("plan", gap_text(plan) + (plan.exact ? ", exact; " : ", approximate; ") +
                            tiers_text(plan, model.graph));

@@ -65,7 +65,7 @@ Assumptions assumptions_for(const Request& request) {
   Assumptions assumptions;
   if (request.device == DeviceKind::cpu) return assumptions;
   assumptions.weights_bytes_per_second = 5e9;
-  assumptions.host_bytes_per_second = 50e9;
+  assumptions.host_bytes_per_second = 44.9e9;
   assumptions.both_ways = true;
   return assumptions;
 }

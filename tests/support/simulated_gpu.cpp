@@ -142,7 +142,7 @@ double seconds_of(const std::vector<Moment>& tile, size_t number, const Sizes& s
   // What is between two kernels of one step is of one item.
   const double at_once = std::max(moment.first_bytes(), 2 * moment.written_bytes) / double(sizes.items);
   const double between = at_once <= card.l2_share_bytes ? 0 : moment.written_bytes;
-  double seconds = std::max({moment.arithmetic_seconds, moment.host_bytes / card.host_bytes_per_second,
+  double seconds = std::max({moment.arithmetic_seconds, moment.host_bytes / card.emitted_bytes_per_second,
                              moving(moment.first_bytes(), read + (moment.rewrites > 0 ? between : last))});
   for (int k = 0; k < moment.rewrites; ++k)
     seconds += moving(2 * moment.written_bytes, between + (k + 1 < moment.rewrites ? between : last));

@@ -21,15 +21,15 @@ TEST_CASE("blocks are read and written below the device at the same time on CUDA
   const auto transfers = [&](DeviceKind device) {
     CostModel::Transfers moved;
     const CostModel costs(graph, device);
-    costs.add_transfer(moved, MemoryTier::host, false, 100e9);
-    costs.add_transfer(moved, MemoryTier::host, true, 50e9);
+    costs.add_transfer(moved, MemoryTier::host, false, 2 * 44.9e9);
+    costs.add_transfer(moved, MemoryTier::host, true, 44.9e9);
     return moved;
   };
   // Two seconds in, one out, of ten bands.
   CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cuda), 10) == Approx(5 + 0.2 + 0.1));
   CHECK(CostModel::sweep_seconds(0.5, transfers(DeviceKind::cuda), 10) == Approx(2 + 0.05 + 0.1));
   CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cuda), 1) == Approx(8));
-  CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cpu), 10) == Approx(150.0 / 12 + 0.5));
+  CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cpu), 10) == Approx(3 * 44.9 / 12 + 0.5));
 }
 
 TEST_CASE("workspace on CUDA: attention by chunks of one frame, none in fp32, convolutions by their tiles") {

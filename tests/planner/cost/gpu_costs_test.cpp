@@ -11,7 +11,7 @@
 namespace headroom::planner {
 namespace {
 
-constexpr double kKernel = 2e-6, kPass = 10e-6, kL2 = 5.5e12, kDram = 3e12;
+constexpr double kKernel = 2e-6, kPass = 10e-6, kL2 = 5.5e12, kDram = 3e12, kConvolutions = 780e12;
 
 /// A step of a pass, reading tiles of earlier steps where it is told so.
 Step step_of(const Graph& graph, const char* op, StepKind kind, std::vector<int32_t> made_by = {}) {
@@ -76,17 +76,21 @@ struct Operations {
 
 TEST_CASE("convolutions on a GPU: rates by channels, fp32 without tensor cores, few products by bytes") {
   const Operations all;
-  CHECK(all.tera_flops("conv 512 512", 9 * 512) == Approx(660 * 4608 / 4908.0).epsilon(0.002));
-  CHECK(all.tera_flops("conv 512 256", 9 * 512) == Approx(660 * 4608 / 4908.0).epsilon(0.002));
-  CHECK(all.tera_flops("conv 256 256", 9 * 256) == Approx(660 * 2304 / 2604.0).epsilon(0.002));
-  CHECK(all.tera_flops("conv 256 128", 9 * 256) == Approx(0.85 * 660 * 2304 / 2604.0).epsilon(0.002));
-  CHECK(all.tera_flops("point 512 512", 512) == Approx(660 * 512 / 812.0).epsilon(0.002));
+  CHECK(all.tera_flops("conv 512 512", 9 * 512) ==
+        Approx(kConvolutions / 1e12 * 4608 / 4908.0).epsilon(0.002));
+  CHECK(all.tera_flops("conv 512 256", 9 * 512) ==
+        Approx(kConvolutions / 1e12 * 4608 / 4908.0).epsilon(0.002));
+  CHECK(all.tera_flops("conv 256 256", 9 * 256) ==
+        Approx(kConvolutions / 1e12 * 2304 / 2604.0).epsilon(0.002));
+  CHECK(all.tera_flops("conv 256 128", 9 * 256) ==
+        Approx(0.85 * kConvolutions / 1e12 * 2304 / 2604.0).epsilon(0.002));
+  CHECK(all.tera_flops("point 512 512", 512) == Approx(kConvolutions / 1e12 * 512 / 812.0).epsilon(0.002));
   const Picture wide{128, 128, Dtype::fp32};
   CHECK(all.conv("conv 512 512", wide) == Approx(128.0 * 128 * 2 * 9 * 512 * 512 / 40e12));
   // 36 products a value: 71 TFLOP/s, but what is written takes longer.
   CHECK(all.conv("conv 4 512", {2048, 2048}) > 2048.0 * 2048 * 512 * 2 / kL2);
   // Three outputs take as long as 32 at 35 % of the rate.
-  const double rate = 0.35 * 660e12 * 1152 / 1452;
+  const double rate = 0.35 * kConvolutions * 1152 / 1452;
   const double area = 4 * 2048 * 2048;
   CHECK(all.conv("conv 128 3", {2048, 2048}) ==
         Approx(std::max(area * 2 * 1152 * 32 / rate, area * (128 + 3) * 2 / kDram)).epsilon(0.002));
@@ -96,7 +100,7 @@ TEST_CASE("convolutions on a GPU: rates by channels, fp32 without tensor cores, 
 
 TEST_CASE("a convolution on a GPU takes whole waves of blocks of 128 positions over its multiprocessors") {
   const Operations all;
-  const double rate = 660e12 * 4608 / 4908, block = 2.0 * 4608 * 128 * 128;
+  const double rate = kConvolutions * 4608 / 4908, block = 2.0 * 4608 * 128 * 128;
   const double wave = 132 * block / rate;
   CHECK(all.conv("conv 512 512", {32, 128}) == Approx(wave));  // 32 by 4 blocks
   CHECK(all.conv("conv 512 512", {33, 128}) == Approx(wave));
@@ -117,13 +121,13 @@ TEST_CASE("phases of upsampling convolutions are written, and read and written a
     return seconds(all.graph, pass_of(all.graph, {conv, store}), picture);
   };
   // 512 by 512 outputs of 512 channels are 268 MB.
-  const double rate = 660e12 * 2048 / 2348, bytes = 512.0 * 512 * 512 * 2;
+  const double rate = kConvolutions * 2048 / 2348, bytes = 512.0 * 512 * 512 * 2;
   CHECK(stored("up 512 512", {256, 256}) ==
         Approx(512.0 * 512 * 2 * 2048 * 512 / rate + 4 * bytes / kDram + 6 * kKernel).epsilon(0.03));
   // 16 by 32 outputs fit; 4 blocks by 1 for each of four phases.
   const double wave = 132 * 2.0 * 2048 * 128 * 128 / rate;
   CHECK(stored("up 512 512", {8, 16}) == Approx(4 * wave + 4 * 16 * 32 * 512 * 2 / kL2 + 6 * kKernel));
-  const double positions = 4 * 1024 * 1024, narrow_rate = 0.85 * 660e12 * 1152 / 1452;
+  const double positions = 4 * 1024 * 1024, narrow_rate = 0.85 * kConvolutions * 1152 / 1452;
   CHECK(stored("conv 128 128", {1024, 1024}) ==
         Approx(positions * 2 * 1152 * 128 / narrow_rate + 4 * positions * 128 * 2 / kDram + 3 * kKernel)
             .epsilon(0.005));
@@ -152,7 +156,7 @@ struct Chain {
 TEST_CASE("what a tile's step finds in L2 moves at its rate, and is not written out") {
   const Chain chain;
   const double row = 1024 * 128 * 2;
-  const auto rate = 0.85 * 660e12 * 1152 / 1452;
+  const auto rate = 0.85 * kConvolutions * 1152 / 1452;
   const double convolution = 1024 * 1024 * 2.0 * 1152 * 128 / rate;
   // The whole picture's tensors are 268 MB each: all moves at DRAM's rate. Halos are 0.2 %.
   CHECK(seconds(chain.graph, chain.pass, {1024, 1024}) ==

@@ -162,7 +162,7 @@ TEST_CASE("plans for CUDA: made, explained, validated, and refused where it has 
   const Ended made = plan(joined(words, {"--limit", "64MiB", "--host-limit", "1GiB", "--dtype", "bf16"}));
   INFO(made.err);
   REQUIRE(made.code == 0);
-  CHECK_THAT(made.out, Catch::Contains("by assumed costs"));
+  CHECK_THAT(made.out, Catch::Contains("by assumed costs of an H100"));
   const json document = read_json_file(file, 1 << 26);
   CHECK(document["request"]["device"] == "cuda");
   CHECK(document["assumed"] == true);
