@@ -106,7 +106,7 @@ TEST_CASE("in 16 bits the shift of a picture is not rounded") {
   model.graph.set_output(
       model.graph.conv("out", model.graph.add_latent(4), 3, {1, 1, 1}, {.scale = 2, .shift = -1}));
   const ParameterSource small = [](const Parameter& parameter, const Interval& elements, float* out) {
-    std::fill_n(out, elements.length(), parameter.shape.size() == 1 ? 0x1p-10F : 0);
+    std::fill_n(out, elements.length(), parameter.shape.size() == 1 ? 0x1p-13F : 0);
   };
   const Dtype dtype = GENERATE(Dtype::bf16, Dtype::fp16);
   const Request request = request_for(model, {1, 4, 4}, 1, dtype, DeviceKind::cuda);
@@ -116,7 +116,7 @@ TEST_CASE("in 16 bits the shift of a picture is not rounded") {
   test::MemorySink sink(test::picture_shape(model, request));
   decode(model, plan, small, test::latent_for(model, request, 1), sink, {nullptr, {}, &gpu});
   sink.finish();
-  for (const float value : sink.picture.values) CHECK(value == 0x1p-9F - 1);
+  for (const float value : sink.picture.values) CHECK(value == 0x1p-12F - 1);
 }
 
 TEST_CASE("what a GPU cannot do is refused before anything is taken") {
