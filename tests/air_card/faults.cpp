@@ -1,5 +1,6 @@
 #include <cuda_runtime_api.h>
 
+#include <chrono>
 #include <map>
 #include <set>
 
@@ -78,9 +79,28 @@ bool releases(const std::string& name) {
   return false;
 }
 
+using Clock = std::chrono::steady_clock;
+
+/// Calls of one library by another are inside a call of the program.
+int open_calls = 0;
+Clock::time_point call_begun;
+
+void note_begin() {
+  if (open_calls++ == 0) call_begun = Clock::now();
+}
+/// Calls that take longer fill memory, or were interrupted by another process.
+constexpr std::chrono::milliseconds kLongestCall{1};
+
+void note_end() {
+  if (--open_calls > 0) return;
+  const std::chrono::nanoseconds own = Clock::now() - call_begun;
+  if (own < kLongestCall) count("own_nanoseconds", own.count());
+}
+
 }  // namespace
 
 int begin_call(const char* name, int failure) {
+  note_begin();
   Faults& all = faults();
   const int64_t number = ++all.calls[name];
   if (all.error_seen && !releases(name) && !only_asks(name)) note_call_after_error(name);
@@ -96,6 +116,7 @@ int begin_call(const char* name, int failure) {
 }
 
 void end_call(const char* name, int status) {
+  note_end();
   if (status == 0) return;
   Faults& all = faults();
   if (of_runtime(name)) all.last_error = status;

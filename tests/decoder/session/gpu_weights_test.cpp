@@ -123,6 +123,22 @@ TEST_CASE("weights from pinned memory give the same pixels, on a stream of their
   CHECK(calls_meanwhile > 0);
 }
 
+TEST_CASE("sessions may share pinned weights, which are read once for all of them") {
+  PerPass ready;
+  EmulatedGpu gpu;
+  PinnedByDtype pinned;
+  std::vector<float> first;
+  int64_t reads = 0;
+  for (int i = 0; i < 2; ++i) {
+    GpuSession session({ready.model, ready.source, ready.plans, 0, 0, {}, &pinned}, gpu);
+    const std::vector<float> pixels = ready.decode(session, 0);
+    CHECK((i == 0 || pixels == first));
+    CHECK((i == 0 || ready.reads == reads));
+    first = pixels;
+    reads = ready.reads;
+  }
+}
+
 TEST_CASE("where the host pins no memory for weights, they come from pageable memory") {
   PerPass ready;
   WatchedGpu gpu;
