@@ -9,6 +9,9 @@
 
 namespace headroom {
 
+/// Pinned host memory that copies to and from a GPU pass through. Throws DoesNotFit if the host refuses.
+std::byte* reserve_staging(gpu::Gpu& gpu, int64_t bytes);
+
 /// Pinned host memory for what a decode keeps there, by offsets from its beginning. It is taken in pieces:
 /// hosts refuse very large ones, or take long over them.
 class HostMemory {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/host_memory.h"
 
 namespace headroom {
 
@@ -16,7 +17,7 @@ class OutputStaging {
   static constexpr int64_t kFlags = 256;
 
   explicit OutputStaging(gpu::Gpu& gpu)
-      : memory_(gpu.reserve_host(kBuffers * kBytes + kFlags * int64_t{sizeof(uint32_t)})) {}
+      : memory_(reserve_staging(gpu, kBuffers * kBytes + kFlags * int64_t{sizeof(uint32_t)})) {}
 
   // Of running numbers: each comes round again.
   std::byte* buffer(int64_t number) const { return memory_ + number % kBuffers * kBytes; }

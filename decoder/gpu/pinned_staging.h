@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/host_memory.h"
 #include "decoder/gpu/output_staging.h"
 
 namespace headroom {
@@ -14,7 +15,8 @@ class PinnedStaging {
  public:
   static constexpr int64_t kBytes = int64_t{16} << 20;  ///< of one
 
-  explicit PinnedStaging(gpu::Gpu& gpu) : gpu_(gpu), memory_(gpu.reserve_host(2 * kBytes)), output_(gpu) {}
+  explicit PinnedStaging(gpu::Gpu& gpu)
+      : gpu_(gpu), memory_(reserve_staging(gpu, 2 * kBytes)), output_(gpu) {}
 
   gpu::Gpu& gpu() const { return gpu_; }
   const OutputStaging& output() const { return output_; }
