@@ -63,7 +63,8 @@ void* allocate(c10::DeviceIndex device, int64_t bytes) {
     drop_pool(device);
     refuse(bytes);
   } catch (const c10::Error& error) {
-    throw DeviceError(std::string("LibTorch's allocator: ") + error.what_without_backtrace());
+    const std::string text = error.what_without_backtrace();
+    throw DeviceError("LibTorch's allocator: " + text.substr(0, text.find('\n')));
   }
 }
 
