@@ -50,8 +50,7 @@ const char* mutated_name(cudnnBackendAttributeName_t name) {
       return "paddings";
     case CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS:
       return "pointers";
-    case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
-    case CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE:
+    case CUDNN_ATTR_VARIANT_PACK_WORKSPACE:
       return "workspace";
     default:
       return "";
@@ -97,7 +96,7 @@ const Descriptor& engine_of(const Descriptor& descriptor) {
 int64_t workspace_bytes(const Descriptor& descriptor) {
   const int64_t index = engine_of(descriptor).integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
   for (const EngineKind& kind : kEngines) {
-    if (kind.index == index) return mutated("workspace", 0, kind.workspace_bytes);
+    if (kind.index == index) return kind.workspace_bytes;
   }
   return 0;
 }

@@ -72,6 +72,7 @@ class Pack {
   std::map<int64_t, void*> data_;
 };
 
+/// What an engine writes to.
 int64_t workspace_of(const Descriptor& engine) {
   const int64_t index = engine.integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
   for (const EngineKind& kind : kEngines) {

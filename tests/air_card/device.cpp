@@ -10,9 +10,9 @@ namespace headroom::air {
 namespace {
 
 constexpr size_t kKib = 1024;
-constexpr Capability kCapabilities[] = {{8, 0, 163 * kKib, 108},  {8, 6, 99 * kKib, 84},
-                                        {8, 9, 99 * kKib, 128},   {9, 0, 227 * kKib, 132},
-                                        {10, 0, 227 * kKib, 148}, {12, 0, 99 * kKib, 188}};
+constexpr Capability kCapabilities[] = {
+    {7, 5, 64 * kKib, 72},   {8, 0, 163 * kKib, 108},  {8, 6, 99 * kKib, 84},  {8, 9, 99 * kKib, 128},
+    {9, 0, 227 * kKib, 132}, {10, 0, 227 * kKib, 148}, {12, 0, 99 * kKib, 188}};
 constexpr int kVersion = 13000;
 
 int attribute(cudaDeviceAttr asked) {

@@ -15,6 +15,7 @@ struct Recorded {
   int64_t records = 0;  ///< so often was it recorded
   int64_t passed = 0;   ///< the last record that its stream has passed
   const void* stream = nullptr;
+  Clock clock{};  ///< of the last record
   std::chrono::steady_clock::time_point time{};
 };
 
@@ -67,7 +68,23 @@ cudaError_t record(const std::shared_ptr<Recorded>& event, cudaStream_t stream) 
     event->passed = number;
     event->time = std::chrono::steady_clock::now();
   });
+  event->clock = clock_of(stream);
   return cudaSuccess;
+}
+
+/// Whether a stream's next work comes after the event without a wait: by other waits or the host's.
+bool is_covered(const Recorded& event, const void* stream) {
+  Clock known = clock_of(stream);
+  join(known, host_clock());
+  const int64_t on = stream_number(event.stream);
+  const auto work = event.clock.find(on);
+  return work == event.clock.end() || known[on] >= work->second;
+}
+
+/// The host waits for the event.
+void synchronize(const Recorded& event) {
+  run_until(event, event.records);
+  join(host_clock(), event.clock);
 }
 
 }  // namespace
@@ -97,8 +114,13 @@ AIR_API cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t str
 
 AIR_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   return call_with(__func__, event, [&](const auto& found) {
-    note_wait(stream_number(stream), found->records == 0 ? 0 : stream_number(found->stream));
+    if (stream_number(stream) < 0) {
+      wrong_use("cudaStreamWaitEvent: the stream does not exist");
+      return cudaErrorInvalidResourceHandle;
+    }
+    note_wait(stream_number(stream), stream_number(found->stream), is_covered(*found, stream));
     if (++events().waits == events().skipped_wait) return cudaSuccess;
+    join(clock_of(stream), found->clock);
     enqueue(stream, [awaited = found, number = found->records] { run_until(*awaited, number); });
     return cudaSuccess;
   });
@@ -107,14 +129,14 @@ AIR_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, 
 AIR_API cudaError_t cudaEventQuery(cudaEvent_t event) {
   return call_with(__func__, event, [&](const auto& found) {
     if (found->passed < found->records && !drawn_done()) return cudaErrorNotReady;
-    run_until(*found, found->records);
+    synchronize(*found);
     return cudaSuccess;
   });
 }
 AIR_API cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return call_with(__func__, event, [&](const auto& found) {
     count("forced");
-    run_until(*found, found->records);
+    synchronize(*found);
     return cudaSuccess;
   });
 }

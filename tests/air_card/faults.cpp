@@ -71,9 +71,9 @@ bool only_asks(const std::string& name) {
   return all.count(name) > 0;
 }
 
-/// Calls that a program has to make after an error as well.
-bool releases(const std::string& name) {
-  for (const char* part : {"Free", "Destroy", "Unregister", "Synchronize", "Query"}) {
+/// Calls that a program makes after an error too: they release something, or wait for work that was started.
+bool releases_or_waits(const std::string& name) {
+  for (const char* part : {"Free", "Destroy", "Unregister", "Synchronize", "Event"}) {
     if (name.find(part) != name.npos) return true;
   }
   return false;
@@ -103,9 +103,9 @@ int begin_call(const char* name, int failure) {
   note_begin();
   Faults& all = faults();
   const int64_t number = ++all.calls[name];
-  if (all.error_seen && !releases(name) && !only_asks(name)) note_call_after_error(name);
+  if (all.error_seen && !releases_or_waits(name) && !only_asks(name)) note_call_after_error(name);
   const Failure& wanted = all.failure;
-  if (wanted.call == name && wanted.number == number) {
+  if (wanted.call == name && (wanted.number == 0 || wanted.number == number)) {
     const int status = wanted.status != 0 ? wanted.status : failure;
     count("faults");
     if (of_runtime(name) && is_sticky(status)) all.device_status = status;
@@ -120,6 +120,7 @@ void end_call(const char* name, int status) {
   if (status == 0) return;
   Faults& all = faults();
   if (of_runtime(name)) all.last_error = status;
+  if (releases_or_waits(name) && std::string(name).find("Event") == std::string::npos) return;
   if (!of_runtime(name) || !is_harmless(status)) all.error_seen = true;
 }
 

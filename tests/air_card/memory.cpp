@@ -20,7 +20,7 @@ constexpr uintptr_t kHostPage = 4096;
 /// What CUDA and its libraries take for themselves.
 constexpr int64_t kContextBytes = int64_t{512} << 20;
 /// Larger allocations are not filled with NaNs: that would take their memory.
-constexpr size_t kMostFilled = size_t{256} << 20;
+constexpr size_t kMostFilled = size_t{64} << 20;
 
 struct Block {
   uintptr_t bytes = 0;

@@ -95,8 +95,8 @@ void wrong_use(const std::string& text) {
 void note_call_after_error(const std::string& call) {
   report().calls_after_error.insert(call);
 }
-void note_wait(int64_t stream, int64_t on) {
-  report().waits.push_back(std::to_string(stream) + "<-" + std::to_string(on));
+void note_wait(int64_t stream, int64_t on, bool covered) {
+  report().waits.push_back(std::to_string(stream) + "<-" + std::to_string(on) + (covered ? " covered" : ""));
 }
 void note_kernel(const std::string& name) {
   ++report().kernels[name];

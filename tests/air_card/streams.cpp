@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <deque>
 #include <exception>
 #include <map>
@@ -20,11 +21,14 @@ enum class Order { now, late, drawn };
 struct Queue {
   std::deque<std::function<void()>> work{};
   int64_t number = 0;
+  Clock clock{};
 };
 
 struct Streams {
   std::map<const void*, Queue> queues;
   int64_t made = 0;
+  Clock host;
+  const int64_t eager = number_setting("AIR_EAGER", -1);
   std::minstd_rand random{static_cast<uint32_t>(number_setting("AIR_SEED", 1))};
 };
 Streams& streams() {
@@ -79,6 +83,16 @@ cudaError_t call_on(const char* name, const void* stream, const Body& body) {
 
 }  // namespace
 
+void join(Clock& clock, const Clock& other) {
+  for (const auto& [stream, work] : other) clock[stream] = std::max(clock[stream], work);
+}
+Clock& host_clock() {
+  return streams().host;
+}
+Clock& clock_of(const void* stream) {
+  return queue(stream).clock;
+}
+
 bool run_next(const void* stream) {
   std::deque<std::function<void()>>& work = queue(stream).work;
   if (work.empty()) return false;
@@ -100,9 +114,16 @@ int64_t stream_number(const void* stream) {
 
 void enqueue(const void* stream, std::function<void()> work) {
   const std::lock_guard lock(mutex());
+  Queue& to = queue(stream);
+  join(to.clock, host_clock());
+  ++to.clock[to.number];
   if (order() == Order::now) return run(work);
-  queue(stream).work.push_back(std::move(work));
+  to.work.push_back(std::move(work));
   count("delayed");
+  if (to.number == streams().eager) {
+    while (run_next(stream)) {
+    }
+  }
   if (order() != Order::drawn) return;
   for (auto& [one, waiting] : streams().queues) {
     for (auto n = streams().random() % 3; n > 0; --n) run_next(one);
@@ -111,6 +132,7 @@ void enqueue(const void* stream, std::function<void()> work) {
 
 void drain(const void* stream) {
   count("forced");
+  join(host_clock(), clock_of(stream));
   while (run_next(stream)) {
   }
 }

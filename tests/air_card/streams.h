@@ -1,9 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 // What events need of streams.
 namespace headroom::air {
+
+/// How much of each stream's work is known to be done: by the host, or before a stream's next work.
+using Clock = std::map<int64_t, int64_t>;
+void join(Clock& clock, const Clock& other);
+/// What the host knows. Calls that wait for work add to it.
+Clock& host_clock();
+/// What a stream's next work comes after.
+Clock& clock_of(const void* stream);
 
 /// Runs the next piece of a stream's work. False if there is none.
 bool run_next(const void* stream);

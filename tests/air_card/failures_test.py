@@ -1,0 +1,93 @@
+"""Each call of CUDA's libraries fails in turn: the exit code and the message are right, and nothing is left behind. Kernels do not run.
+
+    failures_test.py --build build
+"""
+from air_card import GOLDEN, SMALL, AirCardTest, left_behind, main
+
+# Calls that are refused memory: exit code 3.
+MEMORY = {"cudaMalloc", "cudaHostAlloc"}
+# Calls after whose failure the picture may be whole: they release something, or the decode is over.
+LAST = {
+    "cublasLtDestroy", "cudaDeviceSynchronize", "cudaEventDestroy", "cudaFree", "cudaFreeHost", "cudaGetDevice", "cudaStreamDestroy",
+    "cudnnBackendDestroyDescriptor", "cudnnDestroy",
+}
+
+
+class Failures(AirCardTest):
+    def setUp(self):
+        super().setUp()
+        self.case = self.card.case(GOLDEN / "plain", SMALL["plain"], (1, 20, 24))
+        self.picture = self.folder / "picture.png"
+
+    def decode(self, plan, failure):
+        self.picture.unlink(missing_ok=True)
+        return self.card.decode(self.case, plan, self.picture, settings={"AIR_FAIL": failure} if failure else None)
+
+    def check_failure(self, ended, call):
+        self.assertEqual(ended.report["faults"], 1)
+        self.assertEqual(ended.report["wrong_uses"], [])
+        self.assertEqual(ended.report["calls_after_error"], [])
+        if ended.code == 0 and call in LAST:
+            self.assertTrue(self.picture.exists())
+            return
+        # LibTorch may warn by a line of its own.
+        lines = [line for line in ended.errors.splitlines() if not line.startswith("[W")]
+        self.assertEqual(ended.code, 3 if call in MEMORY else 5, ended.errors)
+        self.assertEqual(len(lines), 1, ended.errors)
+        self.assertTrue(lines[0].startswith("headroom-decode: ") and len(lines[0]) < 300, ended.errors)
+        self.assertEqual(list(self.folder.glob("*picture*")), [], "no part of a picture")
+        self.assertEqual(left_behind(ended.report), {})
+
+    def test_each_call_fails(self):
+        tried = 0
+        for dtype in ("fp32", "bf16"):
+            plan = self.card.hosted(self.card.plan(self.case, "64MiB", dtype))
+            whole = self.decode(plan, None)
+            self.check_clean(whole)
+            for call, count in whole.report["calls"].items():
+                if dtype == "bf16" and not call.startswith("cublas"):
+                    continue  # fp32 has all others
+                if call == "cudnnBackendFinalize":
+                    continue  # a plan that cuDNN refuses is no failure
+                for number in sorted({1, (count + 1) // 2, count}):
+                    with self.subTest(call=call, number=number, dtype=dtype):
+                        self.check_failure(self.decode(plan, f"{call}:{number}"), call)
+                        tried += 1
+        self.assertGreater(tried, 80)
+
+    def test_a_message_names_the_call(self):
+        plan = self.card.plan(self.case, "64MiB")
+        for failure, message in (
+            ("cudaMemcpyAsync:3", "headroom-decode: cudaMemcpyAsync: unspecified launch failure (cudaErrorLaunchFailure)\n"),
+            ("cudaMemcpyAsync:3:700", "headroom-decode: cudaMemcpyAsync: an illegal memory access was encountered (cudaErrorIllegalAddress)\n"),
+            ("cudaLaunchKernelExC:5", "headroom-decode: kernel .*: unspecified launch failure\n"),
+            ("cudnnBackendExecute:2", "headroom-decode: cudnnBackendExecute: CUDNN_STATUS_EXECUTION_FAILED\n"),
+            ("cudaHostAlloc:1", "headroom-decode: cannot pin 32.0 MiB of the host's memory for copies to and from the GPU\n"),
+        ):
+            with self.subTest(failure=failure):
+                self.assertRegex(self.decode(plan, failure).errors, message.replace("(", r"\(").replace(")", r"\)"))
+
+    def test_memory_that_others_have(self):
+        case = self.card.case("sd15", (1, 4, 8, 8), (1, 64, 64))
+        plan = self.card.plan(case, "1GiB")
+        ended = self.card.decode(case, plan, self.picture, settings={"AIR_TOTAL_MIB": "640"})
+        self.check_clean(ended, 3)
+        self.assertIn("cannot have", ended.errors)
+        self.assertEqual(ended.errors.count("\n"), 1, ended.errors)
+
+    def test_engines_that_cudnn_refuses(self):
+        # The n-th plan or graph is refused: another engine or Headroom's own kernel takes its place.
+        plan = self.card.plan(self.case, "64MiB")
+        finalized = self.decode(plan, None).report["calls"]["cudnnBackendFinalize"]
+        refused = set()
+        for number in range(1, finalized + 1, 3):
+            ended = self.decode(plan, f"cudnnBackendFinalize:{number}")
+            self.assertEqual(ended.report["wrong_uses"], [])
+            self.assertEqual(left_behind(ended.report), {})
+            self.assertIn(ended.code, (0, 5), ended.errors)
+            refused.add(ended.code)
+        self.assertEqual(refused, {0, 5})
+
+
+if __name__ == "__main__":
+    main()

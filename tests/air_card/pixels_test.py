@@ -1,0 +1,89 @@
+"""Pictures of the GPU path, from its own calls of CUDA's libraries, equal those of the CPU.
+
+    pixels_test.py --build build
+"""
+from air_card import GOLDEN, SMALL, AirCardTest, distance, main
+
+# The largest distance from the CPU's picture.
+LARGEST = 1e-5
+# In 16 bits the distance from fp32 is at most this many times the one of the CPU in the same dtype.
+ROUNDED_MORE = 3
+# dtype, limit (none: the smallest one), whether kept tensors lie in host memory.
+PLANS = (("fp32", "1GiB", False), ("fp32", None, False), ("fp32", "1GiB", True), ("bf16", None, False), ("fp16", "1GiB", False))
+# A distance that shows a wrong picture in bf16.
+WRONG = 0.2
+BUILT_IN = {
+    "taesd": (1, 4, 5, 6), "sd15": (1, 4, 6, 8), "sdxl": (1, 4, 6, 8), "sd3": (1, 16, 6, 8), "flux2": (1, 32, 6, 8),
+    "sana-dc-ae-f32c32": (1, 32, 2, 2), "hunyuan-image-2.1": (1, 64, 2, 2), "qwen-image": (1, 16, 1, 6, 8), "wan2.1": (1, 16, 2, 6, 8),
+    "hunyuan-video": (1, 16, 2, 6, 8), "open-sora-plan": (1, 4, 2, 6, 8), "hunyuan-video-1.5": (1, 32, 2, 3, 4), "ltx-2": (1, 128, 2, 2, 2),
+}
+# Values that are handed over wrongly: the program, the picture or a check of the air card has to show it.
+MUTATIONS = ("strides:2:8", "strides:3:-4", "strides:0:16", "dimensions:2:-1", "dimensions:3:-1", "paddings:0:1", "paddings:1:1",
+             "pointers:0:4", "pointers:0:32", "pointers:1:4", "pointers:2:4", "pointers:3:32", "pointers:3:2", "workspace:0:-262144")
+MUTATED_PRODUCTS = ("leading:0:8", "leading:0:-1")
+
+
+class Pixels(AirCardTest):
+    def decode(self, case, plan, settings=None):
+        """What the program says, and the distance of its picture."""
+        picture = self.folder / "picture.npy"
+        picture.unlink(missing_ok=True)
+        ended = self.card.decode(case, plan, picture, emulated=True, settings=settings)
+        return ended, distance(picture, self.card.cpu_picture(case.model)) if ended.code == 0 else None
+
+    def test_small_decoders_of_every_class(self):
+        started = {"convolutions": 0, "products": 0}
+        for name, shape in SMALL.items():
+            case = self.card.case(GOLDEN / name, shape)
+            for dtype, limit, hosted in PLANS:
+                if case.frames > 1 and dtype != "fp32" and not self.LONG:
+                    continue  # emulated tensor cores take half a minute
+                with self.subTest(name=name, dtype=dtype, limit=limit, hosted=hosted):
+                    plan = self.card.plan(case, limit, dtype)
+                    ended, apart = self.decode(case, self.card.hosted(plan) if hosted else plan)
+                    self.check_clean(ended)
+                    own = distance(self.card.decode_on_cpu(case.model, case.latent, dtype), self.card.cpu_picture(case.model))
+                    self.assertLessEqual(apart, max(LARGEST, ROUNDED_MORE * own))
+                    for key in started:
+                        started[key] += ended.report[key]
+        self.assertGreater(started["convolutions"], 1000)
+        self.assertGreater(started["products"], 10)
+
+    def test_built_in_models(self):
+        for name, shape in (BUILT_IN if self.LONG else {"taesd": BUILT_IN["taesd"]}).items():
+            case = self.card.case(name, shape)
+            for limit in ("8GiB", None) if self.LONG else ("8GiB",):
+                with self.subTest(name=name, limit=limit):
+                    ended, apart = self.decode(case, self.card.plan(case, limit))
+                    self.check_clean(ended)
+                    self.assertLessEqual(apart, LARGEST)
+
+    def test_a_queue(self):
+        model, extents = GOLDEN / "plain", ((10, 12), (6, 14), (16, 8))
+        self.card.queue(model, extents, "4MiB", "npy")
+        ended = self.card.decode_queue(model, emulated=True)
+        self.check_clean(ended)
+        for number in range(len(extents)):
+            words = ("--limit", "1GiB", "--model", model, "--random-weights", 0, "--latent", f"{number}.npy")
+            self.card.must("headroom-decode", *words, "-o", "cpu.npy")
+            self.assertLessEqual(distance(self.folder / f"pictures/{number}.npy", self.folder / "cpu.npy"), LARGEST)
+
+    def check_mutations(self, case, plan, mutations):
+        for mutation in mutations:
+            with self.subTest(mutation=mutation):
+                ended, apart = self.decode(case, plan, {"AIR_MUTATE": mutation})
+                self.assertGreater(ended.report["mutations"], 0)
+                found = ended.code != 0 or ended.report["wrong_uses"] or apart > WRONG
+                self.assertTrue(found, apart)
+
+    def test_values_that_are_handed_over_wrongly(self):
+        case = self.card.case(GOLDEN / "plain", SMALL["plain"])
+        plan = self.card.plan(case, None, "bf16")
+        ended, apart = self.decode(case, plan)
+        self.check_clean(ended)
+        self.assertLess(apart, WRONG / 4)
+        self.check_mutations(case, plan, MUTATIONS + MUTATED_PRODUCTS)
+
+
+if __name__ == "__main__":
+    main()
