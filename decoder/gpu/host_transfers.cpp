@@ -20,6 +20,8 @@ void HostTransfers::for_each_copy(const Block& block, const F& f) const {
 BlockTransfers::Ticket HostTransfers::queue_write(const std::vector<Block>& blocks) {
   gpu_.wait(Stream::to_host, gpu_.record(Stream::compute));
   for (const Block& block : blocks) {
+    // In a decode other waits cover this one: the compute stream waits for each read in the band that needs
+    // it, and a place in host memory is written in a later pass than the last one that reads it.
     wait_on(Stream::to_host, block.position == 0 ? last_read_ : copied(block).read);
     for_each_copy(block, [&](std::byte* there, const std::byte* here, int64_t bytes) {
       gpu_.copy(Stream::to_host, there, here, bytes);
@@ -32,9 +34,11 @@ BlockTransfers::Ticket HostTransfers::queue_write(const std::vector<Block>& bloc
 }
 
 BlockTransfers::Ticket HostTransfers::queue_read(const std::vector<Block>& blocks) {
-  // The memory may have been something else's until now.
+  // The memory may have been something else's until now: an earlier band's work may still read it.
   gpu_.wait(Stream::from_host, gpu_.record(Stream::compute));
   for (const Block& block : blocks) {
+    // In a decode other waits cover this one: the compute stream waits for a pass's writes before the next
+    // pass begins.
     wait_on(Stream::from_host, copied(block).written);
     for_each_copy(block, [&](const std::byte* there, std::byte* here, int64_t bytes) {
       gpu_.copy(Stream::from_host, here, there, bytes);

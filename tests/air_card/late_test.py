@@ -79,6 +79,11 @@ class Late(AirCardTest):
             (attention, (BESIDE, COMPUTE)), (attention, (COMPUTE, BESIDE)),
         ):
             self.assertGreater(counts["{}<-{}".format(*pair)]["noticed"], 0, pair)
+        # Comments in decoder/gpu/host_transfers.cpp say which waits cover these.
+        for pair in ((FROM_HOST, TO_HOST), (TO_HOST, FROM_HOST)):
+            count = hosted["{}<-{}".format(*pair)]
+            self.assertEqual((count["noticed"], count["unnoticed"]), (0, 0), pair)
+            self.assertGreater(count["covered"], 0)
 
 
 if __name__ == "__main__":
