@@ -54,6 +54,20 @@ TEST_CASE("blocks go to the host and come back, ordered by events alone") {
   CHECK(gpu.hazards().pairs_ordered_by_events() > 0);
 }
 
+TEST_CASE("a block is read into memory whose last use is over") {
+  EmulatedGpu gpu;
+  std::byte* memory = gpu.reserve(2 * kBlock);
+  const HostLayout layout = layout_of({{kA, 0, 1}});
+  const HostMemory host(gpu, layout.bytes);
+  HostTransfers transfers(gpu, host, layout);
+  gpu.clear(memory, kBlock);
+  transfers.wait(transfers.queue_write({block(kA, 0, memory)}));
+  // Nothing but the read's own wait for the compute stream comes after this use.
+  gpu.clear(memory + kBlock, kBlock);
+  transfers.wait(transfers.queue_read({block(kA, 0, memory + kBlock)}));
+  CHECK(transfers.read_bytes() == kBlock);
+}
+
 TEST_CASE("a tensor is written where another one lay once that has been read") {
   EmulatedGpu gpu;
   std::byte* memory = gpu.reserve(4 * kBlock);
