@@ -7,8 +7,8 @@
 namespace headroom::planner {
 
 /// What assumed costs know of a GPU: an H100 with 80 GB (SXM). docs/planning.md says where each figure comes
-/// from. Rates of convolutions and of host memory were measured on such a card with PyTorch; the others are
-/// estimates.
+/// from. Rates of convolutions and of host memory were measured on such a card with PyTorch, those of
+/// attention and of fp32 in decodes by Headroom; the others are estimates.
 struct GpuCard {
   int64_t multiprocessors = 132;
   double dram_bytes_per_second = 3.0e12;
@@ -20,8 +20,8 @@ struct GpuCard {
   double convolution_flops_per_second = 780e12;
   /// Products a value that filling and draining a multiprocessor's pipeline cost.
   double pipeline_products = 300;
-  double attention_flops_per_second = 400e12;  ///< matrix products in chunks, softmax beside them
-  double fp32_flops_per_second = 40e12;        ///< without tensor cores
+  double attention_flops_per_second = 180e12;  ///< matrix products in chunks, softmax beside them
+  double fp32_flops_per_second = 12e12;        ///< without tensor cores
   /// Of convolutions of several groups and of linear attention: few products a value.
   double narrow_flops_per_second = 5e12;
   double kernel_seconds = 2e-6;  ///< from the end of one kernel to the full speed of the next

@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import binaries
-from place import ROOT, Place, torch_folder
+from place import ROOT, Place
+from rehearsal import lay_out
 from report import Report
 
 import measure  # noqa: E402 - beside reports/bench, which place.py adds to the path
@@ -113,13 +114,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "reports" / "results", help="where tables and logs go, default: reports/results")
     parser.add_argument("--bundle", type=Path, default=ROOT / "gpu-bundle", help="what make_bundle.py made, default: gpu-bundle")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "gpu", help="where the bundle is unpacked, default: build/gpu")
-    parser.add_argument("--rehearse", type=Path, metavar="LIBRARIES",
-                        help="without a card: on the card of air in this folder, with programs and package of --build as they are (docs/gpu.md)")
+    parser.add_argument("--rehearse", type=Path, metavar="FOLDER", help="without a GPU: over the air card of a build, build/tests/air_card")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)  # the part itself, in the process that is ended on time
     args = parser.parse_args()
-    where = Place(args.build.resolve(), (args.rehearse.resolve(),) if args.rehearse else (), bool(args.rehearse))
+    where = Place(args.build.resolve(), (args.rehearse.resolve() / "lib",) if args.rehearse else (), bool(args.rehearse))
     if args.alone:
         run_part(args.parts[0], where, PARTS[args.parts[0]] - GRACE_SECONDS)
+    if args.rehearse:
+        lay_out(args.rehearse, args.build)
     commit = "rehearsed" if args.rehearse else binaries.unpack(args.bundle, args.build)["commit"]
     args.out.mkdir(parents=True, exist_ok=True)
     failed = False

@@ -50,7 +50,10 @@ def headroom_rows(report: Report, where: Place, case: Case, dtype: str, limit: i
 def measure_case(report: Report, where: Place, theirs: Diffusers, case: Case, work: Path) -> None:
     latent = theirs.latent(case.model, case.size, work / "measured.npy", case.frames)
     vae = theirs.vae(case.model)
-    reference = theirs.decode(vae, latent, 0).picture
+    exact = theirs.decode(vae, latent, REPEATS if "fp32" in case.dtypes else 0)
+    reference = exact.picture
+    if "fp32" in case.dtypes:
+        report.row(f"{case} fp32 diffusers", exact, exact.peaks, "the reference")
     timing = theirs.decode(vae.to(torch.bfloat16), latent, REPEATS)
     report.row(f"{case} bf16 diffusers", timing, timing.peaks, f"{psnr_db(timing.picture, reference):.1f} dB")
     del vae, timing

@@ -9,6 +9,7 @@ The streams run queued work late and in drawn orders (AIR_ORDER=drawn), so a mis
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import json
@@ -192,6 +193,24 @@ class Decodes(AirCard):
         with self.assertRaises(headroom.OutOfGpuMemory):
             vae.decode(z)
 
+    def test_a_decode_that_is_stopped_leaves_nothing_behind(self):
+        class Stopped(Exception):
+            pass
+
+        def stop(share):
+            raise Stopped
+
+        vae, z = tiny.kl(), latent(1, 4, 24, 24)
+        whole = vae.decode(z).sample
+        headroom.enable(vae.to(CARD), limit="64MiB", host_limit=0, progress=stop)
+        before = torch.cuda.memory_allocated()
+        with self.assertRaises(Stopped):
+            vae.decode(z)
+        self.assertEqual(torch.cuda.memory_allocated(), before)
+        self.assert_on_card()
+        headroom.enable(vae, limit="64MiB", host_limit=0)
+        self.assert_close(vae.decode(z).sample, whole)
+
     def test_two_vaes_in_turn(self):
         made = [(tiny.kl(), latent(1, 4, 8, 8)), (tiny.wan(), latent(1, 16, 2, 3, 4))]
         pictures = [vae.decode(z).sample for vae, z in made]
@@ -223,15 +242,11 @@ class Decodes(AirCard):
 
 def _all_memory() -> list[torch.Tensor]:
     """Tensors that hold all memory of the card, but for less than 2 MiB in one piece."""
-    total = torch.cuda.mem_get_info()[1]
-    # Torch takes segments of 20 MiB for less than 10 MiB, and of just the size for more.
-    sizes = [*(total >> halvings for halvings in range(40) if total >> halvings > 10 * MIB), 10 * MIB, 2 * MIB]
     held = []
-    while sizes:
-        try:
-            held.append(torch.empty(sizes[0], dtype=torch.uint8, device=CARD))
-        except torch.OutOfMemoryError:
-            sizes.pop(0)
+    for bytes_ in (256 * MIB, 64 * MIB, 10 * MIB, 2 * MIB):  # torch takes 20 MiB of the card for the smallest ones
+        with contextlib.suppress(torch.OutOfMemoryError):
+            while True:
+                held.append(torch.empty(bytes_, dtype=torch.uint8, device=CARD))
     return held
 
 

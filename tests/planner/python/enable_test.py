@@ -18,6 +18,7 @@ import threading
 import unittest
 import weakref
 
+import accelerate
 import diffusers
 import headroom
 import tiny
@@ -273,6 +274,18 @@ class Enable(unittest.TestCase):
         vae.post_quant_conv.to_empty(device="cpu")
         with self.assertRaisesRegex(headroom.InputError, "found .*meta"):
             headroom.enable(vae)
+
+    def test_weights_that_offload_hooks_hold(self):
+        z = latent(1, 4, 8, 8)
+        theirs = tiny.kl().decode(z).sample
+        for offload in (
+            lambda vae: accelerate.cpu_offload(vae, torch.device("cpu")),
+            lambda vae: vae.enable_group_offload(onload_device=torch.device("cpu"), offload_type="leaf_level"),
+        ):
+            vae = tiny.kl()
+            offload(vae)
+            headroom.enable(vae, limit="64MiB")
+            self.assert_close(vae.decode(z).sample, theirs)
 
     def test_several_threads_and_vaes(self):
         vaes = [tiny.kl(), tiny.kl(layers_per_block=2), tiny.dc()]
