@@ -78,6 +78,8 @@ bool kernels_are_run();
 
 /// Appends work to a stream. AIR_ORDER says when it runs.
 void enqueue(const void* stream, std::function<void()> work);
+/// Whether AIR_ORDER is now.
+bool work_runs_now();
 /// Runs all work of a stream, or of all streams.
 void drain(const void* stream);
 void drain_all();

@@ -19,7 +19,7 @@ constexpr uintptr_t kDevicePage = uintptr_t{2} << 20;  // the driver's smallest
 constexpr uintptr_t kHostPage = 4096;
 /// What CUDA and its libraries take for themselves.
 constexpr int64_t kContextBytes = int64_t{512} << 20;
-/// Larger allocations are not filled with NaNs: that would take their memory.
+/// Larger allocations are not filled with NaNs: that would take the host's memory.
 constexpr size_t kMostFilled = size_t{64} << 20;
 
 struct Block {
@@ -82,7 +82,7 @@ cudaError_t allocate(void** to, size_t bytes, Memory memory) {
   const uintptr_t begin = rounded(address(mapped) + 1, page);
   *to = reinterpret_cast<void*>(begin);
   if (mprotect(*to, inner, PROT_READ | PROT_WRITE) != 0) return cudaErrorMemoryAllocation;
-  if (bytes <= kMostFilled) std::memset(*to, 0xff, bytes);
+  if (kernels_are_run() && bytes <= kMostFilled) std::memset(*to, 0xff, bytes);
   blocks()[begin] = block;
   live += counted(block);
   change(counter(memory), counted(block));
@@ -128,7 +128,7 @@ cudaError_t copy(const char* name, void* to, const void* from, size_t bytes, con
   if (memory_of(to) == Memory::pageable) {
     drain(stream);
     std::memmove(to, from, bytes);
-  } else if (memory_of(from) == Memory::pageable) {
+  } else if (memory_of(from) == Memory::pageable && !work_runs_now()) {
     const auto* begin = static_cast<const char*>(from);
     enqueue(stream, [to, staged = std::vector<char>(begin, begin + bytes)] {
       std::memcpy(to, staged.data(), staged.size());

@@ -112,6 +112,10 @@ int64_t stream_number(const void* stream) {
   return found == streams().queues.end() ? -1 : found->second.number;
 }
 
+bool work_runs_now() {
+  return order() == Order::now;
+}
+
 void enqueue(const void* stream, std::function<void()> work) {
   const std::lock_guard lock(mutex());
   Queue& to = queue(stream);
