@@ -1,5 +1,7 @@
 #include "decoder/files/png_strips.h"
 
+#include <system_error>
+
 namespace headroom {
 namespace {
 
@@ -40,7 +42,12 @@ void PngStrips::close() {
     encoded_[static_cast<size_t>(given_++ % std::ssize(ring_))] = false;
   }
   changed_.notify_all();
-  if (std::ssize(workers_) < threads_) workers_.emplace_back([this] { run(); });
+  if (std::ssize(workers_) == threads_) return;
+  try {
+    workers_.emplace_back([this] { run(); });
+  } catch (const std::system_error&) {
+    if (workers_.empty()) throw;  // fewer threads serve as well
+  }
 }
 
 bool PngStrips::is_ready() const {
