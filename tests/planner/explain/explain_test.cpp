@@ -55,6 +55,11 @@ TEST_CASE("explain tells tiers, windows, weights and what is proven") {
   CHECK_THAT(text,
              Catch::Contains("weights at most 11.6 KiB, by pass") && Catch::Contains("weights 4.7 KiB\n"));
   CHECK_THAT(text, Catch::Contains("costs of two cores; LibTorch"));
+  CHECK_THAT(text, !Catch::Contains("pinned"));
+  Plan pinned = plan;
+  pinned.host_weights_bytes = 2048;
+  CHECK_THAT(explain(pinned, model), Catch::Contains("weights in pinned host memory 2.0 KiB"));
+  CHECK(explain_json(pinned, model)["host_weights_bytes"] == 2048);
 
   const json document = explain_json(plan, model);
   CHECK(document["gap"].get<double>() == Approx(0.032));
