@@ -40,7 +40,7 @@ class Late(AirCardTest):
                     self.assertEqual(self.decode(case, plan, settings, output)[0], expected)
 
     def test_a_queue(self):
-        self.card.queue(GOLDEN / "plain", ((10, 12), (6, 14), (10, 12)), "4MiB", "npy")
+        self.card.queue(GOLDEN / "plain", ((10, 12), (6, 14), (10, 12)), "12MiB", "npy")
         pictures = {}
         for settings in ({}, *ORDERS):
             ended = self.card.decode_queue(GOLDEN / "plain", emulated=True, settings=settings)

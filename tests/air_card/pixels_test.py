@@ -60,7 +60,7 @@ class Pixels(AirCardTest):
 
     def test_a_queue(self):
         model, extents = GOLDEN / "plain", ((10, 12), (6, 14), (16, 8))
-        self.card.queue(model, extents, "4MiB", "npy")
+        self.card.queue(model, extents, "12MiB", "npy")
         ended = self.card.decode_queue(model, emulated=True)
         self.check_clean(ended)
         for number in range(len(extents)):

@@ -26,6 +26,9 @@ class Plans(AirCardTest):
         ended = self.card.decode(case, plan, self.folder / output, settings={"AIR_CAPABILITY": capability})
         self.check_clean(ended)
         self.assertGreater(ended.report["launches"], 0)
+        planned = json.loads((self.folder / plan).read_text())
+        self.assertEqual(ended.report["peak_live_bytes"], planned["predicted"]["peak_bytes"])
+        self.assertLessEqual(ended.report["peak_live_bytes"], planned["limit_bytes"])
         return ended.report
 
     def plan_of_kind(self, case, kind, dtype):
@@ -72,7 +75,7 @@ class Plans(AirCardTest):
 
     def test_a_queue(self):
         extents = ((16, 16), (8, 24), (20, 12), (16, 16))
-        self.card.queue(GOLDEN / "plain", extents, "8MiB", "png")
+        self.card.queue(GOLDEN / "plain", extents, "16MiB", "png")
         self.check_clean(self.card.decode_queue(GOLDEN / "plain"))
         self.assertEqual(len(list((self.folder / "pictures").iterdir())), len(extents))
 
