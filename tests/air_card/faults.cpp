@@ -79,21 +79,21 @@ bool releases_or_waits(const std::string& name) {
   return false;
 }
 
-using Clock = std::chrono::steady_clock;
+using HostClock = std::chrono::steady_clock;
 
 /// Calls of one library by another are inside a call of the program.
 int open_calls = 0;
-Clock::time_point call_begun;
+HostClock::time_point call_begun;
 
 void note_begin() {
-  if (open_calls++ == 0) call_begun = Clock::now();
+  if (open_calls++ == 0) call_begun = HostClock::now();
 }
 /// Calls that take longer fill memory, or were interrupted by another process.
 constexpr std::chrono::milliseconds kLongestCall{1};
 
 void note_end() {
   if (--open_calls > 0) return;
-  const std::chrono::nanoseconds own = Clock::now() - call_begun;
+  const std::chrono::nanoseconds own = HostClock::now() - call_begun;
   if (own < kLongestCall) count("own_nanoseconds", own.count());
 }
 
