@@ -84,8 +84,10 @@ void GpuOutput::wait_for_writer(int64_t most_left) {
 /// Buffers come round in turn: the next one is free once fewer pieces than all buffers are on their way.
 std::byte* GpuOutput::free_buffer() {
   poll();
-  while (pieces_awaited() + writer_.left() >= OutputStaging::kBuffers) {
-    if (const int64_t left = writer_.left(); left > 0) {
+  // The writer goes on meanwhile, so it is asked once: with none left, pieces are awaited.
+  for (int64_t left = writer_.left(); pieces_awaited() + left >= OutputStaging::kBuffers;
+       left = writer_.left()) {
+    if (left > 0) {
       wait_for_writer(left - 1);
     } else {
       take_next();

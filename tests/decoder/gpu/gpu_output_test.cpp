@@ -86,6 +86,19 @@ struct Picture {
   std::byte* memory;
 };
 
+TEST_CASE("a writer that takes pieces as fast as they come is never waited for in vain") {
+  EmulatedGpu gpu;
+  Picture picture(gpu);
+  int64_t taken = 0;
+  KeepingSink sink(PixelFormat::fp32, [&](int64_t) { ++taken; });
+  constexpr int64_t kRounds = test::kSanitized ? 2000 : 20000;
+  GpuOutput output(gpu, picture.staging);
+  for (int64_t i = 0; i < kRounds; ++i)
+    output.emit(picture.view(), 0, {{0, 1}, {0, 1}, {i % kColumns, i % kColumns + 1}}, "conv_out", sink);
+  output.finish();
+  CHECK(taken == kRounds);
+}
+
 TEST_CASE("a picture reaches its sink in order and whole, however late the GPU is") {
   EmulatedGpu emulated;
   for (const int work_between : {1, 0, 5}) {
