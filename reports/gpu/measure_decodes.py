@@ -43,7 +43,7 @@ def headroom_rows(report: Report, where: Place, case: Case, dtype: str, limit: i
     report.row(name, decoded.times, f"{measure.mib(decoded.peak_bytes)} (predicted {measure.mib(planned.peak_bytes)})",
                f"error {error:.1e}" if dtype == "fp32" else f"{psnr_db(picture, reference):.1f} dB",
                ok=decoded.peak_bytes <= planned.limit_bytes and (dtype != "fp32" or error <= measure.EXACT))
-    report.row("  ms by part", decoded.parts, f"predicted {1e3 * planned.seconds:.1f} ms, {planned.passes} passes")
+    report.row("  ms by part, first decode", decoded.parts, f"predicted {1e3 * planned.seconds:.1f} ms, {planned.passes} passes")
     report.row("  engines", decoded.engines)
 
 
