@@ -308,7 +308,10 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
     device_.fill_outside(with_carried, step.edges, picture(step.tensor), sizes_.items);
   // Values that may be materialised are rounded here as they would be by being stored, so that a plan
   // computes the same whether it stores them or not.
-  if (rounds(step.kind) && step.tensor != graph_.output()) device_.round(made, sizes_.items);
+  // Values that are only moved are rounded already, except the latent's.
+  const bool moves_latent = step.kind == StepKind::depth_to_space && step.inputs[0].tensor == graph_.latent();
+  if ((rounds(step.kind) || moves_latent) && step.tensor != graph_.output())
+    device_.round(made, sizes_.items);
 }
 
 /// Of a tensor that is kept above a row, tiles further down store nothing.

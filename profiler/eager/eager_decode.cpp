@@ -87,7 +87,7 @@ class Walk {
       layer = {bytes.output, bytes.workspace, live};
     if (bytes.cached > 0) held_["frames kept for " + op.name] = bytes.cached;
     // The decoder's own variable for it, which is not read again.
-    if (setting_.of == EagerClass::dc && op.convolution.shortcut && input == graph_.latent())
+    if (setting_.of == EagerClass::dc && op.name == "decoder.conv_in.sum")
       held_["channels repeated for " + op.name] = bytes.output;
     // Its heads are rows of pixels, and all that comes later keeps that layout.
     channels_last_ = channels_last_ || op.kind == OpKind::linear_attention;

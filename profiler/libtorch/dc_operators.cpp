@@ -50,8 +50,7 @@ class DcOperators final : public EagerOperators {
   }
 
   const at::Tensor* kept(const Op& op) const override {
-    const bool first = op.convolution.shortcut && repeated_latent_.defined() && op.name == "decoder.conv_in";
-    return first ? &repeated_latent_ : nullptr;
+    return op.name == "decoder.conv_in.sum" && repeated_latent_.defined() ? &repeated_latent_ : nullptr;
   }
 
   void forget() override { repeated_latent_.reset(); }
@@ -98,18 +97,13 @@ class DcOperators final : public EagerOperators {
       y = at::pixel_shuffle(y, 2);
       return at::add(x, y);
     }
-    // Where pixels are made of the result, so they are of the shortcut, and added behind that.
-    if (shuffles(call)) return convolution(weights_, op, input);
-    repeated_latent_ = repeated(input, channels);
-    return at::add(convolution(weights_, op, input), repeated_latent_);
-  }
-
-  static bool shuffles(const EagerCall& call) {
-    const std::vector<OpId>& readers = call.graph.readers(call.op.output);
-    return !readers.empty() && call.graph.op(readers.front()).kind == OpKind::depth_to_space;
+    // Pixels are made of the result and of the shortcut, and added behind that: shuffle().
+    return convolution(weights_, op, input);
   }
 
   at::Tensor shuffle(const EagerCall& call) {
+    if (call.op.inputs[0] == call.graph.latent())
+      return repeated_latent_ = repeated(call.inputs[0], call.graph.tensor(call.op.output).channels);
     at::Tensor x = std::move(call.inputs[0]);
     const int64_t channels = x.size(1);
     x = at::pixel_shuffle(x, 2);

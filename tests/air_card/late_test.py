@@ -74,8 +74,9 @@ class Late(AirCardTest):
         hosted = self.noticed(clip, self.card.hosted(self.card.plan(clip)))
         picture = self.card.case(GOLDEN / "plain", (1, 4, 20, 20))
         attention = self.noticed(picture, self.card.plan(picture, "64MiB", "bf16"))
+        # Compute waits for copies to the host where memory is used again. In these small plans, with 10 MiB at least, none is.
         for counts, pair in (
-            (hosted, (TO_HOST, COMPUTE)), (hosted, (COMPUTE, TO_HOST)), (hosted, (COMPUTE, FROM_HOST)),
+            (hosted, (TO_HOST, COMPUTE)), (hosted, (COMPUTE, FROM_HOST)),
             (attention, (BESIDE, COMPUTE)), (attention, (COMPUTE, BESIDE)),
         ):
             self.assertGreater(counts["{}<-{}".format(*pair)]["noticed"], 0, pair)

@@ -135,19 +135,17 @@ class Gpu(unittest.TestCase):
 
     def test_packed_weights_stay_until_they_change(self):
         vae, z = tiny.kl(), self.latent(1, 4, 24, 24)
-        smallest = headroom.enable(vae, limit=1, host_limit=0).predict(48, 48).smallest_limit_bytes
-        for limit, stays in ((smallest + 48 * 48 * 3 * 4, False), ("1GiB", True)):
-            handle = headroom.enable(vae, limit=limit, host_limit="1GiB")
-            first = vae.decode(z).sample
-            self.assertEqual(handle.last.plan.weights_stay, stays)
-            self.assertGreater(handle.held_bytes, 0)
+        handle = headroom.enable(vae, limit="1GiB", host_limit=0)
+        first = vae.decode(z).sample
+        self.assertGreater(handle.held_bytes, 0)
+        with mock.patch.object(headroom.parameters.Parameters, "tensors", side_effect=AssertionError("read again")):
             self.assertTrue(torch.equal(vae.decode(z).sample, first))
-            vae.decoder.conv_out.weight.mul_(2)
-            changed = vae.decode(z).sample
-            handle.free()
-            self.assertEqual(handle.held_bytes, 0)
-            headroom.disable(vae)
-            self.assert_close(changed, vae.decode(z).sample)
+        vae.decoder.conv_out.weight.mul_(2)
+        changed = vae.decode(z).sample
+        handle.free()
+        self.assertEqual(handle.held_bytes, 0)
+        headroom.disable(vae)
+        self.assert_close(changed, vae.decode(z).sample)
 
     def test_pinned_host_memory_lowers_the_smallest_limit(self):
         vae = tiny.kl()
