@@ -53,7 +53,7 @@ def collect(command: list[str], where: Place, seconds: float, log: Path) -> tupl
     """A part's rows, and how it ended. Its standard error goes to the log."""
     rows: queue.Queue[dict[str, Any]] = queue.Queue()
     with log.open("wb") as errors:
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, process_group=0, cwd=ROOT, env=where.environment(of_python=True))
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, process_group=0, cwd=ROOT, env=where.environment())
 
         def read() -> None:
             for line in child.stdout:

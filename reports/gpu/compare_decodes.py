@@ -65,7 +65,8 @@ def same_size(report: Report, where: Place, theirs: Diffusers, side: int, work: 
     reference = theirs.decode(theirs.vae("sdxl"), latent, 0).picture.cpu()
     theirs.tidy()
     report.step(f"{side}² Headroom", lambda: headroom(report, where, side, ample_limit(), work, reference), 10)
-    for name, prepare, seconds in (("eager", as_it_is, 8), ("channels-last", channels_last, 8), ("compiled", compiled, COMPILE_SECONDS)):
+    contenders = [("eager", as_it_is, 8), ("channels-last", channels_last, 8), ("compiled", compiled, COMPILE_SECONDS)]
+    for name, prepare, seconds in contenders[:2] if where.rehearse else contenders:
         report.step(f"{side}² diffusers {name}", lambda: contender(report, theirs, f"{side}² diffusers {name}", latent, prepare, REPEATS, reference), seconds)
         theirs.tidy()
 

@@ -99,7 +99,8 @@ def ample_limit() -> int:
 
 def plan(where: Place, model: str, size: tuple[int, int], limit_bytes: int, dtype: str, work: Path, frames: int = 1) -> Planned:
     """Raises RuntimeError with the planner's own words where nothing fits."""
-    file, latent = work / f"{model}-{size[0]}x{size[1]}-{dtype}.json", work / f"{model}-{size[0]}x{size[1]}.latent.npy"
+    name = f"{Path(model).name}-{size[0]}x{size[1]}"
+    file, latent = work / f"{name}-{dtype}.json", work / f"{name}.latent.npy"
     where.run([where.program("headroom-plan"), "--model", model, "--size", f"{size[0]}x{size[1]}", "--frames", str(frames), "--dtype", dtype,
                "--device", "cuda", "--limit", str(limit_bytes), "-o", str(file)], SECONDS).require("headroom-plan")
     measure.write_random_latent(model, size, int(SEED), latent, frames=frames)

@@ -41,11 +41,11 @@ class Place:
     libraries: tuple[Path, ...] = ()
     rehearse: bool = False  # on the card of air: small sizes, and PyTorch's own kernels do nothing
 
-    def environment(self, of_python: bool = False) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         libraries = [*map(str, self.libraries), *map(str, wheel_libraries())]
         before = [word for word in [os.environ.get("LD_LIBRARY_PATH")] if word]
-        # torch finds its wheels' libraries by itself; those in the card's place must be loaded before.
-        preloaded = [str(file) for folder in self.libraries for file in sorted(folder.glob("lib*.so.*")) if of_python]
+        # torch finds its wheels' libraries by itself; those in their place must be loaded before.
+        preloaded = [str(folder / name) for folder in self.libraries for name in ("libcudart.so.13", "libcudnn.so.9", "libcublasLt.so.13")]
         return os.environ | {"LD_LIBRARY_PATH": os.pathsep.join(libraries + before), "LD_PRELOAD": ":".join(preloaded),
                              "PYTHONPATH": os.pathsep.join([str(self.build / "site"), str(ROOT / "reports" / "bench")])}
 

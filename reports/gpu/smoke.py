@@ -131,7 +131,7 @@ def tiny_decodes(where: Place, work: Path) -> dict[str, list[str]]:
     for name in GOLDEN:
         latent = work / f"{name}.npy"
         np.save(latent, golden_latent(GOLDEN_FOLDER / name, np.load(GOLDEN_FOLDER / name / "expected.npy")))
-        for dtype in ("fp32", "bf16", "fp16"):
+        for dtype in ("fp32",) if where.rehearse else ("fp32", "bf16", "fp16"):
             commands[f"{name} {dtype}"] = [
                 where.program("headroom-decode"), "--model", str(GOLDEN_FOLDER / name), "--random-weights", str(WEIGHTS_SEED), "--latent", str(latent),
                 "--latent-scale", "none", "--quiet", "--device", "cuda", "--limit", "1GiB", "--dtype", dtype, "-o", str(work / f"{name}.{dtype}.npy")]
@@ -219,7 +219,7 @@ def main(report: Report, where: Place) -> None:
         return
     first = FirstFailure()
     alone = test_shards(where, work, "[alone]")
-    tests = test_shards(where, work, "~[alone]")
+    tests = {} if where.rehearse else test_shards(where, work, "~[alone]")  # emulated kernels take minutes
     decodes = tiny_decodes(where, work)
     ended = {name: where.run(command, 10) for name, command in alone.items()}
     report.step("tests", lambda: report_tests(report, ended, alone, first))
