@@ -124,7 +124,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the mix and the latents, default: %(default)s")
     parser.add_argument("--limit", type=measure.parse_bytes, default="192MiB", help="default: %(default)s")
     args = measure.parse_run_arguments(parser)
-    args.device, args.dtype, args.programs = "cpu", "fp32", BIN  # gpu_decode.py has others
+    args.device, args.dtype, args.programs = "cpu", "fp32", BIN
 
     header = measure.result_header()
     with tempfile.TemporaryDirectory() as name:
