@@ -28,7 +28,7 @@ class PngStrips {
   /// Must not be called while the ring is full.
   PngStrip& open() { return at(closed_); }
   void close();
-  /// Whether take() would return at once.
+  /// True if take() would return at once.
   bool is_ready() const;
   /// The strip stays as it is until open() returns it again. Throws what its encoder threw.
   const PngStrip& take();

@@ -10,7 +10,7 @@ namespace headroom {
 namespace {
 
 constexpr int kMostThreads = 8;
-/// Of one row. Longer ones leave memory for fewer threads.
+/// Bytes of a row. Longer rows leave memory for fewer threads.
 constexpr int64_t kRowBytesOfAllThreads = int64_t{1} << 20;
 
 /// Threads that strips of the picture have work for.

@@ -16,7 +16,7 @@
 
 namespace headroom {
 
-/// Where a GPU's parameters come from. All that is given must outlive the device.
+/// Sources of a GPU's parameters. All that is given must outlive the device.
 struct WeightSource {
   const HostWeights& values;              ///< for passes that bring in theirs from pageable memory
   const GpuWeights* resident = nullptr;   ///< all parameters, where they stay on the GPU

@@ -22,7 +22,7 @@ struct WeightList {
   /// That they take there, from one boundary to the next.
   int64_t bytes() const;
 };
-/// What an operation has on a GPU, one behind the other: kernel and bias of a convolution in the tiles'
+/// An operation's parameters on a GPU, one behind the other: kernel and bias of a convolution in the tiles'
 /// dtype, scale and bias of a norm in fp32. No list where it has no parameters.
 std::vector<WeightList> weight_lists(const Op& op, const HostOpWeights& weights, Dtype dtype);
 

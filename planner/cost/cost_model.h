@@ -36,7 +36,7 @@ class CostModel {
   DeviceKind device() const { return device_; }
   /// Workspace of the device's libraries and the reserve; for the builder.
   const MemoryModel& memory() const { return memory_; }
-  /// What an allocation of all memory of a plan takes: of every size on the CPU.
+  /// Sizes that one allocation of a plan's memory takes: of every size on the CPU.
   const ReservationSizes& reservation() const { return reservation_; }
   /// What the costs hold for; empty texts where they are assumed.
   const Environment& environment() const { return environment_; }

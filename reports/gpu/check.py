@@ -19,7 +19,6 @@ import json
 import os
 import queue
 import re
-import shlex
 import signal
 import subprocess
 import sys

@@ -43,7 +43,7 @@ class Gpu {
   /// What libraries took of it when they were started; already missing from what is free.
   virtual int64_t library_bytes() const { return 0; }
 
-  /// What reserve() takes of the card.
+  /// Sizes that reserve() takes of the card.
   virtual ReservationSizes reservation_sizes() const { return {}; }
   /// Takes the GPU's memory for a decode, once; aligned to 512 bytes. Throws LimitExceeded where the card
   /// does not have it.

@@ -10,7 +10,7 @@ struct ReservationSizes {
   int64_t page_bytes = 1;   ///< a reservation is a multiple of this
   int64_t least_bytes = 0;  ///< the smallest reservation, a multiple of `page_bytes`
 
-  /// What the card gives up for a reservation of `bytes`.
+  /// Bytes that the card gives up for a reservation of `bytes`.
   int64_t taken_bytes(int64_t bytes) const {
     return std::max(least_bytes, (bytes + page_bytes - 1) / page_bytes * page_bytes);
   }

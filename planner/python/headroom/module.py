@@ -215,7 +215,7 @@ class ModuleDecoder:
         return batch * channels * frames * height * width * (4 if dtype_name(dtype) == "fp32" else 2)
 
     def _device(self) -> str:
-        """Where the module runs."""
+        """The device that the module runs on."""
         return "cpu" if self.released else Parameters(self.module, self.model).device()
 
     def _device_for(self, z: Any, needs_cpu: bool) -> str:
