@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct MemoryModel {
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model);
 
 /// Which of a pass's bands are counted. It makes a difference where the pass carries rows.
-enum class BandPlace { first, further_down };
+enum class BandPlace : uint8_t { first, further_down };
 
 /// A tile of the grid in such a band.
 struct BandTile {

@@ -32,6 +32,8 @@ std::vector<SegmentBytes> step_bytes_by_segment(const Pass& pass, const std::vec
 
 BlockBytes block_bytes_by_band(const LiveBlocks& blocks, size_t bands) {
   BlockBytes bytes;
+  bytes.before_store.reserve(bands);
+  bytes.after_store.reserve(bands);
   for (size_t band = 0; band < bands; ++band) {
     bytes.before_store.push_back(blocks.before_store(band));
     bytes.after_store.push_back(blocks.after_store(band));
@@ -61,8 +63,7 @@ std::vector<SegmentBytes> block_bytes_by_segment(const std::vector<const BlockBy
   return segments;
 }
 
-Peak peak_of(const std::vector<SegmentBytes>& blocks, const std::vector<SegmentBytes>& steps,
-             bool several_tiles) {
+Peak peak_of(std::span<const SegmentBytes> blocks, std::span<const SegmentBytes> steps, bool several_tiles) {
   Peak peak;
   for (size_t k = 0; k < blocks.size(); ++k) {
     // What later tiles of a band find is never less than what the first one found.

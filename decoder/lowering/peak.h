@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "decoder/lowering/block_windows.h"
@@ -69,8 +70,7 @@ std::vector<SegmentBytes> block_bytes_by_segment(const std::vector<const BlockBy
                                                  const std::vector<const BlockBytes*>& stored,
                                                  const Interval& bands);
 /// The peak of both together, in bands of one height. `several_tiles`: whether a band has more than one tile.
-Peak peak_of(const std::vector<SegmentBytes>& blocks, const std::vector<SegmentBytes>& steps,
-             bool several_tiles);
+Peak peak_of(std::span<const SegmentBytes> blocks, std::span<const SegmentBytes> steps, bool several_tiles);
 
 /// One pass of a plan, and what is on the device at every moment of it. Plan, graph and model must outlive
 /// it. A rank without rows has no tiles: of its passes there is one moment, with what is there throughout.

@@ -276,7 +276,7 @@ const PassWork& PassCatalog::work(size_t pass, const Present& present, const Kee
     if (two_parts && in_place_base(graph_, with, parts.option, id) != base) continue;
     work.takeovers.push_back({id, base});
   }
-  work.options[{}] = parts_of(pass, std::move(parts), touched);
+  work.options[{}] = parts_of(pass, parts, touched);
   return work;
 }
 
@@ -287,16 +287,16 @@ WorkingBytes& PassCatalog::working_bytes(size_t pass, const Pass& lowered) {
   return known != list.end() ? *known : list.emplace_back(graph_, costs_, sizes_, lowered);
 }
 
-PassWork::Parts PassCatalog::parts_of(size_t pass, LoweredParts lowered, Touched touched) {
-  const auto option_of = [&](Pass of_part, std::vector<TouchedTensor> tensors, int64_t rows) {
+PassWork::Parts PassCatalog::parts_of(size_t pass, const LoweredParts& lowered, Touched touched) {
+  const auto option_of = [&](const Pass& of_part, std::vector<TouchedTensor> tensors, int64_t rows) {
     WorkingBytes& working = working_bytes(pass, of_part);
     const Sizes sizes = sizes_of_part(sizes_, of_part.part, rows);
-    return std::make_unique<PassOption>(working, stored_rows_, sizes, std::move(of_part), std::move(tensors));
+    return std::make_unique<PassOption>(working, stored_rows_, sizes, of_part.part, std::move(tensors));
   };
   if (!touched.two_parts) {
     std::unique_ptr<PassOption> carrying;
-    if (lowered.carrying) carrying = option_of(*std::move(lowered.carrying), touched.option, 0);
-    PassWork::Parts parts{option_of(std::move(lowered.option), std::move(touched.option), 0), nullptr};
+    if (lowered.carrying) carrying = option_of(*lowered.carrying, touched.option, 0);
+    PassWork::Parts parts{option_of(lowered.option, std::move(touched.option), 0), nullptr};
     if (carrying && carrying->heights() > 0) parts.option->set_carrying(std::move(carrying));
     return parts;
   }
@@ -309,8 +309,8 @@ PassWork::Parts PassCatalog::parts_of(size_t pass, LoweredParts lowered, Touched
     }
   }
   const int64_t rows = lowered.upper_latent_rows;
-  return {option_of(std::move(lowered.option), std::move(touched.option), rows),
-          option_of(std::move(lowered.lower), std::move(touched.lower), rows)};
+  return {option_of(lowered.option, std::move(touched.option), rows),
+          option_of(lowered.lower, std::move(touched.lower), rows)};
 }
 
 const PassWork::Parts& PassCatalog::option(size_t pass, const Present& present, const KeepSet& set,
@@ -335,8 +335,7 @@ const PassWork::Parts& PassCatalog::option(size_t pass, const Present& present, 
   keep_replaced(touched.lower);
   const PassDecision decision{.keeps = set.keeps, .in_place = in_place, .above = set.above};
   const PassGoal goal = goal_of(liveness_.targets(pass), decision, sizes_);
-  LoweredParts steps = lowered(pass, present, touched.two_parts, goal);
-  parts = parts_of(pass, std::move(steps), std::move(touched));
+  parts = parts_of(pass, lowered(pass, present, touched.two_parts, goal), std::move(touched));
   return parts;
 }
 
@@ -354,7 +353,7 @@ TileChoice& PassCatalog::priced(const PassOption& option, const std::vector<Memo
   const std::tuple key(&option, tiers, residency);
   const auto known = priced_.find(key);
   if (known != priced_.end()) return known->second;
-  return priced_.emplace(key, TileChoice(option, tiers, residency)).first->second;
+  return priced_.emplace(key, TileChoice(option, orders_[&option], tiers, residency)).first->second;
 }
 
 std::vector<std::vector<TensorId>> PassCatalog::movable(size_t pass,

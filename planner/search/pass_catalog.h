@@ -143,7 +143,7 @@ class PassCatalog {
   bool finds_rows(const Pass& lower, const Touched& touched) const;
   bool may_carry_rows(const Pass& pass) const;
   LoweredParts lowered(size_t pass, const Present& present, bool two_parts, const PassGoal& goal) const;
-  PassWork::Parts parts_of(size_t pass, LoweredParts lowered, Touched touched);
+  PassWork::Parts parts_of(size_t pass, const LoweredParts& lowered, Touched touched);
   WorkingBytes& working_bytes(size_t pass, const Pass& lowered);
 
   const Graph& graph_;
@@ -160,6 +160,7 @@ class PassCatalog {
       keep_sets_;                                   ///< by pass, tensors present and row of the latent
   std::vector<std::map<Touched, PassWork>> works_;  ///< by pass and tensors touched
   std::vector<std::deque<WorkingBytes>> working_;   ///< by pass, of different steps each
+  std::map<const PassOption*, ShapeOrders> orders_;
   std::map<std::tuple<const PassOption*, std::vector<MemoryTier>, WeightResidency>, TileChoice> priced_;
 };
 

@@ -10,20 +10,20 @@
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
-#include "planner/search/pass_algorithms.h"
 #include "planner/search/tile_shapes.h"
 
 namespace headroom::planner {
 
-PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Sizes& sizes, Pass lowered,
+PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Sizes& sizes, PassPart part,
                        std::vector<TouchedTensor> touched)
     : working_(working),
       graph_(working.graph()),
       costs_(working.costs()),
       sizes_(sizes),
-      pass_(std::move(lowered)),
+      pass_(working.pass()),
+      part_(part),
       touched_(std::move(touched)),
-      algorithms_(pass_algorithms(graph_, pass_, sizes.device)) {
+      algorithms_(working.algorithms()) {
   for (const TouchedTensor& tensor : touched_) {
     Materialised entry;
     entry.tensor = tensor.tensor;
@@ -100,7 +100,7 @@ void PassOption::find_least_bytes() {
     begin_bytes_.push_back(tensor.written ? 0 : from(tensor.begin_row));
     if (tensor.written) {
       // It has blocks of its own where it is stored; the upper part of a pass does not write them all.
-      end_bytes_.push_back(contains(stored_, i) && pass_.part != PassPart::upper ? whole_bytes_[i] : 0);
+      end_bytes_.push_back(contains(stored_, i) && part_ != PassPart::upper ? whole_bytes_[i] : 0);
     } else {
       const bool all_leaves = tensor.leaves && !tensor.held_from;
       end_bytes_.push_back(all_leaves ? 0 : from(tensor.held_from.value_or(tensor.begin_row)));
@@ -121,12 +121,10 @@ std::optional<Interval> PassOption::rows_of(const TouchedTensor& tensor, const S
 std::vector<Shape> PassOption::shapes() const {
   std::vector<Shape> list;
   list.reserve(heights() * widths() * chunks() * algorithms_.size());
-  for (uint32_t algorithms = 0; algorithms < algorithms_.size(); ++algorithms) {
-    for (uint32_t height = 0; height < heights(); ++height) {
-      for (uint32_t i = 0; i < widths() * chunks(); ++i) {
-        const auto across = static_cast<uint32_t>(widths());
-        const Shape shape{
-            .height = height, .width = i % across, .chunk = i / across, .algorithms = algorithms};
+  for (size_t algorithms = 0; algorithms < algorithms_.size(); ++algorithms) {
+    for (size_t height = 0; height < heights(); ++height) {
+      for (size_t i = 0; i < widths() * chunks(); ++i) {
+        const Shape shape(height, i % widths(), i / widths(), algorithms);
         if (countable(shape)) list.push_back(shape);
       }
     }
@@ -179,18 +177,13 @@ int64_t PassOption::brought_bytes(const Shape& shape, WeightResidency residency)
   return allocated_bytes(all ? brought.per_pass : brought.beside_resident, sizes_.device);
 }
 
-const BlockBytes& PassOption::blocks(size_t number, size_t tensor, bool below) const {
-  blocks_.resize(heights_.size());
-  blocks_[number].resize(touched_.size());
-  BlockBytes& bytes = blocks_[number][tensor][below];
-  if (!bytes.before_store.empty()) return bytes;
+BlockBytes PassOption::blocks(size_t number, size_t tensor, bool below) const {
   const Height& height = heights_[number];
-  pass_.tiles.y = cut_rows(graph_, pass_, height.length, sizes_);
   Materialised entry = entries_[tensor];
   if (below) entry.tier = MemoryTier::scratch;  // windows are the same in every tier below the device
   const MaterialisedInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves,
                                    touched_[tensor].begin_row, touched_[tensor].held_from};
-  return bytes = block_bytes_by_band({graph_, pass_, touched, sizes_}, height.bands);
+  return block_bytes_by_band({graph_, pass_, touched, sizes_}, height.bands);
 }
 
 Extent PassOption::tile(const Shape& shape) const {
@@ -214,13 +207,13 @@ void PassOption::find_countable() {
     // A tile's extent along an axis depends on the grid's along that axis alone.
     const auto along = [&](size_t count, int64_t Extent::*axis, const auto& shape_of) {
       std::vector<int64_t> lengths;
-      for (uint32_t i = 0; i < count; ++i)
+      for (size_t i = 0; i < count; ++i)
         lengths.push_back(largest_tile(graph_, pass_, step, tile(shape_of(i)), sizes_).*axis);
       return lengths;
     };
-    const auto frames = along(chunks(), &Extent::t, [](uint32_t i) { return Shape{.chunk = i}; });
-    const auto rows = along(heights(), &Extent::y, [](uint32_t i) { return Shape{.height = i}; });
-    const auto columns = along(widths(), &Extent::x, [](uint32_t i) { return Shape{.width = i}; });
+    const auto frames = along(chunks(), &Extent::t, [](size_t i) { return Shape(0, 0, i); });
+    const auto rows = along(heights(), &Extent::y, [](size_t i) { return Shape(i, 0, 0); });
+    const auto columns = along(widths(), &Extent::x, [](size_t i) { return Shape(0, i, 0); });
     const int64_t most_positions = most / graph_.tensor(step.tensor).channels;
     size_t shape = 0;
     for (const int64_t t : frames) {
@@ -243,10 +236,9 @@ void PassOption::find_priced() {
       any = true;
       continue;
     }
-    for (uint32_t chunk = 0; chunk < chunks(); ++chunk) {
-      for (uint32_t i = 0; i < heights() * widths(); ++i) {
-        const auto across = static_cast<uint32_t>(widths());
-        const Extent grid = tile({.height = i / across, .width = i % across, .chunk = chunk});
+    for (size_t chunk = 0; chunk < chunks(); ++chunk) {
+      for (size_t i = 0; i < heights() * widths(); ++i) {
+        const Extent grid = tile(Shape(i / widths(), i % widths(), chunk));
         priced_.back().push_back(costs_.speaks_of(pass_, grid, sizes_));
         any = any || (priced_.back().back() && (countable_.empty() || countable_[priced_.back().size() - 1]));
       }
@@ -304,16 +296,24 @@ int64_t PassOption::least_bytes(const std::vector<MemoryTier>& tiers) const {
   return std::max(begin, end);
 }
 
-PassOption::LiveBytes PassOption::live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const {
-  const auto blocks_of = [&](size_t i) { return &blocks(height, i, tiers[i] != MemoryTier::device); };
+const PassOption::LiveBytes& PassOption::live_bytes(size_t height,
+                                                    const std::vector<MemoryTier>& tiers) const {
+  const auto [known, is_new] = live_bytes_.try_emplace({height, tiers});
+  LiveBytes& bytes = known->second;
+  if (!is_new) return bytes;
+  pass_.part = part_;
+  pass_.tiles.y = cut_rows(graph_, pass_, heights_[height].length, sizes_);
+  std::vector<BlockBytes> blocks_of(touched_.size());
   std::vector<const BlockBytes*> all, stored;
   for (size_t i = 0; i < touched_.size(); ++i) {
     // What is written without a store is in the blocks of the tensor that it replaces.
-    if (!touched_[i].written || contains(stored_, i)) all.push_back(blocks_of(i));
+    if (touched_[i].written && !contains(stored_, i)) continue;
+    blocks_of[i] = blocks(height, i, tiers[i] != MemoryTier::device);
+    all.push_back(&blocks_of[i]);
   }
-  for (size_t i : stored_) stored.push_back(blocks_of(i));
+  for (size_t i : stored_) stored.push_back(&blocks_of[i]);
+  pass_.tiles.y = {};
   const auto bands = static_cast<int64_t>(heights_[height].bands);
-  LiveBytes bytes;
   bytes.staged = staged(tiers);
   const int64_t begin = pass_.carries_rows && bands > 1 ? 1 : 0;
   if (begin > 0) bytes.first = block_bytes_by_segment(all, stored, {0, begin});
@@ -330,7 +330,7 @@ int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const 
                              chunks_[shape.chunk] != extent_at(pass_.scale, sizes_.latent).t;
   const auto most = [&](const std::vector<SegmentBytes>& blocks, const Extent& of_tile,
                         BandPlace place = BandPlace::further_down) {
-    const auto& working = working_.of_tile({of_tile, place}, algorithms(shape), live.staged);
+    const auto working = working_.of_tile({of_tile, place}, shape.algorithms, live.staged);
     return peak_of(blocks, working, several_tiles).bytes;
   };
   int64_t bytes = most(live.last, last);

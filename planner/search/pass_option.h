@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -10,11 +10,18 @@
 namespace headroom::planner {
 
 /// One tile shape for a pass, by the numbers of its height, its width and its chunks of frames, and
-/// that of the algorithms of its convolutions, with what they cost.
+/// that of the algorithms of its convolutions, with what they cost. A search looks at a million of them.
 struct Shape {
+  Shape() = default;
+  Shape(size_t height_number, size_t width_number, size_t chunk_number, size_t algorithms_number = 0)
+      : algorithms(static_cast<uint16_t>(algorithms_number)),
+        height(static_cast<uint8_t>(height_number)),
+        width(static_cast<uint8_t>(width_number)),
+        chunk(static_cast<uint8_t>(chunk_number)) {}
   double seconds = 0;
   int64_t peak_bytes = -1;  ///< -1 where not known yet
-  uint32_t height = 0, width = 0, chunk = 0, algorithms = 0;
+  uint16_t algorithms = 0;
+  uint8_t height = 0, width = 0, chunk = 0;
   bool carries_rows = false;
 };
 
@@ -34,9 +41,9 @@ struct TouchedTensor {
 /// live is still open, and so is what else is materialised meanwhile: one lowering serves all of that.
 class PassOption {
  public:
-  /// `lowered` without tiles; `working` is that of its steps and must outlive the option. `sizes` are those
-  /// of the part of the pass that it is.
-  PassOption(WorkingBytes& working, const StoredRows& stored, const Sizes& sizes, Pass lowered,
+  /// `working` is that of its steps, and must outlive the option. `sizes` are those of the part of the pass
+  /// that it is.
+  PassOption(WorkingBytes& working, const StoredRows& stored, const Sizes& sizes, PassPart part,
              std::vector<TouchedTensor> touched);
 
   const std::vector<TouchedTensor>& touched() const { return touched_; }
@@ -91,7 +98,7 @@ class PassOption {
     std::vector<SegmentBytes> last;   ///< in the last, whose tiles may be lower
     std::vector<TensorId> staged{};   ///< keys and values that come block by block
   };
-  LiveBytes live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const;
+  const LiveBytes& live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const;
   /// With the tiles that come on top.
   int64_t peak_bytes(const Shape& shape, const LiveBytes& live) const;
   /// What no height can go below: everything that is there when the sweep begins, and when it ends.
@@ -117,28 +124,29 @@ class PassOption {
   std::optional<Interval> rows_of(const TouchedTensor& tensor, const StoredRows& stored) const;
   int64_t grid_rows() const { return own_rows(sizes_, pass_.scale.y).length(); }
   std::vector<TensorId> staged(const std::vector<MemoryTier>& tiers) const;
-  const BlockBytes& blocks(size_t height, size_t tensor, bool below) const;
+  BlockBytes blocks(size_t height, size_t tensor, bool below) const;
 
   std::unique_ptr<PassOption> carrying_;
   WorkingBytes& working_;
   const Graph& graph_;
   const CostModel& costs_;
   const Sizes sizes_;
-  mutable Pass pass_;  ///< its tiles and algorithms are those of the shape that was looked at last
+  Pass& pass_;  ///< of the working bytes
+  const PassPart part_;
   std::vector<TouchedTensor> touched_;
   std::vector<Materialised> entries_;  ///< parallel to touched_
   std::vector<size_t> stored_;         ///< touched tensors in the order of their stores
   std::vector<Height> heights_;
   std::vector<int64_t> widths_;
-  std::vector<int64_t> chunks_;                    ///< frames of the pass's grid
-  std::vector<ConvolutionAlgorithms> algorithms_;  ///< pass_algorithms()
+  std::vector<int64_t> chunks_;                           ///< frames of the pass's grid
+  const std::vector<ConvolutionAlgorithms>& algorithms_;  ///< of the working bytes
   /// Parallel to algorithms_, then to chunks_; height by height. Filled when first asked for.
   mutable std::vector<std::vector<std::vector<double>>> seconds_;
   std::vector<Brought> brought_;           ///< parallel to algorithms_
   std::vector<bool> countable_;            ///< chunk by chunk, height by height; empty where all are
   std::vector<std::vector<bool>> priced_;  ///< the same of each algorithm: what latency tables speak of
-  /// By height and touched tensor, on the device and below. Filled when first asked for.
-  mutable std::vector<std::vector<std::array<BlockBytes, 2>>> blocks_;
+  /// By height and tiers. Filled when first asked for.
+  mutable std::map<std::pair<size_t, std::vector<MemoryTier>>, LiveBytes> live_bytes_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
   /// Parallel to touched_: the fewest bytes when the sweep begins, and when it ends.
   std::vector<int64_t> begin_bytes_, end_bytes_;

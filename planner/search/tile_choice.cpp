@@ -4,52 +4,105 @@
 #include <tuple>
 
 namespace headroom::planner {
+namespace {
 
-TileChoice::TileChoice(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency)
-    : option_(&option),
-      tiers_(std::move(tiers)),
-      residency_(residency),
-      least_bytes_(option.least_bytes(tiers_) + option.brought_bytes({}, residency)) {}
+/// The option whose shape it is: the one that carries rows, or not.
+const PassOption& option_of(const PassOption& option, const Shape& shape) {
+  return shape.carries_rows ? *option.carrying() : option;
+}
 
 template <typename ShapesOf>
-std::vector<Shape> TileChoice::with_carrying(const ShapesOf& shapes_of) const {
-  std::vector<Shape> shapes = shapes_of(*option_);
-  if (option_->carrying() == nullptr) return shapes;
-  for (Shape shape : shapes_of(*option_->carrying())) {
+std::vector<Shape> with_carrying(const PassOption& option, const ShapesOf& shapes_of) {
+  std::vector<Shape> shapes = shapes_of(option);
+  if (option.carrying() == nullptr) return shapes;
+  for (Shape shape : shapes_of(*option.carrying())) {
     shape.carries_rows = true;
     shapes.push_back(shape);
   }
   return shapes;
 }
 
-std::vector<Shape>& TileChoice::by_speed() {
-  if (!by_speed_.empty()) return by_speed_;
-  const CostModel::Transfers transfers = option_->transfers(tiers_);
-  by_speed_ = with_carrying([](const PassOption& option) { return option.shapes(); });
-  for (Shape& shape : by_speed_) {
-    const PassOption& option = of(shape);
-    shape.seconds = CostModel::sweep_seconds(option.seconds(shape), transfers, option.bands(shape.height)) +
-                    option.staging_seconds(shape, tiers_);
-  }
-  std::sort(by_speed_.begin(), by_speed_.end(), [](const Shape& a, const Shape& b) {
+std::vector<ShapeNumbers> numbers_of(const std::vector<Shape>& shapes) {
+  std::vector<ShapeNumbers> order;
+  order.reserve(shapes.size());
+  for (const Shape& shape : shapes)
+    order.push_back({shape.height, shape.width, shape.chunk, shape.carries_rows, shape.algorithms});
+  return order;
+}
+
+double seconds_of(const PassOption& option, const Shape& shape, const CostModel::Transfers& transfers,
+                  const std::vector<MemoryTier>& tiers) {
+  const PassOption& own = option_of(option, shape);
+  return CostModel::sweep_seconds(own.seconds(shape), transfers, own.bands(shape.height)) +
+         own.staging_seconds(shape, tiers);
+}
+
+}  // namespace
+
+const ShapeOrders::BySpeed& ShapeOrders::by_speed(const PassOption& option,
+                                                  const std::vector<MemoryTier>& tiers) {
+  const auto [known, is_new] = by_speed_.try_emplace(tiers);
+  BySpeed& found = known->second;
+  if (!is_new) return found;
+  found.transfers = option.transfers(tiers);
+  std::vector<Shape> shapes = with_carrying(option, [](const PassOption& of) { return of.shapes(); });
+  for (Shape& shape : shapes) shape.seconds = seconds_of(option, shape, found.transfers, tiers);
+  std::sort(shapes.begin(), shapes.end(), [](const Shape& a, const Shape& b) {
     return std::tie(a.seconds, a.carries_rows, a.height, a.width, a.chunk, a.algorithms) <
            std::tie(b.seconds, b.carries_rows, b.height, b.width, b.chunk, b.algorithms);
   });
-  return by_speed_;
+  found.order = numbers_of(shapes);
+  return found;
 }
 
-std::vector<Shape>& TileChoice::small_ones() {
-  if (small_ones_.empty())
-    small_ones_ = with_carrying([](const PassOption& option) { return option.small_shapes(); });
-  return small_ones_;
+const std::vector<ShapeNumbers>& ShapeOrders::small(const PassOption& option) {
+  if (small_.empty())
+    small_ = numbers_of(with_carrying(option, [](const PassOption& of) { return of.small_shapes(); }));
+  return small_;
 }
 
-int64_t TileChoice::peak_of(Shape& shape) {
+TileChoice::TileChoice(const PassOption& option, ShapeOrders& orders, std::vector<MemoryTier> tiers,
+                       WeightResidency residency)
+    : option_(&option),
+      orders_(&orders),
+      tiers_(std::move(tiers)),
+      residency_(residency),
+      least_bytes_(option.least_bytes(tiers_) + option.brought_bytes({}, residency)) {}
+
+void TileChoice::LookedAt::add(const ShapeNumbers& numbers) {
+  if (size_ % kBlock == 0) blocks_.push_back(std::make_unique<std::array<Shape, kBlock>>());
+  Shape& shape = (*this)[size_++];
+  shape = Shape(numbers.height, numbers.width, numbers.chunk, numbers.algorithms);
+  shape.carries_rows = numbers.carries_rows;
+}
+
+const ShapeOrders::BySpeed& TileChoice::by_speed() {
+  if (by_speed_ == nullptr) by_speed_ = &orders_->by_speed(*option_, tiers_);
+  return *by_speed_;
+}
+
+Shape& TileChoice::fast_one(size_t number) {
+  while (fast_ones_.size() <= number) {
+    const size_t next = fast_ones_.size();
+    fast_ones_.add(by_speed().order[next]);
+    fast_ones_[next].seconds = seconds_of(*option_, fast_ones_[next], by_speed_->transfers, tiers_);
+  }
+  return fast_ones_[number];
+}
+
+Extent TileChoice::tile(const Shape& shape) const {
+  return option_of(*option_, shape).tile(shape);
+}
+
+const ConvolutionAlgorithms& TileChoice::algorithms(const Shape& shape) const {
+  return option_of(*option_, shape).algorithms(shape);
+}
+
+int64_t TileChoice::peak_of(Shape& shape) const {
   if (shape.peak_bytes >= 0) return shape.peak_bytes;
-  const auto [live, is_new] = live_bytes_.try_emplace({shape.carries_rows, shape.height});
-  if (is_new) live->second = of(shape).live_bytes(shape.height, tiers_);
-  return shape.peak_bytes =
-             of(shape).peak_bytes(shape, live->second) + of(shape).brought_bytes(shape, residency_);
+  const PassOption& option = option_of(*option_, shape);
+  return shape.peak_bytes = option.peak_bytes(shape, option.live_bytes(shape.height, tiers_)) +
+                            option.brought_bytes(shape, residency_);
 }
 
 bool TileChoice::any_within(int64_t limit_bytes) {
@@ -62,17 +115,24 @@ size_t TileChoice::first_possible(size_t number, int64_t limit_bytes) {
 }
 
 const Shape& TileChoice::within_or_smallest(int64_t bytes) {
+  const std::vector<ShapeNumbers>& small = orders_->small(*option_);
   Shape* smallest = nullptr;
-  for (Shape& shape : small_ones()) {
+  for (size_t number = 0; number < small.size(); ++number) {
+    if (number == small_ones_.size()) small_ones_.add(small[number]);
+    Shape& shape = small_ones_[number];
     if (smallest == nullptr || peak_of(shape) < peak_of(*smallest)) smallest = &shape;
     if (peak_of(*smallest) <= bytes) break;
   }
   return *smallest;
 }
 
-const std::vector<Shape>& TileChoice::all() {
-  for (Shape& shape : by_speed()) peak_of(shape);
-  return by_speed_;
+std::vector<Shape> TileChoice::all() {
+  std::vector<Shape> shapes;
+  for (size_t number = 0; number < size(); ++number) {
+    peak_of(fast_one(number));
+    shapes.push_back(shape(number));
+  }
+  return shapes;
 }
 
 }  // namespace headroom::planner

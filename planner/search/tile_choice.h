@@ -1,24 +1,51 @@
 #pragma once
 
+#include <array>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "planner/search/pass_option.h"
 
 namespace headroom::planner {
 
+/// A shape's numbers.
+struct ShapeNumbers {
+  uint32_t height : 8, width : 4, chunk : 4, carries_rows : 1, algorithms : 15;
+};
+
+/// In which order the shapes of one option are looked at. All its choices share it.
+class ShapeOrders {
+ public:
+  /// Fastest first, with the option's tensors in these tiers.
+  struct BySpeed {
+    CostModel::Transfers transfers;
+    std::vector<ShapeNumbers> order;
+  };
+  const BySpeed& by_speed(const PassOption& option, const std::vector<MemoryTier>& tiers);
+  /// Those that are worth a look where time does not count, one of the smallest among them.
+  const std::vector<ShapeNumbers>& small(const PassOption& option);
+
+ private:
+  std::map<std::vector<MemoryTier>, BySpeed> by_speed_;
+  std::vector<ShapeNumbers> small_;
+};
+
 /// The tile shapes of an option for one placing of its tensors and its parameters. What they cost is worked
 /// out when first asked for: most searches look at the first shapes of most choices only, and those for the
 /// smallest limit at no seconds.
 class TileChoice {
  public:
-  TileChoice(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency);
+  /// `orders` are the option's, and must outlive it.
+  TileChoice(const PassOption& option, ShapeOrders& orders, std::vector<MemoryTier> tiers,
+             WeightResidency residency);
 
   /// Whether any shape needs no more. Works out no seconds.
   bool any_within(int64_t limit_bytes);
   /// Shapes by number, fastest first.
-  size_t size() { return by_speed().size(); }
-  const Shape& shape(size_t number) { return by_speed()[number]; }
+  size_t size() { return by_speed().order.size(); }
+  /// Stays where it is.
+  const Shape& shape(size_t number) { return fast_one(number); }
   /// Of these shapes, from `number` on, the first that may need no more than the limit, by what is known so
   /// far; size() where none does.
   size_t first_possible(size_t number, int64_t limit_bytes);
@@ -26,34 +53,40 @@ class TileChoice {
   bool known_to_fit(size_t number, int64_t limit_bytes) {
     return shape(number).peak_bytes >= 0 && shape(number).peak_bytes <= limit_bytes;
   }
-  bool fits(size_t number, int64_t limit_bytes) { return peak_of(by_speed()[number]) <= limit_bytes; }
-  Extent tile(const Shape& shape) const { return of(shape).tile(shape); }
-  const ConvolutionAlgorithms& algorithms(const Shape& shape) const { return of(shape).algorithms(shape); }
+  bool fits(size_t number, int64_t limit_bytes) { return peak_of(fast_one(number)) <= limit_bytes; }
+  Extent tile(const Shape& shape) const;
+  const ConvolutionAlgorithms& algorithms(const Shape& shape) const;
   /// Some shape that needs no more than this, or a shape that needs least where none does; what it takes in
   /// time is not worked out.
   const Shape& within_or_smallest(int64_t bytes);
   /// Every shape, priced.
-  const std::vector<Shape>& all();
+  std::vector<Shape> all();
 
  private:
-  std::vector<Shape>& by_speed();
-  template <typename ShapesOf>
-  std::vector<Shape> with_carrying(const ShapesOf& shapes_of) const;
-  /// Those that are worth a look where time does not count, one of the smallest among them.
-  std::vector<Shape>& small_ones();
-  int64_t peak_of(Shape& shape);
-  /// The option whose shape it is: the one that carries rows, or not.
-  const PassOption& of(const Shape& shape) const {
-    return shape.carries_rows ? *option_->carrying() : *option_;
-  }
+  /// The first shapes of an order: as many as were looked at. They stay where they are.
+  class LookedAt {
+   public:
+    size_t size() const { return size_; }
+    Shape& operator[](size_t number) { return (*blocks_[number / kBlock])[number % kBlock]; }
+    void add(const ShapeNumbers& numbers);
+
+   private:
+    static constexpr size_t kBlock = 8;
+    std::vector<std::unique_ptr<std::array<Shape, kBlock>>> blocks_;
+    size_t size_ = 0;
+  };
+
+  const ShapeOrders::BySpeed& by_speed();
+  Shape& fast_one(size_t number);
+  int64_t peak_of(Shape& shape) const;
 
   const PassOption* option_;
+  ShapeOrders* orders_;
   std::vector<MemoryTier> tiers_;
   WeightResidency residency_;
   int64_t least_bytes_;
-  std::vector<Shape> by_speed_, small_ones_;  ///< empty until they are asked for
-  /// By whether rows are carried, and by height, of those that were asked for.
-  std::map<std::pair<bool, uint32_t>, PassOption::LiveBytes> live_bytes_;
+  const ShapeOrders::BySpeed* by_speed_ = nullptr;  ///< once it was asked for
+  LookedAt fast_ones_, small_ones_;
 };
 
 }  // namespace headroom::planner

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <map>
-#include <tuple>
+#include <span>
 #include <vector>
 
 #include "decoder/lowering/peak.h"
@@ -15,27 +15,47 @@ namespace headroom::planner {
 class WorkingBytes {
  public:
   /// `lowered` without tiles.
-  WorkingBytes(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered)
-      : graph_(graph), costs_(costs), sizes_(sizes), pass_(std::move(lowered)) {}
+  WorkingBytes(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered);
 
   bool has_steps_of(const Pass& pass) const {
     return pass_.scale == pass.scale && pass_.carries_rows == pass.carries_rows && pass_.steps == pass.steps;
   }
-  /// By segment of the pass (decoder/lowering/peak.h); `staged` are keys and values that come block by block.
-  /// Worked out when first asked for: most sizes of most passes never are.
-  const std::vector<SegmentBytes>& of_tile(const BandTile& tile, const ConvolutionAlgorithms& algorithms,
-                                           const std::vector<TensorId>& staged);
+  /// What the search tries for its convolutions (planner/search/pass_algorithms.h).
+  const std::vector<ConvolutionAlgorithms>& algorithms() const { return algorithms_; }
+  /// By segment of the pass (decoder/lowering/peak.h), with the algorithms of this number; `staged` are keys
+  /// and values that come block by block. Worked out when first asked for: most sizes of most passes never
+  /// are. The next call may move it.
+  std::span<const SegmentBytes> of_tile(const BandTile& tile, size_t algorithms,
+                                        const std::vector<TensorId>& staged);
 
+  /// Its part, tiles and algorithms are scratch: set them before each use.
+  Pass& pass() { return pass_; }
   const Graph& graph() const { return graph_; }
   const CostModel& costs() const { return costs_; }
 
  private:
+  /// Tiles that differ in their height alone. A search asks for hundreds of thousands of sizes.
+  struct Key {
+    int32_t t, x;
+    uint16_t algorithms;
+    uint8_t staged;  ///< number in staged_
+    BandPlace place;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Known {
+    int32_t height;
+    uint32_t number;  ///< of its entries in bytes_
+  };
+
   const Graph& graph_;
   const CostModel& costs_;
   const Sizes sizes_;
-  Pass pass_;  ///< its algorithms are those that were looked at last
-  using Key = std::tuple<int64_t, int64_t, int64_t, BandPlace, ConvolutionAlgorithms, std::vector<TensorId>>;
-  std::map<Key, std::vector<SegmentBytes>> known_;
+  Pass pass_;
+  const std::vector<ConvolutionAlgorithms> algorithms_;
+  std::vector<std::vector<TensorId>> staged_;
+  const size_t segments_;  ///< of the pass
+  std::map<Key, std::vector<Known>> known_;
+  std::vector<SegmentBytes> bytes_;  ///< segments_ for each known size
 };
 
 }  // namespace headroom::planner
