@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -39,6 +41,11 @@ using namespace planner;
 
 /// Far above what any decode takes; no bytes are added to it.
 constexpr int64_t kNoLimit = int64_t{1} << 60;
+
+/// A search frees what it took, but glibc keeps the pages. The process needs them for the decode.
+struct PagesGivenBack {
+  ~PagesGivenBack() { malloc_trim(0); }
+};
 
 /// One request, and what can be planned for it.
 class Planner {
@@ -205,7 +212,7 @@ void bind_plan(nb::module_& module) {
 
 void bind_planner(nb::module_& module) {
   bind_plan(module);
-  using Release = nb::call_guard<nb::gil_scoped_release>;
+  using Release = nb::call_guard<nb::gil_scoped_release, PagesGivenBack>;
   nb::class_<Planner>(module, "Planner", "One request, and what can be planned for it.")
       .def(
           "__init__", &make_planner, "model"_a, "asked"_a,

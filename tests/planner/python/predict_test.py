@@ -13,7 +13,27 @@ import unittest
 import headroom
 
 
+def resident_mib(key: str = "VmRSS") -> float:
+    return next(int(line.split()[1]) / 1024 for line in pathlib.Path("/proc/self/status").read_text().splitlines() if line.startswith(key + ":"))
+
+
 class Predictions(unittest.TestCase):
+    def test_planning_takes_little_memory_and_leaves_nothing_resident(self):
+        headroom.predict("taesd", 64, 64, limit="16MiB")
+        for name, height, width, options in (
+            ("sdxl", 2048, 2048, {"limit": "2GiB"}),
+            ("sdxl", 4096, 4096, {"limit": 9 << 29}),
+            ("flux", 2048, 2048, {"limit": "1536MiB", "dtype": "bf16"}),
+            ("hunyuan-video", 720, 1280, {"frames": 129, "limit": "4GiB", "scratch": tempfile.gettempdir()}),
+            ("hunyuan-video", 720, 1280, {"frames": 129, "limit": "1MiB"}),
+        ):
+            with self.subTest(model=name, height=height, **options):
+                pathlib.Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark
+                before = resident_mib()
+                str(headroom.predict(name, height, width, **options))
+                self.assertLess(resident_mib("VmHWM") - before, 150)
+                self.assertLess(resident_mib() - before, 16)
+
     def test_a_built_in_model_under_a_limit(self):
         found = headroom.predict("sdxl", height=1024, width=768, dtype="bf16", limit="1GiB")
         self.assertTrue(found.fits)
