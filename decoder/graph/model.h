@@ -14,7 +14,7 @@ namespace headroom {
 /// each of these channels is normalised by `bn.running_mean` and `bn.running_var` of the weights.
 struct LatentPatches {
   int64_t rows = 1, columns = 1;
-  double epsilon = 0;  ///< that is added to the variance
+  std::optional<double> epsilon;  ///< that is added to the variance
 };
 
 /// A decoder's layer graph with what its config says about its latents.
@@ -25,11 +25,13 @@ struct Model {
   Graph graph;
   int64_t latent_channels = 0;
   bool decodes_clips = false;  ///< latents may have several frames
-  /// How pipelines scale latents: decoder input = latent / scaling_factor + shift_factor.
-  double scaling_factor = 1;
-  double shift_factor = 0;
-  /// Per channel, instead of the two above: input = latent * std / scaling_factor + mean. As many as the
-  /// config has, which need not be latent_channels.
+  /// How pipelines scale latents: decoder input = latent / scaling_factor + shift_factor. Unset where the
+  /// config has null, or its class has no default.
+  std::optional<double> scaling_factor = 1;
+  std::optional<double> shift_factor = 0;
+  /// Per channel, instead of the shift: input = latent * std / scaling_factor + mean.
+  bool scaled_by_channel = false;
+  /// As many as the config has, which need not be latent_channels.
   std::vector<double> latents_mean, latents_std;
   /// These two lie with the weights, under the names that they have here.
   bool latent_scale_in_weights = false;

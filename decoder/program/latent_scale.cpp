@@ -15,9 +15,25 @@ namespace {
 
 void require_each_channel(const Model& model, const char* key, const std::vector<double>& values) {
   if (static_cast<int64_t>(values.size()) == model.latent_channels) return;
-  throw InputError(
-      model.config_file + ": " + key + ": --latent-scale model needs one value for each of the " +
-      std::to_string(model.latent_channels) + " latent channels, found " + std::to_string(values.size()));
+  throw InputError(model.config_file + ": " + key +
+                   ": --latent-scale model needs one value for each of the " +
+                   std::to_string(model.latent_channels) + " latent channels, found " +
+                   (values.empty() ? "none" : std::to_string(values.size())));
+}
+
+void require_positive(const Model& model, const std::vector<double>& deviations) {
+  for (size_t c = 0; c < deviations.size(); ++c) {
+    if (deviations[c] > 0) continue;
+    char found[32];
+    std::snprintf(found, sizeof found, "%g", deviations[c]);
+    throw InputError((model.latent_scale_in_weights ? "weights" : model.config_file) + ": latents_std[" +
+                     std::to_string(c) + "]: --latent-scale model needs a number above 0, found " + found);
+  }
+}
+
+double required(const Model& model, const char* key, const std::optional<double>& factor) {
+  if (factor) return *factor;
+  throw InputError(model.config_file + ": " + key + ": --latent-scale model needs one, found none");
 }
 
 void require_channels(const Array& latent, int64_t channels) {
@@ -33,7 +49,8 @@ std::vector<double> stored_values(const Model& model, const ParameterSource& wei
 }
 
 /// z * sqrt(variance + epsilon) + mean of every channel.
-void undo_batch_norm(const LatentPatches& patches, const ParameterSource& weights, Array& latent) {
+void undo_batch_norm(const Model& model, const ParameterSource& weights, Array& latent) {
+  const double epsilon = required(model, "batch_norm_eps", model.latent_patches->epsilon);
   const int64_t channels = latent.shape[1];
   std::vector<float> mean(static_cast<size_t>(channels)), variance(mean);
   weights({"bn.running_mean", {channels}}, {0, channels}, mean.data());
@@ -43,7 +60,7 @@ void undo_batch_norm(const LatentPatches& patches, const ParameterSource& weight
     const size_t c = i / plane % mean.size();
     if (!(variance[c] >= 0))
       throw InputError("bn.running_var: expected at least 0, found " + std::to_string(variance[c]));
-    const double deviation = std::sqrt(double(variance[c]) + patches.epsilon);
+    const double deviation = std::sqrt(double(variance[c]) + epsilon);
     latent.values[i] = static_cast<float>(double(latent.values[i]) * deviation + double(mean[c]));
   }
 }
@@ -73,20 +90,22 @@ Array laid_out(const LatentPatches& patches, const Array& latent) {
 /// Of a model without patches.
 LatentScaling scaling_of(const Model& model, const std::function<ParameterSource()>& weights) {
   const auto channels = static_cast<size_t>(model.latent_channels);
+  if (!model.scaled_by_channel && !model.latent_scale_in_weights) {
+    return {std::vector<double>(channels, 1 / required(model, "scaling_factor", model.scaling_factor)),
+            std::vector<double>(channels, required(model, "shift_factor", model.shift_factor))};
+  }
   std::vector<double> mean = model.latents_mean, deviation = model.latents_std;
   if (model.latent_scale_in_weights) {
     const ParameterSource source = weights();
     mean = stored_values(model, source, "latents_mean");
     deviation = stored_values(model, source, "latents_std");
   }
-  LatentScaling scaling{std::vector<double>(channels, 1 / model.scaling_factor),
-                        std::vector<double>(channels, model.shift_factor)};
-  if (mean.empty() || deviation.empty()) return scaling;
   require_each_channel(model, "latents_mean", mean);
   require_each_channel(model, "latents_std", deviation);
-  scaling.offset = mean;
-  for (size_t c = 0; c < channels; ++c) scaling.factor[c] = deviation[c] / model.scaling_factor;
-  return scaling;
+  require_positive(model, deviation);
+  const double factor = required(model, "scaling_factor", model.scaling_factor);
+  for (double& value : deviation) value /= factor;
+  return {deviation, mean};
 }
 
 void undo(const LatentScaling& scaling, Array& latent) {
@@ -208,7 +227,7 @@ void undo_latent_scale(const Model& model, const std::function<ParameterSource()
   require_channels(latent, pipeline_channels(model));
   if (!model.latent_patches) return undo(scaling_of(model, weights), latent);
   if (latent.shape.size() != 4) throw InputError("latent: expected N×C×H×W");
-  undo_batch_norm(*model.latent_patches, weights(), latent);
+  undo_batch_norm(model, weights(), latent);
   latent = laid_out(*model.latent_patches, latent);
 }
 

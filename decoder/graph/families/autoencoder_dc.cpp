@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "decoder/graph/activation.h"
+#include "decoder/graph/latent_channels.h"
 
 namespace headroom {
 namespace {
@@ -289,7 +290,7 @@ Model autoencoder_dc(const JsonFields& json) {
   model.class_name = "AutoencoderDC";
   model.latent_channels = config.latent_channels;
   Builder(config, model.graph).decoder();
-  if (json.has("scaling_factor")) model.scaling_factor = json["scaling_factor"].nonzero();
+  model.scaling_factor = scaling_factor(json, 1);
   model.published_tiles = published_tiles(json, model.graph.tensor(model.graph.output()).scale);
   return model;
 }

@@ -10,6 +10,7 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kMostChannels = 1 << 16;
+constexpr double kStableDiffusionScale = 0.18215;
 
 struct Config {
   int64_t latent_channels = 4;
@@ -123,13 +124,11 @@ LatentPatches read_patches(const JsonFields& json) {
     patches.rows = size[0].integer(1, 64);
     patches.columns = size[1].integer(1, 64);
   }
-  if (json.has("batch_norm_eps")) patches.epsilon = json["batch_norm_eps"].amount();
+  if (json.has("batch_norm_eps")) {
+    const JsonFields epsilon = json["batch_norm_eps"];
+    patches.epsilon = epsilon.is_null() ? std::nullopt : std::optional(epsilon.amount());
+  }
   return patches;
-}
-
-double scaling_factor(const JsonFields& json) {
-  if (!json.has("scaling_factor") || json["scaling_factor"].is_null()) return 0.18215;
-  return json["scaling_factor"].nonzero();
 }
 
 /// diffusers makes tiles of the size that the model was trained with. Empty where they would not lie at whole
@@ -152,11 +151,12 @@ std::optional<PublishedTiles> published_tiles(const JsonFields& json, const Grap
 }  // namespace
 
 Model autoencoder_kl(const JsonFields& json) {
+  const auto has = [&](const char* key) { return json.has(key) && !json[key].is_null(); };
   Model model = model_of("AutoencoderKL", read_config(json, {}), json);
-  model.scaling_factor = scaling_factor(json);
-  if (json.has("shift_factor") && !json["shift_factor"].is_null())
-    model.shift_factor = json["shift_factor"].number();
+  model.scaling_factor = scaling_factor(json, kStableDiffusionScale);
+  model.shift_factor = shift_factor(json, 0).value_or(0);  // its default in diffusers is None
   model.published_tiles = published_tiles(json, model.graph, 32);
+  model.scaled_by_channel = has("latents_mean") && has("latents_std");
   model.latents_mean = channel_values(json, "latents_mean");
   model.latents_std = channel_values(json, "latents_std");
   return model;
@@ -179,7 +179,7 @@ Model autoencoder_kl_flux2(const JsonFields& json) {
 Model asymmetric_autoencoder_kl(const JsonFields& json) {
   const Keys keys{.widths = "up_block_out_channels", .layers = "layers_per_up_block"};
   Model model = model_of("AsymmetricAutoencoderKL", read_config(json, {}, keys), json);
-  model.scaling_factor = scaling_factor(json);
+  model.scaling_factor = scaling_factor(json, kStableDiffusionScale);
   model.force_upcast = false;
   return model;
 }

@@ -1,6 +1,7 @@
 #include "decoder/graph/families/autoencoder_kl_hunyuan_image.h"
 
 #include "decoder/graph/families/group_norm_blocks.h"
+#include "decoder/graph/latent_channels.h"
 
 namespace headroom {
 namespace {
@@ -111,8 +112,7 @@ Model autoencoder_kl_hunyuan_image(const JsonFields& json) {
   model.class_name = "AutoencoderKLHunyuanImage";
   model.latent_channels = config.latent_channels;
   Builder(config, model.graph).decoder();
-  if (json.has("scaling_factor") && !json["scaling_factor"].is_null())
-    model.scaling_factor = json["scaling_factor"].nonzero();
+  model.scaling_factor = scaling_factor(json, std::nullopt);
   return model;
 }
 

@@ -4,6 +4,7 @@
 
 #include "decoder/graph/activation.h"
 #include "decoder/graph/families/group_norm_blocks.h"
+#include "decoder/graph/latent_channels.h"
 
 namespace headroom {
 namespace {
@@ -26,7 +27,6 @@ struct Config {
   Activation activation = Activation::silu;
   bool mid_attention = true;
   int64_t compression = 8;  ///< pixels along each side of a latent position
-  double scaling_factor = 0.476986;
 };
 
 /// Whether this stage, counted from the coarsest, doubles rows and columns behind its blocks …
@@ -82,8 +82,6 @@ Config read_config(const JsonFields& json) {
                                             std::to_string(frames));
   if (json.has("mid_block_add_attention")) config.mid_attention = json["mid_block_add_attention"].boolean();
   if (json.has("act_fn")) config.activation = parse_activation(json["act_fn"]);
-  if (json.has("scaling_factor") && !json["scaling_factor"].is_null())
-    config.scaling_factor = json["scaling_factor"].nonzero();
   read_widths(json, config);
   return config;
 }
@@ -143,7 +141,7 @@ Model autoencoder_kl_hunyuan_video(const JsonFields& json) {
   model.latent_channels = config.latent_channels;
   model.decodes_clips = true;
   Builder(config, model.graph).decoder();
-  model.scaling_factor = config.scaling_factor;
+  model.scaling_factor = scaling_factor(json, 0.476986);
   // diffusers counts in the compression that is stated, also where the decoder has another one.
   const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
   if (scale.y == config.compression && scale.t == kFrameCompression)

@@ -1,6 +1,7 @@
 #include "decoder/graph/families/autoencoder_kl_hunyuan_video_15.h"
 
 #include "decoder/graph/families/rms_norm_blocks.h"
+#include "decoder/graph/latent_channels.h"
 
 namespace headroom {
 namespace {
@@ -20,7 +21,6 @@ struct Config {
   int64_t pixel_compression = 16;  ///< pixels along each side of a latent position
   int64_t frame_compression = 4;   ///< frames of each latent frame after the first
   bool match_channels = true;      ///< upsamplings make the channels of the next resolution
-  double scaling_factor = 1.03682;
 
   /// Channels at this stage, counted from the coarsest …
   int64_t width(size_t stage) const { return widths[widths.size() - 1 - stage]; }
@@ -72,8 +72,6 @@ Config read_config(const JsonFields& json) {
     if (config.widths.empty()) widths.fail("expected at least one width");
   }
   if (json.has("upsample_match_channel")) config.match_channels = json["upsample_match_channel"].boolean();
-  if (json.has("scaling_factor") && !json["scaling_factor"].is_null())
-    config.scaling_factor = json["scaling_factor"].nonzero();
   check_widths(config, json);
   return config;
 }
@@ -160,7 +158,7 @@ Model autoencoder_kl_hunyuan_video_15(const JsonFields& json) {
   model.latent_channels = config.latent_channels;
   model.decodes_clips = true;
   Builder(config, model.graph).decoder();
-  model.scaling_factor = config.scaling_factor;
+  model.scaling_factor = scaling_factor(json, 1.03682);
   return model;
 }
 

@@ -1,5 +1,7 @@
 #include "decoder/graph/families/autoencoder_kl_ltx_video.h"
 
+#include "decoder/graph/latent_channels.h"
+
 namespace headroom {
 namespace {
 
@@ -30,7 +32,6 @@ struct Config {
   double norm_epsilon = 1e-6;
   bool causal = false;
   Edges edges = Edges::zeros;
-  double scaling_factor = 1;
   bool plain_shortcuts =
       false;  ///< convolutions of 1 × 1 are modules themselves, not in modules of their own
 };
@@ -178,8 +179,6 @@ Config read_config(const JsonFields& json, const Defaults& defaults) {
   if (integer("patch_size_t", kMostPatch, 1) != 1) json["patch_size_t"].fail("expected 1");
   if (json.has("resnet_norm_eps")) config.norm_epsilon = json["resnet_norm_eps"].amount();
   config.causal = json.has("decoder_causal") ? json["decoder_causal"].boolean() : defaults.causal;
-  if (json.has("scaling_factor") && !json["scaling_factor"].is_null())
-    config.scaling_factor = json["scaling_factor"].nonzero();
   config.plain_shortcuts = defaults.picks_edges;
   if (defaults.picks_edges) {
     const char* key = "decoder_spatial_padding_mode";
@@ -274,7 +273,7 @@ Model build(const char* class_name, const JsonFields& json, const Defaults& defa
   model.latent_channels = config.latent_channels;
   model.decodes_clips = true;
   Builder(config, model.graph).decoder();
-  model.scaling_factor = config.scaling_factor;
+  model.scaling_factor = scaling_factor(json, 1);
   model.latent_scale_in_weights = true;
   return model;
 }

@@ -166,23 +166,51 @@ class Builder {
   RmsNormBlocks blocks_;
 };
 
+/// Of each latent channel.
+struct LatentStatistics {
+  std::vector<double> mean, deviation;
+};
+
+/// As diffusers' classes have them by default.
+LatentStatistics wan_statistics() {
+  return {{-0.7571, -0.7089, -0.9113, 0.1075, -0.1745, 0.9653, -0.1517, 1.5508, 0.4134, -0.0715, 0.5517,
+           -0.3632, -0.1922, -0.9497, 0.2503, -0.2921},
+          {2.8184, 1.4541, 2.3275, 2.6558, 1.2196, 1.7708, 2.6052, 2.0743, 3.2687, 2.1526, 2.8652, 1.5579,
+           1.6382, 1.1253, 2.8251, 1.9160}};
+}
+LatentStatistics qwen_image_21_statistics() {
+  return {
+      {0.5126,  0.7721,  -0.0631, 1.3506,  -0.7855, -2.1025, -0.3458, 1.3722,  1.8873,  -1.7177, -0.6510,
+       0.2732,  0.7562,  -0.6163, -1.0277, 3.8363,  2.0210,  0.0472,  0.9320,  2.0087,  2.4954,  -0.1391,
+       -1.4249, 1.8464,  -0.5236, 1.2826,  3.7046,  -1.3035, 2.7286,  -1.4518, -1.9036, -1.9955, -0.0342,
+       -1.0265, -0.7636, 3.0555,  0.0746,  -3.0751, -0.1076, 1.7376,  -1.0914, -1.9435, -0.2784, -1.3680,
+       0.4809,  -0.4433, 0.3764,  0.5729,  -2.0595, 1.0960,  -1.3260, -2.0211, -5.0179, 0.5275,  4.0162,
+       1.8505,  0.3026,  1.9373,  1.4937,  0.2632,  0.5547,  -1.7121, -0.1562, 0.0304},
+      {3.2001, 3.2936, 3.4321, 3.0091, 3.1061, 4.0379, 4.0705, 3.7910, 3.0785, 3.6500, 3.9308, 3.0904, 2.8778,
+       3.7675, 3.7320, 5.0756, 3.2864, 4.0397, 3.1317, 4.0443, 2.9249, 3.9454, 3.0988, 4.2489, 3.4896, 3.8513,
+       3.9323, 3.4719, 3.7498, 4.2830, 3.5694, 4.2467, 3.9037, 3.2947, 5.0770, 3.5075, 3.2700, 3.4767, 2.8063,
+       5.1125, 3.5327, 4.7833, 3.1286, 4.1819, 3.8527, 3.8312, 3.5605, 4.3875, 3.9624, 4.0168, 3.5643, 4.0550,
+       5.5614, 4.2963, 4.4080, 3.4959, 3.8747, 3.7608, 3.5735, 3.1490, 3.7662, 3.6746, 3.4563, 3.8161}};
+}
+
 Model build(const char* class_name, const JsonFields& json, const char* picture_channels,
-            const Config& defaults = {}) {
+            const LatentStatistics& statistics, const Config& defaults = {}) {
   const Config config = read_config(json, picture_channels, defaults);
   Model model;
   model.class_name = class_name;
   model.latent_channels = config.latent_channels;
   model.decodes_clips = !config.of_pictures;
   Builder(config, json, model.graph).decoder();
-  model.latents_mean = channel_values(json, "latents_mean");
-  model.latents_std = channel_values(json, "latents_std");
+  model.scaled_by_channel = true;
+  model.latents_mean = channel_values(json, "latents_mean", statistics.mean);
+  model.latents_std = channel_values(json, "latents_std", statistics.deviation);
   return model;
 }
 
 }  // namespace
 
 Model autoencoder_kl_wan(const JsonFields& config) {
-  Model model = build("AutoencoderKLWan", config, "out_channels");
+  Model model = build("AutoencoderKLWan", config, "out_channels", wan_statistics());
   // diffusers counts in the scale that is stated, also where the decoder has another one; it blends patches.
   const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
   const int64_t stated = config.has("scale_factor_spatial") && !config["scale_factor_spatial"].is_null()
@@ -195,7 +223,7 @@ Model autoencoder_kl_wan(const JsonFields& config) {
 }
 
 Model autoencoder_kl_qwen_image(const JsonFields& config) {
-  Model model = build("AutoencoderKLQwenImage", config, "input_channels");
+  Model model = build("AutoencoderKLQwenImage", config, "input_channels", wan_statistics());
   model.published_tiles = tiles_of_settings({}, model.graph.tensor(model.graph.output()).scale,
                                             read_config(config, "input_channels", {}).patch, false);
   if (model.published_tiles) model.published_tiles->clamps = false;
@@ -203,7 +231,7 @@ Model autoencoder_kl_qwen_image(const JsonFields& config) {
 }
 
 Model autoencoder_kl_qwen_image_21(const JsonFields& config) {
-  return build("AutoencoderKLQwenImage21", config, "out_channels",
+  return build("AutoencoderKLQwenImage21", config, "out_channels", qwen_image_21_statistics(),
                {.decoder_width = 144,
                 .latent_channels = 64,
                 .out_channels = 4,

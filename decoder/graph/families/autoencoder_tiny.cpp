@@ -1,6 +1,7 @@
 #include "decoder/graph/families/autoencoder_tiny.h"
 
 #include "decoder/graph/activation.h"
+#include "decoder/graph/latent_channels.h"
 
 namespace headroom {
 namespace {
@@ -118,8 +119,8 @@ Model autoencoder_tiny(const JsonFields& json) {
   model.class_name = "AutoencoderTiny";
   model.latent_channels = config.latent_channels;
   Builder(config, model.graph).decoder();
-  if (json.has("scaling_factor")) model.scaling_factor = json["scaling_factor"].nonzero();
-  if (json.has("shift_factor")) model.shift_factor = json["shift_factor"].number();
+  model.scaling_factor = scaling_factor(json, 1);
+  model.shift_factor = shift_factor(json, 0);
   return model;
 }
 

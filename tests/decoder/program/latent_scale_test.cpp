@@ -7,8 +7,11 @@
 #include <stdexcept>
 
 #include "decoder/files/latent_file.h"
+#include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
+#include "decoder/program/latent_evidence.h"
 #include "tests/decoder/program/ready_decode.h"
+#include "tests/support/tiny_dc.h"
 
 namespace headroom {
 namespace {
@@ -145,6 +148,90 @@ TEST_CASE(
   refused(ReadyDecode(config), "mean");
   std::swap(config["latents_mean"], config["latents_std"]);
   refused(ReadyDecode(config), "std");
+}
+
+/// A model of this class's default config without a key, or with null there.
+Model model_with(const std::string& class_name, const std::string& key, bool null) {
+  json config{{"_class_name", class_name}};
+  if (class_name == "AutoencoderKL") config = test::tiny_config();
+  if (class_name == "AutoencoderDC") config = test::tiny_dc_config();
+  if (class_name == "AutoencoderKLHunyuanImage") config = json::parse(*built_in_config("hunyuan-image-2.1"));
+  config.erase(key);
+  if (null) config[key] = nullptr;
+  return parse_model(config.dump(), "config.json");
+}
+
+/// Factor and offset of each channel, by what becomes of 0 and 1.
+LatentScaling scaling_by(const Model& model) {
+  const auto channels = static_cast<size_t>(model.latent_channels);
+  Array latent{{1, model.latent_channels, 1, 2}, std::vector<float>(2 * channels)};
+  for (size_t c = 0; c < channels; ++c) latent.values[2 * c + 1] = 1;
+  const auto ones = [](const Parameter&, const Interval& elements, float* out) {
+    std::fill_n(out, elements.length(), 1.0f);
+  };
+  undo_latent_scale(
+      model, [&] { return ParameterSource(ones); }, latent);
+  LatentScaling scaling;
+  for (size_t c = 0; c < channels; ++c) {
+    scaling.offset.push_back(latent.values[2 * c]);
+    scaling.factor.push_back(latent.values[2 * c + 1] - latent.values[2 * c]);
+  }
+  return scaling;
+}
+
+TEST_CASE("a factor that the config lacks is the default of the class") {
+  for (const char* class_name : {"AutoencoderKLWan", "AutoencoderKLQwenImage"}) {
+    const LatentScaling scaling = scaling_by(model_with(class_name, "latents_mean", false));
+    CHECK(scaling.offset.front() == Approx(-0.7571));
+    CHECK(scaling.offset.back() == Approx(-0.2921));
+    CHECK(scaling_by(model_with(class_name, "latents_std", false)).factor.back() == Approx(1.9160));
+  }
+  const LatentScaling of_21 = scaling_by(model_with("AutoencoderKLQwenImage21", "latents_std", false));
+  CHECK(of_21.factor.front() == Approx(3.2001));
+  CHECK(of_21.offset.back() == Approx(0.0304));
+  const auto factor = [](const char* class_name) {
+    return 1 / scaling_by(model_with(class_name, "scaling_factor", false)).factor.front();
+  };
+  CHECK(factor("AutoencoderKL") == Approx(0.18215));
+  CHECK(factor("AsymmetricAutoencoderKL") == Approx(0.18215));
+  CHECK(factor("AutoencoderTiny") == 1);
+  CHECK(factor("AutoencoderDC") == 1);
+  CHECK(factor("AutoencoderKLHunyuanVideo") == Approx(0.476986));
+  CHECK(factor("AutoencoderKLHunyuanVideo15") == Approx(1.03682));
+}
+
+TEST_CASE("a factor that the config denies is missed by whoever undoes the scaling, and by nobody else") {
+  const auto misses = [](const std::string& class_name, const std::string& key, bool null = true) {
+    CAPTURE(class_name, key);
+    const Model model = model_with(class_name, key, null);  // no error: the decode itself needs none
+    test::require_input_error([&] { scaling_by(model); },
+                              {"config.json: " + key, "--latent-scale model needs"});
+  };
+  for (const char* class_name :
+       {"AutoencoderKL", "AsymmetricAutoencoderKL", "AutoencoderTiny", "AutoencoderDC",
+        "AutoencoderKLHunyuanImage", "AutoencoderKLHunyuanVideo", "AutoencoderKLHunyuanVideo15",
+        "AutoencoderKLLTX2Video", "AutoencoderKLLTXVideo"})
+    misses(class_name, "scaling_factor");
+  misses("AutoencoderKLHunyuanImage", "scaling_factor", false);
+  misses("AutoencoderTiny", "shift_factor");
+  for (const char* class_name : {"AutoencoderKLWan", "AutoencoderKLQwenImage", "AutoencoderKLQwenImage21"}) {
+    misses(class_name, "latents_mean");
+    misses(class_name, "latents_std");
+  }
+  json config{{"_class_name", "AutoencoderKLWan"}};
+  config["latents_std"] = std::vector<double>(16, 1.0);
+  config["latents_std"][3] = 0;
+  const Model flat = parse_model(config.dump(), "config.json");
+  test::require_input_error([&] { scaling_by(flat); }, {"config.json: latents_std[3]", "above 0, found 0"});
+  config = {{"_class_name", "AutoencoderKLFlux2"}, {"batch_norm_eps", nullptr}};
+  const Model patches = parse_model(config.dump(), "config.json");
+  Array latent{{1, 128, 1, 1}, std::vector<float>(128)};
+  test::require_input_error(
+      [&] {
+        undo_latent_scale(
+            patches, [] { return ParameterSource(statistics); }, latent);
+      },
+      {"config.json: batch_norm_eps: --latent-scale model needs one"});
 }
 
 }  // namespace
