@@ -19,15 +19,19 @@ void EightBitPixels::take(int64_t first, int64_t count, uint8_t* out) const {
   std::copy_n(bytes_ + first, count, out);
 }
 
-const PictureShape& require_eight_bit_shape(const PictureShape& shape, const std::filesystem::path& path) {
-  const std::string format = path.has_extension() ? path.extension().string() : "a folder of .png";
-  if (shape.channels != 1 && shape.channels != 3) {
-    throw InputError(path.string() + ": expected 1 or 3 channels for " + format + ", found " +
-                     std::to_string(shape.channels));
+const PictureShape& require_eight_bit_shape(const PictureShape& shape, const std::filesystem::path& path,
+                                            const EightBitFormat& format) {
+  const std::string where = path.string() + ": ", name = format.name;
+  if (shape.channels == kRgbaChannels && !format.has_alpha) {
+    throw InputError(where + name + " has no alpha, and this picture has 4 channels (RGBA); use " +
+                     (shape.frames > 1 ? "a folder, .npy or .safetensors" : ".png, .webp or .npy"));
   }
-  if (std::max(shape.rows, shape.columns) > int64_t{INT32_MAX}) {
-    throw InputError(path.string() + ": expected fewer than 2^31 rows and columns for " + format);
+  if (shape.channels != 1 && shape.channels != 3 && shape.channels != kRgbaChannels) {
+    throw InputError(where + "expected " + (format.has_alpha ? "1, 3 or 4" : "1 or 3") + " channels for " +
+                     name + ", found " + std::to_string(shape.channels));
   }
+  if (std::max(shape.rows, shape.columns) > int64_t{INT32_MAX})
+    throw InputError(where + "expected fewer than 2^31 rows and columns for " + name);
   return shape;
 }
 

@@ -27,8 +27,15 @@ class EightBitPixels {
   const uint8_t* bytes_ = nullptr;  ///< where there are no values
 };
 
-/// The shape. Throws InputError, which names `path`, unless there are 1 or 3 channels and fewer than 2^31
-/// rows and columns: what formats of 8 bits for the screen take.
-const PictureShape& require_eight_bit_shape(const PictureShape& shape, const std::filesystem::path& path);
+/// A format of 8 bits for the screen, in words, and whether it has alpha.
+struct EightBitFormat {
+  const char* name;
+  bool has_alpha;
+};
+
+/// The shape. Throws InputError, which names `path`, unless there are 1 (gray), 3 (RGB) or, in a format with
+/// alpha, 4 channels (RGBA), and fewer than 2^31 rows and columns.
+const PictureShape& require_eight_bit_shape(const PictureShape& shape, const std::filesystem::path& path,
+                                            const EightBitFormat& format);
 
 }  // namespace headroom

@@ -12,6 +12,7 @@ namespace headroom {
 namespace {
 
 constexpr size_t kLeastDigits = 5;
+constexpr EightBitFormat kFolderFormat{"a folder of PNG", true};
 
 int64_t rows_of_frame(const PictureShape& shape) {
   return std::min(shape.rows, rows_at_a_time(shape.columns, shape.channels));
@@ -24,7 +25,7 @@ int64_t row_bytes(const PictureShape& shape) {
 }  // namespace
 
 FrameFolderSink::FrameFolderSink(const std::filesystem::path& folder, const PictureShape& shape)
-    : PictureSink(require_eight_bit_shape(shape, folder / "")),
+    : PictureSink(require_eight_bit_shape(shape, folder, kFolderFormat)),
       folder_(folder),
       digits_(std::max(kLeastDigits, std::to_string(shape.frames - 1).size())),
       frame_bytes_(shape.rows * row_bytes(shape)),
@@ -32,6 +33,10 @@ FrameFolderSink::FrameFolderSink(const std::filesystem::path& folder, const Pict
       pixels_(static_cast<size_t>(rows_of_frame(shape) * row_bytes(shape))) {
   if (shape.items == 1) return;
   for (int64_t item = 0; item < shape.items; ++item) folder_.make_folder(std::to_string(item));
+}
+
+void FrameFolderSink::check(const std::filesystem::path& folder, const PictureShape& shape) {
+  require_eight_bit_shape(shape, folder, kFolderFormat);
 }
 
 int64_t FrameFolderSink::buffered_bytes(const PictureShape& shape) {

@@ -21,6 +21,9 @@ class FrameFolderSink final : public PictureSink {
   /// Throws as require_eight_bit_shape and PartialFolder do.
   FrameFolderSink(const std::filesystem::path& folder, const PictureShape& shape);
 
+  /// Throws for the shape what the constructor throws, and makes nothing.
+  static void check(const std::filesystem::path& folder, const PictureShape& shape);
+
   PixelFormat format() const override { return PixelFormat::eight_bits; }
 
   static int64_t buffered_bytes(const PictureShape& shape);

@@ -1,5 +1,4 @@
 #include "decoder/files/array_sink.h"
-#include "decoder/files/eight_bit.h"
 #include "decoder/files/frame_folder_sink.h"
 #include "decoder/files/npy.h"
 #include "decoder/files/output_format.h"
@@ -55,11 +54,9 @@ void check_output(const std::filesystem::path& path, const PictureShape& shape) 
     case OutputFormat::webp:
       return RowSink::check(path, shape, RowFormat::webp);
     case OutputFormat::y4m:
-      require_eight_bit_shape(shape, path);
-      return;
+      return Y4mSink::check(path, shape);
     case OutputFormat::frame_folder:
-      require_eight_bit_shape(shape, path / "");
-      return;
+      return FrameFolderSink::check(path, shape);
     case OutputFormat::npy:
     case OutputFormat::safetensors:
       return;

@@ -10,6 +10,8 @@
 
 namespace headroom {
 
+constexpr int64_t kRgbaChannels = 4;
+
 /// A whole output: pictures (frames = 1) or clips.
 struct PictureShape {
   int64_t items = 1;
@@ -74,9 +76,11 @@ std::filesystem::path path_of_item(const std::filesystem::path& path, int64_t it
 constexpr int kDefaultQuality = 95;
 
 /// A sink chosen by suffix.
-/// `.png`: 8 bits, 1 channel (gray) or 3 (RGB), frames = 1; several items become name-0.png, name-1.png …
-/// `.jpg`, `.jpeg`, `.webp`: the same, lossy by `quality`, of at most 65,500 and 16,383 rows and columns.
-/// `.y4m`: 8 bits, likewise 1 or 3 channels, any frames, played at `rate`; several items as for .png.
+/// `.png`: 8 bits, 1 channel (gray), 3 (RGB) or 4 (RGBA), frames = 1; several items become name-0.png,
+/// name-1.png …
+/// `.jpg`, `.jpeg`, `.webp`: the same, lossy by `quality`, of at most 65,500 and 16,383 rows and columns;
+/// JPEG without RGBA.
+/// `.y4m`: 8 bits, 1 or 3 channels, any frames, played at `rate`; several items as for .png.
 /// No suffix, or a path that ends in '/': a folder with a PNG for each frame, 00000.png, 00001.png …; several
 /// items become folders 0, 1 … in it.
 /// `.npy`: fp32, N×C×H×W, with frames > 1 N×C×T×H×W. `.safetensors`: the same as the one tensor "sample".

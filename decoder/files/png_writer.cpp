@@ -4,6 +4,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "decoder/files/picture_sink.h"
 #include "decoder/machine/processors.h"
 
 namespace headroom {
@@ -21,13 +22,14 @@ int useful_threads_for(int64_t row_bytes, int64_t strips, int most) {
 
 std::vector<uint8_t> head_of_file(int64_t columns, int64_t rows, int64_t channels) {
   constexpr std::array<uint8_t, 8> kSignature{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
-  constexpr uint8_t kGray = 0, kRgb = 2;
+  constexpr uint8_t kGray = 0, kRgb = 2, kRgba = 6;
   // zlib's header: deflate with a window of 32 KiB, compressed fast.
   constexpr std::array<uint8_t, 2> kZlibHeader{0x78, 0x5E};
   std::vector<uint8_t> size;
   append_png_number(size, static_cast<uint32_t>(columns));
   append_png_number(size, static_cast<uint32_t>(rows));
-  for (const uint8_t byte : {uint8_t{8}, channels == 1 ? kGray : kRgb, uint8_t{0}, uint8_t{0}, uint8_t{0}})
+  const uint8_t colours = channels == 1 ? kGray : channels == kRgbaChannels ? kRgba : kRgb;
+  for (const uint8_t byte : {uint8_t{8}, colours, uint8_t{0}, uint8_t{0}, uint8_t{0}})
     size.push_back(byte);  // bits of a value; colours; the only compression, filters; not interlaced
   std::vector<uint8_t> head(kSignature.begin(), kSignature.end());
   append_png_chunk(head, "IHDR", size);

@@ -9,11 +9,11 @@
 
 namespace headroom {
 
-/// One 8-bit PNG, gray or RGB. Strips of rows are filtered and compressed by several threads as rows come;
-/// the file does not depend on how many.
+/// One 8-bit PNG, gray, RGB or RGBA. Strips of rows are filtered and compressed by several threads as rows
+/// come; the file does not depend on how many.
 class PngWriter final : public RowWriter {
  public:
-  /// Appends to `file`, which must outlive this. `channels` is 1 or 3. Throws DeviceError.
+  /// Appends to `file`, which must outlive this. `channels` is 1, 3 or 4. Throws DeviceError.
   PngWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels)
       : PngWriter(file, columns, rows, channels, most_threads()) {}
   /// Uses fewer threads where the picture gives them nothing to do, or rows are so long that strips would

@@ -37,10 +37,11 @@ PreviewSink::PreviewSink(PictureSink& next, const std::filesystem::path& file)
       sums_(static_cast<size_t>(columns_ * shape().channels)),
       bytes_(static_cast<size_t>(columns_ * kBytesPerPixel)) {
   if (file.extension() != ".ppm") throw InputError(file.string() + ": expected a preview in .ppm");
-  if (shape().channels != 1 && shape().channels != 3) {
-    throw InputError(file.string() + ": expected 1 or 3 channels for a preview, found " +
-                     std::to_string(shape().channels));
+  if (shape().channels == kRgbaChannels) {
+    throw InputError(file.string() +
+                     ": PPM has no alpha, and this picture has 4 channels (RGBA); leave out --preview");
   }
+  require_eight_bit_shape(shape(), file, {"a preview", false});
   if (is_stream(file)) throw InputError(file.string() + ": expected a file for the preview, found a stream");
   file_ = output_target(file).path;  // O_NOFOLLOW below: whoever puts a link in its place gets nothing
   make_file();

@@ -13,12 +13,19 @@
 namespace headroom {
 namespace {
 
-const PictureShape& require_one_picture(const PictureShape& shape, const std::filesystem::path& path) {
+EightBitFormat described(RowFormat format) {
+  if (format == RowFormat::jpeg) return {"JPEG", false};
+  return {format == RowFormat::png ? "PNG" : "WebP", true};
+}
+
+const PictureShape& require_one_picture(const PictureShape& shape, const std::filesystem::path& path,
+                                        RowFormat format) {
   if (shape.frames != 1) {
-    throw InputError(path.string() + ": expected .y4m, .npy, .safetensors or a folder (" +
+    const char* clips = shape.channels == kRgbaChannels ? "" : ".y4m, ";  // which has no alpha
+    throw InputError(path.string() + ": expected " + clips + ".npy, .safetensors or a folder (" +
                      path.stem().string() + "/) for more than one frame");
   }
-  return require_eight_bit_shape(shape, path);
+  return require_eight_bit_shape(shape, path, described(format));
 }
 
 void require_size(const PictureShape& shape, const std::filesystem::path& path, RowFormat format) {
@@ -36,12 +43,12 @@ void require_size(const PictureShape& shape, const std::filesystem::path& path, 
 }  // namespace
 
 void RowSink::check(const std::filesystem::path& path, const PictureShape& shape, RowFormat format) {
-  require_one_picture(shape, path);
+  require_one_picture(shape, path, format);
   require_size(shape, path, format);
 }
 
 RowSink::RowSink(const std::filesystem::path& path, const PictureShape& shape, RowFormat format, int quality)
-    : PictureSink(require_one_picture(shape, path)),
+    : PictureSink(require_one_picture(shape, path, format)),
       path_(path),
       format_(format),
       quality_(quality),
@@ -61,7 +68,7 @@ int64_t RowSink::buffered_bytes(const PictureShape& shape, RowFormat format) {
     case RowFormat::webp:
       break;
   }
-  return std::max(collected, WebpWriter::encoder_bytes(shape.columns, shape.rows));
+  return std::max(collected, WebpWriter::encoder_bytes(shape.columns, shape.rows, shape.channels));
 }
 
 RowSink::Item& RowSink::open(int64_t item) {

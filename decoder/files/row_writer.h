@@ -4,7 +4,7 @@
 
 namespace headroom {
 
-/// One picture of 8 bits in the making, gray or RGB, row by row from the top.
+/// One picture of 8 bits in the making, gray, RGB or RGBA, row by row from the top.
 class RowWriter {
  public:
   RowWriter() = default;

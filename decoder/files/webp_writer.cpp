@@ -7,6 +7,7 @@
 #include <webp/encode.h>
 #endif
 
+#include "decoder/files/picture_sink.h"
 #include "decoder/graph/errors.h"
 #include "decoder/outputs/unnamed_file.h"
 
@@ -26,11 +27,11 @@ void WebpWriter::write_rows(const uint8_t* pixels, int64_t rows) {
   next_row_ += rows;
 }
 
-int64_t WebpWriter::encoder_bytes(int64_t columns, int64_t rows) {
+int64_t WebpWriter::encoder_bytes(int64_t columns, int64_t rows, int64_t channels) {
   // Four bytes of a pixel as it is handed over, one and a half as luma and chroma, and what the encoder keeps
-  // of each block of 16×16.
-  constexpr int64_t kFixed = 1 << 20, kOfPixel = 8;
-  return kFixed + kOfPixel * columns * rows;
+  // of each block of 16×16. The lossless encoder of alpha takes most, 45 bytes of a pixel of noise.
+  constexpr int64_t kFixed = 1 << 20, kOfPixel = 8, kWithAlpha = 48;
+  return kFixed + (channels == kRgbaChannels ? kWithAlpha : kOfPixel) * columns * rows;
 }
 
 #ifdef HEADROOM_HAS_WEBP
@@ -51,6 +52,7 @@ void WebpWriter::finish() {
   if (!WebPPictureInit(&picture.value) ||
       !WebPConfigPreset(&config, WEBP_PRESET_DEFAULT, static_cast<float>(quality_)))
     fail(-1);
+  config.exact = 1;       // colours stay where alpha is 0
   config.low_memory = 1;  // a quarter of what a picture of noise takes otherwise
   picture.value.use_argb = 1;
   picture.value.width = static_cast<int>(columns_);
@@ -63,8 +65,9 @@ void WebpWriter::finish() {
     for (size_t x = 0; x < static_cast<size_t>(columns_); ++x) {
       const uint8_t* pixel = row.data() + x * static_cast<size_t>(channels_);
       const uint32_t red = pixel[0], green = channels_ == 1 ? red : pixel[1],
-                     blue = channels_ == 1 ? red : pixel[2];
-      out[x] = 0xff000000u | red << 16 | green << 8 | blue;
+                     blue = channels_ == 1 ? red : pixel[2],
+                     alpha = channels_ == kRgbaChannels ? pixel[3] : 0xff;
+      out[x] = alpha << 24 | red << 16 | green << 8 | blue;
     }
   }
   struct Target {

@@ -14,7 +14,7 @@ class WebpWriter final : public RowWriter {
  public:
   static constexpr int64_t kMostRowsOrColumns = 16'383;
 
-  /// Appends to `file`, which must outlive this. `channels` is 1 or 3, `quality` 1 to 100. Throws
+  /// Appends to `file`, which must outlive this. `channels` is 1, 3 or 4, `quality` 1 to 100. Throws
   /// DeviceError.
   WebpWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels, int quality);
 
@@ -22,7 +22,7 @@ class WebpWriter final : public RowWriter {
   void finish() override;
 
   /// At least what libwebp holds while it encodes.
-  static int64_t encoder_bytes(int64_t columns, int64_t rows);
+  static int64_t encoder_bytes(int64_t columns, int64_t rows, int64_t channels);
   /// Whether this build has libwebp.
   static bool is_built();
 

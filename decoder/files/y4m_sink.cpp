@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kRunPixels = 32 * 1024;
 constexpr int64_t kMostChannels = 3;
+constexpr EightBitFormat kY4mFormat{"Y4M", false};
 constexpr std::string_view kFrameHeader = "FRAME\n";
 
 /// Progressive, square pixels.
@@ -23,7 +24,7 @@ std::string header(const PictureShape& shape, const FrameRate& rate) {
 }  // namespace
 
 Y4mSink::Y4mSink(const std::filesystem::path& path, const PictureShape& shape, const FrameRate& rate)
-    : PictureSink(require_eight_bit_shape(shape, path)),
+    : PictureSink(require_eight_bit_shape(shape, path, kY4mFormat)),
       plane_bytes_(shape.rows * shape.columns),
       frame_bytes_(static_cast<int64_t>(kFrameHeader.size()) + shape.channels * plane_bytes_),
       interleaved_(kRunPixels * kMostChannels),
@@ -35,6 +36,10 @@ Y4mSink::Y4mSink(const std::filesystem::path& path, const PictureShape& shape, c
     file.reserve(frames_begin_ + shape.frames * frame_bytes_);
     file.write_at(0, start.data(), frames_begin_);
   }
+}
+
+void Y4mSink::check(const std::filesystem::path& path, const PictureShape& shape) {
+  require_eight_bit_shape(shape, path, kY4mFormat);
 }
 
 int64_t Y4mSink::buffered_bytes() {

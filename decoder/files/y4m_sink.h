@@ -19,6 +19,9 @@ class Y4mSink final : public PictureSink {
   /// Throws as require_eight_bit_shape and PartialFile do. The space for all items is claimed here.
   Y4mSink(const std::filesystem::path& path, const PictureShape& shape, const FrameRate& rate);
 
+  /// Throws for the shape what the constructor throws, and makes nothing.
+  static void check(const std::filesystem::path& path, const PictureShape& shape);
+
   PixelFormat format() const override { return PixelFormat::eight_bits; }
 
   static int64_t buffered_bytes();

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "decoder/files/output_format.h"
+#include "decoder/files/picture_sink.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
@@ -49,6 +50,16 @@ QString file_of_latent(const QString& latent) {
 bool is_latent(const QString& file) {
   return std::any_of(kLatentSuffixes.begin(), kLatentSuffixes.end(),
                      [&](const QString& suffix) { return file.endsWith(suffix); });
+}
+
+/// A preview has no alpha: headroom-decode refuses one of such a picture.
+bool decodes_alpha(const QString& model) {
+  try {
+    const Graph graph = open_model(model.toStdString()).graph;
+    return graph.tensor(graph.output()).channels == kRgbaChannels;
+  } catch (const std::runtime_error&) {  // the run says what is wrong
+    return false;
+  }
 }
 
 }  // namespace
@@ -128,7 +139,7 @@ RunFiles files_of(const RunRequest& request, const QString& folder) {
   const QString stem = output.dir().filePath(output.completeBaseName());
   return {stem + QStringLiteral(".stats.json"),
           request.record_trace ? stem + QStringLiteral(".trace.json") : QString(),
-          QDir(folder).filePath(QStringLiteral("preview.ppm"))};
+          decodes_alpha(request.model) ? QString() : QDir(folder).filePath(QStringLiteral("preview.ppm"))};
 }
 
 QStringList arguments_of(const RunRequest& request, const RunFiles& files) {

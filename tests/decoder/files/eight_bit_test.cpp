@@ -95,5 +95,17 @@ TEST_CASE("bytes are refused by a sink of values, and outside the picture") {
   CHECK_THROWS_AS(png->write_bytes(0, {{0, 1}, {1, 2}, {0, 2}}, bytes), std::logic_error);
 }
 
+TEST_CASE("8 bits: streams of pictures with alpha are PNG, and clips of them are refused") {
+  check_output("-", {1, 4, 1, 8, 8});
+  check_output("o.webp", {1, 4, 1, 8, 8});
+  check_output("frames/", {1, 4, 5, 8, 8});
+  test::require_input_error([] { check_output("-", {1, 4, 5, 8, 8}); }, {"-: Y4M has no alpha", "RGBA"});
+  test::require_input_error(
+      [] {
+        check_output("-", {1, 12, 1, 8, 8});
+      },
+      {"-: expected 1, 3 or 4", "for PNG"});
+}
+
 }  // namespace
 }  // namespace headroom

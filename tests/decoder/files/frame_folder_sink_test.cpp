@@ -45,7 +45,7 @@ void check_frames(const std::filesystem::path& folder, const PictureShape& shape
 
 TEST_CASE("frames: a folder has what was written, in whatever order it came") {
   const Scratch scratch;
-  for (const int64_t channels : {1, 3}) {
+  for (const int64_t channels : {1, 3, 4}) {
     const PictureShape shape{1, channels, 5, 10, 12};
     for (const std::vector<Region>& regions : test::ways_to_come(shape)) {
       auto sink = open_sink(scratch / "frames", shape);
@@ -146,8 +146,12 @@ TEST_CASE("frames: a clip that a signal ends leaves nothing") {
 TEST_CASE("frames: what they cannot hold is refused") {
   const Scratch scratch;
   const auto opened = [&](const PictureShape& shape) { open_sink(scratch / "frames", shape); };
-  require_input_error([&] { opened({1, 4, 2, 8, 8}); }, {"frames/", "1 or 3 channels", "4"});
-  require_input_error([&] { opened({1, 3, 2, int64_t{1} << 31, 8}); }, {"frames/", "2^31"});
+  require_input_error(
+      [&] {
+        opened({1, 12, 2, 8, 8});
+      },
+      {"frames", "1, 3 or 4 channels for a folder of PNG, found 12"});
+  require_input_error([&] { opened({1, 3, 2, int64_t{1} << 31, 8}); }, {"frames", "2^31"});
   CHECK(scratch.files().empty());
 }
 

@@ -120,6 +120,17 @@ TEST_CASE("webp: a picture of its size, and quality is size") {
   }
 }
 
+TEST_CASE("webp: of four channels the last is alpha") {
+  if (!WebpWriter::is_built()) return;
+  const Scratch scratch;
+  write_picture(*open_sink(scratch / "o.webp", {1, 4, 1, 75, 61}));
+  const std::string bytes = test::read_bytes(scratch / "o.webp");
+  REQUIRE(bytes.substr(8, 8) == "WEBPVP8X");
+  constexpr int kHasAlpha = 0x10;
+  CHECK((bytes[20] & kHasAlpha) != 0);
+  CHECK(bytes.find("ALPH") != std::string::npos);
+}
+
 TEST_CASE("lossy: clips, and pictures that are too large, are refused before the decode") {
   const Scratch scratch;
   const auto refuses = [&](const char* name, const PictureShape& shape,
@@ -128,7 +139,7 @@ TEST_CASE("lossy: clips, and pictures that are too large, are refused before the
     require_input_error([&] { check_output(scratch / name, shape); }, parts);
   };
   refuses("o.jpg", {1, 3, 5, 8, 8}, {"o.jpg", ".y4m", "more than one frame"});
-  refuses("o.jpg", {1, 4, 1, 8, 8}, {"o.jpg", "1 or 3 channels for .jpg"});
+  refuses("o.jpg", {1, 4, 1, 8, 8}, {"o.jpg", "JPEG has no alpha", ".png, .webp or .npy"});
   refuses("o.jpg", {1, 3, 1, 8, 65'501}, {"o.jpg", "at most 65500", "65501x8", ".png"});
   for (const char* name : {"o.jpg", "o.png", "o.npy", "o.y4m", "folder"})
     check_output(scratch / name, {1, 3, 1, 8, 65'500});
@@ -142,6 +153,7 @@ TEST_CASE("lossy: what a sink says that it holds") {
   const PictureShape shape{1, 3, 1, 4096, 4096};
   CHECK(sink_buffered_bytes("o.jpg", shape) < 2 << 20);
   CHECK(sink_buffered_bytes("o.webp", shape) > 4096 * 4096 * 4);  // the whole picture, at the end
+  CHECK(sink_buffered_bytes("o.webp", {1, 4, 1, 4096, 4096}) > 2 * sink_buffered_bytes("o.webp", shape));
 }
 
 }  // namespace

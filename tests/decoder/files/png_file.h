@@ -14,12 +14,12 @@ struct PngPicture {
   std::vector<uint8_t> bytes;  ///< [rows][columns][channels]
 };
 
-/// Checks that the file is gray (1 channel) or RGB, and whole.
+/// Checks that the file is gray (1 channel), RGB or RGBA, and whole.
 inline PngPicture read_png(const std::filesystem::path& file, int64_t channels) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   REQUIRE(png_image_begin_read_from_file(&image, file.c_str()));
-  CHECK(image.format == (channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB));
+  CHECK(image.format == (channels == 1 ? PNG_FORMAT_GRAY : channels == 4 ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB));
   PngPicture picture{image.width, image.height, std::vector<uint8_t>(PNG_IMAGE_SIZE(image))};
   REQUIRE(png_image_finish_read(&image, nullptr, picture.bytes.data(), 0, nullptr));
   return picture;

@@ -39,9 +39,9 @@ void check_picture(const std::filesystem::path& file, const PictureShape& shape,
   CHECK(wrong == 0);
 }
 
-TEST_CASE("png: bands of the whole width") {
+TEST_CASE("png: bands of the whole width, gray, RGB and RGBA") {
   const Scratch scratch;
-  for (const int64_t channels : {1, 3}) {
+  for (const int64_t channels : {1, 3, 4}) {
     const PictureShape shape{1, channels, 1, 23, 17};
     auto sink = open_sink(scratch / "o.png", shape);
     for (int64_t y = 0; y < 23; y += 5) write_region(*sink, 0, {y, std::min<int64_t>(y + 5, 23)}, {0, 17});
@@ -156,14 +156,19 @@ TEST_CASE("png: shapes that no PNG holds are refused") {
   const Scratch scratch;
   require_input_error(
       [&] {
-        open_sink(scratch / "o.png", {1, 4, 1, 8, 8});
+        open_sink(scratch / "o.png", {1, 12, 1, 8, 8});
       },
-      {"o.png", "1 or 3 channels", "4"});
+      {"o.png", "expected 1, 3 or 4 channels for PNG, found 12"});
   require_input_error(
       [&] {
         open_sink(scratch / "o.png", {1, 3, 2, 8, 8});
       },
-      {"o.png", ".y4m, .npy, .safetensors or a folder (o/)", "more than one frame"});
+      {"o.png", "expected .y4m, .npy, .safetensors or a folder (o/)", "more than one frame"});
+  require_input_error(
+      [&] {
+        open_sink(scratch / "o.png", {1, 4, 2, 8, 8});
+      },
+      {"o.png", "expected .npy, .safetensors or a folder (o/)", "more than one frame"});
   require_input_error(
       [&] {
         open_sink(scratch / "o.png", {1, 3, 1, 8, int64_t{1} << 31});

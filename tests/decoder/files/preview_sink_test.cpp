@@ -262,7 +262,8 @@ TEST_CASE("preview: names and shapes that do not do are refused") {
   DiscardingSink rgb({1, 3, 1, 4, 4}), many({1, 4, 1, 4, 4});
   require_input_error([&] { PreviewSink(rgb, scratch / "p.png"); }, {"p.png", ".ppm"});
   require_input_error([&] { PreviewSink(rgb, scratch / "p"); }, {"p", ".ppm"});
-  require_input_error([&] { PreviewSink(many, scratch / "p.ppm"); }, {"p.ppm", "1 or 3 channels", "4"});
+  require_input_error([&] { PreviewSink(many, scratch / "p.ppm"); },
+                      {"p.ppm", "PPM has no alpha", "4 channels (RGBA)"});
   require_input_error([&] { PreviewSink(rgb, scratch / "none/p.ppm"); }, {"p.ppm", "none"});
   std::filesystem::create_directory(scratch / "folder.ppm");
   require_input_error([&] { PreviewSink(rgb, scratch / "folder.ppm"); }, {"folder.ppm", "found a folder"});

@@ -145,7 +145,12 @@ TEST_CASE("y4m: a clip that is not finished leaves nothing") {
 TEST_CASE("y4m: what it cannot hold is refused") {
   const Scratch scratch;
   const auto opened = [&](const PictureShape& shape) { open_sink(scratch / "o.y4m", shape); };
-  require_input_error([&] { opened({1, 4, 2, 8, 8}); }, {"o.y4m", "1 or 3 channels for .y4m", "4"});
+  require_input_error(
+      [&] {
+        opened({1, 4, 2, 8, 8});
+      },
+      {"o.y4m", "Y4M has no alpha", "4 channels (RGBA)", "a folder, .npy"});
+  require_input_error([&] { opened({1, 12, 2, 8, 8}); }, {"o.y4m", "1 or 3 channels for Y4M, found 12"});
   require_input_error([&] { opened({1, 3, 2, 8, int64_t{1} << 31}); }, {"o.y4m", "2^31"});
   CHECK_THROWS_AS(opened({1, 1, int64_t{1} << 10, int64_t{1} << 24, int64_t{1} << 24}),
                   DeviceError);  // no room

@@ -19,11 +19,11 @@ BIN = Path()
 SCALING = 0.125
 
 
-def tiny_vae(seed=0):
+def tiny_vae(seed=0, **changes):
     torch.manual_seed(seed)
     return AutoencoderKL(block_out_channels=[16, 32], layers_per_block=1, norm_num_groups=8, latent_channels=4,
                          down_block_types=["DownEncoderBlock2D"] * 2, up_block_types=["UpDecoderBlock2D"] * 2,
-                         scaling_factor=SCALING, force_upcast=False).eval()
+                         scaling_factor=SCALING, force_upcast=False, **changes).eval()
 
 
 class Files(unittest.TestCase):
@@ -147,6 +147,26 @@ class Files(unittest.TestCase):
             self.assertLess(np.abs(luma[0] - luma[1]).mean(), 8, name)
         self.decode(self.folder / "smooth.pt", "--quality", "30", output="small.jpg")
         self.assertLess((self.folder / "small.jpg").stat().st_size, (self.folder / "out.jpg").stat().st_size)
+
+    def test_pictures_with_alpha(self):
+        vae = tiny_vae(seed=3, out_channels=4)
+        vae.save_pretrained(self.folder / "rgba")
+        torch.save(self.input / 16, self.folder / "smooth.pt")
+        with torch.no_grad():
+            expected = vae.decode(self.input / 16).sample[0].permute(1, 2, 0).numpy()
+        expected = np.rint(np.clip(expected * 0.5 + 0.5, 0, 1) * 255)
+        for name in ("alpha.png", "alpha.webp", "alpha/"):
+            self.decode(self.folder / "smooth.pt", model=self.folder / "rgba", output=name)
+            picture = Image.open(self.folder / ("alpha/00000.png" if name == "alpha/" else name))
+            self.assertEqual(picture.mode, "RGBA")
+            difference = np.abs(np.asarray(picture, dtype=float) - expected)
+            self.assertLessEqual(difference[..., 3].max(), 1)  # also in WebP, whose colours are lossy
+            self.assertLess(difference.mean(), 24 if name == "alpha.webp" else 0.1)
+        for words in (["-o", self.folder / "alpha.jpg"], ["-o", self.folder / "alpha.y4m"],
+                      ["-o", self.folder / "p.png", "--preview", self.folder / "p.ppm"]):
+            refused = self.run_decode("--latent", self.folder / "smooth.pt", *words, model=self.folder / "rgba")
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("has no alpha", refused.stderr)
 
 
 if __name__ == "__main__":

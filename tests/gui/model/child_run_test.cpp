@@ -344,6 +344,9 @@ TEST_CASE("run request: words and files of the run") {
         "--progress lines --model m --random-weights 0 --limit 1GiB --latent l.npy --stats "
         "/f/picture.stats.json "
         "--preview /tmp/x/preview.ppm --output /f/picture.png");
+  request.model = "qwen-image-2.1";  // whose pictures have alpha, which a preview has not
+  CHECK(files_of(request, "/tmp/x").preview.isEmpty());
+  request.model = "m";
   request.kind = RunRequest::Kind::measure;
   request.sizes = "8x8";
   request.output = "/f/profile.json";
