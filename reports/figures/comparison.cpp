@@ -195,8 +195,8 @@ Contents contents_of(const profiler::EagerRecording& recording) {
            {"libraries", recording.libraries}}};
 }
 
-Contents contents_of(const profiler::MemoryHistory& history) {
-  const profiler::DeviceHistory& device = history.devices[history.main_device()];
+Contents contents_of(const profiler::MemoryHistory& history, const std::string& recorded_device) {
+  const profiler::DeviceHistory& device = device_of(history, recorded_device);
   const size_t peak = device.peak();
   Sheet memory{"Memory", Unit::bytes}, modules{"Live memory by module at the peak", Unit::bytes};
   memory.add("peak", double(device.allocated_bytes[peak]));
@@ -422,7 +422,7 @@ void compare_contents(const Contents& a, const Contents& b, const Names& names, 
 
 }  // namespace
 
-std::vector<Table> compare(const Document& a, const Document& b) {
+std::vector<Table> compare(const Document& a, const Document& b, const std::string& recorded_device) {
   if (a.contents.index() != b.contents.index()) {
     throw InputError(b.file.string() + ": schema: expected a headroom." + kind_of(a) +
                      " file to compare with " + a.file.string() + ", found headroom." + kind_of(b));
@@ -441,7 +441,8 @@ std::vector<Table> compare(const Document& a, const Document& b) {
   } else if (const auto* recording = a.as<profiler::EagerRecording>()) {
     compare_contents(contents_of(*recording), contents_of(*b.as<profiler::EagerRecording>()), names, tables);
   } else if (const auto* history = a.as<profiler::MemoryHistory>()) {
-    compare_contents(contents_of(*history), contents_of(*b.as<profiler::MemoryHistory>()), names, tables);
+    compare_contents(contents_of(*history, recorded_device),
+                     contents_of(*b.as<profiler::MemoryHistory>(), recorded_device), names, tables);
   } else if (const std::vector<DocumentPtr> ranks = ranks_of(a); !ranks.empty()) {
     compare_ranks(ranks, ranks_of(b), names, tables);
   } else {

@@ -4,6 +4,7 @@
 
 #include "planner/explain/explain.h"
 #include "planner/explain/untiled_peak.h"
+#include "reports/figures/history.h"
 
 namespace headroom::reports {
 namespace {
@@ -66,17 +67,20 @@ Table need_table(const DecoderNeed& need, std::optional<int64_t> available_bytes
   return table;
 }
 
-std::vector<std::string> need_sentences(const DecoderNeed& need, int64_t recorded_peak_bytes,
-                                        const std::optional<AvailableMemory>& available) {
+std::vector<std::string> need_sentences(const DecoderNeed& need, const profiler::DeviceHistory& device,
+                                        std::optional<int64_t> limit_bytes) {
   const auto bytes = [](int64_t value) { return format(Unit::bytes, double(value)); };
   std::vector<std::string> sentences{
       "Headroom decodes " + request_words(need.request) + " within " + bytes(need.smallest_bytes) +
       " at least, weights included; untiled it takes " + bytes(need.untiled_bytes) +
-      ", and the recording's peak is " + bytes(recorded_peak_bytes) + "."};
+      ", and the recording's peak is " + bytes(device.allocated_bytes[device.peak()]) + " on " +
+      device.device + "."};
+  const std::optional<int64_t> available = limit_bytes ? limit_bytes : available_bytes(device);
   if (!available) return sentences;
-  const planner::FrontierPoint* fits = fastest_within(need, available->bytes);
-  const std::string had = available->recorded ? bytes(available->bytes) + " that PyTorch had when it ran out"
-                                              : "limit of " + bytes(available->bytes);
+  const planner::FrontierPoint* fits = fastest_within(need, *available);
+  const std::string had =
+      limit_bytes ? "limit of " + bytes(*available)
+                  : bytes(*available) + " that PyTorch had on " + device.device + " when it ran out";
   if (fits == nullptr) {
     sentences.push_back("That is more than the " + had +
                         ": decode a smaller picture, or keep tensors in host memory.");

@@ -8,6 +8,7 @@
 #include "decoder/graph/model.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/frontier.h"
+#include "profiler/history/memory_history.h"
 #include "reports/figures/table.h"
 
 namespace headroom::reports {
@@ -21,12 +22,6 @@ struct DecoderNeed {
   bool assumed = true;                         ///< seconds are by stated assumptions
 };
 
-/// A number of bytes that a decode may have, and where it is from.
-struct AvailableMemory {
-  int64_t bytes = 0;
-  bool recorded = false;  ///< what PyTorch had when it ran out; or else a limit that was asked for
-};
-
 /// Takes some seconds for large pictures. The limit of the options is not used. Throws InputError as the
 /// planner does.
 DecoderNeed decoder_need(const Model& model, const Request& request, const planner::PlanOptions& options,
@@ -36,8 +31,9 @@ DecoderNeed decoder_need(const Model& model, const Request& request, const plann
 /// stands out.
 Table need_table(const DecoderNeed& need, std::optional<int64_t> available_bytes);
 
-/// The smallest limit beside the peak that was recorded, and what fits what was available.
-std::vector<std::string> need_sentences(const DecoderNeed& need, int64_t recorded_peak_bytes,
-                                        const std::optional<AvailableMemory>& available);
+/// The smallest limit beside the peak that `device` recorded, and the fastest plan within `limit_bytes`, or
+/// where no limit is given within what the device had when it ran out of memory.
+std::vector<std::string> need_sentences(const DecoderNeed& need, const profiler::DeviceHistory& device,
+                                        std::optional<int64_t> limit_bytes);
 
 }  // namespace headroom::reports

@@ -84,7 +84,8 @@ std::vector<DocumentPtr> ranks_of(const Document& document);
 /// The file's name, with the rank where it is one rank's part: "trace.json, rank 2".
 std::string name_of(const Document& document);
 
-/// One line: "plan, sdxl 1024x1024 fp32, limit 1.2 GiB, peak 1.2 GiB, 31 s".
-std::string summary(const Document& document);
+/// One line: "plan, sdxl 1024x1024 fp32, limit 1.2 GiB, peak 1.2 GiB, 31 s". Of a memory history, of
+/// `recorded_device`, or where that is empty of its main device.
+std::string summary(const Document& document, const std::string& recorded_device = {});
 
 }  // namespace headroom::reports

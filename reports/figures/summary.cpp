@@ -2,6 +2,7 @@
 
 #include "planner/cost/seconds_range.h"
 #include "reports/figures/document.h"
+#include "reports/figures/history.h"
 #include "reports/figures/unit.h"
 
 namespace headroom::reports {
@@ -99,8 +100,8 @@ std::string text_of(const RankedTraceDocument& document) {
          one_line(first.model) + ", " + format(Unit::seconds, seconds) + ", " + one_line(first.device);
 }
 
-std::string text_of(const profiler::MemoryHistory& history) {
-  const profiler::DeviceHistory& device = history.devices[history.main_device()];
+std::string text_of(const profiler::MemoryHistory& history, const std::string& recorded_device) {
+  const profiler::DeviceHistory& device = device_of(history, recorded_device);
   std::string text = history.source + ", " + device.device + ", peak " +
                      bytes_text(device.allocated_bytes[device.peak()]) + ", " +
                      counted(static_cast<int64_t>(device.moments()) - 1, "record", "records");
@@ -118,9 +119,15 @@ std::string text_of(const profiler::EagerRecording& recording) {
 
 }  // namespace
 
-std::string summary(const Document& document) {
-  return std::string(kind_of(document)) + ", " +
-         std::visit([](const auto& contents) { return text_of(contents); }, document.contents);
+std::string summary(const Document& document, const std::string& recorded_device) {
+  const auto text = [&](const auto& contents) {
+    if constexpr (std::is_same_v<decltype(contents), const profiler::MemoryHistory&>) {
+      return text_of(contents, recorded_device);
+    } else {
+      return text_of(contents);
+    }
+  };
+  return std::string(kind_of(document)) + ", " + std::visit(text, document.contents);
 }
 
 }  // namespace headroom::reports

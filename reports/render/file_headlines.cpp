@@ -41,28 +41,29 @@ Headline frontier_headline(const FrontierDocument& frontier) {
 /// What PyTorch took and asked for, what it had, and what Headroom would need.
 Headline history_headline(const Findings& found) {
   const auto& history = *found.histories.front()->as<profiler::MemoryHistory>();
-  const profiler::DeviceHistory& device = history.devices[history.main_device()];
+  const profiler::DeviceHistory& device = device_of(history, found.recorded_device);
   if (device.allocated_bytes.empty()) return {};
   const std::string file = found.histories.front()->file.filename().string();
+  const std::string on = " on " + device.device;
   const int64_t peak = device.allocated_bytes[device.peak()];
   Headline headline;
   headline.figures.push_back(
-      key_figure("PyTorch's peak", peak, "allocated, in " + file, ColourRole::measured));
+      key_figure("PyTorch's peak", peak, "allocated" + on + ", in " + file, ColourRole::measured));
   const std::optional<int64_t> had =
       found.other_limit_bytes ? found.other_limit_bytes : available_bytes(device);
   if (had) {
-    headline.figures.push_back(key_figure(found.other_limit_bytes ? "limit" : "there was", *had,
-                                          found.other_limit_bytes ? "of --limit" : "when PyTorch ran out",
-                                          ColourRole::limit));
+    headline.figures.push_back(key_figure(
+        found.other_limit_bytes ? "limit" : "there was", *had,
+        found.other_limit_bytes ? "of --limit" : on.substr(1) + " when PyTorch ran out", ColourRole::limit));
   }
   const std::optional<LastRequest> last = last_request(device);
   if (last && last->refused) {
-    headline.sentence = "PyTorch ran out of memory when " + format(Unit::bytes, double(last->bytes)) +
-                        " were asked for beside " +
+    headline.sentence = "PyTorch ran out of memory" + on + " when " +
+                        format(Unit::bytes, double(last->bytes)) + " were asked for beside " +
                         format(Unit::bytes, double(device.allocated_bytes[last->moment])) + " allocated.";
   } else {
     headline.sentence =
-        "PyTorch took at most " + format(Unit::bytes, double(peak)) + "; nothing was refused.";
+        "PyTorch took at most " + format(Unit::bytes, double(peak)) + on + "; nothing was refused.";
   }
   if (found.need) {
     headline.figures.push_back(key_figure("Headroom's smallest", found.need->smallest_bytes,

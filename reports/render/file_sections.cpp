@@ -2,6 +2,7 @@
 #include <array>
 
 #include "reports/figures/comparison.h"
+#include "reports/figures/history.h"
 #include "reports/render/sections.h"
 #include "reports/render/sentences.h"
 
@@ -16,7 +17,7 @@ Cell text_or_nothing(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);
 }
 
-Row environment_row(const Document& document) {
+Row environment_row(const Document& document, const std::string& recorded_device) {
   Row row{{document.file.string(), {}, {}, {}, {}, {}}, false};
   Cell &device = row.cells[1], &libraries = row.cells[2], &threads = row.cells[3], &dtype = row.cells[4],
        &costs = row.cells[5];
@@ -34,7 +35,7 @@ Row environment_row(const Document& document) {
     device = text_or_nothing(trace->trace.device);
     libraries = text_or_nothing(trace->trace.libraries);
   } else if (const std::vector<DocumentPtr> ranks = ranks_of(document); !ranks.empty()) {
-    row = environment_row(*ranks.front());
+    row = environment_row(*ranks.front(), recorded_device);
     row.cells[0] = document.file.string();
   } else if (const profiler::Profile* profile = document.as<profiler::Profile>()) {
     device = text_or_nothing(profile->device);
@@ -52,7 +53,7 @@ Row environment_row(const Document& document) {
     dtype = name_of(recording->dtype);
     costs = "measured";
   } else if (const auto* history = document.as<profiler::MemoryHistory>()) {
-    device = history->devices[history->main_device()].device;
+    device = device_of(*history, recorded_device).device;
     libraries = text_or_nothing(history->allocator_settings);
   }
   return row;
@@ -72,7 +73,7 @@ Section comparison_section(const Findings& found) {
       }
       Part part;
       part.heading = first->file.string() + " and " + document->file.string();
-      part.tables = compare(*first, *document);
+      part.tables = compare(*first, *document, found.recorded_device);
       std::erase_if(part.tables, [](const Table& table) { return table.rows.empty(); });
       if (part.tables.empty()) part.sentences.push_back("They do not differ.");
       section.parts.push_back(std::move(part));
@@ -85,7 +86,8 @@ Section environment_section(const Findings& found) {
   Table table{"Where the figures come from", {}, {}};
   for (const char* title : {"file", "device", "libraries", "threads", "dtype", "costs"})
     table.columns.push_back({.title = title, .is_text = std::string(title) != "threads"});
-  for (const DocumentPtr& document : found.documents) table.rows.push_back(environment_row(*document));
+  for (const DocumentPtr& document : found.documents)
+    table.rows.push_back(environment_row(*document, found.recorded_device));
   Part part;
   part.tables.push_back(std::move(table));
   return {"Environment", {std::move(part)}};
@@ -96,7 +98,8 @@ Section files_section(const Findings& found) {
   for (const char* title : {"file", "kind", "summary"})
     table.columns.push_back({.title = title, .is_text = true});
   for (const DocumentPtr& document : found.documents)
-    table.rows.push_back({{document->file.string(), kind_of(*document), summary(*document)}, false});
+    table.rows.push_back(
+        {{document->file.string(), kind_of(*document), summary(*document, found.recorded_device)}, false});
   Part part;
   part.tables.push_back(std::move(table));
   return {"Files", {std::move(part)}};

@@ -32,15 +32,10 @@ Part need_part(const Findings& found, const profiler::DeviceHistory& device) {
     if (!found.need_remark.empty()) part.sentences.push_back(found.need_remark);
     return part;
   }
-  std::optional<AvailableMemory> had;
-  if (found.other_limit_bytes) {
-    had = {*found.other_limit_bytes, false};
-  } else if (const std::optional<int64_t> recorded = available_bytes(device)) {
-    had = {*recorded, true};
-  }
-  for (std::string& sentence : need_sentences(*found.need, device.allocated_bytes[device.peak()], had))
+  for (std::string& sentence : need_sentences(*found.need, device, found.other_limit_bytes))
     part.sentences.push_back(std::move(sentence));
-  part.tables.push_back(need_table(*found.need, had ? std::optional(had->bytes) : std::nullopt));
+  part.tables.push_back(
+      need_table(*found.need, found.other_limit_bytes ? found.other_limit_bytes : available_bytes(device)));
   return part;
 }
 

@@ -20,14 +20,19 @@ TEST_CASE("decoder need: limits from the fastest plan to the smallest, and what 
   const Table within = need_table(need, need.points[1].peak_bytes);
   CHECK_FALSE(within.rows[1].stands_out);
   CHECK(within.rows[2].stands_out);
-  CHECK(need_sentences(need, 1, std::nullopt).size() == 1);
-  CHECK_THAT(need_sentences(need, 1, AvailableMemory{need.points[1].peak_bytes, true})[1],
-             Catch::Contains("it takes"));
-  CHECK_THAT(need_sentences(need, 1, AvailableMemory{need.smallest_bytes - 1, true})[1],
-             Catch::StartsWith("That is more than the") && Catch::Contains("when it ran out"));
+  profiler::DeviceHistory device;
+  device.device = "cuda:1";
+  device.allocated_bytes = {0};
+  device.reserved_bytes = {0};
+  CHECK(need_sentences(need, device, std::nullopt).size() == 1);
+  device.refusals.push_back({.moment = 0, .free_bytes = need.points[1].peak_bytes});
+  CHECK_THAT(need_sentences(need, device, std::nullopt)[1], Catch::Contains("it takes"));
+  device.refusals.back().free_bytes = need.smallest_bytes - 1;
+  CHECK_THAT(need_sentences(need, device, std::nullopt)[1],
+             Catch::StartsWith("That is more than the") && Catch::Contains("on cuda:1 when it ran out"));
   // What was asked for is not told as what was recorded.
   for (const int64_t bytes : {need.points[1].peak_bytes, need.smallest_bytes - 1}) {
-    const std::string asked = need_sentences(need, 1, AvailableMemory{bytes, false})[1];
+    const std::string asked = need_sentences(need, device, bytes)[1];
     CHECK_THAT(asked, Catch::Contains("the limit of ") && !Catch::Contains("ran out"));
   }
 }

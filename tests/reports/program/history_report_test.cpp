@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "reports/figures/unit.h"
 #include "tests/reports/program/decode_files.h"
 
 namespace headroom::reports {
@@ -36,13 +37,29 @@ TEST_CASE("report: beside a memory history stands what Headroom would need") {
   const Words asked{kSnapshot, "--model", HEADROOM_TEST_DATA "/demo_model", "--size", "256x192"};
   const std::string words = sentences_of(report_json(asked));
   CHECK_THAT(words, Catch::Contains("Headroom decodes ") && Catch::Contains("256×192") &&
-                        Catch::Contains("Within the 600.0 MiB that PyTorch had when it ran out"));
+                        Catch::Contains("Within the 600.0 MiB that PyTorch had on cuda:0 when it ran out"));
   Words quick = asked;
   quick.push_back("--quick");
   CHECK_THAT(sentences_of(report_json(quick)), Catch::Contains("It is not worked out with --quick."));
   require_refused(call(run_report, {kSnapshot, "--json", "--size", "256x192"}), 2, {"--size", "--model"});
   require_refused(call(run_report, {kSnapshot, "--json", "--size", "big", "--model", "sdxl"}), 2,
                   {"--size", "big"});
+}
+
+TEST_CASE("report: every figure is of the recorded device that was asked for, and names it") {
+  constexpr const char* kTwoGpus = HEADROOM_TEST_DATA "/memory_histories/autoencoder-kl.pickle";
+  for (const auto& [asked, other, peak] :
+       {std::tuple("cuda:0", "cuda:1", "1419.7 MiB"), std::tuple("cuda:1", "cuda:0", "1287.4 MiB")}) {
+    const json report = report_json({kTwoGpus, kTwoGpus, "--recorded-device", asked});
+    for (const json& figure : report["headline"]["figures"]) {
+      if (figure["what"] == "Headroom's smallest") continue;
+      CHECK_THAT(figure["basis"].get<std::string>(), Catch::Contains(asked));
+    }
+    CHECK(format(Unit::bytes, report["headline"]["figures"][0]["bytes"].get<double>()) == peak);
+    CHECK_THAT(report["headline"]["sentence"].get<std::string>(), Catch::Contains(asked));
+    CHECK_THAT(report.dump(), !Catch::Contains(other));
+    CHECK_THAT(sentences_of(report), Catch::Contains(peak));
+  }
 }
 
 TEST_CASE("report: a hostile pickle does nothing and is refused in a line") {
