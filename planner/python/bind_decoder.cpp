@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "decoder/cpu/loops/storage.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/session/picture_shape.h"
@@ -31,7 +32,6 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-using Latent = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 using Stored = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using Picture = nb::ndarray<nb::c_contig, nb::device::cpu>;
 
@@ -98,8 +98,9 @@ class PythonProgress final : public Progress {
   std::chrono::steady_clock::time_point told_{};
 };
 
-Dtype picture_dtype(const Picture& picture) {
-  switch (dtype_of(picture.dtype())) {
+template <typename Tensor>
+Dtype float_dtype(const Tensor& tensor, const char* name) {
+  switch (dtype_of(tensor.dtype())) {
     case StoredDtype::f32:
       return Dtype::fp32;
     case StoredDtype::f16:
@@ -107,8 +108,14 @@ Dtype picture_dtype(const Picture& picture) {
     case StoredDtype::bf16:
       return Dtype::bf16;
     default:
-      throw InputError("out: expected fp32, fp16 or bf16");
+      throw InputError(std::string(name) + ": expected fp32, fp16 or bf16");
   }
+}
+
+Array array_of(const Stored& latent) {
+  Array array{shape_of(latent), std::vector<float>(latent.size())};
+  kernels::widen(float_dtype(latent, "latent"), latent.data(), array.values.data(), std::ssize(array.values));
+  return array;
 }
 
 int64_t elements_of(const PictureShape& shape) {
@@ -130,7 +137,7 @@ struct DecodeOptions {
 };
 
 std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
-                   const std::optional<nb::dict>& tensors, const Latent& latent, const Picture& out,
+                   const std::optional<nb::dict>& tensors, const Stored& latent, const Picture& out,
                    const nb::kwargs& given) {
   const DecodeOptions options(given);
   if ((planned.ranked != nullptr) != (options.exchange != nullptr))
@@ -141,8 +148,8 @@ std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
                      std::to_string(out.size()));
   std::optional<HeldTensors> held;
   if (tensors) held.emplace(*tensors, planned.plan.request.model);
-  TensorSink sink(shape, picture_dtype(out), static_cast<std::byte*>(out.data()));
-  const Array values{shape_of(latent), {latent.data(), latent.data() + latent.size()}};
+  TensorSink sink(shape, float_dtype(out, "out"), static_cast<std::byte*>(out.data()));
+  const Array values = array_of(latent);
   PythonProgress told(options.progress);
   const nb::gil_scoped_release no_gil;
   std::optional<TraceRecorder> recorder;
