@@ -252,9 +252,32 @@ void LimitedPool::restart_peak() {
   peak_bytes_ = live_bytes_;
 }
 
-void LimitedPool::observe(MemoryObserver* observer) {
+Observation LimitedPool::observe(MemoryObserver* observer) {
   const std::lock_guard lock(mutex_);
   observer_ = observer;
+  if (observer == nullptr) return {};
+  int64_t live = 0;
+  for_each_live([&](const void* memory, int64_t bytes) {
+    live += bytes;
+    observer->allocated(memory, bytes, live, warm_bytes_);
+  });
+  return Observation([this] { stop_observing(); });
+}
+
+void LimitedPool::stop_observing() {
+  const std::lock_guard lock(mutex_);
+  int64_t live = live_bytes_;
+  for_each_live([&](const void* memory, int64_t bytes) {
+    live -= bytes;
+    observer_->freed(memory, bytes, live, warm_bytes_ + live_bytes_ - live);  // its pages stay
+  });
+  observer_ = nullptr;
+}
+
+template <typename F>
+void LimitedPool::for_each_live(const F& f) const {
+  for (const auto& [offset, bytes] : used_) f(base_ + offset, bytes);
+  for (const auto& [memory, bytes] : small_) f(memory, bytes);
 }
 
 void LimitedPool::start_window() {

@@ -49,8 +49,9 @@ class LimitedPool {
   int64_t peak_bytes() const;
   /// Largest sum of live and warm bytes: what the operating system may have seen of this pool.
   int64_t peak_resident_bytes() const;
-  /// Null for none. It must outlive all that is freed while it observes.
-  void observe(MemoryObserver* observer);
+  /// Reports to this observer until the observation ends. Null for none. It sees first what is live already
+  /// as allocated, and last what is still live as freed.
+  Observation observe(MemoryObserver* observer);
   /// The system's own count: bytes of the reserved segment that are in memory now. Live bytes that nothing
   /// has touched yet are not among them.
   int64_t resident_bytes() const;
@@ -70,6 +71,10 @@ class LimitedPool {
   };
   using Ranges = std::map<int64_t, Range>;  // free page ranges by offset
 
+  void stop_observing();
+  /// Calls f(memory, bytes) for all that is live.
+  template <typename F>
+  void for_each_live(const F& f) const;
   int64_t take_pages(int64_t bytes);
   Ranges::iterator best_fit(int64_t bytes, bool warm);
   void cool_until(int64_t resident_goal);

@@ -62,7 +62,8 @@ DryRun record(gpu::Gpu& gpu, const Model& model, const Plan& plan, const std::ve
               EventSink* listener) {
   check_tiers(model.graph, plan);
   const auto memory = std::make_shared<GpuMemory>();
-  if (listener != nullptr) memory->observe(listener->memory_observer());
+  const Observation observation =
+      memory->observe(listener != nullptr ? listener->memory_observer() : nullptr);
   const HostWeights none = no_host_weights();
   PinnedStaging staging(gpu);
   DryRun dry_run;

@@ -26,14 +26,13 @@ std::shared_ptr<void> GpuMemory::give(int64_t bytes, const InSeries& series, boo
           }};
 }
 
-void GpuMemory::observe(MemoryObserver* observer) {
+Observation GpuMemory::observe(MemoryObserver* observer) {
   observer_ = observer != nullptr ? observer : &nobody();
   if (held_bytes_ > 0) observer_->allocated(base_ - held_bytes_, held_bytes_, live_bytes_, 0);
-}
-
-void GpuMemory::stop_observing() {
-  if (held_bytes_ > 0) observer_->freed(base_ - held_bytes_, held_bytes_, live_bytes_ - held_bytes_, 0);
-  observer_ = &nobody();
+  return Observation([this] {
+    if (held_bytes_ > 0) observer_->freed(base_ - held_bytes_, held_bytes_, live_bytes_ - held_bytes_, 0);
+    observer_ = &nobody();
+  });
 }
 
 void GpuMemory::go_to(size_t event) {

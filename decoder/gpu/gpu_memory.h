@@ -62,10 +62,9 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   void begin_repeat(int64_t of) { recorded_.begin_repeat(of); }
   void end_repeat() { recorded_.end_repeat(); }
   const MemoryRequests& requests() const { return recorded_; }
-  /// Null for none. The observer must outlive all that is freed while it observes. The `held_bytes` are
-  /// reported to it first, as memory that ends where this one begins, and are the last that it sees freed.
-  void observe(MemoryObserver* observer);
-  void stop_observing();
+  /// Reports to this observer until the observation ends. Null for none. The `held_bytes` are reported to it
+  /// first, as memory that ends where this one begins, and are the last that it sees freed.
+  Observation observe(MemoryObserver* observer);
   int64_t live_bytes() const { return live_bytes_; }
   void start_window() { window_peak_bytes_ = live_bytes_; }
   int64_t window_peak_bytes() const { return window_peak_bytes_; }

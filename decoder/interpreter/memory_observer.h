@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 namespace headroom {
 
@@ -15,6 +17,29 @@ class MemoryObserver {
   virtual void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) = 0;
   /// What lies at `from` lies at `to` from now on, which was free. On a GPU alone.
   virtual void moved(const void* /*from*/, const void* /*to*/) {}
+};
+
+/// Memory reports to an observer for as long as this exists, so that no observer is called once it is gone.
+/// The memory must outlive it.
+class [[nodiscard]] Observation {
+ public:
+  Observation() = default;
+  /// Calls `end` once, at the end.
+  explicit Observation(std::function<void()> end) : end_(std::move(end)) {}
+  Observation(Observation&& other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
+  Observation& operator=(Observation&& other) noexcept {
+    if (this == &other) return *this;
+    stop();
+    end_ = std::exchange(other.end_, nullptr);
+    return *this;
+  }
+  ~Observation() { stop(); }
+  void stop() {
+    if (const auto end = std::exchange(end_, nullptr)) end();
+  }
+
+ private:
+  std::function<void()> end_;
 };
 
 }  // namespace headroom

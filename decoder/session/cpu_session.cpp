@@ -98,6 +98,7 @@ class CpuSession::PlanRun final : public Session::Run {
         events_(events),
         scratch_(session.model_.graph, plan),
         start_((reset_peak_resident(), session.pool_.restart_peak(), std::chrono::steady_clock::now())),
+        observation_(observation()),
         weights_(session.pool_, session.model_.graph, plan, session.source_, resident(plan)) {}
 
   std::unique_ptr<Device> device(const Plan& micro_batch) override {
@@ -126,11 +127,12 @@ class CpuSession::PlanRun final : public Session::Run {
   }
 
  private:
+  Observation observation() {
+    if (events_ == nullptr) return {};
+    events_->allocating(MemoryKind::weights, TensorId{-1});
+    return session_.pool_.observe(events_->memory_observer());
+  }
   const Weights* resident(const Plan& plan) {
-    if (events_ != nullptr) {
-      session_.pool_.observe(events_->memory_observer());
-      events_->allocating(MemoryKind::weights, TensorId{-1});
-    }
     if (plan.weights != WeightResidency::per_pass) return &session_.load_weights();
     session_.weights_.reset();
     return nullptr;
@@ -140,6 +142,7 @@ class CpuSession::PlanRun final : public Session::Run {
   EventSink* events_;
   Scratch scratch_;
   const std::chrono::steady_clock::time_point start_;
+  const Observation observation_;
   PlannedWeights weights_;
 };
 

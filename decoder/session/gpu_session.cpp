@@ -68,7 +68,7 @@ class GpuSession::PlanRun final : public Session::Run {
         events_(session.gpu_, session.model_.graph, session.reservation_.base(), session.bytes_, events) {
     if (dry_run.host.bytes > 0) transfers_.emplace(session.gpu_, session.host_, dry_run.host);
     events_.allocating(MemoryKind::weights, TensorId{-1});
-    memory_->observe(events_.memory_observer());
+    observation_ = memory_->observe(events_.memory_observer());
     session.load_weights(plan);
     pinned_ = session.weights_of_passes(plan);
     if (pinned_ != nullptr) ahead_ = weights_ahead(dry_run);
@@ -90,7 +90,7 @@ class GpuSession::PlanRun final : public Session::Run {
   std::chrono::steady_clock::time_point start() const override { return start_; }
   void wait() override { session_.gpu_.wait_on_host(session_.gpu_.record(gpu::Stream::compute)); }
   void finish(RunStats& stats) override {
-    memory_->stop_observing();
+    observation_.stop();
     events_.end();
     add_parts(session_.gpu_, stats);
     add_engines(session_.gpu_, stats);
@@ -113,6 +113,7 @@ class GpuSession::PlanRun final : public Session::Run {
   const bool observed_;
   const std::shared_ptr<GpuMemory> memory_;
   GpuEvents events_;
+  Observation observation_;
   std::optional<HostTransfers> transfers_;
   const PinnedWeights* pinned_ = nullptr;
   std::vector<WeightsAhead> ahead_;  ///< of what comes from there

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -224,7 +225,7 @@ TEST_CASE("touching any of it brings in no more than what is live or warm, huge 
   } counts;
   test::Random random(seed);
   LimitedPool pool(48 * kMiB, random.integer(8, 32) * kMiB);
-  pool.observe(&counts);
+  const Observation observation = pool.observe(&counts);
   std::vector<void*> pieces;
   for (int step = 0; step < 200; ++step) {
     if (pieces.empty() || (counts.live < 34 * kMiB && random.chance(0.55))) {
@@ -241,7 +242,42 @@ TEST_CASE("touching any of it brings in no more than what is live or warm, huge 
     REQUIRE(pool.resident_bytes() <= counts.live + counts.warm);
   }
   for (void* memory : pieces) pool.deallocate(memory);
-  pool.observe(nullptr);
+}
+
+TEST_CASE("an observer sees what was live before as allocated and what is live afterwards as freed") {
+  struct Held final : MemoryObserver {
+    std::map<const void*, int64_t> bytes;
+    int64_t live = 0;
+    void allocated(const void* memory, int64_t of, int64_t now_live, int64_t) override {
+      CHECK(bytes.emplace(memory, of).second);
+      live = now_live;
+    }
+    void freed(const void* memory, int64_t of, int64_t now_live, int64_t) override {
+      CHECK(bytes.at(memory) == of);
+      bytes.erase(memory);
+      live = now_live;
+    }
+  };
+  LimitedPool pool(8 * kMiB);
+  const auto small = pool.take(100);
+  auto large = pool.take(kMiB);
+  {
+    Held held;
+    const Observation observation = pool.observe(&held);
+    CHECK(held.bytes.size() == 2);
+    CHECK(held.live == pool.live_bytes());
+    large.reset();
+    large = pool.take(2 * kMiB);
+    CHECK(held.live == pool.live_bytes());
+  }
+  large.reset();  // nobody observes any more
+  Held held;
+  Observation observation = pool.observe(&held);
+  CHECK(held.bytes.size() == 1);
+  observation.stop();
+  CHECK(held.bytes.empty());
+  CHECK(held.live == 0);
+  CHECK(pool.live_bytes() > 0);
 }
 
 TEST_CASE("a held pool hands warm pages back instead of growing, and grows only for what is live") {

@@ -50,8 +50,8 @@ TEST_CASE("a decode finds what its dry run asked for at its offsets, micro-batch
   std::vector<std::byte> reservation(static_cast<size_t>(placement.bytes));
   const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement, 7000);
   Adding observer;
-  memory->observe(&observer);
-  const auto held = memory->allocate(5000);
+  Observation observation = memory->observe(&observer);
+  auto held = memory->allocate(5000);
   std::vector<std::byte*> first, second;
   ask(*memory, first);
   memory->go_to(micro_batch);
@@ -66,7 +66,9 @@ TEST_CASE("a decode finds what its dry run asked for at its offsets, micro-batch
   // What is held elsewhere is reported as well.
   CHECK(observer.bytes == 7000 + aligned_bytes(5000));
   CHECK(observer.most_bytes == 7000 + placement.live_bytes);
-  memory->stop_observing();
+  observation.stop();
+  CHECK(observer.bytes == aligned_bytes(5000));
+  held.reset();  // nobody observes any more
   CHECK(observer.bytes == aligned_bytes(5000));
 }
 
@@ -108,7 +110,7 @@ TEST_CASE("blocks that are moved between passes hold what they held, and are han
       CHECK(live.insert(std::move(block)).inserted);
     }
   } followed;
-  memory->observe(&followed);
+  const Observation observation = memory->observe(&followed);
   for (int round = 0; round < 2; ++round) {  // micro-batch by micro-batch
     CAPTURE(round);
     memory->go_to(0);

@@ -1,0 +1,70 @@
+"""After a traced decode the process goes on and ends like any other, whatever frees the packed weights."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+# What follows the traced decode, each in a process of its own that then ends.
+AFTERWARDS = {
+    "the script ends": "",
+    "the VAE is disabled": "headroom.disable(vae)",
+    "the handle is freed": "handle.free(); assert torch.equal(vae.decode(z).sample, first)",
+    "the VAE goes": "del vae, handle; gc.collect()",
+    "the weights change": "vae.decoder.conv_in.weight.mul_(2); assert not torch.equal(vae.decode(z).sample, first)",
+    "another traced decode": "handle.trace(folder / 'second.json'); assert torch.equal(vae.decode(z).sample, first)",
+}
+
+SCRIPT = """
+import gc, json, os, pathlib, sys
+import headroom, tiny, torch
+
+afterwards, folder = json.loads(sys.argv[1]), pathlib.Path(sys.argv[2])
+torch.set_grad_enabled(False)
+status = {}
+for name, code in afterwards.items():
+    child = os.fork()
+    if child == 0:
+        vae = tiny.kl()
+        handle = headroom.enable(vae)
+        z = torch.randn(1, 4, 8, 8, generator=torch.Generator().manual_seed(0))
+        handle.trace(folder / "first.json")
+        first = vae.decode(z).sample
+        exec(code)
+        break
+    status[name] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+else:
+    print(json.dumps(status))
+"""
+
+
+class TracedDecode(unittest.TestCase):
+    def test_the_process_goes_on_and_ends(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = [sys.executable, "-c", SCRIPT, json.dumps(AFTERWARDS), folder]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=600)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(done.stdout), dict.fromkeys(AFTERWARDS, 0), done.stderr)
+            # A later trace has the weights that were packed before it.
+            weights = [_most_weights_bytes(pathlib.Path(folder, name)) for name in ("first.json", "second.json")]
+        self.assertGreater(weights[0], 0)
+        self.assertEqual(weights[0], weights[1])
+
+
+def _most_weights_bytes(file: pathlib.Path) -> int:
+    trace = json.loads(file.read_text())
+    kind = trace["kinds"].index("weights")
+    live = most = 0
+    for event in trace["events"]:
+        if event[1] == kind:
+            live += event[5]
+            most = max(most, live)
+    return most
+
+
+if __name__ == "__main__":
+    unittest.main()
