@@ -1,10 +1,13 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 #include <set>
+#include <tuple>
 
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
@@ -49,6 +52,13 @@ std::vector<int64_t> picture_shape_of(const Model& model, const std::vector<int6
           latent[latent.size() - 2] * output.scale.y, latent[latent.size() - 1] * output.scale.x};
 }
 
+std::optional<std::tuple<int64_t, int64_t, double>> latent_patches_of(const Model& model) {
+  if (!model.latent_patches) return {};
+  const LatentPatches& patches = *model.latent_patches;
+  if (!patches.epsilon) throw InputError(model.config_file + ": batch_norm_eps: expected a number, found null");
+  return std::tuple(patches.rows, patches.columns, *patches.epsilon);
+}
+
 }  // namespace
 
 void bind_model(nb::module_& module) {
@@ -70,6 +80,9 @@ void bind_model(nb::module_& module) {
       .def_ro("latent_channels", &Model::latent_channels)
       .def_ro("decodes_clips", &Model::decodes_clips)
       .def_ro("force_upcast", &Model::force_upcast)
+      .def_prop_ro("latent_patches", &latent_patches_of,
+                   "(rows, columns, epsilon) where pipelines hand on patches that a batch norm of the VAE "
+                   "normalises; otherwise None.")
       .def(
           "for_frames",
           [](std::shared_ptr<Model> model, int64_t frames) {

@@ -1,10 +1,12 @@
 """VAE Decode (Headroom) and Headroom memory estimate.
 
-What a ComfyUI VAE (comfy.sd.VAE) is asked for: first_stage_model, vae_dtype, device, process_output, memory_used_decode.
+These attributes of a ComfyUI VAE (comfy.sd.VAE) are read: first_stage_model, vae_dtype, device, process_output, memory_used_decode.
 """
 
 from __future__ import annotations
 
+import functools
+import logging
 import weakref
 from typing import Any
 
@@ -16,21 +18,95 @@ from headroom.module import ModuleDecoder
 _decoders: weakref.WeakKeyDictionary[Any, ModuleDecoder] = weakref.WeakKeyDictionary()
 
 
+@functools.cache
+def _warn_once(message: str) -> None:
+    logging.getLogger("headroom").warning(message)
+
+
+def _module_of(vae: Any) -> Any:
+    module = getattr(vae, "first_stage_model", None)
+    if not hasattr(module, "state_dict"):
+        raise headroom.InputError(f"vae: expected a VAE as ComfyUI's Load VAE gives it, found {type(vae).__name__} without a model")
+    return module
+
+
 def _decoder_of(vae: Any) -> ModuleDecoder:
     """Packed weights stay as long as ComfyUI keeps the module."""
-    module = vae.first_stage_model
+    module = _module_of(vae)
     if module not in _decoders:
         _decoders[module] = ModuleDecoder(module, model_of_tensors(module.state_dict()))
     return _decoders[module]
 
 
 def _device_of(vae: Any) -> str:
-    """Where ComfyUI runs this VAE, where decodes can run there; the CPU otherwise."""
+    """ComfyUI's device of this VAE if decodes can run there. Otherwise the CPU, with a warning."""
+    device = str(getattr(vae, "device", "cpu"))
     try:
-        require_device(str(vae.device))
-    except headroom.Unsupported:
+        require_device(device)
+    except headroom.Unsupported as why:
+        _warn_once(f"VAE Decode (Headroom) runs on the CPU, not on ComfyUI's device: {why}")
         return "cpu"
-    return str(vae.device)
+    return device
+
+
+def _latent_of(samples: Any, model: Any) -> Any:
+    """The tensor that ComfyUI's own VAE Decode would decode. Raises InputError."""
+    import torch
+
+    latent = samples.get("samples") if isinstance(samples, dict) else None
+    if getattr(latent, "is_nested", False):  # such as a clip with its sound: the first is the picture
+        latent = latent.unbind()[0]
+    if not isinstance(latent, torch.Tensor):
+        raise headroom.InputError(f"samples: expected a latent, found {type(samples if latent is None else latent).__name__}")
+    return latent[:, :, 0] if latent.dim() == 5 and not model.decodes_clips else latent
+
+
+def _latent_shape(shape: Any, model: Any) -> list[int]:
+    """The decoder's own shape of a latent of ComfyUI's shape. Raises InputError."""
+    shape = list(shape)
+    if len(shape) == 5 and not model.decodes_clips:
+        del shape[2]
+    if model.latent_patches is None:
+        return shape
+    rows, columns, _ = model.latent_patches
+    channels = model.latent_channels * rows * columns
+    if len(shape) != 4 or shape[1] != channels:
+        raise headroom.InputError(f"latent: expected N×{channels}×H×W, found {'×'.join(map(str, shape))}")
+    return [shape[0], model.latent_channels, shape[2] * rows, shape[3] * columns]
+
+
+def _decoder_input(latent: Any, model: Any, module: Any) -> Any:
+    """The latent with the batch norm and the patches of FLUX.2 undone."""
+    if model.latent_patches is None:
+        return latent
+    import torch
+
+    shape = _latent_shape(latent.shape, model)
+    rows, columns, epsilon = model.latent_patches
+    state = module.state_dict()
+    mean, variance = (state[f"bn.running_{name}"].detach().cpu().double().reshape(1, -1, 1, 1) for name in ("mean", "var"))
+    values = latent.detach().cpu().double() * torch.sqrt(variance + epsilon) + mean
+    values = values.unflatten(1, (-1, rows, columns)).permute(0, 1, 4, 2, 5, 3)
+    return values.reshape(shape).float().to(latent.device)
+
+
+def _require_picture(model: Any) -> None:
+    """Raises Unsupported where ComfyUI has no picture of so many channels."""
+    channels = model.picture_shape([1, model.latent_channels, 1, 1])[1]
+    if channels not in (1, 3, 4, 12):
+        raise headroom.Unsupported(f"vae: its pictures have {channels} channels; expected 1, 3, 4, or 12 (2×2 pixels of 3)")
+
+
+def _image_of(vae: Any, sample: Any) -> Any:
+    """ComfyUI's IMAGE. A clip becomes a batch of pictures, as with ComfyUI's own node."""
+    import torch
+
+    picture = vae.process_output(sample.float())
+    if picture.dim() == 5:
+        picture = picture.movedim(2, 1).flatten(0, 1)
+    if picture.shape[1] == 12:  # 2×2 pixels of 3 channels, unless process_output has put them side by side
+        picture = torch.nn.functional.pixel_shuffle(picture, 2)
+    return picture.movedim(1, -1)
 
 
 def _make_room(vae: Any, latent: Any) -> None:
@@ -58,15 +134,14 @@ class HeadroomVAEDecode:
         }
 
     def decode(self, samples: dict, vae: Any, limit: str = "auto", scratch: str = "") -> tuple:
-        latent = samples["samples"]
+        decoder = _decoder_of(vae)
+        _require_picture(decoder.model)
+        latent = _latent_of(samples, decoder.model)
+        z = _decoder_input(latent, decoder.model, _module_of(vae))
         device = _device_of(vae)
         if device != "cpu":
             _make_room(vae, latent)
-        picture = _decoder_of(vae).decode(latent, limit=limit or "auto", scratch=scratch or None, device=device)
-        picture = vae.process_output(picture.float()).movedim(1, -1)
-        if picture.dim() == 5:  # a clip becomes a batch of pictures, as with ComfyUI's own node
-            picture = picture.reshape(-1, *picture.shape[-3:])
-        return (picture,)
+        return (_image_of(vae, decoder.decode(z, limit=limit or "auto", scratch=scratch or None, device=device)),)
 
 
 class HeadroomMemoryEstimate:
@@ -82,13 +157,25 @@ class HeadroomMemoryEstimate:
         return {"required": {"vae": ("VAE",)}}
 
     def estimate(self, vae: Any) -> tuple:
-        model = model_of_tensors(vae.first_stage_model.state_dict())
+        own = getattr(vae.memory_used_decode, "of_comfyui", vae.memory_used_decode)
+        try:
+            model = model_of_tensors(_module_of(vae).state_dict())
+        except Exception as why:
+            _warn_once(f"Headroom memory estimate leaves ComfyUI's own: {why}")
+            vae.memory_used_decode = own
+            return vae, f"ComfyUI's own estimate: {why}"
 
-        def memory_used_decode(shape: tuple, dtype: Any) -> int:
-            batch, _, frames, height, width = model.picture_shape(list(shape))
-            prediction = headroom.predict(model, height, width, frames, batch, dtype=dtype, device="cuda")
-            return prediction.untiled_peak_bytes
+        def memory_used_decode(shape: Any, dtype: Any) -> int:
+            """An error here would end ComfyUI's own decode, so every one falls back on ComfyUI's estimate."""
+            try:
+                batch, _, frames, height, width = model.picture_shape(_latent_shape(shape, model))
+                prediction = headroom.predict(model, height, width, frames, batch, dtype=dtype, device="cuda")
+                return prediction.untiled_peak_bytes
+            except Exception as why:
+                _warn_once(f"Headroom memory estimate leaves ComfyUI's own: {why}")
+                return own(shape, dtype)
 
+        memory_used_decode.of_comfyui = own
         vae.memory_used_decode = memory_used_decode
         return vae, f"{model.class_name}, {model.latent_channels} latent channels"
 

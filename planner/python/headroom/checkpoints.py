@@ -1,7 +1,7 @@
 """A decoder's config from the shapes of a checkpoint's tensors, for files and modules that come without one.
 
-Names are those of the original checkpoints (Stable Diffusion, SDXL, SD3, FLUX; Wan 2.1 and 2.2), which ComfyUI keeps. That they
-stand for diffusers' names is known to the decoder itself (decoder/weights/tensor_names.h).
+Names are those of the original checkpoints (Stable Diffusion, SDXL, SD3, FLUX, FLUX.2; Wan 2.1 and 2.2), which ComfyUI keeps.
+The decoder itself knows their names in diffusers (decoder/weights/tensor_names.h).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Shapes = Mapping[str, Sequence[int]]
 def model_of_tensors(tensors: Mapping[str, Any]) -> _core.Model:
     """The model whose parameters these are: tensors by name. Raises Unsupported."""
     shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    for finest, config_of, class_name in (
-        ("decoder.mid.block_1.norm1.weight", _stable_diffusion, "AutoencoderKL"),
-        ("decoder.middle.0.residual.0.gamma", _wan, "AutoencoderKLWan"),
-    ):
+    for finest, config_of in (("decoder.mid.block_1.norm1.weight", _stable_diffusion), ("decoder.middle.0.residual.0.gamma", _wan)):
         prefix = next((name[: -len(finest)] for name in sorted(shapes) if name.endswith(finest)), None)
         if prefix is not None:
             own = {name[len(prefix) :]: shape for name, shape in shapes.items() if name.startswith(prefix)}
             try:
-                return model_of(json.dumps({"_class_name": class_name, **config_of(own)}), class_name)
+                config = config_of(own)
             except KeyError as error:
-                raise Unsupported(f"{class_name}: no tensor {error.args[0]} in the checkpoint") from None
-    raise Unsupported("expected the decoder of Stable Diffusion, SDXL, SD3, FLUX or Wan by its original names")
+                raise Unsupported(f"vae: no tensor {error.args[0]} in the checkpoint") from None
+            except (IndexError, ZeroDivisionError):
+                raise Unsupported("vae: its decoder's tensors have other shapes than those of any decoder that is known by its tensors") from None
+            return model_of(json.dumps(config), config["_class_name"])
+    raise Unsupported("vae: expected the decoder of Stable Diffusion, SDXL, SD3, FLUX, FLUX.2 or Wan by its original names")
 
 
 def _numbered(shapes: Shapes, pattern: str) -> int:
@@ -45,10 +45,12 @@ def _stable_diffusion(shapes: Shapes) -> dict:
     if len(shapes["decoder.conv_in.weight"]) != 4:
         raise Unsupported("decoder.conv_in.weight: expected a kernel of rows and columns, found one over frames")
     levels = _numbered(shapes, r"decoder\.up\.(\d+)\.")
+    latent_channels = shapes["decoder.conv_in.weight"][1]
     if any(re.match(r"decoder\.up\.\d+\.attn\.", name) for name in shapes):
         raise Unsupported("decoder.up.0.attn: attention at other resolutions than the coarsest is not supported")
     return {
-        "latent_channels": shapes["decoder.conv_in.weight"][1],
+        "_class_name": "AutoencoderKL",
+        "latent_channels": latent_channels,
         "out_channels": shapes["decoder.conv_out.weight"][0],
         "block_out_channels": [shapes[f"decoder.up.{level}.block.0.conv2.weight"][0] for level in range(levels)],
         "up_block_types": ["UpDecoderBlock2D"] * levels,
@@ -56,7 +58,19 @@ def _stable_diffusion(shapes: Shapes) -> dict:
         "norm_num_groups": 32,
         "use_post_quant_conv": "post_quant_conv.weight" in shapes,
         "mid_block_add_attention": "decoder.mid.attn_1.q.weight" in shapes,
+        **_flux2(shapes, latent_channels),
     }
+
+
+def _flux2(shapes: Shapes, latent_channels: int) -> dict:
+    """FLUX.2 normalises patches of its latents, so the channels of the batch norm tell the size of a patch."""
+    if "bn.running_mean" not in shapes:
+        return {}
+    channels = shapes["bn.running_mean"][0]
+    side = round((channels / latent_channels) ** 0.5)
+    if side * side * latent_channels != channels:
+        raise Unsupported(f"bn.running_mean: expected a square multiple of {latent_channels} channels, found {channels}")
+    return {"_class_name": "AutoencoderKLFlux2", "patch_size": [side, side]}
 
 
 def _wan(shapes: Shapes) -> dict:
@@ -73,6 +87,7 @@ def _wan(shapes: Shapes) -> dict:
     widest = shapes["decoder.conv1.weight"][0]
     widths = [shapes[f"{module(level, 0)}.residual.6.weight"][0] for level in range(4)]
     return {
+        "_class_name": "AutoencoderKLWan",
         "base_dim": base,
         "z_dim": shapes["decoder.conv1.weight"][1],
         "dim_mult": [width // base for width in reversed(widths)],

@@ -64,7 +64,7 @@ def require_device(device: str) -> None:
     if index not in ("", "0"):
         raise Unsupported(f"{device}: expected a VAE on the first GPU, cuda:0")
     if not GPU_MODULE.exists():
-        raise Unsupported(f"{device}: this build decodes on the CPU; expected a VAE there, or a build with CUDA (docs/python.md)")
+        raise Unsupported(f"{device}: this build decodes on the CPU. Build it with CUDA (pip install . -C cmake.define.HEADROOM_CUDA=ON), or move the VAE to the CPU")
 
 
 def open_decoder(model: _core.Model, device: str) -> _core.Decoder:

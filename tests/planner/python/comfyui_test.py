@@ -4,15 +4,18 @@ ComfyUI's own where HEADROOM_COMFYUI names a clone of it."""
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import pathlib
 import sys
 import types
 import unittest
+from unittest import mock
 
 import headroom
 import tiny
 import torch
+from headroom import device
 from headroom.checkpoints import model_of_tensors
 from headroom.module import ModuleDecoder
 
@@ -67,7 +70,11 @@ class Renamed(torch.nn.Module):
     def __init__(self, vae, renamed=None):
         super().__init__()
         for name, tensor in vae.state_dict().items():
-            if name.startswith(("decoder.", "post_quant_conv.")):
+            if name.startswith("bn."):
+                if not hasattr(self, "bn"):
+                    self.bn = torch.nn.Module()
+                self.bn.register_buffer(name[3:], tensor)
+            elif name.startswith(("decoder.", "post_quant_conv.")):
                 owner = self
                 *path, leaf = (renamed(name) if renamed else original_name(name, len(vae.config.block_out_channels))).split(".")
                 for word in path:
@@ -79,16 +86,56 @@ class Renamed(torch.nn.Module):
                 owner.register_parameter(leaf, torch.nn.Parameter(tensor))
 
 
-def comfy_vae(vae):
+def original_wan_21_name(name: str) -> str:
+    """The name that Wan 2.1's own code gives to a tensor of diffusers: resolutions are numbered in one list of 15 modules."""
+    words = original_wan_22_name(name.replace(".upsamplers.0.", ".upsampler.")).split(".")
+    if words[1] == "upsamples":
+        words[2:5] = [str(4 * int(words[2]) + int(words[4]))]
+    return ".".join(words)
+
+
+class Nested:
+    """As ComfyUI's NestedTensor, of a clip with its sound: no tensor."""
+
+    is_nested = True
+
+    def __init__(self, *tensors):
+        self._tensors = list(tensors)
+
+    def unbind(self):
+        return self._tensors
+
+
+def comfy_vae(vae, renamed=None):
     made = types.SimpleNamespace()
-    made.first_stage_model = Renamed(vae)
+    made.first_stage_model = Renamed(vae, renamed)
     made.process_output = lambda image: torch.clamp((image + 1.0) / 2.0, min=0.0, max=1.0)
-    made.memory_used_decode = lambda shape, dtype: 0
+    made.memory_used_decode = lambda shape, dtype: 7
+    made.vae_dtype = torch.float32
     made.device = torch.device("cpu")
     return made
 
 
+def decoded_by_node(vae, latent, **options):
+    return nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode({"samples": latent}, vae, **{"limit": "1GiB", **options})[0]
+
+
+def flux2():
+    return tiny.flux2(layers_per_block=2, decoder_block_out_channels=(32, 64, 64, 96))
+
+
+def flux2_picture(vae, latent):
+    """By diffusers, after what ComfyUI's own model does with a latent of patches."""
+    mean, variance = (t.reshape(1, -1, 1, 1) for t in (vae.bn.running_mean, vae.bn.running_var))
+    z = torch.nn.functional.pixel_shuffle(latent * torch.sqrt(variance + 1e-4) + mean, 2)
+    return torch.clamp((vae.decode(z).sample + 1) / 2, 0, 1).movedim(1, -1)
+
+
 class Nodes(unittest.TestCase):
+    def setUp(self):
+        logging.disable(logging.NOTSET)
+        self.addCleanup(logging.disable, logging.WARNING)
+
     def vae(self):
         return tiny.kl(block_out_channels=(32, 64, 64), layers_per_block=2, down_block_types=("DownEncoderBlock2D",) * 3,
                        up_block_types=("UpDecoderBlock2D",) * 3)  # fmt: skip
@@ -115,6 +162,107 @@ class Nodes(unittest.TestCase):
         self.assertGreater(small, 1 << 20)
         self.assertGreater(large, 2 * small)
         self.assertIn("4 latent channels", text)
+
+    @torch.no_grad()
+    def test_flux2_latents_are_patches_that_a_batch_norm_normalises(self):
+        vae = flux2()
+        made, z = comfy_vae(vae), torch.randn(2, 16, 3, 4, generator=torch.Generator().manual_seed(0))
+        ours, theirs = decoded_by_node(made, z), flux2_picture(vae, z)
+        self.assertEqual(ours.shape, theirs.shape)
+        self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4)
+        with self.assertRaisesRegex(headroom.InputError, "expected N×16×H×W, found 1×4×6×8"):
+            decoded_by_node(made, torch.zeros(1, 4, 6, 8))
+
+    def test_the_estimate_of_flux2_is_that_of_its_decoder(self):
+        vae = flux2()
+        made, text = nodes().NODE_CLASS_MAPPINGS["HeadroomMemoryEstimate"]().estimate(comfy_vae(vae))
+        known = headroom.predict(vae, 48, 64, batch=2, dtype=torch.float16, device="cuda").untiled_peak_bytes
+        self.assertEqual(made.memory_used_decode((2, 16, 3, 4), torch.float16), known)
+        self.assertIn("AutoencoderKLFlux2", text)
+
+    def test_nothing_that_the_estimate_finds_breaks_comfyuis_own_decode(self):
+        node = nodes().NODE_CLASS_MAPPINGS["HeadroomMemoryEstimate"]()
+        made, _ = node.estimate(comfy_vae(self.vae()))
+        made, _ = node.estimate(made)  # again, as when a workflow runs twice
+        with self.assertLogs("headroom", "WARNING") as logged:
+            for shape in ((1, 128, 3, 4), (1, 4, 0, 4), (1, 4), (), (1, 4, 10**9, 4), ("a",), None):
+                self.assertEqual(made.memory_used_decode(shape, torch.float16), 7, shape)
+            self.assertEqual(made.memory_used_decode((1, 4, 3, 4), torch.int8), 7)
+        self.assertIn("leaves ComfyUI's own", logged.output[0])
+        for module in (torch.nn.Linear(2, 2), None):
+            other = types.SimpleNamespace(first_stage_model=module, memory_used_decode=lambda shape, dtype: 9)
+            vae, text = node.estimate(other)
+            self.assertIs(vae, other)
+            self.assertEqual(vae.memory_used_decode((1, 4, 3, 4), torch.float16), 9)
+            self.assertIn("ComfyUI's own estimate: vae: expected", text)
+
+    @torch.no_grad()
+    def test_of_nested_latents_the_first_is_decoded(self):
+        made, z = comfy_vae(self.vae()), torch.randn(1, 4, 6, 5)
+        self.assertTrue(torch.equal(decoded_by_node(made, Nested(z, torch.randn(1, 8, 20))), decoded_by_node(made, z)))
+
+    @torch.no_grad()
+    def test_of_a_clip_in_a_vae_of_pictures_the_first_frame_is_decoded(self):
+        made, z = comfy_vae(self.vae()), torch.randn(1, 4, 3, 6, 5)
+        ours = decoded_by_node(made, z)
+        self.assertEqual(ours.shape, (1, 24, 20, 3))
+        self.assertTrue(torch.equal(ours, decoded_by_node(made, z[:, :, 0])))
+        estimated, _ = nodes().NODE_CLASS_MAPPINGS["HeadroomMemoryEstimate"]().estimate(made)
+        self.assertEqual(estimated.memory_used_decode(z.shape, torch.float32), estimated.memory_used_decode(z[:, :, 0].shape, torch.float32))
+
+    @torch.no_grad()
+    def test_twelve_channels_are_pixels_side_by_side(self):
+        vae = tiny.wan(dim_mult=[1, 1, 2, 2], num_res_blocks=2, out_channels=12)
+        made, z = comfy_vae(vae, original_wan_21_name), torch.randn(1, 16, 2, 3, 4, generator=torch.Generator().manual_seed(0))
+        theirs = torch.clamp((vae.decode(z).sample + 1) / 2, 0, 1)
+        ours = decoded_by_node(made, z)
+        self.assertEqual(ours.shape, (5, 48, 64, 3))
+        for row, column, channel in ((0, 0, 0), (0, 1, 1), (1, 0, 2), (1, 1, 0)):
+            of_theirs = theirs[0, 4 * channel + 2 * row + column]
+            self.assertLessEqual(float((ours[:, row::2, column::2, channel] - of_theirs).abs().max()), 1e-4)
+        shuffled = made.process_output
+        made.process_output = lambda image: shuffled(torch.nn.functional.pixel_shuffle(image.movedim(1, 2), 2).movedim(1, 2))
+        self.assertTrue(torch.equal(decoded_by_node(made, z), ours))
+
+    @torch.no_grad()
+    def test_other_numbers_of_channels_are_refused_by_their_number(self):
+        made = comfy_vae(self.vae())
+        made.first_stage_model = Renamed(tiny.kl(out_channels=5, layers_per_block=2))
+        with self.assertRaisesRegex(headroom.Unsupported, "its pictures have 5 channels; expected 1, 3, 4, or 12"):
+            decoded_by_node(made, torch.zeros(1, 4, 3, 4))
+
+    def test_odd_inputs_are_refused_in_one_line(self):
+        made, z = comfy_vae(self.vae()), torch.zeros(1, 4, 3, 4)
+        for samples, vae, options, message in (
+            (None, made, {}, "samples: expected a latent, found NoneType"),
+            ({}, made, {}, "samples: expected a latent, found dict"),
+            ({"samples": [z]}, made, {}, "samples: expected a latent, found list"),
+            ({"samples": torch.zeros(1, 8, 20)}, made, {}, "found 1×8×20"),
+            ({"samples": torch.zeros(1, 16, 3, 4)}, made, {}, "expected N×4×H×W, found 1×16×3×4"),
+            ({"samples": z}, None, {}, "vae: expected a VAE as ComfyUI's Load VAE gives it, found NoneType"),
+            ({"samples": z}, types.SimpleNamespace(first_stage_model=None), {}, "found SimpleNamespace without a model"),
+            ({"samples": z}, types.SimpleNamespace(first_stage_model=torch.nn.Linear(2, 2)), {}, "expected the decoder of Stable Diffusion"),
+            ({"samples": z}, made, {"limit": "much"}, "limit"),
+            ({"samples": z}, made, {"scratch": "/no/such/folder"}, "scratch"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(headroom.InputError, message) as refused:
+                nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode(samples, vae, **options)
+            self.assertNotIn("\n", str(refused.exception))
+
+    @torch.no_grad()
+    def test_a_decode_on_the_cpu_instead_of_a_gpu_warns_once(self):
+        made, z = comfy_vae(self.vae()), torch.randn(1, 4, 3, 4)
+        decoded = decoded_by_node(made, z)
+        module = nodes()
+        node = module.NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]()
+        for where, words in (("cuda", "HEADROOM_CUDA=ON"), ("mps", "mps: expected a VAE on the CPU or on a GPU by CUDA")):
+            made.device = torch.device(where)
+            with mock.patch.object(device, "GPU_MODULE", pathlib.Path("/nowhere/headroom-cuda-lent.so")):
+                with self.assertLogs("headroom", "WARNING") as logged:
+                    for _ in range(2):
+                        self.assertTrue(torch.equal(node.decode({"samples": z}, made)[0], decoded))
+            self.assertEqual(len(logged.output), 1)
+            self.assertRegex(logged.output[0], "runs on the CPU, not on ComfyUI's device: .*" + words)
 
     def test_what_comfyui_asks_of_a_node(self):
         module = nodes()
