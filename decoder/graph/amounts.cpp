@@ -6,6 +6,7 @@
 #include <map>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/nearest.h"
 
 namespace headroom {
 namespace {
@@ -20,9 +21,9 @@ std::string printed(const char* format, double value, const char* unit) {
 
 int64_t parse_bytes(const std::string& text, const std::string& option) {
   static const std::map<std::string, double> units{
-      {"", 1},       {"B", 1},         {"KB", 1e3},         {"MB", 1e6},           {"GB", 1e9},
-      {"TB", 1e12},  {"KiB", 1024.0},  {"MiB", 1048576.0},  {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
-      {"K", 1024.0}, {"M", 1048576.0}, {"G", 1073741824.0}, {"T", 1099511627776.0}};
+      {"", 1},       {"b", 1},         {"kb", 1e3},         {"mb", 1e6},           {"gb", 1e9},
+      {"tb", 1e12},  {"kib", 1024.0},  {"mib", 1048576.0},  {"gib", 1073741824.0}, {"tib", 1099511627776.0},
+      {"k", 1024.0}, {"m", 1048576.0}, {"g", 1073741824.0}, {"t", 1099511627776.0}};
   size_t used = 0;
   double number = -1;
   try {
@@ -30,10 +31,16 @@ int64_t parse_bytes(const std::string& text, const std::string& option) {
   } catch (const std::exception&) {
   }
   while (used < text.size() && text[used] == ' ') ++used;
-  const auto unit = units.find(text.substr(std::min(used, text.size())));
+  const auto unit = units.find(lower_case(text.substr(std::min(used, text.size()))));
   const double bytes = unit == units.end() ? -1 : number * unit->second;
   if (!(number >= 0) || !(bytes >= 0) || bytes > 9e18) {
     throw InputError(option + ": expected bytes such as 2GiB, 512MiB or 1000000, found '" + text + "'");
+  }
+  // Whoever writes so little means GiB. 1 asks for the smallest limit that works.
+  constexpr double kMostForgottenUnits = 1024;
+  if (unit->first.empty() && number > 0 && number < kMostForgottenUnits && number != 1) {
+    const std::string written = text.substr(0, text.find(' '));
+    throw InputError(option + " " + written + " is " + written + " bytes. Did you mean " + written + "GiB?");
   }
   return static_cast<int64_t>(std::llround(bytes));
 }
@@ -54,6 +61,10 @@ std::string format_limit(int64_t bytes) {
 }
 
 std::string format_seconds(double seconds) {
+  constexpr double kHour = 3600, kDay = 24 * kHour, kYear = 365.25 * kDay;
+  if (seconds >= 3 * kYear) return printed("%.0f %s", seconds / kYear, "years");
+  if (seconds >= 2 * kDay) return printed("%.0f %s", seconds / kDay, "days");
+  if (seconds >= 3 * kHour) return printed("%.1f %s", seconds / kHour, "hours");
   if (seconds != 0 && std::abs(seconds) < 1e-3) return printed("%.1f %s", seconds * 1e6, "µs");
   return seconds < 1 ? printed("%.1f %s", seconds * 1e3, "ms") : printed("%.2f %s", seconds, "s");
 }

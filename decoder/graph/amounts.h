@@ -7,13 +7,14 @@
 
 namespace headroom {
 
-/// Bytes from "2GiB", "512MiB", "64KiB", "1.25 GB" or a plain number. Throws InputError naming `option`.
+/// Bytes from "2GiB", "512MiB", "64KiB", "1.25 GB" in any case, or a plain number. Throws InputError naming
+/// `option`, also for a plain number that lacks its unit: 2.
 int64_t parse_bytes(const std::string& text, const std::string& option);
 /// "1.2 GiB", "313.0 MiB": three significant figures or so, for people.
 std::string format_bytes(int64_t bytes);
 /// The same of a limit that is to be typed: rounded up, so that what needs it fits.
 std::string format_limit(int64_t bytes);
-/// "1.82 s", "12.3 ms", "4.5 µs".
+/// "1.82 s", "12.3 ms", "4.5 µs", "3.5 hours", "535 days".
 std::string format_seconds(double seconds);
 
 /// Width and height from "1024x768". Throws InputError naming `option`.

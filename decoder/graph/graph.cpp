@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/nearest.h"
 
 namespace headroom {
 namespace {
@@ -33,11 +35,14 @@ const char* name_of(Dtype dtype) {
   return "?";
 }
 
-Dtype parse_dtype(const std::string& text) {
-  for (Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
-    if (text == name_of(dtype)) return dtype;
+Dtype parse_dtype(const std::string& text, const std::string& option) {
+  constexpr std::pair<Dtype, const char*> kNamesInTorch[] = {
+      {Dtype::fp32, "float32"}, {Dtype::bf16, "bfloat16"}, {Dtype::fp16, "float16"}};
+  const std::string name = lower_case(text.substr(text.starts_with("torch.") ? 6 : 0));
+  for (const auto& [dtype, in_torch] : kNamesInTorch) {
+    if (name == name_of(dtype) || name == in_torch) return dtype;
   }
-  throw InputError("dtype: expected fp32, bf16 or fp16, found '" + text + "'");
+  throw InputError(option + ": expected fp32, bf16 or fp16, found '" + text + "'");
 }
 
 const char* name_of(Edges edges) {

@@ -28,8 +28,8 @@ bool contains(const std::vector<Id>& list, Id id) {
 enum class Dtype { fp32, bf16, fp16 };
 int64_t bytes_per_element(Dtype dtype);
 const char* name_of(Dtype dtype);
-/// Throws InputError unless `text` is fp32, bf16 or fp16.
-Dtype parse_dtype(const std::string& text);
+/// Also by torch's names, float32, bfloat16 and float16. Throws InputError where `text` is none of these.
+Dtype parse_dtype(const std::string& text, const std::string& option = "dtype");
 
 /// A value that flows through the decoder, written N×C×T×H×W. Its rows and columns are the latent's times
 /// `scale`; along the time the first frame is one frame at every scale, and each later one as many as the

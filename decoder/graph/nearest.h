@@ -5,6 +5,9 @@
 
 namespace headroom {
 
+/// ASCII letters in lower case; other bytes stay.
+std::string lower_case(std::string text);
+
 /// Insertions, deletions, replacements and swaps of neighbours that make one word of the other.
 size_t edit_distance(const std::string& a, const std::string& b);
 

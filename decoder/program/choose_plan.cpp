@@ -139,7 +139,7 @@ ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const
 }
 
 std::string upcast_note(const Model& model, const DecodeOptions& options) {
-  return options.dtype.empty() ? "" : upcast_note(model, parse_dtype(options.dtype));
+  return options.dtype.empty() ? "" : upcast_note(model, parse_dtype(options.dtype, "--dtype"));
 }
 
 }  // namespace headroom

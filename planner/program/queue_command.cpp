@@ -83,7 +83,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   if (model_argument.empty()) throw InputError(file + ": model: missing; give it there or as --model");
   const Model model = for_frames(open_model(model_argument), most_frames(queue));
   const Dtype asked_dtype =
-      dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument);
+      dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument, "--dtype");
   const Dtype dtype = decoding_dtype(model, asked_dtype);
   const DeviceKind device =
       device_argument.empty() ? queue.device.value_or(DeviceKind::cpu) : parse_device(device_argument);

@@ -287,7 +287,7 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   request.repeats = options.repeats;
   request.effort = latency_effort(options.quick, options.seconds);
   request.partial_file = partial_file_of(options.output);
-  request.dtype = decoding_dtype(model, parse_dtype(options.dtype));
+  request.dtype = decoding_dtype(model, parse_dtype(options.dtype, "--dtype"));
   request.scratch_folder = options.scratch;
   if (gpu != nullptr && !options.scratch.empty())
     throw InputError("--scratch: plans for cuda keep nothing in files");
@@ -325,7 +325,7 @@ EagerRecording record_eager_decodes(const Options& options, const Model& model, 
   request.sizes = parse_sizes(options.sizes, "--sizes");
   request.frames = options.frames;
   request.batch = options.batch;
-  request.dtype = decoding_dtype(model, parse_dtype(options.dtype));
+  request.dtype = decoding_dtype(model, parse_dtype(options.dtype, "--dtype"));
   request.device = parse_device(options.device.empty() ? "cpu" : options.device);
   request.repeats = options.repeats;
   read_libtorch_options(options.libtorch, request);

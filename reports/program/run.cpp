@@ -92,7 +92,7 @@ std::optional<AskedDecoder> asked_decoder(const Arguments& asked, std::ostream& 
   const Model model = for_frames(open_model(asked.model), asked.frames);
   const auto [width, height] = parse_size(asked.size, "--size");
   latent_extent(model, width, height, asked.frames);
-  const Dtype dtype = parse_dtype(asked.dtype.empty() ? "fp32" : asked.dtype);
+  const Dtype dtype = parse_dtype(asked.dtype.empty() ? "fp32" : asked.dtype, "--dtype");
   if (const std::string note = upcast_note(model, dtype); !note.empty())
     err << "headroom-report: " << note << "\n";
   return AskedDecoder{model,
@@ -109,7 +109,7 @@ KnownOfDecoder known_of(const Arguments& asked, const std::vector<DocumentPtr>& 
   KnownOfDecoder known;
   if (!recorded || !asked.size.empty()) return known;
   if (!asked.model.empty()) known.model = open_model(asked.model);
-  if (!asked.dtype.empty()) known.dtype = parse_dtype(asked.dtype);
+  if (!asked.dtype.empty()) known.dtype = parse_dtype(asked.dtype, "--dtype");
   if (!asked.device.empty()) known.device = parse_device(asked.device);
   return known;
 }

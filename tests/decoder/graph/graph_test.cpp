@@ -221,6 +221,10 @@ TEST_CASE("dtypes are read by name") {
   for (Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) CHECK(parse_dtype(name_of(dtype)) == dtype);
   CHECK(bytes_per_element(Dtype::fp32) == 4);
   CHECK(bytes_per_element(Dtype::bf16) == 2);
+  CHECK(parse_dtype("bfloat16") == Dtype::bf16);
+  CHECK(parse_dtype("float16") == Dtype::fp16);
+  CHECK(parse_dtype("torch.float32") == Dtype::fp32);
+  CHECK(parse_dtype("BF16") == Dtype::bf16);
   CHECK_THROWS_AS(parse_dtype("int8"), InputError);
 }
 
