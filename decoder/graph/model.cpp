@@ -1,10 +1,12 @@
 #include "decoder/graph/model.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/families/families.h"
 #include "decoder/graph/json_fields.h"
+#include "decoder/graph/nearest.h"
 #include "decoder/graph/system_failure.h"
 
 namespace headroom {
@@ -14,9 +16,10 @@ constexpr int64_t kMostConfigBytes = 16 << 20;
 constexpr int64_t kMostPixels = 1 << 20;
 constexpr int64_t kMostFrames = 1'000'000;
 
-std::string joined(const std::vector<std::string>& words) {
+/// Words that are not empty.
+std::string joined(const std::vector<std::string>& words, const char* separator = ", ") {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  for (const std::string& word : words) text += (text.empty() || word.empty() ? "" : separator) + word;
   return text;
 }
 
@@ -68,14 +71,17 @@ std::filesystem::path model_folder(const std::filesystem::path& folder) {
 }
 
 Model resolve_model(const std::string& argument) {
-  if (const std::string* config = built_in_config(argument)) {
-    Model model = parse_model(*config, argument);
-    model.name = argument;
+  // In another case it is a built-in name where no folder has it.
+  const std::string name = is_there(argument) ? argument : lower_case(argument);
+  if (const std::string* config = built_in_config(name)) {
+    Model model = parse_model(*config, name);
+    model.name = name;
     return model;
   }
   if (!is_folder_at(argument)) {
-    throw InputError("--model " + argument +
-                     ": expected a folder with config.json, a .safetensors checkpoint, or one of " +
+    const std::string meant = nearest_built_in(argument);
+    throw InputError("--model " + argument + ": " + (meant.empty() ? "" : "did you mean " + meant + "? ") +
+                     "expected a folder with config.json, a .safetensors checkpoint, or one of " +
                      joined(built_in_models()));
   }
   const std::filesystem::path config = model_folder(argument) / "config.json";
@@ -114,6 +120,19 @@ std::string upcast_note(const Model& model, Dtype asked) {
 
 namespace {
 
+/// Empty where the picture may be so long; otherwise what was expected and the nearest lengths.
+std::string wrong_length(const std::string& what, int64_t pixels, int64_t factor) {
+  if (pixels >= 1 && pixels <= kMostPixels && pixels % factor == 0) return "";
+  const bool too_long = pixels > kMostPixels;
+  const int64_t below = std::clamp(pixels, int64_t{0}, kMostPixels) / factor * factor;
+  const int64_t above = below + factor;
+  std::string use = std::to_string(below == 0 ? above : below);
+  if (below > 0 && above <= kMostPixels) use += " or " + std::to_string(above);
+  return "a " + what + " that is a multiple of " + std::to_string(factor) +
+         (too_long ? " up to " + std::to_string(kMostPixels) : "") + ", found " + std::to_string(pixels) +
+         " (use " + use + ")";
+}
+
 int64_t latent_frames(const Model& model, int64_t frames) {
   if (!model.decodes_clips && frames != 1) {
     throw InputError("--frames: " + model.class_name + " decodes single pictures; expected 1, found " +
@@ -137,16 +156,11 @@ int64_t latent_frames(const Model& model, int64_t frames) {
 
 Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pixels, int64_t frames) {
   const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
-  const auto latent_length = [](int64_t pixels, int32_t factor, const char* what) {
-    if (pixels < 1 || pixels > kMostPixels || pixels % factor != 0) {
-      throw InputError(std::string("--size: expected a ") + what + " that is a multiple of " +
-                       std::to_string(factor) + " up to " + std::to_string(kMostPixels) + ", found " +
-                       std::to_string(pixels));
-    }
-    return pixels / factor;
-  };
-  return {latent_frames(model, frames), latent_length(height_pixels, scale.y, "height"),
-          latent_length(width_pixels, scale.x, "width")};
+  const std::string wrong =
+      joined({wrong_length("width", width_pixels, scale.x), wrong_length("height", height_pixels, scale.y)},
+             " and ");
+  if (!wrong.empty()) throw InputError("--size: expected " + wrong);
+  return {latent_frames(model, frames), height_pixels / scale.y, width_pixels / scale.x};
 }
 
 std::vector<int64_t> latent_shape(const Model& model, const Extent& extent, int64_t batch) {

@@ -64,7 +64,7 @@ std::vector<std::string> supported_classes();
 /// it, as model_index.json says, or a config.json that is in vae/ alone.
 std::filesystem::path model_folder(const std::filesystem::path& folder);
 
-/// `argument` is a folder that holds config.json, or a pipeline's folder, or a built-in name.
+/// `argument` is a folder that holds config.json, or a pipeline's folder, or a built-in name in any case.
 /// Throws InputError listing the built-in names where it is neither.
 Model resolve_model(const std::string& argument);
 
@@ -76,7 +76,7 @@ std::string upcast_note(const Model& model, Dtype asked);
 
 /// The latent's extent for a picture of this many pixels, or a clip of so many frames.
 /// Throws InputError where the size is not a multiple of the decoder's scale, or no latent has so many
-/// frames: it names the nearest number that one has.
+/// frames: it names the nearest numbers that would do.
 Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pixels, int64_t frames);
 /// The shape in which latents of this extent come: N×C×H×W, with several frames N×C×T×H×W.
 std::vector<int64_t> latent_shape(const Model& model, const Extent& extent, int64_t batch);

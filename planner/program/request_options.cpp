@@ -4,6 +4,7 @@
 
 #include "decoder/cli/arguments.h"
 #include "decoder/graph/amounts.h"
+#include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
 #include "decoder/weights/open_model.h"
 #include "planner/cost/profile_check.h"
@@ -56,17 +57,18 @@ Model RequestOptions::resolved_model() const {
 Request RequestOptions::request(const Model& resolved) const {
   const auto [width, height] = parse_size(size, "--size");
   latent_extent(resolved, width, height, frames);
-  return {model,
+  const bool built_in = built_in_config(resolved.config_file) != nullptr;
+  return {built_in ? resolved.config_file : model,  // "SDXL" as "sdxl"
           width,
           height,
           frames,
           batch,
-          decoding_dtype(resolved, parse_dtype(dtype)),
+          decoding_dtype(resolved, parse_dtype(dtype, "--dtype")),
           parse_device(device)};
 }
 
 void RequestOptions::say_dtype(const Model& resolved, std::ostream& err) const {
-  const std::string note = upcast_note(resolved, parse_dtype(dtype));
+  const std::string note = upcast_note(resolved, parse_dtype(dtype, "--dtype"));
   if (!note.empty()) err << "headroom-plan: " << note << std::endl;
 }
 

@@ -245,5 +245,42 @@ TEST_CASE("a picture's size must be a multiple of the decoder's scale") {
   require_input_error([&] { latent_extent(model, 8, 8, 2); }, {"--frames"});
 }
 
+TEST_CASE("a size that does not do is refused with the nearest ones, for width and height") {
+  const Model model = resolve_model("sdxl");
+  const auto refuses = [&](int64_t width, int64_t height, const std::vector<std::string>& parts) {
+    require_input_error([&] { latent_extent(model, width, height, 1); }, parts);
+  };
+  refuses(921, 1377, {"width", "found 921 (use 920 or 928) and", "height", "found 1377 (use 1376 or 1384)"});
+  refuses(3, 8, {"found 3 (use 8)"});
+  refuses(0, 8, {"found 0 (use 8)"});
+  refuses(8, (1 << 20) + 1, {"up to 1048576", "(use 1048576)"});
+  refuses(8, (1 << 20) - 1, {"(use 1048568 or 1048576)"});
+}
+
+TEST_CASE("a built-in name in any case is taken, and one that is nearly right suggests the model") {
+  CHECK(resolve_model("SDXL").name == "sdxl");
+  CHECK(resolve_model("Wan2.1").config_file == "wan2.1");
+  const std::pair<const char*, const char*> meant[] = {{"sd1.5", "sd15"},
+                                                       {"flux.1-dev", "flux"},
+                                                       {"FLUX.1-dev", "flux"},
+                                                       {"black-forest-labs/FLUX.2-dev", "flux2"},
+                                                       {"sd-xl", "sdxl"},
+                                                       {"sdxxl", "sdxl"},
+                                                       {"hunyuanvideo", "hunyuan-video"},
+                                                       {"HunyuanVideo-1.5", "hunyuan-video-1.5"},
+                                                       {"qwen", "qwen-image"},
+                                                       {"qwenimage", "qwen-image"},
+                                                       {"ltx2", "ltx-2"},
+                                                       {"sana", "sana-dc-ae-f32c32"}};
+  for (const auto& [asked, name] : meant) {
+    CAPTURE(asked);
+    CHECK(nearest_built_in(asked) == name);
+    require_input_error([asked = asked] { resolve_model(asked); },
+                        {"did you mean " + std::string(name) + "?", "expected a folder"});
+  }
+  CHECK(nearest_built_in("my-pictures").empty());
+  CHECK(nearest_built_in("").empty());
+}
+
 }  // namespace
 }  // namespace headroom
