@@ -88,6 +88,7 @@ class PassOption {
   int64_t brought_bytes(const Shape& shape, WeightResidency residency) const;
   size_t bands(size_t height) const { return heights_[height].bands; }
   CostModel::Transfers transfers(const std::vector<MemoryTier>& tiers) const;
+  bool stages(const std::vector<MemoryTier>& tiers) const { return !staged(tiers).empty(); }
   /// What the shape waits for keys and values that come block by block, for each tile and frame of queries
   /// again, longer than attention computes.
   double staging_seconds(const Shape& shape, const std::vector<MemoryTier>& tiers) const;

@@ -239,14 +239,14 @@ class LookAtTime {
       trial.lower_shape = lower->first_possible(trial.lower_shape, bytes);
     }
     if (trial.shape == shapes.size()) return kNone;
-    trial.exact = shapes.known_to_fit(trial.shape, bytes);
-    trial.taken = &shapes.shape(trial.shape);
-    const double seconds = choice.seconds(*trial.taken);
-    if (lower == nullptr) return seconds;
-    if (trial.lower_shape == lower->size()) return kNone;
-    trial.exact = trial.exact && lower->known_to_fit(trial.lower_shape, bytes);
-    trial.lower_taken = &lower->shape(trial.lower_shape);
-    return seconds + choice.lower_seconds(*trial.lower_taken);
+    if (lower != nullptr && trial.lower_shape == lower->size()) return kNone;
+    trial.exact = shapes.known_to_fit(trial.shape, bytes) &&
+                  (lower == nullptr || lower->known_to_fit(trial.lower_shape, bytes));
+    if (trial.exact) trial.taken = &shapes.shape(trial.shape);
+    if (trial.exact && lower != nullptr) trial.lower_taken = &lower->shape(trial.lower_shape);
+    const double seconds = choice.beside_seconds + shapes.seconds(trial.shape);
+    return lower == nullptr ? seconds
+                            : seconds + (choice.beside_lower_seconds + lower->seconds(trial.lower_shape));
   }
 
   PlanSpace& space_;

@@ -1,6 +1,8 @@
 #include "planner/search/tile_choice.h"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <tuple>
 
 namespace headroom::planner {
@@ -30,11 +32,17 @@ std::vector<ShapeNumbers> numbers_of(const std::vector<Shape>& shapes) {
   return order;
 }
 
-double seconds_of(const PassOption& option, const Shape& shape, const CostModel::Transfers& transfers,
+Shape shape_of(const ShapeNumbers& numbers) {
+  Shape shape(numbers.height, numbers.width, numbers.chunk, numbers.algorithms);
+  shape.carries_rows = numbers.carries_rows;
+  return shape;
+}
+
+double seconds_of(const PassOption& option, const Shape& shape, const ShapeOrders::BySpeed& of,
                   const std::vector<MemoryTier>& tiers) {
   const PassOption& own = option_of(option, shape);
-  return CostModel::sweep_seconds(own.seconds(shape), transfers, own.bands(shape.height)) +
-         own.staging_seconds(shape, tiers);
+  return CostModel::sweep_seconds(own.seconds(shape), of.transfers, own.bands(shape.height)) +
+         (of.stages ? own.staging_seconds(shape, tiers) : 0);
 }
 
 }  // namespace
@@ -45,8 +53,9 @@ const ShapeOrders::BySpeed& ShapeOrders::by_speed(const PassOption& option,
   BySpeed& found = known->second;
   if (!is_new) return found;
   found.transfers = option.transfers(tiers);
+  found.stages = option.stages(tiers) || (option.carrying() != nullptr && option.carrying()->stages(tiers));
   std::vector<Shape> shapes = with_carrying(option, [](const PassOption& of) { return of.shapes(); });
-  for (Shape& shape : shapes) shape.seconds = seconds_of(option, shape, found.transfers, tiers);
+  for (Shape& shape : shapes) shape.seconds = seconds_of(option, shape, found, tiers);
   std::sort(shapes.begin(), shapes.end(), [](const Shape& a, const Shape& b) {
     return std::tie(a.seconds, a.carries_rows, a.height, a.width, a.chunk, a.algorithms) <
            std::tie(b.seconds, b.carries_rows, b.height, b.width, b.chunk, b.algorithms);
@@ -69,11 +78,10 @@ TileChoice::TileChoice(const PassOption& option, ShapeOrders& orders, std::vecto
       residency_(residency),
       least_bytes_(option.least_bytes(tiers_) + option.brought_bytes({}, residency)) {}
 
-void TileChoice::LookedAt::add(const ShapeNumbers& numbers) {
-  if (size_ % kBlock == 0) blocks_.push_back(std::make_unique<std::array<Shape, kBlock>>());
-  Shape& shape = (*this)[size_++];
-  shape = Shape(numbers.height, numbers.width, numbers.chunk, numbers.algorithms);
-  shape.carries_rows = numbers.carries_rows;
+int64_t& TileChoice::Peaks::operator[](size_t number) {
+  while (blocks_.size() <= number / kBlock)
+    blocks_.emplace_back(std::make_unique<std::array<int64_t, kBlock>>())->fill(-1);
+  return (*blocks_[number / kBlock])[number % kBlock];
 }
 
 const ShapeOrders::BySpeed& TileChoice::by_speed() {
@@ -81,13 +89,29 @@ const ShapeOrders::BySpeed& TileChoice::by_speed() {
   return *by_speed_;
 }
 
-Shape& TileChoice::fast_one(size_t number) {
-  while (fast_ones_.size() <= number) {
-    const size_t next = fast_ones_.size();
-    fast_ones_.add(by_speed().order[next]);
-    fast_ones_[next].seconds = seconds_of(*option_, fast_ones_[next], by_speed_->transfers, tiers_);
-  }
-  return fast_ones_[number];
+double TileChoice::seconds(size_t number) {
+  return seconds_of(*option_, shape_of(by_speed().order[number]), by_speed(), tiers_);
+}
+
+int64_t TileChoice::fast_peak(size_t number) {
+  int64_t& bytes = fast_peaks_[number];
+  if (bytes < 0) bytes = peak_of(by_speed().order[number]);
+  return bytes;
+}
+
+Shape& TileChoice::taken(const ShapeNumbers& numbers, int64_t peak_bytes) {
+  Shape& shape = taken_[std::bit_cast<uint32_t>(numbers)];
+  const double seconds = shape.seconds;
+  shape = shape_of(numbers);
+  shape.peak_bytes = peak_bytes;
+  shape.seconds = seconds;
+  return shape;
+}
+
+const Shape& TileChoice::shape(size_t number) {
+  Shape& shape = taken(by_speed().order[number], fast_peak(number));
+  shape.seconds = seconds(number);
+  return shape;
 }
 
 Extent TileChoice::tile(const Shape& shape) const {
@@ -98,40 +122,41 @@ const ConvolutionAlgorithms& TileChoice::algorithms(const Shape& shape) const {
   return option_of(*option_, shape).algorithms(shape);
 }
 
-int64_t TileChoice::peak_of(Shape& shape) const {
-  if (shape.peak_bytes >= 0) return shape.peak_bytes;
+int64_t TileChoice::peak_of(const ShapeNumbers& numbers) const {
+  const Shape shape = shape_of(numbers);
   const PassOption& option = option_of(*option_, shape);
-  return shape.peak_bytes = option.peak_bytes(shape, option.live_bytes(shape.height, tiers_)) +
-                            option.brought_bytes(shape, residency_);
+  return option.peak_bytes(shape, option.live_bytes(shape.height, tiers_)) +
+         option.brought_bytes(shape, residency_);
 }
 
 bool TileChoice::any_within(int64_t limit_bytes) {
-  return least_bytes_ <= limit_bytes && within_or_smallest(limit_bytes).peak_bytes <= limit_bytes;
+  return least_bytes_ <= limit_bytes && small_within(limit_bytes).second <= limit_bytes;
 }
 
 size_t TileChoice::first_possible(size_t number, int64_t limit_bytes) {
-  while (number < size() && shape(number).peak_bytes > limit_bytes) ++number;
+  while (number < size() && fast_peaks_[number] > limit_bytes) ++number;
   return number;
 }
 
-const Shape& TileChoice::within_or_smallest(int64_t bytes) {
+std::pair<size_t, int64_t> TileChoice::small_within(int64_t bytes) {
   const std::vector<ShapeNumbers>& small = orders_->small(*option_);
-  Shape* smallest = nullptr;
-  for (size_t number = 0; number < small.size(); ++number) {
-    if (number == small_ones_.size()) small_ones_.add(small[number]);
-    Shape& shape = small_ones_[number];
-    if (smallest == nullptr || peak_of(shape) < peak_of(*smallest)) smallest = &shape;
-    if (peak_of(*smallest) <= bytes) break;
+  std::pair<size_t, int64_t> smallest{0, std::numeric_limits<int64_t>::max()};
+  for (size_t number = 0; number < small.size() && smallest.second > bytes; ++number) {
+    int64_t& peak = small_peaks_[number];
+    if (peak < 0) peak = peak_of(small[number]);
+    if (peak < smallest.second) smallest = {number, peak};
   }
-  return *smallest;
+  return smallest;
+}
+
+const Shape& TileChoice::within_or_smallest(int64_t bytes) {
+  const auto [number, peak] = small_within(bytes);
+  return taken(orders_->small(*option_)[number], peak);
 }
 
 std::vector<Shape> TileChoice::all() {
   std::vector<Shape> shapes;
-  for (size_t number = 0; number < size(); ++number) {
-    peak_of(fast_one(number));
-    shapes.push_back(shape(number));
-  }
+  for (size_t number = 0; number < size(); ++number) shapes.push_back(shape(number));
   return shapes;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "planner/search/pass_option.h"
@@ -20,6 +21,7 @@ class ShapeOrders {
   /// Fastest first, with the option's tensors in these tiers.
   struct BySpeed {
     CostModel::Transfers transfers;
+    bool stages = false;  ///< keys and values come block by block
     std::vector<ShapeNumbers> order;
   };
   const BySpeed& by_speed(const PassOption& option, const std::vector<MemoryTier>& tiers);
@@ -44,16 +46,18 @@ class TileChoice {
   bool any_within(int64_t limit_bytes);
   /// Shapes by number, fastest first.
   size_t size() { return by_speed().order.size(); }
-  /// Stays where it is.
-  const Shape& shape(size_t number) { return fast_one(number); }
+  double seconds(size_t number);
+  /// With its costs. Stays where it is.
+  const Shape& shape(size_t number);
   /// Of these shapes, from `number` on, the first that may need no more than the limit, by what is known so
   /// far; size() where none does.
   size_t first_possible(size_t number, int64_t limit_bytes);
   /// What is known of it: that it needs no more.
   bool known_to_fit(size_t number, int64_t limit_bytes) {
-    return shape(number).peak_bytes >= 0 && shape(number).peak_bytes <= limit_bytes;
+    const int64_t bytes = fast_peaks_[number];
+    return bytes >= 0 && bytes <= limit_bytes;
   }
-  bool fits(size_t number, int64_t limit_bytes) { return peak_of(fast_one(number)) <= limit_bytes; }
+  bool fits(size_t number, int64_t limit_bytes) { return fast_peak(number) <= limit_bytes; }
   Extent tile(const Shape& shape) const;
   const ConvolutionAlgorithms& algorithms(const Shape& shape) const;
   /// Some shape that needs no more than this, or a shape that needs least where none does; what it takes in
@@ -63,22 +67,22 @@ class TileChoice {
   std::vector<Shape> all();
 
  private:
-  /// The first shapes of an order: as many as were looked at. They stay where they are.
-  class LookedAt {
+  /// Peaks of the first shapes of an order, -1 where not known. A search looks at millions of shapes.
+  class Peaks {
    public:
-    size_t size() const { return size_; }
-    Shape& operator[](size_t number) { return (*blocks_[number / kBlock])[number % kBlock]; }
-    void add(const ShapeNumbers& numbers);
+    int64_t& operator[](size_t number);
 
    private:
-    static constexpr size_t kBlock = 8;
-    std::vector<std::unique_ptr<std::array<Shape, kBlock>>> blocks_;
-    size_t size_ = 0;
+    static constexpr size_t kBlock = 32;
+    std::vector<std::unique_ptr<std::array<int64_t, kBlock>>> blocks_;
   };
 
   const ShapeOrders::BySpeed& by_speed();
-  Shape& fast_one(size_t number);
-  int64_t peak_of(Shape& shape) const;
+  int64_t fast_peak(size_t number);
+  /// The number of within_or_smallest() among the small ones, and its peak.
+  std::pair<size_t, int64_t> small_within(int64_t bytes);
+  Shape& taken(const ShapeNumbers& numbers, int64_t peak_bytes);
+  int64_t peak_of(const ShapeNumbers& numbers) const;
 
   const PassOption* option_;
   ShapeOrders* orders_;
@@ -86,7 +90,8 @@ class TileChoice {
   WeightResidency residency_;
   int64_t least_bytes_;
   const ShapeOrders::BySpeed* by_speed_ = nullptr;  ///< once it was asked for
-  LookedAt fast_ones_, small_ones_;
+  Peaks fast_peaks_, small_peaks_;
+  std::map<uint32_t, Shape> taken_;  ///< by its numbers
 };
 
 }  // namespace headroom::planner

@@ -15,6 +15,12 @@ WorkingBytes::WorkingBytes(const Graph& graph, const CostModel& costs, const Siz
       segments_(
           1 + static_cast<size_t>(std::count_if(pass_.steps.begin(), pass_.steps.end(), acquires_blocks))) {}
 
+std::span<const SegmentBytes> WorkingBytes::last(size_t number) {
+  last_.resize(segments_);
+  for (size_t i = 0; i < segments_; ++i) last_[i].bytes = bytes_[number * segments_ + i];
+  return last_;
+}
+
 std::span<const SegmentBytes> WorkingBytes::of_tile(const BandTile& tile, size_t algorithms,
                                                     const std::vector<TensorId>& staged) {
   const auto kept = std::find(staged_.begin(), staged_.end(), staged);
@@ -25,14 +31,14 @@ std::span<const SegmentBytes> WorkingBytes::of_tile(const BandTile& tile, size_t
                                         static_cast<uint16_t>(algorithms), staged_number, tile.place}];
   const auto known = std::find_if(heights.begin(), heights.end(),
                                   [&](const Known& other) { return other.height == extent.y; });
-  if (known != heights.end()) return {bytes_.data() + known->number * segments_, segments_};
+  if (known != heights.end()) return last(known->number);
   const auto number = static_cast<uint32_t>(bytes_.size() / segments_);
   heights.push_back({static_cast<int32_t>(extent.y), number});
   pass_.convolutions = algorithms_[algorithms];
   const std::vector<SegmentBytes> of_size =
       step_bytes_by_segment(pass_, step_bytes(graph_, pass_, tile, sizes_, costs_.memory(), staged));
-  bytes_.insert(bytes_.end(), of_size.begin(), of_size.end());
-  return {bytes_.data() + number * segments_, segments_};
+  for (const SegmentBytes& segment : of_size) bytes_.push_back(segment.bytes);
+  return last(number);
 }
 
 }  // namespace headroom::planner

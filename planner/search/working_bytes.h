@@ -24,7 +24,7 @@ class WorkingBytes {
   const std::vector<ConvolutionAlgorithms>& algorithms() const { return algorithms_; }
   /// By segment of the pass (decoder/lowering/peak.h), with the algorithms of this number; `staged` are keys
   /// and values that come block by block. Worked out when first asked for: most sizes of most passes never
-  /// are. The next call may move it.
+  /// are. The next call overwrites it; at which steps they are is left out.
   std::span<const SegmentBytes> of_tile(const BandTile& tile, size_t algorithms,
                                         const std::vector<TensorId>& staged);
 
@@ -47,6 +47,8 @@ class WorkingBytes {
     uint32_t number;  ///< of its entries in bytes_
   };
 
+  std::span<const SegmentBytes> last(size_t number);
+
   const Graph& graph_;
   const CostModel& costs_;
   const Sizes sizes_;
@@ -55,7 +57,8 @@ class WorkingBytes {
   std::vector<std::vector<TensorId>> staged_;
   const size_t segments_;  ///< of the pass
   std::map<Key, std::vector<Known>> known_;
-  std::vector<SegmentBytes> bytes_;  ///< segments_ for each known size
+  std::vector<int64_t> bytes_;      ///< of segments_ for each known size
+  std::vector<SegmentBytes> last_;  ///< those that were asked for last
 };
 
 }  // namespace headroom::planner
