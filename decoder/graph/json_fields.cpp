@@ -108,7 +108,11 @@ bool JsonFields::is_array() const {
 }
 
 void JsonFields::fail(const std::string& what) const {
-  throw InputError(origin_ + ": " + (path_.empty() ? "" : path_ + ": ") + what);
+  throw InputError(message(what));
+}
+
+std::string JsonFields::message(const std::string& what) const {
+  return origin_ + ": " + (path_.empty() ? "" : path_ + ": ") + what;
 }
 
 void check_nesting(const std::string& text, const std::string& origin) {

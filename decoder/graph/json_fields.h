@@ -38,6 +38,8 @@ class JsonFields {
   const nlohmann::json& value() const { return *value_; }
   /// Throws InputError: `<origin>: <path>: <what>`.
   [[noreturn]] void fail(const std::string& what) const;
+  /// What fail() says.
+  std::string message(const std::string& what) const;
 
  private:
   const nlohmann::json* value_;

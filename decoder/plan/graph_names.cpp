@@ -10,8 +10,8 @@ Id find_id(const std::unordered_map<std::string, Id>& names, const JsonFields& f
   const auto found = names.find(fields.text());
   // dump() escapes what a hostile name may hold, so the message stays on one line.
   if (found == names.end()) {
-    fields.fail(std::string("expected the name of ") + what + " of this model, found " +
-                fields.value().dump().substr(0, 80));
+    throw UnknownName(fields.message(std::string("expected the name of ") + what + " of this model, found " +
+                                     fields.value().dump().substr(0, 80)));
   }
   return found->second;
 }

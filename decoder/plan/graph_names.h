@@ -3,16 +3,23 @@
 #include <string>
 #include <unordered_map>
 
+#include "decoder/graph/errors.h"
 #include "decoder/graph/graph.h"
 #include "decoder/graph/json_fields.h"
 
 namespace headroom {
 
+/// A file has a name that the graph lacks.
+class UnknownName : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 /// Tensors and operations of one graph by the names that files have for them.
 class GraphNames {
  public:
   explicit GraphNames(const Graph& graph);
-  /// Throw InputError naming the file and the key where the graph has none of that name.
+  /// Throw UnknownName naming the file and the key where the graph has none of that name.
   TensorId tensor(const JsonFields& fields) const;
   OpId op(const JsonFields& fields) const;
 

@@ -3,7 +3,10 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
 
+#include "decoder/graph/errors.h"
 #include "decoder/graph/graph.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/plan/plan.h"
@@ -43,6 +46,14 @@ Request request_from_json(const JsonFields& fields);
 /// is a correct one is the validator's business. Throws InputError naming the file and the key.
 Plan plan_from_json(const JsonFields& file, const Graph& graph);
 
+/// A plan's model is not found, or the model that was given in its place is another one.
+class ModelOfPlan : public InputError {
+ public:
+  ModelOfPlan(const std::string& message, std::string model_name)
+      : InputError(message), model(std::move(model_name)) {}
+  std::string model;  ///< as the plan names it
+};
+
 /// A plan file that has been parsed once: the request comes first, the plan when the graph is known.
 class PlanFile {
  public:
@@ -53,7 +64,8 @@ class PlanFile {
   bool has_recipe() const;
   /// Whether it holds the plans of several ranks.
   bool has_ranks() const;
-  /// Throws InputError naming the file and the key; each where the file holds another kind of plan.
+  /// Throw InputError naming the file and the key; each where the file holds another kind of plan.
+  /// ModelOfPlan where the plan has names that `graph` lacks.
   Plan plan(const Graph& graph) const;
   RecipePlan recipe_plan(const Graph& graph) const;
   RankedPlan ranked_plan(const Graph& graph) const;

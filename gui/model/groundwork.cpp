@@ -71,7 +71,7 @@ reports::DocumentPtr Groundwork::plan(const planner::ConfigurationSearch& search
                                   question_.profile->file.string(), model_.graph, *plan);
   }
   return std::make_shared<reports::Document>(
-      reports::Document{{}, reports::PlanDocument{*std::move(plan), model_}});
+      reports::Document{{}, reports::PlanDocument{*std::move(plan), model_, question_.model}});
 }
 
 planner::Problem Groundwork::problem_under(int64_t limit_bytes) const {

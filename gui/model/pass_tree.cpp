@@ -71,7 +71,7 @@ void PassTree::setPlan(const reports::DocumentPtr& document) {
   passes_.clear();
   marked_.clear();
   if (document != nullptr) {
-    const auto& [plan, model] = *document->as<reports::PlanDocument>();
+    const auto& [plan, model, found] = *document->as<reports::PlanDocument>();
     const json explained = planner::explain_json(plan, model);
     const auto decides = std::max_element(
         plan.passes.begin(), plan.passes.end(),

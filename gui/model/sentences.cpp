@@ -58,9 +58,11 @@ constexpr const char* kKnownSentences[] = {
     QT_TRANSLATE_NOOP("sentences", "standard deviation %1"),
     QT_TRANSLATE_NOOP("sentences",
                       "no plan was found in time; headroom-plan searches for as long as it takes"),
-    QT_TRANSLATE_NOOP(
-        "sentences",
-        "%1: request.model: no model %2 from here or from the plan's folder; name its folder with --model"),
+    QT_TRANSLATE_NOOP("sentences",
+                      "%1: its model %2 is neither in this folder nor in the file's or one above it: name "
+                      "the model's folder "
+                      "with --model DIR"),
+    QT_TRANSLATE_NOOP("sentences", "%1; the plan is for the model %2: name that one with --model DIR"),
     QT_TRANSLATE_NOOP("sentences",
                       "%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile, "
                       "headroom.eager or headroom.frontier, found %2"),

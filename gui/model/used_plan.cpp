@@ -12,8 +12,8 @@ namespace {
 const QString kUsedPlan = QStringLiteral("used-plan");
 
 void write_file_of(const reports::DocumentPtr& plan, const QString& file) {
-  const auto& [written, model] = *plan->as<reports::PlanDocument>();
-  write_plan(file.toStdString(), written, model.graph);
+  const auto& document = *plan->as<reports::PlanDocument>();
+  write_plan(file.toStdString(), document.plan, document.model.graph);
 }
 
 /// Opens the file of a plan; `question` is what is asked once it is read.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "decoder/plan/plan_file.h"
 #include "planner/explain/lower_peak.h"
 
 namespace headroom::gui {
@@ -21,11 +22,11 @@ bool is_profile_of(const reports::DocumentPtr& profile, const Plan& plan) {
          measured->libraries == plan.environment.libraries;
 }
 
-PlanningQuestion question_of(const Plan& plan) {
+PlanningQuestion question_of(const reports::PlanDocument& document) {
   PlanningQuestion question;
-  question.model = plan.request.model;
-  question.request = plan.request;
-  question.options = planner::options_of(plan);
+  question.request = document.plan.request;
+  question.model = question.request.model = document.model_argument;
+  question.options = planner::options_of(document.plan);
   return question;
 }
 
@@ -40,33 +41,36 @@ Workspace::~Workspace() {
   readers_.waitForDone();
 }
 
-void Workspace::open(const QStringList& files) {
+void Workspace::open(const QStringList& files, const QString& model) {
   for (const QString& name : files) {
     if (++opening_ == 1) Q_EMIT busyChanged(true);
     // Absolute, so that a file keeps its name among the recent ones and opening it again replaces it.
     const std::filesystem::path file = QFileInfo(name).absoluteFilePath().toStdString();
-    readers_.start([this, file] {
+    readers_.start([this, file, named = model.toStdString()] {
       reports::DocumentPtr document;
-      QString failure;
+      QString failure, plan;
       try {
-        document = reports::read_document(file);
+        document = reports::read_document(file, named);
+      } catch (const ModelOfPlan& error) {
+        failure = QString::fromUtf8(error.what());
+        plan = QString::fromStdString(file.string());
       } catch (const InputError& error) {
         failure = QString::fromUtf8(error.what());
       } catch (const std::exception& error) {
         failure = QString::fromStdString(file.string() + ": " + error.what());
       }
       QMetaObject::invokeMethod(
-          this, [this, document, failure] { finish(document, failure); }, Qt::QueuedConnection);
+          this, [this, document, failure, plan] { finish(document, failure, plan); }, Qt::QueuedConnection);
     });
   }
 }
 
-void Workspace::finish(const reports::DocumentPtr& document, const QString& failure) {
+void Workspace::finish(const reports::DocumentPtr& document, const QString& failure, const QString& plan) {
   if (document != nullptr) {
     add(document);
     Q_EMIT opened(document);
   } else {
-    Q_EMIT failed(failure);
+    Q_EMIT failed(failure, plan);
   }
   if (--opening_ == 0) Q_EMIT busyChanged(false);
 }
@@ -98,7 +102,7 @@ void Workspace::choose(const reports::DocumentPtr& document) {
   chosen_.push_back(document);
   Q_EMIT documentsChanged();
   if (const auto* plan = document->as<reports::PlanDocument>()) {
-    ask(questionInFile(plan->plan));
+    ask(questionInFile(*plan));
   } else if (document->as<profiler::Profile>() != nullptr && question_.profile != document) {
     // A plan may have been opened before the profile that it was made with.
     const reports::DocumentPtr plan_file = chosen<reports::PlanDocument>();
@@ -129,17 +133,18 @@ void Workspace::close(const reports::DocumentPtr& document) {
   }
 }
 
-PlanningQuestion Workspace::questionInFile(const Plan& plan) const {
+PlanningQuestion Workspace::questionInFile(const reports::PlanDocument& plan) const {
   PlanningQuestion question = question_of(plan);
   const reports::DocumentPtr profile = chosen<profiler::Profile>();
-  if (is_profile_of(profile, plan)) question.profile = profile;
+  if (is_profile_of(profile, plan.plan)) question.profile = profile;
   return question;
 }
 
 PlanningQuestion Workspace::questionOf(const reports::DocumentPtr& document) const {
-  const Plan& plan = document->as<reports::PlanDocument>()->plan;
-  const bool own = question_.request == plan.request && question_.options.limit_bytes == plan.limit_bytes;
-  return own ? question_ : questionInFile(plan);
+  const PlanningQuestion in_file = questionInFile(*document->as<reports::PlanDocument>());
+  const bool own =
+      question_.request == in_file.request && question_.options.limit_bytes == in_file.options.limit_bytes;
+  return own ? question_ : in_file;
 }
 
 void Workspace::ask(const PlanningQuestion& question) {

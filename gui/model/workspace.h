@@ -48,23 +48,26 @@ class Workspace : public QObject {
   bool busy() const { return opening_ > 0; }
 
  public Q_SLOTS:
-  /// Reads files one after another; each ends in opened() or failed(). A plan sets the question.
-  void open(const QStringList& files);
+  /// Reads files one after another; each ends in opened() or failed(). A plan sets the question. Plans are of
+  /// `model`, a folder or a built-in name, or where it is empty of the model that they name.
+  void open(const QStringList& files, const QString& model = {});
   void choose(const headroom::reports::DocumentPtr& document);
   void close(const headroom::reports::DocumentPtr& document);
   void ask(const headroom::gui::PlanningQuestion& question);
 
  Q_SIGNALS:
   void opened(const headroom::reports::DocumentPtr& document);
-  void failed(const QString& message);  ///< in the words of the tools: file, field, what was expected
+  /// In the words of the tools: file, field, what was expected. `plan` is the file where it can be opened
+  /// with another model, else empty.
+  void failed(const QString& message, const QString& plan);
   void documentsChanged();
   void questionChanged();
   void busyChanged(bool busy);
 
  private:
-  void finish(const reports::DocumentPtr& document, const QString& failure);
+  void finish(const reports::DocumentPtr& document, const QString& failure, const QString& plan);
   void add(const reports::DocumentPtr& document);
-  PlanningQuestion questionInFile(const Plan& plan) const;
+  PlanningQuestion questionInFile(const reports::PlanDocument& plan) const;
   QThreadPool readers_;
   std::vector<reports::DocumentPtr> documents_;
   std::vector<reports::DocumentPtr> chosen_;  ///< at most one of each kind

@@ -67,7 +67,7 @@ int take_screenshots(const GuiArguments& arguments) {
   MainWindow window(workspace, settings);
   if (arguments.width > 0) window.resize(arguments.width, arguments.height);
   window.show();
-  workspace.open(files_of(arguments));
+  workspace.open(files_of(arguments), QString::fromStdString(arguments.model));
   wait_until_idle(window);
   if (!fault.isEmpty()) throw InputError(fault.toStdString());
   write_screenshots(window, folder);
@@ -84,7 +84,7 @@ int show_window(const GuiArguments& arguments) {
   QObject::connect(&window, &MainWindow::settingsChanged, &window,
                    [&] { write_settings(stored, window.settings()); });
   window.show();
-  workspace.open(files_of(arguments));
+  workspace.open(files_of(arguments), QString::fromStdString(arguments.model));
   return QApplication::exec();
 }
 
@@ -108,6 +108,8 @@ std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, 
       "FILE", arguments.files,
       "plans, statistics, traces, profiles and frontiers to open; memory snapshots of PyTorch, traces of its "
       "profiler");
+  app.add_option("--model", arguments.model,
+                 "the model of the plans, where the one that they name is not found");
   app.add_option("--screenshot", arguments.screenshot_folder,
                  "write every page as a picture into this folder and end; needs no display");
   app.add_option("--theme", arguments.theme, "system, light or dark; as last time by default")

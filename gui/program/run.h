@@ -10,6 +10,7 @@ namespace headroom::gui {
 /// What the command line of headroom-gui asks for.
 struct GuiArguments {
   std::vector<std::string> files;
+  std::string model;              ///< of the plans; empty: the one that each names
   std::string screenshot_folder;  ///< empty: a window
   std::string theme;              ///< these two: empty where the window's memory decides
   std::string language;

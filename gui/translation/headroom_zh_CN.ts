@@ -1127,6 +1127,10 @@ takes %2 and %3 there</source>
         <source>The language changes once nothing is running any more.</source>
         <translation>当前任务结束后即切换语言。</translation>
     </message>
+    <message>
+        <source>Folder of the model of %1</source>
+        <translation>%1 的模型所在的文件夹</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::MemoryMapPage</name>
@@ -1213,6 +1217,10 @@ takes %2 and %3 there</source>
     <message>
         <source>Dismiss</source>
         <translation>忽略</translation>
+    </message>
+    <message>
+        <source>Choose the model&apos;s folder…</source>
+        <translation>选择模型的文件夹…</translation>
     </message>
 </context>
 <context>
@@ -2133,6 +2141,18 @@ takes %2 and %3 there</source>
         <source>A smaller limit alone</source>
         <translation>只降低上限</translation>
     </message>
+    <message>
+        <source>as fast</source>
+        <translation>速度相同</translation>
+    </message>
+    <message>
+        <source>%1 faster</source>
+        <translation>快 %1</translation>
+    </message>
+    <message>
+        <source>%1 slower</source>
+        <translation>慢 %1</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::LowerPeakBox</name>
@@ -2145,8 +2165,8 @@ takes %2 and %3 there</source>
         <translation>因时间不够未查看：%1。</translation>
     </message>
     <message>
-        <source>%1, about as fast</source>
-        <translation>%1（快慢相近时）</translation>
+        <source>%1, in at most 5 % more time</source>
+        <translation>%1（耗时最多增加 5 %）</translation>
     </message>
     <message>
         <source>; </source>
@@ -2157,12 +2177,12 @@ takes %2 and %3 there</source>
         <translation>正在寻找更低的峰值…</translation>
     </message>
     <message>
-        <source>%1: peak %2 in %3, about as fast</source>
-        <translation>%1：峰值 %2，需时 %3，快慢相近</translation>
+        <source>%1: peak %2 in %3, %4</source>
+        <translation>%1：峰值 %2，需时 %3，%4</translation>
     </message>
     <message>
-        <source>%1: peak %2 at the least, in %3</source>
-        <translation>%1：峰值至少 %2，需时 %3</translation>
+        <source>%1: peak %2 at the least, in %3, %4</source>
+        <translation>%1：峰值至少 %2，需时 %3，%4</translation>
     </message>
     <message>
         <source>Nothing that is known: this is the lowest peak.</source>
@@ -2240,8 +2260,8 @@ takes %2 and %3 there</source>
         <translation>未能及时找到方案；headroom-plan 会一直搜索下去</translation>
     </message>
     <message>
-        <source>%1: request.model: no model %2 from here or from the plan&apos;s folder; name its folder with --model</source>
-        <translation>%1：request.model：从这里和方案所在的文件夹都找不到模型 %2；请用 --model 指明其文件夹</translation>
+        <source>%1: its model %2 is neither in this folder nor in the file&apos;s or one above it: name the model&apos;s folder with --model DIR</source>
+        <translation>%1：在当前文件夹、该文件所在的文件夹及其上级文件夹中都找不到它的模型 %2；请用 --model DIR 指明模型的文件夹</translation>
     </message>
     <message>
         <source>%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile, headroom.eager or headroom.frontier, found %2</source>
@@ -2758,6 +2778,10 @@ takes %2 and %3 there</source>
     <message>
         <source>allocator</source>
         <translation>分配器</translation>
+    </message>
+    <message>
+        <source>%1; the plan is for the model %2: name that one with --model DIR</source>
+        <translation>%1；该方案用于模型 %2：请用 --model DIR 指明它</translation>
     </message>
 </context>
 <context>

@@ -161,7 +161,7 @@ void MainWindow::save(const Export& what) {
       what.write(file);
       statusBar()->showMessage(tr("Written: %1").arg(QDir::toNativeSeparators(file)));
     } catch (const std::exception& error) {
-      messages_->add(sentence_text(std::string(error.what())));
+      messages_->add({sentence_text(std::string(error.what())), {}});
     }
   });
   dialog->open();

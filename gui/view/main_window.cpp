@@ -88,8 +88,9 @@ MainWindow::MainWindow(Workspace& workspace, const WindowSettings& settings, QWi
   settings_.language = language_.code();
   build();
   connect(&workspace_, &Workspace::opened, this, &MainWindow::fileOpened);
-  connect(&workspace_, &Workspace::failed, this,
-          [this](const QString& fault) { messages_->add(sentence_text(fault)); });
+  connect(&workspace_, &Workspace::failed, this, [this](const QString& fault, const QString& plan) {
+    messages_->add({sentence_text(fault), plan});
+  });
   connect(&workspace_, &Workspace::busyChanged, this, &MainWindow::filesRead);
   connect(&workspace_, &Workspace::documentsChanged, this, &MainWindow::documentsChanged);
   if (settings_.geometry.isEmpty() || !restoreGeometry(settings_.geometry)) resize(kUsualSize);
@@ -125,10 +126,12 @@ QWidget* MainWindow::emptied() {
 }
 
 void MainWindow::build() {
-  const QStringList faults = messages_ == nullptr ? QStringList() : messages_->messages();
+  const std::vector<MessageBar::Message> faults =
+      messages_ == nullptr ? std::vector<MessageBar::Message>() : messages_->all();
   page_actions_ = nullptr;
   QWidget* central = emptied();
   messages_ = new MessageBar(central);
+  connect(messages_, &MessageBar::modelAsked, this, &MainWindow::chooseModel);
   tabs_ = new QTabWidget(central);
   tabs_->setDocumentMode(true);
   auto* column = new QVBoxLayout(central);
@@ -143,7 +146,7 @@ void MainWindow::build() {
   auto* dismiss = new QShortcut(QKeySequence(Qt::Key_Escape), central);
   dismiss->setContext(Qt::WidgetWithChildrenShortcut);
   connect(dismiss, &QShortcut::activated, messages_, &MessageBar::dismissAll);
-  for (qsizetype i = faults.size(); i-- > 0;) messages_->add(faults[i]);
+  for (size_t i = faults.size(); i-- > 0;) messages_->add(faults[i]);
   restoreViews();
   showPage(settings_.page);
   pageShown();
@@ -235,7 +238,20 @@ void MainWindow::chooseFiles() {
       {tr("Headroom's files and PyTorch's memory (*.json *.json.gz *.pickle *.pkl)"), tr("All files (*)")});
   if (!settings_.recent_files.isEmpty())
     dialog->setDirectory(QFileInfo(settings_.recent_files.first()).absolutePath());
-  connect(dialog, &QFileDialog::filesSelected, &workspace_, &Workspace::open);
+  connect(dialog, &QFileDialog::filesSelected, &workspace_,
+          [this](const QStringList& files) { workspace_.open(files); });
+  dialog->open();
+}
+
+void MainWindow::chooseModel(const QString& plan) {
+  auto* dialog = new QFileDialog(this, tr("Folder of the model of %1").arg(QFileInfo(plan).fileName()),
+                                 QFileInfo(plan).absolutePath());
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setFileMode(QFileDialog::Directory);
+  connect(dialog, &QFileDialog::fileSelected, this, [this, plan](const QString& folder) {
+    messages_->dismissPlan(plan);
+    workspace_.open({plan}, folder);
+  });
   dialog->open();
 }
 

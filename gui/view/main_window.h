@@ -39,6 +39,8 @@ class MainWindow : public QMainWindow {
 
  public Q_SLOTS:
   void chooseFiles();
+  /// Asks for the folder of a plan's model, and opens the plan with it.
+  void chooseModel(const QString& plan);
   void setTheme(headroom::gui::Theme theme);
   /// All texts at once: the pages are made anew over the same workspace. Not before the pages have done
   /// what they are at.

@@ -2,6 +2,7 @@
 
 #include <QFrame>
 #include <QStringList>
+#include <vector>
 
 class QVBoxLayout;
 
@@ -13,14 +14,26 @@ class MessageBar : public QFrame {
  public:
   explicit MessageBar(QWidget* parent = nullptr);
 
-  /// The newest stands on top; of many the oldest go.
-  void add(const QString& message);
+  struct Message {
+    QString text;
+    QString plan;  ///< a file that another model may open; empty: none
+  };
+  /// The newest stands on top; of many the oldest go. Beside the message of a plan stands a button that asks
+  /// for its model.
+  void add(const Message& message);
   QStringList messages() const;
+  std::vector<Message> all() const;
 
  public Q_SLOTS:
   void dismissAll();
+  /// The messages of this plan.
+  void dismissPlan(const QString& plan);
+
+ Q_SIGNALS:
+  void modelAsked(const QString& plan);
 
  private:
+  void dismiss(QWidget* row);
   QVBoxLayout* rows_;
 };
 

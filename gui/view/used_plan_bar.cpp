@@ -60,7 +60,7 @@ void UsedPlanBar::askForFile() {
 }
 
 QString plan_file_name(const reports::DocumentPtr& plan) {
-  const auto& [named, model] = *plan->as<reports::PlanDocument>();
+  const auto& [named, model, found] = *plan->as<reports::PlanDocument>();
   return QStringLiteral("%1-%2x%3-%4.plan.json")
       .arg(QString::fromStdString(model.name))
       .arg(named.request.width_pixels)

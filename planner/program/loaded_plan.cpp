@@ -5,35 +5,37 @@
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/requests_file.h"
+#include "decoder/weights/find_model.h"
 #include "decoder/weights/open_model.h"
 
 namespace headroom::planner {
 
 namespace {
 
-Model model_of(const Request& request, const std::string& argument) {
-  return for_frames(open_model(argument.empty() ? request.model : argument), request.frames);
+Model model_of(const Request& request, const std::string& file, const std::string& argument) {
+  return for_frames(open_model(argument.empty() ? find_model(request.model, file) : argument),
+                    request.frames);
 }
 
 }  // namespace
 
 LoadedPlan load_plan(const std::string& file, const std::string& model_argument) {
   const PlanFile parsed(file);
-  Model model = model_of(parsed.request(), model_argument);
+  Model model = model_of(parsed.request(), file, model_argument);
   Plan plan = parsed.plan(model.graph);
   return {std::move(model), std::move(plan)};
 }
 
 LoadedRecipe load_recipe(const std::string& file, const std::string& model_argument) {
   const PlanFile parsed(file);
-  Model model = model_of(parsed.request(), model_argument);
+  Model model = model_of(parsed.request(), file, model_argument);
   RecipePlan plan = parsed.recipe_plan(model.graph);
   return {std::move(model), std::move(plan)};
 }
 
 LoadedRanks load_ranks(const std::string& file, const std::string& model_argument) {
   const PlanFile parsed(file);
-  Model model = model_of(parsed.request(), model_argument);
+  Model model = model_of(parsed.request(), file, model_argument);
   RankedPlan plan = parsed.ranked_plan(model.graph);
   return {std::move(model), std::move(plan)};
 }
@@ -41,7 +43,7 @@ LoadedRanks load_ranks(const std::string& file, const std::string& model_argumen
 LoadedPlan load_rank(const std::string& file, const std::string& model_argument, size_t rank) {
   const PlanFile parsed(file);
   if (!parsed.has_ranks()) throw InputError("--rank: " + file + " is a plan of one decode");
-  Model model = model_of(parsed.request(), model_argument);
+  Model model = model_of(parsed.request(), file, model_argument);
   RankedPlan plan = parsed.ranked_plan(model.graph);
   if (rank >= plan.plans.size()) {
     throw InputError("--rank: " + file + " is for " + std::to_string(plan.plans.size()) + " ranks, found " +
@@ -59,13 +61,18 @@ bool is_queue(const std::string& file) {
          schema->get_ref<const std::string&>() == "headroom.requests";
 }
 
+std::string model_of_queue(const RequestQueue& queue, const std::string& file,
+                           const std::string& model_argument) {
+  if (!model_argument.empty()) return model_argument;
+  if (queue.model.empty()) throw InputError(file + ": model: missing; give it there or as --model");
+  return find_model(queue.model, file);
+}
+
 LoadedQueue load_queue(const std::string& file, const std::string& model_argument) {
   const nlohmann::json document = read_requests_file(file);
   const JsonFields fields(document, file);
   const RequestQueue asked = planned_requests_from_json(fields);
-  const std::string name = model_argument.empty() ? asked.model : model_argument;
-  if (name.empty()) throw InputError(file + ": model: missing; give it there or as --model");
-  Model model = for_frames(open_model(name), most_frames(asked));
+  Model model = for_frames(open_model(model_of_queue(asked, file, model_argument)), most_frames(asked));
   RequestQueue queue = planned_queue_from_json(fields, model.graph);
   return {std::move(model), std::move(queue)};
 }

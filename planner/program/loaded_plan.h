@@ -16,7 +16,8 @@ struct LoadedPlan {
   Plan plan;
 };
 
-/// An empty `model_argument` stands for the plan's own name. Throws InputError naming the file and the key.
+/// An empty `model_argument` stands for the model that find_model() finds for the plan. Throws InputError
+/// naming the file and the key.
 LoadedPlan load_plan(const std::string& file, const std::string& model_argument);
 
 /// The same of a plan with a recipe.
@@ -38,6 +39,11 @@ LoadedPlan load_rank(const std::string& file, const std::string& model_argument,
 
 /// Whether the file is one of requests (headroom.requests). Throws InputError where it is no JSON.
 bool is_queue(const std::string& file);
+
+/// The model of a queue as open_model() takes it: `model_argument`, or where that is empty the one that the
+/// queue names. Throws InputError where it names none, ModelOfPlan where that is not found.
+std::string model_of_queue(const RequestQueue& queue, const std::string& file,
+                           const std::string& model_argument);
 
 /// The queue in a file, as headroom-plan queue writes it, and the model of all its plans. Throws InputError
 /// too where nothing is planned yet.

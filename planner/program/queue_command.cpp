@@ -15,6 +15,7 @@
 #include "planner/cost/profile_check.h"
 #include "planner/explain/why_not.h"
 #include "planner/program/limit_argument.h"
+#include "planner/program/loaded_plan.h"
 #include "planner/program/request_options.h"
 #include "planner/search/queue.h"
 #include "profiler/profile/profile_file.h"
@@ -79,9 +80,8 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
     const nlohmann::json document = read_requests_file(file);
     return requests_from_json(JsonFields(document, file));
   }();
+  const Model model = for_frames(open_model(model_of_queue(queue, file, model_argument)), most_frames(queue));
   if (model_argument.empty()) model_argument = queue.model;
-  if (model_argument.empty()) throw InputError(file + ": model: missing; give it there or as --model");
-  const Model model = for_frames(open_model(model_argument), most_frames(queue));
   const Dtype asked_dtype =
       dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument, "--dtype");
   const Dtype dtype = decoding_dtype(model, asked_dtype);

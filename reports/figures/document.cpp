@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "decoder/files/gzip_text.h"
-#include "decoder/graph/built_in_models.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/graph/system_failure.h"
 #include "decoder/plan/plan_file.h"
@@ -15,6 +14,7 @@
 #include "decoder/trace/ranked_trace_file.h"
 #include "decoder/validator/ranked_validator.h"
 #include "decoder/validator/validator.h"
+#include "decoder/weights/find_model.h"
 #include "decoder/weights/open_model.h"
 #include "profiler/eager/recording_file.h"
 #include "profiler/history/memory_history.h"
@@ -31,7 +31,6 @@ constexpr int64_t kMostSearchedBytes = int64_t{4} << 30;  ///< of the largest ki
 constexpr int64_t kMostBytes = int64_t{1} << 60;
 constexpr int64_t kFrontierVersion = 1;
 constexpr size_t kMostPoints = 100'000;
-constexpr int kFoldersAbove = 6;
 constexpr const char* kProfilerTrace = "traceEvents";
 constexpr const char* kPickle = "pickle";
 
@@ -142,40 +141,19 @@ std::string schema_of(const std::filesystem::path& file) {
   return JsonFields(document, file.string())["schema"].text();
 }
 
-bool is_model(const std::filesystem::path& folder) {
-  if (folder.extension() == ".safetensors" && is_file_at(folder)) return true;
-  return is_file_at(model_folder(folder) / "config.json");
-}
-
-/// What --model would be told for the model that a plan names.
-std::string model_argument(const std::string& name, const std::filesystem::path& plan_file) {
-  const std::vector<std::string> built_in = built_in_models();
-  if (std::find(built_in.begin(), built_in.end(), name) != built_in.end()) return name;
-  if (!name.empty()) {
-    if (is_model(name)) return name;
-    std::filesystem::path folder = std::filesystem::absolute(plan_file).parent_path();
-    for (int above = 0; above <= kFoldersAbove; ++above) {
-      if (is_model(folder / name)) return (folder / name).string();
-      folder = folder.parent_path();
-    }
-  }
-  throw InputError(plan_file.string() + ": request.model: no model " + quoted(name) +
-                   " from here or from the plan's folder; name its folder with --model");
-}
-
 DocumentPtr rank_document(const std::filesystem::path& file, size_t rank,
                           decltype(Document::contents) contents) {
   return std::make_shared<const Document>(Document{file, std::move(contents), rank});
 }
 
 RankedPlanDocument ranked_plan_document(const PlanFile& parsed, const std::filesystem::path& file,
-                                        const Model& model) {
+                                        const Model& model, const std::string& model_argument) {
   RankedPlanDocument document;
   document.shared = parsed.ranked_plan(model.graph);
   require_valid(document.shared, model, file.string());
   for (Plan& plan : document.shared.plans) {
     const size_t rank = document.ranks.size();
-    document.ranks.push_back(rank_document(file, rank, PlanDocument{std::move(plan), model}));
+    document.ranks.push_back(rank_document(file, rank, PlanDocument{std::move(plan), model, model_argument}));
   }
   document.shared.plans.clear();
   return document;
@@ -185,9 +163,9 @@ decltype(Document::contents) read_plan_document(const std::filesystem::path& fil
   const PlanFile parsed(file);
   PlanDocument document;
   const Request& request = parsed.request();
-  document.model =
-      for_frames(open_model(named.empty() ? model_argument(request.model, file) : named), request.frames);
-  if (parsed.has_ranks()) return ranked_plan_document(parsed, file, document.model);
+  document.model_argument = named.empty() ? find_model(request.model, file) : named;
+  document.model = for_frames(open_model(document.model_argument), request.frames);
+  if (parsed.has_ranks()) return ranked_plan_document(parsed, file, document.model, document.model_argument);
   document.plan = parsed.plan(document.model.graph);
   // What is said and drawn of a plan follows from its steps and tiles, so they must be sound.
   require_valid(document.plan, document.model, file.string());

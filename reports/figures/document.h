@@ -24,6 +24,7 @@ namespace headroom::reports {
 struct PlanDocument {
   Plan plan;
   Model model;
+  std::string model_argument{};  ///< of open_model(): where the plan's model was found
 };
 
 struct Document;
@@ -73,9 +74,7 @@ const char* kind_of(const Document& document);
 /// Reads a file of any kind by its "schema", at most 512 MiB of a trace, 256 MiB of a plan and 64 MiB of any
 /// other; and a memory snapshot of PyTorch (a pickle, less than 2 GiB) or a trace of its profiler (at most
 /// 4 GiB, packed by gzip or not), by how they begin. A plan needs its model: `model` where given, else the
-/// one that the plan names, looked for from here and then from the folder of the plan and those above it.
-/// Throws InputError naming the file, the field and what was expected; for a plan whose model is not found,
-/// how to name it.
+/// one that find_model() finds for it. Throws InputError naming the file, the field and what was expected.
 DocumentPtr read_document(const std::filesystem::path& file, const std::string& model = {});
 
 /// The ranks of a file of several, by their numbers; none of any other.

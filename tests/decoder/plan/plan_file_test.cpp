@@ -328,6 +328,15 @@ TEST_CASE("plan file: a plan of another model names what it lacks", "[unit][plan
   other.set_output(other.conv("conv_in", other.add_latent(4), 3, {1, 3, 3}));
   refuses(to_json(small_plan(graph), graph), other,
           "kept[1].tensor: expected the name of a tensor of this model, found \"residual\"");
+  TemporaryFile file;
+  write_plan(file.path, small_plan(graph), graph);
+  try {
+    read_plan(file.path, other);
+    FAIL("a plan of another model was read");
+  } catch (const ModelOfPlan& refused) {
+    CHECK(refused.model == small_plan(graph).request.model);
+    CHECK_THAT(refused.what(), Catch::Contains("--model DIR") && Catch::Contains(refused.model));
+  }
 }
 
 TEST_CASE("plan file: truncated and missing files name themselves", "[unit][plan_file]") {

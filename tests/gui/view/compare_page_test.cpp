@@ -71,7 +71,7 @@ TEST_CASE("compare page: of two runs what differs the most comes first") {
 }
 
 TEST_CASE("compare page: plans have their timelines over one range of time") {
-  const auto& [plan, model] = sample_files().plan();
+  const auto& [plan, model, found] = sample_files().plan();
   const test::Scratch scratch;
   write_plan(
       scratch / "ample.json",

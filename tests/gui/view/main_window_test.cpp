@@ -6,6 +6,7 @@
 #include <QDir>
 #include <QDropEvent>
 #include <QFile>
+#include <QFileDialog>
 #include <QImage>
 #include <QMenuBar>
 #include <QMimeData>
@@ -21,6 +22,7 @@
 #include <catch2/catch.hpp>
 #include <ctime>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "decoder/validator/validator.h"
 #include "gui/program/run.h"
@@ -65,10 +67,47 @@ TEST_CASE("main window: bad files are named in a bar that can be dismissed, and 
   }
 }
 
+TEST_CASE("main window: a plan whose model is not found is opened by naming the model's folder") {
+  Workspace workspace;
+  MainWindow window(workspace, plain());
+  window.show();
+  const test::Scratch folder;
+  nlohmann::json document = nlohmann::json::parse(test::read_bytes(sample_files().folder() / "plan.json"));
+  const std::string model = document["request"]["model"];
+  document["request"]["model"] = "models/of a colleague";
+  const QString plan = QString::fromStdString(folder.write("plan.json", document.dump()).string());
+  open(workspace, {plan});
+  REQUIRE(window.messages().messages().size() == 1);
+  CHECK_THAT(window.messages().messages()[0].toStdString(), Catch::Contains("models/of a colleague"));
+  auto* button = window.messages().findChild<QPushButton*>();
+  REQUIRE(button != nullptr);
+  button->click();
+  auto* dialog = window.findChild<QFileDialog*>();
+  REQUIRE(dialog != nullptr);
+  Q_EMIT dialog->fileSelected(QString::fromStdString(model));
+  wait_until([&] { return !workspace.busy(); });
+  REQUIRE(workspace.documents().size() == 1);
+  CHECK(window.messages().messages().isEmpty());
+  CHECK(workspace.question().model == model);  // what the other pages plan and run with
+  // The language may change in between.
+  workspace.close(workspace.documents().front());
+  open(workspace, {plan});
+  window.setLanguage("zh_CN");
+  wait_until([&] { return window.settings().language == "zh_CN" && !window.busy(); });
+  test::handle_events();
+  CHECK(window.messages().findChild<QPushButton*>() != nullptr);
+  window.setLanguage("en");
+  wait_until([&] { return !window.busy(); });
+  // From the command line.
+  workspace.open({plan}, QString::fromStdString(model));
+  wait_until([&] { return !workspace.busy(); });
+  CHECK(workspace.documents().size() == 1);
+}
+
 TEST_CASE("message bar: shows the newest first, each once, and not more than five") {
   MessageBar bar;
-  for (int i = 0; i < 8; ++i) bar.add(QString("fault %1").arg(i));
-  bar.add("fault 7");
+  for (int i = 0; i < 8; ++i) bar.add({QString("fault %1").arg(i), {}});
+  bar.add({"fault 7", {}});
   CHECK(bar.messages() == QStringList{"fault 7", "fault 6", "fault 5", "fault 4", "fault 3"});
 }
 
@@ -412,11 +451,12 @@ TEST_CASE("translation: what is filed under a class belongs to a class that ther
 
 TEST_CASE("command line of headroom-gui") {
   std::ostringstream out;
-  const auto arguments = gui_arguments(
-      {"a.json", "b.json", "--theme", "dark", "--language", "zh_CN", "--size", "800x600", "--scale", "1.5"},
-      out);
+  const auto arguments = gui_arguments({"a.json", "b.json", "--theme", "dark", "--language", "zh_CN",
+                                        "--size", "800x600", "--scale", "1.5", "--model", "vae"},
+                                       out);
   REQUIRE(arguments);
   CHECK(arguments->files == std::vector<std::string>{"a.json", "b.json"});
+  CHECK(arguments->model == "vae");
   CHECK(arguments->theme == "dark");
   CHECK(arguments->language == "zh_CN");
   CHECK(arguments->scale == 1.5);

@@ -99,7 +99,7 @@ TEST_CASE("timeline page: a plan and its run stand on common axes of time and by
 }
 
 TEST_CASE("timeline page: says above both that a plan and a run are of different decodes") {
-  const auto& [plan, model] = sample_files().plan();
+  const auto& [plan, model, found] = sample_files().plan();
   Request wider = plan.request;
   wider.width_pixels = 512;
   const planner::CostModel costs(model.graph);

@@ -466,6 +466,35 @@ TEST_CASE("plans of hostile contents end with 2, one line and no crash") {
   CHECK(planned.validate(changed).code == 2);
 }
 
+TEST_CASE("commands that read a plan find its model from the plan's folder, or say how to name it") {
+  const Planned planned;
+  json document = planned.document();
+  const Scratch& scratch = planned.scratch;
+  for (const char* folder : {"models/vae", "plans", "other"})
+    std::filesystem::create_directories(scratch / folder);
+  scratch.write("models/vae/config.json", test::tiny_config().dump());
+  document["request"]["model"] = "models/vae";
+  const std::string file = scratch.write("plans/plan.json", document.dump()).string();
+  for (const Words& words : {Words{"explain", file}, {"validate", file}, {"diff", file, file}}) {
+    const Ended ended = plan(words);
+    CAPTURE(words[0], ended.err);
+    CHECK(ended.code == 0);
+  }
+  document["request"]["model"] = "nowhere/vae";
+  scratch.write("plans/plan.json", document.dump());
+  for (const Words& words : {Words{"explain", file}, {"validate", file}, {"diff", file, file}}) {
+    require_refused(plan(words), 2, {"plan.json: its model \"nowhere/vae\"", "--model DIR"});
+    CHECK(plan(joined(words, {"--model", (scratch / "models/vae").string()})).code == 0);
+  }
+  json other = test::tiny_config();
+  other["block_out_channels"] = {8, 16, 16, 16};
+  other["up_block_types"] = json::array_t(4, "UpDecoderBlock2D");
+  scratch.write("other/config.json", other.dump());
+  require_refused(
+      plan({"explain", file, "--model", (scratch / "other").string()}), 2,
+      {"plan.json: ", "of this model", "the plan is for the model \"nowhere/vae\"", "--model DIR"});
+}
+
 TEST_CASE("explain prints every pass with what it reads and keeps") {
   const Planned planned;
   const json document = planned.document();

@@ -87,7 +87,7 @@ TEST_CASE("a plan's model is looked for from its folder and those above it") {
   for (const std::filesystem::path& folder : {scratch.folder(), near, far})
     CHECK(read_document(folder / "plan.json")->as<PlanDocument>() != nullptr);
   require_input_error([&] { read_document(too_far / "plan.json"); },
-                      {"plan.json: request.model: no model \"models/vae\"", "--model"});
+                      {"plan.json: its model \"models/vae\"", "--model DIR"});
   CHECK(read_document(too_far / "plan.json", (scratch / "models/vae").string())->as<PlanDocument>() !=
         nullptr);
   require_input_error([&] { read_document(near / "plan.json", "no such model"); }, {"--model no such model"});
@@ -99,9 +99,9 @@ TEST_CASE("a plan's model is looked for from its folder and those above it") {
   CHECK(read_document(near / "plan.json")->as<PlanDocument>() != nullptr);
   with_folder(near);
   write_plan(near / "plan.json", tiny_plan(model, ""), model.graph);
-  require_input_error([&] { read_document(near / "plan.json"); }, {"request.model: no model \"\""});
+  require_input_error([&] { read_document(near / "plan.json"); }, {"its model \"\""});
   write_plan(near / "plan.json", tiny_plan(model, "a\nmodel"), model.graph);
-  require_input_error([&] { read_document(near / "plan.json"); }, {"request.model: no model \"a\\nmodel\""});
+  require_input_error([&] { read_document(near / "plan.json"); }, {"its model \"a\\nmodel\""});
 }
 
 TEST_CASE("a plan that does not decode is refused") {

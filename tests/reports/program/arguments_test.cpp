@@ -41,7 +41,7 @@ TEST_CASE("report: the model of a plan from elsewhere is named") {
   const DecodeFiles files;
   std::filesystem::rename(files.model, files.output("moved"));
   require_refused(call(run_report, {files.plan, "--quick", "--json"}), 2,
-                  {"plan.json", "request.model", "--model"});
+                  {"plan.json", "its model", "--model DIR"});
   CHECK(call(run_report, {files.plan, "--quick", "--json", "--model", files.output("moved")}).code == 0);
 }
 
