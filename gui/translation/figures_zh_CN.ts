@@ -676,11 +676,11 @@
         <translation>百万像素</translation>
     </message>
     <message>
-        <source>about as fast</source>
-        <translation>速度相当</translation>
+        <source>in at most 5 % more time</source>
+        <translation>耗时最多增加 5 %</translation>
     </message>
     <message>
-        <source>The lowest with this change in at most 5 % more time.</source>
+        <source>The lowest with this change in at most 5 % more time than the plan.</source>
         <translation>采用此更改且耗时最多增加 5 % 时的最低值。</translation>
     </message>
     <message>

@@ -89,11 +89,13 @@ void LowerPeakBox::look() {
   });
 }
 
-QString LowerPeakBox::text_of(const planner::LowerWay& way) {
+QString LowerPeakBox::text_of(const planner::LowerWay& way) const {
   const QString bytes = figure_text(reports::Unit::bytes, double(way.plan.peak_bytes)),
                 seconds = figure_text(reports::Unit::seconds, way.plan.seconds);
-  return (way.about_as_fast ? tr("%1: peak %2 in %3, about as fast") : tr("%1: peak %2 at the least, in %3"))
-      .arg(RemedyWords::name(way.remedy.option), bytes, seconds);
+  const QString speed =
+      RemedyWords::speed(way.plan.seconds, plan_->as<reports::PlanDocument>()->plan.predicted_seconds);
+  return (way.about_as_fast ? tr("%1: peak %2 in %3, %4") : tr("%1: peak %2 at the least, in %3, %4"))
+      .arg(RemedyWords::name(way.remedy.option), bytes, seconds, speed);
 }
 
 void LowerPeakBox::take(const planner::LowerPeak& lower) {
@@ -125,7 +127,7 @@ void LowerPeakBox::take(const planner::LowerPeak& lower) {
   QStringList left;
   for (const std::string& option : lower.not_looked_at) left << RemedyWords::name(option);
   for (const std::string& option : lower.not_looked_at_as_fast)
-    left << tr("%1, about as fast").arg(RemedyWords::name(option));
+    left << tr("%1, in at most 5 % more time").arg(RemedyWords::name(option));
   if (left.isEmpty()) return;
   auto* note = paragraph(this);
   note->setText(tr("Not looked at, for lack of time: %1.").arg(left.join(tr("; "))));

@@ -32,7 +32,7 @@ class LowerPeakBox : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
-  static QString text_of(const planner::LowerWay& way);
+  QString text_of(const planner::LowerWay& way) const;
   void look();
   void take(const planner::LowerPeak& lower);
   void use(const planner::LowerWay& way);

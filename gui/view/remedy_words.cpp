@@ -3,7 +3,10 @@
 #include <QFileDialog>
 #include <QStorageInfo>
 #include <algorithm>
+#include <cmath>
 #include <string_view>
+
+#include "gui/model/figure_text.h"
 
 namespace headroom::gui {
 namespace {
@@ -21,6 +24,14 @@ QString RemedyWords::name(const std::string& option) {
   if (option.starts_with(kDtype))
     return tr("Store kept tensors in %1").arg(QString::fromStdString(option.substr(kDtype.size())));
   return QString::fromStdString(option);
+}
+
+QString RemedyWords::speed(double seconds, double than_seconds) {
+  constexpr double kSame = 0.005;
+  const double more = than_seconds > 0 ? seconds / than_seconds - 1 : 0;
+  if (std::abs(more) < kSame) return tr("as fast");
+  const QString share = figure_text(reports::Unit::share, std::abs(more));
+  return (more < 0 ? tr("%1 faster") : tr("%1 slower")).arg(share);
 }
 
 std::optional<PlanningQuestion> with_remedy(PlanningQuestion question, const planner::Remedy& remedy,

@@ -17,6 +17,8 @@ class RemedyWords {
  public:
   /// `option` is a remedy's: "--dtype bf16"; empty for a smaller limit alone.
   static QString name(const std::string& option);
+  /// How a plan's time compares with another's: "35 % faster", "4.9 % slower", "as fast".
+  static QString speed(double seconds, double than_seconds);
 };
 
 /// The question with this remedy; none where the user was asked for a folder and gave none.

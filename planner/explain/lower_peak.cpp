@@ -98,7 +98,7 @@ std::string not_looked_at(const LowerPeak& lower) {
   std::string text;
   for (const std::string& option : lower.not_looked_at) text += (text.empty() ? "" : ", ") + option;
   for (const std::string& option : lower.not_looked_at_as_fast)
-    text += (text.empty() ? "" : ", ") + option + " in about the time";
+    text += (text.empty() ? "" : ", ") + option + " in at most 5 % more time";
   return text;
 }
 

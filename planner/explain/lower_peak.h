@@ -26,7 +26,7 @@ struct LowerPeak {
   std::vector<std::string> not_looked_at_as_fast;
 };
 
-/// "--dtype bf16, --scratch DIR in about the time": empty where everything was looked at.
+/// "--dtype bf16, --scratch DIR in at most 5 % more time": empty where everything was looked at.
 std::string not_looked_at(const LowerPeak& lower);
 
 /// One plan with a lower peak: what programs, reports and the window name.

@@ -25,11 +25,12 @@ Table remedies_table(const std::vector<planner::Remedy>& remedies, int64_t peak_
     return remedy.about_as_fast.has_value();
   });
   if (fast) {
-    const char* group = "about as fast";
-    table.columns.push_back({.title = "peak",
-                             .unit = Unit::bytes,
-                             .explanation = "The lowest with this change in at most 5 % more time.",
-                             .group = group});
+    const char* group = "in at most 5 % more time";
+    table.columns.push_back(
+        {.title = "peak",
+         .unit = Unit::bytes,
+         .explanation = "The lowest with this change in at most 5 % more time than the plan.",
+         .group = group});
     table.columns.push_back(
         {.title = "time", .unit = Unit::seconds, .explanation = "Predicted, of that plan.", .group = group});
   }

@@ -114,6 +114,13 @@ void write_rows(Markup& page, const Table& table, const std::vector<double>& lar
   for (int element = 0; element < 3; ++element) page.close();
 }
 
+/// The column's title, with its group where another column of that title has another meaning.
+std::string explained_title(const Column& column, const std::vector<const Column*>& explained) {
+  const auto same_title = [&](const Column* other) { return other->title == column.title; };
+  const bool alone = std::count_if(explained.begin(), explained.end(), same_title) == 1;
+  return alone || column.group.empty() ? column.title : column.title + ", " + column.group;
+}
+
 /// Columns that need more than their title. Those of several groups are the same.
 void write_explanations(Markup& page, const Table& table) {
   std::vector<const Column*> explained;
@@ -128,7 +135,7 @@ void write_explanations(Markup& page, const Table& table) {
   page.element("summary", {}, "What the columns mean");
   page.open("dl");
   for (const Column* column : explained) {
-    page.element("dt", {}, column->title);
+    page.element("dt", {}, explained_title(*column, explained));
     page.element("dd", {}, column->explanation);
   }
   page.close();

@@ -163,6 +163,18 @@ TEST_CASE("page: a table has its numbers in full, its heads and its groups") {
   CHECK(page->first("summary").own_text == "5 more rows");
 }
 
+TEST_CASE("page: columns of one title and two meanings are explained with their groups") {
+  Table table{"Remedies", {}, {}};
+  table.columns = {{.title = "time", .explanation = "Of the smallest plan."},
+                   {.title = "time", .explanation = "Of the fastest plan.", .group = "fastest"},
+                   {.title = "peak", .explanation = "Of the fastest plan.", .group = "fastest"}};
+  table.rows.push_back({{1.0, 2.0, 3.0}, false});
+  const auto page = PageReader::read(to_html(report_of(table)));
+  std::vector<std::string> titles;
+  for (const Element* title : page->all("dt")) titles.push_back(title->own_text);
+  CHECK(titles == std::vector<std::string>{"time", "time, fastest", "peak"});
+}
+
 TEST_CASE("page: nothing comes from elsewhere, and it reads without a script") {
   const auto page = PageReader::read(to_html(report_of(number_table(3))));
   CHECK(page->first("html").attribute("lang") == "en");
