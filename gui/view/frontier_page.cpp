@@ -82,13 +82,15 @@ FrontierPage::FrontierPage(Workspace& workspace, QWidget* parent) : Page(parent)
   columns->setObjectName("frontier");
   columns->setChildrenCollapsible(false);
   auto* form = new QScrollArea(columns);
-  form->setWidget(new RequestForm(workspace, form));
+  auto* request = new RequestForm(workspace, form);
+  form->setWidget(request);
   form->setWidgetResizable(true);
   form->setFrameShape(QFrame::NoFrame);
   form->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   form->setMinimumWidth(form->widget()->minimumSizeHint().width() +
                         style()->pixelMetric(QStyle::PM_ScrollBarExtent));
-  columns->addWidget(buildMiddle());
+  QWidget* middle = buildMiddle();
+  columns->addWidget(middle);
   panel_ = new AnswerPanel(workspace, columns);
   panel_->showWords(tr("Planning…"));
   columns->setStretchFactor(0, 0);
@@ -98,6 +100,9 @@ FrontierPage::FrontierPage(Workspace& workspace, QWidget* parent) : Page(parent)
   auto* layout = new QVBoxLayout(this);
   layout->addWidget(columns);
 
+  // The plans shown are of the last question that could be asked, and not of what the fields say now.
+  connect(request, &RequestForm::validated, middle, &QWidget::setEnabled);
+  connect(request, &RequestForm::validated, panel_, &QWidget::setEnabled);
   connect(panel_, &AnswerPanel::useAsked, this, &FrontierPage::usePlan);
   connect(&panel_->lower(), &LowerPeakBox::used, this, [this] { Q_EMIT pageAsked(QStringLiteral("plan")); });
   connect(&panel_->lower(), &LowerPeakBox::busyChanged, this, &Page::busyChanged);

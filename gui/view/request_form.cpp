@@ -231,6 +231,7 @@ void RequestForm::changed(int pause_milliseconds) {
 
 void RequestForm::apply() {
   const std::optional<PlanningQuestion> question = read();
+  Q_EMIT validated(valid_);
   if (question && !same_but_limit(*question, workspace_.question())) workspace_.ask(*question);
 }
 

@@ -29,6 +29,10 @@ class RequestForm : public QWidget {
   /// Whether every field holds something that can be asked.
   bool valid() const { return valid_; }
 
+ Q_SIGNALS:
+  /// The fields were read anew.
+  void validated(bool valid);
+
  private:
   void buildModel();
   void buildSize();

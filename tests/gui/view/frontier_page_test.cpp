@@ -1,5 +1,6 @@
 #include "gui/view/frontier_page.h"
 
+#include <QComboBox>
 #include <QElapsedTimer>
 #include <QLabel>
 #include <QLineEdit>
@@ -273,6 +274,23 @@ TEST_CASE("frontier page: closed within a second while it plans") {
   time.restart();
   page.reset();
   CHECK(time.elapsed() < 1000);
+}
+
+TEST_CASE("frontier page: the plan of another request is not usable while a field is wrong") {
+  ShownFrontier shown(sample_files().plan().plan.limit_bytes);
+  const auto& use = shown.child<QPushButton>("use-plan");
+  CHECK(use.isEnabled());
+  auto& model = shown.child<QComboBox>("model");
+  const QString right = model.currentText();
+  const auto& form = shown.child<RequestForm>();
+  model.setEditText("flux.1-dev");
+  wait_until([&] { return !form.valid(); });
+  CHECK_FALSE(use.isEnabled());
+  CHECK_FALSE(shown.child<QPushButton>("save-plan").isEnabled());
+  CHECK_FALSE(shown.child<QLineEdit>("limit").isEnabled());
+  model.setEditText(right);
+  wait_until([&] { return form.valid(); });
+  CHECK(use.isEnabled());
 }
 
 TEST_CASE("request form: what cannot be asked is said at its field, and is not asked") {
