@@ -1,5 +1,6 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -12,6 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "decoder/cpu/checksums.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/stats_file.h"
@@ -167,6 +169,17 @@ std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
   return to_json(stats).dump();
 }
 
+/// Addresses and bytes of memory.
+using Stretches = std::vector<std::pair<uintptr_t, size_t>>;
+
+std::vector<std::span<const std::byte>> spans_of(const Stretches& stretches) {
+  std::vector<std::span<const std::byte>> spans;
+  spans.reserve(stretches.size());
+  for (const auto& [address, bytes] : stretches)
+    spans.emplace_back(reinterpret_cast<const std::byte*>(address), bytes);  // NOLINT: an address of Python's
+  return spans;
+}
+
 }  // namespace
 
 void bind_decoder(nb::module_& module) {
@@ -183,6 +196,14 @@ void bind_decoder(nb::module_& module) {
           "has_weights",
           [](InProcessDecoder& self, const PlannedDecode& planned) { return self.has_weights(planned.plan); },
           "plan"_a, Release())
+      .def(
+          "checksums",
+          [](InProcessDecoder& self, const Stretches& stretches) {
+            const nb::gil_scoped_release no_gil;
+            return self.checksums(spans_of(stretches));
+          },
+          "stretches"_a,
+          "A checksum of each stretch of memory, (address, bytes), of the device that decodes run on.")
       .def("drop_weights", &InProcessDecoder::drop_weights, Release())
       .def("held_bytes", &InProcessDecoder::held_bytes, Release());
   module.def(
@@ -202,6 +223,13 @@ void bind_decoder(nb::module_& module) {
       "A Decoder on the first GPU, by the module of this path, in memory of an object with name(), "
       "reserve(bytes), which returns an address, stream(), which returns a CUDA stream's handle, and "
       "release(). Raises DeviceError.");
+  module.def(
+      "checksums",
+      [](const Stretches& stretches) {
+        const nb::gil_scoped_release no_gil;
+        return checksums(spans_of(stretches));
+      },
+      "stretches"_a, "A checksum of each stretch of the CPU's memory, (address, bytes).");
   module.def(
       "require_parameters",
       [](const Model& model, const nb::dict& tensors, const std::string& origin) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "decoder/cpu/checksums.h"
 #include "decoder/machine/process_memory.h"
 #include "decoder/session/libraries.h"
 #include "decoder/validator/validator.h"
@@ -74,6 +75,10 @@ void CpuDecoder::drop_weights() {
   if (!session_) return;
   session_->drop_weights();
   session_->trim();
+}
+
+std::vector<uint64_t> CpuDecoder::checksums(const std::vector<std::span<const std::byte>>& stretches) {
+  return headroom::checksums(stretches);
 }
 
 int64_t CpuDecoder::held_bytes() {

@@ -19,6 +19,7 @@ class CpuDecoder final : public InProcessDecoder {
   RunStats decode(const Call& call) override;
   bool has_weights(const Plan& plan) override;
   void drop_weights() override;
+  std::vector<uint64_t> checksums(const std::vector<std::span<const std::byte>>& stretches) override;
   int64_t held_bytes() override;
 
  private:

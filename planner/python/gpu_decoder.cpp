@@ -1,5 +1,6 @@
 #include "planner/python/gpu_decoder.h"
 
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -39,6 +40,44 @@ bool GpuDecoder::has_weights(const Plan& plan) {
 void GpuDecoder::drop_weights() {
   const std::lock_guard lock(mutex_);
   packed_.clear();
+}
+
+std::vector<uint64_t> GpuDecoder::checksums(const std::vector<std::span<const std::byte>>& stretches) {
+  const std::lock_guard lock(mutex_);
+  const auto blocks_of = [](std::span<const std::byte> stretch) {
+    const auto bytes = static_cast<int64_t>(stretch.size());
+    return static_cast<int32_t>((bytes + gpu::Checksum::kBlockBytes - 1) / gpu::Checksum::kBlockBytes);
+  };
+  size_t bytes = 0;
+  for (const auto& stretch : stretches) bytes += static_cast<size_t>(blocks_of(stretch)) * sizeof(uint64_t);
+  if (bytes > sums_bytes_) {
+    sums_ = gpu_->pin(static_cast<int64_t>(bytes));
+    sums_bytes_ = bytes;
+  }
+  auto* const sums = reinterpret_cast<uint64_t*>(sums_.get());
+  gpu_->wait_for_lender();
+  uint64_t* next = sums;
+  for (size_t i = 0; i < stretches.size();) {
+    gpu::Checksum call;
+    call.sums = next;
+    for (; i < stretches.size() && call.stretches < gpu::Checksum::kMostStretches; ++i, ++call.stretches) {
+      const auto at = static_cast<size_t>(call.stretches);
+      call.at[at] = stretches[i].data();
+      call.bytes[at] = static_cast<int64_t>(stretches[i].size());
+      call.first_block[at + 1] = call.first_block[at] + blocks_of(stretches[i]);
+    }
+    next += call.first_block[call.stretches];
+    gpu_->run(call);
+  }
+  gpu_->wait_on_host(gpu_->record(gpu::Stream::compute));
+  std::vector<uint64_t> all;
+  next = sums;
+  for (const auto& stretch : stretches) {
+    const int32_t blocks = blocks_of(stretch);
+    all.push_back(std::accumulate(next, next + blocks, uint64_t{0}));
+    next += blocks;
+  }
+  return all;
 }
 
 int64_t GpuDecoder::held_bytes() {

@@ -23,6 +23,7 @@ class GpuDecoder final : public InProcessDecoder {
   RunStats decode(const Call& call) override;
   bool has_weights(const Plan& plan) override;
   void drop_weights() override;
+  std::vector<uint64_t> checksums(const std::vector<std::span<const std::byte>>& stretches) override;
   int64_t held_bytes() override;
 
  private:
@@ -30,6 +31,8 @@ class GpuDecoder final : public InProcessDecoder {
   std::mutex mutex_;
   const std::unique_ptr<gpu::Gpu> gpu_;
   PinnedByDtype packed_;
+  std::shared_ptr<std::byte> sums_;  ///< pinned, for checksums
+  size_t sums_bytes_ = 0;
 };
 
 }  // namespace headroom::python

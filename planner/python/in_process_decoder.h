@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
@@ -37,6 +41,9 @@ class InProcessDecoder {
   /// Whether packed weights are there that this plan can use, so that a decode by it needs no others.
   virtual bool has_weights(const Plan&) { return false; }
   virtual void drop_weights() {}
+  /// The checksum of each stretch of memory of the device that decodes run on, after what the process has
+  /// queued there.
+  virtual std::vector<uint64_t> checksums(const std::vector<std::span<const std::byte>>& stretches) = 0;
   /// What is held now: packed weights between decodes.
   virtual int64_t held_bytes() { return 0; }
 };

@@ -181,6 +181,10 @@ class Accesses {
     memory(c.values, c.count * int64_t{sizeof(*c.values)}, false);
     memory(c.not_finite, int64_t{sizeof(*c.not_finite)}, true);
   }
+  void operator()(const Checksum& c) {
+    for (int32_t i = 0; i < c.stretches; ++i) memory(c.at[i], c.bytes[i], false);
+    memory(c.sums, c.first_block[c.stretches] * int64_t{sizeof(*c.sums)}, true);
+  }
 };
 
 }  // namespace

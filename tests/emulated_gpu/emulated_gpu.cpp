@@ -19,7 +19,7 @@ constexpr const char* kCalls[] = {
     "Upsample",        "Shuffle",     "Gate",       "Interpolate", "UnfoldFrames",
     "Activate",        "FillOutside", "AddMoments", "Affine",      "AddKeyValueSums",
     "LinearAttention", "Convolve",    "Interleave", "Attend",      "Emit",
-    "CheckFinite"};
+    "CheckFinite",     "Checksum"};
 static_assert(std::size(kCalls) == std::variant_size_v<Call>);
 
 AllocatorEvent segment(AllocatorEvent::What what, const std::byte* memory, int64_t bytes) {

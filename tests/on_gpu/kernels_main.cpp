@@ -129,6 +129,9 @@ void start(const Emit& call, StreamHandle) {
 void start(const CheckFinite& call, StreamHandle) {
   run_there(call);
 }
+void start(const Checksum& call, StreamHandle) {
+  run_there(call);
+}
 /// By our own kernels: no library's plan fits less than nothing.
 void start(const Convolve& call, StreamHandle) {
   Convolve own = call;

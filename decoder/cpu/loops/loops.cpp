@@ -1,5 +1,6 @@
 #include "decoder/cpu/loops/loops.h"
 
+#include "decoder/cpu/loops/checksum_loop.h"
 #include "decoder/cpu/loops/depthwise_loop.h"
 #include "decoder/cpu/loops/elementwise_loop.h"
 #include "decoder/cpu/loops/multiply_loop.h"
@@ -29,6 +30,7 @@ const Loops HEADROOM_LOOPS{affine<Identity>,
                            widen_bf16,
                            widen_fp16,
                            narrow_bf16,
-                           narrow_fp16};
+                           narrow_fp16,
+                           checksum};
 
 }  // namespace headroom::kernels

@@ -260,8 +260,20 @@ struct CheckFinite {
   uint32_t* not_finite = nullptr;  ///< as in Emit
 };
 
+/// Checksums (decoder/graph/checksum.h) of stretches of memory, one for each block of kBlockBytes; those of a
+/// stretch add up to its own.
+struct Checksum {
+  static constexpr int32_t kMostStretches = 128;
+  static constexpr int64_t kBlockBytes = int64_t{64} << 10;
+  int32_t stretches = 0;
+  const std::byte* at[kMostStretches] = {};
+  int64_t bytes[kMostStretches] = {};
+  int32_t first_block[kMostStretches + 1] = {};  ///< of each stretch; then the number of all
+  uint64_t* sums = nullptr;                      ///< [blocks], in pinned host memory
+};
+
 using Call = std::variant<Gather, Copy, Add, Normalise, RmsNorm, Upsample, DepthToSpace, Gate, Interpolate,
                           UnfoldFrames, Activate, FillOutside, AddMoments, Affine, AddKeyValueSums,
-                          LinearAttention, Convolve, Interleave, Attend, Emit, CheckFinite>;
+                          LinearAttention, Convolve, Interleave, Attend, Emit, CheckFinite, Checksum>;
 
 }  // namespace headroom::gpu

@@ -22,8 +22,8 @@ class DeviceMemory {
   /// One block, aligned to 512 bytes, until release(). Throws LimitExceeded where the device does not have
   /// it.
   virtual std::byte* reserve(int64_t bytes) = 0;
-  /// The lender's CUDA stream at the time of reserve(). Work on that stream may still use the block. Null is
-  /// CUDA's default stream.
+  /// The lender's current CUDA stream. Work on that stream may still use a block that it lends, and write to
+  /// memory that it shows. Null is CUDA's default stream.
   virtual void* stream() { return nullptr; }
   /// Gives the block back, once all work on it is done.
   virtual void release() noexcept = 0;

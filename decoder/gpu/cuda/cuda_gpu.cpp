@@ -185,9 +185,13 @@ std::byte* CudaGpu::reserve(int64_t bytes) {
   // An allocator lends memory as soon as it is freed, ahead of the queued work that still uses it. Our
   // streams do not block on other streams, so each of them waits for that work: any of them may be the first
   // to write.
-  const Event lent = events_->record(static_cast<cudaStream_t>(memory_->stream()));
-  for (cudaStream_t ours : streams_) events_->wait(ours, lent);
+  wait_for_lender();
   return block;
+}
+
+void CudaGpu::wait_for_lender() {
+  const Event queued = events_->record(static_cast<cudaStream_t>(memory_->stream()));
+  for (cudaStream_t ours : streams_) events_->wait(ours, queued);
 }
 
 std::byte* CudaGpu::reserve_host(int64_t bytes) {

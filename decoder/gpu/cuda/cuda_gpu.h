@@ -38,6 +38,7 @@ class CudaGpu : public Gpu {
   std::byte* reserve(int64_t bytes) override;
   std::byte* reserve_host(int64_t bytes) override;
   std::shared_ptr<std::byte> pin(int64_t bytes) override;
+  void wait_for_lender() override;
   void release() noexcept override;
 
   void run(const Call& call) override;

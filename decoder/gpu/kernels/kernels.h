@@ -28,6 +28,7 @@ void start(const Interleave& call, StreamHandle stream);
 void start(const Attend& call, StreamHandle stream);
 void start(const Emit& call, StreamHandle stream);
 void start(const CheckFinite& call, StreamHandle stream);
+void start(const Checksum& call, StreamHandle stream);
 
 /// Any of them.
 void run(const Call& call, StreamHandle stream);

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+
+#include "decoder/graph/also_on_gpu.h"
+
+namespace headroom {
+
+// A checksum of memory, which tells whether values have changed: the sum over pairs of 32-bit words of the
+// products of both, each with a key of its position added (NH, of Black et al., UMAC, 1999). A change of one
+// word goes unnoticed with a probability of 2^-32. Sums of parts add up in any order, so that CPU and GPU
+// agree.
+
+/// Words of a group. The first half are multiplied by the second half.
+constexpr int kChecksumWords = 32;
+constexpr int kChecksumGroupBytes = 4 * kChecksumWords;
+
+/// `word` counts from the beginning of the memory.
+HEADROOM_ALSO_ON_GPU inline uint32_t checksum_key(uint32_t word) {
+  uint32_t key = word * 0x9e3779b1u + 0x7f4a7c15u;
+  key ^= key >> 15;
+  key *= 0x85ebca77u;
+  return key ^ key >> 13;
+}
+
+/// Of two words of a group, of which `second` has the number of `first`, `number`, plus half a group.
+HEADROOM_ALSO_ON_GPU inline uint64_t checksum_of_pair(uint32_t first, uint32_t second, uint32_t number) {
+  const uint32_t a = first + checksum_key(number), b = second + checksum_key(number + kChecksumWords / 2);
+  return static_cast<uint64_t>(a) * b;
+}
+
+}  // namespace headroom
