@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 from . import _core
 from .amounts import limit_bytes
+from .changes import followed
 from .described import config_text, describe, dtype_name, model_of
 from .errors import DoesNotFit, HeadroomError, InputError, VerificationError
 from .group_exchange import exchange_of
@@ -200,8 +201,8 @@ def _output(sample: Any, return_dict: bool) -> Any:
 
 
 def vae_of(vae_or_pipe: Any) -> Any:
-    """The VAE of a pipeline, or what is one itself."""
-    return getattr(vae_or_pipe, "vae", None) or vae_or_pipe
+    """The VAE of a pipeline, or what is one itself. One that torch.compile() made stands for the VAE inside."""
+    return followed(getattr(vae_or_pipe, "vae", None) or vae_or_pipe)
 
 
 def enable(

@@ -18,6 +18,7 @@ from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
 from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, planner_options
 from .progress import progress_of
+from .watch import Guard
 
 PLANS = 3
 """How often a decode in all that a GPU has free is planned, where others take of it before it begins."""
@@ -65,6 +66,8 @@ class ModuleDecoder:
         self._of_one_frame: _core.Model | None = None
         self._packed: Fingerprint | None = None  # of the parameters that are packed
         self._predictions: dict[tuple, Prediction] = {}
+        self._guard = Guard()
+        self._bound: tuple[Any, Parameters] | None = None  # as long as this watch of the guard holds
 
     @property
     def module(self) -> Any:
@@ -88,9 +91,18 @@ class ModuleDecoder:
 
     def require_parameters(self) -> None:
         """Raises InputError naming the first parameter that is missing or of another shape, and Unsupported where they are on
-        a device that decodes do not run on."""
-        require_device(self._device())
-        _core.require_parameters(self.model, Parameters(self.module, self.model).tensors(), self.model.name)
+        a device that decodes do not run on, or where the module is not what its class makes."""
+        parameters = self._unchanged_parameters()
+        require_device(parameters.device())
+        _core.require_parameters(self.model, parameters.tensors(), self.model.name)
+
+    def _unchanged_parameters(self) -> Parameters:
+        """Raises Unsupported where the module is not what its class makes."""
+        module = self.module
+        self._guard.require(module)
+        if self._bound is None or self._bound[0] is not self._guard.watch:
+            self._bound = self._guard.watch, Parameters(module, self.model)
+        return self._bound[1]
 
     def decode(
         self,
@@ -118,7 +130,8 @@ class ModuleDecoder:
             module = self.module
             dtype = next(module.parameters()).dtype if dtype is None else dtype
             started = time.perf_counter()
-            device = device or self._device_for(z, release or scratch is not None)
+            parameters = self._unchanged_parameters()
+            device = device or self._device_for(z, parameters, release or scratch is not None)
             require_device(device)
             if release and device != "cpu":
                 raise InputError(f"release=True: expected a VAE on the CPU, found one on {device}")
@@ -136,7 +149,7 @@ class ModuleDecoder:
                 plan = prediction.require()
                 planning_seconds = 0.0 if known else time.perf_counter() - started
                 decoder = self._decoder(device, self._model_for(frames, release))
-                tensors = self._tensors(decoder, device, plan)
+                tensors = self._tensors(decoder, device, plan, parameters)
                 try:
                     with progress_of(progress, pipeline_bar, plan) as told:
                         run = decoder.decode(
@@ -146,7 +159,7 @@ class ModuleDecoder:
                     refusals.append(refused)
                     limit = min(free_bytes(device, self._held_on(device)), prediction.peak_bytes * 7 // 8) if plans > 1 else limit
             if release and not self.released and plan.weights_stay:
-                Parameters(module, self.model).release()
+                parameters.release()
                 self.released = True
             self.last = _report(plan, json.loads(run), sample.numel() * sample.element_size(), planning_seconds)
         return sample.to(z.device)
@@ -219,9 +232,9 @@ class ModuleDecoder:
         """The device that the module runs on."""
         return "cpu" if self.released else Parameters(self.module, self.model).device()
 
-    def _device_for(self, z: Any, needs_cpu: bool) -> str:
+    def _device_for(self, z: Any, parameters: Parameters, needs_cpu: bool) -> str:
         """Where a decode of this latent runs."""
-        device = self._device()
+        device = "cpu" if self.released else parameters.device()
         if device != "cpu" or z.device.type != "cuda" or self.released or needs_cpu:
             return device
         try:
@@ -231,12 +244,11 @@ class ModuleDecoder:
             return device
         return str(z.device)
 
-    def _tensors(self, decoder: _core.Decoder, device: str, plan: _core.Plan) -> dict[str, Any] | None:
+    def _tensors(self, decoder: _core.Decoder, device: str, plan: _core.Plan, parameters: Parameters) -> dict[str, Any] | None:
         """The module's parameters where the decoder has to read them; None where what it has packed still holds."""
         if self.released:
             return None
-        parameters = Parameters(self.module, self.model)
-        now = parameters.fingerprint()
+        now = parameters.fingerprint(device, decoder.checksums)
         if now != self._packed:
             self._drop_weights()
             self._packed = now

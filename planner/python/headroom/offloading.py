@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+import functools
+import os
+from typing import Any, Iterable, Iterator
 
 from .errors import InputError
 
+HOOK_PACKAGES = ("accelerate.hooks", "diffusers.hooks.hooks")
+"""What replaces a module's `forward` for a hook."""
 
-def onload_device(vae: Any) -> str | None:
+MOVING_HOOKS = ("accelerate.hooks", "diffusers.hooks.group_offloading", "diffusers.hooks.layerwise_casting", "diffusers.hooks.hooks")
+"""Hooks that move or cast weights, and change no value on its way through a module."""
+
+
+def onload_device(modules: Iterable[Any]) -> str | None:
     """The device that offload hooks bring a module's weights to when it runs. None without such hooks."""
     import torch
 
-    for module in vae.modules():
-        group = _group(module)
+    for module in modules:
+        group = group_of(module)
         if group is not None:
             return str(torch.device(group.onload_device))
         for hook in _accelerate_hooks(module):
@@ -31,29 +39,68 @@ def offloaded_value(module: Any, name: str) -> Any:
     return None
 
 
-def finish_transfers(vae: Any) -> None:
-    """Waits for weights that group offload is moving on streams of its own. Raises InputError for weights on a disk."""
-    streams = set()
-    for module in vae.modules():
-        group = _group(module)
-        if group is None:
-            continue
-        if getattr(group, "offload_to_disk_path", None):
-            raise InputError(
-                f"{type(vae).__name__}: group offload keeps its weights in {group.offload_to_disk_path}; expected them in memory. "
-                "Leave out offload_to_disk_path for the VAE, or leave out the VAE by exclude_modules=['vae']"
-            )
-        if group.stream is not None:
-            streams.add(group.stream)
-    for stream in streams:
-        stream.synchronize()
+class StoredValue:
+    """A tensor of a group that group offload keeps in a file. The module's own memory has no values while it is there."""
+
+    def __init__(self, group: Any, key: str):
+        self._group, self._path, self._key = group, group.safetensors_file_path, key
+
+    def holds(self) -> bool:
+        return self._group._is_offloaded_to_disk
+
+    def fingerprint(self) -> tuple:
+        found = os.stat(self._path)
+        return self._path, self._key, found.st_mtime_ns, found.st_size
+
+    def load(self) -> Any:
+        import safetensors
+
+        try:
+            with safetensors.safe_open(self._path, "pt", device="cpu") as file:
+                return file.get_tensor(self._key)
+        except (OSError, safetensors.SafetensorError) as error:
+            raise InputError(f"{self._path}: group offload keeps weights here, which cannot be read: {error}") from None
 
 
-def _group(module: Any) -> Any:
+def stored_values(groups: Iterable[Any]) -> dict[int, StoredValue]:
+    """Of tensors, by their id, that groups of diffusers' group offload have on a disk."""
+    on_disk = [group for group in groups if group is not None and getattr(group, "offload_to_disk_path", None)]
+    return {id(tensor): StoredValue(group, key) for group in on_disk for tensor, key in group.tensor_to_key.items()}
+
+
+def group_of(module: Any) -> Any:
     """The group of diffusers' group offload that a module is in."""
     registry = vars(module).get("_diffusers_hook")
     hook = None if registry is None else registry.get_hook("group_offloading")
     return None if hook is None else hook.group
+
+
+def streams_of(modules: Iterable[Any]) -> set[Any]:
+    """The streams on which group offload moves weights."""
+    groups = map(group_of, modules)
+    return {group.stream for group in groups if group is not None and group.stream is not None}
+
+
+def is_hooked_forward(module: Any, forward: Any) -> bool:
+    """Whether a `forward` calls hooks, and then that of the module's class."""
+    while forward is not None:
+        if getattr(forward, "__func__", None) is type(module).forward and forward.__self__ is module:
+            return True
+        called = forward.func if isinstance(forward, functools.partial) else forward
+        if getattr(called, "__module__", "") not in HOOK_PACKAGES:
+            return False
+        inner = getattr(forward, "__wrapped__", None)
+        if inner is None or inner is called:  # of releases that do not say what they wrap
+            return True
+        forward = inner
+    return False
+
+
+def foreign_hook(module: Any) -> Any:
+    """The first hook of accelerate or diffusers that may change values. None where all of them only move weights."""
+    registry = vars(module).get("_diffusers_hook")
+    hooks = [*_accelerate_hooks(module), *(() if registry is None else registry.hooks.values())]
+    return next((hook for hook in hooks if type(hook).__module__ not in MOVING_HOOKS), None)
 
 
 def _accelerate_hooks(module: Any) -> Iterator[Any]:

@@ -2,50 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable, Iterator, NamedTuple
 
 from . import _core
+from .changes import decoding_modules, is_fused
 from .errors import InputError
-from .offloading import finish_transfers, offloaded_value, onload_device
-
+from .offloading import StoredValue, group_of, offloaded_value, onload_device, stored_values, streams_of
 
 Fingerprint = tuple
-"""Another one where a parameter was replaced, moved, or written to."""
+"""Another one where a value of a parameter has changed, however it was written."""
+
+Stretches = list[tuple[int, int]]
+
+
+class Place(NamedTuple):
+    """Where a module holds a tensor. `third` is the part of fused projections that it is."""
+
+    name: str
+    module: Any
+    held: dict[str, Any]
+    leaf: str
+    third: int | None = None
 
 
 class Parameters:
-    """Names and tensors of what the decoder reads of a VAE. Nothing is copied but what DLPack cannot hand over."""
+    """Names and tensors of what the decoder reads of a VAE, as long as no module of it is replaced. Nothing is copied but
+    what DLPack cannot hand over."""
 
     def __init__(self, vae: Any, model: _core.Model):
-        self._vae = vae
-        self._names = model.parameter_names()
+        modules = [*decoding_modules(vae)]
+        self._modules = [vae, *(module for _, module in modules)]
+        self._places = _places(modules, set(model.parameter_names()))
+        self._streams = streams_of(self._modules)
+        self._stored = stored_values(map(group_of, self._modules))
 
     def tensors(self) -> dict[str, Any]:
-        """Contiguous tensors in the CPU's memory, by the module's own names; copies of what is on a GPU. Raises InputError
+        """Contiguous tensors in the CPU's memory, by the module's own names; copies of what is elsewhere. Raises InputError
         naming what has no values."""
-        finish_transfers(self._vae)
+        self._finish_transfers()
         ready = {}
-        for name, tensor in self._state().items():
-            if tensor.device.type == "meta":
-                raise InputError(f"{name}: expected values, found none (device meta). Load the VAE again, or leave it out of offloading")
+        for place, tensor in zip(self._places, self._found()):
+            if isinstance(tensor, StoredValue):
+                tensor = _part(tensor.load(), place)
             values = tensor.detach().cpu()
             if values.is_floating_point() and values.element_size() == 1:
                 values = values.float()  # layerwise casting keeps weights in 8 bits, and computes with what they are
-            ready[name] = values.contiguous()
+            ready[place.name] = values.contiguous()
         return ready
 
-    def fingerprint(self) -> Fingerprint:
-        return tuple(
-            (name, str(tensor.device), tensor.data_ptr(), tensor.dtype, _version(tensor)) for name, tensor in self._state().items()
-        )
+    def fingerprint(self, device: str = "cpu", on_device: Callable[[Stretches], list[int]] | None = None) -> Fingerprint:
+        """`on_device` makes checksums of memory of the first GPU, where `device` is that. Values on others are copied to the CPU."""
+        self._finish_transfers()
+        kept, layouts, here, there = [], [], [], []
+        for tensor in self._found():
+            if isinstance(tensor, StoredValue):
+                layouts.append((tensor.fingerprint(), None, 0))
+                continue
+            if not (tensor.is_cpu or tensor.is_cuda and device != "cpu" and tensor.get_device() == 0):
+                tensor = tensor.detach().cpu()
+            if not _is_dense(tensor):
+                tensor = tensor.detach().contiguous()
+            kept.append(tensor)  # until its memory has been read
+            stretches = here if tensor.is_cpu else there
+            layouts.append(((tensor.dtype, tensor.shape, tensor.stride()), stretches, len(stretches)))
+            stretches.append((tensor.data_ptr(), tensor.nbytes))
+        sums_here = _core.checksums(here) if here else []
+        sums_there = on_device(there) if there else []
+        return tuple((layout, None if of is None else (sums_here if of is here else sums_there)[at]) for layout, of, at in layouts)
 
     def device(self) -> str:
         """The device that offload hooks name, or else the one that has the parameters: "cpu" if they have no values. Raises
         InputError for parameters on several devices."""
-        onload = onload_device(self._vae)
+        onload = onload_device(self._modules)
         if onload is not None:
             return onload
-        devices = {str(tensor.device) for tensor in self._state().values()} - {"meta"}
+        devices = {str(place.held[place.leaf].device) for place in self._places} - {"meta"}
         if len(devices) > 1:
             raise InputError(f"parameters on {' and '.join(sorted(devices))}: expected all on one device")
         return devices.pop() if devices else "cpu"
@@ -54,37 +85,62 @@ class Parameters:
         """Drops the module's own copy of what is packed: these parameters have shapes and no values from here on."""
         import torch
 
-        owners = dict(self._vae.named_modules())
-        for name in self._state():
-            owner, _, leaf = name.rpartition(".")
-            module = owners[owner]
-            tensor = getattr(module, leaf)
+        for place in self._places:
+            tensor = place.held[place.leaf]
             empty = torch.empty_like(tensor, device="meta")
-            if isinstance(tensor, torch.nn.Parameter):
-                module._parameters[leaf] = torch.nn.Parameter(empty, requires_grad=False)
-            else:
-                module._buffers[leaf] = empty
+            is_parameter = isinstance(tensor, torch.nn.Parameter)
+            place.held[place.leaf] = torch.nn.Parameter(empty, requires_grad=False) if is_parameter else empty
 
-    def _state(self) -> dict[str, Any]:
-        wanted = set(self._names)
-        found = {}
-        for listed in (self._vae.named_parameters(), self._vae.named_buffers()):
-            found.update((name, tensor) for name, tensor in listed if name in wanted)
-        # Attention of older releases has other names; the decoder knows them.
-        if len(found) < len(wanted):
-            for listed in (self._vae.named_parameters(), self._vae.named_buffers()):
-                found.update((name, tensor) for name, tensor in listed if not name.startswith(("encoder.", "quant_conv.")))
-        owners = dict(self._vae.named_modules())
-        for name, tensor in found.items():
+    def _found(self) -> Iterator[Any]:
+        """The tensor of each place, or where a file has it. Raises InputError naming what has no values."""
+        for place in self._places:
+            tensor = place.held[place.leaf]
+            stored = self._stored.get(id(tensor)) if self._stored else None
+            if stored is not None and stored.holds():
+                yield stored
+                continue
             if tensor.device.type == "meta":
-                owner, _, leaf = name.rpartition(".")
-                values = offloaded_value(owners[owner], leaf)
-                found[name] = tensor if values is None else values
-        return found
+                values = offloaded_value(place.module, place.leaf)
+                if values is None:
+                    raise InputError(f"{place.name}: expected values, found none (device meta). Load the VAE again, or leave it out of offloading")
+                tensor = values
+            yield _part(tensor, place)
+
+    def _finish_transfers(self) -> None:
+        """Waits for weights that group offload is moving on streams of its own."""
+        for stream in self._streams:
+            stream.synchronize()
 
 
-def _version(tensor: Any) -> int:
-    try:
-        return tensor._version
-    except (RuntimeError, AttributeError):  # tensors made in inference mode count no writes
-        return 0
+def _places(modules: list[tuple[str, Any]], wanted: set[str]) -> list[Place]:
+    found: dict[str, Place] = {}
+    for name, module in modules:
+        for held in (module._parameters, module._buffers):
+            for leaf, tensor in held.items():
+                if tensor is not None:
+                    found[f"{name}.{leaf}"] = Place(f"{name}.{leaf}", module, held, leaf)
+    for name, module in modules:
+        if is_fused(module):
+            for third, projection in enumerate(("to_q", "to_k", "to_v")):
+                for leaf in ("weight", "bias"):
+                    fused = found.pop(f"{name}.to_qkv.{leaf}", None) if third == 2 else found.get(f"{name}.to_qkv.{leaf}")
+                    if fused is not None:
+                        found[f"{name}.{projection}.{leaf}"] = fused._replace(name=f"{name}.{projection}.{leaf}", third=third)
+    # Attention of older releases has other names; the decoder knows them.
+    if wanted <= found.keys():
+        return [found[name] for name in sorted(wanted)]
+    return list(found.values())
+
+
+def _part(tensor: Any, place: Place) -> Any:
+    return tensor if place.third is None else tensor.chunk(3)[place.third]
+
+
+def _is_dense(tensor: Any) -> bool:
+    """Whether the values fill a stretch of memory, in whichever order."""
+    import torch
+
+    if tensor.is_contiguous():
+        return True
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return tensor.dim() in formats and tensor.is_contiguous(memory_format=formats[tensor.dim()])

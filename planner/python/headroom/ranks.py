@@ -117,7 +117,7 @@ class RankedDecoder(ModuleDecoder):
         import torch
 
         module = self.module
-        self._require_cpu(self._device())
+        self._require_cpu("cpu" if self.released else self._unchanged_parameters().device())
         batch, _, frames, height, width = self.model.picture_shape(list(z.shape))
         dtype = next(module.parameters()).dtype if options["dtype"] is None else options["dtype"]
         latent = z.detach().to(device="cpu", dtype=torch.float32).contiguous()
@@ -165,7 +165,7 @@ class RankedDecoder(ModuleDecoder):
         channels = self.model.picture_shape([1, self.model.latent_channels, 1, 1])[1]
         sample = torch.empty([batch, channels, height, width] if z.dim() == 4 else [batch, channels, frames, height, width], dtype=asked.options["dtype"])
         decoder = self._decoder("cpu", self._model_for(frames, release))
-        tensors = self._tensors(decoder, "cpu", plan)
+        tensors = self._tensors(decoder, "cpu", plan, self._unchanged_parameters())
         progress, pipeline_bar, trace_file = shown
         with progress_of(progress, pipeline_bar, plan) as told:
             run = decoder.decode(
@@ -213,7 +213,7 @@ class RankedDecoder(ModuleDecoder):
     def _weights_digest(self) -> str:
         if self.released:
             return self._weights[1]
-        parameters = Parameters(self.module, self.model)
+        parameters = self._unchanged_parameters()
         now = parameters.fingerprint()
         if self._weights is None or self._weights[0] != now:
             self._weights = now, _digest(*(tensor for _, tensor in sorted(parameters.tensors().items())))

@@ -1,0 +1,278 @@
+"""Finds how a VAE's modules differ from those that its class makes.
+
+The decoder knows a VAE by its config and its parameters. Anything else that changes the picture, such as a hook or another
+padding, has to be refused by name.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from numbers import Number
+from typing import Any, Iterator
+
+from .code_names import CALLED, Methods, methods_of
+from .described import SUPPORTED_CLASSES
+from .errors import Unsupported
+from .offloading import foreign_hook, is_hooked_forward
+
+UNUSED_CHILDREN = ("encoder", "quant_conv")
+"""Modules of a VAE that a decode does not run."""
+
+UNUSED_PARTS = ("condition_encoder",)
+"""Parts of decoders that run with a mask only."""
+
+IGNORED_STATE = frozenset({
+    "_backward_hooks", "_backward_pre_hooks", "_buffers", "_compiled_call_impl", "_forward_hooks", "_forward_hooks_always_called",
+    "_forward_hooks_with_kwargs", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_gradient_checkpointing_func",
+    "_is_full_backward_hook", "_load_state_dict_post_hooks", "_load_state_dict_pre_hooks", "_modules", "_non_persistent_buffers_set",
+    "_parameters", "_state_dict_hooks", "_state_dict_pre_hooks", "fused_projections", "gradient_checkpointing", "training",
+})  # fmt: skip
+"""Attributes that are compared by themselves, or that do not change the picture."""
+
+OPTIONS_OF_VAES = ("use_", "tile_", "num_sample_frames_", "num_latent_frames_", "_feat_map", "_conv_", "_enc_", "_internal_dict", "_hf_hook")
+"""Attributes of a whole VAE that choose how it splits up a decode, that hold the state of one, or that are looked at elsewhere."""
+
+EQUIVALENT_PROCESSORS = frozenset({
+    "AttnProcessor", "AttnProcessor2_0", "AttnProcessorNPU", "FusedAttnProcessor2_0", "SlicedAttnProcessor", "XFormersAttnProcessor",
+    "XLAFlashAttnProcessor2_0",
+})  # fmt: skip
+"""diffusers' processors that compute the same attention."""
+
+FUSED_PROCESSOR = "FusedAttnProcessor2_0"
+"""The processor that reads the projections from `to_qkv`."""
+
+
+def followed(module: Any) -> Any:
+    """The module inside of one that torch.compile() made."""
+    while type(module).__name__ == "OptimizedModule" and type(module).__module__.startswith("torch."):
+        module = module._orig_mod
+    return module
+
+
+def is_fused(module: Any) -> bool:
+    return type(vars(module).get("processor")).__name__ == FUSED_PROCESSOR and module._modules.get("to_qkv") is not None
+
+
+def decoding_modules(vae: Any) -> Iterator[tuple[str, Any]]:
+    """Names and modules that a decode runs, the VAE itself left out. Compiled modules are followed."""
+    for name, child in vae._modules.items():
+        if name not in UNUSED_CHILDREN and child is not None:
+            yield from _within(name, child)
+
+
+def _within(name: str, module: Any) -> Iterator[tuple[str, Any]]:
+    module = followed(module)
+    yield name, module
+    for leaf, child in module._modules.items():
+        if child is not None and leaf not in UNUSED_PARTS:
+            yield from _within(f"{name}.{leaf}", child)
+
+
+def made_class(vae: Any) -> type:
+    """The supported class that a VAE is of, or derives from."""
+    bases = [base for base in type(vae).__mro__ if base.__name__ in SUPPORTED_CLASSES]
+    return next((base for base in bases if base.__module__.startswith("diffusers.")), bases[0])
+
+
+def made_anew(vae: Any) -> Any:
+    """What the class makes of the VAE's config, without memory for values."""
+    import torch
+
+    cls = made_class(vae)
+    known = inspect.signature(cls.__init__).parameters
+    with torch.device("meta"):
+        return cls(**{key: value for key, value in vae.config.items() if key in known})
+
+
+def require_unchanged(vae: Any) -> None:
+    """Raises Unsupported naming the first difference from what the VAE's class makes."""
+    cls = made_class(vae)
+    raise_first(_differences(vae, made_anew(vae), cls.__name__))
+
+
+def raise_first(differences: Iterator[str]) -> None:
+    found = list(differences)
+    if found:
+        more = f" ({len(found) - 1} more such differences)" if len(found) > 1 else ""
+        raise Unsupported(f"{found[0]}{more}. The decode would ignore this. Undo it, or decode without Headroom")
+
+
+def _differences(vae: Any, made: Any, makes: str) -> Iterator[str]:
+    yield from global_hooks()
+    yield from _of_vae(vae, made, makes)
+    for name, expected in made._modules.items():
+        if name not in UNUSED_CHILDREN:
+            yield from _of_modules(name, vae._modules.get(name), expected, makes)
+
+
+def global_hooks() -> Iterator[str]:
+    from torch.nn.modules import module
+
+    for kind in ("_global_forward_hooks", "_global_forward_pre_hooks"):
+        for hook in getattr(module, kind, {}).values():
+            yield f"all modules: a forward hook, {_shown(hook)}"
+
+
+def _of_vae(vae: Any, made: Any, makes: str) -> Iterator[str]:
+    """Of the VAE itself: what its own decode reads and calls."""
+    methods = methods_of(type(made), ("decode",))
+    yield from replaced_methods(makes, methods)
+    for name in methods.functions:
+        if name != "__init__" and inspect.getattr_static(type(vae), name) is not inspect.getattr_static(type(made), name):
+            yield f"{type(vae).__name__}: {name} is another one than {makes}'s"
+    own, expected = vars(vae), vars(made)
+    for key in sorted(methods.names & (set(own) | set(expected))):
+        if key == "decode" or key in IGNORED_STATE or key.startswith(OPTIONS_OF_VAES):
+            continue
+        yield from _of_attribute(makes, key, own, expected, makes)
+
+
+def _of_modules(name: str, module: Any, expected: Any, makes: str) -> Iterator[str]:
+    if module is None or expected is None:
+        if module is not expected:
+            yield f"{name} is {_kind(module)}, {makes} makes {_kind(expected)}"
+        return
+    yield from forward_hooks(name, module)
+    module = followed(module)
+    if type(module) is not type(expected):
+        yield f"{name} is {_kind(module)}, {makes} makes {_kind(expected)}"
+        return
+    methods = methods_of(type(module), CALLED)
+    yield from forward_hooks(name, module)
+    yield from replaced_methods(name, methods)
+    yield from replaced_on_instance(name, module, methods)
+    yield from _of_tensors(name, module, expected, makes)
+    own, made = vars(module), vars(expected)
+    for key in made:
+        if key not in IGNORED_STATE:
+            yield from _of_attribute(name, key, own, made, makes)
+    for key in own:
+        if key not in made and key in methods.names and key not in methods.functions and key not in IGNORED_STATE:
+            yield from _of_attribute(name, key, own, made, makes)
+    yield from _of_children(name, module, expected, makes)
+
+
+def _of_children(name: str, module: Any, expected: Any, makes: str) -> Iterator[str]:
+    own, made = module._modules, dict(expected._modules)
+    if is_fused(module):
+        made["to_qkv"] = _fused_projection(expected)
+    for leaf in own:
+        if leaf not in made and not (leaf == "to_qkv" and type(own[leaf]).__name__ == "Linear"):
+            yield f"{name}.{leaf} is {_kind(own[leaf])}, {makes} makes none"
+    for leaf, child in made.items():
+        if leaf not in UNUSED_PARTS:
+            yield from _of_modules(f"{name}.{leaf}", own.get(leaf), child, makes)
+    if type(module).__name__ in ("Sequential", "ModuleList") and sorted(own) == sorted(made) and list(own) != list(made):
+        yield f"{name}: its modules are in another order than {makes} makes them"
+
+
+def _fused_projection(attention: Any) -> Any:
+    import torch
+
+    query = attention.to_q
+    return torch.nn.Linear(query.in_features, 3 * query.out_features, bias=query.bias is not None, device="meta")
+
+
+def _of_tensors(name: str, module: Any, expected: Any, makes: str) -> Iterator[str]:
+    for kind, own, made in (("parameter", module._parameters, expected._parameters), ("buffer", module._buffers, expected._buffers)):
+        for leaf in {**made, **own}:
+            there, wanted = own.get(leaf) is not None, made.get(leaf) is not None
+            if there != wanted and (there or leaf not in vars(module)):
+                yield f"{name}: {'has' if there else 'lacks'} the {kind} {leaf}, unlike what {makes} makes"
+    for leaf, tensor in (*module._parameters.items(), *module._buffers.items()):
+        if tensor is not None and not is_plain(tensor):
+            yield f"{name}: {leaf} is {_kind(tensor)}, {makes} makes plain values"
+
+
+def is_plain(tensor: Any) -> bool:
+    """Whether a tensor's memory has its values: those of quantising libraries have them in a form of their own."""
+    import torch
+
+    return type(tensor) in (torch.Tensor, torch.nn.Parameter)
+
+
+def forward_hooks(name: str, module: Any) -> Iterator[str]:
+    for hook in (*module._forward_pre_hooks.values(), *module._forward_hooks.values()):
+        yield f"{name}: a forward hook, {_shown(hook)}"
+
+
+def replaced_methods(name: str, methods: Methods) -> Iterator[str]:
+    for method, function in methods.foreign:
+        yield f"{name}: {method} was replaced by {_shown(function)}"
+
+
+def replaced_on_instance(name: str, module: Any, methods: Methods) -> Iterator[str]:
+    for key, value in vars(module).items():
+        if key in ("forward", "_old_forward"):
+            if not is_hooked_forward(module, value):
+                yield f"{name}: {key} was replaced by {_shown(value)}"
+        elif key in methods.functions:
+            yield f"{name}: {key} was replaced by {_shown(value)}"
+    hook = foreign_hook(module)
+    if hook is not None:
+        yield f"{name}: a forward hook, {_shown(hook)}"
+
+
+def _of_attribute(name: str, key: str, own: dict, made: dict, makes: str) -> Iterator[str]:
+    if key not in own:
+        yield f"{name}: {key} is missing, {makes} makes {_shown(made[key])}"
+    elif key not in made:
+        yield f"{name}: {key} is {_shown(own[key])}, {makes} makes none"
+    elif not (_same_processor if key == "processor" else same)(own[key], made[key]):
+        yield f"{name}: {key} is {_shown(own[key])}, {makes} makes {_shown(made[key])}"
+
+
+def _same_processor(own: Any, made: Any) -> bool:
+    of_diffusers = all(type(one).__module__ == "diffusers.models.attention_processor" for one in (own, made))
+    if of_diffusers and {type(own).__name__, type(made).__name__} <= EQUIVALENT_PROCESSORS:
+        methods = methods_of(type(own), ("__call__",))
+        return not methods.foreign and not set(vars(own)) & methods.functions
+    return same(own, made)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two attributes stand for the same."""
+    if a is b:
+        return True
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if type(a) is not type(b):
+        return isinstance(a, Number) and isinstance(b, Number) and isinstance(a, bool) == isinstance(b, bool) and a == b
+    if isinstance(a, types.FunctionType):
+        return a.__code__ is b.__code__ and same(a.__defaults__, b.__defaults__) and same(_closure(a), _closure(b))
+    if isinstance(a, types.MethodType):
+        return a.__func__ is b.__func__
+    if isinstance(a, functools.partial):
+        return same((a.func, a.args, a.keywords), (b.func, b.args, b.keywords))
+    if type(a).__eq__ is object.__eq__:
+        return hasattr(a, "__dict__") and same(vars(a), vars(b)) and not methods_of(type(a), ("__call__",)).foreign
+    try:
+        return bool(a == b)
+    except (RuntimeError, ValueError, TypeError):  # tensors and arrays
+        return False
+
+
+def _closure(function: types.FunctionType) -> tuple:
+    return tuple(cell.cell_contents for cell in function.__closure__ or ())
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "None"
+    kind = type(value)
+    return kind.__name__ if kind.__module__.startswith(("torch.", "diffusers.")) else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, functools.partial):
+        value = value.func
+    if hasattr(value, "__qualname__"):
+        return f"{getattr(value, '__module__', '')}.{value.__qualname__}".lstrip(".")
+    if type(value).__repr__ is object.__repr__:
+        return f"a {_kind(value)}"
+    text = repr(value).replace("\n", " ")
+    return text if len(text) <= 60 else f"{text[:57]}..."

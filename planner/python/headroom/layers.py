@@ -1,0 +1,61 @@
+"""Changes in modules that come without a config, such as ComfyUI's: layers are compared with what such decoders have."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+from .changes import _kind, _shown, decoding_modules, forward_hooks, global_hooks, is_plain, raise_first, replaced_methods, replaced_on_instance
+from .code_names import CALLED, methods_of
+
+PATCHES = ("weight_function", "bias_function")
+"""Where ComfyUI lists functions that change a layer's weights each time that it runs."""
+
+FLAGS = ("give_pre_end", "tanh_out")
+"""Of ComfyUI's decoders; set, they return something else than the picture."""
+
+
+def require_plain_layers(vae: Any) -> None:
+    """Raises Unsupported naming the first layer that computes something else than the decoder."""
+    raise_first(_differences(vae))
+
+
+def _differences(vae: Any) -> Iterator[str]:
+    yield from global_hooks()
+    for name, module in decoding_modules(vae):
+        methods = methods_of(type(module), CALLED)
+        yield from forward_hooks(name, module)
+        yield from replaced_methods(name, methods)
+        yield from replaced_on_instance(name, module, methods)
+        for leaf, tensor in (*module._parameters.items(), *module._buffers.items()):
+            if tensor is not None and not is_plain(tensor):
+                yield f"{name}: {leaf} is {_kind(tensor)}, expected plain values"
+        yield from _of_settings(name, module)
+
+
+def _of_settings(name: str, module: Any) -> Iterator[str]:
+    for key, expected in _expected(module).items():
+        found = vars(module).get(key, expected)
+        if found != expected:
+            yield f"{name}: {key} is {_shown(found)}, expected {_shown(expected)}"
+
+
+def _expected(module: Any) -> dict[str, Any]:
+    """Settings that a layer has if it has any."""
+    import torch
+
+    expected: dict[str, Any] = {**{key: [] for key in PATCHES if vars(module).get(key) is not None}, **dict.fromkeys(FLAGS, False)}
+    if isinstance(module, torch.nn.modules.conv._ConvNd):
+        kernel = tuple(module.weight.shape[2:])
+        same = tuple(length // 2 for length in kernel)
+        axes = len(kernel)
+        expected |= {"kernel_size": kernel, "stride": (1,) * axes, "dilation": (1,) * axes, "groups": 1, "padding_mode": "zeros", "padding": same,
+                     "transposed": False}  # fmt: skip
+        if axes == 3:  # pads before the first frame by itself
+            expected |= {"padding": (0, *same[1:]), "_padding": kernel[0] - 1}
+    elif isinstance(module, torch.nn.GroupNorm):
+        expected |= {"num_groups": 32, "eps": 1e-6}
+    elif isinstance(module, torch.nn.Upsample):
+        expected |= {"scale_factor": (2.0, 2.0), "size": None}
+    elif "gamma" in module._parameters:
+        expected |= {"scale": module.gamma.numel() ** 0.5, "channel_first": True}
+    return expected
