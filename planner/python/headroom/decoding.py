@@ -11,15 +11,13 @@ from typing import Any, Callable
 from . import _core
 from .amounts import limit_bytes
 from .changes import followed
-from .described import config_text, describe, dtype_name, model_of
-from .errors import DoesNotFit, HeadroomError, InputError, VerificationError
+from .described import config_text, describe, model_of
+from .errors import DoesNotFit, HeadroomError, InputError
 from .group_exchange import exchange_of
 from .module import DecodeReport, ModuleDecoder
 from .prediction import Prediction, planner_options
 from .ranks import GATHERS, RankedDecoder
-
-VERIFIED_ERROR = {"fp32": 1e-4, "bf16": 5e-2, "fp16": 1e-2}
-"""Largest difference from the original decode under ``verify=True``, of its largest magnitude."""
+from .verification import largest_error
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ class Handle:
         )  # fmt: skip
         self.last = self.decoder.last
         if chosen.verify and sample.numel() > 0:
-            self.last = replace(self.last, largest_error=_verified(vae, z, sample))
+            self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample))
         return sample
 
     # A copy of the VAE decodes with its own weights. One in another process knows no group.
@@ -149,17 +147,6 @@ class Handle:
 def _original(vae: Any, z: Any, return_dict: bool, generator: Any, **conditions: Any) -> Any:
     chosen = conditions if generator is None else {**conditions, "generator": generator}
     return type(vae).decode(vae, z, return_dict=return_dict, **chosen)
-
-
-def _verified(vae: Any, z: Any, sample: Any) -> float:
-    import torch
-
-    with torch.no_grad():
-        original = _original(vae, z, False, None)[0].float()
-    error = float((sample.float() - original).abs().max() / original.abs().max().clamp_min(1e-30))
-    if not error <= VERIFIED_ERROR[dtype_name(vae.dtype)]:
-        raise VerificationError(f"{type(vae).__name__}: differs by {error:.1e} of the magnitude from the original decode")
-    return error
 
 
 class Decode:
@@ -230,7 +217,8 @@ def enable(
         profile: a file of headroom-profile, measured on this machine.
         on_misfit: where nothing fits the limit, ``"raise"`` DoesNotFit before anything runs, or decode by the VAE's
             ``"original"`` with a warning.
-        verify: decode by the original, too, and raise VerificationError where they differ.
+        verify: decode each item by the VAE's own untiled decode, too, and raise VerificationError where they differ. Where that cannot
+            run, warn.
         release: drop the module's own copy of the weights once they are packed. Cannot be undone.
         progress: True for a tqdm bar, a function that is called with the share that is done, False for neither; None
             shows a bar for long decodes of a pipeline whose own bars are on.

@@ -1,0 +1,57 @@
+"""``verify=True``: a picture of Headroom's against the VAE's own untiled decode."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+from . import _core
+from .described import dtype_name
+from .errors import VerificationError
+
+VERIFIED_ERROR = {"fp32": 1e-4, "bf16": 5e-2, "fp16": 1e-2}
+"""Largest difference from the original decode under ``verify=True``, of its largest magnitude."""
+
+BLENDING = ("use_tiling", "use_slicing", "use_framewise_decoding")
+"""Attributes by which a VAE decodes in parts, most of which it blends."""
+
+
+def largest_error(vae: Any, model: _core.Model, z: Any, sample: Any) -> float | None:
+    """The largest difference of an item from the VAE's own decode of it, of that one's largest magnitude. None with a warning where
+    the VAE's own decode cannot run. Raises VerificationError."""
+    import torch
+
+    name, error = type(vae).__name__, 0.0
+    for item, ours in zip(z.split(1), sample.split(1)):
+        try:
+            with torch.no_grad():
+                original = _untiled(vae, model, item)
+        except Exception as failed:
+            why = str(failed).strip().splitlines() or [""]
+            warnings.warn(f"verify=True: the picture was not compared, since {name}'s own decode cannot run: {type(failed).__name__}: {why[0]}", stacklevel=5)
+            return None
+        if not torch.isfinite(original).all():
+            warnings.warn(f"verify=True: the picture was not compared, since the output of {name}'s own decode is not finite", stacklevel=5)
+            return None
+        if original.shape != ours.shape:
+            raise VerificationError(f"{name}: expected a picture of shape {tuple(original.shape)} as the original decode's, found {tuple(ours.shape)}")
+        difference = (ours.to(original.device).float() - original).abs().max() / original.abs().max().clamp_min(1e-30)
+        error = max(error, float(difference))
+    if not error <= VERIFIED_ERROR[dtype_name(vae.dtype)]:
+        raise VerificationError(f"{name}: differs by {error:.1e} of the magnitude from the original decode")
+    return error
+
+
+def _untiled(vae: Any, model: _core.Model, z: Any) -> Any:
+    """By the VAE's class, in fp32 where its config upcasts. A copy that shares the weights decodes, so that no attribute of the VAE
+    itself changes."""
+    alone = copy.copy(vae)
+    vars(alone).pop("decode", None)
+    for name in BLENDING:
+        if getattr(alone, name, False):
+            setattr(alone, name, False)
+    if model.decoding_dtype(dtype_name(vae.dtype)) != dtype_name(vae.dtype):
+        alone = copy.deepcopy(alone).float()
+    device = z.device if alone.device.type == "meta" else alone.device
+    return type(vae).decode(alone, z.to(device=device, dtype=alone.dtype), return_dict=False)[0].float()

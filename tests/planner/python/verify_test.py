@@ -1,0 +1,108 @@
+"""``verify=True`` compares a picture with the VAE's own untiled decode, and never loses one because that decode is at fault."""
+
+from __future__ import annotations
+
+import unittest
+import warnings
+
+import accelerate
+import diffusers
+import headroom
+import tiny
+import torch
+
+
+def latent(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(0))
+
+
+class Verify(unittest.TestCase):
+    def setUp(self):
+        self._grad = torch.no_grad()
+        self._grad.__enter__()
+        self.addCleanup(self._grad.__exit__, None, None, None)
+
+    def error(self, vae, z, largest=1e-4):
+        """Of a decode that is compared without a warning but of blending."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message="verify=True")
+            warnings.filterwarnings("ignore", message=".* has no effect")
+            handle = headroom.enable(vae, limit="1GiB", verify=True)
+            vae.decode(z)
+        self.assertLessEqual(handle.last.largest_error, largest)
+        return handle.last.largest_error
+
+    def test_tiling_is_off_in_the_decode_that_it_compares_with(self):
+        kl, wan22 = tiny.kl(), tiny.wan22()
+        kl.tile_latent_min_size, kl.tile_sample_min_size = 8, 16
+        wan22.enable_tiling(tile_sample_min_height=32, tile_sample_min_width=32, tile_sample_stride_height=16, tile_sample_stride_width=16)
+        for vae, z in ((kl, latent(1, 4, 32, 24)), (wan22, latent(1, 4, 2, 9, 8))):
+            vae.enable_tiling()
+            untiled = self.error(vae, z)
+            self.assertTrue(vae.use_tiling)
+            tiled = type(vae).decode(vae, z).sample
+            self.assertGreater(float((vae.decode(z).sample - tiled).abs().max() / tiled.abs().max()), 10 * untiled)
+
+    def test_hunyuan_video_as_it_comes_blends_clips(self):
+        vae, z = tiny.hunyuan_video(), latent(1, 4, 6, 3, 2)
+        vae.use_framewise_decoding = True
+        untiled = self.error(vae, z)
+        self.assertTrue(vae.use_framewise_decoding)
+        blended = type(vae).decode(vae, z).sample
+        self.assertGreater(float((vae.decode(z).sample - blended).abs().max() / blended.abs().max()), 10 * untiled)
+
+    def test_items_are_compared_one_by_one(self):
+        vae, z = tiny.hunyuan_video_15(), latent(2, 4, 3, 5, 3)
+        vae.disable_slicing()
+        with self.assertRaises(RuntimeError):
+            vae.decode(z)
+        self.error(vae, z)
+
+        class FaintItemIsWrong(diffusers.AutoencoderKL):
+            def decode(self, z, return_dict=True, generator=None):
+                sample = super().decode(z).sample
+                return (sample if z.abs().max() > 1 else sample * 1.001,)
+
+        vae = FaintItemIsWrong.from_config(tiny.kl().config)
+        headroom.enable(vae, verify=True)
+        with self.assertRaisesRegex(headroom.VerificationError, "differs by"):
+            vae.decode(latent(2, 4, 8, 8) * torch.tensor([100.0, 0.01]).reshape(2, 1, 1, 1))
+
+    def test_in_fp32_where_the_config_upcasts(self):
+        vae, z = tiny.kl().half(), latent(2, 4, 8, 8).half()
+        weight = vae.decoder.conv_in.weight
+        weight.mul_(3e4 / float(weight.abs().max()))  # fp16 does not hold what the convolution makes
+        self.assertFalse(torch.isfinite(vae.decode(z).sample).all())
+        self.error(vae, z, 1e-2)
+        self.assertEqual(vae.dtype, torch.float16)
+
+    def test_a_picture_is_returned_with_a_warning_where_the_original_cannot_run(self):
+        class Fails(diffusers.AutoencoderKL):
+            def decode(self, z, return_dict=True, generator=None):
+                raise RuntimeError("shape mismatch\nmore of it")
+
+        class Overflows(diffusers.AutoencoderKL):
+            def decode(self, z, return_dict=True, generator=None):
+                return (super().decode(z).sample * float("inf"),)
+
+        for made, why in (
+            (Fails, "Fails's own decode cannot run: RuntimeError: shape mismatch$"),
+            (Overflows, "the output of Overflows's own decode is not finite$"),
+        ):
+            vae = made.from_config(tiny.kl().config)
+            handle = headroom.enable(vae, verify=True)
+            with self.assertWarnsRegex(UserWarning, "verify=True: the picture was not compared, since .*" + why):
+                picture = vae.decode(latent(1, 4, 8, 8)).sample
+            self.assertEqual(picture.shape, (1, 3, 16, 16))
+            self.assertIsNone(handle.last.largest_error)
+
+    def test_with_offloaded_weights_and_latents_of_another_dtype(self):
+        vae = tiny.kl()
+        accelerate.cpu_offload(vae, torch.device("cpu"))
+        self.error(vae, latent(1, 4, 8, 8))
+        self.error(tiny.kl(), latent(1, 4, 8, 8).double())
+        self.error(tiny.kl().to(torch.bfloat16), latent(1, 4, 8, 8), 5e-2)
+
+
+if __name__ == "__main__":
+    unittest.main()
