@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "decoder/files/file_kind.h"
 #include "decoder/files/safetensors_header.h"
 #include "decoder/graph/errors.h"
 #include "decoder/outputs/printable.h"
@@ -16,6 +17,8 @@ constexpr int64_t kLargestHeader = 100'000'000;
 /// The header's length in bytes, known to lie inside the file.
 int64_t header_bytes(const ReadOnlyFile& file) {
   const std::string& origin = file.origin();
+  const std::string kind = instead_of_safetensors(file);
+  if (!kind.empty()) throw InputError(origin + ": " + kind);
   if (file.bytes() < kPrefixBytes) {
     throw InputError(origin + ": too short for a safetensors file: " + std::to_string(file.bytes()) +
                      " bytes");
@@ -23,9 +26,13 @@ int64_t header_bytes(const ReadOnlyFile& file) {
   uint64_t length = 0;
   file.read_at(0, &length, kPrefixBytes);
   const int64_t most = std::min(kLargestHeader, file.bytes() - kPrefixBytes);
+  if (length > static_cast<uint64_t>(most) && length <= static_cast<uint64_t>(kLargestHeader)) {
+    throw InputError(origin + ": is incomplete: header length: expected " + std::to_string(length) +
+                     " bytes, found " + std::to_string(most) + "; download it again");
+  }
   if (length > static_cast<uint64_t>(most)) {
-    throw InputError(origin + ": header length: expected at most " + std::to_string(most) + " bytes, found " +
-                     std::to_string(length));
+    throw InputError(origin + ": is no .safetensors file: header length: expected at most " +
+                     std::to_string(most) + " bytes, found " + std::to_string(length));
   }
   return static_cast<int64_t>(length);
 }

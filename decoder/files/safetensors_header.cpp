@@ -185,13 +185,20 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view text, in
   if (text.empty() || text.front() != '{') throw InputError(origin + ": header: expected a JSON object");
   HeaderReader reader(origin);
   nlohmann::json::sax_parse(text, &reader);
+  int64_t expected_bytes = 0;
   for (const SafetensorsEntry& entry : reader.entries) {
     const std::string where = origin + ": " + printable(entry.name) + ": ";
-    if (entry.begin > entry.end || entry.end > data_bytes) {
-      throw InputError(where + "data_offsets: expected begin <= end <= " + std::to_string(data_bytes) +
-                       ", found [" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) + "]");
+    if (entry.begin > entry.end) {
+      throw InputError(where + "data_offsets: expected begin <= end, found [" + std::to_string(entry.begin) +
+                       ", " + std::to_string(entry.end) + "]");
     }
     check_size(entry, where);
+    expected_bytes = std::max(expected_bytes, entry.end);
+  }
+  if (expected_bytes > data_bytes) {
+    throw InputError(origin + ": is incomplete: expected " + std::to_string(expected_bytes) +
+                     " bytes of tensors after the header, found " + std::to_string(data_bytes) +
+                     "; download it again");
   }
   check_cover(reader.entries, data_bytes, origin);
   return std::move(reader.entries);

@@ -12,6 +12,7 @@
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
+#include "decoder/graph/nearest.h"
 #include "decoder/graph/parameters.h"
 #include "decoder/graph/system_failure.h"
 #include "decoder/outputs/printable.h"
@@ -69,6 +70,12 @@ std::optional<std::string> pipeline_of(const std::vector<std::string>& tensors) 
   return std::nullopt;
 }
 
+bool is_named_as_file(const std::string& argument) {
+  const std::string suffix = lower_case(fs::path(argument).extension().string());
+  constexpr std::string_view kSuffixes[] = {".safetensors", ".sft", ".ckpt", ".pt", ".pth", ".bin", ".gguf"};
+  return std::find(std::begin(kSuffixes), std::end(kSuffixes), suffix) != std::end(kSuffixes);
+}
+
 std::string joined_by_or(const std::vector<std::string>& names) {
   std::string text;
   for (size_t i = 0; i < names.size(); ++i)
@@ -84,6 +91,8 @@ Model model_of_checkpoint(const std::string& file) {
     if (fits(resolve_model(name), checkpoint)) fitting.push_back(name);
   }
   if (fitting.size() == 1) return resolve_model(fitting.front());
+  if (fitting.empty() && !checkpoint.has_decoder())
+    throw InputError("--model " + printable(file) + ": " + kNoDecoder);
   if (fitting.empty()) {
     const bool another = is_there(fs::path(file).parent_path() / "config.json");
     throw InputError("--model " + printable(file) +
@@ -104,18 +113,11 @@ Model model_of_checkpoint(const std::string& file) {
 
 Model open_model(const std::string& argument) {
   // A file or folder of the same name does not hide it: "./sdxl" says that it is meant.
-  const std::vector<std::string> built_in = built_in_models();
-  if (std::find(built_in.begin(), built_in.end(), argument) != built_in.end()) return resolve_model(argument);
-  const bool named_so = argument.ends_with(".safetensors");
-  if (!is_file_at(argument)) {
-    if (named_so && !is_there(argument))
-      throw InputError("--model " + printable(argument) + ": no such file");
-    return resolve_model(argument);
-  }
-  if (named_so) return model_of_checkpoint(argument);
-  throw InputError("--model " + printable(argument) +
-                   ": expected a folder, a .safetensors checkpoint or a built-in name; other checkpoints "
-                   "become one by safetensors.torch.save_file(torch.load(FILE, weights_only=True), …)");
+  if (built_in_config(argument) != nullptr) return resolve_model(argument);
+  if (is_file_at(argument)) return model_of_checkpoint(argument);
+  if (is_named_as_file(argument) && !is_there(argument))
+    throw InputError("--model " + printable(argument) + ": no such file");
+  return resolve_model(argument);
 }
 
 }  // namespace headroom

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -46,6 +47,16 @@ std::string with_renamed_start(std::string_view text, const std::vector<Renamed>
   return std::string(text);
 }
 
+std::string with_renamed_part(std::string text, std::string_view now, std::string_view before) {
+  const size_t at = text.find(now);
+  return at == std::string::npos ? text : text.replace(at, now.size(), before);
+}
+
+std::string ltx_name(const std::string& name,
+                     const std::vector<std::pair<std::string, std::string>>& modules) {
+  return with_renamed_start(name, {modules.begin(), modules.end()});
+}
+
 /// HunyuanImage's: `number` counts blocks and upsamplings of all levels, which are in the order of decoding.
 std::string hunyuan_image_name(int number, std::string_view rest, int blocks) {
   const int level = number / (blocks + 1), module = number % (blocks + 1);
@@ -53,7 +64,13 @@ std::string hunyuan_image_name(int number, std::string_view rest, int blocks) {
   return up + (module == blocks ? "upsample." : "block." + std::to_string(module) + ".") + std::string(rest);
 }
 
-std::string stable_diffusion_name(const std::string& name, int levels, int blocks) {
+/// How the levels of resolution are numbered.
+struct Levels {
+  int count = 0, blocks = 0;
+  bool coarsest_first = false;
+};
+
+std::string stable_diffusion_name(const std::string& name, const Levels& levels) {
   std::string_view rest = name;
   if (take(rest, "decoder.mid_block.resnets.")) {
     if (const auto block = take_number(rest))
@@ -68,9 +85,10 @@ std::string stable_diffusion_name(const std::string& name, int levels, int block
   } else if (take(rest, "decoder.up_blocks.")) {
     const auto level = take_number(rest);
     if (!level) return name;
-    const std::string up = "decoder.up." + std::to_string(levels - 1 - *level) + ".";
+    const int number = levels.coarsest_first ? *level : levels.count - 1 - *level;
+    const std::string up = "decoder.up." + std::to_string(number) + ".";
     if (take(rest, "upsamplers.0.")) return up + "upsample." + std::string(rest);
-    if (!take(rest, "resnets.")) return hunyuan_image_name(*level, rest, blocks);
+    if (!take(rest, "resnets.")) return hunyuan_image_name(*level, rest, levels.blocks);
     if (const auto block = take_number(rest))
       return up + "block." + std::to_string(*block) + "." +
              with_renamed_start(rest, {{"conv_shortcut.", "nin_shortcut."}});
@@ -138,18 +156,19 @@ std::optional<std::string> prefix_of(const std::vector<std::string>& names, cons
 }  // namespace
 
 TensorNames::TensorNames(const std::vector<std::string>& stored) : stored_(stored.begin(), stored.end()) {
-  if (const auto prefix = prefix_of(stored, "decoder.mid.block_1.norm1.weight")) {
+  // First: LTX-2's whole checkpoint has a decoder of sound beside it, under other names.
+  if (const auto ltx = prefix_of(stored, "decoder.up_blocks.0.res_blocks.0.conv1.conv.weight")) {
+    layout_ = Layout::ltx;
+    prefix_ = *ltx;
+    find_ltx_modules();
+  } else if (const auto finest = prefix_of(stored, "decoder.mid.block_1.norm1.weight")) {
     layout_ = Layout::stable_diffusion;
-    prefix_ = *prefix;
-    for (const std::string& name : stored) {
-      std::string_view rest = name;
-      if (!take(rest, prefix_) || !take(rest, "decoder.up.")) continue;
-      const auto level = take_number(rest);
-      if (!level) continue;
-      levels_ = std::max(levels_, *level + 1);
-      if (!take(rest, "block.")) continue;
-      if (const auto block = take_number(rest)) blocks_ = std::max(blocks_, *block + 1);
-    }
+    prefix_ = *finest;
+    count_levels();
+  } else if (const auto coarsest = prefix_of(stored, "decoder.mid.block_1.norm1.gamma")) {
+    layout_ = Layout::coarsest_first;
+    prefix_ = *coarsest;
+    count_levels();
   } else if (const auto wan = prefix_of(stored, "decoder.middle.0.residual.0.gamma")) {
     prefix_ = *wan;
     const bool nested = stored_.contains(prefix_ + "decoder.upsamples.0.upsamples.0.residual.0.gamma");
@@ -166,6 +185,54 @@ TensorNames::TensorNames(const std::vector<std::string>& stored) : stored_(store
   }
 }
 
+void TensorNames::count_levels() {
+  for (const std::string& name : stored_) {
+    std::string_view rest = name;
+    if (!take(rest, prefix_) || !take(rest, "decoder.up.")) continue;
+    const auto level = take_number(rest);
+    if (!level) continue;
+    levels_ = std::max(levels_, *level + 1);
+    if (!take(rest, "block.")) continue;
+    if (const auto block = take_number(rest)) blocks_ = std::max(blocks_, *block + 1);
+  }
+}
+
+/// In the sequence each level ends with its residual blocks. Before them are its upsampling and, where the
+/// width changes, a residual block that does that.
+void TensorNames::find_ltx_modules() {
+  enum class Kind { blocks, widening, upsampling };
+  std::map<int, Kind> sequence;
+  for (const std::string& name : stored_) {
+    std::string_view rest = name;
+    if (!take(rest, prefix_) || !take(rest, "decoder.up_blocks.")) continue;
+    const auto number = take_number(rest);
+    if (!number) continue;
+    sequence.try_emplace(*number, rest.starts_with("res_blocks.") ? Kind::blocks
+                                  : rest.starts_with("conv.")     ? Kind::upsampling
+                                                                  : Kind::widening);
+  }
+  int level = -1;  // of the middle
+  for (const auto& [number, kind] : sequence) {
+    const std::string part =
+        level < 0 ? "decoder.mid_block." : "decoder.up_blocks." + std::to_string(level) + ".";
+    const std::string stored = "decoder.up_blocks." + std::to_string(number) + ".";
+    if (kind == Kind::upsampling) modules_.emplace_back(part + "upsamplers.0.", stored);
+    if (kind == Kind::widening) modules_.emplace_back(part + "conv_in.", stored);
+    if (kind != Kind::blocks) continue;
+    modules_.emplace_back(part + "resnets.", stored + "res_blocks.");
+    ++level;
+  }
+  modules_.emplace_back("latents_mean", "per_channel_statistics.mean-of-means");
+  modules_.emplace_back("latents_std", "per_channel_statistics.std-of-means");
+}
+
+bool TensorNames::has_decoder() const {
+  return layout_ != Layout::diffusers ||
+         std::any_of(stored_.begin(), stored_.end(), [](const std::string& name) {
+           return name.starts_with("decoder.") || name.find(".decoder.") != std::string::npos;
+         });
+}
+
 std::optional<std::string> TensorNames::find(const std::string& name) const {
   std::vector<std::string> candidates{name, older_diffusers_name(name)};
   switch (layout_) {
@@ -173,8 +240,21 @@ std::optional<std::string> TensorNames::find(const std::string& name) const {
       candidates.push_back(prefix_ + name);
       break;
     case Layout::stable_diffusion:
-      candidates.push_back(prefix_ + stable_diffusion_name(name, levels_, blocks_));
+    case Layout::coarsest_first: {
+      const Levels levels{levels_, blocks_, layout_ == Layout::coarsest_first};
+      candidates.push_back(prefix_ + stable_diffusion_name(name, levels));
+      candidates.push_back(prefix_ +
+                           with_renamed_start(name, {{"post_quant_conv.", "decoder.post_quant_conv."}}));
       break;
+    }
+    case Layout::ltx: {
+      const std::string renamed = ltx_name(name, modules_);
+      candidates.push_back(prefix_ + renamed);
+      // LTX-Video's modules in modules have other names in diffusers.
+      candidates.push_back(prefix_ + with_renamed_part(renamed, ".conv_shortcut.conv.", ".conv_shortcut."));
+      candidates.push_back(prefix_ + with_renamed_part(renamed, ".norm3.", ".norm3.norm."));
+      break;
+    }
     case Layout::wan:
     case Layout::wan_nested:
       candidates.push_back(prefix_ + wan_name(name, layout_ == Layout::wan_nested));

@@ -28,6 +28,21 @@ void check_shard_name(const JsonFields& field, const std::string& name) {
   }
 }
 
+/// How pickled weights in a folder become .safetensors files: by diffusers, which puts shards together.
+std::string advice_on_pickles(const fs::path& folder, const std::string& stem) {
+  for (const std::string variant : {"", "fp16", "bf16"}) {
+    const std::string infix = variant.empty() ? "" : "." + variant;
+    for (const std::string& name : {stem + infix + ".bin", stem + ".bin.index" + infix + ".json"}) {
+      if (!is_there(folder / name)) continue;
+      const std::string asked = variant.empty() ? "" : ", variant='" + variant + "'";
+      return "; " + name + " is a PyTorch pickle; convert it: python -c \"from diffusers import AutoModel; " +
+             "AutoModel.from_pretrained('" + printable(folder.string()) + "'" + asked +
+             ").save_pretrained('" + printable(folder.string()) + "')\"";
+    }
+  }
+  return "; --weights names another folder or file";
+}
+
 }  // namespace
 
 WeightFiles::WeightFiles(const fs::path& path) {
@@ -38,7 +53,7 @@ WeightFiles::WeightFiles(const fs::path& path) {
 }
 
 void WeightFiles::open(const fs::path& folder) {
-  if (is_file_at(folder) && folder.extension() == ".safetensors") {
+  if (is_file_at(folder)) {
     origin_ = folder.string();
     return open_single(folder);
   }
@@ -54,9 +69,7 @@ void WeightFiles::open(const fs::path& folder) {
   }
   throw InputError((folder / stem).string() +
                    ".safetensors: no such file, nor an index of shards or an fp16 variant" +
-                   (is_there(folder / (stem + ".bin"))
-                        ? "; its .bin becomes one by diffusers' from_pretrained() and save_pretrained()"
-                        : "; --weights names another folder or file"));
+                   advice_on_pickles(folder, stem));
 }
 
 void WeightFiles::open_single(const fs::path& path) {
@@ -88,6 +101,8 @@ WeightFiles::Place WeightFiles::place_of(const std::string& name) const {
 
 WeightFiles::Place WeightFiles::require(const std::string& name) const {
   Place place = place_of(name);
+  const bool of_decoder = name.starts_with("decoder.") || name.starts_with("post_quant_conv.");
+  if (place.file == nullptr && of_decoder && !has_decoder()) throw InputError(origin_ + ": " + kNoDecoder);
   if (place.file == nullptr)
     throw InputError(origin_ + ": " + printable(name) +
                      ": no such tensor (are these weights of another model?)");

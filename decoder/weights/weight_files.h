@@ -13,8 +13,14 @@
 
 namespace headroom {
 
-/// The weights of a model: a .safetensors file under any of the names that TensorNames knows, or a folder in
-/// diffusers' layout, which holds the first of these that is there:
+/// Of a checkpoint of another part of a pipeline, such as its transformer alone.
+constexpr const char* kNoDecoder =
+    "has no VAE: no tensor under first_stage_model., vae. or decoder.; expected the VAE's own file, or a "
+    "checkpoint "
+    "that includes it";
+
+/// The weights of a model: a .safetensors file, whatever it is called, with tensors under any of the names
+/// that TensorNames knows, or a folder in diffusers' layout, which holds the first of these that is there:
 ///   diffusion_pytorch_model.safetensors
 ///   diffusion_pytorch_model.safetensors.index.json        with the shards that it names
 ///   diffusion_pytorch_model.fp16.safetensors
@@ -26,6 +32,8 @@ class WeightFiles {
   explicit WeightFiles(const std::filesystem::path& path);
 
   bool contains(const std::string& name) const;
+  /// Whether any tensor is of a decoder.
+  bool has_decoder() const { return names_.has_decoder(); }
   /// The tensor that today's diffusers calls `name`, whatever this checkpoint calls it.
   /// Throws InputError naming the file and the tensor where there is none.
   TensorView find(const std::string& name) const;

@@ -82,7 +82,7 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
     request.seed.toULongLong(&is_number);
     if (!is_number) report(RunField::seed, tr("A whole number of at least 0."));
   } else if (!request.weights.isEmpty()) {
-    if (!QFileInfo(request.weights).isDir()) report(RunField::weights, tr("There is no such folder."));
+    if (!QFileInfo::exists(request.weights)) report(RunField::weights, tr("There is no such folder."));
   } else if (decode && built_in(request.model)) {
     report(RunField::weights, tr("A built-in model has no weights of its own: a folder, or random weights."));
   }

@@ -205,7 +205,7 @@ TEST_CASE("ComfyUI's latents, and those of its first files") {
   refuses(safetensors_bytes(R"({"latent_tensor":{"dtype":"F32","shape":[1,1,65536,65536],)"
                             R"("data_offsets":[0,17179869184]}})",
                             kFour),
-          {"latent_tensor"});
+          {"l.latent: is incomplete"});
   refuses("PK", {"too short"});
 }
 

@@ -146,12 +146,11 @@ TEST_CASE("what is no model is refused with what would be one") {
     require_input_error([&] { open_model(argument); }, parts);
   };
   refuses(scratch / "none.safetensors", {"none.safetensors: no such file"});
-  refuses(scratch.write("vae.ckpt", "x"), {"vae.ckpt", ".safetensors checkpoint", "save_file"});
   refuses("sdxxl", {"sdxxl", "expected a folder", "checkpoint", "sdxl"});
   refuses(scratch.folder(), {"has no config.json nor vae/config.json", "save_pretrained"});
   Checkpoint other;
   other.add("lora.up.weight", {4, 4});
-  refuses(other.write(scratch, "lora.safetensors"), {"lora.safetensors: no built-in model"});
+  refuses(other.write(scratch, "lora.safetensors"), {"lora.safetensors: has no VAE: no tensor under"});
   refuses(scratch.write("cut.safetensors", "123"), {"cut.safetensors", "too short"});
 }
 
@@ -161,7 +160,7 @@ TEST_CASE("a file of its name does not hide a built-in model") {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(scratch.folder());
   CHECK(open_model("sdxl").name == "sdxl");
-  require_input_error([] { open_model("./sdxl"); }, {"./sdxl", ".safetensors checkpoint"});
+  require_input_error([] { open_model("./sdxl"); }, {"./sdxl", "no .safetensors file"});
   std::filesystem::current_path(before);
 }
 
@@ -173,6 +172,62 @@ TEST_CASE("a pipeline's folder stands for its vae, with an index or without") {
   scratch.write("pipeline/model_index.json", "{}");
   CHECK(open_model(scratch / "pipeline").name == "pipeline");
   CHECK(model_folder(scratch / "pipeline") == scratch / "pipeline/vae");
+}
+
+TEST_CASE("a checkpoint is one by its content, whatever its name is") {
+  const Scratch scratch;
+  Checkpoint checkpoint;
+  checkpoint.add_decoder(resolve_model("taesd"));
+  for (const char* name : {"vae.sft", "VAE.SAFETENSORS", "4f3a", "vae.ckpt"}) {
+    const std::string file = checkpoint.write(scratch, name);
+    CHECK(open_model(file).name == "taesd");
+    CHECK(WeightFiles(file).contains("decoder.layers.0.weight"));
+  }
+}
+
+TEST_CASE("what is no .safetensors file is named by its content, with what to do") {
+  const Scratch scratch;
+  const std::string filler(4096, '\0');
+  const auto refuses = [&](const char* name, const std::string& content,
+                           const std::vector<std::string>& parts) {
+    const std::string file = scratch.write(name, content + filler);
+    CAPTURE(file);
+    require_input_error([&] { open_model(file); }, parts);
+    require_input_error([&] { WeightFiles files(file); }, parts);
+  };
+  for (const char* name : {"vae.ckpt", "vae.pt", "vae.bin", "vae.safetensors"}) {
+    refuses(name, "PK\x03\x04", {"is a PyTorch pickle", "torch.load", "state_dict", "save_file"});
+    refuses(name, "\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.", {"is a PyTorch pickle", "torch.load"});
+  }
+  refuses("a.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 3\n",
+          {"is a Git LFS pointer", "git lfs pull"});
+  refuses("b.safetensors", "<!DOCTYPE html>\n<html>", {"is a web page", "/resolve/"});
+  refuses("c.safetensors", "\xef\xbb\xbf\n <HTML lang=en>", {"is a web page"});
+  refuses("q.gguf", "GGUF\x03", {"is a GGUF file"});
+  refuses("w.safetensors.index.json", R"({"weight_map": {}})", {"is JSON", "folder"});
+  const auto empty = scratch.write("empty.safetensors", "");
+  require_input_error([&] { open_model(empty); }, {"is empty"});
+}
+
+TEST_CASE("a download that is cut off is called incomplete") {
+  const Scratch scratch;
+  Checkpoint checkpoint;
+  checkpoint.add_decoder(resolve_model("taesd"));
+  const std::string file = checkpoint.write(scratch, "vae.safetensors");
+  const auto whole = std::filesystem::file_size(file);
+  for (const auto left : {whole - 1, whole / 2, whole / 200}) {
+    std::filesystem::resize_file(file, left);
+    require_input_error([&] { open_model(file); }, {"vae.safetensors: is incomplete", "download it again"});
+  }
+}
+
+TEST_CASE("a checkpoint without a VAE says so, as --model and as --weights") {
+  const Scratch scratch;
+  Checkpoint checkpoint;
+  checkpoint.add("model.diffusion_model.input_blocks.0.0.weight", {320, 4, 3, 3});
+  const std::string file = checkpoint.write(scratch, "unet.safetensors");
+  require_input_error([&] { open_model(file); }, {"unet.safetensors: has no VAE", "first_stage_model."});
+  require_input_error([&] { WeightFiles(file).find("post_quant_conv.weight"); }, {"has no VAE"});
 }
 
 }  // namespace

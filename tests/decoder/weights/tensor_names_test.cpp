@@ -174,5 +174,73 @@ TEST_CASE("odd names find nothing") {
   CHECK_FALSE(TensorNames().find("decoder.conv_in.weight"));
 }
 
+TEST_CASE("original names of FLUX.2, whose post_quant_conv lies in the decoder") {
+  for (const std::string prefix : {"", "vae."}) {
+    const TensorNames names({prefix + "decoder.mid.block_1.norm1.weight",
+                             prefix + "decoder.up.0.block.0.conv1.weight",
+                             prefix + "decoder.up.3.block.2.conv1.weight",
+                             prefix + "decoder.post_quant_conv.bias", prefix + "bn.running_mean"});
+    CHECK(names.find("post_quant_conv.bias") == prefix + "decoder.post_quant_conv.bias");
+    CHECK(names.find("decoder.up_blocks.0.resnets.2.conv1.weight") ==
+          prefix + "decoder.up.3.block.2.conv1.weight");
+    CHECK(names.find("bn.running_mean") == prefix + "bn.running_mean");
+  }
+}
+
+TEST_CASE("original names of HunyuanVideo 1.5, whose resolutions are numbered from the coarsest") {
+  const TensorNames names({"decoder.mid.block_1.norm1.gamma", "decoder.mid.attn_1.norm.gamma",
+                           "decoder.mid.attn_1.q.weight", "decoder.mid.attn_1.proj_out.bias",
+                           "decoder.up.0.block.2.conv1.conv.weight", "decoder.up.0.upsample.conv.conv.bias",
+                           "decoder.up.4.block.0.norm2.gamma", "decoder.conv_in.conv.weight",
+                           "decoder.norm_out.gamma", "decoder.conv_out.conv.bias"});
+  const auto check = [&](const std::string& now, const std::string& original) {
+    CHECK(names.find(now) == original);
+  };
+  check("decoder.mid_block.resnets.0.norm1.gamma", "decoder.mid.block_1.norm1.gamma");
+  check("decoder.mid_block.attentions.0.norm.gamma", "decoder.mid.attn_1.norm.gamma");
+  check("decoder.mid_block.attentions.0.to_q.weight", "decoder.mid.attn_1.q.weight");
+  check("decoder.mid_block.attentions.0.proj_out.bias", "decoder.mid.attn_1.proj_out.bias");
+  check("decoder.up_blocks.0.resnets.2.conv1.conv.weight", "decoder.up.0.block.2.conv1.conv.weight");
+  check("decoder.up_blocks.0.upsamplers.0.conv.conv.bias", "decoder.up.0.upsample.conv.conv.bias");
+  check("decoder.up_blocks.4.resnets.0.norm2.gamma", "decoder.up.4.block.0.norm2.gamma");
+  check("decoder.conv_in.conv.weight", "decoder.conv_in.conv.weight");
+  check("decoder.norm_out.gamma", "decoder.norm_out.gamma");
+  check("decoder.conv_out.conv.bias", "decoder.conv_out.conv.bias");
+}
+
+TEST_CASE("original names of LTX, whose blocks and upsamplings are one sequence") {
+  const std::string up = "decoder.up_blocks.", vae = "vae." + up;
+  const TensorNames ltx_2({vae + "0.res_blocks.0.conv1.conv.weight", vae + "1.conv.conv.weight",
+                           vae + "2.res_blocks.4.conv2.conv.bias", vae + "3.conv.conv.bias",
+                           vae + "4.res_blocks.0.conv_shortcut.weight", vae + "5.conv.conv.bias",
+                           vae + "6.res_blocks.0.conv1.conv.bias", "vae.decoder.conv_in.conv.weight",
+                           "vae.per_channel_statistics.mean-of-means",
+                           "vae.per_channel_statistics.std-of-means",
+                           "audio_vae.decoder.mid.block_1.norm1.weight"});
+  CHECK(ltx_2.find("decoder.mid_block.resnets.0.conv1.conv.weight") ==
+        vae + "0.res_blocks.0.conv1.conv.weight");
+  CHECK(ltx_2.find(up + "0.upsamplers.0.conv.conv.weight") == vae + "1.conv.conv.weight");
+  CHECK(ltx_2.find(up + "0.resnets.4.conv2.conv.bias") == vae + "2.res_blocks.4.conv2.conv.bias");
+  CHECK(ltx_2.find(up + "1.upsamplers.0.conv.conv.bias") == vae + "3.conv.conv.bias");
+  CHECK(ltx_2.find(up + "1.resnets.0.conv_shortcut.weight") == vae + "4.res_blocks.0.conv_shortcut.weight");
+  CHECK(ltx_2.find(up + "2.resnets.0.conv1.conv.bias") == vae + "6.res_blocks.0.conv1.conv.bias");
+  CHECK(ltx_2.find("decoder.conv_in.conv.weight") == "vae.decoder.conv_in.conv.weight");
+  CHECK(ltx_2.find("latents_mean") == "vae.per_channel_statistics.mean-of-means");
+  CHECK(ltx_2.find("latents_std") == "vae.per_channel_statistics.std-of-means");
+
+  const TensorNames ltx_video({up + "0.res_blocks.0.conv1.conv.weight",
+                               up + "1.res_blocks.0.conv1.conv.weight", up + "2.conv.conv.weight",
+                               up + "3.res_blocks.0.conv1.conv.weight", up + "4.conv1.conv.weight",
+                               up + "4.norm3.norm.weight", up + "4.conv_shortcut.weight",
+                               up + "5.conv.conv.weight", up + "6.res_blocks.0.conv1.conv.weight"});
+  CHECK(ltx_video.find(up + "0.resnets.0.conv1.conv.weight") == up + "1.res_blocks.0.conv1.conv.weight");
+  CHECK(ltx_video.find(up + "1.upsamplers.0.conv.conv.weight") == up + "2.conv.conv.weight");
+  CHECK(ltx_video.find(up + "2.conv_in.conv1.conv.weight") == up + "4.conv1.conv.weight");
+  CHECK(ltx_video.find(up + "2.conv_in.norm3.weight") == up + "4.norm3.norm.weight");
+  CHECK(ltx_video.find(up + "2.conv_in.conv_shortcut.conv.weight") == up + "4.conv_shortcut.weight");
+  CHECK(ltx_video.find(up + "2.upsamplers.0.conv.conv.weight") == up + "5.conv.conv.weight");
+  CHECK(ltx_video.find(up + "2.resnets.0.conv1.conv.weight") == up + "6.res_blocks.0.conv1.conv.weight");
+}
+
 }  // namespace
 }  // namespace headroom
