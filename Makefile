@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 JOBS ?= $(shell nproc)
 CMAKE_ARGS ?=
-# Tests run beside each other, one more than there are processors, since many wait; and must not do that busily.
+# Tests run beside each other, one more than there are processors, since many wait; PyTorch must not do that busily.
 CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOBS) + 1)
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
@@ -142,7 +142,7 @@ lint:
 	codespell
 
 # Of what needs neither LibTorch, CUDA nor Qt; FOLDER=decoder/outputs for a part. Several sources are looked at as one, in a
-# fifth of the time. OpenMP's header is GCC's own, with an attribute that Clang does not know; Clang's counts of what it left out are left out.
+# fifth of the time. Clang's counts of what it left out are left out.
 tidy: all-packages
 	cmake --preset tidy $(CMAKE_ARGS)
 	sed -n 's/^  "file": "\(.*\)",*$$/\1/p' build/tidy/compile_commands.json | grep -v cmake_pch | \

@@ -21,7 +21,7 @@ target_include_directories(headroom_libtorch SYSTEM INTERFACE ${HEADROOM_TORCH_D
 target_compile_options(headroom_libtorch INTERFACE -fopenmp)
 # Headers per operation: a tenth of the compile time of <ATen/Functions.h>.
 target_compile_definitions(headroom_libtorch INTERFACE AT_PER_OPERATOR_HEADERS)
-# The wheel's own OpenMP runtime, so that LibTorch and our kernels share one pool of threads.
+# The wheel's own OpenMP runtime, so that the process has one.
 target_link_libraries(headroom_libtorch INTERFACE
   ${HEADROOM_TORCH_DIR}/lib/libtorch_cpu.so ${HEADROOM_TORCH_DIR}/lib/libc10.so
   ${HEADROOM_TORCH_DIR}/lib/libgomp.so.1)

@@ -31,8 +31,8 @@ void hold_standard_streams() {
   }
 }
 
-/// OpenMP's runtime says why and calls exit() where it gets no thread or no memory, in the middle of the
-/// work.
+/// A library that calls exit() in the middle of the work, as OpenMP's runtime under LibTorch does where it
+/// gets no thread or no memory, has said why.
 void end_for_library() {
   if (program_returned) return;
   remove_named_files();

@@ -1,7 +1,5 @@
 #include "decoder/cpu/chunk_pipeline.h"
 
-#include <thread>
-
 #include "decoder/cpu/threads.h"
 
 namespace headroom {
@@ -33,6 +31,12 @@ void ChunkPipeline::note_done(const Piece& piece) {
     ++up_to_[static_cast<size_t>(piece.number)];
     ++added_[chunk];
   }
+  wake_others();
+}
+
+void ChunkPipeline::wake_others() {
+  ++changes_;
+  changes_.notify_all();
 }
 
 void ChunkPipeline::run_pieces(const Work& pack, const Work& add) {
@@ -40,16 +44,16 @@ void ChunkPipeline::run_pieces(const Work& pack, const Work& add) {
   try {
     for (int64_t place = next_++; place < places; place = next_++) {
       const Piece now = piece(place);
-      for (int turns = 0; !ready(now); ++turns) {
+      for (int seen = changes_; !ready(now); seen = changes_) {
         if (failed_) return;
-        // Soon, mostly. Where it is not, the processor may be what the other thread waits for.
-        if (turns > 100) std::this_thread::yield();
+        wait_while(changes_, seen);
       }
       (now.is_part ? pack : add)(now.chunk, now.number);
       note_done(now);
     }
   } catch (...) {
     failed_ = true;
+    wake_others();
     throw;
   }
 }

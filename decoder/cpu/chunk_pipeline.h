@@ -39,11 +39,13 @@ class ChunkPipeline {
   Piece piece(int64_t place) const;
   bool ready(const Piece& piece) const;
   void note_done(const Piece& piece);
+  void wake_others();
   void run_pieces(const Work& pack, const Work& add);
 
   const int64_t chunks_, parts_, blocks_;
   std::atomic<int64_t> next_ = 0;
   std::atomic<bool> failed_ = false;
+  std::atomic<int> changes_ = 0;              ///< counts pieces that are done; a failure counts as well
   std::vector<std::atomic<int64_t>> packed_;  ///< by chunk: its parts that are packed
   std::vector<std::atomic<int64_t>> added_;   ///< by chunk: its blocks that are added
   std::vector<std::atomic<int64_t>> up_to_;   ///< by block: its chunks that are added

@@ -1,111 +1,227 @@
 #include "decoder/cpu/threads.h"
 
-#include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
-#include <condition_variable>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "decoder/graph/axes.h"
 #include "decoder/graph/errors.h"
-
-// OpenMP's runtime is not compiled for ThreadSanitizer, which does not see how it orders what is before, in
-// and after a parallel region. It is told, and the region's own variables, which the runtime hands over, are
-// left out.
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#define HEADROOM_NOT_WATCHED __attribute__((no_sanitize("thread")))
-#define HEADROOM_COMES_AFTER(place) __tsan_acquire(place)
-#define HEADROOM_COMES_BEFORE(place) __tsan_release(place)
-#else
-#define HEADROOM_NOT_WATCHED
-#define HEADROOM_COMES_AFTER(place)
-#define HEADROOM_COMES_BEFORE(place)
-#endif
+#include "decoder/machine/processors.h"
 
 namespace headroom {
+namespace {
+
+/// A thread that waits looks for so long before it sleeps. The next loop of a decode often comes sooner than
+/// a sleeping thread wakes up; a longer look takes the processor from other programs and from threads of
+/// ours.
+constexpr std::chrono::microseconds kSpin{40};
+
+/// The share that this thread works on; -1 outside parallel_for().
+thread_local int share_number = -1;
+/// 0 where set_thread_count() was not called.
+thread_local int chosen_threads = 0;
+
+/// A loop that is shared out. It lives on the stack of the thread that makes the call.
+class Loop {
+ public:
+  Loop(Interval all, int64_t shares, void (*work)(const void*, int64_t, int64_t), const void* context)
+      : all_(all),
+        length_((all.length() + shares - 1) / shares),
+        work_(work),
+        context_(context),
+        threads_(thread_count()) {
+    shares_ = static_cast<int>((all.length() + length_ - 1) / length_);
+  }
+  int shares() const { return shares_; }
+  bool has_shares_left() const { return next_.load(std::memory_order_relaxed) < shares_; }
+  void run_first() { run(0); }
+  /// Runs shares that nobody has begun.
+  void run_others() {
+    for (int share = next_++; share < shares_; share = next_++) run(share);
+  }
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  std::atomic<int> helpers{0};  ///< threads of the pool that are in here
+
+ private:
+  void run(int share) {
+    share_number = share;
+    chosen_threads = threads_;
+    const int64_t first = all_.begin + share * length_;
+    try {
+      work_(context_, first, std::min(all_.end, first + length_));
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+    share_number = -1;
+  }
+
+  const Interval all_;
+  const int64_t length_;  ///< of a share
+  void (*const work_)(const void*, int64_t, int64_t);
+  const void* const context_;
+  const int threads_;  ///< of the caller
+  int shares_ = 0;
+  std::atomic<int> next_{1};  ///< the first is the calling thread's
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+/// Threads that help whichever threads call parallel_for(). They live as long as the process: at its end they
+/// sleep, and nothing waits for them.
+class Pool {
+ public:
+  /// Starts threads until there are so many. Throws std::system_error where the system starts no more.
+  void start(int threads) {
+    const std::lock_guard lock(starting_);
+    while (threads_ < threads) {
+      std::thread([this] { help(); }).detach();
+      ++threads_;
+    }
+  }
+  int threads() const { return threads_; }
+
+  void run(Loop& loop) {
+    {
+      const std::lock_guard lock(mutex_);
+      loops_.push_back(&loop);
+    }
+    wake(loop.shares() - 1);
+    loop.run_first();
+    loop.run_others();
+    {
+      const std::lock_guard lock(mutex_);
+      std::erase(loops_, &loop);
+    }
+    for (int seen = left_; loop.helpers > 0; seen = left_) wait_while(left_, seen);
+  }
+
+ private:
+  void wake(int threads) {
+    ++posted_;
+    if (threads >= threads_) return posted_.notify_all();
+    for (int i = 0; i < threads; ++i) posted_.notify_one();
+  }
+
+  [[noreturn]] void help() {
+    while (true) {
+      const int seen = posted_;
+      if (Loop* loop = enter_some()) {
+        loop->run_others();
+        --loop->helpers;  // the loop may be gone from here on
+        ++left_;
+        left_.notify_all();
+      } else {
+        wait_while(posted_, seen);
+      }
+    }
+  }
+
+  Loop* enter_some() {
+    const std::lock_guard lock(mutex_);
+    for (Loop* loop : loops_) {
+      if (!loop->has_shares_left()) continue;
+      ++loop->helpers;
+      return loop;
+    }
+    return nullptr;
+  }
+
+  std::mutex starting_, mutex_;
+  std::vector<Loop*> loops_;    ///< that are running
+  std::atomic<int> posted_{0};  ///< counts loops
+  std::atomic<int> left_{0};    ///< counts threads that have left a loop
+  std::atomic<int> threads_{0};
+};
+
+std::atomic<Pool*> pool{nullptr};
+
+/// A child of fork() has none of its parent's threads, and its parent's pool may be in any state.
+[[maybe_unused]] const int forgets_in_child = pthread_atfork(nullptr, nullptr, [] { pool = nullptr; });
+
+Pool& the_pool() {
+  Pool* known = pool;
+  if (known != nullptr) return *known;
+  auto made = std::make_unique<Pool>();
+  if (!pool.compare_exchange_strong(known, made.get())) return *known;
+  return *made.release();
+}
+
+int default_threads() {
+  const char* asked = std::getenv("OMP_NUM_THREADS");
+  const int threads = asked != nullptr ? std::atoi(asked) : 0;
+  return threads > 0 ? threads : allowed_processors();
+}
+
+}  // namespace
 
 int thread_count() {
-  return omp_get_max_threads();
+  static const int by_default = default_threads();
+  return chosen_threads > 0 ? chosen_threads : by_default;
 }
 
 void set_thread_count(int threads) {
-  omp_set_num_threads(std::max(1, threads));
+  chosen_threads = std::max(1, threads);
 }
 
 void require_threads() {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool all_there = false;
-  const auto wanted = static_cast<size_t>(thread_count());
-  std::vector<std::thread> started;
-  started.reserve(wanted);
-  const auto end = [&] {
-    {
-      const std::lock_guard lock(mutex);
-      all_there = true;
-    }
-    changed.notify_all();
-    for (std::thread& thread : started) thread.join();
-  };
+  const int wanted = thread_count();
+  if (wanted == 1) return;
   try {
-    while (started.size() + 1 < wanted) {
-      started.emplace_back([&] {
-        std::unique_lock lock(mutex);
-        changed.wait(lock, [&] { return all_there; });
-      });
-    }
+    the_pool().start(wanted - 1);
   } catch (const std::system_error&) {
-    const std::string least = std::to_string(started.size() + 1);
-    end();
-    throw DeviceError("the system starts " + least + " of " + std::to_string(wanted) +
-                      " threads (--threads " + least + " takes no more)");
-  } catch (...) {
-    end();
-    throw;
+    const std::string most = std::to_string(the_pool().threads() + 1);
+    throw DeviceError("the system starts " + most + " of " + std::to_string(wanted) + " threads (--threads " +
+                      most + " takes no more)");
   }
-  end();
 }
 
 int thread_number() {
-  return omp_get_thread_num();
+  return std::max(0, share_number);
+}
+
+void wait_while(const std::atomic<int>& value, int seen) {
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (value.load(std::memory_order_acquire) != seen) return;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  value.wait(seen, std::memory_order_acquire);
 }
 
 namespace detail {
 
-HEADROOM_NOT_WATCHED
 void run_shares(int64_t begin, int64_t end, int64_t grain, void (*work)(const void*, int64_t, int64_t),
                 const void* context) {
   if (begin >= end) return;
-  const int64_t count = end - begin;
-  if (count <= grain || count == 1 || omp_in_parallel() || thread_count() == 1)
-    return work(context, begin, end);
-  std::exception_ptr failure;
-  [[maybe_unused]] char region_begins = 0, region_ends = 0;
-  HEADROOM_COMES_BEFORE(&region_begins);
-#pragma omp parallel
-  {
-    HEADROOM_COMES_AFTER(&region_begins);
-    const int64_t most = (count + std::max<int64_t>(1, grain) - 1) / std::max<int64_t>(1, grain);
-    const int64_t shares = std::min<int64_t>(omp_get_num_threads(), most);
-    const int64_t share = (count + shares - 1) / shares;
-    const int64_t first = begin + omp_get_thread_num() * share;
-    if (omp_get_thread_num() < shares && first < end) {
-      try {
-        work(context, first, std::min(end, first + share));
-      } catch (...) {
-#pragma omp critical(headroom_failure)
-        if (!failure) failure = std::current_exception();
-      }
-    }
-    HEADROOM_COMES_BEFORE(&region_ends);
+  const int64_t count = end - begin, least = std::max<int64_t>(1, grain);
+  const int64_t shares = std::min<int64_t>(thread_count(), (count + least - 1) / least);
+  if (shares == 1 || share_number >= 0) return work(context, begin, end);
+  Loop loop({begin, end}, shares, work, context);
+  try {
+    the_pool().start(loop.shares() - 1);
+  } catch (const std::system_error&) {
+    // Fewer threads run all shares as well.
   }
-  HEADROOM_COMES_AFTER(&region_ends);
-  if (failure) std::rethrow_exception(failure);
+  the_pool().run(loop);
+  loop.rethrow();
 }
 
 }  // namespace detail

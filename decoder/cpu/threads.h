@@ -1,21 +1,27 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
 
-// The threads that all work on the CPU is shared out to: OpenMP's, since they stay warm from one step to the
-// next and are shared with whatever else of the process uses OpenMP.
+// The threads that share all work on the CPU. They are our own and not OpenMP's: its threads spin while they
+// wait, which takes the processor from other programs and from threads that still work, and only the
+// environment of the process can change that.
 namespace headroom {
 
-/// Threads that work is shared out to.
+/// Threads that work is shared out to. By default OMP_NUM_THREADS, or one for each processor.
 int thread_count();
 /// At least 1. Holds for calls from this thread.
 void set_thread_count(int threads);
-/// Throws DeviceError where the system does not start that many threads: OpenMP would end the process.
+/// Starts the threads. Throws DeviceError where the system does not start that many.
 void require_threads();
-/// Of the calling thread, from 0, inside parallel_for(); 0 outside.
+/// The share that the calling thread works on, from 0, inside parallel_for(); 0 outside. No two threads work
+/// on a share, and share 0 is always the caller's.
 int thread_number();
+/// Returns once `value` is no longer `seen`. Spins for some tens of microseconds, then sleeps: whoever
+/// changes the value calls notify_all().
+void wait_while(const std::atomic<int>& value, int seen);
 
 namespace detail {
 /// Calls work(context, begin, end) for the shares of [begin, end). The first exception is thrown again once
@@ -24,9 +30,10 @@ void run_shares(int64_t begin, int64_t end, int64_t grain, void (*work)(const vo
                 const void* context);
 }  // namespace detail
 
-/// Calls f(b, e) for disjoint intervals that together are [begin, end), one on each thread and none shorter
-/// than `grain` where there are several. They depend on the number of threads and nothing else. Calls inside
-/// another run on the thread that makes them.
+/// Calls f(b, e) for disjoint intervals that together are [begin, end), one for each thread and none shorter
+/// than `grain` where there are several. They depend on the number of threads and nothing else. A thread that
+/// is done takes over shares that no other has begun, so that nobody waits for a thread that does not get a
+/// processor. Calls inside another run on the thread that makes them.
 template <typename F>
 void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   detail::run_shares(

@@ -5,7 +5,7 @@
 namespace headroom {
 
 /// Starts the threads and runs one convolution by each algorithm, so that what is allocated once is there
-/// before anything is measured. Idempotent. `threads` of 0 leaves OpenMP's choice.
+/// before anything is measured. Idempotent. `threads` of 0 leaves the default.
 void start_threads(int threads);
 /// The same for a program of ours, which has the process to itself: lets all threads share one heap.
 void start_libraries(int threads);

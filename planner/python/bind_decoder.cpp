@@ -189,7 +189,8 @@ void bind_decoder(nb::module_& module) {
            "options"_a,
            "Decodes `latent` into `out`. `tensors` are the model's parameters by name; none where the packed "
            "ones of the decode before still hold. Keywords: threads=0 "
-           "(OpenMP's choice), progress=None (called with the share that is done), trace_file='', and ranks, "
+           "(OMP_NUM_THREADS, or one for each processor), progress=None (called with the share that is "
+           "done), trace_file='', and ranks, "
            "where the plan is one of several ranks': the way to them, as headroom/group_exchange.py has it. "
            "`out` then gets the rows of this rank. Returns the run's figures as JSON.")
       .def(

@@ -27,7 +27,7 @@ class InProcessDecoder {
     const MemoryWeights* weights = nullptr;
     const Array& latent;
     PictureSink& sink;
-    int threads = 0;  ///< 0 leaves OpenMP's choice
+    int threads = 0;  ///< 0 leaves the default
     EventSink* events = nullptr;
     std::function<void(double)> loading{};  ///< told the share of the weights that is there
     /// Where the plan is one of several ranks'. The sink then gets the rows that this one owns, and is not

@@ -11,7 +11,6 @@ weights; on the CPU alone. Writes the JSON file and, beside it, a Markdown table
 
 import argparse
 import csv
-import os
 import resource
 import tempfile
 from pathlib import Path
@@ -119,8 +118,6 @@ def main() -> int:
         args.output.parent.mkdir(parents=True, exist_ok=True)
     header = measure.result_header()
     builds = {"before": args.before / "headroom-plan", "after": args.after / "headroom-plan"}
-    # Threads that spin while they wait for each other would count as seconds of the processors.
-    os.environ["OMP_WAIT_POLICY"] = "passive"
     words = ["--model", args.model, "--size", args.size, "--device", args.device, "--dtype", args.dtype, "--points", str(args.points)]
     found = {name: frontier(program, words) for name, program in builds.items()}
     points = {name: rows for name, (rows, _) in found.items()}

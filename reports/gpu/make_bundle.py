@@ -85,16 +85,15 @@ def has_headers(python: str) -> bool:
 
 def build_wheel(python: str, architecture: str, bundle: Path) -> None:
     """The package with its CUDA module, for Python 3.12 and later. auditwheel copies the image libraries that it needs into the wheel; those of
-    CUDA come with torch's wheels, and OpenMP's runtime is torch's or the machine's."""
+    CUDA come with torch's wheels."""
     built, tools = ROOT / "build" / "bundle-wheels", ROOT / "build" / "bundle-tools"
     shutil.rmtree(built, ignore_errors=True)
     defines = {"HEADROOM_CUDA": "ON", "HEADROOM_CARRIED": "ON", "HEADROOM_TORCH_DIR": torch_folder(), "CMAKE_CUDA_ARCHITECTURES": architecture}
     run(python, "-m", "pip", "wheel", ".", "--quiet", "--disable-pip-version-check", "--no-deps", "-w", str(built),
         "-C", f"build-dir={ROOT / 'build' / 'bundle-wheel'}", *(f"-Ccmake.define.{name}={value}" for name, value in defines.items()))
     run(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target", str(tools), *TOOLS)
-    excluded = [word for name in ("libcu*", "libgomp.so.1") for word in ("--exclude", name)]
     environment = os.environ | {"PYTHONPATH": str(tools), "PATH": f"{tools / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run([sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", *excluded, "-w", str(bundle / "wheels"), *map(str, built.glob("*.whl"))],
+    done = subprocess.run([sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "--exclude", "libcu*", "-w", str(bundle / "wheels"), *map(str, built.glob("*.whl"))],
                           capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
         raise SystemExit(f"auditwheel: {done.stderr.strip().splitlines()[-1]}")

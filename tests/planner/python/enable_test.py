@@ -307,6 +307,16 @@ class Enable(unittest.TestCase):
             self.assert_close(sample, theirs[i][k])
         self.assertEqual(len(ours), len(threads))
 
+    def test_a_child_of_fork_decodes_as_its_parent_does(self):
+        vae, z = tiny.kl(), latent(1, 4, 16, 16)
+        headroom.enable(vae)
+        expected = vae.decode(z).sample
+        child = os.fork()
+        if child == 0:
+            signal.alarm(120)
+            os._exit(0 if torch.equal(vae.decode(z).sample, expected) else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
     def test_other_threads_allocate_as_they_like(self):
         """A decode inside a few MiB does not keep the process from taking many more."""
         vae, z = tiny.kl(), latent(4, 4, 32, 32)
