@@ -15,6 +15,7 @@
 
 #include "decoder/cpu/checksums.h"
 #include "decoder/cpu/loops/storage.h"
+#include "decoder/files/stored_dtype.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/session/picture_shape.h"
@@ -117,6 +118,11 @@ Dtype float_dtype(const Tensor& tensor, const char* name) {
 Array array_of(const Stored& latent) {
   Array array{shape_of(latent), std::vector<float>(latent.size())};
   kernels::widen(float_dtype(latent, "latent"), latent.data(), array.values.data(), std::ssize(array.values));
+  const int64_t bad = first_non_finite(array.values.data(), std::ssize(array.values));
+  if (bad >= 0) {
+    throw InputError("latent: element " + std::to_string(bad) + " is not finite (" +
+                     std::to_string(array.values[static_cast<size_t>(bad)]) + ")");
+  }
   return array;
 }
 

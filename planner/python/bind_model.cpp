@@ -40,7 +40,7 @@ std::vector<int64_t> picture_shape_of(const Model& model, const std::vector<int6
   if ((latent.size() != 4 && latent.size() != 5) || latent[1] != model.latent_channels) {
     std::string found;
     for (int64_t length : latent) found += (found.empty() ? "" : "×") + std::to_string(length);
-    throw InputError(expected + ", found " + found);
+    throw InputError(expected + ", found " + (found.empty() ? "no axes" : found));
   }
   for (int64_t length : latent) {
     if (length < 1 || length > (int64_t{1} << 24))

@@ -41,6 +41,7 @@ using namespace planner;
 
 /// Far above what any decode takes; no bytes are added to it.
 constexpr int64_t kNoLimit = int64_t{1} << 60;
+constexpr int64_t kMostBatch = 4096;
 
 /// A search frees what it took, but glibc keeps the pages. The process needs them for the decode.
 struct PagesGivenBack {
@@ -130,6 +131,9 @@ void make_planner(Planner* self, std::shared_ptr<Model> model, const nb::kwargs&
   request.height_pixels = nb::cast<int64_t>(asked["height"]);
   request.frames = taken<int64_t>(asked, "frames", 1);
   request.batch = taken<int64_t>(asked, "batch", 1);
+  if (request.batch < 1 || request.batch > kMostBatch)
+    throw InputError("batch: expected from 1 to " + std::to_string(kMostBatch) + ", found " +
+                     std::to_string(request.batch));
   request.dtype = decoding_dtype(*model, parse_dtype(taken<std::string>(asked, "dtype", "fp32")));
   request.device = parse_device(taken<std::string>(asked, "device", "cpu"));
   latent_extent(*model, request.width_pixels, request.height_pixels, request.frames);

@@ -9,20 +9,29 @@ namespace {
 
 namespace nb = nanobind;
 
+nb::object errors() {
+  return nb::module_::import_("headroom.errors");
+}
+
+/// A message that names arguments of Python in place of a program's options.
+nb::object in_python(const char* message) {
+  return errors().attr("in_python")(message);
+}
+
 /// Raises the class of headroom/errors.py that has this name.
 void raise(const char* name, const nb::object& error) {
-  PyErr_SetObject(nb::module_::import_("headroom.errors").attr(name).ptr(), error.ptr());
+  PyErr_SetObject(errors().attr(name).ptr(), error.ptr());
 }
 
 void raise(const char* name, const std::exception& error) {
-  raise(name, nb::str(error.what()));
+  raise(name, in_python(error.what()));
 }
 
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const DoesNotFit& error) {
-    raise("DoesNotFit", nb::make_tuple(error.what(), error.smallest_limit_bytes));
+    raise("DoesNotFit", nb::make_tuple(in_python(error.what()), error.smallest_limit_bytes));
   } catch (const InputError& error) {
     raise("InputError", error);
   } catch (const LimitExceeded& error) {

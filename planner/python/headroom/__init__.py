@@ -6,7 +6,7 @@
     >>> image = pipe(prompt).images[0]
 """
 
-from . import module
+from . import module  # noqa: F401
 from ._core import Plan, __version__, built_in_models
 from .decoding import Handle, disable, enable, handle_of
 from .described import SUPPORTED_CLASSES, describe
@@ -50,7 +50,10 @@ __all__ = [
     "explain",
     "frontier",
     "handle_of",
-    "module",
     "plan",
     "predict",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,6 +1,10 @@
-"""Limits as people write them."""
+"""Arguments as people write them."""
 
 from __future__ import annotations
+
+import operator
+import os
+from typing import Any
 
 from . import _core
 from .errors import InputError
@@ -12,11 +16,45 @@ def limit_bytes(limit: int | str | None, option: str = "limit") -> int | None:
         return None
     if isinstance(limit, str):
         return _core.parse_bytes(limit, option)
-    if isinstance(limit, bool) or not hasattr(limit, "__index__"):
-        raise InputError(f"{option}: expected bytes, as in 8 << 30 or '8GiB', found {limit!r}")
-    if int(limit) < 0:
+    bytes_ = whole_number(limit, option, "bytes, as in 8 << 30 or '8GiB'")
+    if bytes_ < 0:
         raise InputError(f"{option}: expected bytes, found {limit}")
-    return int(limit)
+    return bytes_
+
+
+SMALLEST_LIMIT_BYTES = 256 << 10
+"""No decode of any model needs as little."""
+
+
+def require_sensible_limit(limit: int | str | None, option: str = "limit") -> None:
+    """Raises InputError for bytes that are no limit of any decode: most are meant as GiB or MiB."""
+    bytes_ = None if limit == "auto" else limit_bytes(limit, option)
+    if bytes_ is None or bytes_ >= SMALLEST_LIMIT_BYTES:
+        return
+    meant = f"; did you mean '{bytes_}{'GiB' if bytes_ <= 64 else 'MiB'}'?" if bytes_ > 0 else ""
+    raise InputError(f"{option}={limit!r} is {bytes_} bytes, less than any decode needs{meant}")
+
+
+def whole_number(value: Any, name: str, expected: str = "a whole number") -> int:
+    """``value`` as an int. Raises InputError for what is no whole number of 64 bits."""
+    try:
+        number = operator.index(value)
+    except (TypeError, ValueError):
+        number = 1 << 63
+    if isinstance(value, bool) or not -(1 << 63) <= number < 1 << 63:
+        raise InputError(f"{name}: expected {expected}, found {value!r}")
+    return number
+
+
+def file_name(path: Any, name: str) -> str:
+    """Raises InputError for what names no file."""
+    try:
+        text = os.fsdecode(path)
+    except TypeError:
+        text = "\0"
+    if "\0" in text:
+        raise InputError(f"{name}: expected the name of a file, found {path!r}")
+    return text
 
 
 def auto_limit_bytes(held_bytes: int = 0) -> int:

@@ -13,7 +13,7 @@ from numbers import Number
 from typing import Any, Iterator
 
 from .code_names import CALLED, Methods, methods_of
-from .described import SUPPORTED_CLASSES
+from .described import SUPPORTED_CLASSES, followed
 from .errors import Unsupported
 from .offloading import foreign_hook, is_hooked_forward
 
@@ -42,13 +42,6 @@ EQUIVALENT_PROCESSORS = frozenset({
 
 FUSED_PROCESSOR = "FusedAttnProcessor2_0"
 """The processor that reads the projections from `to_qkv`."""
-
-
-def followed(module: Any) -> Any:
-    """The module inside of one that torch.compile() made."""
-    while type(module).__name__ == "OptimizedModule" and type(module).__module__.startswith("torch."):
-        module = module._orig_mod
-    return module
 
 
 def is_fused(module: Any) -> bool:

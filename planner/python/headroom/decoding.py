@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
+import os
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from . import _core
-from .amounts import limit_bytes
-from .changes import followed
-from .described import config_text, describe, model_of
+from .amounts import file_name, require_sensible_limit, whole_number
+from .described import config_text, describe, dtype_name, loaded_vae_of, model_of
 from .errors import DoesNotFit, HeadroomError, InputError
 from .group_exchange import exchange_of
 from .module import DecodeReport, ModuleDecoder
-from .prediction import Prediction, planner_options
+from .prediction import Prediction, planner_of, planner_options
 from .ranks import GATHERS, RankedDecoder
 from .verification import largest_error
+
+WITHOUT_EFFECT = {
+    "use_tiling": "vae.enable_tiling() has no effect while Headroom is enabled: it decodes the untiled picture within the limit",
+    "use_framewise_decoding": "use_framewise_decoding has no effect while Headroom is enabled: it decodes all frames as a whole, so the "
+    "picture differs from that of this VAE's own decode, which blends clips of frames",
+}
+"""Warnings of attributes by which a VAE's own decode blends."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +46,15 @@ class Options:
     def checked(self) -> Options:
         if self.on_misfit not in ("raise", "original"):
             raise InputError(f"on_misfit: expected 'raise' or 'original', found {self.on_misfit!r}")
+        for flag, name in ((self.verify, "verify"), (self.release, "release")):
+            if not isinstance(flag, int):
+                raise InputError(f"{name}: expected True or False, found {flag!r}")
         if self.release and (self.verify or self.on_misfit == "original"):
             raise InputError("release=True: the original decode is gone then; expected verify=False and on_misfit='raise'")
-        for limit, name in ((self.limit, "limit"), (self.host_limit, "host_limit")):
-            if limit != "auto":
-                limit_bytes(limit, name)
-        planner_options(scratch=self.scratch)
+        require_sensible_limit(self.limit)
+        planner_options(0 if self.host_limit == "auto" else self.host_limit, self.scratch, self.profile)
+        if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
+            raise InputError(f"progress: expected True, False, None or a function of the share that is done, found {self.progress!r}")
         if self.gather not in GATHERS:
             raise InputError(f"gather: expected one of {', '.join(map(repr, GATHERS))}, found {self.gather!r}")
         if self.group is None and self.gather != "all":
@@ -59,15 +70,18 @@ class Options:
 
 
 class Handle:
-    """A VAE whose ``decode`` is Headroom's. ``last`` has what the decode before took; ``disable()`` ends it."""
+    """A VAE whose ``decode`` is Headroom's. ``last`` is the DecodeReport of the last decode; ``disable()`` ends it, and so does the
+    end of ``with headroom.enable(…):``."""
 
-    def __init__(self, vae: Any, model: _core.Model, options: Options, pipeline_bar: Any = None):
+    def __init__(self, vae: Any, model: _core.Model, options: Options, pipeline_bar: Any = None, earlier: Any = None):
         self.options = options
         self.model = model
         self.decoder = options.decoder(vae, model)
         self.last: DecodeReport | None = None
         self._pipeline_bar = pipeline_bar
         self._trace_file = ""
+        self._earlier = earlier  # a decode that the VAE had in the place of its class's
+        self._warned: set[str] = set()
 
     @property
     def vae(self) -> Any:
@@ -83,20 +97,37 @@ class Handle:
         self.decoder.free()
 
     def predict(self, height: int, width: int, frames: int = 1, batch: int = 1) -> Prediction:
-        """What a decode of this size would take now. Raises InputError."""
+        """What a decode of this size in pixels would take now: before a run, ``handle.predict(1536, 2048).require()`` raises DoesNotFit
+        where it would. Raises InputError."""
         chosen = self.options
+        named = (("height", height), ("width", width), ("frames", frames), ("batch", batch))
+        height, width, frames, batch = (whole_number(value, name) for name, value in named)
         return self.decoder.predict(
             (batch, frames, height, width), self.vae.dtype, chosen.limit, host_limit=chosen.host_limit,
             scratch=chosen.scratch, profile=chosen.profile, release=chosen.release,
         )  # fmt: skip
 
     def trace(self, file: str) -> None:
-        """The next decode writes a trace to this file, for headroom-report and headroom-gui."""
-        self._trace_file = str(file)
+        """The next decode writes a trace to this file, for headroom-report and headroom-gui. Raises InputError where its folder does
+        not exist."""
+        name = file_name(file, "file")
+        if not os.path.isdir(os.path.dirname(name) or "."):
+            raise InputError(f"file: {name}: expected a folder that exists")
+        self._trace_file = name
 
     def disable(self) -> None:
         """Gives the VAE its own ``decode`` back, and frees what is held."""
         disable(self.vae)
+
+    def __enter__(self) -> Handle:
+        if self.options.release:
+            raise InputError("release=True: cannot be undone, so not in a with statement")
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        vae = self.decoder.module_or_none()
+        if vae is not None and handle_of(vae) is self:
+            self.disable()
 
     def __repr__(self) -> str:
         return f"<headroom: {self.model.name}, limit {self.options.limit}, last: {self.last or 'no decode yet'}>"
@@ -109,18 +140,38 @@ class Handle:
         hook = getattr(vae, "_hf_hook", None)
         if hook is not None and hasattr(hook, "pre_forward"):
             hook.pre_forward(vae)  # as diffusers' apply_forward_hook does
-        if torch.is_grad_enabled() and z.requires_grad:
-            raise InputError("z: expected a latent without gradients; headroom.disable(vae) to train through decode")
-        if getattr(vae, "use_tiling", False):
-            warnings.warn("use_tiling: Headroom decodes without blended tiles; headroom-decode --recipe diffusers-tiling reproduces them", stacklevel=3)
+        if torch.is_grad_enabled() and getattr(z, "requires_grad", False):
+            raise InputError("latent: expected one without gradients; headroom.disable(vae) to train through decode")
+        self._warn_of_blending(4)
         try:
             sample = self._sample(vae, z)
         except DoesNotFit as refused:
             if self.options.on_misfit == "raise":
+                refused.latents = z
                 raise
             warnings.warn(f"decoding with the VAE's own decode: {refused}", stacklevel=3)
-            return _original(vae, z, return_dict, generator)
+            return self._original(z, return_dict, generator)
         return _output(sample, return_dict)
+
+    def _original(self, z: Any, return_dict: bool, generator: Any, **conditions: Any) -> Any:
+        """By the decode that the VAE had before it was enabled."""
+        chosen = conditions if generator is None else {**conditions, "generator": generator}
+        own = self._earlier or functools.partial(type(self.vae).decode, self.vae)
+        return own(z, return_dict=return_dict, **chosen)
+
+    def _restore(self) -> None:
+        """Gives the VAE the decode back that it had before it was enabled."""
+        vae = self.vae
+        del vae.decode
+        if self._earlier is not None:
+            vae.decode = self._earlier
+
+    def _warn_of_blending(self, stacklevel: int) -> None:
+        """Once of each attribute by which the VAE's own decode blends."""
+        for name, message in WITHOUT_EFFECT.items():
+            if name not in self._warned and getattr(self.vae, name, False):
+                self._warned.add(name)
+                warnings.warn(message, stacklevel=stacklevel)
 
     def _sample(self, vae: Any, z: Any) -> Any:
         chosen, trace_file = self.options, self._trace_file
@@ -138,15 +189,10 @@ class Handle:
 
     def __deepcopy__(self, memo: dict) -> Handle:
         vae = self.vae
-        return Handle(memo.get(id(vae), vae), self.model, self.options)
+        return Handle(memo.get(id(vae), vae), self.model, self.options, earlier=copy.deepcopy(self._earlier, memo))
 
     def __reduce__(self) -> tuple:
         return _rebuilt, (self.vae, config_text(self.vae), self.model.class_name, replace(self.options, group=None, gather="all"))
-
-
-def _original(vae: Any, z: Any, return_dict: bool, generator: Any, **conditions: Any) -> Any:
-    chosen = conditions if generator is None else {**conditions, "generator": generator}
-    return type(vae).decode(vae, z, return_dict=return_dict, **chosen)
 
 
 class Decode:
@@ -162,7 +208,7 @@ class Decode:
         conditions = {"return_dict": True, "generator": None, **dict(options)}
         return_dict, generator = conditions.pop("return_dict"), conditions.pop("generator")
         if any(value is not None for value in conditions.values()):  # such as a mask, which only the VAE's own decode knows
-            return _original(vae, z, return_dict, generator, **conditions)
+            return self.handle._original(z, return_dict, generator, **conditions)
         return self.handle.decode(z, return_dict=return_dict, generator=generator)
 
     def __deepcopy__(self, memo: dict) -> Decode:
@@ -185,11 +231,6 @@ def _output(sample: Any, return_dict: bool) -> Any:
     from diffusers.models.autoencoders.vae import DecoderOutput
 
     return DecoderOutput(sample=sample)
-
-
-def vae_of(vae_or_pipe: Any) -> Any:
-    """The VAE of a pipeline, or what is one itself. One that torch.compile() made stands for the VAE inside."""
-    return followed(getattr(vae_or_pipe, "vae", None) or vae_or_pipe)
 
 
 def enable(
@@ -228,31 +269,55 @@ def enable(
         gather: of a group, ``"all"`` ranks get the picture, or ``"rank0"``, the group's first, alone and the others one of no
             items.
 
-    Returns the handle, whose ``last`` is what the decode before took. Enabling again replaces the options.
+    Returns the handle, whose ``last`` is the DecodeReport of the last decode. Enabling again replaces the options. As a context manager
+    it disables the VAE at its end::
+
+        with headroom.enable(pipe, limit="4GiB") as handle:
+            handle.predict(1536, 2048).require()
+            image = pipe(prompt, height=1536, width=2048).images[0]
 
     Raises Unsupported where the decoder is not supported, by key, and InputError. Decodes by a group raise ExchangeError, too.
     """
-    vae = vae_of(vae_or_pipe)
+    vae = loaded_vae_of(vae_or_pipe)
     bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
     options = Options(limit, host_limit, scratch, profile, on_misfit, verify, release, progress, group, gather).checked()
-    handle = Handle(vae, describe(vae), options, bar)
-    handle.decoder.require_parameters()
+    model, installed = describe(vae), vars(vae).get("decode")
+    if not hasattr(vae, "named_parameters"):
+        raise InputError(f"{type(vae).__name__}: expected a torch module with parameters")
+    dtype_name(vae.dtype)
+    handle = Handle(vae, model, options, bar, installed.handle._earlier if isinstance(installed, Decode) else installed)
+    handle.decoder.require_parameters(release)
+    if profile is not None:
+        _require_profile(vae, model, profile)
+    handle._warn_of_blending(3)
     vae.decode = Decode(handle)
     return handle
 
 
+def _require_profile(vae: Any, model: _core.Model, profile: str) -> None:
+    """Raises InputError for what is no profile of this model. Its device may be the one that the VAE is moved to later."""
+    *_, height, width = model.picture_shape([1, model.latent_channels, 1, 1])
+    refused = None
+    for device in ("cpu", "cuda"):
+        try:
+            planner_of(vae, height, width, device=device, **planner_options(profile=profile))
+            return
+        except InputError as error:
+            refused = refused or error
+    raise refused
+
+
 def disable(vae_or_pipe: Any) -> None:
-    """Gives the VAE its own ``decode`` back, and frees what is held. Nothing where it was not enabled."""
-    vae = vae_of(vae_or_pipe)
-    installed = vars(vae).get("decode")
-    if isinstance(installed, Decode):
-        if installed.handle.decoder.released:
+    """Gives the VAE the ``decode`` back that it had before, and frees what is held. Nothing where it was not enabled."""
+    handle = handle_of(vae_or_pipe)
+    if handle is not None:
+        if handle.decoder.released:
             raise HeadroomError("release=True: the VAE has no weights of its own any more; load it again")
-        del vae.decode
-        installed.handle.decoder.free()
+        handle._restore()
+        handle.decoder.free()
 
 
 def handle_of(vae_or_pipe: Any) -> Handle | None:
     """The handle of an enabled VAE; None of another."""
-    installed = vars(vae_of(vae_or_pipe)).get("decode")
+    installed = vars(loaded_vae_of(vae_or_pipe)).get("decode")
     return installed.handle if isinstance(installed, Decode) else None

@@ -7,10 +7,40 @@ import os
 from typing import Any
 
 from . import _core
+from .amounts import file_name
 from .errors import InputError, Unsupported
 
 SUPPORTED_CLASSES = tuple(_core.supported_classes())
 """Classes of decoders, by diffusers' names."""
+
+
+def followed(module: Any) -> Any:
+    """The module inside of one that torch.compile() made."""
+    while type(module).__name__ == "OptimizedModule" and type(module).__module__.startswith("torch."):
+        module = module._orig_mod
+    return module
+
+
+def vae_of(vae_or_pipe: Any) -> Any:
+    """The VAE of a pipeline, or what is no pipeline itself. One that torch.compile() made stands for the VAE inside. Raises InputError for a
+    class, and Unsupported for a pipeline without a VAE."""
+    if isinstance(vae_or_pipe, type):
+        name = vae_or_pipe.__name__
+        raise InputError(f"{name} is a class; expected an object, such as {name}.from_pretrained(…) returns")
+    vae = getattr(vae_or_pipe, "vae", None)
+    if vae is None and any(base.__name__ == "DiffusionPipeline" for base in type(vae_or_pipe).__mro__):
+        raise Unsupported(f"{type(vae_or_pipe).__name__}: this pipeline has no VAE")
+    return followed(vae_or_pipe if vae is None else vae)
+
+
+def loaded_vae_of(vae_or_pipe: Any) -> Any:
+    """The same for what has weights. Raises InputError for names and folders."""
+    vae = vae_of(vae_or_pipe)
+    if isinstance(vae, (str, os.PathLike)):
+        raise InputError(f"expected a VAE or a pipeline, found the name {os.fspath(vae)!r}; load it first, by from_pretrained(…)")
+    if not hasattr(vae, "__dict__") or isinstance(vae, _core.Model):
+        class_name_of(vae)
+    return vae
 
 
 def class_name_of(vae: Any) -> str:
@@ -22,14 +52,16 @@ def class_name_of(vae: Any) -> str:
 
 
 def describe(vae: Any) -> _core.Model:
-    """The model of a diffusers VAE, of a folder with ``config.json``, or of a built-in name. No weights are read.
+    """The model of a diffusers VAE or of a pipeline with one, of a folder with ``config.json``, or of a built-in name. No weights are
+    read.
 
     Raises Unsupported where the class or a value of the config is not supported, naming it.
     """
+    vae = vae_of(vae)
     if isinstance(vae, _core.Model):
         return vae
     if isinstance(vae, (str, os.PathLike)):
-        return _core.Model.resolve(os.fspath(vae))
+        return _core.Model.resolve(file_name(vae, "vae"))
     return model_of(config_text(vae), class_name_of(vae))
 
 
@@ -37,9 +69,11 @@ def config_text(vae: Any) -> str:
     """The config of a diffusers VAE as JSON. Raises Unsupported and InputError."""
     name = class_name_of(vae)
     config = getattr(vae, "config", None)
-    if config is None:
-        raise InputError(f"{name}: expected a config, as diffusers' models have")
-    return json.dumps({**dict(config), "_class_name": name}, default=_plain)
+    try:
+        values = dict(config)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: expected a config, as diffusers' models have, found {type(config).__name__}") from None
+    return json.dumps({**values, "_class_name": name}, default=_plain)
 
 
 def model_of(config: str, class_name: str) -> _core.Model:
@@ -64,22 +98,24 @@ def dtype_name(dtype: Any) -> str:
     }  # fmt: skip
     name = str(dtype).removeprefix("torch.")
     if name not in names:
-        raise InputError(f"dtype: expected fp32, bf16 or fp16, found {dtype}")
+        raise InputError(f"dtype: expected fp32, bf16 or fp16, found {name!r}")
     return names[name]
 
 
 def dtype_of(vae: Any, dtype: Any = None) -> str:
-    """What a decode runs in where ``dtype`` was asked for; of the VAE's own where that is None."""
+    """``dtype`` as a name; the VAE's own where it is None."""
     if dtype is None:
+        vae = vae_of(vae)
         dtype = getattr(vae, "dtype", None) or "fp32"
     return dtype_name(dtype)
 
 
 def device_of(vae: Any, device: Any = None) -> str:
-    """``"cpu"`` or ``"cuda"``."""
+    """``"cpu"`` or ``"cuda"``; where it is None, the kind of device that the VAE decodes on."""
     if device is None:
-        device = getattr(vae, "device", None) or "cpu"
+        own = str(getattr(vae_of(vae), "device", None) or "cpu").split(":")[0]
+        return own if own == "cuda" else "cpu"
     name = str(device).split(":")[0]
     if name not in ("cpu", "cuda"):
-        raise InputError(f"device: expected cpu or cuda, found {device}")
+        raise InputError(f"device: expected cpu or cuda, found {str(device)!r}")
     return name

@@ -54,6 +54,11 @@ class TorchMemory:
         self._block = None
 
 
+def decoding_device(device: str) -> str:
+    """Where a VAE on this device decodes: on the CPU where there is no decoder for such a device, such as MPS."""
+    return device if device.partition(":")[0] in ("cpu", "cuda") else "cpu"
+
+
 def require_device(device: str) -> None:
     """Raises Unsupported unless decodes can run there."""
     kind, _, index = device.partition(":")
@@ -64,7 +69,9 @@ def require_device(device: str) -> None:
     if index not in ("", "0"):
         raise Unsupported(f"{device}: expected a VAE on the first GPU, cuda:0")
     if not GPU_MODULE.exists():
-        raise Unsupported(f"{device}: this build decodes on the CPU. Build it with CUDA (pip install . -C cmake.define.HEADROOM_CUDA=ON), or move the VAE to the CPU")
+        raise Unsupported(
+            f"{device}: this build decodes on the CPU. Build it with CUDA (pip install . -C cmake.define.HEADROOM_CUDA=ON), or move the VAE to the CPU"
+        )
 
 
 def open_decoder(model: _core.Model, device: str) -> _core.Decoder:

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
+
+def in_python(text: str) -> str:
+    """Options of the programs as arguments: ``scratch=DIR`` for ``--scratch DIR``. The compiled part calls it for its errors."""
+    text = re.sub(r" --weights \S+?(?=[),:;]|\s|$)", "", text)
+    text = re.sub(r"--model (?=\S)", "vae=", text)
+    text = re.sub(r"--size: expected a (height|width)", r"\1: expected a \1", text)
+    text = re.sub(r"--([a-z-]+) (?=DIR|auto|none|model|bf16|fp16|fp32|cpu|cuda|\d)", r"--\1=", text)
+    return re.sub(r"(?<!\S)(\(?)--([a-z][a-z-]*)", lambda found: found[1] + found[2].replace("-", "_"), text)
+
 
 class HeadroomError(Exception):
     """Of which all others are."""
@@ -24,6 +36,8 @@ class DoesNotFit(HeadroomError, MemoryError):
         """The smallest limit that works."""
         self.remedies = remedies
         """What else would help: dicts with ``change``, ``fits`` and what it takes."""
+        self.latents: Any = None
+        """The latents that an enabled VAE was given: after ``enable`` with another limit, ``vae.decode(error.latents)``."""
 
     def __str__(self) -> str:
         return str(self.args[0])

@@ -6,6 +6,8 @@ import json
 from typing import Any, NamedTuple
 
 from . import _core
+from .amounts import whole_number
+from .errors import InputError
 from .prediction import planner_of, planner_options
 
 
@@ -57,6 +59,8 @@ def frontier(
         vae, height, width, frames, batch, dtype=dtype, device=device,
         **planner_options(host_limit, scratch, profile),
     )  # fmt: skip
+    if whole_number(points, "points") < 1:
+        raise InputError(f"points: expected at least 1, found {points}")
     document = json.loads(planner.frontier(points))
     found = Frontier(FrontierPoint(p["peak_bytes"], p["seconds"]) for p in document["points"])
     found.what, found.assumed = what, document.get("assumed", True)

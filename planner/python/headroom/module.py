@@ -7,16 +7,17 @@ import threading
 import time
 import warnings
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
 from . import _core
 from .amounts import limit_bytes
 from .described import dtype_name
-from .device import free_bytes, open_decoder, require_device
+from .device import decoding_device, free_bytes, open_decoder, require_device
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
+from .latents import latent_values, require_latent
 from .parameters import Fingerprint, Parameters
-from .prediction import Prediction, planner_options
+from .prediction import Prediction, in_words, planner_options
 from .progress import progress_of
 from .watch import Guard
 
@@ -24,18 +25,23 @@ PLANS = 3
 """How often a decode in all that a GPU has free is planned, where others take of it before it begins."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DecodeReport:
-    """What the last decode took."""
+    """What the last decode took. It draws itself in a notebook."""
 
     plan: _core.Plan
+    """The plan that it ran."""
     predicted_peak_bytes: int
+    """The plan's peak, and the picture that the decode returned."""
     peak_bytes: int
-    """Measured: weights, tensors and workspace of the decode, and the picture that it returned."""
+    """Measured: packed weights, tensors and workspace of the decode, and the picture that it returned."""
     resident_growth_bytes: int
-    """Of the whole process while it ran, other threads' included."""
+    """Growth of the whole process's resident memory while it ran, other threads' included. Weights that were packed before do not
+    count."""
     predicted_seconds: float
+    """By the profile, or by assumed costs; without planning."""
     seconds: float
+    """Measured: of the decode, without planning."""
     planning_seconds: float
     """0 where the plan of an earlier decode served."""
     passes: tuple[dict, ...] = field(repr=False)
@@ -43,12 +49,22 @@ class DecodeReport:
     sent_bytes: int = 0
     """To other ranks, the picture's rows included."""
     largest_error: float | None = None
-    """Under ``verify=True``: the largest difference from the original decode, of its largest magnitude."""
+    """Under ``verify=True``: the largest difference from the original decode, of its largest magnitude. None where that cannot run."""
+    device: str = "cpu"
+    """Where the decode ran: ``"cpu"`` or ``"cuda:0"``."""
 
     def __str__(self) -> str:
         size, seconds = _core.format_bytes, _core.format_seconds
-        text = f"{seconds(self.seconds)}, peak {size(self.peak_bytes)} (predicted {size(self.predicted_peak_bytes)})"
+        text = f"{seconds(self.seconds)} on {self.device}, peak {size(self.peak_bytes)} (predicted {size(self.predicted_peak_bytes)})"
         return text if self.largest_error is None else f"{text}, largest error {self.largest_error:.1e}"
+
+    def __repr__(self) -> str:
+        return f"<decode: {self}>"
+
+    def _repr_html_(self) -> str:
+        from .notebook import report_html
+
+        return report_html(self)
 
 
 class ModuleDecoder:
@@ -68,6 +84,10 @@ class ModuleDecoder:
         self._predictions: dict[tuple, Prediction] = {}
         self._guard = Guard()
         self._bound: tuple[Any, Parameters] | None = None  # as long as this watch of the guard holds
+
+    def module_or_none(self) -> Any:
+        """None where the VAE is gone."""
+        return self._module()
 
     @property
     def module(self) -> Any:
@@ -89,11 +109,16 @@ class ModuleDecoder:
             self._drop_weights()
             self._packed = None
 
-    def require_parameters(self) -> None:
+    def require_parameters(self, release: bool = False) -> None:
         """Raises InputError naming the first parameter that is missing or of another shape, and Unsupported where they are on
-        a device that decodes do not run on, or where the module is not what its class makes."""
+        a device that decodes do not run on, or where the module is not what its class makes. Warns where decodes run on the CPU
+        instead."""
         parameters = self._unchanged_parameters()
-        require_device(parameters.device())
+        own, device = parameters.device(), self._device()
+        require_device(device)
+        _require_cpu_to_release(device, release)
+        if own != device:
+            warnings.warn(f"decodes run on the CPU: Headroom has no decoder for {own}, where the VAE is", stacklevel=3)
         _core.require_parameters(self.model, parameters.tensors(), self.model.name)
 
     def _unchanged_parameters(self) -> Parameters:
@@ -125,6 +150,7 @@ class ModuleDecoder:
         it took."""
         import torch
 
+        require_latent(z)
         batch, channels, frames, height, width = self.model.picture_shape(list(z.shape))
         with self._lock:
             module = self.module
@@ -133,14 +159,12 @@ class ModuleDecoder:
             parameters = self._unchanged_parameters()
             device = device or self._device_for(z, parameters, release or scratch is not None)
             require_device(device)
-            if release and device != "cpu":
-                raise InputError(f"release=True: expected a VAE on the CPU, found one on {device}")
+            _require_cpu_to_release(device, release)
             plans = PLANS if limit == "auto" else 1
             options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release}
             picture = [batch, channels, height, width] if z.dim() == 4 else [batch, channels, frames, height, width]
             sample = torch.empty(picture, dtype=dtype)
-            latent = z.detach().cpu().contiguous()  # not cast by torch: waking its threads takes milliseconds
-            latent = latent if latent.dtype in (torch.float32, torch.float16, torch.bfloat16) else latent.float()
+            latent = latent_values(z)
             run, refusals = None, []
             while run is None:
                 prediction, known = self._planned((batch, frames, height, width), dtype, limit, options)
@@ -161,7 +185,7 @@ class ModuleDecoder:
             if release and not self.released and plan.weights_stay:
                 parameters.release()
                 self.released = True
-            self.last = _report(plan, json.loads(run), sample.numel() * sample.element_size(), planning_seconds)
+            self.last = replace(_report(plan, json.loads(run), sample.numel() * sample.element_size(), planning_seconds), device=device)
         return sample.to(z.device)
 
     def predict(
@@ -180,13 +204,14 @@ class ModuleDecoder:
         batch, frames, height, width = size
         device = device or self._device()
         on_cpu = device == "cpu"
-        name = self.model.decoding_dtype(dtype_name(dtype))
+        asked = dtype_name(dtype)
+        name = self.model.decoding_dtype(asked)
         planner = _core.Planner(
             self._model_for(frames, release), width=width, height=height, frames=frames, batch=batch, dtype=name, device="cpu" if on_cpu else "cuda",
             resident_weights=release,
             **planner_options(0 if on_cpu else _host_bytes(host_limit), scratch if on_cpu else None, profile),
         )  # fmt: skip
-        return Prediction(planner, f"{self.model.name} {width}x{height} {name}", self._limit(size, dtype, limit, device))
+        return Prediction(planner, in_words(self.model, size, asked), self._limit(size, dtype, limit, device))
 
     def _model_for(self, frames: int, release: bool) -> _core.Model:
         """For decodes of so many frames. Weights that are the only ones are packed for any number."""
@@ -229,12 +254,12 @@ class ModuleDecoder:
         return batch * channels * frames * height * width * (4 if dtype_name(dtype) == "fp32" else 2)
 
     def _device(self) -> str:
-        """The device that the module runs on."""
-        return "cpu" if self.released else Parameters(self.module, self.model).device()
+        """The device that decodes of the module run on."""
+        return "cpu" if self.released else decoding_device(Parameters(self.module, self.model).device())
 
     def _device_for(self, z: Any, parameters: Parameters, needs_cpu: bool) -> str:
         """Where a decode of this latent runs."""
-        device = "cpu" if self.released else parameters.device()
+        device = "cpu" if self.released else decoding_device(parameters.device())
         if device != "cpu" or z.device.type != "cuda" or self.released or needs_cpu:
             return device
         try:
@@ -260,6 +285,11 @@ class ModuleDecoder:
 
     def _held_on(self, device: str) -> int:
         return sum(decoder.held_bytes() for (of_device, _), decoder in self._decoders.items() if of_device == device)
+
+
+def _require_cpu_to_release(device: str, release: bool) -> None:
+    if release and device != "cpu":
+        raise InputError(f"release=True: expected a VAE on the CPU, found one on {device}")
 
 
 def _host_bytes(limit: int | str) -> int:

@@ -9,6 +9,7 @@ from . import _core
 
 if TYPE_CHECKING:
     from .frontiers import Frontier
+    from .module import DecodeReport
     from .prediction import Prediction
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 480, 220, 60, 40
@@ -34,6 +35,22 @@ def prediction_html(prediction: Prediction) -> str:
     else:
         cells += f"<tr><td>does not fit</td><td colspan=2>{escape(str(prediction).splitlines()[-1])}</td></tr>"
     return f"<table><caption>{escape(prediction.what)}</caption>{cells}</table>"
+
+
+def report_html(report: DecodeReport) -> str:
+    """Predicted beside measured."""
+    size, seconds = _core.format_bytes, _core.format_seconds
+    rows = (
+        ("peak", size(report.predicted_peak_bytes), size(report.peak_bytes)),
+        ("time", seconds(report.predicted_seconds), seconds(report.seconds)),
+    )
+    cells = "".join(f"<tr><td>{name}</td><td style='text-align:right'>{then}</td><td style='text-align:right'>{now}</td></tr>" for name, then, now in rows)
+    return f"<table><caption>{escape(str(report))}</caption><tr><th></th><th>predicted</th><th>measured</th></tr>{cells}</table>"
+
+
+def plan_html(plan: _core.Plan) -> str:
+    """The plan as a tree, folded up."""
+    return f"<details><summary>{escape(repr(plan))}</summary><pre>{escape(plan.explain())}</pre></details>"
 
 
 def frontier_html(frontier: Frontier) -> str:

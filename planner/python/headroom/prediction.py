@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from functools import cached_property
 from typing import Any
 
 from . import _core
-from .amounts import limit_bytes
+from .amounts import file_name, limit_bytes, whole_number
 from .described import describe, device_of, dtype_of
 from .device import free_bytes
-from .errors import DoesNotFit, InputError
+from .errors import DoesNotFit, InputError, in_python
 
 
 class Prediction:
@@ -62,7 +61,7 @@ class Prediction:
     def _why_not(self) -> tuple[str, tuple[dict, ...]]:
         text, document = self._planner.why_not(self.limit_bytes)
         remedies = json.loads(document)["relaxations"]
-        return _in_python(text), tuple({**remedy, "change": _in_python(remedy["change"])} for remedy in remedies)
+        return in_python(text), tuple({**remedy, "change": in_python(remedy["change"])} for remedy in remedies)
 
     def require(self) -> _core.Plan:
         """The plan. Raises DoesNotFit, which says what would help."""
@@ -88,10 +87,19 @@ class Prediction:
         return prediction_html(self)
 
 
-def _in_python(text: str) -> str:
-    """Options of headroom-plan as arguments: ``scratch=DIR`` for ``--scratch DIR``."""
-    text = re.sub(r"--([a-z-]+) (?=DIR|auto|bf16|fp16)", r"--\1=", text)
-    return re.sub(r"--([a-z-]+)", lambda found: found[1].replace("-", "_"), text)
+def _plan_text(plan: _core.Plan) -> str:
+    under = f"under {_core.format_bytes(plan.limit_bytes)}: peak {_core.format_bytes(plan.peak_bytes)}"
+    return f"<plan {under}, {_core.format_seconds(plan.seconds)}{' by assumed costs' if plan.assumed else ''}>"
+
+
+def _plan_html(plan: _core.Plan) -> str:
+    from .notebook import plan_html
+
+    return plan_html(plan)
+
+
+_core.Plan.__repr__ = _plan_text
+_core.Plan._repr_html_ = _plan_html
 
 
 def planner_of(
@@ -106,13 +114,23 @@ def planner_of(
     **options: Any,
 ) -> tuple[_core.Planner, str]:
     """The planner of a request, and the request in words."""
+    named = (("height", height), ("width", width), ("frames", frames), ("batch", batch))
+    height, width, frames, batch = (whole_number(value, name) for name, value in named)
     model = describe(vae).for_frames(frames)
-    dtype = model.decoding_dtype(dtype_of(vae, dtype))
+    asked = dtype_of(vae, dtype)
+    dtype = model.decoding_dtype(asked)
     planner = _core.Planner(
         model, width=width, height=height, frames=frames, batch=batch, dtype=dtype, device=device_of(vae, device), **options
     )
-    size = f"{width}x{height}" + (f", {frames} frames" if frames > 1 else "") + (f", batch {batch}" if batch > 1 else "")
-    return planner, f"{model.name} {size} {dtype}"
+    return planner, in_words(model, (batch, frames, height, width), asked)
+
+
+def in_words(model: _core.Model, size: tuple[int, int, int, int], asked: str) -> str:
+    """A request for a decode of (batch, frames, height, width) in the dtype ``asked``."""
+    batch, frames, height, width = size
+    dtype = model.decoding_dtype(asked)
+    upcast = "" if dtype == asked else f" (not {asked}, since its config has force_upcast)"
+    return f"{model.name} {width}x{height}" + (f", {frames} frames" if frames > 1 else "") + (f", batch {batch}" if batch > 1 else "") + f" {dtype}{upcast}"
 
 
 def predict(
@@ -132,7 +150,7 @@ def predict(
     """What decoding a picture or clip of this many pixels would take. Milliseconds; nothing is loaded or decoded.
 
     Args:
-        vae: a diffusers VAE, a folder with ``config.json``, or a built-in name such as ``"sdxl"``.
+        vae: a diffusers VAE, a pipeline with one, a folder with ``config.json``, or a built-in name such as ``"sdxl"``.
         height, width: of the picture, in pixels.
         frames: of a clip; 1 for a picture.
         batch: pictures or clips in the latent.
@@ -167,15 +185,17 @@ def explain(vae: Any, height: int, width: int, frames: int = 1, batch: int = 1, 
 
 def planner_options(host_limit: int | str = 0, scratch: str | None = None, profile: str | None = None) -> dict[str, Any]:
     """Keywords of the planner."""
-    options: dict[str, Any] = {"host_limit_bytes": limit_bytes(host_limit, "host_limit") or 0, "profile": profile or ""}
+    host_limit_bytes = limit_bytes(host_limit, "host_limit") or 0
+    options: dict[str, Any] = {"host_limit_bytes": host_limit_bytes, "profile": "" if profile is None else file_name(profile, "profile")}
     if scratch is not None:
-        options |= {"scratch_folder": str(scratch), "scratch_limit_bytes": _free_disk_bytes(str(scratch))}
+        folder = file_name(scratch, "scratch")
+        options |= {"scratch_folder": folder, "scratch_limit_bytes": _free_disk_bytes(folder)}
     return options
 
 
 def _free_disk_bytes(folder: str) -> int:
     try:
         disk = os.statvfs(folder)
-    except OSError as error:
-        raise InputError(f"scratch: {folder}: expected a folder that exists ({error.strerror})") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"scratch: {folder}: expected a folder that exists ({getattr(error, 'strerror', error)})") from None
     return disk.f_bavail * disk.f_frsize

@@ -13,9 +13,10 @@ from . import _core
 from .described import config_text, dtype_name
 from .errors import DoesNotFit, ExchangeError, HeadroomError, InputError
 from .group_exchange import GroupExchange, Refused, one_line
+from .latents import latent_values, require_latent
 from .module import ModuleDecoder, _report
 from .parameters import Fingerprint, Parameters
-from .prediction import Prediction
+from .prediction import Prediction, in_words
 from .progress import progress_of
 
 GATHERS = ("all", "rank0")
@@ -71,9 +72,9 @@ class RankedDecoder(ModuleDecoder):
         self._plans: dict[tuple, tuple[list, str, list[int]]] = {}  # rank 0's: limits, the plan's text, peaks
         self._known: tuple[str, _core.Plan] | None = None  # the last plan, and its text
 
-    def require_parameters(self) -> None:
+    def require_parameters(self, release: bool = False) -> None:
         self._require_cpu(self._device())
-        super().require_parameters()
+        super().require_parameters(release)
 
     def decode(
         self, z: Any, *, limit: Any = "auto", profile: str | None = None, dtype: Any = None, release: bool = False,
@@ -114,14 +115,12 @@ class RankedDecoder(ModuleDecoder):
         return asked, self._known[1], time.perf_counter() - started
 
     def _asked(self, z: Any, options: dict[str, Any]) -> Asked:
-        import torch
-
         module = self.module
         self._require_cpu("cpu" if self.released else self._unchanged_parameters().device())
+        require_latent(z)
         batch, _, frames, height, width = self.model.picture_shape(list(z.shape))
         dtype = next(module.parameters()).dtype if options["dtype"] is None else options["dtype"]
-        latent = z.detach().to(device="cpu", dtype=torch.float32).contiguous()
-        return Asked((batch, frames, height, width), latent, self._weights_digest(), {**options, "dtype": dtype})
+        return Asked((batch, frames, height, width), latent_values(z).float(), self._weights_digest(), {**options, "dtype": dtype})
 
     def _agree(self, asked: Asked) -> None:
         config = {key: value for key, value in json.loads(config_text(self.module)).items() if key == "_class_name" or key[:1] != "_"}
@@ -189,12 +188,13 @@ class RankedDecoder(ModuleDecoder):
 
     def _planner(self, size: tuple, dtype: Any, release: bool, profile: str | None) -> tuple[RanksPlanner, str]:
         batch, frames, height, width = size
-        name = self.model.decoding_dtype(dtype_name(dtype))
+        asked = dtype_name(dtype)
+        name = self.model.decoding_dtype(asked)
         planner = _core.Planner(
             self._model_for(frames, release), width=width, height=height, frames=frames, batch=batch, dtype=name, device="cpu",
             resident_weights=release, profile=profile or "",
         )  # fmt: skip
-        what = f"{self.model.name} {width}x{height} {name}"
+        what = in_words(self.model, size, asked)
         return RanksPlanner(planner, self._exchange.size, what), what
 
     @property

@@ -174,15 +174,12 @@ class Gpu(unittest.TestCase):
         self.assertTrue(headroom.predict("sd15", 256, 256, device="cuda", limit="8GiB").fits)
 
     def test_what_cannot_run_is_refused_at_once(self):
-        for where, words in (("cuda:1", "first GPU"), ("mps", "on the CPU or on a GPU")):
-            self.where = where
-            with self.assertRaisesRegex(headroom.Unsupported, words):
-                headroom.enable(tiny.kl())
+        self.where = "cuda:1"
+        with self.assertRaisesRegex(headroom.Unsupported, "first GPU"):
+            headroom.enable(tiny.kl())
         self.where = "cuda:0"
-        vae = tiny.kl()
-        headroom.enable(vae, release=True)
         with self.assertRaisesRegex(headroom.InputError, "release=True: expected a VAE on the CPU"):
-            vae.decode(self.latent(1, 4, 8, 8))
+            headroom.enable(tiny.kl(), release=True)
         with mock.patch.object(device, "GPU_MODULE", Path("/nowhere/headroom-cuda-lent.so")):
             with self.assertRaisesRegex(headroom.Unsupported, "this build decodes on the CPU"):
                 headroom.enable(tiny.kl())

@@ -73,7 +73,7 @@ class Pipelines(unittest.TestCase):
         pipe.vae.enable_slicing()
         self.assert_same(picture_of(tiny.run(pipe, arguments, num_images_per_prompt=2)), theirs)
         pipe.vae.enable_tiling()
-        with self.assertWarnsRegex(UserWarning, "without blended tiles"):
+        with self.assertWarnsRegex(UserWarning, "has no effect"):
             self.assert_same(picture_of(tiny.run(pipe, arguments, num_images_per_prompt=2)), theirs)
 
     def test_offload_hooks_are_called(self):

@@ -1,0 +1,29 @@
+"""Latents that a decode is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .errors import InputError
+
+
+def require_latent(z: Any) -> None:
+    """Raises InputError for what is no dense tensor of floating-point values."""
+    import torch
+
+    if not isinstance(z, torch.Tensor):
+        raise InputError(f"latent: expected a torch tensor, found {type(z).__name__}")
+    if z.is_nested or z.layout != torch.strided:
+        raise InputError(f"latent: expected a dense tensor, found {'a nested one' if z.is_nested else str(z.layout).removeprefix('torch.')}")
+    if not z.is_floating_point():
+        raise InputError(f"latent: expected floating-point values, found {str(z.dtype).removeprefix('torch.')}")
+    if z.device.type == "meta":
+        raise InputError("latent: expected values, found none (device meta)")
+
+
+def latent_values(z: Any) -> Any:
+    """A latent as the decoder reads it: fp32, fp16 or bf16, contiguous, in the CPU's memory."""
+    import torch
+
+    values = z.detach().cpu().contiguous()  # not cast where it need not be: waking torch's threads takes milliseconds
+    return values if values.dtype in (torch.float32, torch.float16, torch.bfloat16) else values.float()

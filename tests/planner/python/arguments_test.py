@@ -1,0 +1,168 @@
+"""Whatever a caller gives by mistake is refused in one line that names the argument, before anything is decoded."""
+
+from __future__ import annotations
+
+import pathlib
+import tempfile
+import types
+import unittest
+import warnings
+
+import diffusers
+import headroom
+import tiny
+import torch
+
+BUILT_IN = ("sd15", 64, 64)
+
+
+class Configless(torch.nn.Linear):
+    config = 3
+
+
+Configless.__name__ = "AutoencoderKL"
+
+
+class Arguments(unittest.TestCase):
+    def setUp(self):
+        self._grad = torch.no_grad()
+        self._grad.__enter__()
+        self.addCleanup(self._grad.__exit__, None, None, None)
+        catch = warnings.catch_warnings()
+        catch.__enter__()
+        self.addCleanup(catch.__exit__, None, None, None)
+        warnings.simplefilter("ignore")
+
+    def assert_refused(self, words, call, *arguments, kind=headroom.InputError, **named):
+        with self.assertRaises(kind) as refused:
+            call(*arguments, **named)
+        text = str(refused.exception)
+        self.assertIn(words, text)
+        self.assertNotIn("\n", text)
+        self.assertNotIn("--", text)
+
+    def test_what_has_no_decode_is_refused_by_every_call(self):
+        pipe = diffusers.DDPMPipeline(unet=None, scheduler=None)
+        for call in (headroom.enable, headroom.disable, headroom.handle_of):
+            for given, words in (
+                ("tinysd", "found the name 'tinysd'; load it first"),
+                (pathlib.Path("tinysd"), "found the name 'tinysd'"),
+                (diffusers.AutoencoderKL, "AutoencoderKL is a class; expected an object"),
+                (pipe, "DDPMPipeline: this pipeline has no VAE"),
+                (None, "NoneType: expected one of"),
+                (b"x", "bytes: expected one of"),
+                ([tiny.kl()], "list: expected one of"),
+                (headroom.describe("sd15"), "Model: expected one of"),
+            ):
+                self.assert_refused(words, call, given)
+        self.assert_refused("expected a config, as diffusers' models have, found int", headroom.enable, Configless(2, 2))
+        fake = type("AutoencoderKL", (), {"config": dict(tiny.kl().config)})()
+        self.assert_refused("expected a torch module with parameters", headroom.enable, fake)
+        unet = torch.nn.Linear(2, 2)
+        headroom.disable(unet)  # is not enabled
+        self.assertIsNone(headroom.handle_of(unet))
+
+    def test_predictions_take_pipelines(self):
+        pipe, _ = tiny.stable_diffusion()
+        self.assertEqual(str(headroom.predict(pipe, 64, 48, limit="64MiB")), str(headroom.predict(pipe.vae, 64, 48, limit="64MiB")))
+        self.assertEqual(headroom.plan(pipe, 64, 48).json(), headroom.plan(pipe.vae, 64, 48).json())
+        self.assertEqual(headroom.explain(pipe, 64, 48), headroom.explain(pipe.vae, 64, 48))
+        self.assertEqual(headroom.frontier(pipe, 64, 48, points=3), headroom.frontier(pipe.vae, 64, 48, points=3))
+        self.assertEqual(headroom.describe(pipe).class_name, "AutoencoderKL")
+        for call in (headroom.predict, headroom.plan, headroom.explain, headroom.frontier):
+            self.assert_refused("this pipeline has no VAE", call, diffusers.DDPMPipeline(unet=None, scheduler=None), 64, 64)
+
+    def test_odd_values_of_every_argument(self):
+        odd = (None, 3, 0, -1, 2.5, "x", "", b"x", [1, 2], (), {}, object(), int, True, float("nan"), 1 << 70, torch.zeros(2), "a\0b", print)
+        vae = tiny.kl()
+        handle = headroom.enable(vae)
+        for value in odd:
+            for call, names in (
+                (lambda **named: headroom.predict("sd15", **{"height": 64, "width": 64, **named}),
+                 ("height", "width", "frames", "batch", "dtype", "device", "limit", "host_limit", "scratch", "profile")),
+                (lambda **named: headroom.frontier(*BUILT_IN, **named), ("points", "dtype", "scratch")),
+                (lambda **named: headroom.enable(vae, **named),
+                 ("limit", "host_limit", "scratch", "profile", "on_misfit", "verify", "release", "progress", "group", "gather")),
+                (lambda **named: handle.predict(**{"height": 64, "width": 64, **named}), ("height", "width", "frames", "batch")),
+                (lambda vae: headroom.predict(vae, 64, 64), ("vae",)),
+                (lambda file: handle.trace(file), ("file",)),
+                (lambda z: vae.decode(z), ("z",)),
+            ):  # fmt: skip
+                for name in names:
+                    with self.subTest(name=name, value=repr(value)[:20]):
+                        try:
+                            call(**{name: value})
+                        except headroom.HeadroomError as error:
+                            self.assertNotRegex(str(error), "\n|--|^$")
+
+    def test_errors_name_arguments_of_python(self):
+        for words, named in (
+            ("vae=SDXL: expected a folder", {"vae": "SDXL"}),
+            ("height: expected a height", {"height": 100}),
+            ("width: expected a width", {"width": 100}),
+            ("frames: AutoencoderKL decodes single pictures", {"frames": 3}),
+            ("batch: expected from 1 to 4096, found 0", {"batch": 0}),
+            ("batch: expected from 1 to 4096, found -2", {"batch": -2}),
+            ("height: expected a whole number, found '64'", {"height": "64"}),
+            ("points: expected at least 1, found 0", {"points": 0}),
+        ):
+            self.assert_refused(words, headroom.frontier, **{"vae": "sd15", "height": 64, "width": 64, **named})
+
+    def test_limits_of_a_few_bytes_are_refused_at_once(self):
+        for limit, words in (
+            (4, "limit=4 is 4 bytes, less than any decode needs; did you mean '4GiB'?"),
+            ("8", "limit='8' is 8 bytes, less than any decode needs; did you mean '8GiB'?"),
+            (4096, "limit=4096 is 4096 bytes, less than any decode needs; did you mean '4096MiB'?"),
+            (0, "limit=0 is 0 bytes, less than any decode needs"),
+        ):
+            self.assert_refused(words, headroom.enable, tiny.kl(), limit=limit)
+        headroom.enable(tiny.kl(), limit="1MiB")
+        headroom.enable(tiny.kl(), host_limit=0)
+
+    def test_files_that_are_missing_or_something_else_are_refused_at_once(self):
+        vae = tiny.kl()
+        self.assert_refused("nope.json", headroom.enable, vae, profile="nope.json")
+        with tempfile.TemporaryDirectory() as folder:
+            other = pathlib.Path(folder, "config.json")
+            other.write_text("{}")
+            self.assert_refused("config.json", headroom.enable, vae, profile=str(other))
+            self.assert_refused("config.json", headroom.enable, vae, profile=other)
+            handle = headroom.enable(vae)
+            handle.trace(pathlib.Path(folder, "trace.json"))
+        self.assert_refused("expected a folder that exists", handle.trace, "/no/such/folder/trace.json")
+
+    def test_a_vae_in_float64_is_refused_at_once(self):
+        self.assert_refused("dtype: expected fp32, bf16 or fp16, found 'float64'", headroom.enable, tiny.kl().double())
+
+    def test_latents_that_are_none(self):
+        vae, z = tiny.kl(), torch.zeros(2, 4, 4, 4)
+        headroom.enable(vae)
+        broken = z.clone()
+        broken[1, 2, 0, 3] = float("nan")
+        for given, words in (
+            ([1, 2], "latent: expected a torch tensor, found list"),
+            (z.numpy(), "latent: expected a torch tensor, found ndarray"),
+            (z.int(), "latent: expected floating-point values, found int32"),
+            (z.to(torch.complex64), "latent: expected floating-point values, found complex64"),
+            (z.to("meta"), "latent: expected values, found none"),
+            (z.to_sparse(), "latent: expected a dense tensor, found sparse_coo"),
+            (torch.nested.nested_tensor([z[0], z[1]]), "latent: expected a dense tensor, found a nested one"),
+            (torch.tensor(1.0), "found no axes"),
+            (broken, "latent: element 99 is not finite (nan)"),
+            (z - float("inf"), "latent: element 0 is not finite (-inf)"),
+            (z.double() + 1e300, "latent: element 0 is not finite (inf)"),
+        ):
+            self.assert_refused(words, vae.decode, given)
+
+    def test_what_cannot_be_undone_is_no_context(self):
+        handle = headroom.enable(tiny.kl(), release=True)
+        self.assert_refused("release=True: cannot be undone", handle.__enter__)
+
+    def test_a_namespace_with_a_vae_is_a_pipeline(self):
+        vae = tiny.kl()
+        handle = headroom.enable(types.SimpleNamespace(vae=vae))
+        self.assertIs(headroom.handle_of(vae), handle)
+
+
+if __name__ == "__main__":
+    unittest.main()
