@@ -1,5 +1,6 @@
 #include "decoder/program/choose_plan.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -14,6 +15,18 @@
 
 namespace headroom {
 namespace {
+
+bool keeps_in_scratch(const Plan& plan) {
+  return std::any_of(plan.materialised.begin(), plan.materialised.end(),
+                     [](const Materialised& kept) { return kept.tier == MemoryTier::scratch; });
+}
+
+/// Options for a scratch file go with a plan, or any of several, that keeps tensors in one.
+void check_scratch(const DecodeOptions& options, const std::vector<Plan>& plans) {
+  if (std::any_of(plans.begin(), plans.end(), keeps_in_scratch)) return;
+  refuse_given({{!options.scratch.empty(), "--scratch"}, {!options.scratch_limit.empty(), "--scratch-limit"}},
+               options.plan_file + " keeps nothing in a scratch file");
+}
 
 /// The scratch folder of the command line in place of the plan's.
 void take_scratch(const DecodeOptions& options, Plan& plan) {
@@ -33,6 +46,7 @@ ChosenPlan given_plan(const DecodeOptions& options, const Model& model) {
   const PlanFile parsed(options.plan_file);
   ChosenPlan chosen{for_frames(model, parsed.request().frames), {}};
   chosen.plan = parsed.plan(chosen.model.graph);
+  check_scratch(options, {chosen.plan});
   take_scratch(options, chosen.plan);
   check_device(options, chosen.plan.request);
   return chosen;
@@ -116,6 +130,7 @@ ChosenRecipe choose_recipe(const DecodeOptions& options, const Model& model, con
   const PlanFile parsed(options.plan_file);
   ChosenRecipe chosen{for_frames(model, parsed.request().frames), {}};
   chosen.plan = parsed.recipe_plan(chosen.model.graph);
+  check_scratch(options, chosen.plan.plans);
   for (Plan& tile : chosen.plan.plans) take_scratch(options, tile);
   check_device(options, chosen.plan.request);
   return chosen;

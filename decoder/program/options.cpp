@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "decoder/cli/arguments.h"
+#include "decoder/exchange/rank_environment.h"
 #include "decoder/files/output_format.h"
 #include "decoder/graph/errors.h"
 #include "decoder/outputs/output_target.h"
@@ -36,7 +37,6 @@ void add_plan_options(CLI::App& app, DecodeOptions& options) {
                      "plan now for this many bytes, weights included (2GiB, 512MiB, auto)");
   source->add_option("--queue", options.queue_file,
                      "a planned queue from headroom-plan queue: all its decodes, over one pool");
-  source->require_option(1);
   app.add_option("--profile", options.profile_file, "with --limit: a profile of this machine to plan with");
   app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp + "; fp32 by default");
   app.add_option(
@@ -117,6 +117,11 @@ void check_stream(const DecodeOptions& options) {
 
 /// Checks what the parser cannot.
 void check(const DecodeOptions& options, bool has_frame_rate) {
+  const int sources = !options.plan_file.empty() + !options.limit.empty() + !options.queue_file.empty();
+  if (sources != 1) {
+    throw InputError("expected one of --limit BYTES, --plan FILE and --queue FILE, found " +
+                     std::string(sources == 0 ? "none" : "several") + " (try headroom-decode --help)");
+  }
   if (!options.device.empty()) parse_device(options.device);
   if (!options.dtype.empty() && options.limit.empty())
     throw InputError("--dtype: goes with --limit; a plan has its own (try headroom-decode --help)");
@@ -125,8 +130,16 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
     if (options.limit.empty())
       throw InputError("--recipe: goes with --limit; a plan has its own (try headroom-decode --help)");
   }
+  if (options.limit.empty())
+    refuse_given({{!options.profile_file.empty(), "--profile"}},
+                 "goes with --limit; a plan has its own costs");
   if (!options.queue_file.empty()) {
-    return refuse_given({{options.verify, "--verify"}, {!options.preview_file.empty(), "--preview"}},
+    return refuse_given({{options.verify, "--verify"},
+                         {!options.preview_file.empty(), "--preview"},
+                         {!options.trace_file.empty(), "--trace"},
+                         {!options.chrome_file.empty(), "--chrome"},
+                         {!options.scratch.empty(), "--scratch"},
+                         {!options.scratch_limit.empty(), "--scratch-limit"}},
                         "not with --queue; decode one of its plans by itself");
   }
   if (options.latents.size() != 1) {
@@ -138,6 +151,14 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
   const std::filesystem::path output = options.output;
   if (has_frame_rate && output.extension() != ".y4m" && !(is_stream(output) && !output.has_extension()))
     throw InputError("--fps: only an output in .y4m has a frame rate (try headroom-decode --help)");
+}
+
+/// These two say how ranks work together.
+void check_rank_options(const CLI::App& app) {
+  const bool timeout = app.count("--rank-timeout") > 0, exchange = app.count("--rank-exchange") > 0;
+  if ((!timeout && !exchange) || rank_environment()) return;
+  refuse_given({{timeout, "--rank-timeout"}, {exchange, "--rank-exchange"}},
+               "goes with several ranks, as torchrun, srun or mpirun start them");
 }
 
 /// Outputs of a queue are named in its file.
@@ -167,6 +188,7 @@ std::optional<DecodeOptions> parse_decode_options(const std::vector<std::string>
   if (!frame_rate.empty()) options.frame_rate = parse_frame_rate(frame_rate, "--fps");
   check(options, !frame_rate.empty());
   check_quality(app.count("--quality") > 0, options);
+  check_rank_options(app);
   return options;
 }
 

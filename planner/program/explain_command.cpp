@@ -129,7 +129,12 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
   // Ranks measure their passes each for itself, and statistics have those of the first.
   if (asked.rank && *asked.rank > 0 && !asked.stats_file.empty())
     throw InputError("--analyze: goes with --rank 0");
+  const bool lower = asked.stats_file.empty() && !asked.passes && !asked.quick;
+  if (asked.passes && !asked.stats_file.empty()) throw InputError("--passes: not with --analyze");
+  if (!asked.profile_file.empty() && !lower)
+    throw InputError("--profile: is for what would lower the peak; not with --analyze, --passes or --quick");
   if (is_queue(asked.file)) {
+    if (!asked.profile_file.empty()) throw InputError("--profile: " + asked.file + " is a queue");
     print_queue(asked, out);
     return kDone;
   }

@@ -72,6 +72,16 @@ void RequestOptions::say_dtype(const Model& resolved, std::ostream& err) const {
   if (!note.empty()) err << "headroom-plan: " << note << std::endl;
 }
 
+void RequestOptions::check(bool ranks) const {
+  if (other_environment && profile_file.empty()) throw InputError("--other-environment: goes with --profile");
+  for (const auto& [given, option] : {std::pair(ranks, "--ranks"),
+                                      {frames > 1, "--frames"},
+                                      {!host_limit.empty(), "--host-limit"},
+                                      {!scratch_folder.empty(), "--scratch"}}) {
+    if (cuts && given) throw InputError(std::string("--cuts: not with ") + option);
+  }
+}
+
 PlanOptions RequestOptions::plan_options() const {
   PlanOptions options;
   if (!host_limit.empty()) options.host_limit_bytes = parse_bytes(host_limit, "--host-limit");

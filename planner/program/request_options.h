@@ -26,6 +26,8 @@ struct RequestOptions {
   /// refusal is one line.
   void say_dtype(const Model& resolved, std::ostream& err) const;
   Request request(const Model& resolved) const;
+  /// Whether the options go together; `ranks`: whether several decode.
+  void check(bool ranks) const;
   PlanOptions plan_options() const;  ///< without the limit and the time budget
   CostModel costs(const Model& resolved, const Request& asked) const;
 };

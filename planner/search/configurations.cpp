@@ -70,6 +70,11 @@ Spaces spaces_of(const Problem& problem, const Spaces& alike) {
                                       std::pair(options.scratch_limit_bytes, "--scratch")}) {
     if (!problem.ranks.alone() && bytes > 0) throw InputError(std::string(option) + ": not with --ranks");
   }
+  if (request.device == DeviceKind::cpu && options.host_limit_bytes > 0) {
+    throw InputError(
+        "--host-limit: not with --device cpu, whose memory is the host's: use --scratch FOLDER, or --device "
+        "cuda");
+  }
   std::vector<int64_t> micro_batches{request.batch};
   if (request.batch > 1) micro_batches.push_back(1);
   std::vector<WeightResidency> residencies{WeightResidency::resident, WeightResidency::per_pass};

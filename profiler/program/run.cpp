@@ -50,6 +50,7 @@ struct Options {
   int threads = 0, repeats = 1;
   double seconds = 0;  ///< 0: as long as it takes by default
   bool json = false, quick = false, accept_noise = false;
+  bool of_request = false;  ///< any of --frames, --batch, --dtype and --repeats was given
   LibtorchOptions libtorch;
   ProgressOptions progress;
 
@@ -140,7 +141,10 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--csv", options.csv, "the layers as a table; with --plan what came and went");
   app.add_flag("--json", options.json, "print the profile on standard output");
   add_progress_options(app, options.progress);
-  return parse_arguments(app, args, out);
+  if (!parse_arguments(app, args, out)) return false;
+  options.of_request =
+      app.count("--frames") + app.count("--batch") + app.count("--dtype") + app.count("--repeats") > 0;
+  return true;
 }
 
 double median_error(const Profile& profile) {
@@ -226,6 +230,8 @@ void check_options(const Options& options) {
     needs(options.sizes.empty() && options.held_out.empty() && options.scratch.empty() && !options.quick &&
               !options.accept_noise && options.seconds == 0,
           "--sizes, --hold-out, --scratch, --quick, --seconds and --accept-noise do not go with --plan");
+    needs(!options.of_request,
+          "--frames, --batch, --dtype and --repeats do not go with --plan, which has its own");
     needs(options.output.empty() || options.trace.empty(),
           "with --plan, -o and --trace mean the same: expected one of them");
     needs(!options.output.empty() || !options.trace.empty() || !options.chrome.empty() ||

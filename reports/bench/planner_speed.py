@@ -18,7 +18,7 @@ import measure
 
 HELPER = measure.ROOT / "build" / "tests" / "large_graph_timing"
 PROGRAM = measure.BIN / "headroom-plan"
-PLAN = ["--model", "sdxl", "--size", "8192x8192", "--dtype", "bf16", "--limit", "24GiB", "--host-limit", "64GiB"]
+PLAN = ["--model", "sdxl", "--size", "8192x8192", "--dtype", "bf16", "--limit", "24GiB", "--host-limit", "64GiB", "--device", "cuda"]
 FRONTIER = ["frontier", "--model", "sdxl", "--size", "4096x4096"]
 
 

@@ -48,6 +48,7 @@ struct Arguments {
   // Of what is planned beside a memory history.
   std::string size, dtype, device, recorded_device;
   int64_t frames = 1, batch = 1;
+  std::vector<std::string> of_recorded;  ///< options that were given, of those about PyTorch's files
   bool json = false, quick = false;
   ProgressOptions progress;
 };
@@ -82,7 +83,11 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& a
   app.add_flag("--json", asked.json, "print sentences and tables as JSON on standard output");
   app.add_flag("--quick", asked.quick, "without solving: no smallest limits and no other resolutions");
   add_progress_options(app, asked.progress);
-  return parse_arguments(app, args, out);
+  if (!parse_arguments(app, args, out)) return false;
+  for (const char* option : {"--size", "--frames", "--batch", "--dtype", "--device", "--recorded-device"}) {
+    if (app.count(option) > 0) asked.of_recorded.emplace_back(option);
+  }
+  return true;
 }
 
 /// What Headroom would need is asked for by the size.
@@ -100,12 +105,30 @@ std::optional<AskedDecoder> asked_decoder(const Arguments& asked, std::ostream& 
                        parse_device(asked.device.empty() ? "cpu" : asked.device)}};
 }
 
+bool is_recorded(const DocumentPtr& document) {
+  return document->as<profiler::MemoryHistory>() != nullptr;
+}
+
+/// Options that none of these files makes use of are refused.
+void check_options_of(const Arguments& asked, const std::vector<DocumentPtr>& documents) {
+  const bool recorded = std::any_of(documents.begin(), documents.end(), is_recorded);
+  const bool planned = std::any_of(documents.begin(), documents.end(), [](const DocumentPtr& document) {
+    return document->as<PlanDocument>() != nullptr || document->as<RankedPlanDocument>() != nullptr;
+  });
+  constexpr const char* kRecorded = "a memory snapshot of PyTorch, or a trace of its profiler";
+  for (const std::string& option : asked.of_recorded) {
+    if (!recorded) throw InputError(option + ": goes with " + kRecorded);
+    if (asked.size.empty() && (option == "--frames" || option == "--batch"))
+      throw InputError(option + ": expected --size beside it");
+  }
+  if (!asked.model.empty() && !recorded && !planned)
+    throw InputError(std::string("--model: goes with a plan, ") + kRecorded);
+}
+
 /// What is said of the decoder where its size is left to be guessed. A model that is named for a plan alone
 /// need not be one that resolves here.
 KnownOfDecoder known_of(const Arguments& asked, const std::vector<DocumentPtr>& documents) {
-  const bool recorded = std::any_of(documents.begin(), documents.end(), [](const DocumentPtr& document) {
-    return document->as<profiler::MemoryHistory>() != nullptr;
-  });
+  const bool recorded = std::any_of(documents.begin(), documents.end(), is_recorded);
   KnownOfDecoder known;
   if (!recorded || !asked.size.empty()) return known;
   if (!asked.model.empty()) known.model = open_model(asked.model);
@@ -157,6 +180,7 @@ int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
   options.progress = [&](double share, const std::string& what) { progress->tell(WorkDone{share, what}); };
   std::vector<DocumentPtr> documents;
   for (const std::string& file : asked.files) documents.push_back(read_document(file, asked.model));
+  check_options_of(asked, documents);
   options.known = known_of(asked, documents);
   const Report made = make_report(documents, options);
   progress->wipe();

@@ -119,9 +119,12 @@ def planner_of(
     model = describe(vae).for_frames(frames)
     asked = dtype_of(vae, dtype)
     dtype = model.decoding_dtype(asked)
-    planner = _core.Planner(
-        model, width=width, height=height, frames=frames, batch=batch, dtype=dtype, device=device_of(vae, device), **options
-    )
+    device = device_of(vae, device)
+    if device == "cpu" and options.get("host_limit_bytes"):
+        raise InputError('host_limit: not on the CPU, whose memory is the host\'s: use scratch=DIR, or device="cuda"')
+    if device == "cuda" and options.get("scratch_folder"):
+        raise InputError("scratch: not on a GPU: use host_limit=BYTES")
+    planner = _core.Planner(model, width=width, height=height, frames=frames, batch=batch, dtype=dtype, device=device, **options)
     return planner, in_words(model, (batch, frames, height, width), asked)
 
 

@@ -108,6 +108,9 @@ class Predictions(unittest.TestCase):
             ({"limit": -1}, "limit"),
             ({"limit": 1.5}, "limit"),
             ({"scratch": "/no/such/folder"}, "scratch"),
+            ({"host_limit": "4GiB"}, "use scratch=DIR"),
+            ({"host_limit": "4GiB", "device": "cpu"}, "use scratch=DIR"),
+            ({"scratch": tempfile.gettempdir(), "device": "cuda"}, "use host_limit"),
             ({"profile": "/no/such/profile.json"}, "profile.json"),
         ):
             with self.subTest(**arguments), self.assertRaises(headroom.InputError) as refused:

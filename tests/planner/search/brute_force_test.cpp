@@ -176,7 +176,8 @@ TEST_CASE("over all configurations, the plan is the fastest of the stated space,
     PlanOptions options;
     options.cuts = seed % 4 > 0 ? Cuts::always : Cuts::never;
     options.scratch_folder = "/";
-    if (random.chance(0.5)) options.host_limit_bytes = random.integer(1, 100) * 8192;
+    if (random.chance(0.5) && device == DeviceKind::cuda)
+      options.host_limit_bytes = random.integer(1, 100) * 8192;
     if (random.chance(0.5) && device == DeviceKind::cpu)
       options.scratch_limit_bytes = random.integer(1, 100) * 8192;
     if (random.chance(0.3))

@@ -1,0 +1,135 @@
+"""Options in drawn pairs: a program makes nothing that another one refuses, and refuses what has no effect.
+
+  python option_pairs_test.py --bin build/bin [--draws 30]
+"""
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import tiny_decode
+
+BIN = Path()
+DRAWS = 30
+PLAN_OPTIONS = {
+    "--host-limit": ["8MiB"], "--scratch": ["."], "--scratch-limit": ["1GiB"], "--weights-residency": ["per_pass"],
+    "--cuts": [], "--no-cuts": [], "--batch": ["2"], "--dtype": ["bf16"], "--device": ["cuda"], "--ranks": ["2"],
+    "--link": ["1GB,1e-4"], "--rank-limit": ["64MiB"], "--recipe": ["diffusers-tiling"], "--time-budget": ["10"],
+    "--other-environment": [], "--json": [],
+}
+DECODE_OPTIONS = {
+    "--profile": ["none.json"], "--dtype": ["bf16"], "--recipe": ["diffusers-tiling"], "--device": ["cpu"],
+    "--scratch": ["."], "--scratch-limit": ["1GiB"], "--stats": ["stats.json"], "--trace": ["trace.json"],
+    "--chrome": ["chrome.json"], "--verify": [], "--fps": ["25"], "--quality": ["50"], "--preview": ["preview.ppm"],
+    "--rank-timeout": ["5"], "--rank-exchange": ["gloo"], "--json": [],
+}
+WRITTEN = ("--stats", "--trace", "--chrome", "--preview")
+
+
+class OptionPairs(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+        tiny_decode.write_in(self.folder, (1, 4, 32, 32))
+        (self.folder / "latent2.npy").write_bytes(tiny_decode.normal((2, 4, 32, 32)))
+        self.model = ["--model", "vae"]
+        self.size = [*self.model, "--size", "64x64"]
+        self.weights = [*self.model, "--random-weights", "0"]
+        ended = self.call("headroom-plan", *self.size, "--limit", "1KiB", "--json", "-o", "none.json")
+        self.assertEqual(ended.returncode, 3)
+        self.smallest = json.loads(ended.stdout)["smallest_limit_bytes"]
+
+    def call(self, program, *words):
+        return subprocess.run([BIN / program, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=60)
+
+    def assert_refused(self, ended, *parts, codes=(2,)):
+        self.assertIn(ended.returncode, codes, ended.stderr)
+        self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
+        for part in parts:
+            self.assertIn(part, ended.stderr)
+
+    def pairs(self, options):
+        draws = random.Random(7)
+        for _ in range(DRAWS):
+            chosen = draws.sample(sorted(options), draws.choice([1, 2, 2]))
+            yield draws, chosen, [word for option in chosen for word in [option, *options[option]]]
+
+    def test_plans_of_any_two_options_are_decoded_or_refused(self):
+        for draws, chosen, words in self.pairs(PLAN_OPTIONS):
+            limit = draws.choice([self.smallest * 2 // 3, self.smallest, self.smallest * 5 // 4, 64 << 20])
+            with self.subTest(words=words, limit=limit):
+                limits = [] if "--rank-limit" in chosen else ["--limit", limit]
+                made = self.call("headroom-plan", *self.size, *limits, *words, "-o", "plan.json")
+                if made.returncode != 0:
+                    self.assert_refused(made, codes=(2, 3))
+                    continue
+                validated = self.call("headroom-plan", "validate", "plan.json")
+                self.assertEqual(validated.returncode, 0, validated.stderr)
+                if "--ranks" in chosen:
+                    continue
+                latent = "latent2.npy" if "--batch" in chosen else "latent.npy"
+                ended = self.call("headroom-decode", "--plan", "plan.json", *self.weights, "--latent", latent, "-o", "picture.npy")
+                no_gpu = ended.returncode == 5 and "cannot use CUDA" in ended.stderr
+                if not (no_gpu and "--device" in chosen):
+                    self.assertEqual(ended.returncode, 0, ended.stderr)
+
+    def test_decodes_with_any_two_options_write_what_is_asked_for_or_are_refused(self):
+        self.assertEqual(self.call("headroom-plan", *self.size, "--limit", "64MiB", "-o", "plan.json").returncode, 0)
+        for draws, chosen, words in self.pairs(DECODE_OPTIONS):
+            source = draws.choice([["--plan", "plan.json"], ["--limit", "64MiB"]])
+            for option in WRITTEN:
+                (self.folder / DECODE_OPTIONS[option][0]).unlink(missing_ok=True)
+            with self.subTest(words=words, source=source):
+                ended = self.call("headroom-decode", *source, *self.weights, "--latent", "latent.npy", "-o", "picture.npy", *words)
+                if ended.returncode != 0:
+                    self.assert_refused(ended)
+                    continue
+                for option in set(chosen) & set(WRITTEN):
+                    self.assertTrue((self.folder / DECODE_OPTIONS[option][0]).exists(), option)
+
+    def test_what_no_device_has_is_refused_with_what_to_use(self):
+        for command in ([], ["frontier"]):
+            limit = [] if command else ["--limit", self.smallest]
+            ended = self.call("headroom-plan", *command, *self.size, *limit, "--host-limit", "8MiB", "-o", "plan.json")
+            self.assert_refused(ended, "--host-limit", "--scratch", "--device cuda")
+            self.assertFalse((self.folder / "plan.json").exists())
+
+    def test_options_without_effect_are_refused(self):
+        plan = ["headroom-plan", *self.size, "--limit", "64MiB", "-o", "plan.json"]
+        self.assertEqual(self.call(*plan).returncode, 0)
+        decode = ["headroom-decode", *self.weights, "--latent", "latent.npy", "-o", "picture.npy", "--stats", "stats.json"]
+        self.assertEqual(self.call(*decode, "--plan", "plan.json").returncode, 0)
+        profile = ["headroom-profile", *self.weights, "--plan", "plan.json", "-o", "trace.json"]
+        refused = [
+            ([*plan, "--other-environment"], "--other-environment: goes with --profile"),
+            ([*plan, "--cuts", "--ranks", "2"], "--cuts: not with --ranks"),
+            ([*plan, "--cuts", "--scratch", "."], "--cuts: not with --scratch"),
+            (["headroom-plan", "explain", "plan.json", "--passes", "--analyze", "stats.json"], "--passes: not with"),
+            (["headroom-plan", "explain", "plan.json", "--quick", "--profile", "p.json"], "--profile: "),
+            ([*decode, "--plan", "plan.json", "--profile", "p.json"], "--profile: goes with --limit"),
+            ([*decode, "--plan", "plan.json", "--scratch", "."], "--scratch: plan.json keeps nothing"),
+            ([*decode, "--plan", "plan.json", "--rank-timeout", "5"], "--rank-timeout: goes with several ranks"),
+            ([*decode, "--queue", "queue.json", "--trace", "t.json"], "--trace: not with --queue"),
+            (["headroom-report", "plan.json", "--json", "--frames", "9"], "--frames: goes with"),
+            (["headroom-report", "plan.json", "--json", "--recorded-device", "cuda:0"], "--recorded-device: goes with"),
+            (["headroom-report", "stats.json", "--json", "--model", "vae"], "--model: goes with"),
+        ]
+        if (BIN / "headroom-profile").exists():
+            refused.append(([*profile, "--dtype", "bf16"], "--dtype and --repeats do not go with --plan"))
+        for words, part in refused:
+            with self.subTest(words=words):
+                self.assert_refused(self.call(*words), part)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=Path, required=True)
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    arguments, rest = parser.parse_known_args()
+    BIN, DRAWS = arguments.bin.resolve(), arguments.draws
+    unittest.main(argv=[sys.argv[0], *rest])
