@@ -45,7 +45,7 @@ def _found(cls: type, called: tuple[str, ...]) -> Methods:
         if name in names or (name not in called and any(word in name for word in OTHER_WAYS)):
             continue
         names.add(name)
-        for owner in _owners(cls, name)[:1]:
+        for owner in _owners(cls, name):  # a method may call that of a base
             for function in _functions(vars(owner)[name]):
                 functions.add(name)
                 ahead.extend(_names_in(function.__code__))
@@ -56,8 +56,7 @@ def _foreign(cls: type, names: Iterable[str]) -> tuple[tuple[str, Any], ...]:
     """Those methods whose code is of another package. Not `decode`, which Headroom takes the place of."""
     found = []
     for name in sorted(set(names) - {"decode"}):
-        # A constructor calls those of its bases.
-        for owner in _owners(cls, name)[: None if name == "__init__" else 1]:
+        for owner in _owners(cls, name):
             function = next(_functions(vars(owner)[name]), None)
             package = "" if function is None else str(function.__globals__.get("__name__")).partition(".")[0]
             if function is not None and package != owner.__module__.partition(".")[0] and package not in CALLERS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any, Iterator
 
 from .changes import _kind, _shown, decoding_modules, forward_hooks, global_hooks, is_plain, raise_first, replaced_methods, replaced_on_instance
@@ -33,6 +34,10 @@ def _differences(vae: Any) -> Iterator[str]:
 
 
 def _of_settings(name: str, module: Any) -> Iterator[str]:
+    package = type(module).__module__.partition(".")[0]
+    for key, value in vars(module).items():  # such as the attention that a block was given when it was made
+        if isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in (package, "torch"):
+            yield f"{name}: {key} is {_shown(value)}, expected a function of {package}"
     for key, expected in _expected(module).items():
         found = vars(module).get(key, expected)
         if found != expected:
@@ -50,7 +55,9 @@ def _expected(module: Any) -> dict[str, Any]:
         axes = len(kernel)
         expected |= {"kernel_size": kernel, "stride": (1,) * axes, "dilation": (1,) * axes, "groups": 1, "padding_mode": "zeros", "padding": same,
                      "transposed": False}  # fmt: skip
-        if axes == 3:  # pads before the first frame by itself
+        if axes == 3 and isinstance(vars(module).get("_padding"), tuple):  # pads by itself, before the first frame alone
+            expected |= {"padding": (0, 0, 0), "_padding": (*(same[2],) * 2, *(same[1],) * 2, kernel[0] - 1, 0)}
+        elif axes == 3:
             expected |= {"padding": (0, *same[1:]), "_padding": kernel[0] - 1}
     elif isinstance(module, torch.nn.GroupNorm):
         expected |= {"num_groups": 32, "eps": 1e-6}

@@ -64,7 +64,7 @@ class StoredValue:
 
 def stored_values(groups: Iterable[Any]) -> dict[int, StoredValue]:
     """Of tensors, by their id, that groups of diffusers' group offload have on a disk."""
-    on_disk = [group for group in groups if group is not None and getattr(group, "offload_to_disk_path", None)]
+    on_disk = [group for group in groups if getattr(group, "offload_to_disk_path", None)]
     return {id(tensor): StoredValue(group, key) for group in on_disk for tensor, key in group.tensor_to_key.items()}
 
 
@@ -73,12 +73,6 @@ def group_of(module: Any) -> Any:
     registry = vars(module).get("_diffusers_hook")
     hook = None if registry is None else registry.get_hook("group_offloading")
     return None if hook is None else hook.group
-
-
-def streams_of(modules: Iterable[Any]) -> set[Any]:
-    """The streams on which group offload moves weights."""
-    groups = map(group_of, modules)
-    return {group.stream for group in groups if group is not None and group.stream is not None}
 
 
 def is_hooked_forward(module: Any, forward: Any) -> bool:

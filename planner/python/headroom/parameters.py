@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Callable, Iterator, NamedTuple
 
 from . import _core
 from .changes import decoding_modules, is_fused
 from .errors import InputError
-from .offloading import StoredValue, group_of, offloaded_value, onload_device, stored_values, streams_of
+from .offloading import StoredValue, group_of, offloaded_value, onload_device, stored_values
 
 Fingerprint = tuple
 """Another one where a value of a parameter has changed, however it was written."""
@@ -31,10 +32,12 @@ class Parameters:
 
     def __init__(self, vae: Any, model: _core.Model):
         modules = [*decoding_modules(vae)]
-        self._modules = [vae, *(module for _, module in modules)]
+        self._vae = weakref.ref(vae)
+        self._modules = [module for _, module in modules]
         self._places = _places(modules, set(model.parameter_names()))
-        self._streams = streams_of(self._modules)
-        self._stored = stored_values(map(group_of, self._modules))
+        groups = [group for group in map(group_of, (vae, *self._modules)) if group is not None]
+        self._streams = {group.stream for group in groups} - {None}
+        self._stored = stored_values(groups)
 
     def tensors(self) -> dict[str, Any]:
         """Contiguous tensors in the CPU's memory, by the module's own names; copies of what is elsewhere. Raises InputError
@@ -73,7 +76,7 @@ class Parameters:
     def device(self) -> str:
         """The device that offload hooks name, or else the one that has the parameters: "cpu" if they have no values. Raises
         InputError for parameters on several devices."""
-        onload = onload_device(self._modules)
+        onload = onload_device((self._vae(), *self._modules))
         if onload is not None:
             return onload
         devices = {str(place.held[place.leaf].device) for place in self._places} - {"meta"}

@@ -27,7 +27,7 @@ import comfyui_test
 import headroom
 import tiny
 import torch
-from headroom import device
+from headroom import device, parameters
 
 MIB = 1 << 20
 CARD = torch.device("cuda", 0)
@@ -250,6 +250,53 @@ def _all_memory() -> list[torch.Tensor]:
     return held
 
 
+class Values(AirCard):
+    """Values that were written on the card are noticed there."""
+
+    def kernels(self) -> dict:
+        describe = ctypes.CDLL("libcudart.so.13").air_card_report
+        describe.restype = ctypes.c_char_p
+        return json.loads(describe())["kernels"]
+
+    def test_values_are_compared_on_the_card_and_packed_again_where_they_changed(self):
+        z = latent(1, 4, 9, 7)
+        for dtype, largest in ((torch.float32, 1e-5), (torch.bfloat16, 5e-2)):
+            vae = tiny.kl().to(dtype)
+            weight = latent(*vae.decoder.conv_in.weight.shape).to(dtype)
+            before = vae.decode(z.to(dtype)).sample
+            vae.decoder.conv_in.weight.copy_(weight)
+            after = vae.decode(z.to(dtype)).sample
+            self.assertGreater(float((before - after).abs().max()), 0.1)
+            vae = tiny.kl().to(dtype).to(CARD)
+            headroom.enable(vae, limit="64MiB", host_limit=0)
+            self.assert_close(vae.decode(z).sample, before, largest)
+            sums = self.kernels()["checksum"]
+            with (
+                mock.patch.object(parameters.Parameters, "tensors", side_effect=AssertionError("copied to the host")),
+                mock.patch.object(parameters._core, "checksums", side_effect=AssertionError("read on the host")),
+            ):
+                vae.decode(z)
+            self.assertEqual(self.kernels()["checksum"], sums + 1)
+            vae.decoder.conv_in.weight.data.copy_(weight)
+            self.assert_close(vae.decode(z).sample, after, largest)
+            self.assert_on_card(3)
+
+    def test_writes_that_are_queued_on_the_callers_stream(self):
+        vae, z = tiny.kl(), latent(1, 4, 9, 7)
+        weight = latent(*vae.decoder.conv_in.weight.shape)
+        vae.decoder.conv_in.weight.copy_(weight)
+        whole = vae.decode(z).sample
+        for stream in (torch.cuda.default_stream(), torch.cuda.Stream()):
+            with torch.cuda.stream(stream):
+                vae = tiny.kl().to(CARD)
+                headroom.enable(vae, limit="64MiB", host_limit=0)
+                vae.decode(z)
+                put_behind(stream)
+                vae.decoder.conv_in.weight.data.copy_(weight.pin_memory(), non_blocking=True)
+                self.assert_close(vae.decode(z).sample, whole)
+                stream.synchronize()
+
+
 class Streams(AirCard):
     """Work that the caller has queued on its current stream, the default one or another."""
 
@@ -362,11 +409,12 @@ class Offload(AirCard):
             self.assert_close(self.vae.decode(self.z).sample, whole)
             group.offload_()
 
-    def test_group_offload_to_a_disk_says_what_to_do(self):
-        with tempfile.TemporaryDirectory() as folder:
-            self.vae.enable_group_offload(onload_device=CARD, offload_type="leaf_level", offload_to_disk_path=folder)
-            with self.assertRaisesRegex(headroom.InputError, "Leave out offload_to_disk_path for the VAE"):
-                self.handle()
+    def test_group_offload_to_a_disk(self):
+        for use_stream in (False, True):
+            with tempfile.TemporaryDirectory() as folder, self.subTest(use_stream=use_stream):
+                self.vae = tiny.kl()
+                self.vae.enable_group_offload(onload_device=CARD, offload_type="leaf_level", use_stream=use_stream, offload_to_disk_path=folder)
+                self.assert_decodes_on_card()
 
     def test_a_vae_on_the_cpu_decodes_where_its_latent_is(self):
         handle = self.handle()

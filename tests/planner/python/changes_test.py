@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import gc
 import random
 import sys
 import tempfile
 import unittest
+import weakref
 
 import accelerate
+import comfyui_test
 import diffusers
 import headroom
 import tiny
@@ -331,6 +334,68 @@ class Offloaded(Case):
         self.check(lambda vae: accelerate.cpu_offload(vae, CPU))
         with tempfile.TemporaryDirectory() as folder:
             self.check(lambda vae: accelerate.disk_offload(vae, folder, CPU))
+
+
+class Layered(torch.nn.Module):
+    """A diffusers decoder whose layers have their original names, as in ComfyUI: it has no config."""
+
+    def __init__(self, vae):
+        super().__init__()
+        for name, module in vae.named_modules():
+            if not name.startswith(("decoder.", "post_quant_conv")) or not module._parameters:
+                continue
+            if isinstance(module, torch.nn.Linear):  # a 1x1 convolution there
+                linear, module = module, torch.nn.Conv2d(module.in_features, module.out_features, 1)
+                module.load_state_dict({"weight": linear.weight[..., None, None], "bias": linear.bias})
+            owner = self
+            *path, leaf = comfyui_test.original_name(f"{name}.weight", len(vae.config.block_out_channels)).split(".")[:-1]
+            for word in path:
+                if word not in owner._modules:
+                    owner.add_module(word, torch.nn.Module())
+                owner = getattr(owner, word)
+            owner.add_module(leaf, module)
+
+
+class Node(Case):
+    """ComfyUI's VAEs have no config."""
+
+    def decode(self, made, node=comfyui_test.nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]):
+        return node().decode({"samples": self.z}, made, limit="64MiB")[0]
+
+    def test_changed_layers_are_refused_by_name(self):
+        def attention(vae):
+            vae.decoder.mid.attn_1.optimized_attention = attention
+
+        for change, message in (
+            (circular, r"^decoder\.conv_in: padding_mode is 'circular', expected 'zeros' \("),
+            (lambda vae: setattr(vae.decoder.conv_out, "dilation", (2, 2)), r"^decoder\.conv_out: dilation is \(2, 2\), expected \(1, 1\)"),
+            (lambda vae: setattr(vae.decoder.norm_out, "num_groups", 16), r"^decoder\.norm_out: num_groups is 16, expected 32"),
+            (lambda vae: setattr(vae.decoder.norm_out, "eps", 1e-3), r"^decoder\.norm_out: eps is 0.001, expected 1e-06"),
+            (lambda vae: setattr(vae.decoder, "tanh_out", True), r"^decoder: tanh_out is True, expected False"),
+            (lambda vae: setattr(vae.decoder.conv_in, "weight_function", [abs]), r"^decoder\.conv_in: weight_function is "),
+            (lambda vae: setattr(vae.decoder.conv_in, "_conv_forward", lambda x, *_: x), r"^decoder\.conv_in: _conv_forward was replaced by"),
+            (lambda vae: vae.decoder.mid.register_forward_hook(lambda *_: None), r"^decoder\.mid: a forward hook"),
+            (attention, r"^decoder\.mid\.attn_1: optimized_attention is .*attention, expected a function of torch"),
+        ):
+            vae = comfyui_test.Nodes().vae()
+            theirs = torch.clamp((own_decode(vae, self.z) + 1) / 2, 0, 1).movedim(1, -1)
+            for decodes in (0, 1):
+                made = comfyui_test.comfy_vae(vae)
+                made.first_stage_model = Layered(copy.deepcopy(vae))
+                for _ in range(decodes):
+                    self.assert_close(self.decode(made), theirs)
+                change(made.first_stage_model)
+                with self.assertRaisesRegex(headroom.Unsupported, message):
+                    self.decode(made)
+
+
+    def test_what_is_held_goes_with_the_module(self):
+        made = comfyui_test.comfy_vae(comfyui_test.Nodes().vae())
+        self.decode(made)
+        gone = weakref.ref(made.first_stage_model)
+        del made
+        gc.collect()
+        self.assertIsNone(gone())
 
 
 class Drawn(Case):
