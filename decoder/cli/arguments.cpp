@@ -63,6 +63,11 @@ bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::o
   } catch (const CLI::CallForVersion&) {
     out << app.version() << "\n";
     return false;
+  } catch (const CLI::ExtrasError&) {
+    std::string words;
+    for (const std::string& word : app.remaining()) words += " '" + printable(word) + "'";
+    throw InputError("unexpected" + words + ": a value follows the option that takes it (try " +
+                     app.get_name() + " --help)");
   } catch (const CLI::ParseError& error) {
     throw InputError(std::string(error.what()) + " (try " + app.get_name() + " --help)");
   }

@@ -4,6 +4,7 @@
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/graph/errors.h"
 #include "planner/explain/diff.h"
 #include "planner/program/loaded_plan.h"
 
@@ -19,12 +20,13 @@ int diff_command(const std::vector<std::string>& args, std::ostream& out, std::o
       "headroom-plan diff");
   std::string file_a, file_b, model;
   bool json = false;
-  app.add_option("a", file_a, "plan file")->required();
-  app.add_option("b", file_b, "plan file to compare it with")->required();
+  app.add_option("a", file_a, "plan file");
+  app.add_option("b", file_b, "plan file to compare it with");
   app.add_option("--model", model,
                  "the model of both, where the plans' own names for it do not resolve here");
   app.add_flag("--json", json, "print JSON");
   if (!parse_arguments(app, args, out)) return kDone;
+  if (file_b.empty()) throw InputError("diff takes two plans, as in headroom-plan diff A.json B.json");
   const LoadedPlan a = load_plan(file_a, model), b = load_plan(file_b, model);
   const PlanDiff diff = diff_plans(a.plan, a.model.graph, b.plan, b.model.graph);
   if (json) {

@@ -219,7 +219,7 @@ TEST_CASE("headroom-plan diff") {
   REQUIRE(call(run_plan, {"--model", "sd15", "--size", "64x64", "--limit", "4GiB", "-o", b}).code == 0);
   CHECK(call(run_plan, {"diff", a, b}).code == 0);
 
-  require_refused(call(run_plan, {"diff", a}), 2, {"b is required", "--help"});
+  require_refused(call(run_plan, {"diff", a}), 2, {"diff takes two plans", "A.json B.json"});
   require_refused(call(run_plan, {"diff", a, scratch / "none.json"}), 2, {"none.json: no such file"});
   // A plan need not be sound to be compared, and what is odd about it is no crash.
   json broken = read_json_file(a, 1 << 26);
