@@ -113,7 +113,10 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
 
   const QFileInfo output(request.output);
   const QStringList suffixes = decode ? decoded_suffixes() : QStringList{QStringLiteral(".json")};
-  if (!suffixes.contains(QLatin1Char('.') + output.suffix())) {
+  if (request.output.isEmpty()) {
+    report(RunField::output, tr("Where to write it: a file in one of these formats: %1.")
+                                 .arg(suffixes.join(QStringLiteral(", "))));
+  } else if (!suffixes.contains(QLatin1Char('.') + output.suffix())) {
     report(RunField::output,
            tr("A file in one of these formats: %1.").arg(suffixes.join(QStringLiteral(", "))));
   } else if (!output.dir().exists()) {

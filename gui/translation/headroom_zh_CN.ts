@@ -1553,6 +1553,10 @@ takes %2 and %3 there</source>
         <source>A file in .npy, .safetensors, .pt or .latent.</source>
         <translation>应为 .npy、.safetensors、.pt 或 .latent 文件。</translation>
     </message>
+    <message>
+        <source>Where to write it: a file in one of these formats: %1.</source>
+        <translation>写到哪里：以下格式之一的文件：%1。</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::RunForm</name>
@@ -1814,6 +1818,12 @@ takes %2 and %3 there</source>
     <message>
         <source>%1 (%2 %)</source>
         <translation>%1（%2%）</translation>
+    </message>
+    <message>
+        <source>
+Written beside it: %1.</source>
+        <translation>
+同时写入：%1。</translation>
     </message>
 </context>
 <context>

@@ -231,12 +231,12 @@ void RunForm::showKind() {
   show(RunField::plan, decodes && by_plan_->isChecked());
   show(RunField::limit, decodes && by_limit_->isChecked());
   show(RunField::sizes, !decodes);
-  output_->setPlaceholderText(decodes ? QStringLiteral("picture.png") : QStringLiteral("profile.json"));
   for (const auto& [field, note] : notes_) note->say({});
 }
 
 void RunForm::listPlans() {
   const reports::DocumentPtr chosen = workspace_.chosen<reports::PlanDocument>();
+  const bool none_before = plans_.empty();
   plans_.clear();
   plan_->clear();
   for (const reports::DocumentPtr& document : workspace_.documents()) {
@@ -248,7 +248,11 @@ void RunForm::listPlans() {
                        Qt::ToolTipRole);
     if (document == chosen) plan_->setCurrentIndex(plan_->count() - 1);
   }
-  plan_->setEnabled(!plans_.empty());
+  by_plan_->setEnabled(!plans_.empty());
+  if (plans_.empty())
+    by_limit_->setChecked(true);
+  else if (none_before)
+    by_plan_->setChecked(true);
 }
 
 void RunForm::showQuestion() {

@@ -1,6 +1,7 @@
 #include "gui/view/run_page.h"
 
 #include <QFile>
+#include <QFileInfo>
 #include <QLabel>
 #include <QPlainTextEdit>
 #include <QProgressBar>
@@ -216,11 +217,23 @@ void RunPage::stateChanged(ChildRun::State state) {
   }
   refresh_.stop();
   refresh();
-  report_->setText(run_.report());
+  const bool done = state == ChildRun::State::done;
+  const QStringList results = done ? results_of(request_, files_) : QStringList();
+  report_->setText(run_.report() + written(results));
   report_->show();
-  Q_EMIT message(run_.report());
+  // A failure's last words stand in the report.
+  if (messages_->blockCount() <= 1 && !done) messages_->hide();
+  if (done) Q_EMIT message(run_.report());
   Q_EMIT busyChanged();
-  if (state == ChildRun::State::done) workspace_.open(results_of(request_, files_));
+  workspace_.open(results);
+}
+
+QString RunPage::written(const QStringList& files) const {
+  QStringList names;
+  for (const QString& file : files) {
+    if (file != request_.output) names << QFileInfo(file).fileName();
+  }
+  return names.isEmpty() ? QString() : tr("\nWritten beside it: %1.").arg(names.join(QStringLiteral(", ")));
 }
 
 void RunPage::refresh() {

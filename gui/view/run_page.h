@@ -42,6 +42,7 @@ class RunPage : public Page {
   QWidget* buildInputs();
   QWidget* buildOutcome();
   void stateChanged(ChildRun::State state);
+  QString written(const QStringList& files) const;
   void refresh();
   void showProgress();
 
