@@ -19,6 +19,7 @@ struct PlanningQuestion {
   Request request;             ///< its `model` is the same text
   planner::PlanOptions options;
   reports::DocumentPtr profile;  ///< costs; null: stated assumptions
+  bool by_default = false;       ///< nobody chose it: the window began with it
 };
 
 /// The files that are open, one of each kind chosen, and the question that is planned. Behind a file of

@@ -235,7 +235,8 @@ void HistoryPage::showEvent(QShowEvent* event) {
 /// Starts what was not asked before, once there is something for it to stand beside.
 void HistoryPage::work() {
   PlanningQuestion question = workspace_.question();
-  if (!isVisible() || device() == nullptr || question.request.width_pixels <= 0) return;
+  if (!isVisible() || device() == nullptr || question.request.width_pixels <= 0 || question.by_default)
+    return;
   // What a GPU's memory is held against is a plan for a GPU.
   if (!question.profile && device()->device.starts_with("cuda")) question.request.device = DeviceKind::cuda;
   if (asked_ && same_but_limit(question, *asked_)) return;

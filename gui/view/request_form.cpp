@@ -80,7 +80,13 @@ RequestForm::RequestForm(Workspace& workspace, QWidget* parent) : QWidget(parent
   });
   connect(&workspace_, &Workspace::documentsChanged, this, &RequestForm::listProfiles);
   showQuestion();
-  if (workspace_.question().request.width_pixels <= 0) changed(kChosen);
+  if (workspace_.question().request.width_pixels > 0) return;
+  if (std::optional<PlanningQuestion> question = read()) {
+    question->by_default = true;
+    QTimer::singleShot(0, this, [this, question = *std::move(question)] {
+      if (workspace_.question().request.width_pixels <= 0) workspace_.ask(question);
+    });
+  }
 }
 
 void RequestForm::buildModel() {
@@ -232,7 +238,9 @@ void RequestForm::changed(int pause_milliseconds) {
 void RequestForm::apply() {
   const std::optional<PlanningQuestion> question = read();
   Q_EMIT validated(valid_);
-  if (question && !same_but_limit(*question, workspace_.question())) workspace_.ask(*question);
+  if (!question) return;
+  const PlanningQuestion& before = workspace_.question();
+  if (before.by_default || !same_but_limit(*question, before)) workspace_.ask(*question);
 }
 
 void RequestForm::showQuestion() {
@@ -257,6 +265,7 @@ void RequestForm::showQuestion() {
     if (kWeights[i] == shown_.options.weights) weights_->setCurrentIndex(i);
   }
   show_bytes(*host_limit_, shown_.options.host_limit_bytes);
+  host_limit_->setEnabled(request.device == DeviceKind::cuda);
   const QString folder = QString::fromStdString(shown_.options.scratch_folder);
   const bool same_folder = scratch_folder_->text().trimmed() == folder;
   if (!same_folder) scratch_folder_->setText(folder);
@@ -315,6 +324,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
   for (const auto& [option, line] : hints_) line->hide();
   valid_ = true;
   PlanningQuestion question = workspace_.question();
+  question.by_default = false;
   Request& request = question.request;
   question.model = request.model = model_->currentText().trimmed().toStdString();
   request.width_pixels = width_->value();
@@ -356,7 +366,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
 
 void RequestForm::readPlaces(PlanningQuestion& question) const {
   planner::PlanOptions& options = question.options;
-  options.host_limit_bytes = bytes_in(*host_limit_, "--host-limit");
+  options.host_limit_bytes = host_limit_->isEnabled() ? bytes_in(*host_limit_, "--host-limit") : 0;
   const QString folder = scratch_folder_->text().trimmed();
   const int64_t limit = bytes_in(*scratch_limit_, "--scratch-limit");
   const bool same_folder = folder.toStdString() == options.scratch_folder && options.scratch_limit_bytes > 0;

@@ -3,12 +3,14 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
+#include <QSpinBox>
 #include <catch2/catch.hpp>
 
 #include "gui/view/chart_view.h"
 #include "gui/view/decoder_guess_box.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
+#include "gui/view/request_form.h"
 #include "gui/view/table_view.h"
 #include "tests/gui/sample_files.h"
 
@@ -60,6 +62,22 @@ TEST_CASE("history page: shows the peak first, then the moment under the cursor,
   page.goToPeak();
   CHECK_THAT(caption.text().toStdString(), Catch::EndsWith("387.4 MiB"));
   CHECK(page.exports().size() >= 3);
+}
+
+TEST_CASE("history page: what Headroom would need is of a decoder that somebody chose") {
+  Workspace workspace;
+  HistoryPage page(workspace);
+  RequestForm form(workspace);
+  page.show();
+  workspace.open({kTrace});
+  wait_until([&] { return !workspace.busy() && workspace.question().request.width_pixels > 0; });
+  wait_until([&] { return !page.busy(); });
+  CHECK(page.findChild<TableView*>("need-table")->table().rows.empty());
+  auto& width = *form.findChild<QSpinBox*>("width");
+  width.setValue(256);
+  width.setValue(512);
+  wait_until([&] { return workspace.question().request.width_pixels == 512 && !page.busy(); });
+  CHECK_FALSE(page.findChild<TableView*>("need-table")->table().rows.empty());
 }
 
 TEST_CASE("history page: what a recording seems to be of is a button, and asks when it is pressed") {
