@@ -4,6 +4,7 @@
 #include <QDir>
 #include <QFont>
 #include <QSettings>
+#include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -48,6 +49,15 @@ QStringList files_of(const GuiArguments& arguments) {
 /// What Qt says of platforms without a screen concerns nobody; faults of ours are exceptions.
 void drop_warnings(QtMsgType type, const QMessageLogContext&, const QString& text) {
   if (type == QtCriticalMsg || type == QtFatalMsg) std::cerr << text.toStdString() << "\n";
+}
+
+/// Qt aborts where no display answers. This says so in a line, and ends the process before Qt does.
+void say_no_display(QtMsgType type, const QMessageLogContext&, const QString&) {
+  if (type != QtFatalMsg) return;
+  std::cerr << "headroom-gui: no display answers (DISPLAY='" << qEnvironmentVariable("DISPLAY").toStdString()
+            << "', WAYLAND_DISPLAY='" << qEnvironmentVariable("WAYLAND_DISPLAY").toStdString()
+            << "'): set one of them, or write pictures with --screenshot DIR\n";
+  std::_Exit(kDeviceFailure);
 }
 
 /// Always the same picture: nothing of what a user's windows remember is read or written.
@@ -139,14 +149,16 @@ int run_gui(int argc, char** argv) {
     const std::optional<GuiArguments> arguments = gui_arguments({argv + 1, argv + argc}, std::cout);
     if (!arguments) return static_cast<int>(kDone);
     choose_platform(arguments->screenshot_folder.empty());
-    if (!arguments->screenshot_folder.empty()) qInstallMessageHandler(drop_warnings);
+    const bool pictures = !arguments->screenshot_folder.empty();
+    qInstallMessageHandler(pictures ? drop_warnings : say_no_display);
     if (arguments->scale > 0) qputenv("QT_SCALE_FACTOR", QByteArray::number(arguments->scale));
     int count = 1;  // the rest is ours and not Qt's
     QApplication application(count, argv);
+    if (!pictures) qInstallMessageHandler(nullptr);
     QApplication::setOrganizationName(QStringLiteral("headroom"));
     QApplication::setApplicationName(QStringLiteral("headroom-gui"));
     QApplication::setApplicationVersion(QStringLiteral(HEADROOM_VERSION));
-    return arguments->screenshot_folder.empty() ? show_window(*arguments) : take_screenshots(*arguments);
+    return pictures ? take_screenshots(*arguments) : show_window(*arguments);
   });
 }
 
