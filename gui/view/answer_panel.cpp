@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -80,7 +81,17 @@ QWidget* AnswerPanel::buildWords() {
 }
 
 QWidget* AnswerPanel::buildPlan() {
-  auto* page = new QWidget(this);
+  auto* whole = new QWidget(this);
+  auto* rows = new QVBoxLayout(whole);
+  rows->setContentsMargins({});
+  auto* scroll = new QScrollArea(whole);  // in a low window texts would be cut
+  scroll->setObjectName("answer");
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setWidgetResizable(true);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* page = new QWidget(scroll);
+  scroll->setWidget(page);
+  rows->addWidget(scroll, 1);
   auto* column = new QVBoxLayout(page);
   facts_ = new QFormLayout;
   facts_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
@@ -105,17 +116,17 @@ QWidget* AnswerPanel::buildPlan() {
   going_on_->setText(tr("Still searching for a faster one…"));
   column->addWidget(going_on_);
   auto* buttons = new QHBoxLayout;
-  auto* use = new QPushButton(tr("&Use this plan"), page);
+  auto* use = new QPushButton(tr("&Use this plan"), whole);
   use->setObjectName("use-plan");
   use->setToolTip(tr("Shows it on the Plan, Timeline and Run pages."));
-  auto* save = new QPushButton(tr("&Save plan…"), page);
+  auto* save = new QPushButton(tr("&Save plan…"), whole);
   save->setObjectName("save-plan");
   buttons->addWidget(use);
   buttons->addWidget(save);
-  column->addLayout(buttons);
+  rows->addLayout(buttons);
   connect(use, &QPushButton::clicked, this, &AnswerPanel::useAsked);
   connect(save, &QPushButton::clicked, this, &AnswerPanel::saveAsked);
-  return page;
+  return whole;
 }
 
 QWidget* AnswerPanel::buildWhyNot() {

@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "gui/model/sentences.h"
+#include "gui/model/used_plan.h"
 #include "gui/view/compare_page.h"
 #include "gui/view/decoder_page.h"
 #include "gui/view/documents_dock.h"
@@ -257,10 +258,12 @@ void MainWindow::chooseModel(const QString& plan) {
 
 void MainWindow::fileOpened(const reports::DocumentPtr& document) {
   const QString file = QString::fromStdString(document->file.string());
-  settings_.recent_files.removeAll(file);
-  settings_.recent_files.prepend(file);
-  while (settings_.recent_files.size() > kMostRecent) settings_.recent_files.removeLast();
-  start_->setRecentFiles(settings_.recent_files);
+  if (!UsedPlan::of(workspace_).is(*document)) {  // one in no file yet is gone with the window
+    settings_.recent_files.removeAll(file);
+    settings_.recent_files.prepend(file);
+    while (settings_.recent_files.size() > kMostRecent) settings_.recent_files.removeLast();
+    start_->setRecentFiles(settings_.recent_files);
+  }
   statusBar()->showMessage(QString::fromStdString(document->file.filename().string() + ": ") +
                                sentence_text(reports::summary(*document)),
                            kMessageMilliseconds);

@@ -293,6 +293,19 @@ TEST_CASE("frontier page: the plan of another request is not usable while a fiel
   CHECK(use.isEnabled());
 }
 
+TEST_CASE("frontier page: in a low window no text is cut") {
+  ShownFrontier shown(sample_files().plan().plan.limit_bytes);
+  shown.page.resize(1000, 540);
+  shown.rest();
+  const QList<QLabel*> texts = shown.child<LowerPeakBox>("lower-peak").findChildren<QLabel*>();
+  CHECK(texts.size() > 2);
+  for (const QLabel* text : texts) {
+    if (!text->isVisible()) continue;
+    INFO(text->text().toStdString());
+    CHECK(text->height() >= text->heightForWidth(text->width()));
+  }
+}
+
 TEST_CASE("request form: what cannot be asked is said at its field, and is not asked") {
   Workspace workspace;
   RequestForm form(workspace);

@@ -344,6 +344,7 @@ TEST_CASE("main window: a plan that is used is shown, and what can be done with 
   const reports::DocumentPtr used = workspace.chosen<reports::PlanDocument>();
   REQUIRE(used != nullptr);
   CHECK(used->file != sample_files().file("plan.json").toStdString());
+  CHECK(window.settings().recent_files == QStringList{sample_files().file("plan.json")});
   auto* bar = window.currentPage()->findChild<UsedPlanBar*>();
   REQUIRE(bar != nullptr);
   CHECK(bar->isVisible());
