@@ -11,6 +11,7 @@ import weakref
 from typing import Any
 
 import headroom
+from headroom.amounts import require_sensible_limit
 from headroom.checkpoints import model_of_tensors
 from headroom.device import require_device
 from headroom.module import ModuleDecoder
@@ -134,6 +135,7 @@ class HeadroomVAEDecode:
         }
 
     def decode(self, samples: dict, vae: Any, limit: str = "auto", scratch: str = "") -> tuple:
+        require_sensible_limit(limit or "auto")
         decoder = _decoder_of(vae)
         _require_picture(decoder.model)
         latent = _latent_of(samples, decoder.model)

@@ -82,6 +82,7 @@ class Handle:
         self._trace_file = ""
         self._earlier = earlier  # a decode that the VAE had in the place of its class's
         self._warned: set[str] = set()
+        self._dtypes: tuple[Any, Any] = (None, None)
 
     @property
     def vae(self) -> Any:
@@ -173,11 +174,18 @@ class Handle:
                 self._warned.add(name)
                 warnings.warn(message, stacklevel=stacklevel)
 
+    def _dtype(self, vae: Any) -> Any:
+        """The VAE's dtype, which diffusers looks for in all modules. It changes with that of the parameters."""
+        first = next(vae.parameters()).dtype
+        if first != self._dtypes[0]:
+            self._dtypes = first, vae.dtype
+        return self._dtypes[1]
+
     def _sample(self, vae: Any, z: Any) -> Any:
         chosen, trace_file = self.options, self._trace_file
         self._trace_file = ""
         sample = self.decoder.decode(
-            z, limit=chosen.limit, host_limit=chosen.host_limit, scratch=chosen.scratch, profile=chosen.profile, dtype=vae.dtype, release=chosen.release,
+            z, limit=chosen.limit, host_limit=chosen.host_limit, scratch=chosen.scratch, profile=chosen.profile, dtype=self._dtype(vae), release=chosen.release,
             progress=chosen.progress, pipeline_bar=self._pipeline_bar, trace_file=trace_file,
         )  # fmt: skip
         self.last = self.decoder.last

@@ -12,16 +12,21 @@ from .prediction import planner_of, planner_options
 
 
 class FrontierPoint(NamedTuple):
+    """One plan of a frontier."""
+
     peak_bytes: int
-    """Also the smallest limit under which this plan is found."""
+    """Peak of the decode. It is also the smallest limit under which this plan is found."""
     seconds: float
+    """Predicted time of the decode."""
 
 
 class Frontier(tuple):
     """The fastest plan under each of many limits: FrontierPoints, largest peak first."""
 
     what: str
+    """The request in words."""
     assumed: bool
+    """Whether times are by assumed costs, and not by a profile of this machine."""
 
     def __str__(self) -> str:
         longest = max((point.seconds for point in self), default=1.0)
@@ -53,8 +58,8 @@ def frontier(
     scratch: str | None = None,
     profile: str | None = None,
 ) -> Frontier:
-    """The fastest plans from the smallest limit that works to where more memory gains nothing; arguments as of
-    :func:`headroom.predict`. Takes seconds."""
+    """The fastest plans from the smallest limit that works to where more memory gains nothing: a Frontier of at most so many ``points``.
+    Other arguments are those of :func:`headroom.predict`. It takes seconds."""
     planner, what = planner_of(
         vae, height, width, frames, batch, dtype=dtype, device=device,
         **planner_options(host_limit, scratch, profile),

@@ -17,7 +17,7 @@ from .device import decoding_device, free_bytes, open_decoder, require_device
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
 from .latents import latent_values, require_latent
 from .parameters import Fingerprint, Parameters
-from .prediction import Prediction, in_words, planner_options
+from .prediction import Prediction, request_words, planner_options
 from .progress import progress_of
 from .watch import Guard
 
@@ -211,7 +211,7 @@ class ModuleDecoder:
             resident_weights=release,
             **planner_options(0 if on_cpu else _host_bytes(host_limit), scratch if on_cpu else None, profile),
         )  # fmt: skip
-        return Prediction(planner, in_words(self.model, size, asked), self._limit(size, dtype, limit, device))
+        return Prediction(planner, request_words(self.model, size, asked), self._limit(size, dtype, limit, device))
 
     def _model_for(self, frames: int, release: bool) -> _core.Model:
         """For decodes of so many frames. Weights that are the only ones are packed for any number."""

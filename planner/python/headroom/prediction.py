@@ -15,7 +15,7 @@ from .errors import DoesNotFit, InputError, in_python
 
 
 class Prediction:
-    """What :func:`predict` found. Attributes in bytes and seconds.
+    """What :func:`predict` found. Attributes are in bytes and seconds.
 
     ``peak_bytes``, ``seconds`` and ``plan`` are of the fastest decode under the limit; None where nothing fits it.
     ``smallest_limit_bytes`` and ``remedies`` are searched for when they are first asked for, which may take a second.
@@ -32,14 +32,17 @@ class Prediction:
 
     @property
     def fits(self) -> bool:
+        """Whether a plan fits the limit."""
         return self.plan is not None
 
     @property
     def peak_bytes(self) -> int | None:
+        """Peak of the fastest decode under the limit; None where nothing fits."""
         return self.plan.peak_bytes if self.plan else None
 
     @property
     def seconds(self) -> float | None:
+        """Predicted time of that decode; None where nothing fits."""
         return self.plan.seconds if self.plan else None
 
     @property
@@ -125,10 +128,10 @@ def planner_of(
     if device == "cuda" and options.get("scratch_folder"):
         raise InputError("scratch: not on a GPU: use host_limit=BYTES")
     planner = _core.Planner(model, width=width, height=height, frames=frames, batch=batch, dtype=dtype, device=device, **options)
-    return planner, in_words(model, (batch, frames, height, width), asked)
+    return planner, request_words(model, (batch, frames, height, width), asked)
 
 
-def in_words(model: _core.Model, size: tuple[int, int, int, int], asked: str) -> str:
+def request_words(model: _core.Model, size: tuple[int, int, int, int], asked: str) -> str:
     """A request for a decode of (batch, frames, height, width) in the dtype ``asked``."""
     batch, frames, height, width = size
     dtype = model.decoding_dtype(asked)
@@ -163,6 +166,11 @@ def predict(
         host_limit: on a GPU, host memory for tensors that do not fit the device.
         scratch: on a CPU, a folder on a disk for tensors that do not fit memory.
         profile: a file of headroom-profile, measured on this machine; times are assumed without.
+
+    Returns a :class:`Prediction` with ``fits``, ``peak_bytes``, ``seconds`` and ``plan`` of the fastest decode under the limit,
+    ``untiled_peak_bytes``, ``smallest_limit_bytes`` and ``remedies``::
+
+        headroom.predict("sdxl", height=2048, width=2048, dtype="bf16", limit="2GiB").fits
 
     Raises:
         Unsupported: a class or config that Headroom does not decode, naming it.

@@ -16,7 +16,7 @@ from .group_exchange import GroupExchange, Refused, one_line
 from .latents import latent_values, require_latent
 from .module import ModuleDecoder, _report
 from .parameters import Fingerprint, Parameters
-from .prediction import Prediction, in_words
+from .prediction import Prediction, request_words
 from .progress import progress_of
 
 GATHERS = ("all", "rank0")
@@ -194,7 +194,7 @@ class RankedDecoder(ModuleDecoder):
             self._model_for(frames, release), width=width, height=height, frames=frames, batch=batch, dtype=name, device="cpu",
             resident_weights=release, profile=profile or "",
         )  # fmt: skip
-        what = in_words(self.model, size, asked)
+        what = request_words(self.model, size, asked)
         return RanksPlanner(planner, self._exchange.size, what), what
 
     @property

@@ -243,6 +243,7 @@ class Nodes(unittest.TestCase):
             ({"samples": z}, types.SimpleNamespace(first_stage_model=None), {}, "found SimpleNamespace without a model"),
             ({"samples": z}, types.SimpleNamespace(first_stage_model=torch.nn.Linear(2, 2)), {}, "expected the decoder of Stable Diffusion"),
             ({"samples": z}, made, {"limit": "much"}, "limit"),
+            ({"samples": z}, made, {"limit": "4"}, "limit='4' is 4 bytes, less than any decode needs; did you mean '4GiB'"),
             ({"samples": z}, made, {"scratch": "/no/such/folder"}, "scratch"),
         ):
             with self.subTest(message), self.assertRaisesRegex(headroom.InputError, message) as refused:

@@ -75,6 +75,7 @@ class Gpu(unittest.TestCase):
         self.assertEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
         self.assertEqual(LentByCpu.taken[0] % (2 * MIB), 0, "whole pages, so torch's allocator adds nothing")
         self.assertEqual(handle.last.planning_seconds, 0)
+        self.assertEqual(handle.last.device, "cuda:0")
 
     def test_at_the_smallest_limit_and_below_it(self):
         vae, z = tiny.kl(), self.latent(1, 4, 24, 24)
