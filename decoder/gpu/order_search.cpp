@@ -25,7 +25,8 @@ constexpr int64_t kBeyondShare = 200;
 
 OrderSearch::OrderSearch(const MemoryRequests& requests, const std::vector<LiveRange>& ranges,
                          const Neighbours& neighbours)
-    : ranges_(ranges),
+    : requests_(requests),
+      ranges_(ranges),
       neighbours_(neighbours),
       live_(live_bytes_of(requests, ranges)),
       ranks_(ranges.size()) {
@@ -42,7 +43,7 @@ int64_t OrderSearch::lowest_gap(size_t request, const Candidate& candidate) {
     taken_.push_back({begin, begin + ranges_[other].bytes});
     most_begin = std::max(most_begin, begin);
   }
-  visits_ += std::ssize(neighbours_.of(request)) + 1;
+  visits_ += neighbours_.count_of(request) + 1;
   radix_sort(taken_, spare_, static_cast<uint64_t>(most_begin / kOffsetUnit),
              [](const Taken& taken) { return static_cast<uint64_t>(taken.begin / kOffsetUnit); });
   int64_t offset = 0;
@@ -69,11 +70,38 @@ bool OrderSearch::place(Candidate& candidate, int64_t most_bytes) {
       if (ranks_[other] > ranks_[request]) candidate.moves[other] = true;
     }
   }
+  measure(candidate);
+  return true;
+}
+
+bool OrderSearch::place_as_they_come(Candidate& candidate, int64_t most_bytes) {
+  std::vector<Taken>& live = taken_;  // by offset
+  live.clear();
+  for (const MemoryRequests::Event& event : requests_.events()) {
+    const auto request = static_cast<size_t>(event.number);
+    int64_t& offset = candidate.offsets[request];
+    if (event.bytes == 0) {
+      live.erase(std::lower_bound(live.begin(), live.end(), offset,
+                                  [](const Taken& taken, int64_t begin) { return taken.begin < begin; }));
+      continue;
+    }
+    visits_ += neighbours_.count_of(request) + 1;
+    offset = 0;
+    auto above = live.begin();
+    for (; above != live.end() && above->begin - offset < event.bytes; ++above) offset = above->end;
+    if (offset > most_bytes - event.bytes) return false;
+    live.insert(above, {offset, offset + event.bytes});
+  }
+  candidate.moves.assign(ranges_.size(), false);
+  measure(candidate);
+  return true;
+}
+
+void OrderSearch::measure(Candidate& candidate) const {
   candidate.bytes = 0;
   for (size_t i = 0; i < ranges_.size(); ++i)
     candidate.bytes = std::max(candidate.bytes, candidate.offsets[i] + ranges_[i].bytes);
   candidate.least_bytes = std::min(candidate.least_bytes, candidate.bytes);
-  return true;
 }
 
 /// Requests that end too high move forward, half of the way: three of four, since all of them at once may
@@ -96,15 +124,20 @@ void OrderSearch::promote(Candidate& candidate, std::minstd_rand& random) const 
   for (size_t i = 0; i < ranks.size(); ++i) candidate.order[i] = ranks[i].second;
 }
 
-/// Orders to begin with: as requests come; large ones first; roughly by the most that is live beside them;
-/// and those that stay for so many events first, in the order in which they come or go or by bytes, then the
-/// others by bytes.
+OrderSearch::Candidate OrderSearch::candidate_of(Order order) const {
+  return {std::move(order), std::vector<int64_t>(ranges_.size(), -1),
+          std::vector<bool>(ranges_.size(), true)};
+}
+
+/// Orders to begin with, after that in which requests come: large ones first; roughly by the most that is
+/// live beside them; and those that stay for so many events first, in the order in which they come or go or
+/// by bytes, then the others by bytes.
 std::vector<OrderSearch::Order> OrderSearch::first_orders() const {
   constexpr int64_t kLargeShare = 16, kRoughShare = 50;  // of the live bytes
   constexpr int64_t kLongEvents[] = {40, 150, 600, 2400};
   Order as_they_come(ranges_.size());
   std::iota(as_they_come.begin(), as_they_come.end(), 0);
-  std::vector<Order> orders{as_they_come};
+  std::vector<Order> orders;
   const auto by = [&](const auto& importance) {
     Order order = as_they_come;
     std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
@@ -147,14 +180,21 @@ void OrderSearch::improve(Placement& best, int64_t good_bytes, int64_t enough_by
     return best.bytes > good_bytes && visits_ < (best.bytes <= enough_bytes ? kFewVisits : kMostVisits);
   };
   const auto by_bytes = [](const Candidate& a, const Candidate& b) { return a.least_bytes < b.least_bytes; };
-  visits_ = 0;
-  for (Order& order : first_orders()) {
-    if (visits_ > 0 && (!goes_on() || visits_ > kMostVisits / 2)) break;
-    Candidate candidate{std::move(order), std::vector<int64_t>(ranges_.size(), -1),
-                        std::vector<bool>(ranges_.size(), true)};
-    if (!place(candidate, best.bytes + best.bytes / kHopelessShare)) continue;
+  const auto hopeless_bytes = [&] { return best.bytes + best.bytes / kHopelessShare; };
+  const auto add = [&](Candidate candidate) {
     take(candidate);
     candidates.push_back(std::move(candidate));
+  };
+  visits_ = 0;
+  Order as_they_come(ranges_.size());
+  std::iota(as_they_come.begin(), as_they_come.end(), 0);
+  Candidate first = candidate_of(std::move(as_they_come));
+  if (place_as_they_come(first, hopeless_bytes())) add(std::move(first));
+  // Many requests take all the visits at once.
+  for (Order& order : goes_on() ? first_orders() : std::vector<Order>{}) {
+    if (!goes_on() || visits_ > kMostVisits / 2) break;
+    Candidate candidate = candidate_of(std::move(order));
+    if (place(candidate, hopeless_bytes())) add(std::move(candidate));
   }
   std::minstd_rand random(1);
   std::stable_sort(candidates.begin(), candidates.end(), by_bytes);

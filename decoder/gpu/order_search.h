@@ -13,7 +13,7 @@ namespace headroom {
 /// with it, leaves few bytes between them.
 class OrderSearch {
  public:
-  /// All of the same requests. Ranges and neighbours must outlive it.
+  /// All of the same requests, and all must outlive it.
   OrderSearch(const MemoryRequests& requests, const std::vector<LiveRange>& ranges,
               const Neighbours& neighbours);
 
@@ -34,13 +34,19 @@ class OrderSearch {
     int64_t least_bytes = std::numeric_limits<int64_t>::max();  ///< of all rounds
   };
 
+  Candidate candidate_of(Order order) const;
   std::vector<Order> first_orders() const;
   /// Each request takes the lowest gap that those before it leave; what cannot move stays. False, and nothing
   /// is known, where more than `most_bytes` are needed.
   bool place(Candidate& candidate, int64_t most_bytes);
+  /// The same for all requests, in the order in which they come: those before a request that are live with it
+  /// are those that are live when it comes, so none needs to be looked for.
+  bool place_as_they_come(Candidate& candidate, int64_t most_bytes);
+  void measure(Candidate& candidate) const;
   int64_t lowest_gap(size_t request, const Candidate& candidate);
   void promote(Candidate& candidate, std::minstd_rand& random) const;
 
+  const MemoryRequests& requests_;
   const std::vector<LiveRange>& ranges_;
   const Neighbours& neighbours_;
   const std::vector<int64_t> live_;  ///< after each event

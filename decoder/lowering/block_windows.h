@@ -97,8 +97,9 @@ class LiveBlocks {
 
   /// While those steps of a band run that come before the one that stores the tensor.
   int64_t before_store(size_t band) const;
-  /// While those after it run.
+  /// While those after it run; the same where nothing is written.
   int64_t after_store(size_t band) const;
+  bool written() const { return written_; }
 
  private:
   int64_t first_in_flight(size_t band) const;

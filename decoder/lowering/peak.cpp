@@ -35,8 +35,9 @@ BlockBytes block_bytes_by_band(const LiveBlocks& blocks, size_t bands) {
   bytes.before_store.reserve(bands);
   bytes.after_store.reserve(bands);
   for (size_t band = 0; band < bands; ++band) {
-    bytes.before_store.push_back(blocks.before_store(band));
-    bytes.after_store.push_back(blocks.after_store(band));
+    const int64_t before = blocks.before_store(band);
+    bytes.before_store.push_back(before);
+    bytes.after_store.push_back(blocks.written() ? blocks.after_store(band) : before);
   }
   return bytes;
 }
