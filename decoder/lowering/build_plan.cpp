@@ -247,7 +247,7 @@ class Builder {
   }
 
   void predict() {
-    plan_.reserve_bytes = reserve_bytes(graph_, sizes_, memory_);
+    plan_.reserve_bytes = reserve_bytes(graph_, sizes_, memory_) + picture_bytes(graph_, plan_.request);
     const Storage storage = sizes_.storage();
     const bool stay = plan_.weights == WeightResidency::resident;
     const int64_t resident = stay ? resident_weights_bytes(graph_, storage) : 0;

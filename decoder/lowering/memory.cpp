@@ -41,6 +41,16 @@ int64_t most_rows(const Graph& graph, const Pass& pass, const Step& step, const 
 
 }  // namespace
 
+int64_t picture_bytes(const Graph& graph, const Request& request) {
+  if (!request.picture_dtype) return 0;
+  // Exact for all real ones; those of hostile files do not overflow.
+  constexpr double kMost = double(int64_t{1} << 60);
+  const double bytes = double(request.batch) * double(request.frames) * double(request.height_pixels) *
+                       double(request.width_pixels) * double(graph.tensor(graph.output()).channels) *
+                       double(bytes_per_element(*request.picture_dtype));
+  return static_cast<int64_t>(std::min(bytes, kMost));
+}
+
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model) {
   // What grows with the picture is there for one frame at a time.
   const Tensor& output = graph.tensor(graph.output());

@@ -31,6 +31,9 @@ struct MemoryModel {
   int64_t block_bytes = int64_t{4} << 20;
 };
 
+/// Bytes of the picture of a request where it stays in memory, or else 0.
+int64_t picture_bytes(const Graph& graph, const Request& request);
+
 /// Growth outside the pool that a plan allows for.
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model);
 

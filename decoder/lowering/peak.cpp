@@ -17,7 +17,8 @@ LiveBytes live_throughout(const Graph& graph, const Plan& plan) {
     live.resident_weights = allocated_bytes(resident_weights_bytes(graph, sizes.storage()), sizes.device);
   live.latent = latent_bytes(graph, sizes);
   live.state = device_state_bytes(graph, sizes);
-  live.reserve = plan.reserve_bytes;
+  live.picture = picture_bytes(graph, plan.request);
+  live.reserve = plan.reserve_bytes - live.picture;
   return live;
 }
 

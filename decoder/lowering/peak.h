@@ -30,11 +30,12 @@ struct LiveBytes {
   int64_t pass_weights = 0;      ///< those that the pass brought in
   int64_t latent = 0;
   int64_t state = 0;    ///< statistics and sums
+  int64_t picture = 0;  ///< where it stays in memory
   int64_t reserve = 0;  ///< what the plan allows for beside all that it names
   int64_t materialised = 0;
   StepBytes step{};
   int64_t total() const {
-    return resident_weights + pass_weights + latent + state + reserve + materialised + step.total();
+    return resident_weights + pass_weights + latent + state + picture + reserve + materialised + step.total();
   }
 };
 /// What is there throughout a plan. `materialised`, `step` and `pass_weights` are 0.

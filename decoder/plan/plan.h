@@ -49,6 +49,8 @@ struct Request {
   int64_t batch = 1;
   Dtype dtype = Dtype::fp32;
   DeviceKind device = DeviceKind::cpu;
+  /// Of a picture that stays in memory: the peak then counts it. Unset where it goes to a file as it is made.
+  std::optional<Dtype> picture_dtype{};
   friend bool operator==(const Request&, const Request&) = default;
 };
 
@@ -199,8 +201,9 @@ struct Plan {
   /// Batch items that go through all passes together; the batch is run in such micro-batches.
   int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
-  int64_t weights_bytes = 0;     ///< packed parameters on the device at one time, at the most
-  int64_t reserve_bytes = 0;     ///< for what libraries allocate outside the pool
+  int64_t weights_bytes = 0;  ///< packed parameters on the device at one time, at the most
+  /// For what libraries allocate outside the pool, and a picture that stays in memory.
+  int64_t reserve_bytes = 0;
   int64_t host_limit_bytes = 0;  ///< for materialised tensors in host memory, and host_weights_bytes
   /// Pinned host memory for all parameters, from which passes on a GPU bring in theirs. 0: from pageable
   /// memory, which takes more of the host's time.

@@ -42,6 +42,14 @@ Choice one_of(const JsonFields& fields, const std::array<Choice, count>& choices
   fields.fail("expected one of " + known + ", found " + fields.value().dump().substr(0, 40));
 }
 
+Dtype read_dtype(const JsonFields& fields) {
+  try {
+    return parse_dtype(fields.text());
+  } catch (const InputError&) {  // said again here, with the file and the key
+    fields.fail("expected fp32, bf16 or fp16, found " + fields.value().dump().substr(0, 40));
+  }
+}
+
 /// An array [t, y, x].
 Axes<int32_t> read_axes(const JsonFields& fields, int64_t least, int64_t most) {
   if (fields.size(3) != 3) fields.fail("expected [t, y, x]");
@@ -167,13 +175,8 @@ Request request_from_json(const JsonFields& fields) {
   request.height_pixels = fields["height_pixels"].integer(1, kMostPixels);
   request.frames = fields["frames"].integer(1, 1'000'000);
   request.batch = fields["batch"].integer(1, 1'000'000);
-  const std::string dtype = fields["dtype"].text();
-  try {
-    request.dtype = parse_dtype(dtype);
-  } catch (const InputError&) {  // said again here, with the file and the key
-    fields["dtype"].fail("expected fp32, bf16 or fp16, found " +
-                         fields["dtype"].value().dump().substr(0, 40));
-  }
+  request.dtype = read_dtype(fields["dtype"]);
+  if (fields.has("picture_dtype")) request.picture_dtype = read_dtype(fields["picture_dtype"]);
   if (fields.has("device"))
     request.device = one_of(fields["device"], std::array{DeviceKind::cpu, DeviceKind::cuda});
   return request;

@@ -103,6 +103,7 @@ json to_json(const Request& request) {
            {"batch", request.batch},
            {"dtype", name_of(request.dtype)}};
   if (request.device != DeviceKind::cpu) out["device"] = name_of(request.device);
+  if (request.picture_dtype) out["picture_dtype"] = name_of(*request.picture_dtype);
   return out;
 }
 

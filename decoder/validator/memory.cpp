@@ -393,6 +393,20 @@ class MemoryCheck {
     }
   }
 
+  /// The reserve has room for a picture that stays in memory.
+  void check_picture() {
+    const Request& request = view_.plan.request;
+    if (!request.picture_dtype) return;
+    const int64_t values = multiply(multiply(multiply(request.batch, request.frames),
+                                             multiply(request.height_pixels, request.width_pixels)),
+                                    view_.graph.tensor(view_.graph.output()).channels);
+    const int64_t bytes = multiply(values, *request.picture_dtype == Dtype::fp32 ? 4 : 2);
+    if (view_.plan.reserve_bytes >= bytes) return;
+    view_.findings.add(Violation::peak_understated, "reserve_bytes",
+                       "expected room for the picture of " + std::to_string(bytes) + " bytes, found " +
+                           std::to_string(view_.plan.reserve_bytes));
+  }
+
   void check_bytes() {
     const Plan& plan = view_.plan;
     constexpr int64_t kFloatBytes = 4;  // of the latent, in every dtype
@@ -400,6 +414,7 @@ class MemoryCheck {
         multiply(multiply(multiply(view_.latent.t, view_.latent.y), view_.latent.x), plan.micro_batch),
         multiply(view_.graph.tensor(view_.graph.latent()).channels, kFloatBytes));
     const int64_t throughout = add(add(plan.reserve_bytes, latent_bytes), state_bytes(view_));
+    check_picture();
     const std::vector<int64_t> weights = check_weights(view_);
     const std::vector<int64_t> working = working_peaks();
     if (view_.work_left == 0) return;  // reported by spend()

@@ -26,14 +26,14 @@ QString bytes(int64_t count) {
 }
 
 /// Bytes, of what, and what for. Names are long, so they come after what is to be seen at once.
-template <typename Entry, typename Kind>
-reports::Table holdings(const std::vector<Entry>& entries, const Kind& kind) {
+reports::Table holdings(const std::vector<reports::LiveEntry>& entries) {
   reports::Table table;
   table.columns = {{.title = "memory", .unit = reports::Unit::bytes, .bars = true},
                    {.title = "name", .is_text = true},
                    {.title = "kind", .is_text = true}};
-  for (const Entry& entry : entries) {
-    if (entry.bytes > 0) table.rows.push_back({{double(entry.bytes), entry.name, std::string(kind(entry))}});
+  for (const reports::LiveEntry& entry : entries) {
+    if (entry.bytes > 0)
+      table.rows.push_back({{double(entry.bytes), entry.name, std::string(title_of(entry.kind))}});
   }
   return table;
 }
@@ -188,8 +188,7 @@ void AnswerPanel::showPlan(const Answer& answer) {
   const QString step = sentence_text(answer.peak.step);
   decided_->setText(tr("%1: %2").arg(figure_text(answer.peak.pass_name), step));
   decided_->setToolTip(plain_tooltip(tr("%1: %2").arg(QString::fromStdString(answer.peak.pass_name), step)));
-  live_->setTable(
-      holdings(answer.peak.live, [](const reports::LiveEntry& entry) { return title_of(entry.kind); }));
+  live_->setTable(holdings(answer.peak.live));
   lower_->showPlan(answer.question, answer.final ? answer.plan : nullptr);
   going_on_->setVisible(!answer.final);
   setCurrentIndex(1);
@@ -214,7 +213,7 @@ void AnswerPanel::showWhyNot(const planner::WhyNot& why) {
     delete item;
   }
   for (const planner::Remedy& remedy : why.remedies) helps_->addWidget(buttonFor(remedy));
-  blockers_->setTable(holdings(why.blockers, [](const planner::Blocker& blocker) { return blocker.what; }));
+  blockers_->setTable(holdings(why.blockers));
   setCurrentIndex(2);
 }
 

@@ -98,11 +98,13 @@ std::string heading(const Plan& plan, const Graph& graph) {
       (request.device == DeviceKind::cpu ? "" : std::string(" on ") + name_of(request.device)) + ": " +
       std::to_string(plan.passes.size()) + " passes, " + with_digits(flops / 1e9, 0) + " GFLOP\n";
   const bool resident = plan.weights == WeightResidency::resident;
+  const int64_t picture = picture_bytes(graph, request);
   text += "peak " + format_bytes(plan.predicted_peak_bytes) + " of " + format_bytes(plan.limit_bytes) +
           " (weights " + (resident ? "" : "at most ") + format_bytes(plan.weights_bytes) +
-          (resident ? " throughout" : ", by pass") + ", reserve " + format_bytes(plan.reserve_bytes) +
-          "), time " + seconds_text(plan) + " " + costs_text(plan) + ", " + gap_text(plan) +
-          (plan.exact ? ", exact\n" : ", approximate\n");
+          (resident ? " throughout" : ", by pass") + ", " +
+          (picture > 0 ? "picture " + format_bytes(picture) + ", " : "") + "reserve " +
+          format_bytes(plan.reserve_bytes - picture) + "), time " + seconds_text(plan) + " " +
+          costs_text(plan) + ", " + gap_text(plan) + (plan.exact ? ", exact\n" : ", approximate\n");
   if (const int64_t bytes = most_bytes_in(MemoryTier::host, plan, graph); bytes > 0) {
     text += "host memory " + format_bytes(bytes) + " of " + format_bytes(plan.host_limit_bytes) + "\n";
   }

@@ -10,6 +10,10 @@ namespace {
 
 constexpr int64_t kMostThreads = 1024;
 
+LiveEntry picture_entry(int64_t bytes) {
+  return {kPictureEntry, MemoryKind::outside, bytes};
+}
+
 }  // namespace
 
 bool is_of_tensor(const LiveEntry& entry) {
@@ -62,6 +66,7 @@ MemoryModel memory_model_of_plan(const Plan& plan, const Graph& graph) {
 std::vector<LiveEntry> live_before_passes(const Plan& plan, const Graph& graph) {
   const LiveBytes live = live_throughout(graph, plan);
   return by_size({{title_of(MemoryKind::weights), MemoryKind::weights, live.resident_weights},
+                  picture_entry(live.picture),
                   reserve_entry(live.reserve, plan.request.device)});
 }
 
@@ -76,6 +81,7 @@ std::vector<LiveEntry> live_at(const Plan& plan, const Graph& graph, size_t pass
        live.pass_weights},
       {name(graph.latent()), MemoryKind::latent, live.latent},
       {"statistics", MemoryKind::latent, live.state},
+      picture_entry(live.picture),
       reserve_entry(live.reserve, plan.request.device),
       {name(plan.passes[pass].steps[point.step].tensor), MemoryKind::workspace, live.step.workspace}};
   for (const PassSweep::LiveTensor& tensor : sweep.materialised(point))

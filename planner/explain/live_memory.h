@@ -27,6 +27,9 @@ std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries);
 /// a plan does not name; where it was made for another machine, its peaks tell.
 MemoryModel memory_model_of_plan(const Plan& plan, const Graph& graph);
 
+/// The name of a picture that stays in memory.
+constexpr const char* kPictureEntry = "picture";
+
 /// What a plan counts beside everything that it names: on the CPU growth of other process memory, on a GPU
 /// gaps of its reservation.
 LiveEntry reserve_entry(int64_t bytes, DeviceKind device);

@@ -70,7 +70,7 @@ class LowerSearch {
       }
     }
     if (!best) return true;
-    problem.options.limit_bytes = problem.costs.reservation().taken_bytes(best->solution.peak_bytes);
+    problem.options.limit_bytes = taken_bytes(problem, best->solution.peak_bytes);
     const LowerPlan lower = lower_plan(plan_of(problem, *best));
     if (lower.peak_bytes < plan_.predicted_peak_bytes) found = lower;
     return true;

@@ -14,10 +14,13 @@ size_t peak_pass(const Plan& plan) {
 }
 
 PlanPeak peak_of_plan(const Plan& plan, const Model& model) {
+  return peak_of_plan(plan, model, memory_model_of_plan(plan, model.graph));
+}
+
+PlanPeak peak_of_plan(const Plan& plan, const Model& model, const MemoryModel& memory) {
   const Graph& graph = model.graph;
   const size_t number = peak_pass(plan);
   const Pass& pass = plan.passes.at(number);
-  const MemoryModel memory = memory_model_of_plan(plan, graph);
   const PassSweep sweep(graph, plan, number, memory);
   const Peak peak = sweep.peak();
   const Step& step = pass.steps[peak.point.step];

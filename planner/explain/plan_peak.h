@@ -25,6 +25,8 @@ size_t peak_pass(const Plan& plan);
 /// What is on the device at the highest moment of that pass. What the plan counts there beyond it (a
 /// profile's workspaces, which the plan does not list) is workspace. Of a valid plan with a pass.
 PlanPeak peak_of_plan(const Plan& plan, const Model& model);
+/// The same where it is known what the plan's memory was counted by.
+PlanPeak peak_of_plan(const Plan& plan, const Model& model, const MemoryModel& memory);
 
 /// Bytes of the peak by kind, largest first; the name of each is its kind's title.
 std::vector<LiveEntry> by_kind(const std::vector<LiveEntry>& live);

@@ -17,9 +17,11 @@ std::vector<RemedyCandidate> remedy_candidates(const Problem& problem) {
   if (request.dtype == Dtype::fp32 && problem.costs.assumed()) {
     for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {
       if (decoding_dtype(problem.model, dtype) != dtype) continue;
-      add(std::string("--dtype ") + name_of(dtype),
-          std::string("kept tensors are stored in 16 bits, as ") + name_of(dtype))
-          .problem.request.dtype = dtype;
+      Request& changed = add(std::string("--dtype ") + name_of(dtype),
+                             std::string("kept tensors are stored in 16 bits, as ") + name_of(dtype))
+                             .problem.request;
+      changed.dtype = dtype;
+      if (changed.picture_dtype) changed.picture_dtype = dtype;
     }
   }
   const bool on_cpu = request.device == DeviceKind::cpu;

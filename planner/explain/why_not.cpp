@@ -5,11 +5,8 @@
 
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/short_name.h"
-#include "decoder/lowering/attention.h"
-#include "decoder/lowering/blocks.h"
-#include "decoder/lowering/storage.h"
-#include "decoder/lowering/weights_bytes.h"
 #include "planner/explain/lower_peak.h"
+#include "planner/explain/plan_peak.h"
 #include "planner/search/make_plan.h"
 
 namespace headroom::planner {
@@ -19,33 +16,25 @@ std::string mebibytes_up(int64_t bytes) {
   return std::to_string((bytes + (int64_t{1} << 20) - 1) >> 20) + "MiB";
 }
 
-std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& model,
-                                 const CostModel& costs) {
-  const Graph& graph = model.graph;
-  const Sizes sizes = sizes_of(graph, plan);
-  const Pass& pass = plan.passes[number];
-  const int64_t weights = device_weights_bytes(graph, plan, pass);
-  std::vector<Blocker> list{{"weights", "weights", weights}, {"reserve", "reserve", plan.reserve_bytes}};
-  if (const int64_t state = device_state_bytes(graph, sizes); state > 0)
-    list.push_back({"statistics", "statistics", state});
-  std::vector<TensorId> below;
-  for (const Materialised& entry : plan.materialised) {
-    const auto now = static_cast<int32_t>(number);
-    if (entry.tier != MemoryTier::device) below.push_back(entry.tensor);
-    if (entry.tier != MemoryTier::device || now < entry.first_pass || now > entry.last_pass) continue;
-    // In the pass that takes blocks over they are listed under the tensor that had them.
-    if (entry.in_place_of != TensorId{-1} && now == entry.first_pass) continue;
-    list.push_back({graph.tensor(entry.tensor).name, "kept", materialised_bytes(graph, entry, sizes)});
+std::string words_of(const LiveEntry& blocker) {
+  const bool is_tile = blocker.kind == MemoryKind::tile, works = blocker.kind == MemoryKind::workspace;
+  return (is_tile ? "tiles of "
+          : works ? "workspace of "
+                  : "") +
+         short_name(blocker.name) + " " + format_bytes(blocker.bytes);
+}
+
+/// The largest ones, and all else in one sum.
+std::string held_words(const std::vector<LiveEntry>& blockers) {
+  constexpr size_t kMostBlockers = 4;
+  std::string text;
+  int64_t left = 0;
+  for (size_t i = 0; i < blockers.size(); ++i) {
+    const bool named = i < kMostBlockers || blockers.size() == kMostBlockers + 1;
+    if (named) text += (i > 0 ? ", " : " ") + words_of(blockers[i]);
+    if (!named) left += blockers[i].bytes;
   }
-  const std::vector<StepBytes> working =
-      step_bytes(graph, pass, longest_tile(pass), sizes, costs.memory(), staged_in(pass, below));
-  const auto largest =
-      std::max_element(working.begin(), working.end(),
-                       [](const StepBytes& a, const StepBytes& b) { return a.total() < b.total(); });
-  list.push_back({graph.tensor(pass.steps[static_cast<size_t>(largest - working.begin())].tensor).name,
-                  "tiles", largest->total()});
-  std::sort(list.begin(), list.end(), [](const Blocker& a, const Blocker& b) { return a.bytes > b.bytes; });
-  return list;
+  return left > 0 ? text + ", all else " + format_bytes(left) : text;
 }
 
 }  // namespace
@@ -54,18 +43,16 @@ WhyNot why_not(const Problem& problem, double seconds) {
   const double begun = own_seconds();
   const Spaces spaces = spaces_of(problem);
   const Plan plan = quick_smallest_plan(problem, spaces);
-  const auto highest = std::max_element(
-      plan.passes.begin(), plan.passes.end(),
-      [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
-  const auto pass = static_cast<size_t>(highest - plan.passes.begin());
+  const PlanPeak peak = peak_of_plan(plan, problem.model, problem.costs.memory());
   const double took = own_seconds() - begun;
   RemediesFound found =
       remedies_under_limit(problem, spaces, plan.limit_bytes, for_seconds(seconds - 2 * took));
   return {problem.options.limit_bytes,
           plan.limit_bytes,
-          pass,
-          highest->name,
-          blockers_of(plan, pass, problem.model, problem.costs),
+          peak.pass,
+          peak.pass_name,
+          picture_bytes(problem.model.graph, problem.request),
+          peak.live,
           std::move(found.remedies),
           std::move(found.not_looked_at)};
 }
@@ -75,17 +62,22 @@ Plan plan_or_explain(const Problem& problem) {
   throw NothingFits(why_not(problem, kSecondsToLook), problem.request);
 }
 
+std::string returned_text(int64_t picture_bytes, const Request& request) {
+  if (picture_bytes == 0) return "";
+  const std::string one = request.frames > 1 ? "clip" : "picture";
+  const std::string all = request.batch > 1
+                              ? std::to_string(request.batch) + " " + one + "s that are returned"
+                              : one + " that is returned";
+  return ", of which " + format_bytes(picture_bytes) + " are the " + all;
+}
+
 std::string to_text(const WhyNot& why, const Request& request) {
   std::string text = std::to_string(request.width_pixels) + "x" + std::to_string(request.height_pixels) +
                      " does not fit " + format_bytes(why.limit_bytes) +
                      "; the smallest limit that works is " + mebibytes_up(why.smallest_limit_bytes) + " (" +
-                     std::to_string(why.smallest_limit_bytes) + " bytes): pass " + std::to_string(why.pass) +
-                     " (" + short_name(why.pass_name) + ") holds";
-  for (size_t i = 0; i < std::min<size_t>(why.blockers.size(), 4); ++i) {
-    const Blocker& blocker = why.blockers[i];
-    text += std::string(i ? ", " : " ") + (blocker.what == "tiles" ? "tiles of " : "") +
-            short_name(blocker.name) + " " + format_bytes(blocker.bytes);
-  }
+                     std::to_string(why.smallest_limit_bytes) + " bytes)" +
+                     returned_text(why.picture_bytes, request) + ": pass " + std::to_string(why.pass) + " (" +
+                     short_name(why.pass_name) + ") holds" + held_words(why.blockers);
   for (const Remedy& remedy : why.remedies) {
     text += "; with " + remedy.option + " it ";
     if (remedy.seconds) {
@@ -102,8 +94,8 @@ std::string to_text(const WhyNot& why, const Request& request) {
 
 nlohmann::json to_json(const WhyNot& why) {
   nlohmann::json blockers = nlohmann::json::array(), remedies = nlohmann::json::array();
-  for (const Blocker& b : why.blockers)
-    blockers.push_back({{"name", b.name}, {"what", b.what}, {"bytes", b.bytes}});
+  for (const LiveEntry& b : why.blockers)
+    blockers.push_back({{"name", b.name}, {"what", key_of(b.kind)}, {"bytes", b.bytes}});
   for (const Remedy& r : why.remedies) {
     nlohmann::json entry{{"change", r.option}, {"fits", r.seconds.has_value()}};
     if (r.seconds) entry["seconds"] = *r.seconds;
@@ -116,6 +108,7 @@ nlohmann::json to_json(const WhyNot& why) {
                       {"smallest_limit_bytes", why.smallest_limit_bytes},
                       {"pass", why.pass},
                       {"pass_name", why.pass_name},
+                      {"picture_bytes", why.picture_bytes},
                       {"blockers", std::move(blockers)},
                       {"relaxations", std::move(remedies)}};
   if (!why.not_looked_at.empty()) json["not_looked_at"] = why.not_looked_at;

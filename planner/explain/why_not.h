@@ -6,16 +6,10 @@
 #include <vector>
 
 #include "decoder/graph/errors.h"
+#include "planner/explain/live_memory.h"
 #include "planner/explain/remedy.h"
 
 namespace headroom::planner {
-
-/// Something that is on the device at a pass's peak.
-struct Blocker {
-  std::string name;
-  std::string what;  ///< "kept" of a materialised tensor, "tiles", "weights", "statistics" or "reserve"
-  int64_t bytes = 0;
-};
 
 /// Why a request does not fit its limit, and what would make it fit.
 struct WhyNot {
@@ -23,7 +17,8 @@ struct WhyNot {
   int64_t smallest_limit_bytes = 0;
   size_t pass = 0;  ///< the one that forbids less
   std::string pass_name;
-  std::vector<Blocker> blockers;             ///< largest first
+  int64_t picture_bytes = 0;                 ///< of the limit, for a picture that stays in memory
+  std::vector<LiveEntry> blockers;           ///< largest first; they add up to the smallest limit
   std::vector<Remedy> remedies;              ///< those that do first, fastest first
   std::vector<std::string> not_looked_at{};  ///< options of remedies for which there was no time
 };
@@ -31,6 +26,9 @@ struct WhyNot {
 /// Solves for the smallest limit, however long that takes, and then with each remedy alone as long as there
 /// is time for another search like that, within so many seconds of the calling thread's own work.
 WhyNot why_not(const Problem& problem, double seconds = std::numeric_limits<double>::infinity());
+
+/// ", of which 46.8 MiB are the clip that is returned"; empty where there are no such bytes.
+std::string returned_text(int64_t picture_bytes, const Request& request);
 
 /// One line: the smallest limit, the pass and its largest tensors, the remedies with their figures.
 std::string to_text(const WhyNot& why, const Request& request);

@@ -136,6 +136,8 @@ void make_planner(Planner* self, std::shared_ptr<Model> model, const nb::kwargs&
                      std::to_string(request.batch));
   request.dtype = decoding_dtype(*model, parse_dtype(taken<std::string>(asked, "dtype", "fp32")));
   request.device = parse_device(taken<std::string>(asked, "device", "cpu"));
+  if (asked.contains("picture_dtype"))
+    request.picture_dtype = parse_dtype(nb::cast<std::string>(asked["picture_dtype"]));
   latent_extent(*model, request.width_pixels, request.height_pixels, request.frames);
   PlanOptions options;
   options.host_limit_bytes = taken<int64_t>(asked, "host_limit_bytes", 0);
@@ -185,6 +187,15 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro("seconds_range", &seconds_range_of,
                    "Low and high, between which a decode stays nine times of ten; None without a profile.")
       .def_prop_ro("limit_bytes", [](const PlannedDecode& self) { return self.plan.limit_bytes; })
+      .def_prop_ro(
+          "picture_bytes",
+          [](const PlannedDecode& self) { return picture_bytes(self.model->graph, self.plan.request); },
+          "Of the peak, for the picture that the decode returns in memory.")
+      .def_prop_ro("returned_text",
+                   [](const PlannedDecode& self) {
+                     const Request& request = self.plan.request;
+                     return returned_text(picture_bytes(self.model->graph, request), request);
+                   })
       .def_prop_ro("weights_bytes", [](const PlannedDecode& self) { return self.plan.weights_bytes; })
       .def_prop_ro("scratch_bytes", [](const PlannedDecode& self) { return self.plan.scratch_limit_bytes; })
       .def_prop_ro("optimal", [](const PlannedDecode& self) { return self.plan.optimal; })
@@ -221,7 +232,7 @@ void bind_planner(nb::module_& module) {
       .def(
           "__init__", &make_planner, "model"_a, "asked"_a,
           "Keywords: width, height, and where they are not as here frames=1, batch=1, dtype='fp32', "
-          "device='cpu', "
+          "device='cpu', picture_dtype=None (of a picture that stays in memory and counts), "
           "host_limit_bytes=0, scratch_folder='', scratch_limit_bytes=0, resident_weights=False, profile=''.")
       .def("untiled_peak_bytes", &Planner::untiled_peak_bytes, Release())
       .def("smallest", &Planner::smallest, Release())

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "decoder/cpu/checksums.h"
+#include "decoder/lowering/memory.h"
 #include "decoder/machine/process_memory.h"
 #include "decoder/session/libraries.h"
 #include "decoder/validator/validator.h"
@@ -60,7 +61,7 @@ RunStats CpuDecoder::decode(const Call& call) {
   RunStats stats = session_->decode(0, call.latent, call.sink, call.events, call.link);
   if (call.link == nullptr) call.sink.finish();
   // Other threads of the process come and go with theirs: what is held to the limit is the pool's.
-  stats.peak_bytes = stats.pool_peak_bytes;
+  stats.peak_bytes = stats.pool_peak_bytes + picture_bytes(model_->graph, call.plan.request);
   stats.rss_growth_bytes = std::max<int64_t>(0, peak_resident_bytes() - before);
   return stats;
 }

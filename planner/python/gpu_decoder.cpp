@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/lowering/memory.h"
 #include "decoder/session/session.h"
 #include "decoder/validator/validator.h"
 
@@ -28,7 +29,7 @@ RunStats GpuDecoder::decode(const Call& call) {
       open_session({*model_, source, plans, call.plan.limit_bytes, 0, call.loading, &packed_}, gpu_.get());
   RunStats stats = session->decode(0, call.latent, call.sink, call.events);
   call.sink.finish();
-  stats.peak_bytes = stats.pool_peak_bytes;
+  stats.peak_bytes = stats.pool_peak_bytes + picture_bytes(model_->graph, call.plan.request);
   return stats;
 }
 

@@ -3,15 +3,17 @@
 #include <algorithm>
 
 #include "decoder/gpu/dry_run.h"
+#include "decoder/lowering/memory.h"
 #include "decoder/lowering/weights_bytes.h"
 
 namespace headroom::planner {
 
 std::vector<PlacedPass> add_gaps(Plan& plan, const Model& model, const ReservationSizes& sizes) {
   if (plan.request.device != DeviceKind::cuda) return {};
-  const DryRun dry_run = run_dry_briefly(model, plan, sizes.most_within(plan.limit_bytes));
-  const int64_t taken_bytes = sizes.taken_bytes(std::max(dry_run.bytes(), plan.predicted_peak_bytes));
-  const int64_t gaps = taken_bytes - plan.predicted_peak_bytes;
+  const int64_t picture = picture_bytes(model.graph, plan.request);
+  const DryRun dry_run = run_dry_briefly(model, plan, sizes.most_within(plan.limit_bytes - picture));
+  const int64_t live_bytes = plan.predicted_peak_bytes - picture;
+  const int64_t gaps = sizes.taken_bytes(std::max(dry_run.bytes(), live_bytes)) - live_bytes;
   plan.reserve_bytes += gaps;
   plan.predicted_peak_bytes += gaps;
   for (Pass& pass : plan.passes) pass.predicted_peak_bytes += gaps;
@@ -27,7 +29,7 @@ std::vector<PlacedPass> add_gaps(Plan& plan, const Model& model, const Reservati
   const std::vector<std::vector<Copy>> copies = dry_run.copies_by_pass();
   std::vector<PlacedPass> passes;
   for (size_t i = 0; i < reserved.size(); ++i) {
-    PlacedPass& pass = passes.emplace_back(PlacedPass{reserved[i], {}});
+    PlacedPass& pass = passes.emplace_back(PlacedPass{picture + reserved[i], {}});
     for (const Copy& copy : copies[i]) pass.copied_bytes.push_back(copy.bytes);
   }
   return passes;

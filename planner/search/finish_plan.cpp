@@ -224,7 +224,7 @@ Needed needed_by(const Problem& problem, const ConfigurationSearch::Best& best) 
   const int64_t live_bytes = best.solution.peak_bytes;
   if (problem.request.device != DeviceKind::cuda) return {live_bytes, best.seconds};
   Problem within = problem;
-  within.options.limit_bytes = problem.costs.reservation().taken_bytes(live_bytes);
+  within.options.limit_bytes = taken_bytes(problem, live_bytes);
   const Plan plan = plan_of(within, best);
   return {plan.limit_bytes, plan.predicted_seconds};
 }
@@ -234,7 +234,7 @@ namespace {
 /// Its limit is what it takes. Smaller gaps are not looked for within `enough_bytes`.
 Plan plan_within(const Problem& problem, const ConfigurationSearch::Best& best, int64_t enough_bytes) {
   Problem least = problem;
-  least.options.limit_bytes = problem.costs.reservation().taken_bytes(enough_bytes);
+  least.options.limit_bytes = taken_bytes(problem, enough_bytes);
   Plan plan = plan_of(least, best);
   plan.limit_bytes = plan.predicted_peak_bytes;
   return plan;

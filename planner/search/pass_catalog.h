@@ -87,6 +87,7 @@ class PassCatalog {
   const Graph& graph() const { return graph_; }
   const CostModel& costs() const { return costs_; }
   const Sizes& sizes() const { return sizes_; }
+  const Request& request() const { return request_; }
   const PassLiveness& liveness() const { return liveness_; }
   /// What a rank waits for others because of the option: rows that are read to recompute what was not
   /// materialised.

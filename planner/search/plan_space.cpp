@@ -38,7 +38,7 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& 
   const Sizes& sizes = catalog_->sizes();
   const bool per_pass = configuration.weights == WeightResidency::per_pass;
   fixed_bytes_ = latent_bytes(graph, sizes) + device_state_bytes(graph, sizes) +
-                 reserve_bytes(graph, sizes, costs.memory());
+                 reserve_bytes(graph, sizes, costs.memory()) + picture_bytes(graph, catalog_->request());
   if (!per_pass) {
     const int64_t weights = resident_weights_bytes(graph, sizes.storage());
     fixed_bytes_ += allocated_bytes(weights, sizes.device);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "decoder/graph/model.h"
+#include "decoder/lowering/memory.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/exchange_costs.h"
 
@@ -40,7 +41,13 @@ struct Problem {
 
 /// The part of the limit that a plan can use: a GPU's allocator has no reservation of the rest.
 inline int64_t usable_limit_bytes(const Problem& problem) {
-  return problem.costs.reservation().most_within(problem.options.limit_bytes);
+  const int64_t picture = picture_bytes(problem.model.graph, problem.request);
+  return picture + problem.costs.reservation().most_within(problem.options.limit_bytes - picture);
+}
+/// The limit that a plan of so many bytes needs: the reverse.
+inline int64_t taken_bytes(const Problem& problem, int64_t bytes) {
+  const int64_t picture = picture_bytes(problem.model.graph, problem.request);
+  return picture + problem.costs.reservation().taken_bytes(bytes - picture);
 }
 
 }  // namespace headroom::planner

@@ -7,6 +7,7 @@ MemoryUse use_of(const LiveBytes& live, DeviceKind device) {
                 live.step.tiles + live.step.carried, live.step.workspace};
   const LiveEntry reserve = planner::reserve_entry(live.reserve, device);
   use[static_cast<size_t>(reserve.kind)] += reserve.bytes;
+  use[static_cast<size_t>(MemoryKind::outside)] += live.picture;
   return use;
 }
 

@@ -115,8 +115,10 @@ Timeline predicted_timeline(DocumentPtr document) {
   const std::vector<double> pass_seconds = seconds_of_passes(planned);
   const bool every_step = shows_every_step(plan);
   const LiveBytes throughout = live_throughout(planned.model.graph, plan);
-  const MemoryUse loading = use_of(
-      {.resident_weights = throughout.resident_weights, .reserve = throughout.reserve}, plan.request.device);
+  const MemoryUse loading = use_of({.resident_weights = throughout.resident_weights,
+                                    .picture = throughout.picture,
+                                    .reserve = throughout.reserve},
+                                   plan.request.device);
   PlanMoments sweep;
   const double before = seconds_before_passes(planned);
   if (before > 0) sweep.put({.pass = kLoading}, loading, before);

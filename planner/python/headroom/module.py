@@ -17,7 +17,7 @@ from .device import decoding_device, free_bytes, open_decoder, require_device
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
 from .latents import latent_values, require_latent
 from .parameters import Fingerprint, Parameters
-from .prediction import Prediction, request_words, planner_options
+from .prediction import Prediction, planner_options, request_words
 from .progress import progress_of
 from .watch import Guard
 
@@ -185,7 +185,7 @@ class ModuleDecoder:
             if release and not self.released and plan.weights_stay:
                 parameters.release()
                 self.released = True
-            self.last = replace(_report(plan, json.loads(run), sample.numel() * sample.element_size(), planning_seconds), device=device)
+            self.last = replace(_report(plan, json.loads(run), planning_seconds), device=device)
         return sample.to(z.device)
 
     def predict(
@@ -200,7 +200,7 @@ class ModuleDecoder:
         profile: str | None = None,
         release: bool = False,
     ) -> Prediction:
-        """Of a decode of (batch, frames, height, width) now. The limit is for the picture that it returns as well."""
+        """Of a decode of (batch, frames, height, width) now, the picture that it returns included."""
         batch, frames, height, width = size
         device = device or self._device()
         on_cpu = device == "cpu"
@@ -208,10 +208,10 @@ class ModuleDecoder:
         name = self.model.decoding_dtype(asked)
         planner = _core.Planner(
             self._model_for(frames, release), width=width, height=height, frames=frames, batch=batch, dtype=name, device="cpu" if on_cpu else "cuda",
-            resident_weights=release,
+            picture_dtype=asked, resident_weights=release,
             **planner_options(0 if on_cpu else _host_bytes(host_limit), scratch if on_cpu else None, profile),
         )  # fmt: skip
-        return Prediction(planner, request_words(self.model, size, asked), self._limit(size, dtype, limit, device))
+        return Prediction(planner, request_words(self.model, size, asked), self._limit(limit, device))
 
     def _model_for(self, frames: int, release: bool) -> _core.Model:
         """For decodes of so many frames. Weights that are the only ones are packed for any number."""
@@ -237,21 +237,13 @@ class ModuleDecoder:
         key = (*size, str(dtype), limit, *options.values())
         found = self._predictions.get(key)
         if found is not None:
-            if limit != "auto" or (found.fits and found.peak_bytes <= self._limit(size, dtype, limit, options["device"])):
+            if limit != "auto" or (found.fits and found.peak_bytes <= self._limit(limit, options["device"])):
                 return found, True
         found = self._predictions[key] = self.predict(size, dtype, limit, **options)
         return found, False
 
-    def _limit(self, size: tuple, dtype: Any, limit: int | str | None, device: str) -> int | None:
-        """For the decode alone, without the picture that it returns."""
-        bytes_ = free_bytes(device, self._held_on(device)) if limit == "auto" else limit_bytes(limit)
-        return None if bytes_ is None else max(0, bytes_ - self._picture_bytes(size, dtype))
-
-    def _picture_bytes(self, size: tuple, dtype: Any) -> int:
-        """Of the picture that a decode returns."""
-        batch, frames, height, width = size
-        _, channels, *_ = self.model.picture_shape([1, self.model.latent_channels, 1, 1])
-        return batch * channels * frames * height * width * (4 if dtype_name(dtype) == "fp32" else 2)
+    def _limit(self, limit: int | str | None, device: str) -> int | None:
+        return free_bytes(device, self._held_on(device)) if limit == "auto" else limit_bytes(limit)
 
     def _device(self) -> str:
         """The device that decodes of the module run on."""
@@ -297,11 +289,11 @@ def _host_bytes(limit: int | str) -> int:
     return free_bytes("cpu") // 2 if limit == "auto" else limit_bytes(limit, "host_limit") or 0
 
 
-def _report(plan: _core.Plan, run: dict, picture_bytes: int, planning_seconds: float) -> DecodeReport:
+def _report(plan: _core.Plan, run: dict, planning_seconds: float) -> DecodeReport:
     return DecodeReport(
         plan=plan,
-        predicted_peak_bytes=run["predicted_peak_bytes"] + picture_bytes,
-        peak_bytes=run["peak_bytes"] + picture_bytes,
+        predicted_peak_bytes=run["predicted_peak_bytes"],
+        peak_bytes=run["peak_bytes"],
         resident_growth_bytes=run["rss_growth_bytes"],
         predicted_seconds=run["predicted_seconds"],
         seconds=run["seconds"],

@@ -79,7 +79,7 @@ class Prediction:
             return f"{lines[0]}\n{self._why_not[0]}"
         under = "without a limit" if self.limit_bytes is None else f"under {size(self.limit_bytes)}"
         by = " by assumed costs" if self.assumed else ""
-        lines.append(f"{under}: peak {size(self.plan.peak_bytes)}, {_core.format_seconds(self.plan.seconds)}{by}")
+        lines.append(f"{under}: peak {size(self.plan.peak_bytes)}{self.plan.returned_text}, {_core.format_seconds(self.plan.seconds)}{by}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -127,7 +127,9 @@ def planner_of(
         raise InputError('host_limit: not on the CPU, whose memory is the host\'s: use scratch=DIR, or device="cuda"')
     if device == "cuda" and options.get("scratch_folder"):
         raise InputError("scratch: not on a GPU: use host_limit=BYTES")
-    planner = _core.Planner(model, width=width, height=height, frames=frames, batch=batch, dtype=dtype, device=device, **options)
+    planner = _core.Planner(
+        model, width=width, height=height, frames=frames, batch=batch, dtype=dtype, device=device, picture_dtype=asked, **options
+    )
     return planner, request_words(model, (batch, frames, height, width), asked)
 
 
@@ -153,7 +155,8 @@ def predict(
     scratch: str | None = None,
     profile: str | None = None,
 ) -> Prediction:
-    """What decoding a picture or clip of this many pixels would take. Milliseconds; nothing is loaded or decoded.
+    """What decoding a picture or clip of this many pixels would take, the picture that ``decode`` returns included.
+    Milliseconds; nothing is loaded or decoded.
 
     Args:
         vae: a diffusers VAE, a pipeline with one, a folder with ``config.json``, or a built-in name such as ``"sdxl"``.

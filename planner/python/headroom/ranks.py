@@ -42,10 +42,10 @@ class RanksPlanner:
         return self._planner.smallest_for_ranks(self.ranks)
 
     def why_not(self, limit: int) -> tuple[str, str]:
-        size, smallest = _core.format_bytes, self.smallest().limit_bytes
+        size, plan = _core.format_bytes, self.smallest()
         return (
             f"{self._what} by {self.ranks} ranks does not fit {size(limit)} each; the smallest limit for each rank that works is "
-            f"{size(smallest)} ({smallest} bytes)"
+            f"{size(plan.limit_bytes)} ({plan.limit_bytes} bytes){plan.returned_text}"
         ), '{"relaxations": []}'
 
 
@@ -97,7 +97,10 @@ class RankedDecoder(ModuleDecoder):
         asked, failure, own = None, None, {}
         try:
             asked = self._asked(z, options)
-            own = {"limit": self._limit(asked.size, asked.options["dtype"], limit, "cpu"), "auto": limit == "auto"}
+            own_limit = self._limit(limit, "cpu")
+            if own_limit is not None:
+                own_limit += self._spared_bytes(asked.size, asked.options["dtype"])
+            own = {"limit": own_limit, "auto": limit == "auto"}
         except Exception as error:
             failure = error
         said = [json.loads(text) for text in exchange.gather_texts(json.dumps({**own, "failure": failure and one_line(failure)}))]
@@ -174,8 +177,11 @@ class RankedDecoder(ModuleDecoder):
         if release and not self.released and plan.weights_stay:
             Parameters(self.module, self.model).release()
             self.released = True
-        report = _report(plan, json.loads(run), self._picture_bytes(asked.size, asked.options["dtype"]), planning_seconds)
-        self.last = replace(report, sent_bytes=exchange.sent_bytes - sent_before)
+        report, spared = _report(plan, json.loads(run), planning_seconds), self._spared_bytes(asked.size, asked.options["dtype"])
+        self.last = replace(
+            report, sent_bytes=exchange.sent_bytes - sent_before,
+            predicted_peak_bytes=report.predicted_peak_bytes - spared, peak_bytes=report.peak_bytes - spared,
+        )  # fmt: skip
         return (sample if self._has_picture else sample[:0].clone()).to(z.device)
 
     def predict(
@@ -184,7 +190,7 @@ class RankedDecoder(ModuleDecoder):
     ) -> Prediction:  # fmt: skip
         """The same by all ranks with this limit for each."""
         planner, what = self._planner(size, dtype, release, profile)
-        return Prediction(planner, what, self._limit(size, dtype, limit, "cpu"))
+        return Prediction(planner, what, self._limit(limit, "cpu"))
 
     def _planner(self, size: tuple, dtype: Any, release: bool, profile: str | None) -> tuple[RanksPlanner, str]:
         batch, frames, height, width = size
@@ -192,7 +198,7 @@ class RankedDecoder(ModuleDecoder):
         name = self.model.decoding_dtype(asked)
         planner = _core.Planner(
             self._model_for(frames, release), width=width, height=height, frames=frames, batch=batch, dtype=name, device="cpu",
-            resident_weights=release, profile=profile or "",
+            picture_dtype=asked, resident_weights=release, profile=profile or "",
         )  # fmt: skip
         what = request_words(self.model, size, asked)
         return RanksPlanner(planner, self._exchange.size, what), what
@@ -201,14 +207,16 @@ class RankedDecoder(ModuleDecoder):
     def _has_picture(self) -> bool:
         return self._gather == "all" or self._exchange.rank == 0
 
-    def _picture_bytes(self, size: tuple, dtype: Any) -> int:
-        """Where others get no picture, they hold rows of their own until rank 0 has them."""
-        whole = super()._picture_bytes(size, dtype)
+    def _spared_bytes(self, size: tuple, dtype: Any) -> int:
+        """Plans count the whole picture at each rank. Where others get no picture, they hold rows of their own until rank 0
+        has them, and spare the rest."""
         if self._has_picture:
-            return whole
+            return 0
         batch, frames, height, width = size
+        channels = self.model.picture_shape([1, self.model.latent_channels, 1, 1])[1]
+        whole = batch * channels * frames * height * width * (4 if dtype_name(dtype) == "fp32" else 2)
         latent_rows = self.model.latent_shape(width, height, frames, batch)[-2]
-        return whole * -(-latent_rows // self._exchange.size) // latent_rows
+        return whole - whole * -(-latent_rows // self._exchange.size) // latent_rows
 
     def _weights_digest(self) -> str:
         if self.released:

@@ -136,7 +136,7 @@ class Decodes(AirCard):
         whole = vae.decode(z).sample
         picture_bytes = whole.numel() * 4
         handle = headroom.enable(vae.to(CARD), limit=None, host_limit=0)
-        smallest = handle.predict(*whole.shape[2:]).smallest_limit_bytes + picture_bytes
+        smallest = handle.predict(*whole.shape[2:]).smallest_limit_bytes
         for limit in (None, "auto", smallest):
             headroom.disable(vae)
             handle = headroom.enable(vae, limit=limit, host_limit=0)

@@ -80,13 +80,12 @@ class Gpu(unittest.TestCase):
     def test_at_the_smallest_limit_and_below_it(self):
         vae, z = tiny.kl(), self.latent(1, 4, 24, 24)
         whole = vae.decode(z).sample
-        picture_bytes = whole.numel() * 4
         handle = headroom.enable(vae, limit=None, host_limit=0)
         smallest = handle.predict(*whole.shape[2:]).smallest_limit_bytes
-        headroom.enable(vae, limit=smallest + picture_bytes, host_limit=0)
+        headroom.enable(vae, limit=smallest, host_limit=0)
         self.assert_close(vae.decode(z).sample, whole)
-        self.assertLessEqual(LentByCpu.taken[-1], smallest)
-        headroom.enable(vae, limit=smallest + picture_bytes - 1, host_limit=0)
+        self.assertLessEqual(LentByCpu.taken[-1], smallest - whole.numel() * 4)
+        headroom.enable(vae, limit=smallest - 1, host_limit=0)
         with self.assertRaises(headroom.DoesNotFit):
             vae.decode(z)
         self.assertEqual(len(LentByCpu.taken), 1, "nothing was taken for it")
@@ -108,9 +107,10 @@ class Gpu(unittest.TestCase):
         whole = vae.decode(z).sample
         handle = headroom.enable(vae, limit="auto", host_limit=0)
         refused = torch.OutOfMemoryError("CUDA out of memory.")
-        free = mock.patch.object(headroom.module, "free_bytes", return_value=64 << 20)
-        free.start()
-        self.addCleanup(free.stop)
+        for asking in (headroom.module,):
+            free = mock.patch.object(asking, "free_bytes", return_value=64 << 20)
+            free.start()
+            self.addCleanup(free.stop)
         with mock.patch.object(torch, "empty", side_effect=_raising(refused, times=1)):
             self.assert_close(vae.decode(z).sample, whole)
         self.assertEqual(len(LentByCpu.taken), 1)

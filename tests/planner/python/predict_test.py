@@ -76,6 +76,8 @@ class Predictions(unittest.TestCase):
             stored = json.loads(file.read_text())
         self.assertEqual(stored["predicted"]["peak_bytes"], plan.peak_bytes)
         self.assertEqual(stored["limit_bytes"], 512 << 20)
+        self.assertEqual(stored["request"]["picture_dtype"], "fp32")
+        self.assertEqual(plan.picture_bytes, 3 * 512 * 512 * 4)
         self.assertEqual(json.loads(plan.json())["passes"], stored["passes"])
         self.assertIn("emit conv_out", plan.explain())
         self.assertEqual(headroom.explain("sdxl", 512, 512, limit="512MiB"), plan.explain())

@@ -1,0 +1,224 @@
+"""Limits that are too small: the limit that an error names works at the first try, and one byte less does not. In pipelines,
+in the ComfyUI node, in predictions and in the programs.
+
+  python limits_test.py --bin build/bin
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import headroom
+import tiny
+import torch
+from comfyui_test import comfy_vae, nodes
+
+DRAWN = {"enable": 40, "node": 20, "predict": 24, "programs": 16}
+BIN = pathlib.Path()
+
+
+def setUpModule():
+    torch.set_grad_enabled(False)
+
+
+class Case:
+    """A small VAE, and a latent for it."""
+
+    def __init__(self, draw: random.Random):
+        kind = draw.choice(("picture", "picture", "clip"))
+        dtype = draw.choice((torch.float32, torch.float32, torch.bfloat16))
+        batch, rows, columns = draw.choice((1, 1, 3)), draw.randint(3, 20), draw.randint(3, 20)
+        self.vae = (tiny.kl() if kind == "picture" else tiny.wan()).to(dtype)
+        frames = [draw.choice((1, 2, 4))] if kind == "clip" else []
+        channels = self.vae.config.latent_channels if kind == "picture" else self.vae.config.z_dim
+        self.z = torch.randn(batch, channels, *frames, rows, columns, generator=torch.Generator().manual_seed(draw.randint(0, 99))).to(dtype)
+
+    def size(self, handle) -> dict:
+        batch, _, frames, height, width = handle.model.picture_shape(list(self.z.shape))
+        return {"height": height, "width": width, "frames": frames, "batch": batch}
+
+
+def changed(remedy: dict, vae, options: dict) -> dict:
+    """The options with a remedy taken; a change of the dtype goes to the VAE."""
+    name, value = remedy["change"].split("=")
+    if name == "dtype":
+        vae.to({"bf16": torch.bfloat16, "fp16": torch.float16}[value])
+        return options
+    return {**options, name: {"DIR": options["folder"], "False": False}[value]}
+
+
+class DrawnLimits(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def assert_named_limit(self, decode, refused: headroom.DoesNotFit):
+        """`decode` with a limit gives the bytes that it took at its peak."""
+        smallest = refused.smallest_limit_bytes
+        self.assertIn(f"({smallest} bytes)", str(refused))
+        with self.assertRaises(headroom.DoesNotFit) as again:
+            decode(smallest - 1)
+        self.assertEqual(again.exception.smallest_limit_bytes, smallest)
+        self.assertLessEqual(decode(smallest), smallest)
+
+    def test_of_an_enabled_vae(self):
+        for seed in range(DRAWN["enable"]):
+            draw = random.Random(seed)
+            case, scratch, release = Case(draw), draw.random() < 0.25, draw.random() < 0.2
+            options = {"scratch": self.folder if scratch else None, "release": release}
+
+            def decode(limit: int, options: dict = options, case: Case = case) -> int:
+                handle = headroom.enable(case.vae, limit=limit, **options)
+                case.vae.decode(case.z)
+                self.assertLessEqual(handle.last.predicted_peak_bytes, limit)
+                self.assertEqual(handle.last.predicted_peak_bytes, handle.last.plan.peak_bytes)
+                return handle.last.peak_bytes
+
+            with self.subTest(seed=seed, latent=tuple(case.z.shape), dtype=case.z.dtype, **options):
+                handle = headroom.enable(case.vae, limit=None, **options)
+                smallest = handle.predict(**case.size(handle)).smallest_limit_bytes
+                limit = draw.randint(1, smallest - 1)
+                with self.assertRaises(headroom.DoesNotFit) as refused:
+                    decode(limit)
+                self.assertEqual(refused.exception.smallest_limit_bytes, smallest)
+                self.assertIn(f"does not fit {headroom._core.format_bytes(limit)};", str(refused.exception))
+                self.assertRegex(str(refused.exception), r"of which .* (is|are) the .*(picture|clip)s? that (is|are) returned")
+                self.assert_named_limit(decode, refused.exception)
+                for remedy in refused.exception.remedies if seed % 3 == 0 else ():
+                    self.assert_remedy(remedy, case, options, limit)
+
+    def assert_remedy(self, remedy: dict, case: Case, options: dict, limit: int):
+        vae = type(case.vae).from_config(case.vae.config).to(case.vae.dtype).eval()
+        taken = changed(remedy, vae, {**options, "folder": self.folder})
+        del taken["folder"]
+        z = case.z.to(vae.dtype)
+        with self.subTest(remedy=remedy["change"]):
+            smallest = remedy.get("smallest_limit_bytes")
+            if not remedy["fits"]:
+                handle = headroom.enable(vae, limit=smallest - 1, **taken)
+                self.assertFalse(handle.predict(**case.size(handle)).fits)
+            handle = headroom.enable(vae, limit=limit if remedy["fits"] else smallest, **taken)
+            vae.decode(z)
+            self.assertLessEqual(handle.last.peak_bytes, limit if remedy["fits"] else smallest)
+
+    def test_of_the_node(self):
+        node = nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]()
+        vae = comfy_vae(tiny.kl(block_out_channels=(32, 64, 64), layers_per_block=2, down_block_types=("DownEncoderBlock2D",) * 3,
+                                up_block_types=("UpDecoderBlock2D",) * 3))  # fmt: skip
+        for seed in range(DRAWN["node"]):
+            draw = random.Random(100 + seed)
+            z = torch.randn(draw.choice((1, 2)), 4, draw.randint(3, 14), draw.randint(3, 14))
+            scratch = self.folder if draw.random() < 0.25 else ""
+
+            def decode(limit: int, z: torch.Tensor = z, scratch: str = scratch) -> int:
+                (picture,) = node.decode({"samples": z}, vae, limit=str(limit), scratch=scratch)
+                return picture.numel() * 4
+
+            with self.subTest(seed=seed, latent=tuple(z.shape), scratch=bool(scratch)):
+                with self.assertRaises(headroom.DoesNotFit) as refused:
+                    decode(draw.randint(1, 3 * z.numel() * 16))  # three quarters of the picture
+                self.assert_named_limit(decode, refused.exception)
+
+    def test_of_predictions(self):
+        for seed in range(DRAWN["predict"]):
+            draw = random.Random(200 + seed)
+            name, frames = draw.choice((("sd15", 1), ("flux", 1), ("taesd", 1), ("wan2.1", 5), ("hunyuan-video-1.5", 5)))
+            size = {"height": 16 * draw.randint(4, 24), "width": 16 * draw.randint(4, 24), "frames": frames, "batch": draw.choice((1, 2))}
+            dtype = draw.choice(("fp32", "bf16"))
+            with self.subTest(seed=seed, model=name, dtype=dtype, **size):
+                ample = headroom.predict(name, **size, dtype=dtype)
+                picture = 3 * size["height"] * size["width"] * frames * size["batch"] * (4 if dtype == "fp32" else 2)
+                self.assertEqual(ample.plan.picture_bytes, picture)
+                limit = draw.randint(1, ample.smallest_limit_bytes - 1)
+                found = headroom.predict(name, **size, dtype=dtype, limit=limit)
+                with self.assertRaises(headroom.DoesNotFit) as refused:
+                    found.require()
+                self.assert_named_limit(lambda limit: headroom.plan(name, **size, dtype=dtype, limit=limit).peak_bytes, refused.exception)
+                for remedy in found.remedies:
+                    options = {"dtype": dtype}
+                    key, value = remedy["change"].split("=")
+                    options[key] = self.folder if key == "scratch" else value
+                    smallest = remedy.get("smallest_limit_bytes")
+                    self.assertTrue(headroom.predict(name, **size, **options, limit=limit if remedy["fits"] else smallest).fits, remedy)
+                    if not remedy["fits"]:
+                        self.assertFalse(headroom.predict(name, **size, **options, limit=smallest - 1).fits, remedy)
+
+    def test_of_the_programs(self):
+        for seed in range(DRAWN["programs"]):
+            draw = random.Random(300 + seed)
+            model, frames = draw.choice((("taesd", 1), ("wan2.1", 5), ("sd15", 1)))
+            size = f"{16 * draw.randint(4, 10)}x{16 * draw.randint(4, 10)}"
+            asked = ["--model", model, "--size", size, "--frames", str(frames), "--batch", str(draw.choice((1, 2)))]
+            if draw.random() < 0.3:
+                asked += ["--scratch", self.folder, "--scratch-limit", "1GiB"]
+            with self.subTest(seed=seed, asked=asked):
+                smallest = self.named(asked, draw.randint(1, 1 << 20))
+                self.assertEqual(self.named(asked, smallest - 1), smallest)
+                run = self.program("headroom-plan", *asked, "--limit", str(smallest), "-o", f"{self.folder}/plan.json")
+                self.assertEqual(run.returncode, 0, run.stderr)
+                predicted = json.loads(pathlib.Path(self.folder, "plan.json").read_text())["predicted"]
+                self.assertLessEqual(predicted["peak_bytes"], smallest)
+                if model == "taesd":
+                    self.assert_decodes(size, smallest, asked)
+
+    def assert_decodes(self, size: str, smallest: int, asked: list[str]):
+        width, height = (int(length) // 8 for length in size.split("x"))
+        torch.save(torch.randn(int(asked[asked.index("--batch") + 1]), 4, height, width), f"{self.folder}/z.pt")
+        scratch = asked[asked.index("--scratch"):] if "--scratch" in asked else []
+        arguments = ["--model", "taesd", "--random-weights", "1", "--latent", f"{self.folder}/z.pt", "-o", f"{self.folder}/o.npy", *scratch]
+        run = self.program("headroom-decode", *arguments, "--limit", str(smallest), "--stats", f"{self.folder}/stats.json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        stats = json.loads(pathlib.Path(self.folder, "stats.json").read_text())
+        self.assertLessEqual(stats["peak_bytes"], smallest)
+        run = self.program("headroom-decode", *arguments, "--limit", str(smallest - 1))
+        self.assertEqual(run.returncode, 3)
+        self.assertIn(f"({smallest} bytes)", run.stderr)
+
+    def named(self, asked: list[str], limit: int) -> int:
+        run = self.program("headroom-plan", *asked, "--limit", str(limit), "-o", f"{self.folder}/plan.json")
+        self.assertEqual(run.returncode, 3, run.stderr)
+        return int(re.search(r"\((\d+) bytes\)", run.stderr)[1])
+
+    def program(self, name: str, *arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run([BIN / name, *arguments], capture_output=True, text=True, env={**os.environ, "OMP_WAIT_POLICY": "passive"})
+
+
+class CountedInOneWay(unittest.TestCase):
+    def test_enable_predict_and_the_decode_count_the_clip_in_the_peak(self):
+        vae = tiny.wan()
+        z = torch.randn(1, vae.config.z_dim, 11, 20, 26)
+        handle = headroom.enable(vae, limit="200MiB")
+        clip = vae.decode(z).sample
+        size = {"height": clip.shape[3], "width": clip.shape[4], "frames": clip.shape[2]}
+        ours, theirs = handle.predict(**size), headroom.predict(vae, **size, limit="200MiB")
+        self.assertEqual(str(ours).replace(ours.what, ""), str(theirs).replace(theirs.what, ""))
+        self.assertEqual(ours.limit_bytes, 200 << 20)
+        self.assertEqual(ours.peak_bytes, handle.last.predicted_peak_bytes)
+        self.assertEqual(ours.plan.picture_bytes, clip.numel() * 4)
+        self.assertGreater(handle.last.peak_bytes, clip.numel() * 4)
+        self.assertIn(" are the clip that is returned", str(ours))
+        self.assertIn("picture ", ours.plan.explain())
+
+    def test_the_limit_that_did_not_fit_is_the_one_that_was_given(self):
+        vae = tiny.wan()
+        headroom.enable(vae, limit="2MiB")
+        with self.assertRaisesRegex(headroom.DoesNotFit, r"416x240 does not fit 2\.0 MiB; .*, of which 46\.8 MiB are the clip that is returned"):
+            vae.decode(torch.randn(1, vae.config.z_dim, 11, 30, 52))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parsed, rest = parser.parse_known_args()
+    BIN = parsed.bin.resolve()
+    unittest.main(argv=[sys.argv[0], *rest])
