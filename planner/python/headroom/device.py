@@ -14,7 +14,7 @@ GPU_MODULE = Path(_core.__file__).with_name("headroom-cuda-lent.so")
 """What talks to CUDA: there where the package was built with it."""
 
 AUTO_MARGIN_BYTES = 256 << 20
-"""Left free on a GPU under ``limit="auto"``, for whatever else runs there."""
+"""Left free on a GPU under ``limit="auto"``, for whatever else runs there; less where nothing fits otherwise."""
 
 
 class TorchMemory:
@@ -81,9 +81,9 @@ def open_decoder(model: _core.Model, device: str) -> _core.Decoder:
     return _core.gpu_decoder(model, os.fspath(GPU_MODULE), TorchMemory(device))
 
 
-def free_bytes(device: str, held_bytes: int = 0) -> int:
-    """What a decode there could have now, ``held_bytes`` of its own included: ``limit="auto"``. Raises InputError where there is
-    no GPU to ask."""
+def free_bytes(device: str, held_bytes: int = 0, margin_bytes: int = AUTO_MARGIN_BYTES) -> int:
+    """What a decode there could have now, ``held_bytes`` of its own included: ``limit="auto"``. On a GPU so much is left free.
+    Raises InputError where there is no GPU to ask."""
     if device == "cpu":
         return auto_limit_bytes(held_bytes)
     try:
@@ -95,4 +95,4 @@ def free_bytes(device: str, held_bytes: int = 0) -> int:
     free, total = torch.cuda.mem_get_info(device)
     reserved, allocated = torch.cuda.memory_reserved(device), torch.cuda.memory_allocated(device)
     share = getattr(torch.cuda, "get_per_process_memory_fraction", lambda _: 1.0)(device)
-    return max(0, min(free + reserved - allocated, int(total * share) - allocated) - AUTO_MARGIN_BYTES)
+    return max(0, min(free + reserved - allocated, int(total * share) - allocated) - margin_bytes)

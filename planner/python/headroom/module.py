@@ -17,7 +17,7 @@ from .device import decoding_device, free_bytes, open_decoder, require_device
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
 from .latents import latent_values, require_latent
 from .parameters import Fingerprint, Parameters
-from .prediction import Prediction, planner_options, request_words
+from .prediction import Prediction, automatic, planner_options, request_words
 from .progress import progress_of
 from .watch import Guard
 
@@ -181,7 +181,7 @@ class ModuleDecoder:
                         )
                 except OutOfGpuMemory as refused:  # others were quicker than the plan
                     refusals.append(refused)
-                    limit = min(free_bytes(device, self._held_on(device)), prediction.peak_bytes * 7 // 8) if plans > 1 else limit
+                    limit = min(free_bytes(device, self._held_on(device), 0), prediction.peak_bytes * 7 // 8) if plans > 1 else limit
             if release and not self.released and plan.weights_stay:
                 parameters.release()
                 self.released = True
@@ -211,7 +211,8 @@ class ModuleDecoder:
             picture_dtype=asked, resident_weights=release,
             **planner_options(0 if on_cpu else _host_bytes(host_limit), scratch if on_cpu else None, profile),
         )  # fmt: skip
-        return Prediction(planner, request_words(self.model, size, asked), self._limit(limit, device))
+        what = request_words(self.model, size, asked)
+        return automatic(planner, what, device, self._held_on(device)) if limit == "auto" else Prediction(planner, what, limit_bytes(limit))
 
     def _model_for(self, frames: int, release: bool) -> _core.Model:
         """For decodes of so many frames. Weights that are the only ones are packed for any number."""

@@ -21,8 +21,9 @@ class Prediction:
     ``smallest_limit_bytes`` and ``remedies`` are searched for when they are first asked for, which may take a second.
     """
 
-    def __init__(self, planner: _core.Planner, what: str, limit: int | None):
+    def __init__(self, planner: _core.Planner, what: str, limit: int | None, remark: str = ""):
         self._planner = planner
+        self._remark = remark  # where nothing fits: where the limit comes from
         self.what = what
         """The request in words."""
         self.limit_bytes = limit
@@ -64,7 +65,7 @@ class Prediction:
     def _why_not(self) -> tuple[str, tuple[dict, ...]]:
         text, document = self._planner.why_not(self.limit_bytes)
         remedies = json.loads(document)["relaxations"]
-        return in_python(text), tuple({**remedy, "change": in_python(remedy["change"])} for remedy in remedies)
+        return in_python(text) + self._remark, tuple({**remedy, "change": in_python(remedy["change"])} for remedy in remedies)
 
     def require(self) -> _core.Plan:
         """The plan. Raises DoesNotFit, which says what would help."""
@@ -183,7 +184,22 @@ def predict(
         vae, height, width, frames, batch, dtype=dtype, device=device,
         **planner_options(host_limit, scratch, profile),
     )  # fmt: skip
-    return Prediction(planner, what, free_bytes(device_of(vae, device)) if limit == "auto" else limit_bytes(limit))
+    if limit == "auto":
+        return automatic(planner, what, device_of(vae, device))
+    return Prediction(planner, what, limit_bytes(limit))
+
+
+def automatic(planner: _core.Planner, what: str, device: str, held_bytes: int = 0) -> Prediction:
+    """Under ``limit="auto"``. Where nothing fits a GPU beside the margin, less is kept back, in the end nothing."""
+    size, limit = _core.format_bytes, free_bytes(device, held_bytes)
+    if device == "cpu":
+        return Prediction(planner, what, limit, f"; limit='auto' is what this process may still take, {size(limit)}")
+    found = Prediction(planner, what, limit)
+    free = free_bytes(device, held_bytes, 0)
+    for kept in (free // 16, 0):
+        if not found.fits and free - kept > limit:
+            found = Prediction(planner, what, free - kept, f"; limit='auto': {size(free)} are free there, of which {size(kept)} are kept back")
+    return found
 
 
 def plan(vae: Any, height: int, width: int, frames: int = 1, batch: int = 1, **options: Any) -> _core.Plan:

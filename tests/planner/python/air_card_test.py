@@ -155,6 +155,24 @@ class Decodes(AirCard):
             vae.decode(z)
         self.assert_on_card(0)
 
+    def test_on_a_card_that_is_nearly_full_less_is_kept_back(self):
+        vae, z = tiny.kl(), latent(1, 4, 24, 24)
+        whole = vae.decode(z).sample
+        handle = headroom.enable(vae.to(CARD), limit="auto", host_limit=0)
+        torch.cuda.empty_cache()
+        free = torch.cuda.mem_get_info()[0]
+        for left in (116 * MIB, 14 * MIB):
+            others = torch.empty(free - left, dtype=torch.uint8, device=CARD)
+            self.assert_close(vae.decode(z).sample, whole)
+            self.assertLessEqual(handle.last.peak_bytes, left)
+            self.assert_on_card()
+            del others
+            torch.cuda.empty_cache()
+        others = torch.empty(free - 6 * MIB, dtype=torch.uint8, device=CARD)
+        with self.assertRaisesRegex(headroom.DoesNotFit, r"does not fit (\d\.\d MiB); .*limit='auto': \1 are free there, of which 0\.0 KiB are kept back"):
+            vae.decode(z)
+        del others
+
     def test_host_memory_takes_tensors_that_do_not_fit(self):
         vae, z = tiny.kl(mid_block_add_attention=False), latent(2, 4, 64, 64)
         whole = vae.decode(z).sample

@@ -107,7 +107,7 @@ class Gpu(unittest.TestCase):
         whole = vae.decode(z).sample
         handle = headroom.enable(vae, limit="auto", host_limit=0)
         refused = torch.OutOfMemoryError("CUDA out of memory.")
-        for asking in (headroom.module,):
+        for asking in (headroom.module, headroom.prediction):
             free = mock.patch.object(asking, "free_bytes", return_value=64 << 20)
             free.start()
             self.addCleanup(free.stop)
