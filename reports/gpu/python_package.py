@@ -99,6 +99,26 @@ def offloaded(scene: Scene) -> None:
         scene.report.step(name, lambda: in_state(name, offload), 8)
 
 
+def checks(scene: Scene) -> None:
+    """What a decode of 512² spends on finding changed modules and values."""
+    vae, latent = scene.vae(), scene.latent_on_card[..., :64, :64]
+    handle = headroom.enable(vae, limit="4GiB")
+    decode = 1e3 * scene.theirs.timed(lambda: vae.decode(latent, return_dict=False)[0], REPEATS).median
+    decoder, parameters = handle.decoder, handle.decoder._unchanged_parameters()
+    on_card = decoder._decoder("cuda:0", decoder.model)
+    memory = [(tensor.data_ptr(), tensor.nbytes) for tensor in vae.decoder.parameters()]
+
+    def milliseconds(work: Callable[[], Any]) -> float:
+        return 1e3 * scene.theirs.timed(work, 50).median
+
+    modules = milliseconds(lambda: decoder._guard.require(vae))
+    values = milliseconds(lambda: parameters.fingerprint("cuda:0", on_card.checksums))
+    sums = milliseconds(lambda: on_card.checksums(memory))
+    scene.report.row("checks of a decode of 512²", f"modules {modules:.2f} ms, values {values:.2f} ms, {sums:.2f} of them checksums on the card",
+                     f"{100 * (modules + values) / decode:.1f} % of {decode:.1f} ms")
+    headroom.disable(vae)
+
+
 def as_picture(scene: Scene) -> None:
     """diffusers' own image processor behind an enabled VAE, as a pipeline calls it."""
     vae, latent = scene.vae(), scene.latent_on_card
@@ -120,6 +140,7 @@ def main(report: Report, where: Place) -> None:
     report.row("diffusers", timing, timing.peaks, f"{scene.theirs_db:.1f} dB")
     timing.picture = None
     on_card(scene)
+    report.step("checks", lambda: checks(scene), 5)
     offloaded(scene)
     if not where.rehearse:
         report.step("8-bit picture", lambda: as_picture(scene), 5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from . import _core
 from .changes import decoding_modules, is_fused
@@ -38,6 +38,8 @@ class Parameters:
         groups = [group for group in map(group_of, (vae, *self._modules)) if group is not None]
         self._streams = {group.stream for group in groups} - {None}
         self._stored = stored_values(groups)
+        self._cells = [(place.held, place.leaf) for place in self._places]
+        self._plain = not self._stored and all(place.third is None for place in self._places)
 
     def tensors(self) -> dict[str, Any]:
         """Contiguous tensors in the CPU's memory, by the module's own names; copies of what is elsewhere. Raises InputError
@@ -61,13 +63,14 @@ class Parameters:
             if isinstance(tensor, StoredValue):
                 layouts.append((tensor.fingerprint(), None, 0))
                 continue
-            if not (tensor.is_cpu or tensor.is_cuda and device != "cpu" and tensor.get_device() == 0):
+            if not (tensor.is_cpu or (device != "cpu" and tensor.is_cuda and tensor.get_device() == 0)):
                 tensor = tensor.detach().cpu()
             if not _is_dense(tensor):
                 tensor = tensor.detach().contiguous()
             kept.append(tensor)  # until its memory has been read
             stretches = here if tensor.is_cpu else there
-            layouts.append(((tensor.dtype, tensor.shape, tensor.stride()), stretches, len(stretches)))
+            strides = None if tensor.is_contiguous() else tensor.stride()
+            layouts.append(((tensor.dtype, tensor.shape, strides), stretches, len(stretches)))
             stretches.append((tensor.data_ptr(), tensor.nbytes))
         sums_here = _core.checksums(here) if here else []
         sums_there = on_device(there) if there else []
@@ -94,20 +97,23 @@ class Parameters:
             is_parameter = isinstance(tensor, torch.nn.Parameter)
             place.held[place.leaf] = torch.nn.Parameter(empty, requires_grad=False) if is_parameter else empty
 
-    def _found(self) -> Iterator[Any]:
+    def _found(self) -> list[Any]:
         """The tensor of each place, or where a file has it. Raises InputError naming what has no values."""
-        for place in self._places:
-            tensor = place.held[place.leaf]
-            stored = self._stored.get(id(tensor)) if self._stored else None
-            if stored is not None and stored.holds():
-                yield stored
-                continue
-            if tensor.device.type == "meta":
-                values = offloaded_value(place.module, place.leaf)
-                if values is None:
-                    raise InputError(f"{place.name}: expected values, found none (device meta). Load the VAE again, or leave it out of offloading")
-                tensor = values
-            yield _part(tensor, place)
+        tensors = [held[leaf] for held, leaf in self._cells]
+        if self._plain and not any(tensor.is_meta for tensor in tensors):
+            return tensors
+        return [self._value(place, tensor) for place, tensor in zip(self._places, tensors)]
+
+    def _value(self, place: Place, tensor: Any) -> Any:
+        stored = self._stored.get(id(tensor))
+        if stored is not None and stored.holds():
+            return stored
+        if tensor.is_meta:
+            values = offloaded_value(place.module, place.leaf)
+            if values is None:
+                raise InputError(f"{place.name}: expected values, found none (device meta). Load the VAE again, or leave it out of offloading")
+            tensor = values
+        return _part(tensor, place)
 
     def _finish_transfers(self) -> None:
         """Waits for weights that group offload is moving on streams of its own."""

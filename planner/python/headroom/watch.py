@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+from operator import methodcaller
 from typing import Any
 
 from .changes import decoding_modules, require_unchanged
@@ -17,46 +19,35 @@ HOOK_NAMES = ("_hf_hook", "_diffusers_hook", "_internal_dict")
 
 
 class Watch:
-    """Has all that require_unchanged() looks at: dicts with the values that they had, which are compared by identity first."""
+    """Has what require_unchanged() looks at: dicts, and the values that they had. These are compared by identity first, and
+    all dicts at one time, since that takes the least of a decode."""
 
     def __init__(self, module: Any):
         from torch.nn.modules import module as torch_module
 
         modules = [part for _, part in decoding_modules(module)]
-        self._dicts = [(vars(part), _values(vars(part))) for part in modules]
-        self._dicts += [(part._modules, _values(part._modules)) for part in (module, *modules)]
-        self._tensors = [(held, [*map(type, held.values())]) for part in modules for held in (part._parameters, part._buffers)]
         self._objects = [*modules, *(vars(part)["processor"] for part in modules if "processor" in vars(part))]
         self._kinds = [*map(type, self._objects)]
+        classes = {base for kind in (type(module), *self._kinds) for base in kind.__mro__ if base is not object}
+        states = [vars(one) for one in self._objects if hasattr(one, "__dict__")]
+        self._dicts = [*states, *(part._modules for part in (module, *modules)), *map(vars, classes)]
+        self._values = _all_values(self._dicts)
+        self._tensors = [held for part in modules for held in (part._parameters, part._buffers)]
+        self._tensor_kinds = [*map(type, _all_values(self._tensors))]
         self._hooks = [hooks for part in modules for hooks in (part._forward_hooks, part._forward_pre_hooks)]
         self._hooks += [torch_module._global_forward_hooks, torch_module._global_forward_pre_hooks]
-        self._copies: list[tuple[Any, Any]] = []
-        for part in modules:
-            for key, value in vars(part).items():
-                self._watch_value(key, value)
-        classes = {base for part in (module, *modules) for base in type(part).__mro__ if base is not object}
-        self._classes = [(vars(base), _values(vars(base))) for base in classes]
+        self._copies = [(value, value.copy()) for held in states for key, value in held.items() if _may_change_inside(key, value)]
         self._own = vars(module)
-        self._own_names = [*methods_of(type(module), ("decode",)).names, *HOOK_NAMES]
-        self._own_names.remove("decode")
+        self._own_names = [*(methods_of(type(module), ("decode",)).names - {"decode"}), *HOOK_NAMES]
         self._own_values = [*map(self._own.get, self._own_names)]
-
-    def _watch_value(self, key: str, value: Any) -> None:
-        if isinstance(value, (list, set, dict)):
-            if not key.startswith("_") or key == "_reversed_padding_repeated_twice":
-                self._copies.append((value, value.copy()))
-        elif key == "processor" and hasattr(value, "__dict__"):
-            self._dicts.append((vars(value), _values(vars(value))))
-            self._dicts.extend((vars(base), _values(vars(base))) for base in type(value).__mro__ if base is not object)
 
     def holds(self) -> bool:
         try:
             return (
                 not any(self._hooks)
                 and [*map(type, self._objects)] == self._kinds
-                and all(tuple(held.values()) == values for held, values in self._dicts)
-                and all([*map(type, held.values())] == types for held, types in self._tensors)
-                and all(tuple(held.values()) == values for held, values in self._classes)
+                and _all_values(self._dicts) == self._values
+                and [*map(type, _all_values(self._tensors))] == self._tensor_kinds
                 and all(value == copied for value, copied in self._copies)
                 and [*map(self._own.get, self._own_names)] == self._own_values
             )
@@ -64,8 +55,12 @@ class Watch:
             return False
 
 
-def _values(held: Any) -> tuple:
-    return tuple(held.values())
+def _all_values(dicts: list[Any]) -> list[Any]:
+    return [*chain.from_iterable(map(methodcaller("values"), dicts))]
+
+
+def _may_change_inside(key: str, value: Any) -> bool:
+    return isinstance(value, (list, set, dict)) and (not key.startswith("_") or key == "_reversed_padding_repeated_twice")
 
 
 class Guard:

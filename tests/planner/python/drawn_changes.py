@@ -31,7 +31,7 @@ def modules_of(vae: torch.nn.Module) -> dict[str, torch.nn.Module]:
 
 
 def draw(vae: torch.nn.Module, rng: random.Random) -> Change:
-    kinds = (attribute, attribute, attribute, method, method, class_method, subclass, hook, wrapper, structure, values, values, values, processor)
+    kinds = (attribute, attribute, attribute, method, method, class_method, subclass, hook, wrapper, structure, values, values, values, processor, of_vae)
     while True:
         change = rng.choice(kinds)(vae, rng)
         if change is not None:
@@ -66,12 +66,15 @@ def other_value(value: Any, rng: random.Random) -> Any:
 
 
 def methods(cls: type) -> list[str]:
-    return [name for name in dir(cls) if isinstance(inspect.getattr_static(cls, name), types.FunctionType) and (not name.startswith("__") or name == "__call__")]
+    own = [name for name in dir(cls) if not name.startswith("__") or name == "__call__"]
+    return [name for name in own if isinstance(inspect.getattr_static(cls, name), types.FunctionType)]
 
 
 def doubled(result: Any) -> Any:
     if isinstance(result, torch.Tensor):
         return result * 1.25
+    if hasattr(result, "sample") and hasattr(result, "keys"):
+        return type(result)(sample=doubled(result.sample))
     return type(result)(map(doubled, result)) if isinstance(result, (tuple, list)) else result
 
 
@@ -88,6 +91,21 @@ def class_method(vae, rng):
     own = vars(owner)["forward"]
     patch = mock.patch.object(owner, "forward", functools.wraps(own)(lambda *a, **k: doubled(own(*a, **k))))
     return Change(f"{owner.__name__}.forward patched, as of {name}", patch.start, patch.stop)
+
+
+def of_vae(vae, rng):
+    """Of the VAE itself, but for what chooses its tiles and slices."""
+    name = type(vae).__name__
+    if rng.random() < 0.5:
+        keys = [key for key in vars(vae) if key not in BOOKKEEPING and key != "decode" and not key.startswith(("_", "use_", "tile_", "num_"))]
+        if not keys:
+            return None
+        key = rng.choice(keys)
+        value = other_value(vars(vae)[key], rng)
+        return Change(f"{name}: {key} = {value!r}", lambda: vars(vae).__setitem__(key, value))
+    key = rng.choice([name for name in methods(type(vae)) if name != "decode"] + ["_decode"] * 20)
+    own = getattr(vae, key)
+    return Change(f"{name}: {key} replaced", lambda: vars(vae).__setitem__(key, functools.wraps(own)(lambda *a, **k: doubled(own(*a, **k)))))
 
 
 def subclass(vae, rng):
