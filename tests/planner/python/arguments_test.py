@@ -108,6 +108,13 @@ class Arguments(unittest.TestCase):
         ):
             self.assert_refused(words, headroom.frontier, **{"vae": "sd15", "height": 64, "width": 64, **named})
 
+    def test_remedies_name_arguments_of_python(self):
+        vae = tiny.kl(block_out_channels=(64, 64), layers_per_block=2)
+        found = headroom.enable(vae, limit="2MiB", release=True).predict(128, 128)
+        changes = [remedy["change"] for remedy in found.remedies]
+        self.assertIn("release=False", changes)
+        self.assertNotIn("--", " ".join([*changes, str(found)]))
+
     def test_limits_of_a_few_bytes_are_refused_at_once(self):
         for limit, words in (
             (4, "limit=4 is 4 bytes, less than any decode needs; did you mean '4GiB'?"),
