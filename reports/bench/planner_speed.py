@@ -18,7 +18,8 @@ import measure
 
 HELPER = measure.ROOT / "build" / "tests" / "large_graph_timing"
 PROGRAM = measure.BIN / "headroom-plan"
-PLAN = ["--model", "sdxl", "--size", "8192x8192", "--dtype", "bf16", "--limit", "24GiB", "--host-limit", "64GiB", "--device", "cuda"]
+PLANS = [["--model", "sdxl", "--size", "8192x8192", "--dtype", dtype, "--device", "cuda", "--limit", "24GiB", "--host-limit", "64GiB"]
+         for dtype in ("bf16", "fp16")]
 FRONTIER = ["frontier", "--model", "sdxl", "--size", "4096x4096"]
 
 
@@ -55,7 +56,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         rows = [{"what": "headroom-plan " + " ".join(words), "target_seconds": target,
                  "seconds": timed([str(PROGRAM), *words, *rest], args.runs)}
-                for words, rest, target in ((PLAN, ["-o", str(Path(folder) / "plan.json")], 0.1), (FRONTIER, [], 1.0))]
+                for words, rest, target in (*((plan, ["-o", str(Path(folder) / "plan.json")], 0.25) for plan in PLANS), (FRONTIER, [], 1.0))]
     measured = graphs(args.seeds, args.runs)
     for row in measured:
         for limit in ("ample", "tight"):
