@@ -34,7 +34,8 @@ std::string advice_on_pickles(const fs::path& folder, const std::string& stem) {
     const std::string infix = variant.empty() ? "" : "." + variant;
     for (const std::string& name : {stem + infix + ".bin", stem + ".bin.index" + infix + ".json"}) {
       if (!is_there(folder / name)) continue;
-      const std::string asked = variant.empty() ? "" : ", variant='" + variant + "'";
+      const std::string asked =
+          (variant.empty() ? "" : ", variant='" + variant + "'") + std::string(", use_safetensors=False");
       return "; " + name + " is a PyTorch pickle; convert it: python -c \"from diffusers import AutoModel; " +
              "AutoModel.from_pretrained('" + printable(folder.string()) + "'" + asked +
              ").save_pretrained('" + printable(folder.string()) + "')\"";
