@@ -1,6 +1,7 @@
 #include "decoder/files/latent_file.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "decoder/files/npy.h"
@@ -9,6 +10,7 @@
 #include "decoder/files/stored_dtype.h"
 #include "decoder/files/torch_file.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/nearest.h"
 #include "decoder/outputs/printable.h"
 
 namespace headroom {
@@ -112,13 +114,14 @@ struct PathAndKey {
   std::string path, key;
 };
 
-constexpr const char* kSuffixesWithKeys[] = {".safetensors", ".pt", ".pth"};
+constexpr const char* kSuffixesWithKeys[] = {".safetensors", ".sft", ".latent", ".pt", ".pth"};
 
 /// Of an argument that ends in one of these suffixes, or has it before a colon and a tensor's name.
 std::optional<PathAndKey> path_and_key(const std::string& argument) {
+  const std::string in_lower_case = lower_case(argument);
   for (const std::string suffix : kSuffixesWithKeys) {
-    if (argument.ends_with(suffix)) return PathAndKey{argument, ""};
-    const size_t at = argument.find(suffix + ":");
+    if (in_lower_case.ends_with(suffix)) return PathAndKey{argument, ""};
+    const size_t at = in_lower_case.find(suffix + ":");
     if (at == std::string::npos) continue;
     const size_t colon = at + suffix.size();
     return PathAndKey{argument.substr(0, colon), argument.substr(colon + 1)};
@@ -134,14 +137,16 @@ std::string latent_file_of(const std::string& argument) {
 }
 
 StoredLatent read_stored_latent(const std::string& argument) {
-  if (argument.ends_with(".npy")) return {read_npy(argument), false};
-  if (argument.ends_with(".latent")) return read_comfyui(SafetensorsFile(argument));
+  const std::string in_lower_case = lower_case(argument);
+  if (in_lower_case.ends_with(".npy")) return {read_npy(argument), false};
+  if (in_lower_case.ends_with(".latent")) return read_comfyui(SafetensorsFile(argument));
   if (const std::optional<PathAndKey> parts = path_and_key(argument)) {
     const auto& [path, key] = *parts;
     if (key.empty() && path != argument)
       throw InputError(argument + ": expected a tensor's name after the colon");
-    if (path.ends_with(".safetensors")) return read_safetensors(path, key);
-    return {read_torch(path, key), false};
+    const std::string suffix = lower_case(std::filesystem::path(path).extension().string());
+    if (suffix == ".pt" || suffix == ".pth") return {read_torch(path, key), false};
+    return read_safetensors(path, key);
   }
   throw InputError(argument +
                    ": expected a latent in .npy, .safetensors, .pt, each of the latter two with :NAME where "

@@ -20,6 +20,7 @@ struct StoredLatent {
 ///   name.pt, name.pth      of torch.save(): its only tensor (decoder/files/torch_file.h)
 ///   name.pt:key            the tensor of this key or index
 ///   name.latent            ComfyUI's: the tensor "latent_tensor", in a .safetensors file too
+///   name.latent:key        the tensor `key`
 /// Nothing is allocated before the file's own size has been held against what its header promises.
 /// Throws InputError, one line naming the file and what was expected: a missing or truncated file, another
 /// suffix, dtype or rank, several tensors of which none is named, an extent of 0, more than 2^30 elements, a

@@ -33,6 +33,8 @@ struct Model {
   bool scaled_by_channel = false;
   /// As many as the config has, which need not be latent_channels.
   std::vector<double> latents_mean, latents_std;
+  /// Pipelines undo the scaling of the latents that they hand on.
+  bool handed_on_unscaled = false;
   /// These two lie with the weights, under the names that they have here.
   bool latent_scale_in_weights = false;
   /// Instead of all of these.

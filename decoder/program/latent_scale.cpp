@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "decoder/files/latent_file.h"
+#include "decoder/files/latent_layout.h"
 #include "decoder/graph/errors.h"
 #include "decoder/outputs/printable.h"
 #include "decoder/program/latent_evidence.h"
@@ -160,6 +161,28 @@ Taken taken(const std::string& asked, const LatentScaling& scaling, const Array&
                      "; latents of this model's pipelines are scaled: --latent-scale model"};
 }
 
+/// The same of a model whose pipelines undo the scaling: the decoder's own input is what they hand on.
+Taken taken_unscaled(const std::string& asked, const LatentScaling& scaling, const Array& latent) {
+  const auto [deviation, kind] = latent_evidence(scaling, latent);
+  const bool normalised = kind == LatentKind::of_pipeline;
+  const std::string found = "standard deviation " + figure(deviation);
+  if (asked == "model") {
+    return {true, normalised
+                      ? ""
+                      : "warning: --latent-scale model undoes a scaling that this model's pipelines have "
+                        "undone already (" +
+                            found + "): --latent-scale none"};
+  }
+  if (asked == "auto" && normalised)
+    return {true, "latent taken as a normalised one, its scaling undone: " + found};
+  if (normalised) {
+    return {false, "warning: latent as given, yet its " + found +
+                       " is a normalised one's, not that of this model's pipelines: --latent-scale model"};
+  }
+  if (asked == "none") return {};
+  return {false, "latent as given, " + found + ", as this model's pipelines hand it on: unscaled"};
+}
+
 /// The scaling, where it can be known without an error: a note is worth none.
 std::optional<LatentScaling> known_scaling(const Model& model,
                                            const std::function<ParameterSource()>& weights) {
@@ -209,14 +232,13 @@ std::string take(const Model& model, const std::function<ParameterSource()>& wei
                  const std::string& asked, Array& latent) {
   if (model.latent_patches) return take_patches(model, weights, asked, latent);
   const bool must_know = asked == "model" || asked == "auto";
-  if (must_know) require_channels(latent, model.latent_channels);
-  // What is no latent of this model is refused by whoever decodes it.
-  if (latent.shape[1] != model.latent_channels) return "";
   const std::optional<LatentScaling> scaling =
       must_know ? scaling_of(model, weights) : known_scaling(model, weights);
+  if (!scaling && model.handed_on_unscaled) return "";
   if (!scaling) return asked.empty() ? "latent as given; pipelines scale theirs: --latent-scale model" : "";
   if (scaling->changes_nothing()) return "";
-  const Taken how = taken(asked, *scaling, latent);
+  const Taken how =
+      model.handed_on_unscaled ? taken_unscaled(asked, *scaling, latent) : taken(asked, *scaling, latent);
   if (how.undo) undo(*scaling, latent);
   return how.note;
 }
@@ -234,8 +256,12 @@ void undo_latent_scale(const Model& model, const std::function<ParameterSource()
 GivenLatent open_latent(const Model& model, const std::function<ParameterSource()>& weights,
                         const std::string& argument, const std::string& asked) {
   StoredLatent stored = read_stored_latent(argument);
-  GivenLatent given{with_batch_axis(model, std::move(stored.array)), ""};
+  GivenLatent given;
   try {
+    const std::string packed = packed_latent(model, stored.array.shape);
+    if (!packed.empty()) throw InputError(packed);
+    given.array = with_batch_axis(model, std::move(stored.array));
+    require_latent_of(model, given.array.shape);
     given.note = stored.from_comfyui && (asked.empty() || asked == "auto")
                      ? take_comfyui(model, weights, given.array)
                      : take(model, weights, asked, given.array);

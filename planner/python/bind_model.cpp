@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "decoder/files/latent_layout.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
@@ -38,6 +39,8 @@ std::vector<int64_t> picture_shape_of(const Model& model, const std::vector<int6
   const std::string expected = "latent: expected N×" + std::to_string(model.latent_channels) +
                                (model.decodes_clips ? "×T" : "") + "×H×W";
   if ((latent.size() != 4 && latent.size() != 5) || latent[1] != model.latent_channels) {
+    const std::string packed = packed_latent(model, latent);
+    if (!packed.empty()) throw InputError("latent: " + packed);
     std::string found;
     for (int64_t length : latent) found += (found.empty() ? "" : "×") + std::to_string(length);
     throw InputError(expected + ", found " + (found.empty() ? "no axes" : found));

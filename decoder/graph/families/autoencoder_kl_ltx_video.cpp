@@ -281,7 +281,9 @@ Model build(const char* class_name, const JsonFields& json, const Defaults& defa
 }  // namespace
 
 Model autoencoder_kl_ltx2_video(const JsonFields& config) {
-  return build("AutoencoderKLLTX2Video", config, ltx2_defaults());
+  Model model = build("AutoencoderKLLTX2Video", config, ltx2_defaults());
+  model.handed_on_unscaled = true;
+  return model;
 }
 
 Model autoencoder_kl_ltx_video(const JsonFields& config) {

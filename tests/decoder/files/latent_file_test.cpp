@@ -217,5 +217,21 @@ TEST_CASE("missing files and other suffixes are refused") {
   require_input_error([&] { read_latent(""); }, {".npy"});
 }
 
+TEST_CASE(
+    "a tensor of ComfyUI's file is named as one of a .safetensors file is, and suffixes are taken in any "
+    "case") {
+  const Scratch scratch;
+  const std::string nested = R"({"a":{"dtype":"F32","shape":[1,1,2,2],"data_offsets":[0,16]}})";
+  const std::string file = scratch.write("nested.latent", safetensors_bytes(nested, kFour));
+  CHECK(read_latent(file + ":a").values[3] == 4);
+  CHECK(latent_file_of(file + ":a") == file);
+  require_input_error([&] { read_latent(file + ":b"); }, {"b: no such tensor"});
+  for (const char* name : {"L.SAFETENSORS", "l.sft"}) {
+    const std::string other = scratch.write(name, safetensors_bytes(nested, kFour));
+    CHECK(read_latent(other).values[3] == 4);
+    CHECK(read_latent(other + ":a").values[0] == 1);
+  }
+}
+
 }  // namespace
 }  // namespace headroom

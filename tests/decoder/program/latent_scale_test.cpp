@@ -234,5 +234,29 @@ TEST_CASE("a factor that the config denies is missed by whoever undoes the scali
       {"config.json: batch_norm_eps: --latent-scale model needs one"});
 }
 
+TEST_CASE("the advice for LTX-2 is that its pipelines' latents are unscaled") {
+  const Model model = resolve_model("ltx-2");
+  const test::Scratch scratch;
+  const auto weights = [] {
+    return ParameterSource([](const Parameter& parameter, const Interval& elements, float* out) {
+      std::fill_n(out, elements.length(), parameter.name == "latents_mean" ? 0.0f : 30.0f);
+    });
+  };
+  const auto note = [&](double deviation, const std::string& asked) {
+    Array latent = random_latent({1, 128, 1, 8, 8}, 1);
+    for (float& value : latent.values) value *= static_cast<float>(deviation);
+    return open_latent(model, weights, test::write_npy(scratch / "l.npy", latent), asked).note;
+  };
+  for (const double unscaled : {30.0, 5.0}) {
+    CHECK_THAT(note(unscaled, ""), Catch::Contains("as this model's pipelines hand it on"));
+    CHECK(note(unscaled, "none").empty());
+    CHECK_THAT(note(unscaled, "model"), Catch::Contains("warning") && Catch::Contains("--latent-scale none"));
+    CHECK_THAT(note(unscaled, "auto"), Catch::Contains("as this model's pipelines hand it on"));
+  }
+  CHECK_THAT(note(1, ""), Catch::Contains("warning") && Catch::Contains("--latent-scale model"));
+  CHECK(note(1, "model").empty());
+  CHECK_THAT(note(1, "auto"), Catch::Contains("its scaling undone"));
+}
+
 }  // namespace
 }  // namespace headroom

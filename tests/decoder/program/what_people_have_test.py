@@ -92,7 +92,7 @@ class Files(unittest.TestCase):
         refused = self.run_decode("--latent", self.folder / "wide.npy", "-o", self.folder / "out.npy", "--latent-scale",
                                   "model")
         self.assertEqual(refused.returncode, 2)
-        for part in (str(self.folder / "wide.npy") + ": ", "4 channels", "[1, 5, 8, 8]"):
+        for part in (str(self.folder / "wide.npy") + ": ", "5 channels", "(1, 5, 8, 8)", "decodes 4"):
             self.assertIn(part, refused.stderr)
 
     def test_a_pickle_that_would_run_something_runs_nothing(self):

@@ -1,0 +1,80 @@
+#include "decoder/files/latent_layout.h"
+
+#include <algorithm>
+
+#include "decoder/files/latent_file.h"
+#include "decoder/graph/built_in_models.h"
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+/// As Python writes it.
+std::string tuple_of(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t length : shape) text += (text.empty() ? "" : ", ") + std::to_string(length);
+  return "(" + text + ")";
+}
+
+/// What pipelines of a class call themselves, and how they unpack their latents.
+struct Unpacking {
+  const char* family;
+  const char* call;
+};
+
+Unpacking unpacking_of(const Model& model) {
+  constexpr const char* kByPixels = "pipe._unpack_latents(latents, height, width, pipe.vae_scale_factor)";
+  constexpr const char* kByPositions =
+      "pipe._unpack_latents(latents, latent_frames, latent_height, latent_width)";
+  constexpr int64_t kFluxChannels = 16;
+  if (model.class_name == "AutoencoderKLFlux2")
+    return {"FLUX.2 ", "pipe._unpack_latents_with_ids(latents, latent_ids)"};
+  if (model.class_name.starts_with("AutoencoderKLQwenImage")) return {"Qwen-Image ", kByPixels};
+  if (model.class_name.starts_with("AutoencoderKLLTX")) return {"LTX ", kByPositions};
+  if (model.class_name == "AutoencoderKL" && model.latent_channels == kFluxChannels)
+    return {"FLUX ", kByPixels};
+  return {"", kByPixels};
+}
+
+bool is_channels(const Model& model, int64_t extent) {
+  return extent == model.latent_channels || extent == pipeline_channels(model);
+}
+
+/// "sd15, sdxl"
+std::string models_with(int64_t channels) {
+  std::string names;
+  for (const std::string& name : built_in_models()) {
+    if (is_channels(resolve_model(name), channels)) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string packed_latent(const Model& model, const std::vector<int64_t>& shape) {
+  constexpr int64_t kPatch = 4;  // positions whose channels lie in one
+  if (shape.size() != 3 && shape.size() != 4) return "";
+  const int64_t last = shape.back();
+  if (!is_channels(model, last) && last != kPatch * model.latent_channels) return "";
+  // A latent that is not packed has its channels along the first or second axis.
+  if (is_channels(model, shape[0]) || (shape.size() == 4 && is_channels(model, shape[1]))) return "";
+  if (shape.size() == 4 && shape[0] != 1 && shape[1] != 1) return "";
+  const Unpacking how = unpacking_of(model);
+  return "shape " + tuple_of(shape) + " is a packed " + how.family + "latent. Unpack it first: " + how.call;
+}
+
+void require_latent_of(const Model& model, const std::vector<int64_t>& shape) {
+  const std::string packed = packed_latent(model, shape);
+  if (!packed.empty()) throw InputError(packed);
+  const std::string found = "shape " + tuple_of(shape);
+  if (shape.size() < 4 || shape.size() > 5)
+    throw InputError(found + " is no latent: expected N×C×H×W or N×C×T×H×W");
+  if (is_channels(model, shape[1])) return;
+  const std::string others = models_with(shape[1]);
+  throw InputError(found + " has " + std::to_string(shape[1]) + " channels" +
+                   (others.empty() ? "" : " (" + others + ")") + "; " +
+                   (model.name.empty() ? model.class_name : model.name) + " decodes " +
+                   std::to_string(model.latent_channels));
+}
+
+}  // namespace headroom
