@@ -35,6 +35,7 @@ TOUR := $(wildcard docs/tour/*)
 tour: gui-packages
 	cmake --preset tour $(CMAKE_ARGS)
 	cmake --build build/tour --target headroom-gui headroom-report -j $(JOBS)
+	mkdir -p build/tour/pages
 	build/tour/bin/headroom-report $(TOUR) -o build/tour/pages/report.html
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
 	  echo "tour: build/tour/pages/report.html is the report; the window opens"; build/tour/bin/headroom-gui $(TOUR); \

@@ -37,9 +37,16 @@ void require_made(const std::string& what, const std::error_code& why) {
   if (why) fail_by_errno(what, why.value());
 }
 
+void require_folder(const std::string& output, const std::filesystem::path& folder) {
+  if (folder.empty() || is_there(folder)) return;  // whether a file is in its place is found when it is used
+  throw InputError(output + ": there is no folder " + folder.string() + "; make it first: mkdir -p " +
+                   folder.string());
+}
+
 }  // namespace
 
-MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs,
+                            MissingFolders missing) {
   require_apart(outputs, inputs);
   MadeFolders made;
   for (const NamedFile& output : outputs) {
@@ -48,6 +55,8 @@ MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs, const std::ve
     // The folder of "frames/", which is a folder of pictures itself, is where it stands.
     std::filesystem::path named = path.has_filename() ? path : path.parent_path();
     if (!output.may_be_folder || named.has_extension()) named = output_target(named).path;
+    if (missing == MissingFolders::refuse)
+      require_folder(output.option + " " + output.file, named.parent_path());
     require_made(output.file + ": its folder cannot be made", made.make(named.parent_path()));
   }
   return made;
@@ -55,6 +64,8 @@ MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs, const std::ve
 
 MadeFolders make_output_folder(const std::filesystem::path& folder) {
   MadeFolders made;
+  const std::filesystem::path named = folder.has_filename() ? folder : folder.parent_path();
+  require_folder("-o " + folder.string(), named.parent_path());
   require_made(folder.string() + ": the folder cannot be made", made.make(folder));
   return made;
 }

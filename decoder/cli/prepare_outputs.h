@@ -36,13 +36,16 @@ class MadeFolders {
   std::vector<Made> made_;  ///< each after the one that it lies in
 };
 
-/// Before long work: each output can be written to, none would overwrite another or an input
-/// (require_apart()), and their folders are made where they are missing. Throws InputError naming option and
-/// file.
-[[nodiscard]] MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs,
-                                          const std::vector<NamedFile>& inputs = {});
+/// For an output's folder that is not there. A command line's is probably mistyped.
+enum class MissingFolders { refuse, make };
 
-/// Makes a folder for outputs where it is missing. Throws InputError naming it.
+/// Before long work: each output can be written to, none would overwrite another or an input
+/// (require_apart()), and their folders are there or are made. Throws InputError naming option and file.
+[[nodiscard]] MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs,
+                                          const std::vector<NamedFile>& inputs = {},
+                                          MissingFolders missing = MissingFolders::refuse);
+
+/// Makes a folder for outputs where it is missing, inside one that is there. Throws InputError naming it.
 [[nodiscard]] MadeFolders make_output_folder(const std::filesystem::path& folder);
 
 /// Where a program's sentences go: to `out`, or to `err` where the standard output is one of its outputs.

@@ -6,6 +6,7 @@
 #include "decoder/files/row_sink.h"
 #include "decoder/files/y4m_sink.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/outputs/output_target.h"
 
 namespace headroom {
@@ -46,6 +47,11 @@ std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const 
 }
 
 void check_output(const std::filesystem::path& path, const PictureShape& shape) {
+  if (shape.frames == 1 && shape.items == 1 && path.has_filename() && !path.has_extension() &&
+      !is_stream(path) && !is_folder_at(path)) {
+    throw InputError(path.string() + ": a picture is a file; did you mean " + path.string() + ".png? (" +
+                     path.string() + "/ makes a folder)");
+  }
   switch (format_of(path, shape)) {
     case OutputFormat::png:
       return RowSink::check(path, shape, RowFormat::png);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/nearest.h"
 
 namespace headroom {
 namespace {
@@ -21,7 +22,8 @@ constexpr std::array kOutputSuffixes{OutputSuffix{".png", OutputFormat::png},
                                      OutputSuffix{".npy", OutputFormat::npy},
                                      OutputSuffix{".safetensors", OutputFormat::safetensors}};
 
-std::optional<OutputFormat> format_of_suffix(const std::string& suffix) {
+std::optional<OutputFormat> format_of_suffix(const std::string& suffix_in_any_case) {
+  const std::string suffix = lower_case(suffix_in_any_case);
   for (const OutputSuffix& known : kOutputSuffixes) {
     if (suffix == known.suffix) return known.format;
   }

@@ -90,7 +90,8 @@ constexpr int kDefaultQuality = 95;
 std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const PictureShape& shape,
                                        const FrameRate& rate = {}, int quality = kDefaultQuality);
 
-/// Throws InputError as open_sink() does for the suffix and the shape, and makes nothing.
+/// Throws InputError as open_sink() does for the suffix and the shape, and makes nothing. Also for one
+/// picture in a name without a suffix, which is rather a file's that lacks one than a folder's.
 void check_output(const std::filesystem::path& path, const PictureShape& shape);
 
 /// The most bytes of process memory that such a sink holds for each item under way, whatever its regions; for

@@ -11,6 +11,7 @@
 
 #include "decoder/files/eight_bit.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/nearest.h"
 #include "decoder/outputs/output_target.h"
 #include "decoder/outputs/partial_file.h"
 #include "decoder/outputs/written_file.h"
@@ -36,7 +37,8 @@ PreviewSink::PreviewSink(PictureSink& next, const std::filesystem::path& file)
       columns_(parts(shape().columns, side_)),
       sums_(static_cast<size_t>(columns_ * shape().channels)),
       bytes_(static_cast<size_t>(columns_ * kBytesPerPixel)) {
-  if (file.extension() != ".ppm") throw InputError(file.string() + ": expected a preview in .ppm");
+  if (lower_case(file.extension().string()) != ".ppm")
+    throw InputError(file.string() + ": expected a preview in .ppm");
   if (shape().channels == kRgbaChannels) {
     throw InputError(file.string() +
                      ": PPM has no alpha, and this picture has 4 channels (RGBA); leave out --preview");

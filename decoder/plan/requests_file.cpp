@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "decoder/graph/known_keys.h"
+#include "decoder/graph/nearest.h"
 #include "decoder/outputs/whole_file.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
@@ -118,7 +119,7 @@ std::vector<std::string> output_files(const QueuedRequest& request, int64_t repe
   const std::string suffix = path.extension().string();
   if (!path.has_filename()) return {path.parent_path().string()};
   constexpr std::array kOfOneItem{".png", ".jpg", ".jpeg", ".webp", ".y4m"};
-  const bool of_one = std::find(kOfOneItem.begin(), kOfOneItem.end(), suffix) != kOfOneItem.end();
+  const bool of_one = std::find(kOfOneItem.begin(), kOfOneItem.end(), lower_case(suffix)) != kOfOneItem.end();
   if (!of_one || request.batch == 1) return {path.string()};
   std::vector<std::string> files;
   for (int64_t item = 0; item < request.batch; ++item) {

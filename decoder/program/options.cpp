@@ -8,6 +8,7 @@
 #include "decoder/exchange/rank_environment.h"
 #include "decoder/files/output_format.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/nearest.h"
 #include "decoder/outputs/output_target.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/recipe.h"
@@ -149,7 +150,8 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
   if (options.output.empty()) throw InputError("--output is required (try headroom-decode --help)");
   if (is_stream(options.output)) check_stream(options);
   const std::filesystem::path output = options.output;
-  if (has_frame_rate && output.extension() != ".y4m" && !(is_stream(output) && !output.has_extension()))
+  if (has_frame_rate && lower_case(output.extension().string()) != ".y4m" &&
+      !(is_stream(output) && !output.has_extension()))
     throw InputError("--fps: only an output in .y4m has a frame rate (try headroom-decode --help)");
 }
 

@@ -132,7 +132,7 @@ MadeFolders prepare_files(const QueueRun& run, const std::vector<Job>& jobs) {
     outputs.push_back({"output", job.output.string(), true});
     inputs.push_back({"latent", latent_file_of(job.latent)});
   }
-  return prepare_outputs(outputs, inputs);
+  return prepare_outputs(outputs, inputs, MissingFolders::make);
 }
 
 /// What is known of the whole queue before its first decode.

@@ -178,6 +178,7 @@ RunStats run(const DecodeOptions& options, Notes& progress) {
   for (int plans = 1;; ++plans) {
     if (options.plan_file.empty()) progress.tell(WorkDone{0, plans == 1 ? "planning" : "planning anew"});
     const ChosenPlan chosen = choose_plan(options, of_any_frames, latent, gpu.get());
+  check_output(options.output, picture_shape(of_any_frames.graph, latent));
     require_valid(chosen.plan, chosen.model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
     if (chosen.plan.request.device == DeviceKind::cuda && !gpu) gpu = gpu::open_gpu();
     try {

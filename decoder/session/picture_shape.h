@@ -1,5 +1,6 @@
 #pragma once
 
+#include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
@@ -10,6 +11,15 @@ namespace headroom {
 inline PictureShape picture_shape(const Graph& graph, const Request& request) {
   return {request.batch, graph.tensor(graph.output()).channels, request.frames, request.height_pixels,
           request.width_pixels};
+}
+
+/// Of what a latent, N×C×H×W or N×C×T×H×W, decodes to.
+inline PictureShape picture_shape(const Graph& graph, const Array& latent) {
+  const Tensor& output = graph.tensor(graph.output());
+  const std::vector<int64_t>& extents = latent.shape;
+  const int64_t frames = extents.size() == 5 ? (extents[2] - 1) * output.scale.t + 1 : 1;
+  return {extents[0], output.channels, frames, extents[extents.size() - 2] * output.scale.y,
+          extents.back() * output.scale.x};
 }
 
 }  // namespace headroom

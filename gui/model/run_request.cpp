@@ -116,7 +116,7 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
   if (request.output.isEmpty()) {
     report(RunField::output, tr("Where to write it: a file in one of these formats: %1.")
                                  .arg(suffixes.join(QStringLiteral(", "))));
-  } else if (!suffixes.contains(QLatin1Char('.') + output.suffix())) {
+  } else if (!suffixes.contains(QLatin1Char('.') + output.suffix().toLower())) {
     report(RunField::output,
            tr("A file in one of these formats: %1.").arg(suffixes.join(QStringLiteral(", "))));
   } else if (!output.dir().exists()) {

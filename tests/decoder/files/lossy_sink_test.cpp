@@ -141,7 +141,7 @@ TEST_CASE("lossy: clips, and pictures that are too large, are refused before the
   refuses("o.jpg", {1, 3, 5, 8, 8}, {"o.jpg", ".y4m", "more than one frame"});
   refuses("o.jpg", {1, 4, 1, 8, 8}, {"o.jpg", "JPEG has no alpha", ".png, .webp or .npy"});
   refuses("o.jpg", {1, 3, 1, 8, 65'501}, {"o.jpg", "at most 65500", "65501x8", ".png"});
-  for (const char* name : {"o.jpg", "o.png", "o.npy", "o.y4m", "folder"})
+  for (const char* name : {"o.jpg", "o.png", "o.npy", "o.y4m", "folder/", "o.PNG"})
     check_output(scratch / name, {1, 3, 1, 8, 65'500});
   if (!WebpWriter::is_built()) return;
   refuses("o.webp", {1, 3, 5, 8, 8}, {"o.webp", ".y4m"});

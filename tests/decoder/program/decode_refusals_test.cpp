@@ -62,21 +62,33 @@ TEST_CASE("missing files are named") {
   ready.refuses({}, {"config.json", "no such file"});
 }
 
-TEST_CASE("folders that were made for outputs go again where nothing was decoded") {
+TEST_CASE("an output's folder that is not there is named, and not made") {
   const ReadyDecode ready;
-  const std::string folder = ready.scratch / "new";
-  ready.refuses({"-o", folder + "/deep/out.tiff", "--stats", folder + "/stats/s.json"}, {"out.tiff"});
-  ready.refuses({"-o", folder + "/deep/out.npy", "--latent", folder + "/none.npy"}, {"none.npy"});
+  const std::string folder = ready.scratch / "nope";
+  ready.refuses({"-o", folder + "/out.png"}, {"-o " + folder + "/out.png: there is no folder", "mkdir -p"});
+  ready.refuses({"-o", folder + "/frames/"}, {"there is no folder " + folder + ";"});
+  ready.refuses({"--stats", folder + "/s.json"}, {"--stats", "there is no folder"});
   CHECK_FALSE(std::filesystem::exists(folder));
-  Words words = ready.words();
-  words.insert(words.end(), {"--stats", folder + "/stats/s.json"});
-  CHECK(call(run_decode, words).code == 0);
-  CHECK(std::filesystem::exists(folder + "/stats/s.json"));
+}
+
+TEST_CASE("one picture in a name without a suffix is a mistyped file, with a slash it is a folder") {
+  const ReadyDecode ready;
+  const std::string name = ready.scratch / "x";
+  ready.refuses({"-o", name}, {"did you mean " + name + ".png?", name + "/ makes a folder"});
+  CHECK_FALSE(std::filesystem::exists(name));
+  CHECK(ready.decode({"-o", name + "/"}).code == 0);
+  CHECK(std::filesystem::exists(name + "/00000.png"));
+}
+
+TEST_CASE("suffixes of outputs may be in upper case") {
+  const ReadyDecode ready;
+  CHECK(ready.decode({"-o", ready.scratch / "out.PNG"}).code == 0);
+  CHECK(test::read_bytes(ready.scratch / "out.PNG").substr(1, 3) == "PNG");
 }
 
 TEST_CASE("outputs in formats that are not written are refused before the work") {
   const ReadyDecode ready;
-  for (const char* name : {"out.gif", "out.npy.bak", "out.PNG"}) {
+  for (const char* name : {"out.gif", "out.npy.bak"}) {
     CAPTURE(name);
     ready.refuses({"-o", ready.scratch / name}, {name, ".png, .jpg, .webp, .y4m, .npy or .safetensors"});
   }
@@ -88,9 +100,11 @@ TEST_CASE("latents of the wrong shape or with values that are not finite are ref
     return Words{"--latent", test::write_npy(ready.scratch / "other.npy", latent)};
   };
   ready.refuses(with(random_latent({1, 4, 5, 7}, 1)), {"latent", "1x4x5x6", "1x4x5x7"});
-  ready.refuses(with(random_latent({1, 3, 5, 6}, 1)), {"latent", "1x4x5x6", "1x3x5x6"});
+  ready.refuses(with(random_latent({1, 3, 5, 6}, 1)),
+                {"other.npy: shape (1, 3, 5, 6) has 3 channels; ", "decodes 4"});
+  ready.refuses(with(random_latent({1, 16, 5, 6}, 1)), {"has 16 channels (flux, ", "decodes 4"});
   ready.refuses(with(random_latent({2, 4, 5, 6}, 1)), {"latent", "2x4x5x6"});
-  ready.refuses(with(random_latent({3, 5, 6}, 1)), {"latent", "1x4x5x6", "1x3x5x6"});
+  ready.refuses(with(random_latent({3, 5, 6}, 1)), {"other.npy: ", "has 3 channels"});
   ready.refuses(with(random_latent({5, 6}, 1)), {"other.npy", "shape", "C×H×W"});
   ready.refuses(with(random_latent({1, 4, 2, 5, 6}, 1)), {"latent"});
   for (const float bad : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
@@ -247,6 +261,21 @@ TEST_CASE("a plan whose costs were measured elsewhere is refused, unless that is
   ready.refuses({}, {"plan.json", "measured on Abacus, 3 threads (LibTorch 0.1)", "this is ", "2 threads",
                      "--other-environment"});
   CHECK(call(run_decode, joined(ready.words(), {"--other-environment"})).code == 0);
+}
+
+TEST_CASE("latents of other channels, and packed ones, are refused before anything is planned") {
+  const ReadyDecode ready;
+  const auto refuses = [&](const std::string& model, const std::vector<int64_t>& shape,
+                           const std::vector<std::string>& parts) {
+    const std::string file = test::write_npy(ready.scratch / "other.npy", random_latent(shape, 1));
+    require_refused(call(run_decode, {"--limit", "1KiB", "--model", model, "--random-weights", "0",
+                                      "--latent", file, "-o", ready.output}),
+                    2, parts);
+  };
+  refuses("flux", {1, 4, 8, 8}, {"has 4 channels (", "sd15, sdxl", "; flux decodes 16"});
+  refuses("flux", {1, 1024, 64},
+          {"shape (1, 1024, 64) is a packed FLUX latent. Unpack it first: "
+           "pipe._unpack_latents(latents, height, width, pipe.vae_scale_factor)"});
 }
 
 }  // namespace

@@ -211,11 +211,14 @@ TEST_CASE("with --cuts a plan may keep a tensor above a row, and without it a qu
   require_refused(plan(joined(asked, {"--cuts", "--no-cuts"})), 2, {"--cuts excludes --no-cuts"});
 }
 
-TEST_CASE("a plan's folder is made, and what can be none is refused") {
+TEST_CASE("a plan's folder must be there, and what can be none is refused") {
   const Planned planned;
   const auto into = [&](const std::string& file) {
     return plan({"--model", planned.model, "--size", "48x40", "--limit", "64MiB", "-o", file});
   };
+  require_refused(into(planned.scratch / "new/folder/plan.json"), 2, {"there is no folder", "mkdir -p"});
+  CHECK_FALSE(std::filesystem::exists(planned.scratch / "new"));
+  std::filesystem::create_directories(planned.scratch / "new/folder");
   const Ended made = into(planned.scratch / "new/folder/plan.json");
   CHECK(made.code == 0);
   CHECK(std::filesystem::is_regular_file(planned.scratch / "new/folder/plan.json"));
@@ -229,7 +232,8 @@ TEST_CASE("a plan's folder is made, and what can be none is refused") {
                   2, {"sdxxl"});
   CHECK_FALSE(std::filesystem::exists(planned.scratch / "other"));
   for (const char* option : {"-o", "--csv"}) {
-    const std::string file = planned.scratch / (std::string("frontier") + option + "/file");
+    const std::filesystem::path file = planned.scratch / (std::string("frontier") + option + "/file");
+    std::filesystem::create_directory(file.parent_path());
     CHECK(
         plan({"frontier", "--model", planned.model, "--size", "48x40", "--points", "2", option, file}).code ==
         0);

@@ -30,11 +30,11 @@ TEST_CASE("report: --quick solves nothing, --limit draws another limit") {
   CHECK(drawn >= 3);  // memory, passes, resolution or time
 }
 
-TEST_CASE("report: the folder of the output is made") {
+TEST_CASE("report: the folder of the output must be there") {
   const DecodeFiles files;
-  const std::string made = files.output("new/folder/report.md");
-  CHECK(call(run_report, {files.stats, "-o", made}).code == 0);
-  CHECK(std::filesystem::is_regular_file(made));
+  const std::string report = files.output("new/folder/report.md");
+  require_refused(call(run_report, {files.stats, "-o", report}), 2, {"there is no folder", "mkdir -p"});
+  CHECK_FALSE(std::filesystem::exists(files.output("new")));
 }
 
 TEST_CASE("report: the model of a plan from elsewhere is named") {
