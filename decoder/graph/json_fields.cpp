@@ -31,6 +31,31 @@ void append_text(const nlohmann::json& value, int depth, int deepest_expanded, s
   out += '\n' + indent.substr(1) + (value.is_object() ? '}' : ']');
 }
 
+/// What a schema of ours is of; empty for another.
+std::string meaning_of(const std::string& schema) {
+  constexpr std::pair<const char*, const char*> kMeanings[] = {
+      {"headroom.plan", "a plan (headroom-plan -o)"},
+      {"headroom.stats", "the statistics of a run (headroom-decode --stats)"},
+      {"headroom.trace", "the trace of a run (headroom-decode --trace)"},
+      {"headroom.profile", "a profile (headroom-profile -o)"},
+      {"headroom.frontier", "a frontier (headroom-plan frontier -o)"},
+      {"headroom.requests", "requests (a queue)"}};
+  for (const auto& [known, meaning] : kMeanings) {
+    if (schema == known) return meaning;
+  }
+  return "";
+}
+
+/// For text that does not begin as JSON does: what it seems to be.
+std::string instead_of_json(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return "the file is empty";
+  if (std::string_view("{[\"-0123456789tfn").find(text[first]) != std::string_view::npos) return "";
+  if (text.starts_with("\x89PNG") || text.starts_with("\xff\xd8")) return "this seems to be a picture";
+  if (text.find('\0') != std::string::npos) return "this seems to be no text";
+  return "this seems to be another text";
+}
+
 }  // namespace
 
 bool JsonFields::has(const std::string& key) const {
@@ -138,7 +163,9 @@ nlohmann::json parse_json(const std::string& text, const std::string& origin) {
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    std::string reason = error.what();
+    std::string reason = instead_of_json(text);
+    if (!reason.empty()) throw InputError(origin + ": not valid JSON: " + reason);
+    reason = error.what();
     std::replace(reason.begin(), reason.end(), '\n', ' ');
     throw InputError(origin + ": not valid JSON: " + reason.substr(0, 200));
   }
@@ -169,8 +196,13 @@ nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_by
 
 void check_schema(const JsonFields& file, const std::string& schema, int64_t newest) {
   const std::string found = file["schema"].text();
-  if (found != schema)
-    file["schema"].fail("expected \"" + schema + "\", found \"" + found.substr(0, 40) + "\"");
+  if (found != schema) {
+    const std::string of_found = meaning_of(found), wanted = meaning_of(schema);
+    file["schema"].fail("expected \"" + schema + "\", found \"" + found.substr(0, 40) + "\"" +
+                        (of_found.empty() || wanted.empty()
+                             ? ""
+                             : ": the file has " + of_found + ", where " + wanted + " should be"));
+  }
   const int64_t version = file["version"].integer(1, INT32_MAX);
   if (version > newest) {
     file["version"].fail("written by a newer Headroom: version " + std::to_string(version) +

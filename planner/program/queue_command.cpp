@@ -55,7 +55,13 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
       "distinct shape,\n"
       "largest need first. headroom-decode --queue runs them.\n\n"
       "Example:\n"
-      "  headroom-plan queue requests.json --model sdxl --limit 1.25GiB -o queue.json",
+      "  headroom-plan queue requests.json --model sdxl --limit 1.25GiB -o queue.json\n\n"
+      "requests.json:\n"
+      "  {\"schema\": \"headroom.requests\", \"version\": 1, \"requests\": [\n"
+      "    {\"name\": \"a\", \"width_pixels\": 1024, \"height_pixels\": 1024, \"latent\": \"a.safetensors\", "
+      "\"output\": \"a.png\"},\n"
+      "    {\"name\": \"b\", \"width_pixels\": 768, \"height_pixels\": 1152, \"latent\": \"b.safetensors\", "
+      "\"output\": \"b.png\"}]}",
       "headroom-plan queue");
   std::string file, model_argument, profile_file, dtype_argument, device_argument, limit, output;
   bool json = false;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "decoder/graph/known_keys.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom {
@@ -103,6 +104,27 @@ TEST_CASE("files are read whole, or refused by name") {
     require_input_error([&] { check_schema(JsonFields(other, "f"), "s", 3); },
                         {"f: version: expected an integer"});
   }
+}
+
+TEST_CASE("a file of another kind is named in words") {
+  const nlohmann::json stats{{"schema", "headroom.stats"}, {"version", 1}};
+  require_input_error([&] { check_schema(JsonFields(stats, "s.json"), "headroom.plan", 1); },
+                      {"s.json: schema: expected \"headroom.plan\", found \"headroom.stats\"",
+                       "the statistics of a run", "where a plan (headroom-plan -o) should be"});
+  require_input_error([] { parse_json("# Headroom\n", "README.md"); },
+                      {"README.md: not valid JSON: this seems to be"});
+  require_input_error([] { parse_json("\x89PNG\r\n", "a.png"); },
+                      {"a.png: not valid JSON: this seems to be a picture"});
+  require_input_error([] { parse_json("", "empty.json"); }, {"the file is empty"});
+}
+
+TEST_CASE("a key without its unit suggests the key with it") {
+  const nlohmann::json request{{"height", 8}};
+  require_input_error(
+      [&] {
+        require_known_keys(JsonFields(request, "r.json"), {"name", "width_pixels", "height_pixels"});
+      },
+      {"unknown key \"height\"; did you mean \"height_pixels\"?"});
 }
 
 }  // namespace
