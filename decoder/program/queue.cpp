@@ -23,6 +23,7 @@
 #include "decoder/session/progress_events.h"
 #include "decoder/session/session.h"
 #include "decoder/validator/validator.h"
+#include "decoder/weights/weights_hash.h"
 
 namespace headroom {
 namespace {
@@ -193,6 +194,8 @@ int64_t growth_after_warmup(const std::vector<DecodeStats>& decodes, size_t shap
 }  // namespace
 
 RunStats decode_queue(QueueRun run, Notes& progress) {
+  const WeightsHash hash;
+  run.weights = hash.over(std::move(run.weights));
   const RequestQueue queue = read_queue(run);
   const std::vector<Job> jobs = jobs_of(run, queue);
   const MadeFolders folders = prepare_files(run, jobs);
@@ -250,6 +253,7 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
     total.dtype = stats.dtype;
     total.threads = stats.threads;
   }
+  total.weights_hash = hash.text();
   measured.resident_before_bytes = session->resident_before_bytes();
   measured.pool_allocations = session->reservations();
   measured.pool_growth_bytes = session->held_bytes() - first_held;

@@ -39,6 +39,7 @@
 #include "decoder/validator/validator.h"
 #include "decoder/weights/open_model.h"
 #include "decoder/weights/open_weights.h"
+#include "decoder/weights/weights_hash.h"
 
 namespace headroom {
 namespace {
@@ -135,7 +136,8 @@ struct Asked {
 RunStats run_plan(const Asked& asked, const ChosenPlan& chosen, Progress& progress) {
   const DecodeOptions& options = asked.options;
   const auto& [model, plan] = chosen;
-  const ParameterSource weights = asked.open_weights();
+  const WeightsHash hash;
+  const ParameterSource weights = hash.over(asked.open_weights());
   remove_left_behind(neighbours_name(options.output), "verify");
   Outputs outputs(options, picture_shape(model.graph, plan.request));
   RunBegun news = begun("headroom-decode", plan);
@@ -155,6 +157,7 @@ RunStats run_plan(const Asked& asked, const ChosenPlan& chosen, Progress& progre
   RunStats stats =
       decode_once(options, {model, plan, weights, asked.latent, asked.gpu}, sink, events, progress);
   stats.output_wait_seconds += sink.waited_seconds();
+  stats.weights_hash = hash.text();
   if (recorder) {
     write_traces(described(recorder->finish(), plan, stats), plan, model.graph,
                  {.trace = options.trace_file, .chrome = options.chrome_file});
@@ -175,10 +178,10 @@ RunStats run(const DecodeOptions& options, Notes& progress) {
   const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };
   const auto [latent, note] = open_latent(of_any_frames, open, options.latents.front(), options.latent_scale);
   progress.add(note);
+  check_output(options.output, picture_shape(of_any_frames.graph, latent));
   for (int plans = 1;; ++plans) {
     if (options.plan_file.empty()) progress.tell(WorkDone{0, plans == 1 ? "planning" : "planning anew"});
     const ChosenPlan chosen = choose_plan(options, of_any_frames, latent, gpu.get());
-  check_output(options.output, picture_shape(of_any_frames.graph, latent));
     require_valid(chosen.plan, chosen.model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
     if (chosen.plan.request.device == DeviceKind::cuda && !gpu) gpu = gpu::open_gpu();
     try {
