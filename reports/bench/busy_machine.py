@@ -25,7 +25,7 @@ LIMITS = ("100MiB", "64MiB")
 PYTHON_LIMIT = "100MiB"
 CONFIG = {"latent_channels": 4, "block_out_channels": (128, 256, 512, 512), "layers_per_block": 2,
           "down_block_types": ("DownEncoderBlock2D",) * 4, "up_block_types": ("UpDecoderBlock2D",) * 4}
-LOADS = (0, 1, 2)
+BUSY = {0: "", 1: "a busy loop", 2: "two busy loops"}  # by their number
 
 
 class BusyLoops:
@@ -121,7 +121,7 @@ def measured(args: argparse.Namespace, folder: Path) -> dict[tuple[str, str, int
         found.setdefault(key, {}).setdefault(build, []).append(seconds)
 
     for _ in range(args.runs):
-        for loops in LOADS:
+        for loops in BUSY:
             with BusyLoops(loops):
                 for name, (build, more) in builds.items():
                     for limit, plan in plans.items():
@@ -154,7 +154,7 @@ def main() -> int:
             for (what, beside, loops), of in found.items()]
 
     def cells(row: dict) -> list[str]:
-        beside = ", ".join(filter(None, [row["beside"], f"{row['busy_loops']} busy loops" if row["busy_loops"] else ""])) or "nothing"
+        beside = ", ".join(filter(None, [row["beside"], BUSY[row["busy_loops"]]])) or "nothing"
         unit = "" if "calls" in row["what"] else " s"
         figures = [f"{row[name]['median']:.2f}{unit} ({row[name]['least']:.2f}–{row[name]['most']:.2f})" for name in ("before", "passive", "after")]
         return [row["what"], beside, *figures]
@@ -162,8 +162,9 @@ def main() -> int:
     title = "Decodes on a busy machine"
     table = measure.markdown_table([["what decodes", "beside", "before", "before, passive", "after"], *map(cells, rows)])
     markdown = (measure.markdown_header(title, header) + table +
-                f"\nMedians of {args.runs} alternating rounds, with the least and the most. {MODEL} {SIZE[0]}×{SIZE[1]} in fp32, all processors. A busy loop is a\n"
-                "process that never waits, of the same priority as the decodes. `passive` is the build before with OMP_WAIT_POLICY=passive.\n")
+                f"\nMedians of {args.runs} alternating rounds, with the least and the most. {MODEL} {SIZE[0]}×{SIZE[1]} in fp32, all processors.\n"
+                "A busy loop is a process that never waits, of the same priority as the decodes. `passive` is the build before with\n"
+                "OMP_WAIT_POLICY=passive.\n")
     measure.publish(args.output, {"title": title, **header, "rows": rows}, markdown)
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import itertools
 import os
 import warnings
 from dataclasses import dataclass, replace
@@ -303,12 +304,14 @@ def enable(
 
 
 def _require_profile(vae: Any, model: _core.Model, profile: str) -> None:
-    """Raises InputError for what is no profile of this model. Its device may be the one that the VAE is moved to later."""
-    *_, height, width = model.picture_shape([1, model.latent_channels, 1, 1])
-    refused = None
-    for device in ("cpu", "cuda"):
+    """Raises InputError for what is no profile of this model. It may be of pictures or of clips, and its device may be one that the VAE
+    is moved to later."""
+    channels, refused = model.latent_channels, None
+    latents = [[1, channels, 1, 1], *([[1, channels, 2, 1, 1]] if model.decodes_clips else [])]
+    for device, latent in itertools.product(("cpu", "cuda"), latents):
+        _, _, frames, height, width = model.picture_shape(latent)
         try:
-            planner_of(vae, height, width, device=device, **planner_options(profile=profile))
+            planner_of(vae, height, width, frames, device=device, **planner_options(profile=profile))
             return
         except InputError as error:
             refused = refused or error

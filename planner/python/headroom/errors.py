@@ -8,6 +8,7 @@ from typing import Any
 
 def in_python(text: str) -> str:
     """Options of the programs as arguments: ``scratch=DIR`` for ``--scratch DIR``. The compiled part calls it for its errors."""
+    text = re.sub("; give --other-environment .*", "", text)  # of the programs only
     text = text.replace("--weights-residency auto", "release=False").replace("--scratch-limit", "a scratch folder with more room")
     text = re.sub(r" --weights \S+?(?=[),:;]|\s|$)", "", text)
     text = re.sub(r"--model (?=\S)", "vae=", text)

@@ -7,6 +7,7 @@ import tempfile
 import types
 import unittest
 import warnings
+from unittest import mock
 
 import diffusers
 import headroom
@@ -137,6 +138,18 @@ class Arguments(unittest.TestCase):
             handle = headroom.enable(vae)
             handle.trace(pathlib.Path(folder, "trace.json"))
         self.assert_refused("expected a folder that exists", handle.trace, "/no/such/folder/trace.json")
+
+    def test_profiles_of_pictures_and_of_clips_are_taken_for_any_device(self):
+        vae, made = tiny.wan(), []
+
+        def planner(*_, profile="", frames=1, device="cpu", **__):
+            made.append((device, frames))
+            if profile == "clips" and (frames == 1 or device == "cpu"):
+                raise headroom.InputError("clips: layers: expected others")
+
+        with mock.patch("headroom.prediction._core.Planner", planner):
+            headroom.enable(vae, profile="clips")
+        self.assertEqual(made, [("cpu", 1), ("cpu", 5), ("cuda", 1), ("cuda", 5)])
 
     def test_a_vae_in_float64_is_refused_at_once(self):
         self.assert_refused("dtype: expected fp32, bf16 or fp16, found 'float64'", headroom.enable, tiny.kl().double())
