@@ -23,11 +23,11 @@ json changed(const char* key, const json& value) {
 }
 
 TEST_CASE("the built-in models") {
-  CHECK(built_in_models() == std::vector<std::string>{"flux", "flux2", "hunyuan-image-2.1", "hunyuan-video",
-                                                      "hunyuan-video-1.5", "ltx-2", "ltx-video",
-                                                      "open-sora-plan", "qwen-image", "qwen-image-2.1",
-                                                      "sana-dc-ae-f32c32", "sd15", "sd3", "sdxl", "taef1",
-                                                      "taesd", "wan2.1", "wan2.2"});
+  CHECK(built_in_models() ==
+        std::vector<std::string>{"flux", "flux2", "flux2-small-decoder", "hunyuan-image-2.1", "hunyuan-video",
+                                 "hunyuan-video-1.5", "ltx-2", "ltx-video", "open-sora-plan", "qwen-image",
+                                 "qwen-image-2.1", "sana-dc-ae-f32c32", "sd15", "sd3", "sdxl", "taef1",
+                                 "taesd", "wan2.1", "wan2.2"});
   struct Expected {
     const char* name;
     int64_t latent_channels;
