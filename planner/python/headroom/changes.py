@@ -63,6 +63,14 @@ def _within(name: str, module: Any) -> Iterator[tuple[str, Any]]:
             yield from _within(f"{name}.{leaf}", child)
 
 
+def compiled_modules(vae: Any) -> Iterator[Any]:
+    """What torch.compile() made of modules that a decode runs."""
+    parents = [vae, *(module for _, module in decoding_modules(vae))]
+    for leaf, child in (item for parent in parents for item in parent._modules.items()):
+        if child is not None and leaf not in UNUSED_CHILDREN and followed(child) is not child:
+            yield child
+
+
 def made_class(vae: Any) -> type:
     """The supported class that a VAE is of, or derives from."""
     bases = [base for base in type(vae).__mro__ if base.__name__ in SUPPORTED_CLASSES]
@@ -105,7 +113,7 @@ def global_hooks() -> Iterator[str]:
 
     for kind in ("_global_forward_hooks", "_global_forward_pre_hooks"):
         for hook in getattr(module, kind, {}).values():
-            yield f"all modules: a forward hook, {_shown(hook)}"
+            yield f"all modules: a forward hook, {shown(hook)}"
 
 
 def _of_vae(vae: Any, made: Any, makes: str) -> Iterator[str]:
@@ -125,12 +133,12 @@ def _of_vae(vae: Any, made: Any, makes: str) -> Iterator[str]:
 def _of_modules(name: str, module: Any, expected: Any, makes: str) -> Iterator[str]:
     if module is None or expected is None:
         if module is not expected:
-            yield f"{name} is {_kind(module)}, {makes} makes {_kind(expected)}"
+            yield f"{name} is {kind_of(module)}, {makes} makes {kind_of(expected)}"
         return
     yield from forward_hooks(name, module)
     module = followed(module)
     if type(module) is not type(expected):
-        yield f"{name} is {_kind(module)}, {makes} makes {_kind(expected)}"
+        yield f"{name} is {kind_of(module)}, {makes} makes {kind_of(expected)}"
         return
     methods = methods_of(type(module), CALLED)
     yield from forward_hooks(name, module)
@@ -153,7 +161,7 @@ def _of_children(name: str, module: Any, expected: Any, makes: str) -> Iterator[
         made["to_qkv"] = _fused_projection(expected)
     for leaf in own:
         if leaf not in made and not (leaf == "to_qkv" and type(own[leaf]).__name__ == "Linear"):
-            yield f"{name}.{leaf} is {_kind(own[leaf])}, {makes} makes none"
+            yield f"{name}.{leaf} is {kind_of(own[leaf])}, {makes} makes none"
     for leaf, child in made.items():
         if leaf not in UNUSED_PARTS:
             yield from _of_modules(f"{name}.{leaf}", own.get(leaf), child, makes)
@@ -176,7 +184,7 @@ def _of_tensors(name: str, module: Any, expected: Any, makes: str) -> Iterator[s
                 yield f"{name}: {'has' if there else 'lacks'} the {kind} {leaf}, unlike what {makes} makes"
     for leaf, tensor in (*module._parameters.items(), *module._buffers.items()):
         if tensor is not None and not is_plain(tensor):
-            yield f"{name}: {leaf} is {_kind(tensor)}, {makes} makes plain values"
+            yield f"{name}: {leaf} is {kind_of(tensor)}, {makes} makes plain values"
 
 
 def is_plain(tensor: Any) -> bool:
@@ -188,33 +196,33 @@ def is_plain(tensor: Any) -> bool:
 
 def forward_hooks(name: str, module: Any) -> Iterator[str]:
     for hook in (*module._forward_pre_hooks.values(), *module._forward_hooks.values()):
-        yield f"{name}: a forward hook, {_shown(hook)}"
+        yield f"{name}: a forward hook, {shown(hook)}"
 
 
 def replaced_methods(name: str, methods: Methods) -> Iterator[str]:
     for method, function in methods.foreign:
-        yield f"{name}: {method} was replaced by {_shown(function)}"
+        yield f"{name}: {method} was replaced by {shown(function)}"
 
 
 def replaced_on_instance(name: str, module: Any, methods: Methods) -> Iterator[str]:
     for key, value in vars(module).items():
         if key in ("forward", "_old_forward"):
             if not is_hooked_forward(module, value):
-                yield f"{name}: {key} was replaced by {_shown(value)}"
+                yield f"{name}: {key} was replaced by {shown(value)}"
         elif key in methods.functions:
-            yield f"{name}: {key} was replaced by {_shown(value)}"
+            yield f"{name}: {key} was replaced by {shown(value)}"
     hook = foreign_hook(module)
     if hook is not None:
-        yield f"{name}: a forward hook, {_shown(hook)}"
+        yield f"{name}: a forward hook, {shown(hook)}"
 
 
 def _of_attribute(name: str, key: str, own: dict, made: dict, makes: str) -> Iterator[str]:
     if key not in own:
-        yield f"{name}: {key} is missing, {makes} makes {_shown(made[key])}"
+        yield f"{name}: {key} is missing, {makes} makes {shown(made[key])}"
     elif key not in made:
-        yield f"{name}: {key} is {_shown(own[key])}, {makes} makes none"
+        yield f"{name}: {key} is {shown(own[key])}, {makes} makes none"
     elif not (_same_processor if key == "processor" else same)(own[key], made[key]):
-        yield f"{name}: {key} is {_shown(own[key])}, {makes} makes {_shown(made[key])}"
+        yield f"{name}: {key} is {shown(own[key])}, {makes} makes {shown(made[key])}"
 
 
 def _same_processor(own: Any, made: Any) -> bool:
@@ -253,19 +261,19 @@ def _closure(function: types.FunctionType) -> tuple:
     return tuple(cell.cell_contents for cell in function.__closure__ or ())
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
     if value is None:
         return "None"
     kind = type(value)
     return kind.__name__ if kind.__module__.startswith(("torch.", "diffusers.")) else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     if isinstance(value, functools.partial):
         value = value.func
     if hasattr(value, "__qualname__"):
         return f"{getattr(value, '__module__', '')}.{value.__qualname__}".lstrip(".")
     if type(value).__repr__ is object.__repr__:
-        return f"a {_kind(value)}"
+        return f"a {kind_of(value)}"
     text = repr(value).replace("\n", " ")
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -5,7 +5,17 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any, Iterator
 
-from .changes import _kind, _shown, decoding_modules, forward_hooks, global_hooks, is_plain, raise_first, replaced_methods, replaced_on_instance
+from .changes import (
+    decoding_modules,
+    forward_hooks,
+    global_hooks,
+    is_plain,
+    kind_of,
+    raise_first,
+    replaced_methods,
+    replaced_on_instance,
+    shown,
+)
 from .code_names import CALLED, methods_of
 
 PATCHES = ("weight_function", "bias_function")
@@ -29,7 +39,7 @@ def _differences(vae: Any) -> Iterator[str]:
         yield from replaced_on_instance(name, module, methods)
         for leaf, tensor in (*module._parameters.items(), *module._buffers.items()):
             if tensor is not None and not is_plain(tensor):
-                yield f"{name}: {leaf} is {_kind(tensor)}, expected plain values"
+                yield f"{name}: {leaf} is {kind_of(tensor)}, expected plain values"
         yield from _of_settings(name, module)
 
 
@@ -37,11 +47,11 @@ def _of_settings(name: str, module: Any) -> Iterator[str]:
     package = type(module).__module__.partition(".")[0]
     for key, value in vars(module).items():  # such as the attention that a block was given when it was made
         if isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in (package, "torch"):
-            yield f"{name}: {key} is {_shown(value)}, expected a function of {package}"
+            yield f"{name}: {key} is {shown(value)}, expected a function of {package}"
     for key, expected in _expected(module).items():
         found = vars(module).get(key, expected)
         if found != expected:
-            yield f"{name}: {key} is {_shown(found)}, expected {_shown(expected)}"
+            yield f"{name}: {key} is {shown(found)}, expected {shown(expected)}"
 
 
 def _expected(module: Any) -> dict[str, Any]:

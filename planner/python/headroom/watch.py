@@ -6,7 +6,7 @@ from itertools import chain
 from operator import methodcaller
 from typing import Any
 
-from .changes import decoding_modules, require_unchanged
+from .changes import compiled_modules, decoding_modules, require_unchanged
 from .code_names import methods_of
 from .described import config_text
 from .errors import Unsupported
@@ -34,7 +34,8 @@ class Watch:
         self._values = _all_values(self._dicts)
         self._tensors = [held for part in modules for held in (part._parameters, part._buffers)]
         self._tensor_kinds = [*map(type, _all_values(self._tensors))]
-        self._hooks = [hooks for part in modules for hooks in (part._forward_hooks, part._forward_pre_hooks)]
+        hooked = [*modules, *compiled_modules(module)]
+        self._hooks = [hooks for part in hooked for hooks in (part._forward_hooks, part._forward_pre_hooks)]
         self._hooks += [torch_module._global_forward_hooks, torch_module._global_forward_pre_hooks]
         self._copies = [(value, value.copy()) for held in states for key, value in held.items() if _may_change_inside(key, value)]
         self._own = vars(module)

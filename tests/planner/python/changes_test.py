@@ -254,6 +254,11 @@ class Harmless(Case):
         vae.decoder.conv_in.padding_mode = "circular"
         with self.assertRaisesRegex(headroom.Unsupported, r"^decoder\.conv_in: padding_mode"):
             vae.decode(self.z)
+        vae.decoder.conv_in.padding_mode = "zeros"
+        vae.decode(self.z)
+        vae.decoder.register_forward_hook(lambda *_: None)
+        with self.assertRaisesRegex(headroom.Unsupported, r"^decoder: a forward hook"):
+            vae.decode(self.z)
 
     def test_every_family_as_it_is_made(self):
         for make, shape in FAMILIES:
