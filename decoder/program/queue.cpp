@@ -241,6 +241,7 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
         naming(run.queue_file + ": " + place_of(queue, job.decode),
                std::to_string(i) + " of " + std::to_string(jobs.size()) + " decodes were done",
                [&] { return run_job(run, plan, job, *session, events, progress); });
+    malloc_trim(0);  // what the decode left on the heap would add up
     if (i == 0) first_held = session->held_bytes();
     measured.decodes.push_back({name, job.decode.request, job.decode.repetition, job.decode.plan,
                                 stats.seconds, stats.peak_bytes, stats.pool_peak_bytes, resident_bytes(),

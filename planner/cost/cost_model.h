@@ -36,6 +36,8 @@ class CostModel {
   DeviceKind device() const { return device_; }
   /// Workspace of the device's libraries and the reserve; for the builder.
   const MemoryModel& memory() const { return memory_; }
+  /// Plans allow for so much more growth outside the pool.
+  void add_reserve(int64_t bytes) { memory_.reserve_bytes += bytes; }
   /// Sizes that one allocation of a plan's memory takes: of every size on the CPU.
   const ReservationSizes& reservation() const { return reservation_; }
   /// What the costs hold for; empty texts where they are assumed.

@@ -38,6 +38,9 @@ void move_latents(RequestQueue& queue, const std::filesystem::path& from_file,
   }
 }
 
+/// What a queue keeps on the heap from decode to decode, beside what one decode takes outside the pool.
+constexpr int64_t kQueueReserveBytes = int64_t{3} << 19;
+
 void print_summary(const RequestQueue& queue, const std::string& output, std::ostream& out) {
   const QueuePrediction prediction = predict(queue);
   out << one_line(output) << ": " << queue.order.size() << " decodes of " << queue.plans.size()
@@ -102,8 +105,8 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
     check_profiled_machine(*profile, profile_file);
   }
   const auto plan_shape = [&](const Request& request) {
-    const CostModel costs =
-        profile ? CostModel(model.graph, *profile, request) : CostModel(model.graph, device);
+    CostModel costs = profile ? CostModel(model.graph, *profile, request) : CostModel(model.graph, device);
+    if (device == DeviceKind::cpu) costs.add_reserve(kQueueReserveBytes);
     return plan_or_explain({model, request, {.limit_bytes = limit_bytes}, costs});
   };
   queue = plan_queue(std::move(queue), model, like, limit_bytes, plan_shape, file);
