@@ -11,6 +11,7 @@
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/plan_peak.h"
+#include "planner/explain/untiled_peak.h"
 
 namespace headroom::planner {
 namespace {
@@ -144,6 +145,7 @@ std::string summarise(const Plan& plan, const Model& model, const std::optional<
   const PlanPeak peak = peak_of_plan(plan, model);
   text += line("peak", peak_text + " in pass " + std::to_string(peak.pass) + " (" +
                            short_name(peak.pass_name) + ") at " + peak.step);
+  if (const std::string remark = above_untiled_remark(plan, model); !remark.empty()) text += line("", remark);
   text += line("held", amounts(by_kind(peak.live), kMemoryKinds));
   text += line("largest", largest_tensors(peak));
   text += line("time", seconds_text(plan) + " " + costs_text(plan) + longest_text(plan));

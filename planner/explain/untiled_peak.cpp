@@ -32,6 +32,16 @@ nlohmann::json to_json(const UntiledPeak& untiled) {
   return out;
 }
 
+std::string above_untiled_remark(const Plan& plan, const Model& model) {
+  const Request& request = plan.request;
+  if (request.device != DeviceKind::cpu || request.dtype == Dtype::fp32 || !plan.share.alone()) return "";
+  const UntiledPeak untiled = untiled_peak(model, request, CostModel(model.graph, request.device));
+  if (plan.predicted_peak_bytes <= untiled.bytes) return "";
+  return "more than the untiled decode (" + format_bytes(untiled.bytes) +
+         "): on the CPU tiles and weights are fp32, only kept tensors are in 16 bits. A smaller limit takes "
+         "less";
+}
+
 std::string untiled_line(const UntiledPeak& untiled) {
   if (!untiled.by_diffusers) return "untiled: about " + format_bytes(untiled.bytes);
   return "untiled, by diffusers: " + format_bytes(untiled.bytes) + " at " + short_name(untiled.layer);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "decoder/graph/model.h"
+#include "decoder/plan/plan.h"
 #include "planner/cost/cost_model.h"
 
 // What the decode without tiles takes: the one answer that programs, reports, window, Python and C give.
@@ -30,6 +31,9 @@ UntiledPeak untiled_peak(const Model& model, const Request& request, const CostM
 
 /// `peak_bytes`, `by_diffusers`, and of diffusers' `layer` and `live[]` with `name` and `bytes`.
 nlohmann::json to_json(const UntiledPeak& untiled);
+
+/// Why a plan in 16 bits takes more than the untiled decode; empty where it does not.
+std::string above_untiled_remark(const Plan& plan, const Model& model);
 
 /// "untiled, by diffusers: 1150.9 MiB at up2.upsample0.conv".
 std::string untiled_line(const UntiledPeak& untiled);

@@ -191,6 +191,8 @@ void bind_plan(nb::module_& module) {
           "picture_bytes",
           [](const PlannedDecode& self) { return picture_bytes(self.model->graph, self.plan.request); },
           "Of the peak, for the picture that the decode returns in memory.")
+      .def_prop_ro("above_untiled_remark",
+                   [](const PlannedDecode& self) { return above_untiled_remark(self.plan, *self.model); })
       .def_prop_ro("returned_text",
                    [](const PlannedDecode& self) {
                      const Request& request = self.plan.request;

@@ -81,6 +81,8 @@ class Prediction:
         under = "without a limit" if self.limit_bytes is None else f"under {size(self.limit_bytes)}"
         by = " by assumed costs" if self.assumed else ""
         lines.append(f"{under}: peak {size(self.plan.peak_bytes)}{self.plan.returned_text}, {_core.format_seconds(self.plan.seconds)}{by}")
+        if self.plan.above_untiled_remark:
+            lines.append(self.plan.above_untiled_remark)
         return "\n".join(lines)
 
     __repr__ = __str__

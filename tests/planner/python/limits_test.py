@@ -56,12 +56,17 @@ def changed(remedy: dict, vae, options: dict) -> dict:
     return {**options, name: {"DIR": options["folder"], "False": False}[value]}
 
 
-class DrawnLimits(unittest.TestCase):
+class InFolder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
+    def program(self, name: str, *arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run([BIN / name, *arguments], capture_output=True, text=True, env={**os.environ, "OMP_WAIT_POLICY": "passive"})
+
+
+class DrawnLimits(InFolder):
     def assert_named_limit(self, decode, refused: headroom.DoesNotFit):
         """`decode` with a limit gives the bytes that it took at its peak."""
         smallest = refused.smallest_limit_bytes
@@ -113,8 +118,7 @@ class DrawnLimits(unittest.TestCase):
 
     def test_of_the_node(self):
         node = nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]()
-        vae = comfy_vae(tiny.kl(block_out_channels=(32, 64, 64), layers_per_block=2, down_block_types=("DownEncoderBlock2D",) * 3,
-                                up_block_types=("UpDecoderBlock2D",) * 3))  # fmt: skip
+        vae = comfy_vae(tiny.kl(mid_block_add_attention=True))
         for seed in range(DRAWN["node"]):
             draw = random.Random(100 + seed)
             z = torch.randn(draw.choice((1, 2)), 4, draw.randint(3, 14), draw.randint(3, 14))
@@ -126,13 +130,13 @@ class DrawnLimits(unittest.TestCase):
 
             with self.subTest(seed=seed, latent=tuple(z.shape), scratch=bool(scratch)):
                 with self.assertRaises(headroom.DoesNotFit) as refused:
-                    decode(draw.randint(1, 3 * z.numel() * 16))  # three quarters of the picture
+                    decode(draw.randint(1, 3 * z.numel() * 4))  # three quarters of the picture
                 self.assert_named_limit(decode, refused.exception)
 
     def test_of_predictions(self):
         for seed in range(DRAWN["predict"]):
             draw = random.Random(200 + seed)
-            name, frames = draw.choice((("sd15", 1), ("flux", 1), ("taesd", 1), ("wan2.1", 5), ("hunyuan-video-1.5", 5)))
+            name, frames = draw.choice((("sd15", 1), ("taesd", 1), ("taesd", 1), ("wan2.1", 5), ("qwen-image", 1)))
             size = {"height": 16 * draw.randint(4, 24), "width": 16 * draw.randint(4, 24), "frames": frames, "batch": draw.choice((1, 2))}
             dtype = draw.choice(("fp32", "bf16"))
             with self.subTest(seed=seed, model=name, dtype=dtype, **size):
@@ -144,7 +148,7 @@ class DrawnLimits(unittest.TestCase):
                 with self.assertRaises(headroom.DoesNotFit) as refused:
                     found.require()
                 self.assert_named_limit(lambda limit: headroom.plan(name, **size, dtype=dtype, limit=limit).peak_bytes, refused.exception)
-                for remedy in found.remedies:
+                for remedy in found.remedies if seed % 3 == 0 else ():
                     options = {"dtype": dtype}
                     key, value = remedy["change"].split("=")
                     options[key] = self.folder if key == "scratch" else value
@@ -189,9 +193,6 @@ class DrawnLimits(unittest.TestCase):
         self.assertEqual(run.returncode, 3, run.stderr)
         return int(re.search(r"\((\d+) bytes\)", run.stderr)[1])
 
-    def program(self, name: str, *arguments: str) -> subprocess.CompletedProcess:
-        return subprocess.run([BIN / name, *arguments], capture_output=True, text=True, env={**os.environ, "OMP_WAIT_POLICY": "passive"})
-
 
 class CountedInOneWay(unittest.TestCase):
     def test_enable_predict_and_the_decode_count_the_clip_in_the_peak(self):
@@ -214,6 +215,35 @@ class CountedInOneWay(unittest.TestCase):
         headroom.enable(vae, limit="2MiB")
         with self.assertRaisesRegex(headroom.DoesNotFit, r"416x240 does not fit 2\.0 MiB; .*, of which 46\.8 MiB are the clip that is returned"):
             vae.decode(torch.randn(1, vae.config.z_dim, 11, 30, 52))
+
+
+    def test_a_plan_in_16_bits_that_takes_more_than_untiled_says_why(self):
+        fastest = headroom.predict("sdxl", 256, 256, batch=2, dtype="bf16")
+        self.assertGreater(fastest.peak_bytes, fastest.untiled_peak_bytes)
+        self.assertIn("more than the untiled decode (335.6 MiB): on the CPU tiles and weights are fp32", str(fastest))
+        lower = headroom.predict("sdxl", 256, 256, batch=2, dtype="bf16", limit="300MiB")
+        self.assertNotIn("more than", str(lower))
+
+
+class Queues(InFolder):
+    def test_a_queue_stays_inside_its_limit(self):
+        config = dict(tiny.kl().config, _class_name="AutoencoderKL")
+        pathlib.Path(self.folder, "config.json").write_text(json.dumps({key: value for key, value in config.items() if key[:1] != "_" or key == "_class_name"}))
+        asked = []
+        for number, (width, height, batch) in enumerate(((132, 130, 4), (120, 136, 4), (100, 110, 3))):
+            torch.save(torch.randn(batch, 4, height // 2, width // 2), f"{self.folder}/z{number}.pt")
+            asked.append({"name": f"{number}", "width_pixels": width, "height_pixels": height, "batch": batch, "latent": f"z{number}.pt",
+                          "output": f"o{number}.npy"})  # fmt: skip
+        requests, queue, stats = (f"{self.folder}/{name}.json" for name in ("requests", "queue", "stats"))
+        pathlib.Path(requests).write_text(json.dumps({"schema": "headroom.requests", "version": 1, "requests": asked}))
+        for limit in (24 << 20, 100 << 20):
+            run = self.program("headroom-plan", "queue", requests, "--model", self.folder, "--limit", str(limit), "-o", queue)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            run = self.program("headroom-decode", "--queue", queue, "--model", self.folder, "--random-weights", "1", "--stats", stats)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            found = json.loads(pathlib.Path(stats).read_text())
+            self.assertLessEqual(found["peak_bytes"], found["predicted_peak_bytes"])
+            self.assertLessEqual(found["peak_bytes"], limit)
 
 
 if __name__ == "__main__":
