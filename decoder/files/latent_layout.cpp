@@ -52,10 +52,14 @@ std::string models_with(int64_t channels) {
 }  // namespace
 
 std::string packed_latent(const Model& model, const std::vector<int64_t>& shape) {
-  constexpr int64_t kPatch = 4;  // positions whose channels lie in one
+  constexpr int64_t kPatch = 4;          // positions whose channels lie in one
+  constexpr int64_t kLeastChannels = 16;  // of models whose pipelines pack
+  constexpr int64_t kLeastUnpatched = 32;  // fewer are packed in patches
   if (shape.size() != 3 && shape.size() != 4) return "";
   const int64_t last = shape.back();
-  if (!is_channels(model, last) && last != kPatch * model.latent_channels) return "";
+  if (model.latent_channels < kLeastChannels) return "";
+  const bool unpatched = last >= kLeastUnpatched && is_channels(model, last);
+  if (!unpatched && last != kPatch * model.latent_channels) return "";
   // A latent that is not packed has its channels along the first or second axis.
   if (is_channels(model, shape[0]) || (shape.size() == 4 && is_channels(model, shape[1]))) return "";
   if (shape.size() == 4 && shape[0] != 1 && shape[1] != 1) return "";

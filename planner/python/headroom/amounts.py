@@ -22,17 +22,16 @@ def limit_bytes(limit: int | str | None, option: str = "limit") -> int | None:
     return bytes_
 
 
-SMALLEST_LIMIT_BYTES = 256 << 10
-"""No decode of any model needs as little."""
+SMALLEST_LIMIT_BYTES = 1 << 10
+"""Whoever writes less has left out the unit."""
 
 
 def require_sensible_limit(limit: int | str | None, option: str = "limit") -> None:
-    """Raises InputError for bytes that are no limit of any decode: most are meant as GiB or MiB."""
+    """Raises InputError for so few bytes that GiB are meant."""
     bytes_ = None if limit == "auto" else limit_bytes(limit, option)
     if bytes_ is None or bytes_ >= SMALLEST_LIMIT_BYTES:
         return
-    meant = f"; did you mean '{bytes_}{'GiB' if bytes_ <= 64 else 'MiB'}'?" if bytes_ > 0 else ""
-    raise InputError(f"{option}={limit!r} is {bytes_} bytes, less than any decode needs{meant}")
+    raise InputError(f"{option} {bytes_} is {bytes_} bytes." + (f" Did you mean {bytes_}GiB?" if bytes_ > 0 else ""))
 
 
 def whole_number(value: Any, name: str, expected: str = "a whole number") -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import unittest
 import warnings
+from unittest import mock
 
 import accelerate
-import diffusers
 import headroom
 import tiny
 import torch
+from headroom import verification
 
 
 def latent(*shape: int) -> torch.Tensor:
@@ -58,14 +59,14 @@ class Verify(unittest.TestCase):
             vae.decode(z)
         self.error(vae, z)
 
-        class FaintItemIsWrong(diffusers.AutoencoderKL):
-            def decode(self, z, return_dict=True, generator=None):
-                sample = super().decode(z).sample
-                return (sample if z.abs().max() > 1 else sample * 1.001,)
+        def wrong_where_faint(vae, model, z):
+            sample = untiled(vae, model, z)
+            return sample if z.abs().max() > 1 else sample * 1.001
 
-        vae = FaintItemIsWrong.from_config(tiny.kl().config)
+        vae, untiled = tiny.kl(), verification._untiled
         headroom.enable(vae, verify=True)
-        with self.assertRaisesRegex(headroom.VerificationError, "differs by"):
+        faint = mock.patch.object(verification, "_untiled", wrong_where_faint)
+        with faint, self.assertRaisesRegex(headroom.VerificationError, "differs by"):
             vae.decode(latent(2, 4, 8, 8) * torch.tensor([100.0, 0.01]).reshape(2, 1, 1, 1))
 
     def test_in_fp32_where_the_config_upcasts(self):
@@ -77,21 +78,13 @@ class Verify(unittest.TestCase):
         self.assertEqual(vae.dtype, torch.float16)
 
     def test_a_picture_is_returned_with_a_warning_where_the_original_cannot_run(self):
-        class Fails(diffusers.AutoencoderKL):
-            def decode(self, z, return_dict=True, generator=None):
-                raise RuntimeError("shape mismatch\nmore of it")
-
-        class Overflows(diffusers.AutoencoderKL):
-            def decode(self, z, return_dict=True, generator=None):
-                return (super().decode(z).sample * float("inf"),)
-
-        for made, why in (
-            (Fails, "Fails's own decode cannot run: RuntimeError: shape mismatch$"),
-            (Overflows, "the output of Overflows's own decode is not finite$"),
+        for original, why in (
+            ({"side_effect": RuntimeError("shape mismatch\nmore of it")}, "own decode cannot run: RuntimeError: shape mismatch$"),
+            ({"return_value": torch.full((1, 3, 16, 16), float("inf"))}, "the output of AutoencoderKL's own decode is not finite$"),
         ):
-            vae = made.from_config(tiny.kl().config)
+            vae = tiny.kl()
             handle = headroom.enable(vae, verify=True)
-            with self.assertWarnsRegex(UserWarning, "verify=True: the picture was not compared, since .*" + why):
+            with mock.patch.object(verification, "_untiled", **original), self.assertWarnsRegex(UserWarning, "verify=True: the picture was not compared, since .*" + why):
                 picture = vae.decode(latent(1, 4, 8, 8)).sample
             self.assertEqual(picture.shape, (1, 3, 16, 16))
             self.assertIsNone(handle.last.largest_error)
