@@ -52,7 +52,7 @@ class Files(unittest.TestCase):
         return subprocess.run([str(word) for word in line], capture_output=True, text=True)
 
     def decode(self, latent, *words, model=None, output="out.npy"):
-        ended = self.run_decode("--latent", latent, "-o", self.folder / output, *words, model=model)
+        ended = self.run_decode("--latent", latent, "-o", f"{self.folder}/{output}", *words, model=model)
         self.assertEqual(ended.returncode, 0, ended.stderr)
         return ended.stderr
 
