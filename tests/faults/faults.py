@@ -76,7 +76,7 @@ def prepare(folder, programs):
     for words in (["headroom-plan", *size, "--limit", "2MiB", "-o", "plan.json"],
                   ["headroom-plan", "--model", "wide", "--size", "768x512", "--limit", "18MiB", *scratch, "-o", "scratch-plan.json"],
                   ["headroom-plan", *size, "--limit", "64MiB", "--device", "cuda", "-o", "cuda-plan.json"],
-                  ["headroom-plan", "queue", "requests.json", "--limit", "2MiB", "-o", "queue.json"],
+                  ["headroom-plan", "queue", "requests.json", "--limit", "4MiB", "-o", "queue.json"],
                   ["headroom-plan", "frontier", *size, "--points", "3", "-o", "known-frontier.json"],
                   ["headroom-decode", *DECODE, "--plan", "plan.json", "--latent", "latent.npy", "-o", "unused.npy", "--stats",
                    "known-stats.json", "--trace", "known-trace.json"]):
@@ -106,7 +106,7 @@ def cases(gpu):
         Case("decode that plans", beside, ["p.npy"]),
         Case("decode whose planner is refused", beside, ["p.npy"], "headroom-plan"),
         Case("plan", ["headroom-plan", *size, "--limit", "2MiB", "-o", "p.json"], ["p.json"]),
-        Case("plan of a queue", ["headroom-plan", "queue", "requests.json", "--limit", "2MiB", "-o", "q.json"], ["q.json"]),
+        Case("plan of a queue", ["headroom-plan", "queue", "requests.json", "--limit", "4MiB", "-o", "q.json"], ["q.json"]),
         Case("frontier", ["headroom-plan", "frontier", *size, "--points", "3", "-o", "f.json", "--csv", "f.csv"], ["f.json", "f.csv"]),
         Case("explain", ["headroom-plan", "explain", "plan.json", "--passes"], []),
         Case("validate", ["headroom-plan", "validate", "plan.json"], []),

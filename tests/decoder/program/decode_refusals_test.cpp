@@ -67,7 +67,7 @@ TEST_CASE("an output's folder that is not there is named, and not made") {
   const std::string folder = ready.scratch / "nope";
   ready.refuses({"-o", folder + "/out.png"}, {"-o " + folder + "/out.png: there is no folder", "mkdir -p"});
   ready.refuses({"-o", folder + "/frames/"}, {"there is no folder " + folder + ";"});
-  ready.refuses({"--stats", folder + "/s.json"}, {"--stats", "there is no folder"});
+  ready.refuses({"--trace", folder + "/t.json"}, {"--trace", "there is no folder"});
   CHECK_FALSE(std::filesystem::exists(folder));
 }
 

@@ -137,7 +137,7 @@ std::map<std::string, std::string> contents(const std::filesystem::path& path) {
 
 TEST_CASE("a decode that is ended by a signal leaves no output and no scratch file") {
   const Moving ready(600);
-  const std::string suffix = GENERATE(".npy", ".png", "");  // none: a folder
+  const std::string suffix = GENERATE(".npy", ".png", "/");
   const Words words = ready.words({"-o", ready.scratch / ("out" + suffix)});
   const auto partial_files = [&] {
     int count = 0;
