@@ -52,8 +52,8 @@ std::string models_with(int64_t channels) {
 }  // namespace
 
 std::string packed_latent(const Model& model, const std::vector<int64_t>& shape) {
-  constexpr int64_t kPatch = 4;          // positions whose channels lie in one
-  constexpr int64_t kLeastChannels = 16;  // of models whose pipelines pack
+  constexpr int64_t kPatch = 4;            // positions whose channels lie in one
+  constexpr int64_t kLeastChannels = 16;   // of models whose pipelines pack
   constexpr int64_t kLeastUnpatched = 32;  // fewer are packed in patches
   if (shape.size() != 3 && shape.size() != 4) return "";
   const int64_t last = shape.back();

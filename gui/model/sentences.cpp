@@ -26,6 +26,9 @@ constexpr const char* kKnownSentences[] = {
     QT_TRANSLATE_NOOP("sentences",
                       "%1: no built-in model has a decoder of these tensors: put diffusers' config.json "
                       "beside the file, or give --model FOLDER --weights FILE"),
+    QT_TRANSLATE_NOOP("sentences",
+                      "%1: has no VAE: no tensor under first_stage_model., vae. or decoder.; expected the "
+                      "VAE's own file, or a checkpoint that includes it"),
     QT_TRANSLATE_NOOP(
         "sentences",
         "%1: %2 have these tensors alike: say which (%3), or put its config.json beside the file"),
@@ -81,9 +84,11 @@ constexpr const char* kKnownSentences[] = {
     QT_TRANSLATE_NOOP("sentences", "%1: parse error at %2"),
     QT_TRANSLATE_NOOP("sentences", "%1: no such file"),
     QT_TRANSLATE_NOOP("sentences", "%1: cannot be opened"),
+    QT_TRANSLATE_NOOP("sentences", "%1: too short for a safetensors file: %2 bytes"),
     QT_TRANSLATE_NOOP("sentences", "%1: cannot be read"),
     QT_TRANSLATE_NOOP("sentences", "%1: cannot be written"),
     QT_TRANSLATE_NOOP("sentences", "%1: %2: missing"),
+    QT_TRANSLATE_NOOP("sentences", "%1: expected %2, found %3 (use %4 or %5)"),
     QT_TRANSLATE_NOOP("sentences", "%1: expected %2, found %3"),
     QT_TRANSLATE_NOOP("sentences", "%1: expected %2"),
     QT_TRANSLATE_NOOP("sentences", "expected %1, found %2"),

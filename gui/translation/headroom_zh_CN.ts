@@ -2322,6 +2322,18 @@ Written beside it: %1.</source>
         <translation>应为%1，实为 %2</translation>
     </message>
     <message>
+        <source>%1: expected %2, found %3 (use %4 or %5)</source>
+        <translation>%1：应为%2，实为 %3（请用 %4 或 %5）</translation>
+    </message>
+    <message>
+        <source>%1: has no VAE: no tensor under first_stage_model., vae. or decoder.; expected the VAE&apos;s own file, or a checkpoint that includes it</source>
+        <translation>%1：没有 VAE 的张量；应为 VAE 自己的文件，或包含它的检查点</translation>
+    </message>
+    <message>
+        <source>%1: too short for a safetensors file: %2 bytes</source>
+        <translation>%1：作为 .safetensors 文件太短：%2 字节</translation>
+    </message>
+    <message>
         <source>expected %1</source>
         <translation>应为%1</translation>
     </message>

@@ -58,7 +58,8 @@ std::vector<int64_t> picture_shape_of(const Model& model, const std::vector<int6
 std::optional<std::tuple<int64_t, int64_t, double>> latent_patches_of(const Model& model) {
   if (!model.latent_patches) return {};
   const LatentPatches& patches = *model.latent_patches;
-  if (!patches.epsilon) throw InputError(model.config_file + ": batch_norm_eps: expected a number, found null");
+  if (!patches.epsilon)
+    throw InputError(model.config_file + ": batch_norm_eps: expected a number, found null");
   return std::tuple(patches.rows, patches.columns, *patches.epsilon);
 }
 

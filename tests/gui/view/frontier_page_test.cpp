@@ -63,7 +63,7 @@ struct ShownFrontier {
 
 TEST_CASE("bytes as text are read as the same bytes") {
   for (const int64_t bytes :
-       {int64_t{1}, int64_t{1023}, int64_t{1024}, int64_t{1229} << 20, int64_t{1} << 30,
+       {int64_t{1}, int64_t{1025}, int64_t{1024}, int64_t{1229} << 20, int64_t{1} << 30,
         (int64_t{1} << 30) + 1, int64_t{1288490189}, int64_t{5} << 40, int64_t{1} << 62}) {
     CAPTURE(bytes);
     CHECK(parse_bytes(bytes_text(bytes).toStdString(), "bytes") == bytes);
