@@ -9,14 +9,14 @@
 namespace headroom {
 namespace {
 
-/// As Python writes it.
+/// A shape as Python prints it.
 std::string tuple_of(const std::vector<int64_t>& shape) {
   std::string text;
   for (const int64_t length : shape) text += (text.empty() ? "" : ", ") + std::to_string(length);
   return "(" + text + ")";
 }
 
-/// What pipelines of a class call themselves, and how they unpack their latents.
+/// Name of a family of pipelines, and the call that unpacks their latents.
 struct Unpacking {
   const char* family;
   const char* call;

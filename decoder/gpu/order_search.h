@@ -39,8 +39,8 @@ class OrderSearch {
   /// Each request takes the lowest gap that those before it leave; what cannot move stays. False, and nothing
   /// is known, where more than `most_bytes` are needed.
   bool place(Candidate& candidate, int64_t most_bytes);
-  /// The same for all requests, in the order in which they come: those before a request that are live with it
-  /// are those that are live when it comes, so none needs to be looked for.
+  /// Places all requests in the order in which they come. Earlier neighbours of a request are those that are
+  /// live when it comes, so none needs to be looked for.
   bool place_as_they_come(Candidate& candidate, int64_t most_bytes);
   void measure(Candidate& candidate) const;
   int64_t lowest_gap(size_t request, const Candidate& candidate);

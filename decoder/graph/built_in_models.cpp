@@ -155,7 +155,7 @@ const std::string* built_in_config(const std::string& name) {
 }
 
 std::string nearest_built_in(const std::string& name) {
-  // Of a file or a repository the last part says what it is.
+  // The last part of a path or repository names the model.
   const std::string word = letters_and_digits(name.substr(name.find_last_of('/') + 1));
   std::vector<std::string> words;
   std::string longest;

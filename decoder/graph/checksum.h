@@ -23,7 +23,7 @@ HEADROOM_ALSO_ON_GPU inline uint32_t checksum_key(uint32_t word) {
   return key ^ key >> 13;
 }
 
-/// Of two words of a group, of which `second` has the number of `first`, `number`, plus half a group.
+/// Product of two words of a group. `number` is that of `first`; `second` is half a group further.
 HEADROOM_ALSO_ON_GPU inline uint64_t checksum_of_pair(uint32_t first, uint32_t second, uint32_t number) {
   const uint32_t a = first + checksum_key(number), b = second + checksum_key(number + kChecksumWords / 2);
   return static_cast<uint64_t>(a) * b;

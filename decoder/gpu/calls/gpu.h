@@ -53,7 +53,7 @@ class Gpu {
   /// Pinned host memory that stays until nobody holds it any more, whatever is released meanwhile. Throws
   /// LimitExceeded where the host refuses.
   virtual std::shared_ptr<std::byte> pin(int64_t bytes) = 0;
-  /// What all streams are given from here on runs after what the lender of the GPU's memory has queued.
+  /// Orders later work on all streams behind the work that the lender of the GPU's memory has queued.
   virtual void wait_for_lender() {}
   /// Frees both reservations, once all work is done.
   virtual void release() noexcept = 0;

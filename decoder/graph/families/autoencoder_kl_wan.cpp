@@ -166,12 +166,12 @@ class Builder {
   RmsNormBlocks blocks_;
 };
 
-/// Of each latent channel.
+/// Mean and deviation of each latent channel.
 struct LatentStatistics {
   std::vector<double> mean, deviation;
 };
 
-/// As diffusers' classes have them by default.
+/// Defaults of diffusers' classes.
 LatentStatistics wan_statistics() {
   return {{-0.7571, -0.7089, -0.9113, 0.1075, -0.1745, 0.9653, -0.1517, 1.5508, 0.4134, -0.0715, 0.5517,
            -0.3632, -0.1922, -0.9497, 0.2503, -0.2921},

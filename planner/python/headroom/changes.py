@@ -136,12 +136,13 @@ def _of_modules(name: str, module: Any, expected: Any, makes: str) -> Iterator[s
             yield f"{name} is {kind_of(module)}, {makes} makes {kind_of(expected)}"
         return
     yield from forward_hooks(name, module)
-    module = followed(module)
+    compiled, module = module, followed(module)
+    if compiled is not module:
+        yield from forward_hooks(name, module)
     if type(module) is not type(expected):
         yield f"{name} is {kind_of(module)}, {makes} makes {kind_of(expected)}"
         return
     methods = methods_of(type(module), CALLED)
-    yield from forward_hooks(name, module)
     yield from replaced_methods(name, methods)
     yield from replaced_on_instance(name, module, methods)
     yield from _of_tensors(name, module, expected, makes)
