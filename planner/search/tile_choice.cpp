@@ -130,7 +130,16 @@ int64_t TileChoice::peak_of(const ShapeNumbers& numbers) const {
 }
 
 bool TileChoice::any_within(int64_t limit_bytes) {
-  return least_bytes_ <= limit_bytes && small_within(limit_bytes).second <= limit_bytes;
+  if (least_bytes_ > limit_bytes) return false;
+  // The peak of low tiles is slow to find, since they are many.
+  const size_t middle = orders_->small(*option_).size() / 2;
+  return small_peak(middle) <= limit_bytes || small_within(limit_bytes).second <= limit_bytes;
+}
+
+int64_t TileChoice::small_peak(size_t number) {
+  int64_t& peak = small_peaks_[number];
+  if (peak < 0) peak = peak_of(orders_->small(*option_)[number]);
+  return peak;
 }
 
 size_t TileChoice::first_possible(size_t number, int64_t limit_bytes) {
@@ -142,8 +151,7 @@ std::pair<size_t, int64_t> TileChoice::small_within(int64_t bytes) {
   const std::vector<ShapeNumbers>& small = orders_->small(*option_);
   std::pair<size_t, int64_t> smallest{0, std::numeric_limits<int64_t>::max()};
   for (size_t number = 0; number < small.size() && smallest.second > bytes; ++number) {
-    int64_t& peak = small_peaks_[number];
-    if (peak < 0) peak = peak_of(small[number]);
+    const int64_t peak = small_peak(number);
     if (peak < smallest.second) smallest = {number, peak};
   }
   return smallest;
