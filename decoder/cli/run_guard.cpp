@@ -49,7 +49,7 @@ int guarded(const char* program, std::ostream& out, std::ostream& err, const std
   } catch (const DoesNotFit& error) {
     return report(kDoesNotFit, error.what());
   } catch (const LimitExceeded& error) {
-    return report(kLimitExceeded, std::string("stopped before crossing the limit: ") + error.what());
+    return report(kLimitExceeded, std::string("stopped at the limit: ") + error.what());
   } catch (const DeviceError& error) {
     return report(kDeviceFailure, error.what());
   } catch (const std::bad_alloc&) {

@@ -105,6 +105,15 @@ void read_meeting_point(const VariableLookup& variable, RankEnvironment& found) 
   found.address = *at;
 }
 
+/// Gloo of PyTorch 2.11 reads the certificates, and then sends everything as it is: a rank without any takes
+/// part. Whoever set this believes otherwise.
+void refuse_encryption(const VariableLookup& variable) {
+  if (variable("GLOO_DEVICE_TRANSPORT") == "TCP_TLS")
+    throw InputError(
+        "environment variable GLOO_DEVICE_TRANSPORT: TCP_TLS encrypts nothing in PyTorch 2.11. Unset it, and "
+        "use a network that you trust");
+}
+
 }  // namespace
 
 std::optional<RankEnvironment> rank_environment(const VariableLookup& variable) {
@@ -123,6 +132,7 @@ std::optional<RankEnvironment> rank_environment(const VariableLookup& variable) 
     std::optional<RankEnvironment> found = read_ranks(variable, names);
     if (!found) continue;
     read_meeting_point(variable, *found);
+    refuse_encryption(variable);
     // As torch.distributed does for Python programs.
     found->store_is_there = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
     if (found->store_is_there)

@@ -35,7 +35,8 @@ using VariableLookup = std::function<std::optional<std::string>(const std::strin
 /// In this order, since a launcher may itself have been started by one further below, for each machine.
 /// MASTER_ADDR and MASTER_PORT, where set, hold for all of them. Whoever sets torchrun's variables counts as
 /// it. Nothing where nobody started ranks, as in a job of Slurm with one task. Throws InputError naming the
-/// variable where one is missing, is no number or contradicts another.
+/// variable where one is missing, is no number or contradicts another, or asks for encryption, which Gloo has
+/// not.
 std::optional<RankEnvironment> rank_environment(const VariableLookup& variable);
 
 /// The same of this process.

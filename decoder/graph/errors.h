@@ -25,7 +25,8 @@ class DoesNotFit : public std::runtime_error {
   int64_t smallest_limit_bytes;
 };
 
-/// The pool refused an allocation that would have crossed its limit. Programs end with exit code 4.
+/// A pool refused an allocation that would have crossed its limit, or a process has grown beyond its own.
+/// Programs end with exit code 4.
 class LimitExceeded : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

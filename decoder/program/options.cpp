@@ -103,7 +103,8 @@ void add_run_options(CLI::App& app, DecodeOptions& options) {
   app.add_option(
          "--rank-exchange", options.rank_exchange,
          "what carries bytes between ranks: gloo, by the host's memory; nccl, between GPUs; auto, the "
-         "default: nccl for plans on a GPU")
+         "default: nccl for plans on a GPU. Ranks trust their network: whoever reaches their ports can join, "
+         "change or end a decode")
       ->check(CLI::IsMember({"auto", "gloo", "nccl"}));
   add_progress_options(app, options.progress);
 }

@@ -25,6 +25,7 @@
 #include "decoder/session/progress_events.h"
 #include "decoder/session/rank_traces.h"
 #include "decoder/session/ranked_run.h"
+#include "decoder/session/resident_limit.h"
 #include "decoder/session/watched_exchange.h"
 #include "decoder/validator/ranked_validator.h"
 #include "decoder/weights/open_model.h"
@@ -126,7 +127,9 @@ RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Excha
   if (!options.trace_file.empty() || !options.chrome_file.empty())
     recorder.emplace(nullptr, bounds_of_rank(exchange.size()));
   ProgressEvents events(progress, recorder ? &*recorder : nullptr, &model.graph);
-  WatchedExchange watched(exchange, events);
+  std::optional<ResidentLimit> limit;
+  if (gpu == nullptr) limit.emplace(own.limit_bytes);
+  WatchedExchange watched(exchange, events, limit ? &*limit : nullptr);
   std::optional<ReportedSink> sink;
   if (writes) sink.emplace(outputs->first(), events);
   RankedHooks hooks;
@@ -208,6 +211,11 @@ std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnviro
   how.kind = kind_of(options, gpu.get());
   how.timeout_seconds = options.rank_timeout_seconds;
   const std::unique_ptr<Exchange> exchange = open_exchange(how);
+  if (environment.rank == 0)
+    progress.add(
+        "ranks meet at " + environment.address + ":" + std::to_string(environment.port) +
+        ": whoever reaches this port and those of the ranks can join, change or end the decode. Use a "
+        "network that you trust");
   try {
     const RankedDecode asked = decode_asked_for(options, environment, gpu.get(), progress);
     agree_on(*exchange, options, asked);

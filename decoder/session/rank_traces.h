@@ -9,7 +9,7 @@ namespace headroom {
 // One trace of all ranks of a decode:
 //
 //     TraceRecorder recorder(nullptr, bounds_of_rank(exchange.size()));
-//     WatchedExchange watched(exchange, events);           events end at the recorder
+//     WatchedExchange watched(exchange, events, nullptr);  events end at the recorder
 //     ... decode with RankLink{watched, transfers} ...
 //     write_rank_traces(exchange, {recorder, plan, graph, stats}, files);
 

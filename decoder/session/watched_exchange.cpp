@@ -14,6 +14,7 @@ auto WatchedExchange::watched(ExchangeCall kind, const Call& call) {
   const int64_t sent = exchange_.sent_bytes() - sent_before;
   count_sent(sent);
   events_.exchanged({kind, sent, lasting.count()});
+  if (limit_ != nullptr) limit_->check();
   return result;
 }
 

@@ -2,13 +2,17 @@
 
 #include "decoder/exchange/exchange.h"
 #include "decoder/interpreter/events.h"
+#include "decoder/session/resident_limit.h"
 
 namespace headroom {
 
-/// Another exchange whose calls are timed and reported. Both must outlive this one.
+/// Another exchange whose calls are timed and reported, and after which the process must be inside its limit.
+/// All must outlive this one.
 class WatchedExchange final : public Exchange {
  public:
-  WatchedExchange(Exchange& exchange, EventSink& events) : exchange_(exchange), events_(events) {}
+  /// `limit` may be null.
+  WatchedExchange(Exchange& exchange, EventSink& events, const ResidentLimit* limit)
+      : exchange_(exchange), events_(events), limit_(limit) {}
 
   int32_t rank() const override { return exchange_.rank(); }
   int32_t size() const override { return exchange_.size(); }
@@ -26,6 +30,7 @@ class WatchedExchange final : public Exchange {
 
   Exchange& exchange_;
   EventSink& events_;
+  const ResidentLimit* limit_;
 };
 
 }  // namespace headroom

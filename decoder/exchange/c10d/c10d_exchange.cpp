@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "decoder/exchange/c10d/store_socket.h"
 #include "decoder/graph/text_streams.h"
 
 namespace headroom {
@@ -35,6 +36,11 @@ c10::intrusive_ptr<c10d::Store> open_store(const ExchangeOptions& options) {
   store.timeout = std::chrono::milliseconds(static_cast<int64_t>(options.timeout_seconds * 1000));
   const std::string at = ranks.address + ":" + std::to_string(ranks.port);
   try {
+    // By itself the store would listen on all addresses of the machine.
+    if (store.isServer) {
+      const int bound = socket_bound_to(ranks.address, store.port);
+      if (bound >= 0) store.masterListenFd = bound;
+    }
     const auto all = c10::make_intrusive<c10d::PrefixStore>(
         ranks.store_prefix + "/headroom", c10::make_intrusive<c10d::TCPStore>(ranks.address, store));
     // A launcher's store outlives this program, and its ranks may run several, one after another: each time

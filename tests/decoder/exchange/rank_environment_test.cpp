@@ -144,6 +144,8 @@ TEST_CASE("variables that are missing, no numbers, or contradict each other are 
   CHECK(refusal(with(kTorchrun, {{"WORLD_SIZE", "8x"}})).find("WORLD_SIZE") != std::string::npos);
   CHECK(refusal(with(kTorchrun, {{"LOCAL_RANK", "8"}})).find("LOCAL_RANK") != std::string::npos);
   CHECK(refusal(with(kTorchrun, {{"MASTER_PORT", "65536"}})).find("MASTER_PORT") != std::string::npos);
+  CHECK(refusal(with(kTorchrun, {{"GLOO_DEVICE_TRANSPORT", "TCP_TLS"}}))
+            .starts_with("environment variable GLOO_DEVICE_TRANSPORT: TCP_TLS encrypts nothing"));
   CHECK(refusal(with(kSrun, {{"SLURM_STEP_NUM_TASKS", ""}})).find("SLURM_STEP_NUM_TASKS") !=
         std::string::npos);
 }

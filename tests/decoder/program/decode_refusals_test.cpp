@@ -236,8 +236,7 @@ TEST_CASE("a plan whose predictions are too low is stopped with 4, and nothing i
         ready.words({"-o", ready.scratch / ("out" + suffix), "--stats", ready.scratch / "stats.json"});
     const Ended ended = call(run_decode, words);
     if (ended.code == 0) break;  // enough, after all
-    require_refused(ended, 4,
-                    {"stopped before crossing the limit", "pass ", "asked for", "live of a limit of"});
+    require_refused(ended, 4, {"stopped at the limit", "pass ", "asked for", "live of a limit of"});
     CHECK(ready.scratch.files() == std::vector<std::string>{"latent.npy", "model", "plan.json"});
     ++stopped;
   }

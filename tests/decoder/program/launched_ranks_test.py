@@ -249,6 +249,54 @@ class Faults(unittest.TestCase):
         self.assertIn("a plan for several ranks; start as many", ended.stderr)
 
 
+
+def listening_addresses(port):
+    """Of all sockets of this machine that wait for connections to that port, as numbers in text."""
+    addresses = set()
+    for file, family in (("/proc/net/tcp", socket.AF_INET), ("/proc/net/tcp6", socket.AF_INET6)):
+        for line in Path(file).read_text().splitlines()[1:]:
+            local, state = line.split()[1], line.split()[3]
+            address, hexadecimal_port = local.split(":")
+            if int(hexadecimal_port, 16) != port or state != "0A":
+                continue
+            words = [bytes.fromhex(address[i:i + 8])[::-1] for i in range(0, len(address), 8)]
+            addresses.add(socket.inet_ntop(family, b"".join(words)))
+    return addresses
+
+
+class Network(unittest.TestCase):
+    def test_the_store_listens_where_ranks_meet_and_nowhere_else(self):
+        decode, port = Decode(KL, (1, 4, 8, 8)), free_port()
+        words = decode.words("out.npy", decode.plan(2))
+        waits = decode.start(0, 2, port, words)
+        addresses = set()
+        while not addresses and waits.poll() is None:
+            addresses = listening_addresses(port)
+            time.sleep(0.01)
+        codes, lines = finish([waits, decode.start(1, 2, port, words)])
+        self.assertEqual(addresses, {"127.0.0.1"})
+        self.assertEqual(codes, [0, 0], lines)
+        self.assertIn(f"ranks meet at 127.0.0.1:{port}: whoever reaches this port", lines[0][0])
+
+    def test_a_flooded_store_ends_the_rank_that_keeps_it(self):
+        from torch.distributed import TCPStore
+        decode, port = Decode(KL, (1, 4, 300, 300), limit="150MiB"), free_port()
+        words = decode.words("out.npy", decode.plan(2))
+        started = [decode.start(rank, 2, port, words) for rank in range(2)]
+        while "ranks meet at" not in started[0].stderr.readline():
+            pass  # the decode begins with that line
+        stranger = TCPStore("127.0.0.1", port, is_master=False)
+        try:
+            for number in range(100):
+                stranger.set(f"flood {number}", b"x" * (4 << 20))
+        except RuntimeError:
+            pass  # the rank has ended
+        codes, lines = finish(started)
+        self.assertEqual(codes, [4, 5], lines)
+        self.assertIn("more than the limit of 150.0 MiB", lines[0][-1])
+        self.assertFalse((decode.folder / "out.npy").exists())
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=Path, required=True)

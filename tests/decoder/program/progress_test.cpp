@@ -220,7 +220,7 @@ TEST_CASE("a decode that fails says so in its last line, behind its message") {
       if (ended.code != 4) continue;  // refused by the validator, or enough after all
       ++stopped;
       const Reported lines = told(ended.err);
-      CHECK_THAT(lines.messages.back(), Catch::Contains("stopped before crossing the limit"));
+      CHECK_THAT(lines.messages.back(), Catch::Contains("stopped at the limit"));
       CHECK(std::get<RunEnded>(lines.events.back().news) == RunEnded{4, 0, 0});
       for (const MemorySample& sample : lines.news<MemorySample>())
         CHECK(sample.peak_bytes <= low["limit_bytes"]);
