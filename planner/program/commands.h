@@ -14,6 +14,7 @@ namespace headroom::planner {
 int diff_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int frontier_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int models_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int queue_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int validate_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 /// All of them, in the order of the help.

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "decoder/graph/built_in_models.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/graph/short_name.h"
 #include "planner/program/run.h"
@@ -116,6 +118,35 @@ TEST_CASE("help and version") {
                Catch::Contains(std::string("headroom-plan ") + command) && Catch::Contains("Example"));
   }
   CHECK(plan({"--version"}).out == std::string("headroom-plan ") + HEADROOM_VERSION + "\n");
+}
+
+TEST_CASE("models lists what --model takes, as a table and as JSON") {
+  CHECK_THAT(plan({"--help"}).out, Catch::Contains("models"));
+  const json list = json::parse(plan({"models", "--json"}).out);
+  const Ended table = plan({"models"});
+  CHECK(table.code == 0);
+  std::vector<std::string> names;
+  for (const json& model : list) {
+    names.push_back(model["name"]);
+    CHECK_THAT(table.out, Catch::Contains("\n" + names.back() + " "));
+  }
+  CHECK(names == built_in_models());
+  const auto entry = [&](const std::string& name) {
+    return list[static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
+  };
+  CHECK(entry("sdxl") == json{{"name", "sdxl"},
+                              {"class", "AutoencoderKL"},
+                              {"video", false},
+                              {"latent_channels", 4},
+                              {"spatial_factor", 8},
+                              {"time_factor", 1}});
+  CHECK(entry("wan2.2") == json{{"name", "wan2.2"},
+                                {"class", "AutoencoderKLWan"},
+                                {"video", true},
+                                {"latent_channels", 48},
+                                {"spatial_factor", 16},
+                                {"time_factor", 4}});
+  require_refused(plan({"models", "sdxl"}), 2, {"sdxl"});
 }
 
 TEST_CASE("bad usage and bad input end with 2 and one line") {

@@ -1,0 +1,74 @@
+#include <iomanip>
+#include <nlohmann/json.hpp>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/cli/run_guard.h"
+#include "decoder/graph/built_in_models.h"
+#include "decoder/graph/model.h"
+#include "planner/program/commands.h"
+
+namespace headroom::planner {
+namespace {
+
+std::vector<Model> all_built_in() {
+  std::vector<Model> models;
+  for (const std::string& name : built_in_models()) models.push_back(resolve_model(name));
+  return models;
+}
+
+const Axes<int32_t>& factors(const Model& model) {
+  return model.graph.tensor(model.graph.output()).scale;
+}
+
+nlohmann::json models_document(const std::vector<Model>& models) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Model& model : models) {
+    list.push_back({{"name", model.name},
+                    {"class", model.class_name},
+                    {"video", model.decodes_clips},
+                    {"latent_channels", model.latent_channels},
+                    {"spatial_factor", factors(model).y},
+                    {"time_factor", factors(model).t}});
+  }
+  return list;
+}
+
+void print_models(const std::vector<Model>& models, std::ostream& out) {
+  const auto row = [&](const std::string& name, const std::string& class_name, const std::string& kind,
+                       const std::string& channels, const std::string& spatial, const std::string& time) {
+    out << std::left << std::setw(20) << name << std::setw(29) << class_name << std::setw(9) << kind
+        << std::right << std::setw(15) << channels << std::setw(16) << spatial << std::setw(13) << time
+        << "\n";
+  };
+  row("name", "class", "decodes", "latent channels", "spatial factor", "time factor");
+  for (const Model& model : models) {
+    row(model.name, model.class_name, model.decodes_clips ? "video" : "picture",
+        std::to_string(model.latent_channels), std::to_string(factors(model).y),
+        model.decodes_clips ? std::to_string(factors(model).t) : "-");
+  }
+}
+
+}  // namespace
+
+int models_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& /*err*/) {
+  CLI::App app(
+      "List the built-in decoder configurations, the names that --model takes.\n"
+      "A picture is the spatial factor times as high and wide as its latent. A clip has 1 + (T - 1) x time "
+      "factor\n"
+      "frames for T latent frames.\n\n"
+      "Example:\n"
+      "  headroom-plan models",
+      "headroom-plan models");
+  bool json = false;
+  app.add_flag("--json", json, "print JSON");
+  if (!parse_arguments(app, args, out)) return kDone;
+  const std::vector<Model> models = all_built_in();
+  if (json) {
+    out << models_document(models).dump(2) << "\n";
+  } else {
+    print_models(models, out);
+  }
+  return kDone;
+}
+
+}  // namespace headroom::planner
