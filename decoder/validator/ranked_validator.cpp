@@ -120,7 +120,7 @@ std::vector<Violation> validate(const RankedPlan& plan, const Model& model) {
 }
 
 void require_valid(const RankedPlan& plan, const Model& model, const std::string& origin) {
-  require_none(validate(plan, model), origin);
+  require_none(validate(plan, model), plan.request.model, model, origin);
 }
 
 }  // namespace headroom

@@ -17,7 +17,7 @@ namespace headroom {
 /// Never throws on the plan's data, however odd.
 std::vector<Violation> validate(const RankedPlan& plan, const Model& model);
 
-/// Throws InputError with the first violation. `origin` is the plan's file, for the message.
+/// Throws what require_none() does. `origin` is the plan's file, for the message.
 void require_valid(const RankedPlan& plan, const Model& model, const std::string& origin);
 
 }  // namespace headroom

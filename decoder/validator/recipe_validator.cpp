@@ -233,7 +233,7 @@ std::vector<Violation> validate(const RecipePlan& plan, const Model& model) {
 }
 
 void require_valid(const RecipePlan& plan, const Model& model, const std::string& origin) {
-  require_none(validate(plan, model), origin);
+  require_none(validate(plan, model), plan.request.model, model, origin);
 }
 
 }  // namespace headroom

@@ -13,7 +13,7 @@ namespace headroom {
 /// of it takes. `model` is that of the request's frames. Never throws on the plan's data, however odd.
 std::vector<Violation> validate(const RecipePlan& plan, const Model& model);
 
-/// Throws InputError with the first violation. `origin` is the plan's file, for the message.
+/// Throws what require_none() does. `origin` is the plan's file, for the message.
 void require_valid(const RecipePlan& plan, const Model& model, const std::string& origin);
 
 }  // namespace headroom

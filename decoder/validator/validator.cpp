@@ -1,6 +1,9 @@
 #include "decoder/validator/validator.h"
 
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/printable.h"
+#include "decoder/plan/plan_file.h"
+#include "decoder/validator/other_model.h"
 #include "decoder/validator/view.h"
 
 namespace headroom {
@@ -73,14 +76,19 @@ std::vector<Violation> validate(const Plan& plan, const Model& model) {
   }
 }
 
-void require_none(const std::vector<Violation>& violations, const std::string& origin) {
+void require_none(const std::vector<Violation>& violations, const std::string& planned, const Model& model,
+                  const std::string& origin) {
   if (violations.empty()) return;
   const Violation& first = violations.front();
-  throw InputError(origin + ": " + first.place + ": " + name_of(first.kind) + ": " + first.what);
+  const std::string found = first.place + ": " + name_of(first.kind) + ": " + first.what;
+  if (!names_other_model(planned, model)) throw InputError(origin + ": " + found);
+  throw ModelOfPlan(origin + ": the plan is for the model \"" + printable(planned) + "\", not for \"" +
+                        printable(argument_of(model)) + "\" (" + found + ")",
+                    planned);
 }
 
 void require_valid(const Plan& plan, const Model& model, const std::string& origin) {
-  require_none(validate(plan, model), origin);
+  require_none(validate(plan, model), plan.request.model, model, origin);
 }
 
 }  // namespace headroom

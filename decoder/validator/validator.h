@@ -48,10 +48,12 @@ std::vector<Violation> validate(const Plan& plan, const Graph& graph, const Exte
 /// The same for the extent that the plan's own request asks for.
 std::vector<Violation> validate(const Plan& plan, const Model& model);
 
-/// Throws InputError with the first of them, if any. `origin` is the plan's file, for the message.
-void require_none(const std::vector<Violation>& violations, const std::string& origin);
+/// Throws InputError with the first of them, if any. `origin` is the plan's file, for the message. Where
+/// `planned`, the plan's name of its model, names another one than `model`, throws ModelOfPlan naming both.
+void require_none(const std::vector<Violation>& violations, const std::string& planned, const Model& model,
+                  const std::string& origin);
 
-/// Throws InputError with the first violation. `origin` is the plan's file, for the message.
+/// Throws what require_none() does. `origin` is the plan's file, for the message.
 void require_valid(const Plan& plan, const Model& model, const std::string& origin);
 
 }  // namespace headroom

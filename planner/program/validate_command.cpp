@@ -24,10 +24,21 @@ std::vector<Violation> violations_of_queue(const LoadedQueue& loaded) {
   return all;
 }
 
-std::vector<Violation> violations_of(const std::string& file, const std::string& model_argument) {
-  if (is_queue(file)) return violations_of_queue(load_queue(file, model_argument));
+struct Checked {
+  std::vector<Violation> violations;
+  std::string planned;  ///< the model's name in the file
+  Model model;
+};
+
+Checked check_file(const std::string& file, const std::string& model_argument) {
+  if (is_queue(file)) {
+    const LoadedQueue loaded = load_queue(file, model_argument);
+    return {violations_of_queue(loaded), loaded.queue.model, loaded.model};
+  }
   const PlanFile parsed(file);
-  const auto checked = [](const auto& loaded) { return validate(loaded.plan, loaded.model); };
+  const auto checked = [](const auto& loaded) {
+    return Checked{validate(loaded.plan, loaded.model), loaded.plan.request.model, loaded.model};
+  };
   if (parsed.has_ranks()) return checked(load_ranks(file, model_argument));
   if (parsed.has_recipe()) return checked(load_recipe(file, model_argument));
   return checked(load_plan(file, model_argument));
@@ -49,14 +60,15 @@ int validate_command(const std::vector<std::string>& args, std::ostream& out, st
   app.add_option("--model", model, "the model, where the plan's own name for it does not resolve here");
   app.add_flag("--json", json, "print the violations as JSON");
   if (!parse_arguments(app, args, out)) return kDone;
-  const std::vector<Violation> violations = violations_of(file, model);
+  const Checked checked = check_file(file, model);
+  const std::vector<Violation>& violations = checked.violations;
   if (json) {
     nlohmann::json list = nlohmann::json::array();
     for (const Violation& v : violations)
       list.push_back({{"kind", name_of(v.kind)}, {"place", v.place}, {"what", v.what}});
     out << nlohmann::json{{"valid", violations.empty()}, {"violations", list}}.dump(2) << "\n";
   }
-  require_none(violations, file);
+  require_none(violations, checked.planned, checked.model, file);
   if (!json) out << file << ": valid\n";
   return kDone;
 }

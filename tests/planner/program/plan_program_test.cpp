@@ -529,6 +529,26 @@ TEST_CASE("commands that read a plan find its model from the plan's folder, or s
       {"plan.json: ", "of this model", "the plan is for the model \"nowhere/vae\"", "--model DIR"});
 }
 
+TEST_CASE("a plan of another model with the same tensors is refused by the names of both models") {
+  const Planned planned;
+  json wider = test::tiny_config();
+  for (json& channels : wider["block_out_channels"]) channels = 2 * channels.get<int>();
+  std::filesystem::create_directory(planned.scratch / "wider");
+  planned.scratch.write("wider/config.json", wider.dump());
+  const std::string other = (planned.scratch / "wider").string();
+  for (const char* command : {"explain", "validate"}) {
+    const Ended ended = plan({command, planned.file, "--model", other});
+    require_refused(
+        ended, 2,
+        {"plan.json: the plan is for the model \"" + planned.model + "\", not for \"" + other + "\""});
+  }
+  json corrupted = planned.document();
+  corrupted["predicted"]["peak_bytes"] = 1;
+  const Ended own = planned.validate(corrupted);
+  CHECK(own.code == 2);
+  CHECK_THAT(own.err, !Catch::Contains("the plan is for"));
+}
+
 TEST_CASE("explain prints every pass with what it reads and keeps") {
   const Planned planned;
   const json document = planned.document();
