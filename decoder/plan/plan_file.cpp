@@ -2,9 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "decoder/outputs/printable.h"
 #include "decoder/outputs/whole_file.h"
-#include "decoder/plan/graph_names.h"
+#include "decoder/plan/of_own_model.h"
 #include "decoder/plan/ranked_plan_file.h"
 #include "decoder/plan/recipe_file.h"
 
@@ -15,18 +14,6 @@ constexpr int64_t kMostFileBytes = int64_t{256} << 20;
 /// Containers deeper than this stand on one line: a step, a list of intervals, a block range.
 constexpr int kDeepestExpanded = 3;
 
-/// Runs `read`; what a graph lacks shows that it is another model's.
-template <typename Read>
-auto of_own_model(const Request& request, const Read& read) {
-  try {
-    return read();
-  } catch (const UnknownName& unknown) {
-    throw ModelOfPlan(std::string(unknown.what()) + "; the plan is for the model \"" +
-                          printable(request.model) + "\": name that one with --model DIR",
-                      request.model);
-  }
-}
-
 }  // namespace
 
 PlanFile::PlanFile(const std::filesystem::path& file)
@@ -35,7 +22,7 @@ PlanFile::PlanFile(const std::filesystem::path& file)
       request_(read_request(JsonFields(*json_, origin_))) {}
 
 Plan PlanFile::plan(const Graph& graph) const {
-  return of_own_model(request_, [&] { return plan_from_json(JsonFields(*json_, origin_), graph); });
+  return of_own_model(request_.model, [&] { return plan_from_json(JsonFields(*json_, origin_), graph); });
 }
 
 bool PlanFile::has_recipe() const {
@@ -43,7 +30,8 @@ bool PlanFile::has_recipe() const {
 }
 
 RecipePlan PlanFile::recipe_plan(const Graph& graph) const {
-  return of_own_model(request_, [&] { return recipe_plan_from_json(JsonFields(*json_, origin_), graph); });
+  return of_own_model(request_.model,
+                      [&] { return recipe_plan_from_json(JsonFields(*json_, origin_), graph); });
 }
 
 bool PlanFile::has_ranks() const {
@@ -51,7 +39,8 @@ bool PlanFile::has_ranks() const {
 }
 
 RankedPlan PlanFile::ranked_plan(const Graph& graph) const {
-  return of_own_model(request_, [&] { return ranked_plan_from_json(JsonFields(*json_, origin_), graph); });
+  return of_own_model(request_.model,
+                      [&] { return ranked_plan_from_json(JsonFields(*json_, origin_), graph); });
 }
 
 Plan read_plan(const std::filesystem::path& file, const Graph& graph) {

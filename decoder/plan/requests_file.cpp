@@ -11,6 +11,7 @@
 #include "decoder/graph/nearest.h"
 #include "decoder/outputs/whole_file.h"
 #include "decoder/plan/file_limits.h"
+#include "decoder/plan/of_own_model.h"
 #include "decoder/plan/plan_file.h"
 
 namespace headroom {
@@ -258,7 +259,7 @@ RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph)
   if (plan_count == 0) plans.fail("expected at least one plan, found none");
   size_t blocks = 0;
   for (size_t i = 0; i < plan_count; ++i) {
-    Plan plan = plan_from_json(plans[i], graph);
+    Plan plan = of_own_model(queue.model, [&] { return plan_from_json(plans[i], graph); });
     if (plan.limit_bytes != queue.limit_bytes) plans[i]["limit_bytes"].fail("expected the queue's own limit");
     for (const Materialised& materialised : plan.materialised) blocks += materialised.blocks.size();
     if (blocks > kMostRequestBlocks)

@@ -112,6 +112,32 @@ TEST_CASE("explain and validate take a planned queue, plan by plan") {
   require_refused(call(run_plan, {"explain", file}), 2, {"broken.json: plans[1]"});
 }
 
+TEST_CASE("a planned queue finds its model from its folder, or says how to name it") {
+  const Ready ready;
+  REQUIRE(ready.plan(ready.good.dump()).code == 0);
+  json document = read_json_file(ready.output, 1 << 26);
+  for (const char* folder : {"models/vae", "queues", "other"})
+    std::filesystem::create_directories(ready.scratch / folder);
+  ready.scratch.write("models/vae/config.json", test::tiny_config().dump());
+  document["model"] = "models/vae";
+  const std::string file = ready.scratch.write("queues/queue.json", document.dump()).string();
+  for (const char* command : {"explain", "validate"}) CHECK(call(run_plan, {command, file}).code == 0);
+  document["model"] = "nowhere/vae";
+  ready.scratch.write("queues/queue.json", document.dump());
+  json other = test::tiny_config();
+  other["block_out_channels"] = {8, 16, 16, 16};
+  other["up_block_types"] = json::array_t(4, "UpDecoderBlock2D");
+  ready.scratch.write("other/config.json", other.dump());
+  for (const char* command : {"explain", "validate"}) {
+    CAPTURE(command);
+    require_refused(call(run_plan, {command, file}), 2,
+                    {"queue.json: its model \"nowhere/vae\"", "--model DIR"});
+    require_refused(call(run_plan, {command, file, "--model", (ready.scratch / "other").string()}), 2,
+                    {"queue.json: ", "the plan is for the model \"nowhere/vae\"", "--model DIR"});
+    CHECK(call(run_plan, {command, file, "--model", (ready.scratch / "models/vae").string()}).code == 0);
+  }
+}
+
 TEST_CASE("a queue has one device, which its file, a request or --device names") {
   const Ready ready;
   json named = ready.good;

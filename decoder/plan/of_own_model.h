@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "decoder/outputs/printable.h"
+#include "decoder/plan/graph_names.h"
+#include "decoder/plan/plan_file.h"
+
+namespace headroom {
+
+/// Runs `read`, which reads plans for the model that they call `model`. A name that the graph lacks shows
+/// that it is another model's: then throws ModelOfPlan.
+template <typename Read>
+auto of_own_model(const std::string& model, const Read& read) {
+  try {
+    return read();
+  } catch (const UnknownName& unknown) {
+    throw ModelOfPlan(std::string(unknown.what()) + "; the plan is for the model \"" + printable(model) +
+                          "\": name that one with --model DIR",
+                      model);
+  }
+}
+
+}  // namespace headroom
