@@ -42,8 +42,8 @@ UsedPlan& UsedPlan::of(Workspace& workspace) {
 }
 
 void UsedPlan::use(const reports::DocumentPtr& plan, const PlanningQuestion& question, const QString& name) {
-  if (!folder_.isValid()) throw DeviceError(QDir::tempPath().toStdString() + ": cannot be written");
-  const QString file = folder_.filePath(name);
+  if (!folder_.dir().isValid()) throw DeviceError(QDir::tempPath().toStdString() + ": cannot be written");
+  const QString file = folder_.dir().filePath(name);
   write_file_of(plan, file);  // before the others are closed: where it cannot be, they stay
   const std::vector<reports::DocumentPtr> open = workspace_.documents();
   for (const reports::DocumentPtr& document : open) {
@@ -53,7 +53,7 @@ void UsedPlan::use(const reports::DocumentPtr& plan, const PlanningQuestion& que
 }
 
 bool UsedPlan::is(const reports::Document& document) const {
-  return document.file.parent_path() == folder_.path().toStdString();
+  return document.file.parent_path() == folder_.dir().path().toStdString();
 }
 
 void save_plan(Workspace& workspace, const reports::DocumentPtr& plan, const PlanningQuestion& question,

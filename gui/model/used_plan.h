@@ -1,8 +1,8 @@
 #pragma once
 
 #include <QObject>
-#include <QTemporaryDir>
 
+#include "gui/model/window_folder.h"
 #include "gui/model/workspace.h"
 
 namespace headroom::gui {
@@ -20,7 +20,7 @@ class UsedPlan : public QObject {
  private:
   explicit UsedPlan(Workspace& workspace);
   Workspace& workspace_;
-  QTemporaryDir folder_;
+  WindowFolder folder_;
 };
 
 /// Writes the plan, whole or not at all, and opens it; `question` is then what is asked, since the file of a

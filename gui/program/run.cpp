@@ -12,6 +12,7 @@
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
+#include "gui/model/window_folder.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/screenshots.h"
@@ -85,6 +86,7 @@ int take_screenshots(const GuiArguments& arguments) {
 }
 
 int show_window(const GuiArguments& arguments) {
+  remove_old_window_folders();
   QSettings stored;
   WindowSettings settings = read_settings(stored);
   apply(arguments, settings);

@@ -185,7 +185,7 @@ QWidget* RunPage::buildOutcome() {
 void RunPage::start() {
   if (run_.running() || !form_->check()) return;
   request_ = form_->request();
-  files_ = files_of(request_, folder_.path());
+  files_ = files_of(request_, folder_.dir().path());
   if (!files_.preview.isEmpty()) QFile::remove(files_.preview);  // of the run before
   regions_drawn_ = 0;
   picture_->clear();
