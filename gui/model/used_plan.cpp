@@ -2,8 +2,10 @@
 
 #include <QDir>
 #include <QFileInfo>
+#include <utility>
 
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/whole_file.h"
 #include "decoder/plan/plan_file.h"
 
 namespace headroom::gui {
@@ -11,9 +13,9 @@ namespace {
 
 const QString kUsedPlan = QStringLiteral("used-plan");
 
-void write_file_of(const reports::DocumentPtr& plan, const QString& file) {
+std::string text_of(const reports::DocumentPtr& plan) {
   const auto& document = *plan->as<reports::PlanDocument>();
-  write_plan(file.toStdString(), document.plan, document.model.graph);
+  return plan_text(document.plan, document.model.graph);
 }
 
 /// Opens the file of a plan; `question` is what is asked once it is read.
@@ -44,7 +46,8 @@ UsedPlan& UsedPlan::of(Workspace& workspace) {
 void UsedPlan::use(const reports::DocumentPtr& plan, const PlanningQuestion& question, const QString& name) {
   if (!folder_.dir().isValid()) throw DeviceError(QDir::tempPath().toStdString() + ": cannot be written");
   const QString file = folder_.dir().filePath(name);
-  write_file_of(plan, file);  // before the others are closed: where it cannot be, they stay
+  write_file_whole(file.toStdString(),
+                   text_of(plan));  // before the others are closed: where it cannot be, they stay
   const std::vector<reports::DocumentPtr> open = workspace_.documents();
   for (const reports::DocumentPtr& document : open) {
     if (is(*document)) workspace_.close(document);
@@ -56,9 +59,22 @@ bool UsedPlan::is(const reports::Document& document) const {
   return document.file.parent_path() == folder_.dir().path().toStdString();
 }
 
+reports::DocumentPtr UsedPlan::unsaved() const {
+  for (const reports::DocumentPtr& document : workspace_.documents()) {
+    if (is(*document)) return text_of(document) == saved_ ? nullptr : document;
+  }
+  return nullptr;
+}
+
+void UsedPlan::save(const reports::DocumentPtr& plan, const QString& file) {
+  std::string text = text_of(plan);
+  write_file_whole(file.toStdString(), text);
+  saved_ = std::move(text);
+}
+
 void save_plan(Workspace& workspace, const reports::DocumentPtr& plan, const PlanningQuestion& question,
                const QString& file) {
-  write_file_of(plan, file);
+  UsedPlan::of(workspace).save(plan, file);
   open_with(workspace, file, question);
 }
 

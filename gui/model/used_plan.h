@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QObject>
+#include <string>
 
 #include "gui/model/window_folder.h"
 #include "gui/model/workspace.h"
@@ -16,11 +17,16 @@ class UsedPlan : public QObject {
   /// Throws DeviceError where it cannot be written; then all stays as it was.
   void use(const reports::DocumentPtr& plan, const PlanningQuestion& question, const QString& name);
   bool is(const reports::Document& document) const;
+  /// The plan in use, unless it was saved; null where there is none.
+  reports::DocumentPtr unsaved() const;
+  /// Writes a plan to a file of the user's, whole or not at all. Throws DeviceError.
+  void save(const reports::DocumentPtr& plan, const QString& file);
 
  private:
   explicit UsedPlan(Workspace& workspace);
   Workspace& workspace_;
   WindowFolder folder_;
+  std::string saved_;  ///< the text of the plan that was saved last
 };
 
 /// Writes the plan, whole or not at all, and opens it; `question` is then what is asked, since the file of a

@@ -2099,6 +2099,37 @@ Written beside it: %1.</source>
     </message>
 </context>
 <context>
+    <name>headroom::gui::UnsavedPlan</name>
+    <message>
+        <source>Unsaved plan</source>
+        <translation>未保存的方案</translation>
+    </message>
+    <message>
+        <source>The plan %1 is not saved. Do you want to save it?</source>
+        <translation>方案 %1 尚未保存。要保存吗？</translation>
+    </message>
+    <message>
+        <source>&amp;Save…</source>
+        <translation>保存(&amp;S)…</translation>
+    </message>
+    <message>
+        <source>&amp;Discard</source>
+        <translation>不保存(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Save plan</source>
+        <translation>保存方案</translation>
+    </message>
+    <message>
+        <source>Plans (*.json)</source>
+        <translation>方案 (*.json)</translation>
+    </message>
+</context>
+<context>
     <name>headroom::gui::UsedPlanBar</name>
     <message>
         <source>This plan is in use: the pages Timeline, Plan and Run show it. It is in no file yet and goes with this window. Save it to keep it, or run it.</source>

@@ -20,6 +20,7 @@
 #include "gui/view/request_form.h"
 #include "gui/view/say_failure.h"
 #include "gui/view/table_view.h"
+#include "gui/view/unsaved_plan.h"
 #include "gui/view/used_plan_bar.h"
 #include "reports/figures/passes.h"
 
@@ -251,7 +252,7 @@ void FrontierPage::attempt(const Write& write) {
 }
 
 void FrontierPage::usePlan() {
-  if (answer_.plan == nullptr) return;
+  if (answer_.plan == nullptr || !may_lose_used_plan(workspace_, this)) return;
   attempt([&] {
     UsedPlan::of(workspace_).use(answer_.plan, answer_.question, plan_file_name(answer_.plan));
     Q_EMIT pageAsked(QStringLiteral("plan"));  // which says what can be done with it

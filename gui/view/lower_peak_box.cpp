@@ -13,6 +13,7 @@
 #include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/remedy_words.h"
+#include "gui/view/unsaved_plan.h"
 #include "gui/view/used_plan_bar.h"
 
 namespace headroom::gui {
@@ -135,6 +136,7 @@ void LowerPeakBox::take(const planner::LowerPeak& lower) {
 }
 
 void LowerPeakBox::use(const planner::LowerWay& way) {
+  if (!may_lose_used_plan(workspace_, this)) return;
   PlanningQuestion question = question_;
   if (!way.remedy.option.empty()) {
     planner::Remedy remedy = way.remedy;

@@ -33,6 +33,7 @@
 #include "gui/view/start_page.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_page.h"
+#include "gui/view/unsaved_plan.h"
 
 namespace headroom::gui {
 namespace {
@@ -357,6 +358,7 @@ WindowSettings MainWindow::settings() const {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!may_lose_used_plan(workspace_, this)) return event->ignore();
   Q_EMIT settingsChanged();
   QMainWindow::closeEvent(event);
 }

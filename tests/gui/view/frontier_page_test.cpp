@@ -20,6 +20,7 @@
 #include "gui/view/table_view.h"
 #include "planner/program/run.h"
 #include "tests/gui/sample_files.h"
+#include "tests/gui/support/answer_unsaved.h"
 #include "tests/support/program.h"
 
 namespace headroom::gui {
@@ -208,7 +209,9 @@ TEST_CASE("frontier page: the plan that is used is the one that other pages see,
 
   shown.child<LimitField>().setLimit(shown.limit() * 2);
   shown.rest();
+  const auto asked = test::answer_unsaved(QMessageBox::DestructiveRole);
   shown.child<QPushButton>("use-plan").click();
+  CHECK(*asked == 1);
   shown.rest();
   CHECK(shown.workspace.documents().size() == 1);
   CHECK(shown.workspace.chosen<reports::PlanDocument>()->as<reports::PlanDocument>()->plan.limit_bytes ==

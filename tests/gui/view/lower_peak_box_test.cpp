@@ -13,6 +13,7 @@
 #include "planner/program/run.h"
 #include "reports/program/run.h"
 #include "tests/gui/sample_files.h"
+#include "tests/gui/support/answer_unsaved.h"
 #include "tests/support/program.h"
 
 namespace headroom::gui {
@@ -151,8 +152,10 @@ TEST_CASE("what would lower the peak: a plan that cannot be written is said, and
   REQUIRE(used.is(*in_use));
   std::filesystem::remove_all(in_use->file.parent_path());
   shown.show();
+  const auto asked = test::answer_unsaved(QMessageBox::DestructiveRole);
   shown.first().click();
   test::wait_until([&] { return !shown.box.busy(); });
+  CHECK(*asked == 1);
   CHECK(shown.box.isEnabled());
   CHECK_THAT(shown.box.findChild<QLabel*>("lower-peak-words")->text().toStdString(),
              Catch::Contains("expected an existing folder"));

@@ -34,6 +34,7 @@
 #include "gui/view/table_view.h"
 #include "gui/view/used_plan_bar.h"
 #include "tests/gui/sample_files.h"
+#include "tests/gui/support/answer_unsaved.h"
 
 namespace headroom::gui {
 namespace {
@@ -357,6 +358,54 @@ TEST_CASE("main window: a plan that is used is shown, and what can be done with 
   CHECK_FALSE(bar->isVisibleTo(bar->parentWidget()));
   CHECK(workspace.chosen<reports::PlanDocument>()->file == folder / "kept.json");
   CHECK(workspace.documents().size() == 2);
+}
+
+TEST_CASE("main window: before an unsaved plan is lost, the window asks") {
+  Workspace workspace;
+  MainWindow window(workspace, plain());
+  window.show();
+  open(workspace, {sample_files().file("plan.json")});
+  auto asked = test::answer_unsaved(QMessageBox::RejectRole);
+  CHECK(window.close());  // a file's plan is saved
+  CHECK(*asked == 0);
+  window.show();
+  window.showPage("frontier");
+  wait_until_idle(window);
+  const auto use = [&] {
+    window.showPage("frontier");
+    window.currentPage()->findChild<QPushButton*>("use-plan")->click();
+    wait_until_idle(window);
+  };
+  use();
+  const reports::DocumentPtr used = workspace.chosen<reports::PlanDocument>();
+  QApplication::processEvents();
+
+  asked = test::answer_unsaved(QMessageBox::RejectRole);
+  CHECK_FALSE(window.close());
+  CHECK(*asked == 1);
+  CHECK(window.isVisible());
+  asked = test::answer_unsaved(QMessageBox::RejectRole);
+  use();
+  CHECK(*asked == 1);
+  CHECK(workspace.chosen<reports::PlanDocument>() == used);
+  asked = test::answer_unsaved(QMessageBox::DestructiveRole);
+  use();
+  CHECK(*asked == 1);
+  CHECK(workspace.chosen<reports::PlanDocument>() != used);
+
+  asked = test::answer_unsaved(QMessageBox::AcceptRole);  // and no file
+  CHECK_FALSE(window.close());
+  CHECK(*asked == 1);
+  const test::Scratch folder;
+  const QString kept = QString::fromStdString(folder / "kept.json");
+  asked = test::answer_unsaved(QMessageBox::AcceptRole, kept);
+  CHECK(window.close());
+  CHECK(*asked == 1);
+  open(workspace, {kept});
+  CHECK(window.messages().messages().isEmpty());
+  asked = test::answer_unsaved(QMessageBox::RejectRole);
+  CHECK(window.close());  // it is saved by now
+  CHECK(*asked == 0);
 }
 
 TEST_CASE("screenshots: every page is written, in both themes and languages") {
