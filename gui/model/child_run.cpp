@@ -250,7 +250,13 @@ QString ChildRun::report() const {
   if (code_ == kDoesNotFit) meaning = tr("It does not fit");
   if (code_ == kLimitExceeded) meaning = tr("It was stopped at the limit");
   if (code_ == kDeviceFailure) meaning = tr("The device or a library failed");
-  const QString words = sentence_text(lastWords());
+  QString words = sentence_text(lastWords());
+  if (code_ == kDoesNotFit && lastWords().contains(QLatin1String("; with --"))) {
+    words += QLatin1Char('\n') +
+             tr("The page Run has no fields for these options. The page Frontier has a button for each of "
+                "them; \"Use this plan\" there brings the plan here. On the command line, add the option to "
+                "headroom-decode.");
+  }
   return words.isEmpty() ? tr("%1 (exit code %2).").arg(meaning).arg(code_)
                          : tr("%1 (exit code %2): %3").arg(meaning).arg(code_).arg(words);
 }

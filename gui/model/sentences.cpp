@@ -65,6 +65,7 @@ constexpr const char* kKnownSentences[] = {
                       "%1: its model %2 is neither in this folder nor in the file's or one above it: name "
                       "the model's folder "
                       "with --model DIR"),
+    QT_TRANSLATE_NOOP("sentences", "%1: the plan is for the model %2, not for %3 (%4)"),
     QT_TRANSLATE_NOOP("sentences", "%1; the plan is for the model %2: name that one with --model DIR"),
     QT_TRANSLATE_NOOP("sentences",
                       "%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile, "

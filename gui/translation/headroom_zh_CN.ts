@@ -235,6 +235,10 @@ takes %2 and %3 there</source>
         <translation>放不下</translation>
     </message>
     <message>
+        <source>The page Run has no fields for these options. The page Frontier has a button for each of them; "Use this plan" there brings the plan here. On the command line, add the option to headroom-decode.</source>
+        <translation>“运行”页没有这些选项的输入框。“前沿”页为每个选项提供了按钮；在那里点“使用此方案”会把方案带到这里。在命令行上，请把该选项加到 headroom-decode。</translation>
+    </message>
+    <message>
         <source>It was stopped at the limit</source>
         <translation>到达上限，已停止</translation>
     </message>
@@ -2831,6 +2835,10 @@ Written beside it: %1.</source>
     <message>
         <source>allocator</source>
         <translation>分配器</translation>
+    </message>
+    <message>
+        <source>%1: the plan is for the model %2, not for %3 (%4)</source>
+        <translation>%1：该方案用于模型 %2，而不是 %3（%4）</translation>
     </message>
     <message>
         <source>%1; the plan is for the model %2: name that one with --model DIR</source>

@@ -83,6 +83,11 @@ TEST_CASE("child run: a failure is reported in the program's own words") {
                                         Catch::Contains("exit code " + std::to_string(code)));
     CHECK(run.progress().share == 0);
   }
+  run_to_end(run, fake.add("headroom-decode",
+                           "echo 'headroom-decode: it does not fit; with --dtype bf16 it takes 2 s' >&2\n"
+                           "exit 3"));
+  CHECK_THAT(words(run.report()),
+             Catch::Contains("--dtype bf16") && Catch::Contains("The page Frontier has a button"));
   run_to_end(run, fake.add("headroom-decode", "exit 3"));
   CHECK_THAT(words(run.report()), Catch::Contains("does not fit (exit code 3)."));
 }
