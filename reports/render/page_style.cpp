@@ -58,17 +58,23 @@ figcaption { margin-bottom: 0.3rem; }
     linear-gradient(to right, var(--rule), transparent) 0 / 0.8rem 100% no-repeat scroll,
     linear-gradient(to left, var(--rule), transparent) 100% / 0.8rem 100% no-repeat scroll;
 }
+/* A scrollbar that stays visible; browsers hide their own until something is scrolled. */
+.scroll::-webkit-scrollbar { height: 0.7rem; }
+.scroll::-webkit-scrollbar-track { background: var(--shade); }
+.scroll::-webkit-scrollbar-thumb { background: var(--muted); border-radius: 0.35rem; border: 2px solid var(--shade); }
+@supports not selector(::-webkit-scrollbar) { .scroll { scrollbar-color: var(--muted) var(--shade); } }
 .scroll:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 svg { display: block; width: 100%; min-width: 45rem; height: auto; font: 13px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
-table { width: max-content; border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding: 0.3rem 0; font-size: 1rem; }
 .continued caption { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
 th, td { padding: 0.22rem 0.5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
 thead th { vertical-align: bottom; font-weight: 600; border-bottom: 2px solid var(--rule); }
 thead th.group { text-align: center; border-bottom: 1px solid var(--rule); }
 tbody th { font-weight: 400; }
-th.number, td.number { text-align: right; white-space: nowrap; }
-th.text, td.text { max-width: 36rem; overflow-wrap: break-word; }
+th.number, td.number { text-align: right; }
+td.number { white-space: nowrap; }
+th.text, td.text { min-width: 6rem; max-width: 36rem; overflow-wrap: break-word; }
 td.bar {
   background: linear-gradient(var(--bar), var(--bar)) no-repeat 0.2rem 50% / calc((100% - 0.6rem) * var(--part)) 72%;
 }
@@ -143,7 +149,7 @@ dd { margin: 0 0 0.3rem 1rem; }
   .wide table { font-size: 6.5pt; }
   th, td { padding: 0.1rem 0.2rem; }
   .wide th, .wide td { padding: 0.1rem 0.15rem; }
-  th.text, td.text { max-width: none; }
+  th.text, td.text { min-width: 0; max-width: none; }
   dl { font-size: 7.5pt; }
   dt, dd { display: inline; margin: 0; }
   dt::after { content: ": "; }

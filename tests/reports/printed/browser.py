@@ -25,7 +25,7 @@ class Browser:
         command = 'exec "$0" "$@" 3<&%d 4>&%d' % (to_browser, from_browser)
         self._process = subprocess.Popen(
             ["bash", "-c", command, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-             "--hide-scrollbars", "--remote-debugging-pipe", f"--user-data-dir={self._profile.name}"],
+             "--remote-debugging-pipe", f"--user-data-dir={self._profile.name}"],
             pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_browser)
         os.close(from_browser)
@@ -74,9 +74,9 @@ class Browser:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']['text']}")
         return result["result"].get("value")
 
-    def show(self, file, width, height=900, dark=False):
-        """Opens a file in a window of this size."""
-        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+    def show(self, file, width, height=900, dark=False, phone=False):
+        """Opens a file in a window of this size. A phone hides its own scrollbars until something is scrolled."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         self._call("Emulation.setEmulatedMedia", media="",
                    features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self._call("Page.navigate", url=f"file://{os.path.abspath(file)}")

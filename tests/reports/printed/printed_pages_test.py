@@ -112,6 +112,28 @@ class PrintedPages(unittest.TestCase):
 
             self.on_each(check, width=width)
 
+    def test_what_is_wider_than_its_place_has_a_visible_scrollbar(self):
+        def check(name):
+            self.open_all()
+            wider, hidden = self.browser.evaluate("""(() => {
+                const wider = [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth);
+                return [wider.length, wider.filter(e => e.offsetHeight - e.clientHeight < 6).map(e => e.getAttribute('aria-label'))];
+            })()""")
+            self.assertEqual(hidden, [])
+            if name == "tour":
+                self.assertGreater(wider, 0)
+
+        self.on_each(check, width=390, phone=True)
+
+    def test_tables_wrap_on_a_wide_screen(self):
+        """Those of more than twelve columns scroll."""
+        def check(_):
+            self.open_all()
+            self.assertEqual(self.browser.evaluate("""[...document.querySelectorAll('section:not(.wide) .table .scroll')].filter(
+                e => e.scrollWidth > e.clientWidth).map(e => e.getAttribute('aria-label'))"""), [])
+
+        self.on_each(check, width=1280)
+
     def test_no_label_lies_on_another(self):
         def check(_):
             self.open_all()
