@@ -25,3 +25,4 @@ endfunction()
 headroom_import_wheel_libraries(cuda_libraries ${wheels}/nvidia/cu13/lib/libcudart.so.13
   ${wheels}/nvidia/cu13/lib/libcublasLt.so.13 ${wheels}/nvidia/cudnn/lib/libcudnn.so.9)
 headroom_import_wheel_libraries(libtorch_cuda ${HEADROOM_TORCH_DIR}/lib/libc10_cuda.so ${HEADROOM_TORCH_DIR}/lib/libc10.so)
+list(APPEND HEADROOM_LIBRARY_FOLDERS ${wheels}/nvidia/cu13/lib ${wheels}/nvidia/cudnn/lib)

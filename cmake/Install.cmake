@@ -22,6 +22,7 @@ foreach(component tools decoders)
       continue()
     endif()
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component})
+    headroom_install_without_run_path(${program} ${CMAKE_INSTALL_BINDIR} ${component})
     install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT ${component}
       FILES_MATCHING PATTERN "${program}*" PATTERN "_${program}")
   endforeach()
@@ -29,6 +30,7 @@ endforeach()
 foreach(module headroom-cuda headroom-cuda-lent headroom-c10d headroom-c10d-nccl)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION lib/headroom COMPONENT decoders)
+    headroom_install_without_run_path(${module} lib/headroom decoders)
   endif()
 endforeach()
 if(TARGET headroom-gui)
@@ -41,6 +43,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}
 install(TARGETS headroom_c EXPORT headroomTargets COMPONENT decoders
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT decoders NAMELINK_COMPONENT decoders
   PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT decoders)
+headroom_install_without_run_path(headroom_c ${CMAKE_INSTALL_LIBDIR} decoders)
 install(EXPORT headroomTargets NAMESPACE headroom:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/headroom COMPONENT decoders)
 file(WRITE ${CMAKE_BINARY_DIR}/package/headroomConfig.cmake "include(\${CMAKE_CURRENT_LIST_DIR}/headroomTargets.cmake)\n")
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/headroomConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -25,6 +25,5 @@ target_compile_definitions(headroom_libtorch INTERFACE AT_PER_OPERATOR_HEADERS)
 target_link_libraries(headroom_libtorch INTERFACE
   ${HEADROOM_TORCH_DIR}/lib/libtorch_cpu.so ${HEADROOM_TORCH_DIR}/lib/libc10.so
   ${HEADROOM_TORCH_DIR}/lib/libgomp.so.1)
-if(NOT HEADROOM_CARRIED)
-  list(APPEND CMAKE_BUILD_RPATH ${HEADROOM_TORCH_DIR}/lib)  # what is installed keeps no path of the build
-endif()
+list(APPEND HEADROOM_LIBRARY_FOLDERS ${HEADROOM_TORCH_DIR}/lib)
+list(APPEND CMAKE_BUILD_RPATH ${HEADROOM_TORCH_DIR}/lib)  # of tests, which are not installed

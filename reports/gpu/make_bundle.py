@@ -112,6 +112,14 @@ def build_binaries(architecture: str, packages: Path, jobs: int, bundle: Path) -
     print("  need " + ", ".join(f"{name} {version}" for name, version in about["needs"].items()))
 
 
+def check_binaries(bundle: Path) -> None:
+    """Refuses files that look for libraries in the current folder, or without hardening."""
+    done = subprocess.run([sys.executable, "-B", str(ROOT / "tests" / "packaging" / "check_binaries.py"), str(bundle)],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"not to be carried:\n{done.stdout}{done.stderr}")
+
+
 def bytes_of(files: list[Path]) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
@@ -148,6 +156,7 @@ def main() -> int:
     download_wheels(args.output / "wheels")
     build_wheel(python, args.architecture, args.output)
     build_binaries(args.architecture, packages, args.jobs, args.output)
+    check_binaries(args.output)
     return report(args.output)
 
 

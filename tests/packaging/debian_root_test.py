@@ -45,6 +45,9 @@ class DebianRoot(unittest.TestCase):
             folder = Path(temporary)
             made = run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder / "debs")
             self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
+            check = Path(__file__).resolve().parent / "check_binaries.py"
+            checked = run(sys.executable, "-B", check, "--no-hardening", *(folder / "debs").glob("*.deb"))
+            self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
             root = folder / "root"
             began = time.monotonic()
             booted = run("debootstrap", "--variant=minbase", release, root, address)

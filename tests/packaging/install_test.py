@@ -53,6 +53,8 @@ class Install(unittest.TestCase):
             dynamic = run("readelf", "-d", binary).stdout
             self.assertNotIn("RUNPATH", dynamic, binary.name)
             self.assertNotIn("RPATH", dynamic, binary.name)
+        checked = run(sys.executable, "-B", HERE / "check_binaries.py", "--no-hardening", self.prefix)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
         for text in self.prefix.rglob("*.cmake"):
             self.assertNotIn(str(BUILD), text.read_text())
 
