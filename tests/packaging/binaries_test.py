@@ -1,4 +1,4 @@
-"""Programs, libraries and modules of the build folder: where they look for libraries.
+"""Programs, libraries and modules of the build folder: where they look for libraries, and their hardening.
 
   python binaries_test.py --build build
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 
 CHECK = Path(__file__).resolve().parent / "check_binaries.py"
 BUILD = Path()
+HARDENED = True
 
 
 def run(*words, **options):
@@ -38,6 +39,12 @@ class Binaries(unittest.TestCase):
                 done = run(program, "--version", cwd=folder)
             self.assertEqual(done.returncode, 0, f"{program.name}: {done.stderr}")
 
+    def test_own_files_are_hardened(self):
+        if not HARDENED:
+            self.skipTest("built with HEADROOM_HARDENED=OFF")
+        done = check(*(BUILD / name for name in ("bin", "lib", "python") if (BUILD / name).exists()))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
 
 class Check(unittest.TestCase):
     def check_of(self, name, *options):
@@ -58,6 +65,12 @@ class Check(unittest.TestCase):
         for path in ("/usr/lib", "$ORIGIN", "$ORIGIN/../lib:/opt"):
             self.assertEqual(self.check_of("program", f"-Wl,-rpath,{path}").returncode, 0, path)
 
+    def test_own_files_without_hardening_are_faults(self):
+        done = self.check_of("headroom-program", "-no-pie")
+        self.assertEqual(done.returncode, 1)
+        for lacking in ("position independence", "immediate binding", "stack protector", "_FORTIFY_SOURCE"):
+            self.assertIn(f"no {lacking}", done.stdout)
+
     def test_nothing_to_check_is_a_fault(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(check(folder).returncode, 1)
@@ -66,6 +79,7 @@ class Check(unittest.TestCase):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--not-hardened", action="store_true")
     arguments, rest = parser.parse_known_args()
-    BUILD = arguments.build.resolve()
+    BUILD, HARDENED = arguments.build.resolve(), not arguments.not_hardened
     unittest.main(argv=[sys.argv[0], *rest])
