@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "decoder/files/read_only_file.h"
+#include "decoder/files/short_tokens.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/system_failure.h"
 
@@ -116,13 +117,14 @@ bool is_gzip(const std::filesystem::path& file) {
   return in.get() == 0x1f && in.get() == 0x8b;
 }
 
-std::unique_ptr<std::istream> open_text(const std::filesystem::path& file, const UnpackedBounds& bounds) {
-  if (is_gzip(file)) return std::make_unique<GzipStream>(file, bounds);
+std::unique_ptr<std::istream> open_json_text(const std::filesystem::path& file,
+                                             const UnpackedBounds& bounds) {
+  if (is_gzip(file)) return with_short_tokens(std::make_unique<GzipStream>(file, bounds), file.string());
   if (const ReadOnlyFile opened(file); opened.bytes() > bounds.most_bytes) {
     throw InputError(file.string() + ": expected at most " + std::to_string(bounds.most_bytes >> 20) +
                      " MiB, found " + std::to_string(opened.bytes()) + " bytes");
   }
-  return std::make_unique<std::ifstream>(file, std::ios::binary);
+  return with_short_tokens(std::make_unique<std::ifstream>(file, std::ios::binary), file.string());
 }
 
 }  // namespace headroom

@@ -16,9 +16,10 @@ struct UnpackedBounds {
   int64_t always_bytes = 16 << 20;  ///< this much whatever the ratio
 };
 
-/// A text as it is or, where the file is gzip's, as it unpacks: a part at a time, so that none of it stands
-/// in memory. Throws InputError where there is no such file; reading throws it in the streambuf's functions
-/// where the file is damaged, is cut off or passes the bounds, and DeviceError where it cannot be read.
-std::unique_ptr<std::istream> open_text(const std::filesystem::path& file, const UnpackedBounds& bounds);
+/// A JSON text as it is or, where the file is gzip's, as it unpacks: a part at a time, so that none of it
+/// stands in memory. Throws InputError where there is no such file; reading throws it in the streambuf's
+/// functions where the file is damaged, is cut off, passes the bounds or has a string of more than 1 MiB, and
+/// DeviceError where it cannot be read.
+std::unique_ptr<std::istream> open_json_text(const std::filesystem::path& file, const UnpackedBounds& bounds);
 
 }  // namespace headroom

@@ -84,7 +84,7 @@ std::span<const uint32_t> PickleValue::items() const {
     case PickleKind::tuple:
     case PickleKind::list:
     case PickleKind::set:
-      return std::span(arena_->items).subspan(node().value, node().count);
+      return std::span(arena_->items.data(), arena_->items.size()).subspan(node().value, node().count);
     default:
       return {};
   }
@@ -93,7 +93,7 @@ std::span<const uint32_t> PickleValue::items() const {
 std::span<const uint32_t> PickleValue::pair_items() const {
   if (const Call* made = call()) return PickleValue(*arena_, made->dict).pair_items();
   if (kind() != PickleKind::dict) return {};
-  return std::span(arena_->items).subspan(node().value, node().count);
+  return std::span(arena_->items.data(), arena_->items.size()).subspan(node().value, node().count);
 }
 
 std::optional<PickleValue> PickleValue::find(std::string_view wanted) const {
@@ -107,7 +107,8 @@ std::string PickleValue::name() const {
   // A callee may be a call itself, and so on: what getattr() would give has no name here.
   const PickleValue named = kind() == PickleKind::call ? callee() : *this;
   if (named.kind() != PickleKind::global) return "";
-  const std::span<const uint32_t> parts = std::span(arena_->items).subspan(named.node().value, 2);
+  const std::span<const uint32_t> parts =
+      std::span(arena_->items.data(), arena_->items.size()).subspan(named.node().value, 2);
   return std::string(*PickleValue(*arena_, parts[0]).text()) + "." +
          std::string(*PickleValue(*arena_, parts[1]).text());
 }

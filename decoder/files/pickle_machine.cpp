@@ -19,6 +19,9 @@ using pickle_detail::Node;
 constexpr uint64_t kMostBytes =
     std::numeric_limits<uint32_t>::max() / 2;  // so that two values a byte have indices
 constexpr size_t kLongestName = 1000;
+// Snapshots of PyTorch need less than twice their bytes.
+constexpr uint64_t kMostMemoryForByte = 3;
+constexpr uint64_t kAlwaysMemory = 48 << 20;
 constexpr uint32_t kNoBatch = std::numeric_limits<uint32_t>::max();
 
 std::string hexadecimal(unsigned char byte) {
@@ -59,6 +62,7 @@ void PickleMachine::check_size(uint64_t bytes, const std::string& origin) {
 uint32_t PickleMachine::run() {
   for (;;) {
     opcode_ = at_;
+    check_memory(0);
     const auto opcode = static_cast<unsigned char>(take(1, "an instruction")[0]);
     if (opcode == '.') break;
     const bool known = scalar(opcode) || text(opcode) || text_line(opcode) || container(opcode) ||
@@ -73,6 +77,19 @@ uint32_t PickleMachine::run() {
 void PickleMachine::fail(const std::string& expected, const std::string& found) const {
   throw InputError(origin_ + ": this pickle is damaged or cut off: byte " + std::to_string(opcode_) +
                    ": expected " + expected + ", found " + found);
+}
+
+uint64_t PickleMachine::held_bytes() const {
+  return arena_.nodes.size() * sizeof(Node) + arena_.items.size() * sizeof(uint32_t) +
+         arena_.calls.size() * sizeof(Call) + arena_.decoded_text.size() + marks_.size() * sizeof(size_t) +
+         (stack_.size() + memo_.size()) * sizeof(uint32_t) + batches_.size() * sizeof(Batch);
+}
+
+void PickleMachine::check_memory(uint64_t more) const {
+  if (held_bytes() + more <= kAlwaysMemory + kMostMemoryForByte * at_) return;
+  throw InputError(origin_ + ": byte " + std::to_string(opcode_) +
+                   ": expected a pickle whose values take at most " + std::to_string(kMostMemoryForByte) +
+                   " times its bytes in memory, found more");
 }
 
 // ---- bytes
@@ -116,6 +133,12 @@ uint32_t PickleMachine::add(PickleKind kind, uint64_t value, uint32_t count, boo
 
 void PickleMachine::push(uint32_t node) {
   stack_.push_back(node);
+}
+
+void PickleMachine::push_small(uint64_t value) {
+  uint32_t& node = small_integers_[value];
+  if (node == 0) node = add(PickleKind::integer, value);
+  push(node);
 }
 
 uint32_t PickleMachine::add_view(PickleKind kind, std::string_view view) {
@@ -167,7 +190,7 @@ bool PickleMachine::scalar(unsigned char opcode) {
       push(PickleKind::integer, static_cast<uint64_t>(int64_t{static_cast<int32_t>(little_endian(4))}));
       return true;
     case 'K':
-      push(PickleKind::integer, little_endian(1));
+      push_small(little_endian(1));
       return true;
     case 'M':
       push(PickleKind::integer, little_endian(2));
@@ -324,7 +347,10 @@ void PickleMachine::put(uint64_t index) {
   if (index >= arena_.bytes.size()) {
     fail("a memo index below " + std::to_string(arena_.bytes.size()), std::to_string(index));
   }
-  if (index >= memo_.size()) memo_.resize(index + 1, 0);
+  if (index >= memo_.size()) {
+    check_memory((index + 1 - memo_.size()) * sizeof(uint32_t));
+    memo_.resize(index + 1);
+  }
   if (memo_[index] == 0) ++memo_count_;
   memo_[index] = top("a value for the memo") + 1;
 }
@@ -376,7 +402,7 @@ bool PickleMachine::memo(unsigned char opcode) {
 void PickleMachine::push_tuple(size_t first) {
   const size_t count = stack_.size() - first;
   const uint32_t node = add(PickleKind::tuple, arena_.items.size(), static_cast<uint32_t>(count));
-  arena_.items.insert(arena_.items.end(), stack_.begin() + static_cast<ptrdiff_t>(first), stack_.end());
+  arena_.items.append(stack_.data() + first, stack_.size() - first);
   stack_.resize(first);
   push(node);
 }
@@ -462,7 +488,7 @@ void PickleMachine::grow(uint32_t target, PickleKind kind, size_t first) {
     node.value = batches_value(last == kNoBatch ? made : first_batch(node), made);
   }
   node.count += static_cast<uint32_t>(count);
-  arena_.items.insert(arena_.items.end(), stack_.begin() + static_cast<ptrdiff_t>(first), stack_.end());
+  arena_.items.append(stack_.data() + first, stack_.size() - first);
   stack_.resize(first);
 }
 
@@ -507,6 +533,7 @@ void PickleMachine::join_batches() {
     node.value = arena_.items.size();
     for (; batch != kNoBatch; batch = batches_[batch].next) {
       const Batch from = batches_[batch];
+      check_memory(from.count * sizeof(uint32_t));
       const size_t end = arena_.items.size();
       arena_.items.resize(end + from.count);
       std::memcpy(arena_.items.data() + end, arena_.items.data() + from.first, from.count * sizeof(uint32_t));
@@ -534,7 +561,8 @@ void PickleMachine::push_global(uint32_t module, uint32_t name) {
       fail("a name of at most 1000 bytes", std::to_string(node.count) + " bytes");
   }
   push(PickleKind::global, arena_.items.size());
-  arena_.items.insert(arena_.items.end(), {module, name});
+  arena_.items.push_back(module);
+  arena_.items.push_back(name);
 }
 
 bool PickleMachine::object(unsigned char opcode) {

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
-
+#include "decoder/files/growing_array.h"
 #include "decoder/files/pickle.h"
 
 namespace headroom {
@@ -33,6 +33,10 @@ class PickleMachine {
 
   [[noreturn]] void fail(const std::string& expected, const std::string& found) const;
 
+  uint64_t held_bytes() const;
+  /// Throws InputError where `more` bytes would be too many for those that were read.
+  void check_memory(uint64_t more) const;
+
   // Bytes.
   uint64_t little_endian(int count);
   std::string_view take(uint64_t count, const char* what);
@@ -45,6 +49,7 @@ class PickleMachine {
   uint32_t add(PickleKind kind, uint64_t value = 0, uint32_t count = 0, bool decoded = false);
   void push(uint32_t node);
   void push(PickleKind kind, uint64_t value = 0) { push(add(kind, value)); }
+  void push_small(uint64_t value);
   void push_view(PickleKind kind, std::string_view view) { push(add_view(kind, view)); }
   uint32_t add_view(PickleKind kind, std::string_view view);
   void push_decoded(PickleKind kind, std::string_view text);
@@ -82,12 +87,13 @@ class PickleMachine {
   std::string origin_;
   size_t at_ = 0;      ///< the next byte
   size_t opcode_ = 0;  ///< where the instruction began
-  std::vector<uint32_t> stack_;
-  std::vector<size_t> marks_;
-  std::vector<uint32_t> memo_;  ///< nodes + 1; 0 where nothing was put
+  GrowingArray<uint32_t> stack_;
+  GrowingArray<size_t> marks_;
+  GrowingArray<uint32_t> memo_;  ///< nodes + 1; 0 where nothing was put
   size_t memo_count_ = 0;
-  std::vector<Batch> batches_;  ///< a container's value is the index of its last batch, first ones before it
+  GrowingArray<Batch> batches_;  ///< a container's value is the index of its last batch, first ones before it
   uint32_t none_ = 0, true_ = 0, false_ = 0;
+  std::array<uint32_t, 256> small_integers_{};  ///< one node for each, as in Python; 0 where none was needed
 };
 
 }  // namespace headroom

@@ -11,8 +11,8 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kPrefixBytes = 8;  // the header's length, unsigned, little-endian
-constexpr int64_t kLargestHeader = 100'000'000;
+constexpr int64_t kPrefixBytes = 8;                    // the header's length, unsigned, little-endian
+constexpr int64_t kLargestHeader = int64_t{32} << 20;  // the longest of published models are some MiB
 
 /// The header's length in bytes, known to lie inside the file.
 int64_t header_bytes(const ReadOnlyFile& file) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
+#include <utility>
 
 #include "decoder/files/stored_dtype.h"
 #include "decoder/graph/errors.h"
@@ -12,7 +13,12 @@ namespace headroom {
 namespace {
 
 constexpr size_t kMostExtents = 16;
+constexpr size_t kMostTensors = 1 << 17;
 constexpr const char* kMetadata = "__metadata__";
+
+[[noreturn]] void fail_twice(const std::string& origin, const std::string& name) {
+  throw InputError(origin + ": " + printable(name) + ": named twice in the header");
+}
 
 /// Receives the header piece by piece, without a JSON tree in between: a tree of a hostile header takes many
 /// times the header's size, forgets which keys came twice, and nests as deep as the header says.
@@ -49,10 +55,14 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
   bool key(std::string& text) override {
     if (place_ == Place::tensors) {
-      if (!names_.insert(text).second)
-        throw InputError(origin_ + ": " + printable(text) + ": named twice in the header");
       name_ = text;
-      if (name_ != kMetadata) entries.emplace_back().name = name_;
+      if (name_ == kMetadata && std::exchange(has_metadata_, true)) fail_twice(origin_, name_);
+      if (name_ == kMetadata) return true;
+      if (entries.size() == kMostTensors) {
+        throw InputError(origin_ + ": header: expected at most " + std::to_string(kMostTensors) +
+                         " tensors, found more");
+      }
+      entries.emplace_back().name = name_;
     } else if (place_ == Place::fields) {
       if (text != "dtype" && text != "shape" && text != "data_offsets") {
         throw InputError(origin_ + ": " + printable(name_) + ": " + printable(text) +
@@ -131,10 +141,20 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   std::string origin_;
   Place place_ = Place::before;
   std::string name_, field_;
-  std::unordered_set<std::string> names_, fields_;
+  std::unordered_set<std::string> fields_;
+  bool has_metadata_ = false;
   std::vector<int64_t> numbers_;
   int64_t offsets_[2] = {0, 0};
 };
+
+void check_names(const std::vector<SafetensorsEntry>& entries, const std::string& origin) {
+  std::vector<std::string_view> names;
+  names.reserve(entries.size());
+  for (const SafetensorsEntry& entry : entries) names.push_back(entry.name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end()) fail_twice(origin, std::string(*twice));
+}
 
 void check_size(const SafetensorsEntry& entry, const std::string& where) {
   int64_t bytes = stored_element_bytes(entry.dtype);
@@ -185,6 +205,7 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view text, in
   if (text.empty() || text.front() != '{') throw InputError(origin + ": header: expected a JSON object");
   HeaderReader reader(origin);
   nlohmann::json::sax_parse(text, &reader);
+  check_names(reader.entries, origin);
   int64_t expected_bytes = 0;
   for (const SafetensorsEntry& entry : reader.entries) {
     const std::string where = origin + ": " + printable(entry.name) + ": ";

@@ -79,6 +79,8 @@ struct MemoryHistory {
   size_t main_device() const;
 };
 
+constexpr size_t kMostDevices = 1024;  ///< of one file
+
 /// What torch.cuda.memory._dump_snapshot() wrote, or Headroom's own snapshots. The pickle is read, not
 /// executed. Throws InputError naming the file and what was expected.
 MemoryHistory read_memory_snapshot(const std::filesystem::path& file);

@@ -163,6 +163,8 @@ class TraceGatherer : public Json::json_sax_t {
       kept.record.total_reserved_bytes =
           std::max<int64_t>(0, bounded("Total Reserved", event_.total_reserved));
     const std::string device = device_name(event_.device_type.value_or(0), event_.device.value_or(-1));
+    if (trace_.memory.size() == kMostDevices && !trace_.memory.contains(device))
+      throw InputError(origin_ + ": traceEvents: expected at most 1024 devices, found more");
     trace_.memory[device][event_.thread].push_back(kept);
   }
 
@@ -224,7 +226,7 @@ std::vector<MemoryRecord> in_order(const std::map<std::string, std::vector<Memor
 MemoryHistory read_profiler_trace(const std::filesystem::path& file) {
   GatheredTrace trace;
   TraceGatherer gatherer(trace, file.string());
-  Json::sax_parse(*open_text(file, {.most_bytes = kMostTraceBytes}), &gatherer);
+  Json::sax_parse(*open_json_text(file, {.most_bytes = kMostTraceBytes}), &gatherer);
   if (!gatherer.found_events()) throw InputError(file.string() + ": traceEvents: missing");
   if (trace.memory.empty()) {
     throw InputError(file.string() +

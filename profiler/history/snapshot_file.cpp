@@ -14,7 +14,6 @@ using Action = MemoryRecord::Action;
 
 constexpr size_t kMostKeys = 64;        ///< of one record, segment, block or frame
 constexpr size_t kMostFrames = 10'000;  ///< of one stack
-constexpr size_t kMostDevices = 1024;
 
 /// A container without the type that torch's own pickler notes beside it: restore_type_tag(container, type).
 PickleValue untagged(PickleValue value) {
@@ -100,12 +99,12 @@ class SnapshotFields {
 /// it again and again is refused: no more is visited than there is.
 class SnapshotReader {
  public:
-  SnapshotReader(const Pickle& pickle, std::string origin)
-      : pickle_(pickle), origin_(std::move(origin)), visits_left_(pickle.values()) {}
+  explicit SnapshotReader(std::string origin) : origin_(std::move(origin)) {}
 
-  MemoryHistory read() {
-    history_.source = "memory snapshot of PyTorch";
-    const SnapshotFields root(pickle_.root(), origin_ + ": the snapshot");
+  /// The pickle is not needed afterwards.
+  void gather(const Pickle& pickle) {
+    visits_left_ = 2 * pickle.values();
+    const SnapshotFields root(pickle.root(), origin_ + ": the snapshot");
     const std::optional<PickleValue> traces = root.list("device_traces"), segments = root.list("segments");
     if (!traces && !segments) {
       throw InputError(origin_ +
@@ -115,9 +114,14 @@ class SnapshotReader {
     if (traces) read_traces(*traces);
     if (segments) read_segments(*segments);
     read_settings(root);
+  }
+
+  MemoryHistory history() {
+    history_.source = "memory snapshot of PyTorch";
     for (size_t i = 0; i < records_.size(); ++i) {
       if (records_[i].empty() && states_[i].segments.empty()) continue;
       history_.devices.push_back(replay("cuda:" + std::to_string(i), records_[i], states_[i], origin_));
+      records_[i] = {};
     }
     if (history_.devices.empty()) {
       throw InputError(origin_ + ": expected a snapshot of a device with memory, found one without");
@@ -152,6 +156,7 @@ class SnapshotReader {
       if (trace.kind() != PickleKind::list)
         throw InputError(at("device_traces", device) + ": expected a list, found " + text_of(trace.kind()));
       const bool completed = gives_back_completely(trace, device);
+      records_[device].reserve(trace.size());
       for (size_t i = 0; i < trace.size(); ++i)
         read_record(trace[i], at("device_traces", device, "", i), completed, records_[device]);
     }
@@ -280,9 +285,8 @@ class SnapshotReader {
 
   static constexpr size_t kLongestText = 1000;
 
-  const Pickle& pickle_;
   const std::string origin_;
-  size_t visits_left_;
+  size_t visits_left_ = 0;
   MemoryHistory history_;
   std::vector<std::vector<MemoryRecord>> records_;  ///< of each device
   std::vector<FinalState> states_;
@@ -293,8 +297,9 @@ class SnapshotReader {
 }  // namespace
 
 MemoryHistory read_memory_snapshot(const std::filesystem::path& file) {
-  const Pickle pickle = Pickle::read(file);
-  return SnapshotReader(pickle, file.string()).read();
+  SnapshotReader reader(file.string());
+  reader.gather(Pickle::read(file));
+  return reader.history();
 }
 
 }  // namespace headroom::profiler

@@ -110,7 +110,7 @@ json json_object_of(const std::filesystem::path& file) {
 /// Of what gzip packed, only traces of PyTorch's profiler are opened, which it writes so itself.
 std::string schema_of_packed(const std::filesystem::path& file) {
   SchemaFinder finder;
-  json::sax_parse(*open_text(file, {.most_bytes = profiler::kMostTraceBytes}), &finder);
+  json::sax_parse(*open_json_text(file, {.most_bytes = profiler::kMostTraceBytes}), &finder);
   if (finder.profiler_trace) return kProfilerTrace;
   const char* what = finder.schema ? "of one of Headroom's, which are opened unpacked"
                                    : "without a trace of PyTorch's profiler in it";
@@ -126,9 +126,8 @@ std::string schema_of(const std::filesystem::path& file) {
   std::error_code error;
   if (is_file_at(file) &&
       static_cast<int64_t>(std::filesystem::file_size(file, error)) <= kMostSearchedBytes) {
-    std::ifstream in(file, std::ios::binary);
     SchemaFinder finder;
-    json::sax_parse(in, &finder);
+    json::sax_parse(*open_json_text(file, {.most_bytes = kMostSearchedBytes}), &finder);
     if (finder.schema) return *finder.schema;
     if (finder.profiler_trace) return kProfilerTrace;
   }

@@ -15,7 +15,7 @@ using test::Scratch;
 constexpr UnpackedBounds kBounds{.most_bytes = 64 << 20};
 
 std::string text_of(const std::filesystem::path& file, const UnpackedBounds& bounds = kBounds) {
-  return {std::istreambuf_iterator<char>(open_text(file, bounds)->rdbuf()), {}};
+  return {std::istreambuf_iterator<char>(open_json_text(file, bounds)->rdbuf()), {}};
 }
 
 /// Letters and numbers that pack some two times.
@@ -66,7 +66,7 @@ TEST_CASE("gzip: what unpacks to more than a text would is refused long before i
   const auto bomb = scratch.write("bomb.gz", test::gzip_bomb('\0', 1024));
   REQUIRE(std::filesystem::file_size(bomb) < 2 << 20);
   const auto read_until_refused = [&](const UnpackedBounds& bounds) {
-    const std::unique_ptr<std::istream> in = open_text(bomb, bounds);
+    const std::unique_ptr<std::istream> in = open_json_text(bomb, bounds);
     int64_t bytes = 0;
     require_input_error(
         [&] {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <istream>
+#include <memory>
+#include <string>
+
+namespace headroom {
+
+/// The same JSON text. Its streambuf throws InputError where a string, or anything else between two strings
+/// or numbers, is longer than 1 MiB. JSON parsers collect such a token whole before they hand it on, so one
+/// of a small compressed file could take gigabytes.
+std::unique_ptr<std::istream> with_short_tokens(std::unique_ptr<std::istream> text,
+                                                const std::string& origin);
+
+}  // namespace headroom
