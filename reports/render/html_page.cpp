@@ -4,6 +4,7 @@
 #include "decoder/graph/short_name.h"
 #include "reports/figures/colours.h"
 #include "reports/render/html_table.h"
+#include "reports/render/page_script.h"
 #include "reports/render/page_style.h"
 #include "reports/render/report.h"
 #include "reports/render/svg_chart.h"
@@ -11,14 +12,17 @@
 namespace headroom::reports {
 namespace {
 
-/// Nothing may be loaded from anywhere, whatever a file's texts try.
-constexpr const char* kPolicy =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+/// Nothing may be loaded from anywhere, and no script but the page's own may run, whatever a file's texts
+/// try. Styles are inline because tables set widths of bars in attributes.
+std::string policy() {
+  return "default-src 'none'; style-src 'unsafe-inline'; script-src '" + std::string(page_script_hash()) +
+         "'; img-src data:";
+}
 
 void write_head(Markup& page, const std::string& title) {
   page.open("head");
   page.empty("meta", {{"charset", "utf-8"}});
-  page.empty("meta", {{"http-equiv", "Content-Security-Policy"}, {"content", kPolicy}});
+  page.empty("meta", {{"http-equiv", "Content-Security-Policy"}, {"content", policy()}});
   page.empty("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}});
   page.empty("meta", {{"name", "color-scheme"}, {"content", "light dark"}});
   page.element("title", {}, title);

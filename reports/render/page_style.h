@@ -8,7 +8,4 @@ namespace headroom::reports {
 /// colours follow. Classes of drawings: fill-<colour role> and line-<colour role>.
 std::string_view page_style();
 
-/// Sorts tables by their heads and unfolds rows before printing. Nothing is missing without it.
-std::string_view page_script();
-
 }  // namespace headroom::reports

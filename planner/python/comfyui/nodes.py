@@ -16,6 +16,8 @@ from headroom.checkpoints import model_of_tensors
 from headroom.device import require_device
 from headroom.module import ModuleDecoder
 
+from .server import allowed_scratch, require_limit_of_machine
+
 _decoders: weakref.WeakKeyDictionary[Any, ModuleDecoder] = weakref.WeakKeyDictionary()
 
 
@@ -128,22 +130,24 @@ class HeadroomVAEDecode:
     @classmethod
     def INPUT_TYPES(cls) -> dict:
         limit = {"default": "auto", "tooltip": "Bytes that the decode may take, such as 4GiB; auto for what is free."}
-        scratch = {"default": "", "tooltip": "A folder on a disk for what does not fit memory; empty for none."}
+        scratch = {"default": "", "tooltip": "A folder on a disk for what does not fit memory, of those that the server allows; empty for none."}
         return {
             "required": {"samples": ("LATENT",), "vae": ("VAE",), "limit": ("STRING", limit)},
             "optional": {"scratch": ("STRING", scratch)},
         }
 
     def decode(self, samples: dict, vae: Any, limit: str = "auto", scratch: str = "") -> tuple:
-        require_sensible_limit(limit or "auto")
+        limit, folder = limit or "auto", allowed_scratch(scratch)
+        require_sensible_limit(limit)
         decoder = _decoder_of(vae)
         _require_picture(decoder.model)
         latent = _latent_of(samples, decoder.model)
         z = _decoder_input(latent, decoder.model, _module_of(vae))
         device = _device_of(vae)
+        require_limit_of_machine(limit, device)
         if device != "cpu":
             _make_room(vae, latent)
-        return (_image_of(vae, decoder.decode(z, limit=limit or "auto", scratch=scratch or None, device=device)),)
+        return (_image_of(vae, decoder.decode(z, limit=limit, scratch=folder, device=device)),)
 
 
 class HeadroomMemoryEstimate:

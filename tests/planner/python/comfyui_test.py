@@ -8,6 +8,7 @@ import logging
 import os
 import pathlib
 import sys
+import tempfile
 import types
 import unittest
 from unittest import mock
@@ -244,11 +245,37 @@ class Nodes(unittest.TestCase):
             ({"samples": z}, types.SimpleNamespace(first_stage_model=torch.nn.Linear(2, 2)), {}, "expected the decoder of Stable Diffusion"),
             ({"samples": z}, made, {"limit": "much"}, "limit"),
             ({"samples": z}, made, {"limit": "4"}, "limit 4 is 4 bytes. Did you mean 4GiB"),
-            ({"samples": z}, made, {"scratch": "/no/such/folder"}, "scratch"),
+            ({"samples": z}, made, {"limit": "1000000TiB"}, "limit: expected at most the [0-9.]+ GiB of memory that cpu has, or auto, found 1000000TiB"),
         ):
             with self.subTest(message), self.assertRaisesRegex(headroom.InputError, message) as refused:
                 nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode(samples, vae, **options)
             self.assertNotIn("\n", str(refused.exception))
+
+    @torch.no_grad()
+    def test_scratch_folders_are_those_that_the_server_allows(self):
+        made, z = comfy_vae(self.vae()), torch.randn(1, 4, 6, 5)
+        with tempfile.TemporaryDirectory() as folder:
+            temporary, allowed, elsewhere = (pathlib.Path(folder, name) for name in ("temp", "allowed", "elsewhere"))
+            (allowed / "below").mkdir(parents=True)
+            elsewhere.mkdir()
+            (allowed / "link").symlink_to(elsewhere)
+            comfyui = {"folder_paths": types.SimpleNamespace(get_temp_directory=lambda: str(temporary))}
+
+            def messages(*folders):
+                found = set()
+                for each in folders:
+                    with self.assertRaises(headroom.InputError) as refused:
+                        decoded_by_node(made, z, scratch=str(each))
+                    found.add(str(refused.exception))
+                return found
+
+            refused = [elsewhere, folder, "/etc", "/no/such/folder", allowed / "link", allowed / "..", f"{allowed}2", "a\0b"]
+            self.assertEqual(len(messages(allowed, temporary, *refused)), 1)
+            with mock.patch.dict(sys.modules, comfyui), mock.patch.dict(os.environ, {"HEADROOM_COMFYUI_SCRATCH": str(allowed)}):
+                for each in (allowed, allowed / "below", temporary):
+                    self.assertEqual(decoded_by_node(made, z, scratch=str(each)).shape, (1, 24, 20, 3))
+                (message,) = messages(*refused, allowed / "none")
+                self.assertIn("HEADROOM_COMFYUI_SCRATCH", message)
 
     @torch.no_grad()
     def test_a_decode_on_the_cpu_instead_of_a_gpu_warns_once(self):

@@ -141,6 +141,18 @@ class PrintedPages(unittest.TestCase):
 
         self.on_each(check, width=1280)
 
+    def test_no_script_runs_but_the_page_s_own(self):
+        page = self.pages["tour"].read_text()
+        injected = self.pages["tour"].with_name("injected.html")
+        injected.write_text(page.replace("<main>", "<main><script>window.injected = 1;</script><p id='p' onclick='window.injected = 2'>p</p>"))
+        self.assertNotEqual(injected.read_text(), page)
+        self.browser.show(injected, width=1280)
+        self.browser.evaluate("document.getElementById('p').click()")
+        self.assertEqual(self.browser.evaluate("typeof window.injected"), "undefined")
+        head = "document.querySelector('.table thead tr:last-child > *')"
+        self.browser.evaluate(f"{head}.click()")
+        self.assertEqual(self.browser.evaluate(f"{head}.getAttribute('aria-sort')"), "ascending")
+
     def test_dark_pages_are_dark(self):
         def check(_):
             paper, ink = self.browser.evaluate(

@@ -1,0 +1,55 @@
+"""Bounds of what a workflow may ask of the machine that runs ComfyUI."""
+
+from __future__ import annotations
+
+import os
+
+import headroom
+from headroom.amounts import limit_bytes
+
+SCRATCH_VARIABLE = "HEADROOM_COMFYUI_SCRATCH"
+
+
+def _allowed_folders() -> list[str]:
+    """ComfyUI's own temp folder, and those that the person who runs the server names."""
+    folders = [folder for folder in os.environ.get(SCRATCH_VARIABLE, "").split(os.pathsep) if folder]
+    try:
+        import folder_paths  # ComfyUI's
+
+        temporary = folder_paths.get_temp_directory()
+        os.makedirs(temporary, exist_ok=True)  # ComfyUI makes it when it is first needed
+        folders.append(temporary)
+    except (ImportError, OSError):
+        pass
+    return [os.path.realpath(folder) for folder in folders]
+
+
+def allowed_scratch(scratch: str) -> str | None:
+    """The folder, or None for an empty name. Raises InputError, which is the same whether a refused folder exists or not."""
+    if not scratch:
+        return None
+    folder = os.path.realpath(scratch) if "\0" not in scratch else ""
+    below = any(os.path.commonpath([folder, allowed]) == allowed for allowed in _allowed_folders() if folder)
+    if not below or not os.path.isdir(folder):
+        raise headroom.InputError(
+            "scratch: expected an existing folder in ComfyUI's temp folder, or in one that the person who runs ComfyUI allows by "
+            f"the environment variable {SCRATCH_VARIABLE}")
+    return folder
+
+
+def _memory_bytes(device: str) -> int:
+    """All memory of the device, whoever uses it now."""
+    import torch
+
+    if device == "cpu" or not torch.cuda.is_available():
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return torch.cuda.mem_get_info(device)[1]
+
+
+def require_limit_of_machine(limit: str, device: str) -> None:
+    """Raises InputError for a limit above the memory of the device, which would be no limit."""
+    if limit == "auto":
+        return
+    most = _memory_bytes(device)
+    if limit_bytes(limit) > most:
+        raise headroom.InputError(f"limit: expected at most the {most / (1 << 30):.1f} GiB of memory that {device} has, or auto, found {limit}")
