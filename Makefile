@@ -10,6 +10,7 @@
 # make fuzz      all readers of files under libFuzzer for SECONDS each (3600)
 # make lint      is all formatted, and nothing misspelled; make tidy: clang-tidy over what is built, slow
 # make format    clang-format over all sources
+# make lock      requirements.txt anew from requirements.in: every wheel with its hashes
 # Each installs what is missing: Debian packages (packages*.txt) and pinned wheels (requirements*.txt).
 #
 # Warnings are errors. Where another compiler than GCC 12 or Clang 16 warns: make build CMAKE_ARGS=-DHEADROOM_WERROR=OFF
@@ -23,7 +24,7 @@ CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOB
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo tour begin build test release install debs fuzz asan asan-build tsan lint tidy format clean packages gui-packages all-packages demo-programs demo-venv venv
+.PHONY: demo tour begin build test release install debs fuzz asan asan-build tsan lock lint tidy format clean packages gui-packages all-packages demo-programs demo-venv venv
 
 demo: packages
 	@echo "demo: compiling, while Python wheels (about 2 GB) are fetched and unpacked"
@@ -119,17 +120,17 @@ gui-packages:
 all-packages:
 	$(call install_packages,packages.txt packages-gui.txt packages-tests.txt)
 
-# $(1): what pip is to install. It tells one line for each wheel; unpacking torch is silent for a minute. Modules
+# $(1): what pip is to install: files that name every wheel with its hash. It tells one line for each wheel; unpacking torch is silent for a minute. Modules
 # are compiled when they are imported, since most never are.
 define install_wheels
 	@test -x $(VENV)/bin/pip || python3 -m venv --clear $(VENV)
-	@$(VENV)/bin/pip install --no-compile --progress-bar off --disable-pip-version-check $(1) | \
+	@$(VENV)/bin/pip install --require-hashes --no-deps --no-compile --progress-bar off --disable-pip-version-check $(1) | \
 	  sed -u -n -e '/^Requirement already/d' -e 's/^\(Collecting\|  *Downloading\|Installing\|Successfully\)/wheels: &/p'
 endef
 
 demo-venv: $(VENV)/demo-installed
 $(VENV)/demo-installed: requirements-demo.txt
-	$(call install_wheels,--no-deps -r requirements-demo.txt)
+	$(call install_wheels,-r requirements-demo.txt)
 	@touch $@
 
 venv: $(VENV)/installed
@@ -137,6 +138,11 @@ $(VENV)/installed: requirements.txt | all-packages
 	@echo "installing Python wheels into $(VENV) (about 5 GB)"
 	$(call install_wheels,-r requirements.txt)
 	@touch $@ $(VENV)/demo-installed
+
+# Versions in use stay; without build/venv pip takes the newest that fit.
+lock:
+	@test ! -x $(VENV)/bin/pip || $(VENV)/bin/pip freeze | grep == > build/constraints.txt
+	python3 .ci/lock_requirements.py $(if $(wildcard $(VENV)/bin/pip),--constraints build/constraints.txt)
 
 lint:
 	git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format --dry-run -Werror

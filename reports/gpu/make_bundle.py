@@ -68,7 +68,7 @@ def copy_packages(folder: Path) -> None:
 def pinned(name: str) -> str:
     """The wheel with the version that requirements.txt and requirements-demo.txt pin, if they do."""
     lines = [line for file in ("requirements.txt", "requirements-demo.txt") for line in (ROOT / file).read_text().splitlines()]
-    return next((line for line in lines if line.split("==")[0] == name), name)
+    return next((line.removesuffix(" \\") for line in lines if line.split("==")[0].lower() == name.lower()), name)
 
 
 def download_wheels(folder: Path) -> None:
