@@ -19,9 +19,6 @@ using pickle_detail::Node;
 constexpr uint64_t kMostBytes =
     std::numeric_limits<uint32_t>::max() / 2;  // so that two values a byte have indices
 constexpr size_t kLongestName = 1000;
-// Snapshots of PyTorch need less than twice their bytes.
-constexpr uint64_t kMostMemoryForByte = 3;
-constexpr uint64_t kAlwaysMemory = 48 << 20;
 constexpr uint32_t kNoBatch = std::numeric_limits<uint32_t>::max();
 
 std::string hexadecimal(unsigned char byte) {
@@ -77,19 +74,6 @@ uint32_t PickleMachine::run() {
 void PickleMachine::fail(const std::string& expected, const std::string& found) const {
   throw InputError(origin_ + ": this pickle is damaged or cut off: byte " + std::to_string(opcode_) +
                    ": expected " + expected + ", found " + found);
-}
-
-uint64_t PickleMachine::held_bytes() const {
-  return arena_.nodes.size() * sizeof(Node) + arena_.items.size() * sizeof(uint32_t) +
-         arena_.calls.size() * sizeof(Call) + arena_.decoded_text.size() + marks_.size() * sizeof(size_t) +
-         (stack_.size() + memo_.size()) * sizeof(uint32_t) + batches_.size() * sizeof(Batch);
-}
-
-void PickleMachine::check_memory(uint64_t more) const {
-  if (held_bytes() + more <= kAlwaysMemory + kMostMemoryForByte * at_) return;
-  throw InputError(origin_ + ": byte " + std::to_string(opcode_) +
-                   ": expected a pickle whose values take at most " + std::to_string(kMostMemoryForByte) +
-                   " times its bytes in memory, found more");
 }
 
 // ---- bytes
@@ -335,63 +319,6 @@ bool PickleMachine::stack(unsigned char opcode) {
              std::to_string(left) + " before the end of the file");
       return true;
     }
-    default:
-      return false;
-  }
-}
-
-// ---- the memo
-
-void PickleMachine::put(uint64_t index) {
-  // Writers number what they put from 0 on, so no number passes the bytes there are.
-  if (index >= arena_.bytes.size()) {
-    fail("a memo index below " + std::to_string(arena_.bytes.size()), std::to_string(index));
-  }
-  if (index >= memo_.size()) {
-    check_memory((index + 1 - memo_.size()) * sizeof(uint32_t));
-    memo_.resize(index + 1);
-  }
-  if (memo_[index] == 0) ++memo_count_;
-  memo_[index] = top("a value for the memo") + 1;
-}
-
-void PickleMachine::get(uint64_t index) {
-  if (index >= memo_.size() || memo_[index] == 0) {
-    fail("a memo index that was put", std::to_string(index));
-  }
-  push(memo_[index] - 1);
-}
-
-bool PickleMachine::memo(unsigned char opcode) {
-  const auto number = [&] {
-    push_integer_line(line("a memo index"), "a memo index");
-    const int64_t index = static_cast<int64_t>(arena_.nodes[stack_.back()].value);
-    stack_.pop_back();
-    if (index < 0) fail("a memo index from 0", std::to_string(index));
-    return static_cast<uint64_t>(index);
-  };
-  switch (opcode) {
-    case 'p':
-      put(number());
-      return true;
-    case 'q':
-      put(little_endian(1));
-      return true;
-    case 'r':
-      put(little_endian(4));
-      return true;
-    case 0x94:
-      put(memo_count_);
-      return true;
-    case 'g':
-      get(number());
-      return true;
-    case 'h':
-      get(little_endian(1));
-      return true;
-    case 'j':
-      get(little_endian(4));
-      return true;
     default:
       return false;
   }

@@ -1,0 +1,60 @@
+#include "decoder/files/pickle_machine.h"
+
+namespace headroom {
+
+void PickleMachine::put(uint64_t index) {
+  // Writers number what they put from 0 on, so no number passes the bytes there are.
+  if (index >= arena_.bytes.size()) {
+    fail("a memo index below " + std::to_string(arena_.bytes.size()), std::to_string(index));
+  }
+  if (index >= memo_.size()) {
+    check_memory((index + 1 - memo_.size()) * sizeof(uint32_t));
+    memo_.resize(index + 1);
+  }
+  if (memo_[index] == 0) ++memo_count_;
+  memo_[index] = top("a value for the memo") + 1;
+}
+
+void PickleMachine::get(uint64_t index) {
+  if (index >= memo_.size() || memo_[index] == 0) {
+    fail("a memo index that was put", std::to_string(index));
+  }
+  push(memo_[index] - 1);
+}
+
+bool PickleMachine::memo(unsigned char opcode) {
+  const auto number = [&] {
+    push_integer_line(line("a memo index"), "a memo index");
+    const int64_t index = static_cast<int64_t>(arena_.nodes[stack_.back()].value);
+    stack_.pop_back();
+    if (index < 0) fail("a memo index from 0", std::to_string(index));
+    return static_cast<uint64_t>(index);
+  };
+  switch (opcode) {
+    case 'p':
+      put(number());
+      return true;
+    case 'q':
+      put(little_endian(1));
+      return true;
+    case 'r':
+      put(little_endian(4));
+      return true;
+    case 0x94:
+      put(memo_count_);
+      return true;
+    case 'g':
+      get(number());
+      return true;
+    case 'h':
+      get(little_endian(1));
+      return true;
+    case 'j':
+      get(little_endian(4));
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace headroom
