@@ -10,6 +10,7 @@
 
 #include "decoder/outputs/left_behind.h"
 #include "decoder/outputs/output_target.h"
+#include "decoder/outputs/require_apart.h"
 
 namespace headroom {
 

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
-#include <map>
 #include <optional>
 #include <system_error>
 
@@ -74,38 +73,6 @@ void require_name_fits(const path& named, const path& file) {
                    std::to_string(file.string().size()));
 }
 
-/// Two names of one file, of which neither need be there.
-path unique_name(const path& file) {
-  std::error_code error;
-  path unique = std::filesystem::weakly_canonical(std::filesystem::absolute(file), error);
-  if (error && is_system_failure(error.value())) fail_by_errno(file.string(), error.value());
-  if (error) unique = std::filesystem::absolute(file).lexically_normal();
-  return unique.has_filename() ? unique : unique.parent_path();
-}
-
-/// What a model's folder is read for. People keep plans and pictures there as well.
-bool is_read_with_folder(const path& file) {
-  const std::string name = file.filename().string();
-  return name == "config.json" || name == "model_index.json" || name.ends_with(".index.json") ||
-         name.ends_with(".safetensors");
-}
-
-[[noreturn]] void refuse(const NamedFile& output, const std::string& what, const NamedFile& other) {
-  throw InputError(output.option + " " + output.file + ": " + what + " " + other.option + " " + other.file);
-}
-
-using FilesByName = std::map<path, const NamedFile*>;
-
-/// An output in a folder that is another one: frames/ and frames/stats.json.
-void require_not_inside(const FilesByName& written) {
-  for (const auto& [name, output] : written) {
-    for (path above = name.parent_path(); above.has_relative_path(); above = above.parent_path()) {
-      const auto around = written.find(above);
-      if (around != written.end()) refuse(*output, "lies inside", *around->second);
-    }
-  }
-}
-
 }  // namespace
 
 OutputTarget output_target(const path& named) {
@@ -128,6 +95,10 @@ OutputTarget output_target(const path& named) {
   return target;
 }
 
+path file_behind_links(const path& named) {
+  return behind_links(named).path;
+}
+
 bool is_stream(const path& named) noexcept try {
   return !named.empty() && output_target(named).is_stream;
 } catch (const std::exception&) {
@@ -138,31 +109,6 @@ bool is_standard_output(const path& named) noexcept try {
   return !named.empty() && output_target(named).descriptor == STDOUT_FILENO;
 } catch (const std::exception&) {
   return false;
-}
-
-void require_apart(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
-  FilesByName read, folders, written;
-  for (const NamedFile& input : inputs) {
-    if (input.file.empty() || !is_there(input.file)) continue;
-    const path unique = unique_name(input.file);
-    (is_folder_at(unique) ? folders : read).emplace(unique, &input);
-  }
-  for (const NamedFile& output : outputs) {
-    if (output.file.empty()) continue;
-    const bool printed = is_standard_output(output.file);
-    if (is_stream(output.file) && !printed) continue;
-    const path unique = printed ? path("-") : unique_name(behind_links(output.file).path);
-    const auto [other, is_new] = written.emplace(unique, &output);
-    if (!is_new) refuse(output, "expected a file of its own, found that of", *other->second);
-    if (const auto input = read.find(unique); input != read.end())
-      refuse(output, "would overwrite what is read as", *input->second);
-    if (const auto folder = folders.find(unique); folder != folders.end())
-      refuse(output, "would overwrite what is read as", *folder->second);
-    if (!is_read_with_folder(unique) || !is_there(unique)) continue;
-    if (const auto folder = folders.find(unique.parent_path()); folder != folders.end())
-      refuse(output, "would overwrite a file of", *folder->second);
-  }
-  require_not_inside(written);
 }
 
 }  // namespace headroom

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <vector>
 
 namespace headroom {
 
@@ -23,22 +21,13 @@ struct OutputTarget {
 /// is written as at first (partial_file.h).
 OutputTarget output_target(const std::filesystem::path& named);
 
+/// The file at the end of links, which need not be there. Throws InputError as output_target() does of links.
+std::filesystem::path file_behind_links(const std::filesystem::path& named);
+
 /// Whether it is written through. False as well for what can be no output.
 bool is_stream(const std::filesystem::path& named) noexcept;
 
 /// Whether it is the standard output of this process, by any name.
 bool is_standard_output(const std::filesystem::path& named) noexcept;
-
-/// A file that the command line names: "--stats" and "stats.json".
-struct NamedFile {
-  std::string option;
-  std::string file;            ///< empty: the option was not given
-  bool may_be_folder = false;  ///< of an output: without a suffix, it is a folder of frames
-};
-
-/// Refuses outputs that would overwrite each other or an input, under whatever names; streams other than the
-/// standard output may be named twice. Of a folder among the inputs its configuration and weights count.
-/// Throws InputError naming both.
-void require_apart(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
 }  // namespace headroom

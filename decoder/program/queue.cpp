@@ -17,6 +17,7 @@
 #include "decoder/outputs/printable.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/program/latent_scale.h"
+#include "decoder/program/outputs.h"
 #include "decoder/session/environment.h"
 #include "decoder/session/libraries.h"
 #include "decoder/session/picture_shape.h"
@@ -127,10 +128,13 @@ std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
   return jobs;
 }
 
-MadeFolders prepare_files(const QueueRun& run, const std::vector<Job>& jobs) {
-  std::vector<NamedFile> outputs, inputs{{"--queue", run.queue_file}};
+MadeFolders prepare_files(const QueueRun& run, const RequestQueue& queue, const std::vector<Job>& jobs) {
+  std::vector<NamedFile> outputs = run.files_beside, inputs = run.files_read;
   for (const Job& job : jobs) {
-    outputs.push_back({"output", job.output.string(), true});
+    const Request& planned = queue.plans[static_cast<size_t>(job.decode.plan)].request;
+    for (NamedFile& file :
+         files_of_output("output", job.output.string(), picture_shape(run.model.graph, planned)))
+      outputs.push_back(std::move(file));
     inputs.push_back({"latent", latent_file_of(job.latent)});
   }
   return prepare_outputs(outputs, inputs, MissingFolders::make);
@@ -198,7 +202,7 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
   run.weights = hash.over(std::move(run.weights));
   const RequestQueue queue = read_queue(run);
   const std::vector<Job> jobs = jobs_of(run, queue);
-  const MadeFolders folders = prepare_files(run, jobs);
+  const MadeFolders folders = prepare_files(run, queue, jobs);
   for (size_t i = 0; i < queue.plans.size(); ++i) {
     const DeviceKind device = queue.plans[i].request.device;
     if (!run.device || device == *run.device) continue;

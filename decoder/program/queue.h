@@ -7,6 +7,7 @@
 #include "decoder/files/frame_rate.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/graph/model.h"
+#include "decoder/outputs/require_apart.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
 #include "decoder/program/notes.h"
@@ -25,9 +26,10 @@ struct QueueRun {
   std::string latent_scale;  ///< of --latent-scale, where a request leaves it open; may be empty
   int threads = 0;           ///< 0: LibTorch's choice
   FrameRate frame_rate;      ///< of outputs in .y4m
-  int quality = kDefaultQuality;     ///< of lossy outputs
-  std::optional<DeviceKind> device;  ///< that its plans must be for
-  bool other_environment = false;    ///< its costs may have been measured elsewhere
+  int quality = kDefaultQuality;                    ///< of lossy outputs
+  std::optional<DeviceKind> device;                 ///< that its plans must be for
+  bool other_environment = false;                   ///< its costs may have been measured elsewhere
+  std::vector<NamedFile> files_read, files_beside;  ///< of the command line, as require_apart() takes them
 };
 
 /// Decodes the whole queue in its order from one pool. Everything that can be checked before the first decode

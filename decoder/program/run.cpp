@@ -63,24 +63,6 @@ void print_summary(const RunStats& stats, const std::string& output, std::ostrea
   }
 }
 
-std::vector<NamedFile> files_beside(const DecodeOptions& options) {
-  return {{"--preview", options.preview_file},
-          {"--stats", options.stats_file},
-          {"--trace", options.trace_file},
-          {"--chrome", options.chrome_file},
-          {"--json", options.json ? "-" : ""}};
-}
-
-std::vector<NamedFile> files_read(const DecodeOptions& options) {
-  std::vector<NamedFile> read{{"--plan", options.plan_file},
-                              {"--queue", options.queue_file},
-                              {"--profile", options.profile_file},
-                              {"--model", options.model},
-                              {"--weights", options.weights}};
-  for (const std::string& latent : options.latents) read.push_back({"--latent", latent_file_of(latent)});
-  return read;
-}
-
 /// Of a queue the outputs are looked at once it has been read (queue.cpp).
 MadeFolders prepare_files(const DecodeOptions& options) {
   std::vector<NamedFile> outputs = files_beside(options);
@@ -196,11 +178,19 @@ RunStats run(const DecodeOptions& options, Notes& progress) {
 }
 
 RunStats run_queue(const DecodeOptions& options, Notes& progress) {
-  QueueRun run{open_model(options.model), {},
-               options.queue_file,        options.output,
-               options.latents,           options.latent_scale,
-               options.threads,           options.frame_rate,
-               options.quality,           {}};
+  QueueRun run{open_model(options.model),
+               {},
+               options.queue_file,
+               options.output,
+               options.latents,
+               options.latent_scale,
+               options.threads,
+               options.frame_rate,
+               options.quality,
+               {},
+               false,
+               files_read(options),
+               files_beside(options)};
   run.weights = open_weights(options.model, options.weights, options.random_seed);
   run.other_environment = options.other_environment;
   if (!options.device.empty()) run.device = parse_device(options.device);

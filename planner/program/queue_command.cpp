@@ -83,13 +83,15 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   app.add_flag("--json", json, "print the planned queue on standard output as well");
   if (!parse_arguments(app, args, out)) return kDone;
 
-  const MadeFolders folders =
-      prepare_outputs({{"-o", output}, {"--json", json ? "-" : ""}}, {{"--profile", profile_file}});
   RequestQueue queue = [&] {
     const nlohmann::json document = read_requests_file(file);
     return requests_from_json(JsonFields(document, file));
   }();
   const Model model = for_frames(open_model(model_of_queue(queue, file, model_argument)), most_frames(queue));
+  const MadeFolders folders = prepare_outputs({{"-o", output}, {"--json", json ? "-" : ""}},
+                                              {{"--profile", profile_file},
+                                               {"requests", file},
+                                               {"--model", model_of_queue(queue, file, model_argument)}});
   if (model_argument.empty()) model_argument = queue.model;
   const Dtype asked_dtype =
       dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument, "--dtype");

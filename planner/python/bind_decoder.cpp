@@ -17,6 +17,7 @@
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/files/stored_dtype.h"
 #include "decoder/graph/errors.h"
+#include "decoder/outputs/require_apart.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"
@@ -150,6 +151,7 @@ std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
   const DecodeOptions options(given);
   if ((planned.ranked != nullptr) != (options.exchange != nullptr))
     throw std::logic_error("ranks: expected with a plan of several ranks, and with no other");
+  require_apart({{"trace:", options.trace_file}}, {{"--model", planned.plan.request.model}});
   const PictureShape shape = picture_shape(planned.model->graph, planned.plan.request);
   if (static_cast<int64_t>(out.size()) != elements_of(shape))
     throw InputError("out: expected as many elements as the picture has, found " +

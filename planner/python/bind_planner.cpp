@@ -16,6 +16,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/machine/free_memory.h"
+#include "decoder/outputs/require_apart.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
@@ -219,6 +220,7 @@ void bind_plan(nb::module_& module) {
       .def(
           "save",
           [](const PlannedDecode& self, const std::string& file) {
+            require_apart({{"save:", file}}, {{"--model", self.plan.request.model}});
             if (self.ranked) return write_ranked_plan(file, *self.ranked, self.model->graph);
             write_plan(file, self.plan, self.model->graph);
           },

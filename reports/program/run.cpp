@@ -109,6 +109,15 @@ bool is_recorded(const DocumentPtr& document) {
   return document->as<profiler::MemoryHistory>() != nullptr;
 }
 
+/// Models that plans name, which are read as well.
+std::vector<NamedFile> models_of(const std::vector<DocumentPtr>& documents) {
+  std::vector<NamedFile> models;
+  for (const DocumentPtr& document : documents) {
+    if (const auto* plan = document->as<PlanDocument>()) models.push_back({"--model", plan->model_argument});
+  }
+  return models;
+}
+
 /// Options that none of these files makes use of are refused.
 void check_options_of(const Arguments& asked, const std::vector<DocumentPtr>& documents) {
   const bool recorded = std::any_of(documents.begin(), documents.end(), is_recorded);
@@ -180,6 +189,7 @@ int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
   options.progress = [&](double share, const std::string& what) { progress->tell(WorkDone{share, what}); };
   std::vector<DocumentPtr> documents;
   for (const std::string& file : asked.files) documents.push_back(read_document(file, asked.model));
+  require_apart({{"-o", asked.output}}, models_of(documents));
   check_options_of(asked, documents);
   options.known = known_of(asked, documents);
   const Report made = make_report(documents, options);

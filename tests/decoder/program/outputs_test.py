@@ -144,6 +144,31 @@ class Outputs(unittest.TestCase):
         self.check_refused(self.run_program("headroom-plan", "frontier", "--model", "vae", "--size", "16x16", "-o", "a",
                                             "--csv", "./a"), "expected a file of its own, found that of -o")
 
+    def test_a_queue_spares_its_inputs(self):
+        weights = "diffusion_pytorch_model.safetensors"
+        os.link(self.folder / "vae/config.json", self.folder / "hard.png")
+        (self.folder / "p-0.png").symlink_to("latent.npy")
+        limit = ["--model", "vae", "--limit", "64MiB"]
+        for output, batch in (("vae/" + weights, 1), ("hard.png", 1), ("queue.npy", 1), ("stats.npy", 1), ("p.png", 2)):
+            if not (self.folder / "vae" / weights).exists():
+                (self.folder / "vae" / weights).write_bytes(b"weights")
+            with self.subTest(output=output):
+                request = {"name": "a", "width_pixels": 16, "height_pixels": 16, "latent": "latent.npy", "output": output,
+                           "batch": batch}
+                document = {"schema": "headroom.requests", "version": 1, "requests": [request]}
+                (self.folder / "requests.json").write_text(json.dumps(document))
+                planned = self.run_program("headroom-plan", "queue", "requests.json", *limit, "-o", "queue.npy")
+                self.assertEqual(planned.returncode, 0, planned.stderr)
+                before = {name: (self.folder / name).read_bytes() for name in self.files()}
+                ended = self.run_program("headroom-decode", "--queue", "queue.npy", "--model", "vae", "--random-weights",
+                                         "0", "--stats", "stats.npy")
+                refused = "a file of its own" if output == "stats.npy" else "would overwrite"
+                self.check_refused(ended, "output", refused)
+                self.assertEqual({name: (self.folder / name).read_bytes() for name in self.files()}, before)
+        for output in ("requests.json", "vae/config.json"):
+            self.check_refused(self.run_program("headroom-plan", "queue", "requests.json", *limit, "-o", output),
+                               "would overwrite")
+
     def test_lost_standard_output(self):
         programs = [("headroom-decode", [*self.words, "-o", "p.png"]), ("headroom-decode", ["--help"]),
                     ("headroom-plan", ["--version"]), ("headroom-report", ["--help"]),

@@ -1,0 +1,47 @@
+#include "decoder/program/outputs.h"
+
+#include "decoder/files/latent_file.h"
+#include "decoder/outputs/output_target.h"
+
+namespace headroom {
+
+std::vector<NamedFile> files_beside(const DecodeOptions& options) {
+  return {{"--preview", options.preview_file},
+          {"--stats", options.stats_file},
+          {"--trace", options.trace_file},
+          {"--chrome", options.chrome_file},
+          {"--json", options.json ? "-" : ""}};
+}
+
+std::vector<NamedFile> files_read(const DecodeOptions& options) {
+  std::vector<NamedFile> read{{"--plan", options.plan_file},
+                              {"--queue", options.queue_file},
+                              {"--profile", options.profile_file},
+                              {"--model", options.model},
+                              {"--weights", options.weights}};
+  for (const std::string& latent : options.latents) read.push_back({"--latent", latent_file_of(latent)});
+  return read;
+}
+
+std::vector<NamedFile> files_of_output(const std::string& option, const std::string& output,
+                                       const PictureShape& shape) {
+  const std::string suffix = std::filesystem::path(output).extension().string();
+  std::vector<NamedFile> files;
+  if (shape.items == 1 || suffix.empty() || suffix == ".npy" || suffix == ".safetensors" || is_stream(output))
+    return {{option, output, true}};
+  for (int64_t item = 0; item < shape.items; ++item)
+    files.push_back({option, path_of_item(output, item, shape.items).string()});
+  return files;
+}
+
+Outputs::Outputs(const DecodeOptions& options, const PictureShape& shape) {
+  if (shape.items > 1) {
+    std::vector<NamedFile> written = files_beside(options);
+    for (NamedFile& file : files_of_output("-o", options.output, shape)) written.push_back(std::move(file));
+    require_apart(written, files_read(options));
+  }
+  output = open_sink(options.output, shape, options.frame_rate, options.quality);
+  if (!options.preview_file.empty()) preview.emplace(*output, options.preview_file);
+}
+
+}  // namespace headroom
