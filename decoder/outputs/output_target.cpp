@@ -11,6 +11,7 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/graph/system_failure.h"
+#include "decoder/outputs/inside_folder.h"
 
 namespace headroom {
 namespace {
@@ -45,6 +46,18 @@ const char* kind_of(mode_t mode) {
   return "something else";
 }
 
+/// The kernel's rule for fs.protected_symlinks, also where that is off.
+void require_trusted_link(const path& named, const path& link) {
+  constexpr mode_t kShared = S_ISVTX | S_IWOTH;
+  struct stat folder {
+  }, itself{};
+  if (stat(folder_of(link).c_str(), &folder) != 0 || lstat(link.c_str(), &itself) != 0) return;
+  if ((folder.st_mode & kShared) != kShared) return;
+  if (itself.st_uid == folder.st_uid || itself.st_uid == geteuid()) return;
+  throw InputError(named.string() + ": expected a file or a link of yours, found " + link.string() +
+                   ", another user's link in a folder that all users may write to");
+}
+
 /// The regular file at the end of links, whether it is there or not; or the descriptor that they lead to.
 OutputTarget behind_links(const path& named) {
   path file = named;
@@ -54,6 +67,7 @@ OutputTarget behind_links(const path& named) {
     const path leads_to = std::filesystem::read_symlink(file, error);
     if (error && is_system_failure(error.value())) fail_by_errno(file.string(), error.value());
     if (error) return {file, false, -1};
+    require_trusted_link(named, file);
     file = leads_to.is_absolute() ? leads_to : folder_of(file) / leads_to;
   }
   throw InputError(named.string() + ": expected a file, found links that lead in a circle");
@@ -78,8 +92,10 @@ void require_name_fits(const path& named, const path& file) {
 OutputTarget output_target(const path& named) {
   if (named == "-") return {named, true, STDOUT_FILENO};
   struct stat status {};
-  if (stat(named.c_str(), &status) == 0) {
-    OutputTarget target = behind_links(named);
+  const bool follow = !is_in_open_folder(named);
+  if ((follow ? stat : lstat)(named.c_str(), &status) == 0) {
+    OutputTarget target = follow ? behind_links(named) : OutputTarget{named, false, -1};
+    if (S_ISLNK(status.st_mode)) return target;  // is replaced itself
     if (target.is_stream) return target;
     if (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return {named, true, -1};
     if (!S_ISREG(status.st_mode)) {
@@ -90,7 +106,7 @@ OutputTarget output_target(const path& named) {
   }
   if (is_system_failure(errno)) fail_by_errno(named.string(), errno);
   if (errno == ENAMETOOLONG) require_name_fits(named, named);
-  OutputTarget target = behind_links(named);
+  OutputTarget target = follow ? behind_links(named) : OutputTarget{named, false, -1};
   require_name_fits(named, target.path);
   return target;
 }

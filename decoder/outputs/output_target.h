@@ -11,6 +11,7 @@ namespace headroom {
 ///   /dev/null, a named pipe          a stream: written through, and never replaced
 ///   -, /dev/stdout, /dev/fd/3        a stream that is open already
 ///   a folder, a socket, a disk       refused
+///   another user's link in a sticky folder that all may write to, such as /tmp: refused
 struct OutputTarget {
   std::filesystem::path path;  ///< behind links; of a stream what is opened
   bool is_stream = false;

@@ -11,6 +11,8 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/graph/system_failure.h"
+#include "decoder/outputs/inside_folder.h"
+#include "decoder/outputs/output_target.h"
 #include "decoder/outputs/partial_file.h"
 
 namespace headroom {
@@ -24,7 +26,7 @@ PartialFolder::PartialFolder(const std::filesystem::path& folder)
     if (!empty)
       throw InputError(name_.string() + ": expected a new or empty folder, found one with files in it");
     // A folder takes the place of an empty one, but not of a link to it.
-    target_ = std::filesystem::canonical(name_, error);
+    if (!is_in_open_folder(name_)) target_ = std::filesystem::canonical(file_behind_links(name_), error);
     if (error) fail(name_, error.value());
   } else if (std::filesystem::exists(std::filesystem::symlink_status(name_, error))) {
     throw InputError(name_.string() + ": expected a new or empty folder, found a file");

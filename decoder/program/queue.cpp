@@ -14,6 +14,7 @@
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/machine/process_memory.h"
+#include "decoder/outputs/inside_folder.h"
 #include "decoder/outputs/printable.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/program/latent_scale.h"
@@ -36,7 +37,9 @@ struct Job {
   QueuedDecode decode;
   std::string latent;
   std::string latent_scale;
-  path output;
+  path folder, output;  ///< what the output stays inside, and its name in there
+
+  std::string file() const { return (folder / output).string(); }
 };
 
 /// Of all plans the weights are the same, so the model is the one of the most frames.
@@ -78,19 +81,24 @@ std::string in_folder(const path& folder, const std::string& latent) {
   return (folder / latent).string();
 }
 
-/// Runs `body`; an error gets `place` in front and `done` behind, and keeps its kind.
-template <typename Body>
-auto naming(const std::string& place, const std::string& done, const Body& body) {
-  const auto named = [&](const std::exception& error) { return place + ": " + error.what() + "; " + done; };
+/// Runs `body`; an error gets another message, and keeps its kind.
+template <typename Reword, typename Body>
+auto rewording(const Reword& reword, const Body& body) {
   try {
     return body();
   } catch (const InputError& error) {
-    throw InputError(named(error));
+    throw InputError(reword(error.what()));
   } catch (const LimitExceeded& error) {
-    throw LimitExceeded(named(error));
+    throw LimitExceeded(reword(error.what()));
   } catch (const DeviceError& error) {
-    throw DeviceError(named(error));
+    throw DeviceError(reword(error.what()));
   }
+}
+
+/// Runs `body`; an error gets `place` in front and `done` behind, and keeps its kind.
+template <typename Body>
+auto naming(const std::string& place, const std::string& done, const Body& body) {
+  return rewording([&](const std::string& error) { return place + ": " + error + "; " + done; }, body);
 }
 
 /// Of a relative path as it is written, whatever links there are on a disk.
@@ -119,10 +127,13 @@ std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
                        (run.output_folder.empty() ? "the queue file's folder" : "-o") + ", found " +
                        printable(named.string()));
     }
-    job.output = outputs / named;
+    job.folder = outputs;
+    job.output = named;
     const Request& planned = queue.plans[static_cast<size_t>(decode.plan)].request;
-    naming(run.queue_file + ": " + place_of(queue, decode) + ": output", "no decode was done",
-           [&] { check_output(job.output, picture_shape(run.model.graph, planned)); });
+    naming(run.queue_file + ": " + place_of(queue, decode) + ": output", "no decode was done", [&] {
+      require_inside(job.folder, job.output);
+      check_output(job.file(), picture_shape(run.model.graph, planned));
+    });
     jobs.push_back(std::move(job));
   }
   return jobs;
@@ -132,8 +143,7 @@ MadeFolders prepare_files(const QueueRun& run, const RequestQueue& queue, const 
   std::vector<NamedFile> outputs = run.files_beside, inputs = run.files_read;
   for (const Job& job : jobs) {
     const Request& planned = queue.plans[static_cast<size_t>(job.decode.plan)].request;
-    for (NamedFile& file :
-         files_of_output("output", job.output.string(), picture_shape(run.model.graph, planned)))
+    for (NamedFile& file : files_of_output("output", job.file(), picture_shape(run.model.graph, planned)))
       outputs.push_back(std::move(file));
     inputs.push_back({"latent", latent_file_of(job.latent)});
   }
@@ -165,13 +175,13 @@ std::vector<double> shares_of(const RequestQueue& queue, double predicted_second
   return shares;
 }
 
-RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, Session& session,
+RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, const path& output, Session& session,
                  ProgressEvents& events, Notes& notes) {
   const auto [latent, note] = open_latent(
       run.model, [&] { return run.weights; }, job.latent, job.latent_scale);
   if (!note.empty()) notes.add(job.latent + ": " + note);
   const auto sink =
-      open_sink(job.output, picture_shape(run.model.graph, plan.request), run.frame_rate, run.quality);
+      open_sink(output, picture_shape(run.model.graph, plan.request), run.frame_rate, run.quality);
   ReportedSink reported(*sink, events);
   RunStats stats = session.decode(static_cast<size_t>(job.decode.plan), latent, reported, &events);
   stats.output_wait_seconds += reported.waited_seconds();
@@ -243,8 +253,12 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
     events.start_part(shares[i], shares[i + 1]);
     const RunStats stats =
         naming(run.queue_file + ": " + place_of(queue, job.decode),
-               std::to_string(i) + " of " + std::to_string(jobs.size()) + " decodes were done",
-               [&] { return run_job(run, plan, job, *session, events, progress); });
+               std::to_string(i) + " of " + std::to_string(jobs.size()) + " decodes were done", [&] {
+                 const InsideFolder inside(job.folder, job.output);
+                 return rewording(
+                     [&](const std::string& error) { return inside.renamed(error); },
+                     [&] { return run_job(run, plan, job, inside.path(), *session, events, progress); });
+               });
     malloc_trim(0);  // what the decode left on the heap would add up
     if (i == 0) first_held = session->held_bytes();
     measured.decodes.push_back({name, job.decode.request, job.decode.repetition, job.decode.plan,

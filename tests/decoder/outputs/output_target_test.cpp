@@ -52,6 +52,26 @@ TEST_CASE("names lead to files, streams or refusals") {
   CHECK_FALSE(is_stream(""));
 }
 
+TEST_CASE("another user's link in a sticky folder that all may write to is refused") {
+  if (geteuid() != 0) return;  // makes a link of another user
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch / "sticky");
+  scratch.write("victim", "x");
+  for (const char* name : {"sticky/theirs", "sticky/to nothing", "theirs", "sticky/mine"})
+    std::filesystem::create_symlink(scratch / "victim", scratch / name);
+  std::filesystem::create_symlink("theirs", scratch / "sticky/mine to theirs");
+  for (const char* name : {"sticky/theirs", "sticky/to nothing", "theirs"})
+    REQUIRE(lchown((scratch / name).c_str(), 65534, 65534) == 0);
+  REQUIRE(chmod((scratch / "sticky").c_str(), 01777) == 0);
+  for (const char* name : {"sticky/theirs", "sticky/to nothing", "sticky/mine to theirs"}) {
+    require_input_error([&] { output_target(scratch / name); }, {name, "another user's link"});
+  }
+  for (const char* name : {"theirs", "sticky/mine"})
+    CHECK(output_target(scratch / name).path == scratch / "victim");
+  REQUIRE(chown((scratch / "sticky").c_str(), 65534, 65534) == 0);
+  CHECK_NOTHROW(output_target(scratch / "sticky/theirs"));  // the folder's owner made it
+}
+
 TEST_CASE("a socket is no output") {
   const Scratch scratch;
   const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);

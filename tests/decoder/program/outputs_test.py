@@ -169,6 +169,27 @@ class Outputs(unittest.TestCase):
             self.check_refused(self.run_program("headroom-plan", "queue", "requests.json", *limit, "-o", output),
                                "would overwrite")
 
+    def test_a_queue_stays_in_its_folder(self):
+        (self.folder / "outside").mkdir()
+        (self.folder / "outside/precious.png").write_bytes(b"x")
+        (self.folder / "inside").mkdir()
+        (self.folder / "inside/folder").symlink_to("../outside")
+        (self.folder / "inside/x.png").symlink_to(self.folder / "outside/precious.png")
+        (self.folder / "inside/y.png").symlink_to("deep/y.png")
+        for output, code in (("folder/precious.png", 2), ("x.png", 2), ("deep/frames/", 0), ("deep/z.png", 0), ("y.png", 0)):
+            with self.subTest(output=output):
+                request = {"name": "a", "width_pixels": 16, "height_pixels": 16, "latent": "latent.npy", "output": output}
+                document = {"schema": "headroom.requests", "version": 1, "requests": [request]}
+                (self.folder / "requests.json").write_text(json.dumps(document))
+                self.run_program("headroom-plan", "queue", "requests.json", "--model", "vae", "--limit", "64MiB", "-o", "q.json")
+                ended = self.run_program("headroom-decode", "--queue", "q.json", "--model", "vae", "--random-weights", "0",
+                                         "-o", "inside")
+                self.assertEqual(ended.returncode, code, ended.stderr)
+                if code == 2:
+                    self.check_refused(ended, "expected a name inside inside, found a link that leads out of it")
+        self.assertEqual((self.folder / "outside/precious.png").read_bytes(), b"x")
+        self.assertTrue((self.folder / "inside/deep/y.png").read_bytes().startswith(PNG))
+
     def test_lost_standard_output(self):
         programs = [("headroom-decode", [*self.words, "-o", "p.png"]), ("headroom-decode", ["--help"]),
                     ("headroom-plan", ["--version"]), ("headroom-report", ["--help"]),
