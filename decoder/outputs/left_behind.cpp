@@ -3,15 +3,21 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <system_error>
+
+#include "decoder/graph/system_file.h"
 
 namespace headroom {
 
@@ -49,7 +55,7 @@ void remove_in(int parent, const char* name, int levels) noexcept {
 /// Calls `act` with each name in an open folder, from its first one on. Without memory of its own: for signal
 /// handlers, and since libstdc++'s directory_iterator ends the program where it is refused some.
 template <typename Act>
-void for_each_name(int folder, const Act& act) noexcept {
+void for_each_name(int folder, const Act& act) {
   alignas(dirent64) char entries[4096];
   if (lseek(folder, 0, SEEK_SET) != 0) return;
   for (ssize_t bytes = 0; (bytes = getdents64(folder, entries, sizeof entries)) > 0;) {
@@ -145,19 +151,88 @@ void remove_contents(int folder) noexcept {
   remove_entries(folder, kFolderLevels - 1);
 }
 
-void remove_left_behind(const std::filesystem::path& file, const std::string& mark) noexcept try {
+namespace {
+
+/// Eight hexadecimal digits. Without /proc the host's name has to do.
+std::string place_here() {
+  char text[256] = {};
+  std::string place = text_of_system_file("/proc/sys/kernel/random/boot_id").value_or("");
+  if (place.empty() && gethostname(text, sizeof text - 1) == 0) place = text;
+  const ssize_t bytes = readlink("/proc/self/ns/pid", text, sizeof text);
+  if (bytes > 0) place.append(text, static_cast<size_t>(bytes));
+  uint32_t hash = 2166136261U;  // FNV-1a
+  for (const char byte : place) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619U;
+  std::snprintf(text, sizeof text, "%08x", hash);
+  return text;
+}
+
+bool is_number(std::string_view name) {
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Whether this user made all that lies in an open folder, and it is what a folder of frames has.
+bool holds_frames_alone(int folder, int levels) noexcept {
+  bool alone = true;
+  for_each_name(folder, [&](const char* name) {
+    struct stat status {};
+    alone = alone && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid == geteuid();
+    if (!alone) return;
+    std::string_view stem = name;
+    if (S_ISREG(status.st_mode)) {
+      const bool png = stem.ends_with(".png");
+      if (png) stem.remove_suffix(4);
+      alone = stem == "pixels" || (png && is_number(stem));
+      return;
+    }
+    alone = S_ISDIR(status.st_mode) && is_number(stem) && levels > 1;
+    if (!alone) return;
+    const int inner = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    alone = inner >= 0 && holds_frames_alone(inner, levels - 1);
+    if (inner >= 0) close(inner);
+  });
+  return alone;
+}
+
+/// Whether a file or folder of a temporary file's name is one of this user's.
+bool is_left_by_user(int parent, const char* name) noexcept {
+  struct stat status {};
+  if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_uid != geteuid()) return false;
+  if (!S_ISDIR(status.st_mode)) return S_ISREG(status.st_mode);
+  const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const bool ours = folder >= 0 && holds_frames_alone(folder, kFolderLevels);
+  if (folder >= 0) close(folder);
+  return ours;
+}
+
+}  // namespace
+
+std::string process_mark(int process) {
+  static const std::string place = place_here();
+  return place + "-" + std::to_string(process);
+}
+
+void remove_left_behind(const std::filesystem::path& file, const std::string& mark,
+                        const std::string& suffix) noexcept try {
   const std::string start = file.filename().string() + "." + mark + "-";
   const std::filesystem::path parent = file.has_parent_path() ? file.parent_path() : ".";
+  const size_t place = process_mark(0).size() - 1;  // "<place>-"
   const int folder = open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
-  for_each_name(folder, [&](const char* name) {
-    if (std::strncmp(name, start.c_str(), start.size()) != 0) return;
-    pid_t process = 0;
-    const char* end = name + std::strlen(name);
-    const auto [rest, failed] = std::from_chars(name + start.size(), end, process);
-    if (failed != std::errc() || process <= 0 || (rest != end && *rest != '.')) return;
-    if (kill(process, 0) != 0 && errno == ESRCH) remove_in(folder, name, kFolderLevels);
-  });
+  try {
+    for_each_name(folder, [&](const char* name) {
+      const std::string_view whole = name;
+      if (whole.size() <= start.size() + place || !whole.starts_with(start)) return;
+      pid_t process = 0;
+      std::from_chars(name + start.size() + place, name + whole.size(), process);
+      const std::string own = process_mark(process), expected = start + own + suffix;
+      if (process <= 0 || (whole != expected && whole != expected + ".partial-" + own)) return;
+      const bool ended = process == getpid() || (kill(process, 0) != 0 && errno == ESRCH);
+      if (ended && is_left_by_user(folder, name)) remove_in(folder, name, kFolderLevels);
+    });
+  } catch (...) {
+    close(folder);
+    throw;
+  }
   close(folder);
 } catch (...) {
   // No memory for names: what was left behind stays for the next time.

@@ -39,8 +39,14 @@ void remove_with_contents(const char* path) noexcept;
 /// The same for what lies in an open folder; its own name stays.
 void remove_contents(int folder) noexcept;
 
-/// Removes the neighbours `<file>.<mark>-<pid>` and `<file>.<mark>-<pid>.…` that a program left behind which
-/// was killed: those whose process is no more, files or folders.
-void remove_left_behind(const std::filesystem::path& file, const std::string& mark) noexcept;
+/// "<place>-<pid>", for names of temporary files. The place stands for this start of this machine and for the
+/// PID namespace: elsewhere the number may be a living process.
+std::string process_mark(int process);
+
+/// Removes the neighbours `<file>.<mark>-<process_mark><suffix>` of processes that ended here without
+/// removing them, or of this process, where this user owns them: files, their own partial files, and folders
+/// that hold nothing but frames.
+void remove_left_behind(const std::filesystem::path& file, const std::string& mark,
+                        const std::string& suffix = "") noexcept;
 
 }  // namespace headroom

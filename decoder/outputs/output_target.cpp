@@ -19,8 +19,8 @@ namespace {
 using std::filesystem::path;
 
 constexpr int kMostLinks = 40;  // Linux follows as many
-/// ".partial-" and a process's number.
-constexpr size_t kLongestMark = 17;
+/// ".partial-" and process_mark().
+constexpr size_t kLongestMark = 25;
 
 path folder_of(const path& file) {
   return file.has_parent_path() ? file.parent_path() : path(".");

@@ -21,8 +21,7 @@ std::filesystem::path free_partial_name(const std::filesystem::path& path) {
     throw InputError(path.string() + ": expected an existing folder, " + folder.string() + " is none");
   }
   std::filesystem::path partial = path;
-  partial += ".partial-" + std::to_string(getpid());
-  remove_with_contents(partial.c_str());
+  partial += ".partial-" + process_mark(getpid());
   remove_left_behind(path, "partial");
   return partial;
 }

@@ -10,11 +10,11 @@
 
 namespace headroom {
 
-/// A file that appears under its name whole or not at all: it is written as `<name>.partial-<pid>` beside it
-/// and renamed by commit(). Destroyed before that, or ended by a signal (left_behind.h), it leaves nothing;
-/// what a killed program left of the same file is removed. A link stays one: the file that it leads to is
-/// replaced. A stream (output_target.h) is written through: what is to go there waits in a file without a
-/// name until commit().
+/// A file that appears under its name whole or not at all: it is written as `<name>.partial-<place>-<pid>`
+/// beside it and renamed by commit(). Destroyed before that, or ended by a signal (left_behind.h), it leaves
+/// nothing; what a killed program left of the same file is removed. A link stays one: the file that it leads
+/// to is replaced. A stream (output_target.h) is written through: what is to go there waits in a file without
+/// a name until commit().
 class PartialFile {
  public:
   /// Throws InputError where the folder does not exist or `file` can be no output, DeviceError where no file

@@ -7,9 +7,9 @@
 
 namespace headroom {
 
-/// A folder that appears under its name whole or not at all: it is filled as `<name>.partial-<pid>` beside it
-/// and renamed by commit(). Destroyed before that, or ended by a signal (left_behind.h), it leaves nothing;
-/// what a killed program left of the same folder is removed.
+/// A folder that appears under its name whole or not at all: it is filled as `<name>.partial-<place>-<pid>`
+/// beside it and renamed by commit(). Destroyed before that, or ended by a signal (left_behind.h), it leaves
+/// nothing; what a killed program left of the same folder is removed.
 class PartialFolder {
  public:
   /// Throws InputError where the folder above does not exist, or `folder` is a file or has something in it;

@@ -92,7 +92,7 @@ RunStats decode_once(const DecodeOptions& options, const PlannedDecode& what, Pi
   };
   if (!options.verify) return run(sink);
   const std::filesystem::path copy =
-      neighbours_name(options.output).string() + ".verify-" + std::to_string(getpid()) + ".npy";
+      neighbours_name(options.output).string() + ".verify-" + process_mark(getpid()) + ".npy";
   const RemovedOnSignal on_signal(copy);
   const auto copy_sink = open_sink(copy, sink.shape());
   TeeSink both(sink, *copy_sink);
@@ -120,7 +120,7 @@ RunStats run_plan(const Asked& asked, const ChosenPlan& chosen, Progress& progre
   const auto& [model, plan] = chosen;
   const WeightsHash hash;
   const ParameterSource weights = hash.over(asked.open_weights());
-  remove_left_behind(neighbours_name(options.output), "verify");
+  remove_left_behind(neighbours_name(options.output), "verify", ".npy");
   Outputs outputs(options, picture_shape(model.graph, plan.request));
   RunBegun news = begun("headroom-decode", plan);
   news.output = options.output;

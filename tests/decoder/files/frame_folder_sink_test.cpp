@@ -63,7 +63,7 @@ TEST_CASE("frames: whole ones are encoded as they come, parts when all have come
   const Scratch scratch;
   const PictureShape shape{1, 3, 4, 6, 8};
   auto sink = open_sink(scratch / "frames", shape);
-  const std::filesystem::path partial = scratch / ("frames.partial-" + std::to_string(getpid()));
+  const std::filesystem::path partial = scratch / ("frames.partial-" + process_mark(getpid()));
   test::write_clip_region(*sink, 0, whole({2, 6, 8}));
   CHECK(names_in(partial) == std::set<std::string>{"00000.png", "00001.png"});
   test::write_clip_region(*sink, 0, {{2, 4}, {0, 6}, {0, 3}});
@@ -108,7 +108,7 @@ TEST_CASE("frames: numbers have as many digits as the last one needs") {
   auto sink = open_sink(scratch / "frames", {1, 1, 100'001, 1, 1});
   const std::vector<float> pixel(1);
   sink->write(0, {{7, 8}, {0, 1}, {0, 1}}, pixel.data());
-  CHECK(names_in(scratch / ("frames.partial-" + std::to_string(getpid()))) ==
+  CHECK(names_in(scratch / ("frames.partial-" + process_mark(getpid()))) ==
         std::set<std::string>{"000007.png"});
 }
 

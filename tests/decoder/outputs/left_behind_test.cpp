@@ -60,5 +60,38 @@ TEST_CASE("an empty folder whose name is given back stays") {
   CHECK(scratch.files() == std::vector<std::string>{"a"});
 }
 
+TEST_CASE("only files that this program left behind on this machine are removed") {
+  const Scratch scratch;
+  const pid_t gone = fork();
+  if (gone == 0) _exit(0);
+  waitpid(gone, nullptr, 0);
+  const std::string dead = process_mark(gone), number = std::to_string(gone);
+  CHECK(dead.size() == 9 + number.size());
+  std::vector<std::string> kept{"o.partial-" + number,          "o.partial-" + number + ".txt",
+                                "o.partial-" + dead + ".txt",   "o.partial-" + dead + ".npy",
+                                "o.partial-00000000-" + number, "o.partial-0" + dead};
+  for (const std::string& name : kept) scratch.write(name, "x");
+  for (const std::string& file : {"notes.txt", "0/notes.txt", "0/1/00000.png", "a.png"}) {
+    const std::string folder = "folder" + std::to_string(kept.size());
+    const std::filesystem::path partial = scratch / (folder + ".partial-" + dead);
+    std::filesystem::create_directories((partial / file).parent_path());
+    scratch.write(partial.filename().string() + "/" + file, "x");
+    kept.push_back(partial.filename().string());
+    remove_left_behind(scratch / folder, "partial");
+  }
+  if (geteuid() == 0) {
+    scratch.write("theirs.partial-" + dead, "x");
+    REQUIRE(chown((scratch / ("theirs.partial-" + dead)).c_str(), 65534, 65534) == 0);
+    kept.push_back("theirs.partial-" + dead);
+    remove_left_behind(scratch / "theirs", "partial");
+  }
+  scratch.write("o.partial-" + dead, "x");
+  scratch.write("o.verify-" + dead + ".npy", "x");
+  remove_left_behind(scratch / "o", "partial");
+  remove_left_behind(scratch / "o", "verify", ".npy");
+  std::sort(kept.begin(), kept.end());
+  CHECK(scratch.files() == kept);
+}
+
 }  // namespace
 }  // namespace headroom

@@ -77,9 +77,9 @@ TEST_CASE("what a killed program left of the same folder goes, and nothing else"
     scratch.write(name + "/pixels", "x");
     scratch.write(name + "/0/00000.png", "x");
   };
-  const std::string dead = std::to_string(gone), alive = std::to_string(getppid());
+  const std::string dead = process_mark(gone), alive = process_mark(getppid());
   leave("o.partial-" + dead);
-  leave("o.partial-" + std::to_string(getpid()));
+  leave("o.partial-" + process_mark(getpid()));
   const std::vector<std::string> others{"o.partial-" + alive, "o.partial-x", "other.partial-" + dead};
   for (const std::string& name : others) leave(name);
   { const PartialFolder folder(scratch / "o"); }

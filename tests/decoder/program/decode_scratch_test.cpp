@@ -12,6 +12,7 @@
 #include <regex>
 
 #include "decoder/files/latent_file.h"
+#include "decoder/outputs/left_behind.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/program/run.h"
 #include "tests/decoder/program/ready_decode.h"
@@ -104,7 +105,7 @@ bool interrupted(const Words& words, const Scratch& folder, int signal_number, i
   }
   const auto began = [&] {
     const std::vector<std::string> names = folder.files();
-    const std::string mark = ".partial-" + std::to_string(child);
+    const std::string mark = ".partial-" + process_mark(child);
     return std::any_of(names.begin(), names.end(),
                        [&](const std::string& name) { return name.ends_with(mark); });
   };
@@ -185,10 +186,15 @@ TEST_CASE("what a killed decode of the same output left behind goes, and nothing
   const pid_t gone = fork();
   if (gone == 0) _exit(0);
   waitpid(gone, nullptr, 0);
-  const std::string dead = std::to_string(gone), alive = std::to_string(getppid());
-  const std::vector<std::string> others{"out.npy.partial-" + alive, "out.npy.partial-x", "out.npy.partial-",
+  const std::string dead = process_mark(gone), alive = process_mark(getppid());
+  const std::vector<std::string> others{"out.npy.partial-" + alive,
+                                        "out.npy.partial-x",
+                                        "out.npy.partial-",
                                         "other.npy.partial-" + dead,
-                                        "out.npy.partial-" + dead + "0000000000"};
+                                        "out.npy.partial-" + dead + "0000000000",
+                                        "out.npy.partial-" + dead + ".txt",
+                                        "out.npy.partial-" + std::to_string(gone),
+                                        "out.npy.partial-00000000-" + std::to_string(gone)};
   for (const std::string& name : others) ready.scratch.write(name, "x");
   for (const std::string& name : {"out.npy.partial-" + dead, "out.npy.verify-" + dead + ".npy",
                                   "out.npy.verify-" + dead + ".npy.partial-" + dead}) {
