@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
+#include <ios>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/outputs/printable.h"
 
 namespace headroom {
@@ -17,6 +21,14 @@ namespace {
 /// Of what is not ours: libraries add stack traces to their messages.
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
+}
+
+constexpr int kNotUtf8 = 316;  ///< of the JSON library
+
+/// "0xFF", where the JSON library ends its message with one.
+std::string byte_of(const std::string& message) {
+  const size_t at = message.rfind("0x");
+  return at == std::string::npos ? "other bytes" : message.substr(at);
 }
 
 /// As in `headroom-plan explain plan.json | head`: who reads knows, and needs no message.
@@ -54,6 +66,17 @@ int guarded(const char* program, std::ostream& out, std::ostream& err, const std
     return report(kDeviceFailure, error.what());
   } catch (const std::bad_alloc&) {
     return report(kDeviceFailure, "out of memory");
+  } catch (const nlohmann::json::type_error& error) {
+    if (error.id == kNotUtf8) {
+      return report(kBadInput, std::string("a name cannot be written as JSON: expected UTF-8, found ") +
+                                   byte_of(error.what()) + " (such as the folder of --model)");
+    }
+    return report(kDeviceFailure, "internal error: " + first_line(error.what()));
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(is_system_failure(error.code().value()) ? kDeviceFailure : kBadInput,
+                  error.path1().string() + ": " + error.code().message());
+  } catch (const std::ios_base::failure& error) {
+    return report(kBadInput, "a file cannot be read: " + first_line(error.what()));
   } catch (const std::exception& error) {
     return report(kDeviceFailure, "internal error: " + first_line(error.what()));
   }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/system_failure.h"
 #include "decoder/outputs/output_target.h"
 
 namespace headroom {
@@ -46,6 +47,16 @@ std::filesystem::path folder_for_unnamed_files() {
   if (chosen != nullptr && *chosen != 0) return chosen;
   std::error_code error;
   return std::filesystem::is_directory("/var/tmp", error) ? "/var/tmp" : "/tmp";
+}
+
+std::filesystem::path folder_for_temporary_files() {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  if (!error) return folder;
+  const char* chosen = std::getenv("TMPDIR");
+  const std::string named = chosen == nullptr ? "/tmp" : std::string("TMPDIR=") + chosen;
+  if (is_system_failure(error.value())) fail_by_errno(named, error.value());
+  throw InputError(named + ": expected a folder for temporary files, found none");
 }
 
 }  // namespace headroom

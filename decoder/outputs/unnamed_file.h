@@ -16,4 +16,7 @@ int open_unnamed_beside(const std::filesystem::path& output) noexcept;
 /// may be in memory.
 std::filesystem::path folder_for_unnamed_files();
 
+/// The folder that TMPDIR names, or else /tmp. Throws InputError where it is not there.
+std::filesystem::path folder_for_temporary_files();
+
 }  // namespace headroom

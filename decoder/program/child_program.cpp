@@ -16,13 +16,14 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/system_failure.h"
 #include "decoder/loading/load_module.h"
+#include "decoder/outputs/unnamed_file.h"
 
 extern char** environ;
 
 namespace headroom {
 
 PrivateFolder::PrivateFolder(const std::vector<std::string>& names)
-    : path_((std::filesystem::temp_directory_path() / "headroom-XXXXXX").string()) {
+    : path_((folder_for_temporary_files() / "headroom-XXXXXX").string()) {
   for (const std::string& name : names) files_.push_back(path_ + "/" + name);
   if (mkdtemp(path_.data()) == nullptr) throw DeviceError(path_ + ": cannot be made");
   for (std::string& file : files_) std::copy(path_.begin(), path_.end(), file.begin());

@@ -14,6 +14,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/parameters.h"
 #include "decoder/graph/text_streams.h"
+#include "decoder/outputs/unnamed_file.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
 #include "decoder/program/choose_plan.h"
@@ -140,8 +141,8 @@ RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Excha
     exchange.working();
   };
   hooks.gpu = gpu;
-  hooks.spool_folder = options.scratch.empty() ? std::filesystem::temp_directory_path()
-                                               : std::filesystem::path(options.scratch);
+  hooks.spool_folder =
+      options.scratch.empty() ? folder_for_temporary_files() : std::filesystem::path(options.scratch);
   RunStats stats = decode(model, plan, asked.weights, asked.latent, watched, hooks);
   if (sink) stats.output_wait_seconds += sink->waited_seconds();
   if (recorder)
