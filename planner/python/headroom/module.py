@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 import warnings
 import weakref
@@ -15,6 +14,7 @@ from .amounts import limit_bytes
 from .described import dtype_name
 from .device import decoding_device, free_bytes, open_decoder, require_device
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
+from .fork_aware_lock import ForkAwareLock
 from .latents import latent_values, require_latent
 from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, automatic, planner_options, request_words
@@ -77,7 +77,7 @@ class ModuleDecoder:
         self.last: DecodeReport | None = None
         self.released = False
         self._module = weakref.ref(module)
-        self._lock = threading.RLock()
+        self._lock = ForkAwareLock()
         self._decoders: dict[tuple[str, bool], _core.Decoder] = {}  # by device, and whether for one frame of a clip's decoder
         self._of_one_frame: _core.Model | None = None
         self._packed: Fingerprint | None = None  # of the parameters that are packed

@@ -317,6 +317,31 @@ class Enable(unittest.TestCase):
             os._exit(0 if torch.equal(vae.decode(z).sample, expected) else 1)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
 
+    def test_a_child_forked_during_a_decode_gets_an_error(self):
+        vae, z = tiny.kl(), latent(1, 4, 16, 16)
+        begun, forked = threading.Event(), threading.Event()
+
+        def told(*_):
+            begun.set()
+            forked.wait(60)
+
+        headroom.enable(vae, progress=told)
+        decoding = threading.Thread(target=lambda: vae.decode(z))
+        decoding.start()
+        self.assertTrue(begun.wait(60))
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            try:
+                vae.decode(z)
+            except headroom.DeviceError as error:
+                os._exit(0 if "forked" in str(error) else 2)
+            os._exit(1)
+        forked.set()
+        decoding.join()
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        vae.decode(z)
+
     def test_other_threads_allocate_as_they_like(self):
         """A decode inside a few MiB does not keep the process from taking many more."""
         vae, z = tiny.kl(), latent(4, 4, 32, 32)
