@@ -63,10 +63,9 @@ HEADROOM_API int headroom_predict(const headroom_question* question, headroom_pr
                                   char* message, size_t message_bytes);
 
 /*
- * Plans the decode. `*plan_json` becomes the text of a plan file, as headroom-plan -o writes it and
- * headroom-decode
- * --plan reads it, to be freed by headroom_free(); NULL unless HEADROOM_DONE is returned. `message` as above,
- * with what would help where nothing fits.
+ * Plans the decode. `*plan_json` becomes the text of a plan file, as `headroom-plan -o` writes it and
+ * `headroom-decode --plan` reads it. Free it with headroom_free(). It is NULL unless HEADROOM_DONE is
+ * returned. `message` as above, with what would help where nothing fits.
  */
 HEADROOM_API int headroom_plan(const headroom_question* question, char** plan_json, char* message,
                                size_t message_bytes);
