@@ -76,7 +76,7 @@ int guarded(const char* program, std::ostream& out, std::ostream& err, const std
     return report(is_system_failure(error.code().value()) ? kDeviceFailure : kBadInput,
                   error.path1().string() + ": " + error.code().message());
   } catch (const std::ios_base::failure& error) {
-    return report(kBadInput, "a file cannot be read: " + first_line(error.what()));
+    return report(kDeviceFailure, "a file cannot be read: " + first_line(error.what()));
   } catch (const std::exception& error) {
     return report(kDeviceFailure, "internal error: " + first_line(error.what()));
   }

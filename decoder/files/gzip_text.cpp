@@ -112,7 +112,7 @@ class GzipStream final : public std::istream {
 }  // namespace
 
 bool is_gzip(const std::filesystem::path& file) {
-  if (!is_file_at(file)) return false;
+  if (!is_file_at(file) || is_empty_at(file)) return false;
   std::ifstream in(file, std::ios::binary);
   return in.get() == 0x1f && in.get() == 0x8b;
 }

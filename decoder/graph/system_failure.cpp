@@ -29,6 +29,11 @@ bool is_file_at(const std::filesystem::path& path) {
   return std::filesystem::is_regular_file(status_at(path));
 }
 
+bool is_empty_at(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::file_size(path, error) == 0;
+}
+
 bool is_folder_at(const std::filesystem::path& path) {
   return std::filesystem::is_directory(status_at(path));
 }

@@ -17,6 +17,7 @@ bool is_system_failure(int error_number);
 std::filesystem::file_status status_at(const std::filesystem::path& path);
 
 bool is_file_at(const std::filesystem::path& path);    ///< a regular one, by status_at()
+bool is_empty_at(const std::filesystem::path& path);   ///< a file without bytes: so /proc shows its own
 bool is_folder_at(const std::filesystem::path& path);  ///< by status_at()
 bool is_there(const std::filesystem::path& path);      ///< whatever it is, by status_at()
 

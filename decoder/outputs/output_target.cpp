@@ -97,7 +97,7 @@ OutputTarget output_target(const path& named) {
     OutputTarget target = follow ? behind_links(named) : OutputTarget{named, false, -1};
     if (S_ISLNK(status.st_mode)) return target;  // is replaced itself
     if (target.is_stream) return target;
-    if (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return {named, true, -1};
+    if (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return {target.path, true, -1};
     if (!S_ISREG(status.st_mode)) {
       throw InputError(named.string() + ": expected a file, found " + kind_of(status.st_mode));
     }

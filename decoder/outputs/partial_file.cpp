@@ -1,6 +1,7 @@
 #include "decoder/outputs/partial_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -42,10 +43,15 @@ PartialFile::~PartialFile() {
 
 void PartialFile::write_through() const {
   // Of a named pipe this waits for who reads it, as every program does.
-  const int stream = target_.descriptor >= 0 ? fcntl(target_.descriptor, F_DUPFD_CLOEXEC, 3)
-                                             : open(target_.path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  // No link is followed, and no file overwritten, that has taken its place meanwhile.
+  const int stream = target_.descriptor >= 0
+                         ? fcntl(target_.descriptor, F_DUPFD_CLOEXEC, 3)
+                         : open(target_.path.c_str(), O_WRONLY | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
   if (stream < 0) contents_->fail(errno);
   try {
+    struct stat status {};
+    if (target_.descriptor < 0 && fstat(stream, &status) == 0 && S_ISREG(status.st_mode))
+      contents_->fail(EEXIST);
     contents_->copy_to(stream);
   } catch (...) {
     close(stream);

@@ -175,13 +175,13 @@ std::vector<double> shares_of(const RequestQueue& queue, double predicted_second
   return shares;
 }
 
-RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, const path& output, Session& session,
+RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, Session& session,
                  ProgressEvents& events, Notes& notes) {
   const auto [latent, note] = open_latent(
       run.model, [&] { return run.weights; }, job.latent, job.latent_scale);
   if (!note.empty()) notes.add(job.latent + ": " + note);
   const auto sink =
-      open_sink(output, picture_shape(run.model.graph, plan.request), run.frame_rate, run.quality);
+      open_sink(job.output, picture_shape(run.model.graph, plan.request), run.frame_rate, run.quality);
   ReportedSink reported(*sink, events);
   RunStats stats = session.decode(static_cast<size_t>(job.decode.plan), latent, reported, &events);
   stats.output_wait_seconds += reported.waited_seconds();
@@ -255,9 +255,10 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
         naming(run.queue_file + ": " + place_of(queue, job.decode),
                std::to_string(i) + " of " + std::to_string(jobs.size()) + " decodes were done", [&] {
                  const InsideFolder inside(job.folder, job.output);
-                 return rewording(
-                     [&](const std::string& error) { return inside.renamed(error); },
-                     [&] { return run_job(run, plan, job, inside.path(), *session, events, progress); });
+                 Job opened = job;
+                 opened.output = inside.path();
+                 return rewording([&](const std::string& error) { return inside.renamed(error); },
+                                  [&] { return run_job(run, plan, opened, *session, events, progress); });
                });
     malloc_trim(0);  // what the decode left on the heap would add up
     if (i == 0) first_held = session->held_bytes();

@@ -12,10 +12,9 @@ ResidentLimit::ResidentLimit(int64_t limit_bytes)
 void ResidentLimit::check() const {
   const int64_t grown_bytes = resident_bytes() - begin_bytes_;
   if (grown_bytes <= limit_bytes_) return;
-  throw LimitExceeded(
-      "the process has grown by " + format_bytes(grown_bytes) + ", more than the limit of " +
-      format_limit(limit_bytes_) +
-      ". What does not come from the decode may come from other processes that reach its port");
+  throw LimitExceeded("the process has grown by " + format_bytes(grown_bytes) + ", more than the limit of " +
+                      format_limit(limit_bytes_) +
+                      ". Other processes that reach its port may have sent data");
 }
 
 }  // namespace headroom

@@ -1,6 +1,8 @@
 #include "gui/view/documents_dock.h"
 #include "gui/model/plain_tooltip.h"
 #include "gui/model/sentences.h"
+#include "gui/model/used_plan.h"
+#include "gui/view/unsaved_plan.h"
 
 #include <QPushButton>
 #include <QShortcut>
@@ -121,7 +123,10 @@ void DocumentsDock::chooseItem(const QTreeWidgetItem* item) {
 }
 
 void DocumentsDock::closeCurrent() {
-  if (const reports::DocumentPtr document = documentOf(tree_->currentItem())) workspace_.close(document);
+  const reports::DocumentPtr document = documentOf(tree_->currentItem());
+  if (document == nullptr) return;
+  if (UsedPlan::of(workspace_).unsaved() == document && !may_lose_used_plan(workspace_, this)) return;
+  workspace_.close(document);
 }
 
 }  // namespace headroom::gui

@@ -15,6 +15,7 @@
 #include "gui/view/glossary.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
+#include "gui/view/unsaved_plan.h"
 
 namespace headroom::gui {
 namespace {
@@ -63,6 +64,7 @@ void MainWindow::buildFileMenu() {
   file->addSeparator();
   file->addAction(tr("&Close file"), QKeySequence::Close, documents_, &DocumentsDock::closeCurrent);
   QAction* all = file->addAction(tr("Close &all files"), this, [this] {
+    if (!may_lose_used_plan(workspace_, this)) return;
     while (!workspace_.documents().empty()) workspace_.close(workspace_.documents().back());
   });
   connect(file, &QMenu::aboutToShow, all, [this, all] { all->setEnabled(!workspace_.documents().empty()); });

@@ -151,7 +151,7 @@ std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
   const DecodeOptions options(given);
   if ((planned.ranked != nullptr) != (options.exchange != nullptr))
     throw std::logic_error("ranks: expected with a plan of several ranks, and with no other");
-  require_apart({{"trace:", options.trace_file}}, {{"--model", planned.plan.request.model}});
+  require_apart({{"trace:", options.trace_file}}, {{"the model", planned.plan.request.model}});
   const PictureShape shape = picture_shape(planned.model->graph, planned.plan.request);
   if (static_cast<int64_t>(out.size()) != elements_of(shape))
     throw InputError("out: expected as many elements as the picture has, found " +

@@ -220,7 +220,7 @@ void bind_plan(nb::module_& module) {
       .def(
           "save",
           [](const PlannedDecode& self, const std::string& file) {
-            require_apart({{"save:", file}}, {{"--model", self.plan.request.model}});
+            require_apart({{"save:", file}}, {{"the model", self.plan.request.model}});
             if (self.ranked) return write_ranked_plan(file, *self.ranked, self.model->graph);
             write_plan(file, self.plan, self.model->graph);
           },

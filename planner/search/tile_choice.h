@@ -79,8 +79,8 @@ class TileChoice {
 
   const ShapeOrders::BySpeed& by_speed();
   int64_t fast_peak(size_t number);
-  /// The number of within_or_smallest() among the small ones, and its peak.
   int64_t small_peak(size_t number);
+  /// The number of within_or_smallest() among the small ones, and its peak.
   std::pair<size_t, int64_t> small_within(int64_t bytes);
   Shape& taken(const ShapeNumbers& numbers, int64_t peak_bytes);
   int64_t peak_of(const ShapeNumbers& numbers) const;

@@ -87,6 +87,7 @@ bool is_pickle(const std::filesystem::path& file) {
   if (!is_file_at(file)) return false;
   const std::string suffix = file.extension().string();
   if (suffix == ".pickle" || suffix == ".pkl") return true;
+  if (is_empty_at(file)) return false;
   std::ifstream in(file, std::ios::binary);
   if (in.get() != 0x80) return false;
   const int protocol = in.get();

@@ -1,6 +1,7 @@
 #include "decoder/exchange/c10d/store_socket.h"
 
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,6 +12,22 @@
 #include "decoder/exchange/exchange.h"
 
 namespace headroom {
+namespace {
+
+bool is_loopback(const sockaddr& address) {
+  if (address.sa_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+  const uint32_t number = ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr);
+  return address.sa_family == AF_INET && number >> 24 == 127;
+}
+
+/// Many machines give their own name an address that only they can reach, where others know a better one.
+bool may_mean_more(const std::string& host, const sockaddr& address) {
+  const bool is_number = host.find_first_not_of("0123456789abcdefABCDEF.:") == std::string::npos;
+  return is_loopback(address) && !is_number && host != "localhost";
+}
+
+}  // namespace
 
 int socket_bound_to(const std::string& host, uint16_t port) {
   addrinfo hints{};
@@ -21,6 +38,7 @@ int socket_bound_to(const std::string& host, uint16_t port) {
     throw ExchangeError("cannot find the machine of rank 0, " + host + ": " + gai_strerror(error));
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(found, freeaddrinfo);
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+    if (may_mean_more(host, *at->ai_addr)) return -1;
     const int bound = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bound < 0) continue;
     const int yes = 1;
@@ -28,7 +46,7 @@ int socket_bound_to(const std::string& host, uint16_t port) {
     if (bind(bound, at->ai_addr, at->ai_addrlen) == 0) return bound;
     const int reason = errno;
     close(bound);
-    if (reason == EADDRINUSE) throw ExchangeError(std::strerror(reason));
+    if (reason != EADDRNOTAVAIL) throw ExchangeError(std::strerror(reason));
   }
   return -1;
 }

@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import Any, Callable
 
 from .errors import ExchangeError, InputError
+from .fork_aware_lock import ForkAwareLock
 
 Span = tuple[int, int]
 """Address and bytes."""
@@ -51,7 +52,7 @@ class GroupExchange:
         import torch.distributed as dist
 
         self.rank, self.size = dist.get_rank(group), dist.get_world_size(group)
-        self.lock = threading.RLock()
+        self.lock = ForkAwareLock()
         self.timeout = _timeout_of(group)
         self.sent_bytes = 0
         """Of messages and, to each other rank, of gathered values."""

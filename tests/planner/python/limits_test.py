@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import headroom
 import tiny
@@ -125,7 +126,8 @@ class DrawnLimits(InFolder):
             scratch = self.folder if draw.random() < 0.25 else ""
 
             def decode(limit: int, z: torch.Tensor = z, scratch: str = scratch) -> int:
-                (picture,) = node.decode({"samples": z}, vae, limit=str(limit), scratch=scratch)
+                with unittest.mock.patch.dict(os.environ, {"HEADROOM_COMFYUI_SCRATCH": self.folder}):
+                    (picture,) = node.decode({"samples": z}, vae, limit=str(limit), scratch=scratch)
                 return picture.numel() * 4
 
             with self.subTest(seed=seed, latent=tuple(z.shape), scratch=bool(scratch)):
