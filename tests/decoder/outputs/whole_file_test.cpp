@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "decoder/graph/errors.h"
+#include "decoder/outputs/partial_file.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom {
@@ -78,6 +80,25 @@ TEST_CASE("a link stays one, and what it leads to is written") {
     CHECK(std::filesystem::is_symlink(scratch / link));
   CHECK(read_bytes(scratch / "far/there") == "after");
   CHECK(read_bytes(scratch / "far/new") == "new");
+}
+
+TEST_CASE("what has taken a pipe's place meanwhile is not written") {
+  const Scratch scratch;
+  const path pipe = scratch / "pipe", victim = scratch.write("victim", "kept");
+  for (const bool by_link : {true, false}) {
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+    PartialFile file(pipe);
+    file.write_at(0, "other", 5);
+    std::filesystem::remove(pipe);
+    if (by_link) {
+      std::filesystem::create_symlink(victim, pipe);
+    } else {
+      std::filesystem::rename(victim, pipe);
+    }
+    CHECK_THROWS_AS(file.commit(), DeviceError);
+    CHECK(read_bytes(pipe) == "kept");
+    if (by_link) std::filesystem::remove(pipe);
+  }
 }
 
 TEST_CASE("a named pipe gets all of it, and stays") {

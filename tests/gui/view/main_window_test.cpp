@@ -393,6 +393,14 @@ TEST_CASE("main window: before an unsaved plan is lost, the window asks") {
   CHECK(*asked == 1);
   CHECK(workspace.chosen<reports::PlanDocument>() != used);
 
+  for (QAction* action : window.findChildren<QAction*>()) {
+    if (action->text() != QLatin1String("Close &all files")) continue;
+    asked = test::answer_unsaved(QMessageBox::RejectRole);
+    action->trigger();
+    CHECK(*asked == 1);
+    CHECK_FALSE(workspace.documents().empty());
+  }
+
   asked = test::answer_unsaved(QMessageBox::AcceptRole);  // and no file
   CHECK_FALSE(window.close());
   CHECK(*asked == 1);
