@@ -12,6 +12,7 @@
 #include "decoder/files/short_tokens.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/system_failure.h"
+#include "decoder/graph/text_streams.h"
 
 namespace headroom {
 namespace {
@@ -119,6 +120,7 @@ bool is_gzip(const std::filesystem::path& file) {
 
 std::unique_ptr<std::istream> open_json_text(const std::filesystem::path& file,
                                              const UnpackedBounds& bounds) {
+  if (is_empty_at(file)) return std::make_unique<TextReader>("");
   if (is_gzip(file)) return with_short_tokens(std::make_unique<GzipStream>(file, bounds), file.string());
   if (const ReadOnlyFile opened(file); opened.bytes() > bounds.most_bytes) {
     throw InputError(file.string() + ": expected at most " + std::to_string(bounds.most_bytes >> 20) +
