@@ -67,7 +67,8 @@ std::string seems(std::string_view start, uintmax_t file_bytes) {
 std::string seems_to_be(const std::filesystem::path& file) {
   std::error_code error;
   if (is_folder_at(file)) return "a folder";
-  if (!is_file_at(file) || is_empty_at(file)) return {};
+  if (!is_file_at(file)) return {};
+  if (is_empty_at(file)) return seems("", 0);
   std::ifstream in(file, std::ios::binary);
   if (!in) return {};
   std::string start(kFirstBytes, '\0');

@@ -75,12 +75,15 @@ TEST_CASE("a queue is planned into a file of the same schema") {
   CHECK(queue["plans"][0]["schema"] == "headroom.plan");
   CHECK(queue["predicted"]["peak_bytes"] == queue["plans"][0]["predicted"]["peak_bytes"]);
 
-  // A planned queue can be planned again, by what it says itself, e.g. under another limit.
-  const Ended again =
-      call(run_plan, {"queue", ready.output, "--limit", "32MiB", "-o", ready.output, "--json"});
+  // A planned queue can be planned again, by what it says itself, e.g. under another limit: into another
+  // file.
+  const std::string second = ready.output + ".second";
+  const Ended again = call(run_plan, {"queue", ready.output, "--limit", "32MiB", "-o", second, "--json"});
   REQUIRE(again.code == 0);
   CHECK(json::parse(again.out)["limit_bytes"] == 32 << 20);
-  CHECK(json::parse(again.out) == read_json_file(ready.output, 1 << 26));
+  CHECK(json::parse(again.out) == read_json_file(second, 1 << 26));
+  require_refused(call(run_plan, {"queue", ready.output, "--limit", "32MiB", "-o", ready.output}), 2,
+                  {"-o " + ready.output, "would overwrite"});
 }
 
 TEST_CASE("explain and validate take a planned queue, plan by plan") {
@@ -147,11 +150,12 @@ TEST_CASE("a queue has one device, which its file, a request or --device names")
   CHECK(queue["device"] == "cuda");
   for (const json& plan : queue["plans"]) CHECK(plan["request"]["device"] == "cuda");
   // Planned again it stays what it was; --device decides otherwise.
-  REQUIRE(call(run_plan, {"queue", ready.output, "--limit", "48MiB", "-o", ready.output}).code == 0);
-  CHECK(read_json_file(ready.output, 1 << 26)["device"] == "cuda");
-  const Words again{"queue", ready.output, "--limit", "48MiB", "-o", ready.output, "--device", "cpu"};
+  const std::string second = ready.output + ".second";
+  REQUIRE(call(run_plan, {"queue", ready.output, "--limit", "48MiB", "-o", second}).code == 0);
+  CHECK(read_json_file(second, 1 << 26)["device"] == "cuda");
+  const Words again{"queue", ready.output, "--limit", "48MiB", "-o", second, "--device", "cpu"};
   REQUIRE(call(run_plan, again).code == 0);
-  queue = read_json_file(ready.output, 1 << 26);
+  queue = read_json_file(second, 1 << 26);
   CHECK_FALSE(queue.contains("device"));
   for (const json& plan : queue["plans"]) CHECK_FALSE(plan["request"].contains("device"));
 
