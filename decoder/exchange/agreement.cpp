@@ -1,4 +1,5 @@
 #include "decoder/exchange/agreement.h"
+#include "decoder/graph/fnv_hash.h"
 
 #include <algorithm>
 
@@ -28,7 +29,7 @@ std::vector<std::string> gather_shown(Exchange& exchange, const std::string& own
 
 void agree_on(Exchange& exchange, const std::vector<Agreed>& things) {
   std::vector<double> own;
-  for (const Agreed& thing : things) append(own, fingerprint(thing.value));
+  for (const Agreed& thing : things) append(own, fnv_hash(thing.value));
   const std::vector<std::vector<double>> all = exchange.gather(own);
   for (size_t i = 0; i < things.size(); ++i) {
     const auto differs = std::find_if(all.begin(), all.end(), [&](const std::vector<double>& values) {
@@ -46,11 +47,6 @@ void agree_on(Exchange& exchange, const std::vector<Agreed>& things) {
 }
 
 }  // namespace
-
-uint64_t fingerprint(std::string_view bytes, uint64_t before) {
-  for (const char byte : bytes) before = (before ^ static_cast<unsigned char>(byte)) * 1099511628211u;
-  return before;
-}
 
 void agree(Exchange& exchange, const std::vector<Agreed>& things) {
   agree_on(exchange, {{"version of Headroom", HEADROOM_VERSION, HEADROOM_VERSION}});

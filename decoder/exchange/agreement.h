@@ -21,8 +21,4 @@ struct Agreed {
 /// exchanged, by all ranks with the same things in the same order.
 void agree(Exchange& exchange, const std::vector<Agreed>& things);
 
-/// 64 bits of FNV-1a: differs where bytes differ, but for one case in 1.8e19. `before` goes on from other
-/// bytes.
-uint64_t fingerprint(std::string_view bytes, uint64_t before = 14695981039346656037u);
-
 }  // namespace headroom

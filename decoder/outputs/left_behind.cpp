@@ -17,6 +17,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "decoder/graph/fnv_hash.h"
 #include "decoder/graph/system_file.h"
 
 namespace headroom {
@@ -160,9 +161,7 @@ std::string place_here() {
   if (place.empty() && gethostname(text, sizeof text - 1) == 0) place = text;
   const ssize_t bytes = readlink("/proc/self/ns/pid", text, sizeof text);
   if (bytes > 0) place.append(text, static_cast<size_t>(bytes));
-  uint32_t hash = 2166136261U;  // FNV-1a
-  for (const char byte : place) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619U;
-  std::snprintf(text, sizeof text, "%08x", hash);
+  std::snprintf(text, sizeof text, "%08x", static_cast<uint32_t>(fnv_hash(place)));
   return text;
 }
 
@@ -170,7 +169,7 @@ bool is_number(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// Whether this user made all that lies in an open folder, and it is what a folder of frames has.
+/// True for an open folder of frames: this user made all that lies in it, and nothing else is there.
 bool holds_frames_alone(int folder, int levels) noexcept {
   bool alone = true;
   for_each_name(folder, [&](const char* name) {
@@ -193,7 +192,7 @@ bool holds_frames_alone(int folder, int levels) noexcept {
   return alone;
 }
 
-/// Whether a file or folder of a temporary file's name is one of this user's.
+/// True for a regular file of this user, and for a folder of that user's frames.
 bool is_left_by_user(int parent, const char* name) noexcept {
   struct stat status {};
   if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_uid != geteuid()) return false;

@@ -12,6 +12,7 @@
 #include "decoder/exchange/open_exchange.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/fnv_hash.h"
 #include "decoder/graph/parameters.h"
 #include "decoder/graph/text_streams.h"
 #include "decoder/outputs/unnamed_file.h"
@@ -42,7 +43,7 @@ std::string_view bytes_of(const std::vector<float>& values) {
 /// Of all values of all parameters. Says to the others that it gets on: files may be slow.
 uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights, Exchange& exchange) {
   constexpr int64_t kPiece = 1 << 18;
-  uint64_t print = fingerprint("");
+  uint64_t print = kFnvBasis;
   std::vector<float> values;
   for (const Op& op : graph.ops()) {
     for (const Parameter& parameter : parameters_of(graph, op)) {
@@ -53,7 +54,7 @@ uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights, Exch
         values.resize(static_cast<size_t>(piece.length()));
         weights(parameter, piece, values.data());
         exchange.working();
-        print = fingerprint(bytes_of(values), print);
+        print = fnv_hash(bytes_of(values), print);
       }
     }
   }

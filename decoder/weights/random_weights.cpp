@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/fnv_hash.h"
 #include "decoder/outputs/printable.h"
 
 namespace headroom {
@@ -20,17 +21,11 @@ uint64_t splitmix64_mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-uint64_t fnv1a64(const std::string& text) {
-  uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return hash;
-}
-
 /// Element i is offset + scale * u(i), u uniform in [-1, 1). With offset 1 and scale 1/4 the product is
 /// exact, and with offset 0 the sum is, so that a fused multiply-add gives the same bits as two roundings.
 void fill_uniform(const std::string& name, uint64_t seed, float offset, float scale, const Interval& range,
                   float* out) {
-  const uint64_t key = splitmix64_mix(seed ^ fnv1a64(name));
+  const uint64_t key = splitmix64_mix(seed ^ fnv_hash(name));
   for (int64_t i = range.begin; i < range.end; ++i) {
     const uint64_t x = splitmix64_mix(key + (static_cast<uint64_t>(i) + 1) * 0x9E3779B97F4A7C15u);
     // 24 bits: the conversion, the scaling and the subtraction are all exact.

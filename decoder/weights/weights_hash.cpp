@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "decoder/graph/fnv_hash.h"
+
 namespace headroom {
 namespace {
 
@@ -17,12 +19,6 @@ uint64_t mixed(uint64_t x) {
   x ^= x >> 33;
   x *= 0xc4ceb9fe1a85ec53ULL;
   return x ^ (x >> 33);
-}
-
-uint64_t hash_of(const std::string& name) {
-  uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
 }
 
 }  // namespace
@@ -90,7 +86,7 @@ std::string WeightsHash::text() const {
   for (const auto& [name, sums] : state_->parameters) {
     if (sums.read != std::vector<Interval>{{0, sums.elements}}) return "";
     const uint64_t values = mixed(sums.plain + mixed(sums.placed) + static_cast<uint64_t>(sums.elements));
-    hash += mixed(hash_of(name) ^ values);
+    hash += mixed(fnv_hash(name) ^ values);
   }
   if (state_->parameters.empty()) return "";
   char text[17];
