@@ -31,7 +31,7 @@ class GrowingArray {
     data()[size_++] = value;
   }
   void pop_back() { --size_; }
-  /// Of another array.
+  /// Adds values of another array.
   void append(const T* first, size_t count) {
     if (count == 0) return;
     make_room(count);

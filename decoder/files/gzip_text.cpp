@@ -10,6 +10,7 @@
 
 #include "decoder/files/read_only_file.h"
 #include "decoder/files/short_tokens.h"
+#include "decoder/files/start_of_file.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/system_failure.h"
 #include "decoder/graph/text_streams.h"
@@ -113,9 +114,7 @@ class GzipStream final : public std::istream {
 }  // namespace
 
 bool is_gzip(const std::filesystem::path& file) {
-  if (!is_file_at(file) || is_empty_at(file)) return false;
-  std::ifstream in(file, std::ios::binary);
-  return in.get() == 0x1f && in.get() == 0x8b;
+  return start_of_file(file, 2) == "\x1f\x8b";
 }
 
 std::unique_ptr<std::istream> open_json_text(const std::filesystem::path& file,

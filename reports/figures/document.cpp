@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "decoder/files/gzip_text.h"
+#include "decoder/files/start_of_file.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/graph/system_failure.h"
 #include "decoder/plan/plan_file.h"
@@ -87,10 +88,9 @@ bool is_pickle(const std::filesystem::path& file) {
   if (!is_file_at(file)) return false;
   const std::string suffix = file.extension().string();
   if (suffix == ".pickle" || suffix == ".pkl") return true;
-  if (is_empty_at(file)) return false;
-  std::ifstream in(file, std::ios::binary);
-  if (in.get() != 0x80) return false;
-  const int protocol = in.get();
+  const std::string start = start_of_file(file, 2).value_or("");
+  if (start.size() < 2 || start[0] != '\x80') return false;
+  const int protocol = start[1];
   return 2 <= protocol && protocol <= 5 && suffix != ".safetensors";
 }
 

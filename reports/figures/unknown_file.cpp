@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "decoder/files/start_of_file.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/system_failure.h"
 
@@ -67,14 +68,9 @@ std::string seems(std::string_view start, uintmax_t file_bytes) {
 std::string seems_to_be(const std::filesystem::path& file) {
   std::error_code error;
   if (is_folder_at(file)) return "a folder";
-  if (!is_file_at(file)) return {};
-  if (is_empty_at(file)) return seems("", 0);
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return {};
-  std::string start(kFirstBytes, '\0');
-  in.read(start.data(), static_cast<std::streamsize>(start.size()));
-  start.resize(static_cast<size_t>(in.gcount()));
-  return seems(start, std::filesystem::file_size(file, error));
+  const std::optional<std::string> start = start_of_file(file, kFirstBytes);
+  if (!start) return {};
+  return seems(*start, std::filesystem::file_size(file, error));
 }
 
 void require_json_object(const std::filesystem::path& file) {

@@ -6,8 +6,8 @@
 
 #include <array>
 #include <cstring>
-#include <memory>
 
+#include "decoder/exchange/c10d/addresses.h"
 #include "decoder/exchange/exchange.h"
 
 namespace headroom {
@@ -31,15 +31,9 @@ std::string address_of_socket_to(const addrinfo& there) {
 }  // namespace
 
 std::string local_address_towards(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
   // Any port will do, but there must be one.
-  const int error = getaddrinfo(host.c_str(), "9", &hints, &found);
-  if (error != 0)
-    throw ExchangeError("cannot find the machine of rank 0, " + host + ": " + gai_strerror(error));
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(found, freeaddrinfo);
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+  const Addresses all = addresses_of(host, "9", SOCK_DGRAM);
+  for (const addrinfo* at = all.get(); at != nullptr; at = at->ai_next) {
     const std::string address = address_of_socket_to(*at);
     if (!address.empty()) return address;
   }

@@ -1,14 +1,13 @@
 #include "decoder/exchange/c10d/store_socket.h"
 
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
+#include "decoder/exchange/c10d/addresses.h"
 #include "decoder/exchange/exchange.h"
 
 namespace headroom {
@@ -30,14 +29,8 @@ bool may_mean_more(const std::string& host, const sockaddr& address) {
 }  // namespace
 
 int socket_bound_to(const std::string& host, uint16_t port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (error != 0)
-    throw ExchangeError("cannot find the machine of rank 0, " + host + ": " + gai_strerror(error));
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(found, freeaddrinfo);
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+  const Addresses all = addresses_of(host, std::to_string(port), SOCK_STREAM);
+  for (const addrinfo* at = all.get(); at != nullptr; at = at->ai_next) {
     if (may_mean_more(host, *at->ai_addr)) return -1;
     const int bound = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bound < 0) continue;
