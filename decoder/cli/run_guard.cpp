@@ -50,6 +50,9 @@ int guarded(const char* program, std::ostream& out, std::ostream& err, const std
       return static_cast<int>(kDeviceFailure);
     }
   };
+  const auto internal_error = [&](const std::exception& error) {
+    return report(kDeviceFailure, "internal error: " + first_line(error.what()));
+  };
   try {
     const int code = body();
     out.flush();
@@ -67,18 +70,16 @@ int guarded(const char* program, std::ostream& out, std::ostream& err, const std
   } catch (const std::bad_alloc&) {
     return report(kDeviceFailure, "out of memory");
   } catch (const nlohmann::json::type_error& error) {
-    if (error.id == kNotUtf8) {
-      return report(kBadInput, std::string("a name cannot be written as JSON: expected UTF-8, found ") +
-                                   byte_of(error.what()) + " (such as the folder of --model)");
-    }
-    return report(kDeviceFailure, "internal error: " + first_line(error.what()));
+    if (error.id != kNotUtf8) return internal_error(error);
+    return report(kBadInput, std::string("a name cannot be written as JSON: expected UTF-8, found ") +
+                                 byte_of(error.what()) + " (such as the folder of --model)");
   } catch (const std::filesystem::filesystem_error& error) {
     return report(is_system_failure(error.code().value()) ? kDeviceFailure : kBadInput,
                   error.path1().string() + ": " + error.code().message());
   } catch (const std::ios_base::failure& error) {
     return report(kDeviceFailure, "a file cannot be read: " + first_line(error.what()));
   } catch (const std::exception& error) {
-    return report(kDeviceFailure, "internal error: " + first_line(error.what()));
+    return internal_error(error);
   }
 }
 

@@ -6,27 +6,10 @@
 #include <array>
 #include <cerrno>
 
+#include "decoder/graph/descriptor.h"
 #include "decoder/graph/system_failure.h"
 
 namespace headroom {
-namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-}  // namespace
-
 std::optional<std::string> text_of_system_file(const std::filesystem::path& file) {
   const Descriptor opened(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (opened.number() < 0) {

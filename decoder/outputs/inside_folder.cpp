@@ -7,8 +7,8 @@
 
 #include <cerrno>
 #include <climits>
-#include <utility>
 
+#include "decoder/graph/descriptor.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/system_failure.h"
 
@@ -17,24 +17,8 @@ namespace {
 
 using std::filesystem::path;
 
-constexpr int kMostLinksInside = 40;  // Linux follows as many
 constexpr int kOpenFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
 const std::string kFoldersOfDescriptors = "/proc/self/fd/";
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
 
 /// For kernels before 5.6: refuses every link, with errno ELOOP or ENOTDIR.
 int open_without_links(int folder, const path& named) {
@@ -46,7 +30,7 @@ int open_without_links(int folder, const path& named) {
       errno = EXDEV;
       return -1;
     }
-    open = openat(above.get(), part.c_str(), kOpenFolder | O_NOFOLLOW);
+    open = openat(above.number(), part.c_str(), kOpenFolder | O_NOFOLLOW);
   }
   return open;
 }
@@ -65,7 +49,7 @@ int open_beneath(int folder, const path& named) {
   return -1;
 }
 
-/// What a name in an open folder links to; empty for everything but a link.
+/// Reads a link in an open folder; empty for everything but a link.
 path link_in(int folder, const path& name) {
   char target[PATH_MAX];
   const ssize_t bytes = readlinkat(folder, name.c_str(), target, sizeof target);
@@ -75,11 +59,11 @@ path link_in(int folder, const path& name) {
 /// Opens the folder that `named` lies in, behind links, and leaves its last name there in `named`. Returns -1
 /// with errno.
 int open_folder_of(int folder, path& named) {
-  for (int links = 0; links <= kMostLinksInside; ++links) {
+  for (int links = 0; links <= kMostLinks; ++links) {
     if (!named.has_filename()) named = named.parent_path();
     Descriptor open(open_beneath(folder, named.parent_path()));
-    if (open.get() < 0) return -1;
-    const path target = link_in(open.get(), named.filename());
+    if (open.number() < 0) return -1;
+    const path target = link_in(open.number(), named.filename());
     if (target.empty()) {
       named = named.filename();
       return open.release();
@@ -109,7 +93,7 @@ InsideFolder::InsideFolder(const std::filesystem::path& folder, const std::files
   if (folder_.empty()) folder_ = ".";
   const Descriptor base = opened(folder);
   std::filesystem::path last = named;
-  if (base.get() >= 0) descriptor_ = open_folder_of(base.get(), last);
+  if (base.number() >= 0) descriptor_ = open_folder_of(base.number(), last);
   if (descriptor_ < 0) refuse(folder, named, errno);
   path_ = kFoldersOfDescriptors + std::to_string(descriptor_) + "/" + last.string();
 }
@@ -127,12 +111,12 @@ std::string InsideFolder::renamed(std::string message) const {
 
 void require_inside(const path& folder, const path& named) {
   const Descriptor base = opened(folder);
-  if (base.get() < 0) return;
+  if (base.number() < 0) return;
   path last = named;
-  int open = open_folder_of(base.get(), last);
+  int open = open_folder_of(base.number(), last);
   // Folders that are missing are made: the nearest one that is there counts.
   for (path above = named.parent_path(); open < 0 && errno == ENOENT; above = above.parent_path())
-    open = open_beneath(base.get(), above);
+    open = open_beneath(base.number(), above);
   if (open < 0) refuse(folder, named, errno);
   close(open);
 }

@@ -5,6 +5,9 @@
 
 namespace headroom {
 
+/// Links of one name that are followed, as many as Linux follows.
+constexpr int kMostLinks = 40;
+
 /// An output that stays inside a folder, whatever links there are or appear: the folder that it lies in is
 /// resolved once, beneath `folder`, and held open.
 class InsideFolder {
@@ -26,10 +29,10 @@ class InsideFolder {
   std::filesystem::path folder_;  ///< as people know it
 };
 
-/// The same before folders are made: throws InputError where a link leads out.
+/// Throws InputError where a link leads out of `folder`. For checks before folders are made.
 void require_inside(const std::filesystem::path& folder, const std::filesystem::path& named);
 
-/// Whether this is a path of InsideFolder.
+/// True for paths of InsideFolder.
 bool is_in_open_folder(const std::filesystem::path& file);
 
 }  // namespace headroom

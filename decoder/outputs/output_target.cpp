@@ -18,7 +18,6 @@ namespace {
 
 using std::filesystem::path;
 
-constexpr int kMostLinks = 40;  // Linux follows as many
 /// ".partial-" and process_mark().
 constexpr size_t kLongestMark = 25;
 

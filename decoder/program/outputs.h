@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-/// What a decode writes beside its output, and what it reads: for require_apart().
+/// Lists what a decode writes beside its output, and what it reads, for require_apart().
 std::vector<NamedFile> files_beside(const DecodeOptions& options);
 std::vector<NamedFile> files_read(const DecodeOptions& options);
 
