@@ -92,7 +92,7 @@ asan: asan-build
 
 # Of what starts threads or is called from several. What is resident is no number of ours there. No more threads than plans of
 # ranks count on, on two processors.
-TSAN_TESTS := cpu exchange gpu_device gpu_session progress recipe session
+TSAN_TESTS := cpu exchange gpu_device gpu_session progress session
 tsan: all-packages
 	cmake --preset tsan $(CMAKE_ARGS)
 	cmake --build build/tsan --target $(addprefix test_,$(TSAN_TESTS)) -j $(JOBS)

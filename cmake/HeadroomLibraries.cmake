@@ -45,7 +45,7 @@ endif()
 set(HEADROOM_HARDLY_COMPUTES
   "^(decoder_(plan|progress|cli)|profiler_(profile|events|history|snapshot)|planner_explain|reports_.*|gui_.*|[a-z]+_program)$")
 if(HEADROOM_SANITIZE)
-  string(PREPEND HEADROOM_HARDLY_COMPUTES "^(decoder_(trace|recipe|weights)|profiler_(eager|measure))$|")
+  string(PREPEND HEADROOM_HARDLY_COMPUTES "^(decoder_(trace|weights)|profiler_(eager|measure))$|")
   set(HEADROOM_HARDLY_OPTIMISED -O0)
 else()
   set(HEADROOM_HARDLY_OPTIMISED $<$<CONFIG:Release>:-O1>)
@@ -53,13 +53,13 @@ endif()
 
 # Libraries with what reads files: their branches are counted for libFuzzer, those of all others would only take time.
 set(HEADROOM_READS_FILES
-  "^(decoder_(graph|outputs|plan|trace|files|recipe|weights|validator)|profiler_(profile|eager|events|history|snapshot)|reports_figures)$")
+  "^(decoder_(graph|outputs|plan|trace|files|weights|validator)|profiler_(profile|eager|events|history|snapshot)|reports_figures)$")
 
 # A library may link only what stands before it: decoder <- profiler <- planner <- reports <- gui, and so within each.
 set(HEADROOM_LIBRARY_ORDER
-  decoder_graph decoder_machine decoder_loading decoder_outputs decoder_plan decoder_lowering decoder_validator decoder_trace decoder_files decoder_recipe decoder_weights decoder_exchange decoder_exchange_c10d decoder_interpreter
+  decoder_graph decoder_machine decoder_loading decoder_outputs decoder_plan decoder_lowering decoder_validator decoder_trace decoder_files decoder_weights decoder_exchange decoder_exchange_c10d decoder_interpreter
   decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu decoder_gpu_kernels decoder_gpu_library_calls decoder_gpu_cuda decoder_torch decoder_gpu_modules decoder_progress decoder_session decoder_cli decoder_program
-  profiler_profile profiler_eager profiler_events profiler_history profiler_cupti profiler_measure profiler_snapshot profiler_libtorch profiler_program
+  profiler_profile profiler_eager profiler_events profiler_history profiler_cupti profiler_measure profiler_program
   planner_cost planner_search planner_explain planner_program planner_c planner_python
   reports_figures reports_render reports_program
   gui_models gui_views gui_program)
@@ -67,7 +67,7 @@ set(HEADROOM_LIBRARY_ORDER
 # Of these, nothing else may be linked, not even by way of something else: the validator must not reach what it checks, and
 # the core is what decodes, without LibTorch and without what only programs need.
 set(HEADROOM_ONLY_LINKS_decoder_validator decoder_graph decoder_outputs decoder_plan)
-set(HEADROOM_CORE decoder_graph decoder_machine decoder_loading decoder_outputs decoder_plan decoder_lowering decoder_validator decoder_trace decoder_files decoder_recipe decoder_weights
+set(HEADROOM_CORE decoder_graph decoder_machine decoder_loading decoder_outputs decoder_plan decoder_lowering decoder_validator decoder_trace decoder_files decoder_weights
     decoder_exchange decoder_interpreter decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu decoder_progress decoder_session)
 foreach(library IN LISTS HEADROOM_CORE)
   if(NOT DEFINED HEADROOM_ONLY_LINKS_${library})
@@ -78,7 +78,7 @@ endforeach()
 # Libraries of others, and the only ones of ours that may link them.
 set(HEADROOM_MAY_LINK_CLI11::CLI11 "^(decoder_cli|[a-z]+_program)$")
 set(HEADROOM_MAY_LINK_headroom::decoder_cli "_program$")
-set(HEADROOM_MAY_LINK_headroom::libtorch "^(profiler_snapshot|profiler_libtorch|decoder_exchange_c10d)$")
+set(HEADROOM_MAY_LINK_headroom::libtorch "^decoder_exchange_c10d$")
 set(HEADROOM_MAY_LINK_JPEG::JPEG "^decoder_files$")
 set(HEADROOM_MAY_LINK_ZLIB::ZLIB "^decoder_files$")
 set(HEADROOM_MAY_LINK_headroom::libtorch_cuda "^decoder_torch$")

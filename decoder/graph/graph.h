@@ -236,10 +236,6 @@ class Graph {
   OpId find_op(const std::string& name) const;
   /// The same decoder for latents of one frame (single_frame.cpp).
   Graph of_one_frame() const;
-  /// Whether values of the output are clamped to -1 … 1.
-  bool clamps() const;
-  /// The same decoder without that.
-  Graph unclamped() const;
 
  private:
   TensorId append(Op op, int64_t channels, Axes<int32_t> scale, bool statistics = false);

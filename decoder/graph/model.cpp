@@ -102,10 +102,6 @@ Model for_frames(Model model, int64_t frames) {
   return model;
 }
 
-Model for_blended_tiles(Model model) {
-  model.graph = model.graph.unclamped();
-  return model;
-}
 
 Dtype decoding_dtype(const Model& model, Dtype asked) {
   return asked == Dtype::fp16 && model.force_upcast ? Dtype::fp32 : asked;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "decoder/graph/graph.h"
-#include "decoder/graph/published_tiles.h"
 
 namespace headroom {
 
@@ -41,8 +40,6 @@ struct Model {
   std::optional<LatentPatches> latent_patches;
   /// fp16 overflows somewhere inside; such models decode in fp32.
   bool force_upcast = false;
-  /// Tiles that its class in diffusers blends, where they are known.
-  std::optional<PublishedTiles> published_tiles;
 };
 
 /// A model from diffusers' config.json. Throws InputError naming the file and the key where a value is not
@@ -55,9 +52,6 @@ Model parse_model(const std::string& config_text, const std::string& origin);
 /// The model for decodes of so many frames of the picture: for one, a family of clips has kernels without
 /// what lies before the first frame (Graph::of_one_frame()). A plan is for the model of its request's frames.
 Model for_frames(Model model, int64_t frames);
-
-/// The model for tiles of such a decode that are blended: values are clamped afterwards, not in each tile.
-Model for_blended_tiles(Model model);
 
 /// Class names of the decoders that are supported.
 std::vector<std::string> supported_classes();

@@ -5,7 +5,6 @@
 #include "decoder/outputs/whole_file.h"
 #include "decoder/plan/of_own_model.h"
 #include "decoder/plan/ranked_plan_file.h"
-#include "decoder/plan/recipe_file.h"
 
 namespace headroom {
 namespace {
@@ -23,15 +22,6 @@ PlanFile::PlanFile(const std::filesystem::path& file)
 
 Plan PlanFile::plan(const Graph& graph) const {
   return of_own_model(request_.model, [&] { return plan_from_json(JsonFields(*json_, origin_), graph); });
-}
-
-bool PlanFile::has_recipe() const {
-  return headroom::has_recipe(JsonFields(*json_, origin_));
-}
-
-RecipePlan PlanFile::recipe_plan(const Graph& graph) const {
-  return of_own_model(request_.model,
-                      [&] { return recipe_plan_from_json(JsonFields(*json_, origin_), graph); });
 }
 
 bool PlanFile::has_ranks() const {

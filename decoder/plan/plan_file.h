@@ -11,7 +11,6 @@
 #include "decoder/graph/json_fields.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/ranked_plan.h"
-#include "decoder/plan/recipe.h"
 
 namespace headroom {
 
@@ -19,8 +18,6 @@ namespace headroom {
 /// below the device, weights per pass, the proven bound and the environment; files of version 1 are read as
 /// having none of them.
 constexpr int64_t kPlanVersion = 2;
-/// The same of a plan with a recipe (decoder/plan/recipe.h), which earlier releases cannot run.
-constexpr int64_t kRecipePlanVersion = 3;
 /// The same of a plan for several ranks (decoder/plan/ranked_plan.h).
 constexpr int64_t kRankedPlanVersion = 4;
 
@@ -60,14 +57,11 @@ class PlanFile {
   /// Reads at most 256 MiB. Throws InputError naming the file, and the key where one is at fault.
   explicit PlanFile(const std::filesystem::path& file);
   const Request& request() const { return request_; }
-  /// Whether it holds plans for the tiles of a recipe.
-  bool has_recipe() const;
   /// Whether it holds the plans of several ranks.
   bool has_ranks() const;
   /// Throw InputError naming the file and the key; each where the file holds another kind of plan.
   /// ModelOfPlan where the plan has names that `graph` lacks.
   Plan plan(const Graph& graph) const;
-  RecipePlan recipe_plan(const Graph& graph) const;
   RankedPlan ranked_plan(const Graph& graph) const;
 
  private:

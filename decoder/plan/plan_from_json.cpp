@@ -5,7 +5,6 @@
 #include "decoder/plan/graph_names.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
-#include "decoder/plan/recipe_file.h"
 
 namespace headroom {
 namespace {
@@ -163,8 +162,7 @@ class PlanReader {
 }  // namespace
 
 Request read_request(const JsonFields& file) {
-  const int64_t several = has_ranks(file) ? kRankedPlanVersion : kRecipePlanVersion;
-  check_schema(file, "headroom.plan", has_ranks(file) || has_recipe(file) ? several : kPlanVersion);
+  check_schema(file, "headroom.plan", has_ranks(file) ? kRankedPlanVersion : kPlanVersion);
   return request_from_json(file["request"]);
 }
 
@@ -194,11 +192,6 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
     file["ranks"].fail(
         "expected a plan of one decode, found plans of several ranks; headroom-decode --plan runs them under "
         "torchrun and headroom-plan validate checks them");
-  }
-  if (has_recipe(file)) {
-    file["recipe"].fail(
-        "expected a plan of one decode, found plans for tiles that are blended; headroom-decode --plan runs "
-        "them and headroom-plan validate checks them");
   }
   plan.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
   plan.micro_batch = file["slice_items"].integer(1, plan.request.batch);

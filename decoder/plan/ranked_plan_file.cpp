@@ -116,7 +116,6 @@ json to_json(const RankedPlan& plan, const Graph& graph) {
 RankedPlan ranked_plan_from_json(const JsonFields& file, const Graph& graph) {
   RankedPlan plan;
   plan.request = read_request(file);
-  if (file.has("recipe")) file["recipe"].fail("expected none beside ranks");
   plan.link = {file["link"]["bytes_per_second"].amount(), file["link"]["seconds"].amount()};
   plan.predicted_seconds = file["predicted"]["seconds"].amount();
   read_ranks(file["ranks"], graph, plan);

@@ -21,18 +21,16 @@ struct PassStats {
 
 /// What Verification::compared_with says of the decode that nothing was tiled in.
 constexpr const char* kUntiledDecode = "the untiled decode";
-/// The same, of another engine.
-constexpr const char* kLibtorchDecode = "LibTorch's untiled decode";
 
 /// A comparison of the decoded picture with another decode of the same latent (--verify).
 struct Verification {
-  std::string compared_with;          ///< in words: one of these two, or which other plan
+  std::string compared_with;          ///< kUntiledDecode, or which other plan, in words
   double largest_error = 0;           ///< largest absolute difference, in the decoder's own range
   double largest_error_relative = 0;  ///< the same, over reference_magnitude
   double reference_magnitude = 0;     ///< largest absolute value of the reference
   double psnr_db = 0;                 ///< infinite where both decodes are equal
   friend bool operator==(const Verification&, const Verification&) = default;
-  bool with_untiled() const { return compared_with == kUntiledDecode || compared_with == kLibtorchDecode; }
+  bool with_untiled() const { return compared_with == kUntiledDecode; }
 };
 
 /// One decode of a queue.
@@ -116,9 +114,6 @@ struct RunStats {
   std::string device;
   std::string libraries;
   int threads = 0;
-  /// Of a decode by a published recipe: what it equals; empty where that is the untiled decode. `passes` is
-  /// empty then.
-  std::string equals;
   std::optional<Verification> verification;
   std::vector<RankStats> ranks;     ///< of a decode that several ranks share; all else is that of rank 0
   std::optional<QueueStats> queue;  ///< `passes` is empty then

@@ -186,7 +186,6 @@ json to_json(const RunStats& stats) {
   add_list("parts", stats.parts);
   add_list("engines", stats.engines);
   if (!stats.dtype.empty()) out["dtype"] = stats.dtype;
-  if (!stats.equals.empty()) out["equals"] = stats.equals;
   if (!stats.weights_hash.empty()) out["weights_hash"] = stats.weights_hash;
   add_list("ranks", stats.ranks);
   if (stats.verification) out["verification"] = to_json(*stats.verification);
@@ -238,7 +237,6 @@ RunStats stats_from_json(const JsonFields& file) {
   stats.libraries = file["libraries"].text();
   stats.threads = static_cast<int>(file["threads"].integer(0, 1'000'000));
   if (file.has("dtype")) stats.dtype = file["dtype"].text();
-  if (file.has("equals")) stats.equals = file["equals"].text();
   if (file.has("weights_hash")) stats.weights_hash = file["weights_hash"].text();
   if (file.has("ranks")) {
     const JsonFields ranks = file["ranks"];

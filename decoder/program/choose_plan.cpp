@@ -10,7 +10,6 @@
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
-#include "decoder/plan/recipe_file.h"
 #include "decoder/program/plan_beside.h"
 
 namespace headroom {
@@ -83,7 +82,6 @@ PlanAnswer answer_of(const DecodeOptions& options, const Model& model, const Arr
   // Where several ranks decode, it is for rows of the output alone.
   if (!options.scratch.empty() && ranks == 1) words.insert(words.end(), {"--scratch", options.scratch});
   if (!options.scratch_limit.empty()) words.insert(words.end(), {"--scratch-limit", options.scratch_limit});
-  if (!options.recipe.empty()) words.insert(words.end(), {"--recipe", options.recipe});
   if (ranks > 1) words.insert(words.end(), {"--ranks", std::to_string(ranks)});
   return {plan_from_program_beside(words, gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu), frames};
 }
@@ -117,23 +115,6 @@ std::string next_smaller_plan(const DecodeOptions& options, const Model& model, 
 ChosenPlan choose_plan(const DecodeOptions& options, const Model& model, const Array& latent,
                        const gpu::Gpu* gpu) {
   return options.plan_file.empty() ? asked_plan(options, model, latent, gpu) : given_plan(options, model);
-}
-
-ChosenRecipe choose_recipe(const DecodeOptions& options, const Model& model, const Array& latent,
-                           const gpu::Gpu* gpu) {
-  if (options.plan_file.empty()) {
-    const PlanAnswer answer = answer_of(options, model, latent, gpu, 0);
-    ChosenRecipe chosen{for_frames(model, answer.frames), {}};
-    chosen.plan = recipe_plan_from_json(JsonFields(answer.document, "headroom-plan"), chosen.model.graph);
-    return chosen;
-  }
-  const PlanFile parsed(options.plan_file);
-  ChosenRecipe chosen{for_frames(model, parsed.request().frames), {}};
-  chosen.plan = parsed.recipe_plan(chosen.model.graph);
-  check_scratch(options, chosen.plan.plans);
-  for (Plan& tile : chosen.plan.plans) take_scratch(options, tile);
-  check_device(options, chosen.plan.request);
-  return chosen;
 }
 
 ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const Array& latent,

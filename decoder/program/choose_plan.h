@@ -7,7 +7,6 @@
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/ranked_plan.h"
-#include "decoder/plan/recipe.h"
 #include "decoder/program/options.h"
 
 namespace headroom {
@@ -23,13 +22,6 @@ struct ChosenPlan {
 ChosenPlan choose_plan(const DecodeOptions& options, const Model& model, const Array& latent,
                        const gpu::Gpu* gpu);
 
-/// The same of plans for the tiles of a recipe.
-struct ChosenRecipe {
-  Model model;
-  RecipePlan plan;
-};
-ChosenRecipe choose_recipe(const DecodeOptions& options, const Model& model, const Array& latent,
-                           const gpu::Gpu* gpu);
 
 /// A plan for several ranks, and the model that it is of.
 struct ChosenRanks {

@@ -11,7 +11,6 @@
 #include "decoder/graph/nearest.h"
 #include "decoder/outputs/output_target.h"
 #include "decoder/plan/plan.h"
-#include "decoder/plan/recipe.h"
 
 namespace headroom {
 namespace {
@@ -40,10 +39,6 @@ void add_plan_options(CLI::App& app, DecodeOptions& options) {
                      "a planned queue from headroom-plan queue: all its decodes, over one pool");
   app.add_option("--profile", options.profile_file, "with --limit: a profile of this machine to plan with");
   app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp + "; fp32 by default");
-  app.add_option(
-      "--recipe", options.recipe,
-      "with --limit: the picture of tiles that are blended, as others publish it: diffusers-tiling "
-      "(after enable_tiling()), diffusers-framewise (clips by default); a plan has its own");
   app.add_option("--device", options.device,
                  "cpu, or cuda for the first GPU; a plan's own, with --limit cpu by default");
 }
@@ -127,11 +122,6 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
   if (!options.device.empty()) parse_device(options.device);
   if (!options.dtype.empty() && options.limit.empty())
     throw InputError("--dtype: goes with --limit; a plan has its own (try headroom-decode --help)");
-  if (!options.recipe.empty()) {
-    parse_recipe(options.recipe, "--recipe");
-    if (options.limit.empty())
-      throw InputError("--recipe: goes with --limit; a plan has its own (try headroom-decode --help)");
-  }
   if (options.limit.empty())
     refuse_given({{!options.profile_file.empty(), "--profile"}},
                  "goes with --limit; a plan has its own costs");

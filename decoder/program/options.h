@@ -23,7 +23,7 @@ struct DecodeOptions {
   int threads = 0;
   double rank_timeout_seconds = 30;
   std::string rank_exchange = "auto";
-  std::string dtype, device, recipe;
+  std::string dtype, device;
   bool verify = false, json = false, other_environment = false;
   ProgressOptions progress;
 };

@@ -204,7 +204,6 @@ std::optional<RankEnvironment> rank_of(const DecodeOptions& options) {
 std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnvironment& environment,
                                   Notes& progress) {
   refuse_given({{options.verify, "--verify"},
-                {!options.recipe.empty(), "--recipe"},
                 {!options.scratch_limit.empty(), "--scratch-limit"}},
                "not where several ranks decode");
   const std::unique_ptr<gpu::Gpu> gpu = open_own_gpu(options, environment);

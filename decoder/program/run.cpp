@@ -26,7 +26,6 @@
 #include "decoder/program/outputs.h"
 #include "decoder/program/queue.h"
 #include "decoder/program/ranks.h"
-#include "decoder/program/recipe.h"
 #include "decoder/program/verification.h"
 #include "decoder/progress/progress.h"
 #include "decoder/session/environment.h"
@@ -54,7 +53,7 @@ void print_summary(const RunStats& stats, const std::string& output, std::ostrea
   out << one_line(output) << ": " << stats.dtype << ", " << format_seconds(stats.seconds) << ", peak "
       << format_bytes(stats.peak_bytes) << " (predicted " << format_bytes(stats.predicted_peak_bytes)
       << ", limit " << format_bytes(stats.limit_bytes) << "), resident growth "
-      << format_bytes(stats.rss_growth_bytes) << (stats.equals.empty() ? "" : "; equals " + stats.equals)
+      << format_bytes(stats.rss_growth_bytes)
       << "\n";
   if (const auto& v = stats.verification) {
     out << "compared with " << v->compared_with << ": largest error " << v->largest_error << " ("
@@ -68,16 +67,6 @@ MadeFolders prepare_files(const DecodeOptions& options) {
   std::vector<NamedFile> outputs = files_beside(options);
   if (options.queue_file.empty()) outputs.push_back({"-o", options.output, true});
   return prepare_outputs(outputs, files_read(options));
-}
-
-/// With which another program of ours opens the same weights.
-std::vector<std::string> weights_arguments(const DecodeOptions& options) {
-  std::vector<std::string> words{"--model", options.model};
-  if (!options.weights.empty()) words.insert(words.end(), {"--weights", options.weights});
-  if (options.random_seed)
-    words.insert(words.end(), {"--random-weights", std::to_string(*options.random_seed)});
-  if (options.threads > 0) words.insert(words.end(), {"--threads", std::to_string(options.threads)});
-  return words;
 }
 
 /// Decodes into `sink`. With --verify a copy of the picture lies beside the output until it has been compared
@@ -98,7 +87,7 @@ RunStats decode_once(const DecodeOptions& options, const PlannedDecode& what, Pi
   TeeSink both(sink, *copy_sink);
   RunStats stats = run(both);
   try {
-    stats.verification = verify(what, copy, weights_arguments(options), progress);
+    stats.verification = verify(what, copy, progress);
   } catch (...) {
     std::filesystem::remove(copy);
     throw;
@@ -151,7 +140,6 @@ RunStats run_plan(const Asked& asked, const ChosenPlan& chosen, Progress& progre
 /// then planned anew, a few times; of any other plan is said which smaller one would run.
 RunStats run(const DecodeOptions& options, Notes& progress) {
   constexpr int kPlans = 3;
-  if (has_recipe(options)) return run_recipe(options, progress);
   // First of all: without a GPU nothing else is worth doing.
   std::unique_ptr<gpu::Gpu> gpu;
   if (options.device == "cuda") gpu = gpu::open_gpu();

@@ -13,7 +13,6 @@
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/machine/free_memory.h"
-#include "decoder/program/libtorch_reference.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"
 #include "decoder/session/session.h"
@@ -32,8 +31,9 @@ void TeeSink::complete() {
 }
 
 ComparingSink::ComparingSink(const std::filesystem::path& npy, const PictureShape& shape)
-    : PictureSink(shape), values_(shape.items * shape.channels * shape.frames * shape.rows * shape.columns) {
-  const auto values = static_cast<size_t>(values_);
+    : PictureSink(shape) {
+  const auto values =
+      static_cast<size_t>(shape.items * shape.channels * shape.frames * shape.rows * shape.columns);
   std::error_code error;
   mapped_bytes_ = std::filesystem::file_size(npy, error);
   const int file = open(npy.c_str(), O_RDONLY | O_CLOEXEC);
@@ -64,12 +64,6 @@ void ComparingSink::put(int64_t item, const Region& region, const float* pixels)
   }
 }
 
-bool ComparingSink::compare(const Array& picture) {
-  if (static_cast<int64_t>(picture.values.size()) != values_) return false;
-  for (int64_t i = 0; i < values_; ++i) add(picture.values[static_cast<size_t>(i)], picture_[i]);
-  return true;
-}
-
 void ComparingSink::add(double reference, double found) {
   const double error = std::abs(found - reference);
   largest_error_ = std::max(largest_error_, error);
@@ -92,27 +86,7 @@ Verification ComparingSink::result(const std::string& compared_with) const {
   return v;
 }
 
-namespace {
-
-/// Nothing where LibTorch's decode cannot be had.
-std::optional<Verification> with_libtorch(const PlannedDecode& done, const std::filesystem::path& decoded,
-                                          const std::vector<std::string>& weights, Progress& progress) {
-  const Request& request = done.plan.request;
-  if (done.gpu != nullptr || request.dtype != Dtype::fp32) return std::nullopt;
-  const std::optional<Array> picture = libtorch_picture(
-      request, weights, done.latent, [&] { progress.tell(VerificationStarted{kLibtorchDecode}); });
-  if (!picture) return std::nullopt;
-  ComparingSink comparison(decoded, picture_shape(done.model.graph, request));
-  if (!comparison.compare(*picture)) return std::nullopt;
-  return comparison.result(kLibtorchDecode);
-}
-
-}  // namespace
-
-Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded,
-                    const std::vector<std::string>& weights_arguments, Progress& progress) {
-  if (std::optional<Verification> found = with_libtorch(done, decoded, weights_arguments, progress))
-    return *found;
+Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded, Progress& progress) {
   const auto& [model, plan, weights, latent, gpu] = done;
   ComparingSink comparison(decoded, picture_shape(model.graph, plan.request));
   ProgressEvents events(progress, nullptr, &model.graph);

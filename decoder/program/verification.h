@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
@@ -34,9 +33,6 @@ class ComparingSink final : public PictureSink {
   ComparingSink(const std::filesystem::path& npy, const PictureShape& shape);
   ~ComparingSink() override;
 
-  /// The whole reference at once, N×C×H×W or N×C×T×H×W. False where it has another number of values.
-  bool compare(const Array& picture);
-
   /// Largest error, also relative to the reference's largest magnitude; PSNR with the reference's range
   /// (largest minus smallest value) as the peak.
   Verification result(const std::string& compared_with) const;
@@ -46,7 +42,6 @@ class ComparingSink final : public PictureSink {
   void complete() override {}
   void add(double reference, double found);
 
-  const int64_t values_;  ///< of the picture
   const float* picture_ = nullptr;
   void* mapping_ = nullptr;
   size_t mapped_bytes_ = 0;
@@ -65,11 +60,8 @@ struct PlannedDecode {
   gpu::Gpu* gpu = nullptr;  ///< null for a plan of the CPU
 };
 
-/// Compares the picture in the .npy file `decoded` with another decode of the same latent: of a plan in fp32
-/// for the CPU with LibTorch's where it can be had (decoder/program/libtorch_reference.h), otherwise with the
-/// untiled one where the machine has the memory, otherwise with that of another plan.
-/// `weights_arguments` are those with which programs of ours open the same weights.
-Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded,
-                    const std::vector<std::string>& weights_arguments, Progress& progress);
+/// Compares the picture in the .npy file `decoded` with the untiled decode of the same latent where the
+/// machine has the memory, otherwise with a decode by another plan.
+Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded, Progress& progress);
 
 }  // namespace headroom

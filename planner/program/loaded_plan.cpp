@@ -26,13 +26,6 @@ LoadedPlan load_plan(const std::string& file, const std::string& model_argument)
   return {std::move(model), std::move(plan)};
 }
 
-LoadedRecipe load_recipe(const std::string& file, const std::string& model_argument) {
-  const PlanFile parsed(file);
-  Model model = model_of(parsed.request(), file, model_argument);
-  RecipePlan plan = parsed.recipe_plan(model.graph);
-  return {std::move(model), std::move(plan)};
-}
-
 LoadedRanks load_ranks(const std::string& file, const std::string& model_argument) {
   const PlanFile parsed(file);
   Model model = model_of(parsed.request(), file, model_argument);

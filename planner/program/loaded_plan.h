@@ -5,7 +5,6 @@
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/ranked_plan.h"
-#include "decoder/plan/recipe.h"
 #include "decoder/plan/requests.h"
 
 namespace headroom::planner {
@@ -19,13 +18,6 @@ struct LoadedPlan {
 /// An empty `model_argument` stands for the model that find_model() finds for the plan. Throws InputError
 /// naming the file and the key.
 LoadedPlan load_plan(const std::string& file, const std::string& model_argument);
-
-/// The same of a plan with a recipe.
-struct LoadedRecipe {
-  Model model;
-  RecipePlan plan;
-};
-LoadedRecipe load_recipe(const std::string& file, const std::string& model_argument);
 
 /// The same of a plan for ranks.
 struct LoadedRanks {

@@ -28,7 +28,8 @@ nlohmann::json models_document(const std::vector<Model>& models) {
                     {"video", model.decodes_clips},
                     {"latent_channels", model.latent_channels},
                     {"spatial_factor", factors(model).y},
-                    {"time_factor", factors(model).t}});
+                    {"time_factor", factors(model).t},
+                    {"config", nlohmann::json::parse(*built_in_config(model.name))}});
   }
   return list;
 }

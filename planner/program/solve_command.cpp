@@ -17,7 +17,6 @@
 #include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"
-#include "planner/program/solve_recipe.h"
 #include "planner/search/make_plan.h"
 #include "profiler/profile/profile_file.h"
 
@@ -57,7 +56,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   CLI::App app(solve_description(), "headroom-plan");
   RequestOptions asked;
   RankOptions ranks;
-  std::string limit, output, recipe;
+  std::string limit, output;
   double time_budget_seconds = 0;
   bool json = false;
   asked.add_to(app);
@@ -65,9 +64,6 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
                  "device bytes, weights included: 2GiB, 512MiB, or auto for what is free; of each rank");
   ranks.add_to(app, "plan for so many ranks, which decode rows of their own at the same time");
   app.add_option("--rank-limit", ranks.limits, "in place of --limit: one for all ranks, or L,L,... by rank");
-  app.add_option("--recipe", recipe,
-                 "plan the picture of tiles that are blended, as others publish it, instead of the untiled "
-                 "one: diffusers-tiling (after enable_tiling()), diffusers-framewise (clips by default)");
   app.add_option("--time-budget", time_budget_seconds,
                  "seconds to search; the best found by then, with its bound; by default until it is proven")
       ->check(CLI::Range(0.0, 1e6));
@@ -85,17 +81,11 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   PlanOptions options = asked.plan_options();
   if (app.count("--time-budget") > 0) options.time_budget_seconds = time_budget_seconds;
   if (ranks.asked()) {
-    if (!recipe.empty()) throw InputError("--recipe: not with --ranks");
     solve_ranks(asked, ranks, limit, options, {output, json}, said);
     asked.say_dtype(model, err);
     return kDone;
   }
   options.limit_bytes = limit_from(limit, request.device);
-  if (!recipe.empty()) {
-    solve_recipe(asked, recipe, options, {output, json}, said);
-    asked.say_dtype(model, err);
-    return kDone;
-  }
   const CostModel costs = asked.costs(model, request);
   Plan plan;
   try {

@@ -5,9 +5,14 @@
 
 #include "planner/program/rank_options.h"
 #include "planner/program/request_options.h"
-#include "planner/program/solve_recipe.h"
 
 namespace headroom::planner {
+
+/// Where a plan goes.
+struct PlanOutput {
+  std::string file;
+  bool json = false;  ///< on standard output as well
+};
 
 /// Plans for ranks, and writes the plan. Throws DoesNotFit with the smallest limit for each rank that works;
 /// InputError as make_ranked_plan() does.

@@ -6,7 +6,6 @@
 #include "decoder/cli/run_guard.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/validator/ranked_validator.h"
-#include "decoder/validator/recipe_validator.h"
 #include "decoder/validator/validator.h"
 #include "planner/program/loaded_plan.h"
 
@@ -40,7 +39,6 @@ Checked check_file(const std::string& file, const std::string& model_argument) {
     return Checked{validate(loaded.plan, loaded.model), loaded.plan.request.model, loaded.model};
   };
   if (parsed.has_ranks()) return checked(load_ranks(file, model_argument));
-  if (parsed.has_recipe()) return checked(load_recipe(file, model_argument));
   return checked(load_plan(file, model_argument));
 }
 

@@ -20,7 +20,6 @@
 #include "profiler/events/join_events.h"
 #include "profiler/measure/device_recorder.h"
 #include "profiler/measure/record_decode.h"
-#include "profiler/snapshot/memory_snapshot.h"
 
 namespace headroom::profiler {
 namespace {
@@ -38,7 +37,6 @@ std::vector<std::string> write_recording(const DeviceRecording& recording, const
   if (!request.events_file.empty()) write_events(request.events_file, recording);
   const Trace trace = join_events(recording, plan, graph);
   write_traces(trace, plan, graph, request.traces);
-  if (!request.snapshot_file.empty()) write_memory_snapshot(request.snapshot_file, recording, plan, graph);
   std::vector<std::string> warnings = warnings_of(trace.sources);
   if (trace.records_lost > 0)
     warnings.push_back(std::to_string(trace.records_lost) + " records were lost: the trace lacks them");
@@ -82,7 +80,7 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
   }
   progress.tell(news);
   start_libraries(request.threads);
-  const bool keeps_events = !request.events_file.empty() || !request.snapshot_file.empty();
+  const bool keeps_events = !request.events_file.empty();
   if (!on_gpu && !keeps_events) return {trace_on_cpu(model, plan, weights, latent, request, progress), {}};
 
   std::optional<ProgressEvents> events;

@@ -17,8 +17,7 @@ struct RecordRequest {
   std::string plan_file;
   std::string latent;  ///< seeded random where empty
   TraceFiles traces;
-  std::string snapshot_file;  ///< LibTorch's memory snapshot
-  std::string events_file;    ///< the captured events, before they are joined
+  std::string events_file;  ///< the captured events, before they are joined
   std::string device;         ///< that the plan must be for; any where empty
   Watching watching;          ///< of a GPU
   int threads = 0;

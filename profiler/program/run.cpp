@@ -26,10 +26,8 @@
 #include "decoder/session/session.h"
 #include "decoder/weights/open_model.h"
 #include "decoder/weights/open_weights.h"
-#include "profiler/eager/recording_file.h"
 #include "profiler/measure/collect.h"
 #include "profiler/profile/profile_file.h"
-#include "profiler/program/libtorch_engine.h"
 #include "profiler/program/link_command.h"
 #include "profiler/program/profile_precision.h"
 #include "profiler/program/record_plan.h"
@@ -41,9 +39,8 @@ namespace {
 constexpr const char* kQuickSize = "256x256";
 
 struct Options {
-  std::string plan, latent, trace, chrome, events, replay, snapshot,
-      watch = "all", model, weights, sizes, held_out, scratch, output, csv, device, dtype = "fp32",
-      engine = "headroom";
+  std::string plan, latent, trace, chrome, events, replay, watch = "all", model, weights, sizes, held_out,
+                                                           scratch, output, csv, device, dtype = "fp32";
   std::optional<uint64_t> random_seed;
   int64_t frames = 1;
   int64_t batch = 1;
@@ -51,10 +48,7 @@ struct Options {
   double seconds = 0;  ///< 0: as long as it takes by default
   bool json = false, quick = false, accept_noise = false;
   bool of_request = false;  ///< any of --frames, --batch, --dtype and --repeats was given
-  LibtorchOptions libtorch;
   ProgressOptions progress;
-
-  bool by_libtorch() const { return engine == "libtorch"; }
 };
 
 std::vector<Command> profile_commands() {
@@ -71,7 +65,6 @@ std::string profile_description() {
          "  headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json --csv layers.csv\n"
          "  headroom-profile --plan plan.json --model sdxl --random-weights 0 -o trace.json --chrome "
          "trace.chrome.json\n"
-         "  headroom-profile --engine libtorch --model sdxl --sizes 512x512,1024x1024 -o eager.json\n"
          "  torchrun --no-python --nproc-per-node 4 headroom-profile link\n\n" +
          commands_help(profile_commands());
 }
@@ -89,29 +82,12 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
                  "what to measure: cpu, the default, or cuda for the first GPU; with --plan the plan's own")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--dtype", options.dtype, kDtypeHelp);
-  app.add_option("--engine", options.engine,
-                 "whose decode: headroom's, or that of diffusers' code on libtorch, recorded through its "
-                 "allocator")
-      ->check(CLI::IsMember({"headroom", "libtorch"}));
-  app.add_option("--layouts", options.libtorch.layouts,
-                 "with --engine libtorch: nchw, channels-last or both; of clips the first alone");
-  app.add_option("--tilings", options.libtorch.tilings,
-                 "with --engine libtorch: whole, tiles or both; the tiles that the class blends by itself, "
-                 "where the picture is larger than one");
-  app.add_option("--tile", options.libtorch.tile,
-                 "with --engine libtorch: latent positions along each side of a tile; as the class has them "
-                 "by default")
-      ->check(CLI::Range(int64_t{4}, int64_t{1} << 20));
-  app.add_option("--picture", options.libtorch.picture,
-                 "with --engine libtorch: a .npy file for what is decoded, of one size in one way");
   app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…");
   app.add_option("--plan", options.plan, "run this plan instead and record allocations, passes and tiles");
   app.add_option("--latent", options.latent,
-                 "with --plan or --engine libtorch: .npy or .safetensors[:key]; seeded random by default");
+                 "with --plan: .npy or .safetensors[:key]; seeded random by default");
   app.add_option("--trace", options.trace, "with --plan: the record; the same as -o");
   app.add_option("--chrome", options.chrome, "with --plan: the record for chrome://tracing or Perfetto");
-  app.add_option("--snapshot", options.snapshot,
-                 "with --plan: the record as a memory snapshot of LibTorch (pytorch.org/memory_viz)");
   app.add_option("--watch", options.watch,
                  "with --plan for cuda, what is captured beside the decode: all, none, or some of allocator, "
                  "kernels, copies, memory, pools, calls");
@@ -188,9 +164,7 @@ MadeFolders prepare_files(const Options& options) {
                           {"--csv", options.csv},
                           {"--trace", options.trace},
                           {"--chrome", options.chrome},
-                          {"--snapshot", options.snapshot},
                           {"--events", options.events},
-                          {"--picture", options.libtorch.picture},
                           {"--json", options.json ? "-" : ""}},
                          {{"--plan", options.plan},
                           {"--model", options.model},
@@ -203,29 +177,15 @@ void needs(bool given, const char* what) {
   if (!given) throw InputError(std::string(what) + " (see headroom-profile --help)");
 }
 
-void check_libtorch_options(const Options& options) {
-  needs(options.plan.empty() && options.held_out.empty() && options.scratch.empty() && !options.quick &&
-            !options.accept_noise && options.seconds == 0,
-        "--plan, --hold-out, --scratch, --quick, --seconds and --accept-noise do not go with --engine "
-        "libtorch");
-  needs(!options.sizes.empty(), "--sizes is required");
-}
-
 /// Checks what the parser cannot.
 void check_options(const Options& options) {
-  if (options.by_libtorch())
-    check_libtorch_options(options);
-  else
-    needs(options.libtorch == LibtorchOptions{},
-          "--layouts, --tilings, --tile and --picture go with --engine libtorch");
   if (options.plan.empty()) {
     needs(!options.sizes.empty() || options.quick, "--sizes is required, or --quick, or --plan");
     needs(!options.output.empty(), "--output is required");
-    needs(options.latent.empty() || options.by_libtorch(),
-          "--latent goes with --plan, or with --engine libtorch");
-    needs(options.trace.empty() && options.chrome.empty() && options.snapshot.empty() &&
-              options.events.empty() && options.replay.empty() && options.watch == "all",
-          "--trace, --chrome, --snapshot, --watch, --events and --replay go with --plan");
+    needs(options.latent.empty(), "--latent goes with --plan");
+    needs(options.trace.empty() && options.chrome.empty() && options.events.empty() &&
+              options.replay.empty() && options.watch == "all",
+          "--trace, --chrome, --watch, --events and --replay go with --plan");
   } else {
     needs(options.sizes.empty() && options.held_out.empty() && options.scratch.empty() && !options.quick &&
               !options.accept_noise && options.seconds == 0,
@@ -235,7 +195,7 @@ void check_options(const Options& options) {
     needs(options.output.empty() || options.trace.empty(),
           "with --plan, -o and --trace mean the same: expected one of them");
     needs(!options.output.empty() || !options.trace.empty() || !options.chrome.empty() ||
-              !options.csv.empty() || !options.snapshot.empty() || !options.events.empty(),
+              !options.csv.empty() || !options.events.empty(),
           "--plan needs --output");
     needs(options.replay.empty() || (options.events.empty() && options.latent.empty() &&
                                      options.device.empty() && options.watch == "all" && !options.json),
@@ -249,7 +209,6 @@ RecordRequest record_request(const Options& options) {
           .traces = {.trace = options.output.empty() ? options.trace : options.output,
                      .chrome = options.chrome,
                      .csv = options.csv},
-          .snapshot_file = options.snapshot,
           .events_file = options.events,
           .device = options.device,
           .watching = parse_watching(options.watch, "--watch"),
@@ -324,30 +283,6 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   return profile;
 }
 
-EagerRecording record_eager_decodes(const Options& options, const Model& model, std::optional<uint64_t> seed,
-                                    Progress& progress) {
-  EagerRequest request;
-  request.model = options.model;
-  request.sizes = parse_sizes(options.sizes, "--sizes");
-  request.frames = options.frames;
-  request.batch = options.batch;
-  request.dtype = decoding_dtype(model, parse_dtype(options.dtype, "--dtype"));
-  request.device = parse_device(options.device.empty() ? "cpu" : options.device);
-  request.repeats = options.repeats;
-  read_libtorch_options(options.libtorch, request);
-  const bool one_decode =
-      request.sizes.size() == 1 && request.layouts.size() == 1 && request.whole != request.in_tiles;
-  needs(one_decode || (options.latent.empty() && options.libtorch.picture.empty()),
-        "--latent and --picture need one of --sizes, of --layouts and of --tilings");
-  if (!options.latent.empty()) request.latent = read_latent(options.latent);
-  const ParameterSource weights = open_weights(options.model, options.weights, seed);
-  start_libraries(options.threads);
-  request.threads = thread_count();
-  return record_libtorch(model, request, weights,
-                         {.output = options.output, .csv = options.csv, .picture = options.libtorch.picture},
-                         progress);
-}
-
 /// Prints nothing before the progress is wiped.
 RunEnded run(const Options& options, Progress& progress, std::ostream& out, std::ostream& err) {
   check_options(options);
@@ -357,7 +292,7 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
   // The GPU is opened first: without it nothing else is worth doing. A plan is recorded on its own device,
   // which is opened once its watcher is there.
   std::unique_ptr<gpu::Gpu> gpu;
-  if (options.device == "cuda" && options.plan.empty() && !options.by_libtorch()) gpu = gpu::open_gpu();
+  if (options.device == "cuda" && options.plan.empty()) gpu = gpu::open_gpu();
   const int64_t frames = options.plan.empty() ? options.frames : PlanFile(options.plan).request().frames;
   const Model model = for_frames(open_model(options.model), frames);
   const std::vector<std::string> built_in = built_in_models();
@@ -365,15 +300,6 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
   if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end())
     seed = seed.value_or(0);
   if (!options.plan.empty()) return record(options, model, seed, progress, said, err);
-  if (options.by_libtorch()) {
-    const EagerRecording recording = record_eager_decodes(options, model, seed, progress);
-    progress.wipe();
-    if (options.json)
-      out << to_json(recording).dump(2) << "\n";
-    else
-      print_recording(recording, options.output, said);
-    return {};
-  }
   const Profile profile = measure(options, model, seed, gpu.get(), progress);
   progress.wipe();
   if (options.json) {

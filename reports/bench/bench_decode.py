@@ -2,9 +2,9 @@
 """Headroom against diffusers, or Open-Sora-Plan's own code, on the same weights and latent, side by side.
 
     python reports/bench/bench_decode.py --model sdxl --size 512x512 --random-weights 0 \\
-        --limits 200MiB,400MiB,2GiB --rounds 5 -o reports/results/sdxl-512.json
+        --limits 200MiB,400MiB,2GiB --rounds 5 -o reports/results/sdxl-512.md
     python reports/bench/bench_decode.py --model open-sora-plan --source Open-Sora-Plan --size 256x256 --frames 17 \\
-        --random-weights 0 --limits 1GiB,2GiB -o reports/results/open-sora-plan-256x17.json
+        --random-weights 0 --limits 1GiB,2GiB -o reports/results/open-sora-plan-256x17.md
 
 Every run is a fresh process. In a round all contenders run one after another, the reference untiled, in channels-last
 (pictures) and tiled between Headroom's runs, and times are compared within the round, since a machine's speed moves. The rate of
@@ -56,7 +56,7 @@ def contenders(args: argparse.Namespace, size: tuple[int, int], latent: Path, sc
 
     name = reference_name(args.model)
     reference = {name + UNTILED: theirs("untiled")}
-    if measure.model_class(args.model) not in measure.CLIPS:
+    if not measure.model_of(args.model).video:
         reference[name + CHANNELS_LAST] = theirs("channels-last")
     reference |= {f"{name}{TILED}{tile}": theirs("tiled", tile) for tile in args.tiles}
     headroom = {f"Headroom, {text}": ours(text) for text in args.limits}
@@ -167,7 +167,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3, help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("--profile", help="plan by this profile; by assumed costs without")
-    parser.add_argument("-o", "--output", type=Path, required=True, help="the results, .json; the table lies beside it, .md")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the results, a Markdown file")
     args = parser.parse_args()
     if (args.size is None) == (args.latent is None):
         parser.error("expected --size or --latent")
@@ -179,7 +179,7 @@ def main() -> int:
         scratch = Path(folder)
         latent = args.latent or measure.write_random_latent(args.model, args.size, args.random_weights or 0,
                                                             scratch / "latent.safetensors", args.batch, args.frames)
-        scale, shape = measure.scale_factor(args.model), measure.read_latent(latent).shape
+        scale, shape = measure.model_of(args.model).spatial_factor, measure.read_latent(latent).shape
         size, frames = (shape[-1] * scale, shape[-2] * scale), measure.clip_frames(args.model, shape)
         runs = contenders(args, size, latent, scratch)
         reference = None
@@ -199,9 +199,7 @@ def main() -> int:
     markdown = (measure.markdown_header(title, header) + table(rows)
                 + notes(reference_name(args.model), args.rounds, args.dtype, gflops, flops)
                 + f"Plans are made with {costs}.\n")
-    plans = {name: plan for name, (plan, _) in runs.items() if plan}
-    measure.publish(args.output, {"title": title, **header, "flops": flops, "rows": rows, "plans": plans, "rounds": rounds},
-                    markdown)
+    measure.publish(args.output, markdown)
     return 0 if all(row.get("exact", True) and row.get("within_limit", True) for row in rows) else 1
 
 

@@ -2,7 +2,7 @@
 """Checks predicted times against measured ones: profiles this machine, then plans and decodes at many limits.
 
     python reports/bench/check_time_prediction.py --model sdxl --random-weights 0 --sizes 320x256,640x384,512x768 \\
-        --profile-sizes 512x512 -o reports/results/time-prediction-sdxl-cpu.json
+        --profile-sizes 512x512 -o reports/results/time-prediction-sdxl-cpu.md
 
 Limits are points of `headroom-plan frontier` of each size, from the smallest peak that it allows to where more gains nothing. Decodes of all sizes and limits
 take turns, `--repeats` times. Before and after each one, and around the profile, a decode that is always the same is timed: what it takes beside
@@ -163,7 +163,7 @@ def main() -> int:
         for each in profiled["held_out"]:
             markdown += (f"Held out {each['width_pixels']}×{each['height_pixels']}: layers {each['seconds']:.2f} s, predicted "
                          f"{each['predicted_seconds']:.2f} s ({each['error']:+.1%}).\n")
-    measure.publish(args.output, {"title": title, **header, "profile": profiled, "runs": runs, "runs_within": within, "rows": rows}, markdown)
+    measure.publish(args.output, markdown)
     return 0 if all(row["holds"] for row in rows) and within >= 0.9 * runs else 1
 
 

@@ -2,7 +2,7 @@
 """Two builds of Headroom on the same decode, in turns.
 
     python reports/bench/compare_builds.py --before ../other/build/bin --model sdxl --size 512x512 --random-weights 0 \\
-        --limits 400MiB,2GiB --rounds 5 -o reports/results/builds.json
+        --limits 400MiB,2GiB --rounds 5 -o reports/results/builds.md
 
 Each build plans for itself and decodes in a fresh process; the two follow one another, the one that goes first changing
 from round to round. Writes the JSON file and, beside it, a Markdown table with the ratio of times, and of peaks.
@@ -59,7 +59,7 @@ def main() -> int:
                       *(mib(row["peak_bytes"][name]) for name in builds), f"{row['largest_error_relative']:.1e}"])
     title = f"{Path(args.model).name} {args.size[0]}×{args.size[1]}: two builds, {args.threads} threads"
     markdown = measure.markdown_header(title, header) + measure.markdown_table(lines) + "\nMedians of the decodes' seconds.\n"
-    measure.publish(args.output, {"title": title, **header, "rows": rows}, markdown)
+    measure.publish(args.output, markdown)
     return 0
 
 

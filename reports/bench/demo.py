@@ -227,7 +227,7 @@ def main() -> int:
 
     header = measure.result_header()
     args.output.mkdir(parents=True, exist_ok=True)
-    scale = measure.scale_factor(args.model)
+    scale = measure.model_of(args.model).spatial_factor
     shape = measure.read_latent(args.latent).shape
     if shape[0] != 1:
         parser.error(f"--latent: expected one picture, found {shape[0]}")

@@ -9,6 +9,7 @@ Needs numpy and safetensors; torch and diffusers are loaded by the child that ne
 
 import argparse
 import datetime
+import functools
 import importlib.metadata
 import itertools
 import json
@@ -90,129 +91,58 @@ class ResidentWatch:
 
 # Models and latents ---------------------------------------------------------------------------------------------------
 
-_FOUR_BLOCKS = {
-    "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2, "norm_num_groups": 32, "act_fn": "silu",
-    "down_block_types": ["DownEncoderBlock2D"] * 4, "up_block_types": ["UpDecoderBlock2D"] * 4, "sample_size": 512,
-}
-_CAUSAL = {"base_dim": 96, "z_dim": 16, "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2, "attn_scales": [],
-           "temperal_downsample": [False, True, True]}
-BUILT_INS = {
-    "sd15": {**_FOUR_BLOCKS, "latent_channels": 4},
-    "sdxl": {**_FOUR_BLOCKS, "sample_size": 1024, "latent_channels": 4},
-    "sd3": {**_FOUR_BLOCKS, "sample_size": 1024, "latent_channels": 16, "use_quant_conv": False, "use_post_quant_conv": False},
-    "flux": {**_FOUR_BLOCKS, "sample_size": 1024, "latent_channels": 16, "use_quant_conv": False, "use_post_quant_conv": False},
-    "sana-dc-ae-f32c32": {
-        "_class_name": "AutoencoderDC", "latent_channels": 32, "attention_head_dim": 32,
-        "decoder_block_types": ["ResBlock"] * 3 + ["EfficientViTBlock"] * 3,
-        "decoder_block_out_channels": [128, 256, 512, 512, 1024, 1024], "decoder_layers_per_block": [3] * 6,
-        "decoder_qkv_multiscales": [[], [], [], [5], [5], [5]], "upsample_block_type": "interpolate",
-    },
-    "wan2.1": {"_class_name": "AutoencoderKLWan", **_CAUSAL},
-    "qwen-image": {"_class_name": "AutoencoderKLQwenImage", **_CAUSAL},
-    "flux2": {**_FOUR_BLOCKS, "_class_name": "AutoencoderKLFlux2", "latent_channels": 32},
-    "hunyuan-image-2.1": {
-        "_class_name": "AutoencoderKLHunyuanImage", "in_channels": 3, "out_channels": 3, "latent_channels": 64,
-        "block_out_channels": [128, 256, 512, 512, 1024, 1024], "layers_per_block": 2, "spatial_compression_ratio": 32,
-        "sample_size": 384,
-    },
-    "hunyuan-video": {
-        "_class_name": "AutoencoderKLHunyuanVideo", "latent_channels": 16, "block_out_channels": [128, 256, 512, 512],
-        "layers_per_block": 2, "spatial_compression_ratio": 8, "temporal_compression_ratio": 4,
-    },
-    "hunyuan-video-1.5": {
-        "_class_name": "AutoencoderKLHunyuanVideo15", "latent_channels": 32, "block_out_channels": [128, 256, 512, 1024, 1024],
-        "layers_per_block": 2, "spatial_compression_ratio": 16, "temporal_compression_ratio": 4,
-    },
-    "ltx-2": {
-        "_class_name": "AutoencoderKLLTX2Video", "latent_channels": 128, "decoder_causal": False, "decoder_spatial_padding_mode": "reflect",
-        "spatial_compression_ratio": 32, "temporal_compression_ratio": 8,
-    },
-    "taesd": {"_class_name": "AutoencoderTiny", "latent_channels": 4, "decoder_block_out_channels": [64] * 4},
-    "taef1": {"_class_name": "AutoencoderTiny", "latent_channels": 16, "decoder_block_out_channels": [64] * 4},
-    "wan2.2": {**_CAUSAL, "_class_name": "AutoencoderKLWan", "base_dim": 160, "decoder_base_dim": 256, "z_dim": 48, "is_residual": True,
-               "in_channels": 12, "out_channels": 12, "patch_size": 2, "scale_factor_spatial": 16},
-    "qwen-image-2.1": {"_class_name": "AutoencoderKLQwenImage21", "base_dim": 96, "decoder_base_dim": 144, "z_dim": 64,
-                       "dim_mult": [1, 2, 4, 8, 8], "temperal_downsample": [False, True, True, True]},
-    "open-sora-plan": {
-        "_class_name": "CausalVAEModel", "hidden_size": 128, "z_channels": 4, "hidden_size_mult": [1, 2, 4, 4],
-        "attn_resolutions": [], "resolution": 256, "embed_dim": 4, "num_res_blocks": 2, "q_conv": "CausalConv3d",
-        "decoder_conv_in": "CausalConv3d", "decoder_conv_out": "CausalConv3d", "decoder_attention": "AttnBlock3D",
-        "decoder_mid_resnet": "ResnetBlock3D", "decoder_resnet_blocks": ["ResnetBlock3D"] * 4,
-        "decoder_spatial_upsample": ["", *["SpatialUpsample2x"] * 3],
-        "decoder_temporal_upsample": ["", "", *["TimeUpsample2x"] * 2], "use_quant_layer": True,
-    },
-}
 OPEN_SORA_PLAN = "CausalVAEModel"  # its code is not in diffusers
 
 
-class ClipLatent(NamedTuple):
-    """Of a class of clips, by its config: pixels a side and frames that a latent's position stands for, and its channels."""
-    pixels: Callable[[Config], int]
-    frames: Callable[[Config], int]
-    channels: Callable[[Config], int]
+class Model(NamedTuple):
+    """A decoder, as `headroom-plan models --json` lists it."""
+    config: Config
+    class_name: str
+    video: bool
+    latent_channels: int
+    spatial_factor: int  # pixels for each latent position
+    time_factor: int  # frames for each latent frame but the first, which stands for one
 
 
-_BY_DOUBLINGS = ClipLatent(lambda config: 2 ** (len(config["dim_mult"]) - 1) * (config.get("patch_size") or 1),
-                           lambda config: 2 ** sum(config["temperal_downsample"]), lambda config: config["z_dim"])
-_AS_STATED = ClipLatent(lambda config: config["spatial_compression_ratio"], lambda config: config["temporal_compression_ratio"],
-                        lambda config: config["latent_channels"])
-_BY_NAMES = ClipLatent(lambda config: 2 ** sum(map(bool, config["decoder_spatial_upsample"])),
-                       lambda config: 2 ** sum("Time" in each for each in config["decoder_spatial_upsample"] + config["decoder_temporal_upsample"]),
-                       lambda config: config["embed_dim" if config.get("use_quant_layer", True) else "z_channels"])
-CLIPS = {
-    "AutoencoderKLHunyuanVideo": _AS_STATED,
-    "AutoencoderKLHunyuanVideo15": _AS_STATED,
-    "AutoencoderKLLTX2Video": _AS_STATED,
-    "AutoencoderKLQwenImage": _BY_DOUBLINGS,
-    "AutoencoderKLQwenImage21": _BY_DOUBLINGS,
-    "AutoencoderKLWan": _BY_DOUBLINGS,
-    OPEN_SORA_PLAN: _BY_NAMES,
-}
+@functools.cache
+def built_in_models() -> dict[str, Model]:
+    listed = json.loads(run([str(BIN / "headroom-plan"), "models", "--json"]))
+    return {each["name"]: Model(each["config"], each["class"], each["video"], each["latent_channels"], each["spatial_factor"], each["time_factor"])
+            for each in listed}
+
+
+def model_of(model: str) -> Model:
+    """A built-in name, or a folder with an AutoencoderKL in diffusers' layout."""
+    if model in built_in_models():
+        return built_in_models()[model]
+    config = json.loads((Path(model) / "config.json").read_text())
+    return Model(config, config["_class_name"], False, config["latent_channels"], 2 ** (len(config["block_out_channels"]) - 1), 1)
 
 
 def model_config(model: str) -> Config:
-    """The config of a built-in name or of a folder in diffusers' layout."""
-    return BUILT_INS[model] if model in BUILT_INS else json.loads((Path(model) / "config.json").read_text())
+    return model_of(model).config
 
 
 def model_class(model: str) -> str:
-    return model_config(model).get("_class_name", "AutoencoderKL")
-
-
-def scale_factor(model: str) -> int:
-    """Pixels for each latent position."""
-    config = model_config(model)
-    if model_class(model) in CLIPS:
-        return CLIPS[model_class(model)].pixels(config)
-    return 2 ** (len(config.get("decoder_block_out_channels") or config["block_out_channels"]) - 1)
-
-
-def frames_factor(model: str) -> int:
-    """Frames for each of the latent's but the first, which stands for one."""
-    return CLIPS[model_class(model)].frames(model_config(model)) if model_class(model) in CLIPS else 1
-
-
-def latent_channels(model: str) -> int:
-    config = model_config(model)
-    return CLIPS[model_class(model)].channels(config) if model_class(model) in CLIPS else config["latent_channels"]
+    return model_of(model).class_name
 
 
 def clip_frames(model: str, latent_shape: Sequence[int]) -> int:
     """Frames of the clip that a latent of this shape decodes to; of a picture 1."""
-    return frames_factor(model) * (latent_shape[2] - 1) + 1 if len(latent_shape) == 5 else 1
+    return model_of(model).time_factor * (latent_shape[2] - 1) + 1 if len(latent_shape) == 5 else 1
 
 
 def latent_shape(model: str, size: tuple[int, int], batch: int = 1, frames: int = 1) -> tuple[int, ...]:
     """N×C×H×W, and of models of clips N×C×T×H×W."""
-    scale, factor = scale_factor(model), frames_factor(model)
-    rows_columns = (size[1] // scale, size[0] // scale)
-    if model_class(model) not in CLIPS:
+    of = model_of(model)
+    rows_columns = (size[1] // of.spatial_factor, size[0] // of.spatial_factor)
+    if not of.video:
         if frames != 1:
             raise RuntimeError(f"--frames: {model} decodes pictures; expected 1, found {frames}")
-        return (batch, latent_channels(model), *rows_columns)
-    if (frames - 1) % factor:
-        raise RuntimeError(f"--frames: expected 1 more than a multiple of {factor}, found {frames}")
-    return (batch, latent_channels(model), (frames - 1) // factor + 1, *rows_columns)
+        return (batch, of.latent_channels, *rows_columns)
+    if (frames - 1) % of.time_factor:
+        raise RuntimeError(f"--frames: expected 1 more than a multiple of {of.time_factor}, found {frames}")
+    return (batch, of.latent_channels, (frames - 1) // of.time_factor + 1, *rows_columns)
 
 
 def read_latent(file: Path) -> np.ndarray:
@@ -241,13 +171,13 @@ def add_run_arguments(parser: argparse.ArgumentParser, model: str, profile: str 
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("--profile", help=profile)
-    parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
+    parser.add_argument("-o", "--output", type=Path, help="the results, a Markdown file")
 
 
 def parse_run_arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
     """Built-in models have no weights of their own: without a seed theirs is 0."""
     args = parser.parse_args()
-    if args.model in BUILT_INS and args.random_weights is None:
+    if args.model in built_in_models() and args.random_weights is None:
         args.random_weights = 0
     return args
 
@@ -439,12 +369,11 @@ def markdown_table(rows: list[list[str]]) -> str:
     return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]) + "\n"
 
 
-def publish(file: Path | None, data: dict[str, Any], markdown: str) -> None:
-    """Prints the Markdown; where a file is given writes the JSON to it, and the Markdown beside it under the same stem."""
+def publish(file: Path | None, markdown: str) -> None:
+    """Prints the Markdown, and writes it to the file where one is given."""
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
-        file.with_suffix(".md").write_text(markdown)
+        file.write_text(markdown)
     print(markdown)
 
 

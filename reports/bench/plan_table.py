@@ -39,10 +39,10 @@ def bound(row: Row) -> str:
 def table_main(document: str, title: str, rows_of: Callable[[Path], Iterable[Row]], text_of: Callable[[list[Row]], str]) -> int:
     """A program's main(): the rows, made with a folder for their files, as JSON, and as Markdown by `text_of`."""
     parser = argparse.ArgumentParser(description=document, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
+    parser.add_argument("-o", "--output", type=Path, help="the results, a Markdown file")
     args = parser.parse_args()
     header = measure.result_header()
     with tempfile.TemporaryDirectory() as folder:
         rows = list(rows_of(Path(folder)))
-    measure.publish(args.output, {"title": title, **header, "rows": rows}, measure.markdown_header(title, header) + text_of(rows))
+    measure.publish(args.output, measure.markdown_header(title, header) + text_of(rows))
     return 0

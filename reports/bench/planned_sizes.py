@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plans for a GPU of sizes that people make, under what their cards have, with the proof; nothing is decoded.
 
-    python reports/bench/planned_sizes.py -o reports/results/planned-sizes.json
+    python reports/bench/planned_sizes.py -o reports/results/planned-sizes.md
 
 Seconds are predicted by assumed costs of a server's card, so only their ratios say something. "Proven" means that no plan of
 the stated space is faster, and otherwise stands by how much one could be.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long planning takes: the program with its start-up, and graphs of 500 operations through the library.
 
-    python reports/bench/planner_speed.py -o reports/results/planner-speed.json
+    python reports/bench/planner_speed.py -o reports/results/planner-speed.md
 
 The graphs are seeded (tests/support/random_graph.h) and cannot be written as a model's folder, so a helper of the tests times them:
 `ninja -C build large_graph_timing headroom-plan` builds what is needed. Figures are medians; targets are printed beside them.
@@ -49,7 +49,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="of each, default: %(default)s")
     parser.add_argument("--seeds", type=int, default=6, help="graphs of 500 operations, default: %(default)s")
-    parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
+    parser.add_argument("-o", "--output", type=Path, help="the results, a Markdown file")
     args = parser.parse_args()
 
     header = measure.result_header()
@@ -74,7 +74,7 @@ def main() -> int:
         [["what", f"median of {args.runs}", "target", "met"], *map(cells, rows)])
     markdown += ("\nPrograms with start-up and writing the plan. Graphs through the library: ample is without a limit, tight with three\n"
                  "quarters of what that plan takes; both ways of holding weights are searched and the plan is validated.\n")
-    measure.publish(args.output, {"title": title, **header, "rows": rows}, markdown)
+    measure.publish(args.output, markdown)
     return 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The same mix of changing sizes twice in one process: as it arrives through the ordinary allocator, and as a planned queue.
 
-    python reports/bench/queue_growth.py --model tests/data/demo_model --limit 192MiB -o reports/results/queue-cpu.json
+    python reports/bench/queue_growth.py --model tests/data/demo_model --limit 192MiB -o reports/results/queue-cpu.md
 
 As it arrives: diffusers, untiled, request by request. Planned: headroom-plan queue, then headroom-decode --queue. Each
 has a latent of its own. Expected of the queue: one pool allocation, no growth of the pool, at most 16 MiB of growth of other
@@ -168,7 +168,7 @@ def main() -> int:
                  f"{seen / MIB:.1f} MiB in all decodes of a shape that had been seen.\n"
                  f"- {equal} of {len(requests)} results equal a run of the same plan in a process of its own, bit for bit.\n"
                  f"- {'All as expected' if all(checks.values()) else 'NOT as expected: ' + ', '.join(k for k, ok in checks.items() if not ok)}.\n")
-    measure.publish(args.output, {"title": title, **header, **result}, markdown)
+    measure.publish(args.output, markdown)
     return 0 if all(checks.values()) else 1
 
 

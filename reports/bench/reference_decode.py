@@ -40,7 +40,7 @@ import torch
 for unneeded in ("accelerate", "peft", "transformers"):  # seconds to load where they are installed, and no decoder asks for them
     sys.modules.setdefault(unneeded, None)
 from convolution_rate import DTYPES  # noqa: E402
-from measure import CLIPS, OPEN_SORA_PLAN, ResidentWatch, model_class, read_latent, scale_factor  # noqa: E402
+from measure import OPEN_SORA_PLAN, ResidentWatch, model_class, model_of, read_latent  # noqa: E402
 from reference_model import build, give_weights  # noqa: E402
 
 
@@ -57,12 +57,12 @@ def tidy() -> None:
 # Tiles that overlap by a quarter, as diffusers' own do.
 def tile_like_kl(vae: torch.nn.Module, args: argparse.Namespace) -> None:
     vae.enable_tiling()
-    vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * scale_factor(args.model)
+    vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * model_of(args.model).spatial_factor
     vae.tile_overlap_factor = 0.25
 
 
 def tile_by_sides(vae: torch.nn.Module, args: argparse.Namespace) -> None:
-    side = args.tile * scale_factor(args.model)
+    side = args.tile * model_of(args.model).spatial_factor
     vae.enable_tiling(side, side, side * 3 // 4, side * 3 // 4)
 
 
@@ -72,7 +72,7 @@ def tile_like_open_sora_plan(vae: torch.nn.Module, args: argparse.Namespace) -> 
     if args.tile % 8:
         raise SystemExit(f"--tile: expected a multiple of 8, found {args.tile}")
     vae.enable_tiling()
-    vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * scale_factor(args.model)
+    vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * model_of(args.model).spatial_factor
 
 
 TILINGS = {"AutoencoderKL": tile_like_kl, OPEN_SORA_PLAN: tile_like_open_sora_plan}
@@ -80,7 +80,7 @@ TILINGS = {"AutoencoderKL": tile_like_kl, OPEN_SORA_PLAN: tile_like_open_sora_pl
 
 def decoders_input(args: argparse.Namespace) -> torch.Tensor:
     latent = torch.from_numpy(read_latent(args.latent))
-    return latent.unsqueeze(2) if model_class(args.model) in CLIPS and latent.ndim == 4 else latent
+    return latent.unsqueeze(2) if model_of(args.model).video and latent.ndim == 4 else latent
 
 
 def prepare(vae: torch.nn.Module, latent: torch.Tensor, args: argparse.Namespace) -> torch.Tensor:
@@ -212,7 +212,7 @@ def main() -> None:
     parser.add_argument("--source", type=Path, help="Open-Sora-Plan: a clone of its repository")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the decoded picture or clip, .npy")
     args = parser.parse_args()
-    if args.mode in CHANNELS_LAST and model_class(args.model) in CLIPS:
+    if args.mode in CHANNELS_LAST and model_of(args.model).video:
         parser.error(f"--mode {args.mode}: expected a model of pictures")
     torch.set_num_threads(args.threads)
     picture, figures = (measure_on_gpu if args.device == "cuda" else measure)(args)

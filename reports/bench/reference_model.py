@@ -15,6 +15,10 @@ from open_sora_plan import load_model_class  # noqa: E402
 from random_weights import fill_module  # noqa: E402
 
 
+# What a class has no default for, though its decoder does without.
+ENCODER_SETTINGS = {"AutoencoderKLHunyuanImage": {"in_channels": 3, "sample_size": 384}}
+
+
 def model_family(model: str, source: Path | None) -> type[torch.nn.Module]:
     if model_class(model) == OPEN_SORA_PLAN:
         if source is None:
@@ -26,7 +30,7 @@ def model_family(model: str, source: Path | None) -> type[torch.nn.Module]:
 def build(model: str, source: Path | None = None) -> torch.nn.Module:
     """The autoencoder without its encoder, its weights allocated but not touched."""
     with torch.device("meta"):
-        vae = model_family(model, source).from_config(model_config(model))
+        vae = model_family(model, source).from_config({**ENCODER_SETTINGS.get(model_class(model), {}), **model_config(model)})
     vae.encoder, vae.quant_conv = torch.nn.Module(), None  # empty, not None: some count the layers in it
     return vae.to_empty(device="cpu").eval()
 

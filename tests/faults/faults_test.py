@@ -1,4 +1,4 @@
-"""Calls of each kind are refused in every program and way (faults.py), of most kinds all; more of them by reports/bench/reliability.py.
+"""Calls of each kind are refused in every program and way (faults.py).
 
   python faults_test.py --bin build/bin --library build/tests/refused_calls.so --gpu build/tests/emulated-gpu-crowded.so
 """

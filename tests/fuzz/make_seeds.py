@@ -60,8 +60,6 @@ def main():
         size = ["--model", "vae", "--size", "16x16"]
         run("headroom-plan", *size, "--limit", "64MiB", "-o", "plan.json")
         run("headroom-plan", *size, "--ranks", "2", "--limit", "64MiB", "-o", "ranked.json")
-        run("headroom-plan", "--model", "vae", "--size", "96x96", "--recipe", "diffusers-tiling", "--limit", "64MiB", "-o",
-            "recipe.json", optional=True)
         run("headroom-plan", "frontier", *size, "--points", "4", "-o", "frontier.json")
         run("headroom-decode", "--plan", "plan.json", "--model", "vae", "--random-weights", "0", "--latent", "latent.npy", "-o",
             "o.npy", "--stats", "stats.json", "--trace", "trace.json")
@@ -70,9 +68,7 @@ def main():
         if (programs / "headroom-profile").exists():
             run("headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "16x16,32x16", "--seconds", "1", "--accept-noise", "-o", "profile.json")
             put("profile", "small.json", (folder / "profile.json").read_bytes())
-            run("headroom-profile", "--engine", "libtorch", "--model", "vae", "--random-weights", "0", "--sizes", "16x16", "-o", "eager.json")
-            put("eager", "small.json", (folder / "eager.json").read_bytes())
-        for reader, name in (("plan", "plan.json"), ("plan", "ranked.json"), ("plan", "recipe.json"), ("stats", "stats.json"),
+        for reader, name in (("plan", "plan.json"), ("plan", "ranked.json"), ("stats", "stats.json"),
                              ("trace", "trace.json"), ("frontier", "frontier.json"), ("requests", "requests.json"),
                              ("requests", "queue.json")):
             if (folder / name).exists():

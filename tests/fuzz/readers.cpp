@@ -71,8 +71,6 @@ void read_plans(std::string_view bytes) {
   const Graph& graph = model().graph;
   if (file.has_ranks()) {
     file.ranked_plan(graph);
-  } else if (file.has_recipe()) {
-    file.recipe_plan(graph);
   } else {
     validate(file.plan(graph), model());
   }

@@ -272,16 +272,6 @@ class Builder {
   Graph& graph_;
 };
 
-/// diffusers counts in the scale that the encoder's resolutions make, also where the decoder has another one.
-std::optional<PublishedTiles> published_tiles(const JsonFields& json, const Axes<int32_t>& scale) {
-  constexpr const char* kEncoder = "encoder_block_out_channels";
-  size_t resolutions = default_stages().size();
-  if (json.has(kEncoder)) resolutions = json[kEncoder].is_array() ? json[kEncoder].size(kMostStages) : 0;
-  if (resolutions < 1 || scale.y != int32_t{1} << (resolutions - 1)) return std::nullopt;
-  return tiles_of_settings({.height = 512, .width = 512, .stride_height = 448, .stride_width = 448}, scale, 1,
-                           false);
-}
-
 }  // namespace
 
 Model autoencoder_dc(const JsonFields& json) {
@@ -291,7 +281,6 @@ Model autoencoder_dc(const JsonFields& json) {
   model.latent_channels = config.latent_channels;
   Builder(config, model.graph).decoder();
   model.scaling_factor = scaling_factor(json, 1);
-  model.published_tiles = published_tiles(json, model.graph.tensor(model.graph.output()).scale);
   return model;
 }
 

@@ -131,23 +131,6 @@ LatentPatches read_patches(const JsonFields& json) {
   return patches;
 }
 
-/// diffusers makes tiles of the size that the model was trained with. Empty where they would not lie at whole
-/// positions: there its own picture has another size.
-std::optional<PublishedTiles> published_tiles(const JsonFields& json, const Graph& graph,
-                                              int64_t default_pixels) {
-  const int64_t pixels_per_position = graph.tensor(graph.output()).scale.y;
-  int64_t pixels = default_pixels;
-  if (json.has("sample_size")) {
-    if (!json["sample_size"].value().is_number_integer()) return std::nullopt;
-    pixels = json["sample_size"].integer(1, int64_t{1} << 20);
-  }
-  const TileRule rule = rule_of_quarters(pixels / pixels_per_position, pixels_per_position);
-  if (rule.stride < 1 || rule.stride * pixels_per_position != pixels - rule.fade) return std::nullopt;
-  PublishedTiles tiles;
-  tiles.rows = tiles.columns = rule;
-  return tiles;
-}
-
 }  // namespace
 
 Model autoencoder_kl(const JsonFields& json) {
@@ -155,7 +138,6 @@ Model autoencoder_kl(const JsonFields& json) {
   Model model = model_of("AutoencoderKL", read_config(json, {}), json);
   model.scaling_factor = scaling_factor(json, kStableDiffusionScale);
   model.shift_factor = shift_factor(json, 0).value_or(0);  // its default in diffusers is None
-  model.published_tiles = published_tiles(json, model.graph, 32);
   model.scaled_by_channel = has("latents_mean") && has("latents_std");
   model.latents_mean = channel_values(json, "latents_mean");
   model.latents_std = channel_values(json, "latents_std");
@@ -172,7 +154,6 @@ Model autoencoder_kl_flux2(const JsonFields& json) {
   const Keys keys{.widths = own_widths ? "decoder_block_out_channels" : "block_out_channels"};
   Model model = model_of("AutoencoderKLFlux2", read_config(json, config, keys), json);
   model.latent_patches = read_patches(json);
-  model.published_tiles = published_tiles(json, model.graph, 1024);
   return model;
 }
 

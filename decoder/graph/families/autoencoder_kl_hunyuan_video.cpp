@@ -142,10 +142,6 @@ Model autoencoder_kl_hunyuan_video(const JsonFields& json) {
   model.decodes_clips = true;
   Builder(config, model.graph).decoder();
   model.scaling_factor = scaling_factor(json, 0.476986);
-  // diffusers counts in the compression that is stated, also where the decoder has another one.
-  const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
-  if (scale.y == config.compression && scale.t == kFrameCompression)
-    model.published_tiles = tiles_of_settings({}, scale, 1, true);
   return model;
 }
 

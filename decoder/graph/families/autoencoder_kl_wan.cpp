@@ -210,24 +210,11 @@ Model build(const char* class_name, const JsonFields& json, const char* picture_
 }  // namespace
 
 Model autoencoder_kl_wan(const JsonFields& config) {
-  Model model = build("AutoencoderKLWan", config, "out_channels", wan_statistics());
-  // diffusers counts in the scale that is stated, also where the decoder has another one; it blends patches.
-  const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
-  const int64_t stated = config.has("scale_factor_spatial") && !config["scale_factor_spatial"].is_null()
-                             ? config["scale_factor_spatial"].integer(1, kMostChannels)
-                             : kDefaultScale;
-  if (scale.y == stated)
-    model.published_tiles =
-        tiles_of_settings({}, scale, read_config(config, "out_channels", {}).patch, false);
-  return model;
+  return build("AutoencoderKLWan", config, "out_channels", wan_statistics());
 }
 
 Model autoencoder_kl_qwen_image(const JsonFields& config) {
-  Model model = build("AutoencoderKLQwenImage", config, "input_channels", wan_statistics());
-  model.published_tiles = tiles_of_settings({}, model.graph.tensor(model.graph.output()).scale,
-                                            read_config(config, "input_channels", {}).patch, false);
-  if (model.published_tiles) model.published_tiles->clamps = false;
-  return model;
+  return build("AutoencoderKLQwenImage", config, "input_channels", wan_statistics());
 }
 
 Model autoencoder_kl_qwen_image_21(const JsonFields& config) {

@@ -71,7 +71,6 @@ TEST_CASE("ranked plan file: a plan comes back as it was", "[unit][plan_file]") 
   write_ranked_plan(file.path, plan, graph);
   const PlanFile written(file.path);
   CHECK(written.has_ranks());
-  CHECK_FALSE(written.has_recipe());
   CHECK(written.request() == plan.request);
   CHECK(written.ranked_plan(graph) == plan);
 
@@ -125,20 +124,14 @@ TEST_CASE("ranked plan file: what takes another kind of plan refuses it in one l
       Catch::StartsWith("plan.json: ranks: expected a plan of one decode, found plans of several ranks"));
   RankedFile file;
   write_ranked_plan(file.path, small_ranked_plan(graph), graph);
-  CHECK_THROWS_AS(PlanFile(file.path).recipe_plan(graph), InputError);
   CHECK_THROWS_AS(read_plan(file.path, graph), InputError);
 
-  document["recipe"] = json::object();
-  refuses_ranked(document, graph, "recipe: expected none beside ranks");
   write_plan(file.path, small_plan(graph), graph);
   CHECK_FALSE(PlanFile(file.path).has_ranks());
   CHECK_THROWS_WITH(PlanFile(file.path).ranked_plan(graph), Catch::Contains("link: missing"));
 
-  document.erase("recipe");
   document["version"] = 5;
   refuses_ranked(document, graph, "version: written by a newer Headroom: version 5");
-  // Releases that know only plans of one decode have no such version.
-  CHECK(kRankedPlanVersion > kRecipePlanVersion);
 }
 
 TEST_CASE("ranked plan file: wrong values are refused by their path", "[unit][plan_file]") {

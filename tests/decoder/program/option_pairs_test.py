@@ -18,11 +18,11 @@ DRAWS = 30
 PLAN_OPTIONS = {
     "--host-limit": ["8MiB"], "--scratch": ["."], "--scratch-limit": ["1GiB"], "--weights-residency": ["per_pass"],
     "--cuts": [], "--no-cuts": [], "--batch": ["2"], "--dtype": ["bf16"], "--device": ["cuda"], "--ranks": ["2"],
-    "--link": ["1GB,1e-4"], "--rank-limit": ["64MiB"], "--recipe": ["diffusers-tiling"], "--time-budget": ["10"],
+    "--link": ["1GB,1e-4"], "--rank-limit": ["64MiB"], "--time-budget": ["10"],
     "--other-environment": [], "--json": [],
 }
 DECODE_OPTIONS = {
-    "--profile": ["none.json"], "--dtype": ["bf16"], "--recipe": ["diffusers-tiling"], "--device": ["cpu"],
+    "--profile": ["none.json"], "--dtype": ["bf16"], "--device": ["cpu"],
     "--scratch": ["."], "--scratch-limit": ["1GiB"], "--stats": ["stats.json"], "--trace": ["trace.json"],
     "--chrome": ["chrome.json"], "--verify": [], "--fps": ["25"], "--quality": ["50"], "--preview": ["preview.ppm"],
     "--rank-timeout": ["5"], "--rank-exchange": ["gloo"], "--json": [],

@@ -134,18 +134,22 @@ TEST_CASE("models lists what --model takes, as a table and as JSON") {
   const auto entry = [&](const std::string& name) {
     return list[static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
   };
-  CHECK(entry("sdxl") == json{{"name", "sdxl"},
-                              {"class", "AutoencoderKL"},
-                              {"video", false},
-                              {"latent_channels", 4},
-                              {"spatial_factor", 8},
-                              {"time_factor", 1}});
-  CHECK(entry("wan2.2") == json{{"name", "wan2.2"},
-                                {"class", "AutoencoderKLWan"},
-                                {"video", true},
-                                {"latent_channels", 48},
-                                {"spatial_factor", 16},
-                                {"time_factor", 4}});
+  json sdxl = entry("sdxl"), wan = entry("wan2.2");
+  CHECK(sdxl["config"]["block_out_channels"] == json{128, 256, 512, 512});
+  CHECK(wan["config"]["decoder_base_dim"] == 256);
+  sdxl.erase("config"), wan.erase("config");
+  CHECK(sdxl == json{{"name", "sdxl"},
+                     {"class", "AutoencoderKL"},
+                     {"video", false},
+                     {"latent_channels", 4},
+                     {"spatial_factor", 8},
+                     {"time_factor", 1}});
+  CHECK(wan == json{{"name", "wan2.2"},
+                    {"class", "AutoencoderKLWan"},
+                    {"video", true},
+                    {"latent_channels", 48},
+                    {"spatial_factor", 16},
+                    {"time_factor", 4}});
   require_refused(plan({"models", "sdxl"}), 2, {"sdxl"});
 }
 

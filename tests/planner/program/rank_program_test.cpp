@@ -104,7 +104,6 @@ TEST_CASE("ranks: what does not go together is refused in one line") {
   refused({"--ranks", "3", "--rank-limit", "1GiB,2GiB"},
           "--rank-limit: expected one for all or one for each");
   refused({"--ranks", "2", "--rank-limit", "1GiB,"}, "--rank-limit: expected bytes");
-  refused({"--ranks", "2", "--limit", "1GiB", "--recipe", "diffusers-tiling"}, "--recipe: not with --ranks");
   refused({"--ranks", "2", "--limit", "1GiB", "--host-limit", "1GiB"}, "--host-limit: not with --ranks");
   refused({"--ranks", "2", "--limit", "1GiB", "--scratch", "/"}, "--scratch: not with --ranks");
   for (const char* ranks : {"0", "-1", "two", "2.5", "1025", "2,", "99999999999999999999"})
