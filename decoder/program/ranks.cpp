@@ -83,7 +83,7 @@ RankedDecode decode_asked_for(const DecodeOptions& options, const RankEnvironmen
   if (options.plan_file.empty()) progress.tell(WorkDone{0, "planning"});
   asked.chosen = choose_ranks(options, any_frames, asked.latent, {environment.ranks, gpu});
   const auto& [model, plan] = asked.chosen;
-  const std::string origin = options.plan_file.empty() ? "headroom-plan" : options.plan_file;
+  const std::string origin = options.plan_file.empty() ? "--limit" : options.plan_file;
   if (static_cast<int32_t>(plan.plans.size()) != environment.ranks) {
     throw InputError(origin + ": expected a plan for the " + std::to_string(environment.ranks) +
                      " ranks that " + environment.launcher + " started, found one for " +
@@ -203,8 +203,7 @@ std::optional<RankEnvironment> rank_of(const DecodeOptions& options) {
 
 std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnvironment& environment,
                                   Notes& progress) {
-  refuse_given({{options.verify, "--verify"},
-                {!options.scratch_limit.empty(), "--scratch-limit"}},
+  refuse_given({{options.verify, "--verify"}, {!options.scratch_limit.empty(), "--scratch-limit"}},
                "not where several ranks decode");
   const std::unique_ptr<gpu::Gpu> gpu = open_own_gpu(options, environment);
   ExchangeOptions how;

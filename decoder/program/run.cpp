@@ -53,8 +53,7 @@ void print_summary(const RunStats& stats, const std::string& output, std::ostrea
   out << one_line(output) << ": " << stats.dtype << ", " << format_seconds(stats.seconds) << ", peak "
       << format_bytes(stats.peak_bytes) << " (predicted " << format_bytes(stats.predicted_peak_bytes)
       << ", limit " << format_bytes(stats.limit_bytes) << "), resident growth "
-      << format_bytes(stats.rss_growth_bytes)
-      << "\n";
+      << format_bytes(stats.rss_growth_bytes) << "\n";
   if (const auto& v = stats.verification) {
     out << "compared with " << v->compared_with << ": largest error " << v->largest_error << " ("
         << v->largest_error_relative << " of the largest magnitude " << v->reference_magnitude << "), PSNR "
@@ -71,11 +70,11 @@ MadeFolders prepare_files(const DecodeOptions& options) {
 
 /// Decodes into `sink`. With --verify a copy of the picture lies beside the output until it has been compared
 /// with a second decode.
-RunStats decode_once(const DecodeOptions& options, const PlannedDecode& what, PictureSink& sink,
+RunStats decode_once(const DecodeOptions& options, const DecodeJob& job, PictureSink& sink,
                      ProgressEvents& events, Progress& progress) {
   const auto run = [&](PictureSink& target) {
-    RunStats stats = decode(what.model, what.plan, what.weights, what.latent, target,
-                            {&events, [&](double share) { events.loading(share); }, what.gpu});
+    RunStats stats = decode(job.model, job.plan, job.weights, job.latent, target,
+                            {&events, [&](double share) { events.loading(share); }, job.gpu});
     target.finish();
     return stats;
   };
@@ -87,7 +86,7 @@ RunStats decode_once(const DecodeOptions& options, const PlannedDecode& what, Pi
   TeeSink both(sink, *copy_sink);
   RunStats stats = run(both);
   try {
-    stats.verification = verify(what, copy, progress);
+    stats.verification = verify(job, copy, progress);
   } catch (...) {
     std::filesystem::remove(copy);
     throw;
@@ -96,19 +95,11 @@ RunStats decode_once(const DecodeOptions& options, const PlannedDecode& what, Pi
   return stats;
 }
 
-/// What is asked for, whichever plan decodes it.
-struct Asked {
-  const DecodeOptions& options;
-  const Array& latent;
-  const std::function<ParameterSource()> open_weights;
-  gpu::Gpu* gpu;  ///< null for the CPU
-};
-
-RunStats run_plan(const Asked& asked, const ChosenPlan& chosen, Progress& progress) {
-  const DecodeOptions& options = asked.options;
-  const auto& [model, plan] = chosen;
+RunStats run_plan(const DecodeOptions& options, DecodeJob& job, Progress& progress) {
+  const Model& model = job.model;
+  const Plan& plan = job.plan;
   const WeightsHash hash;
-  const ParameterSource weights = hash.over(asked.open_weights());
+  job.weights = hash.over(open_weights(options.model, options.weights, options.random_seed));
   remove_left_behind(neighbours_name(options.output), "verify", ".npy");
   Outputs outputs(options, picture_shape(model.graph, plan.request));
   RunBegun news = begun("headroom-decode", plan);
@@ -118,15 +109,14 @@ RunStats run_plan(const Asked& asked, const ChosenPlan& chosen, Progress& progre
 
   start_libraries(options.threads);
   if (!options.other_environment) {
-    check_environment(plan, environment_here(asked.gpu),
+    check_environment(plan, environment_here(job.gpu),
                       options.plan_file.empty() ? options.profile_file : options.plan_file);
   }
   std::optional<TraceRecorder> recorder;
   if (!options.trace_file.empty() || !options.chrome_file.empty()) recorder.emplace();
   ProgressEvents events(progress, recorder ? &*recorder : nullptr, &model.graph);
   ReportedSink sink(outputs.first(), events);
-  RunStats stats =
-      decode_once(options, {model, plan, weights, asked.latent, asked.gpu}, sink, events, progress);
+  RunStats stats = decode_once(options, job, sink, events, progress);
   stats.output_wait_seconds += sink.waited_seconds();
   stats.weights_hash = hash.text();
   if (recorder) {
@@ -146,21 +136,22 @@ RunStats run(const DecodeOptions& options, Notes& progress) {
   const Model of_any_frames = open_model(options.model);
   progress.add(upcast_note(of_any_frames, options));
   const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };
-  const auto [latent, note] = open_latent(of_any_frames, open, options.latents.front(), options.latent_scale);
-  progress.add(note);
-  check_output(options.output, picture_shape(of_any_frames.graph, latent));
+  GivenLatent given = open_latent(of_any_frames, open, options.latents.front(), options.latent_scale);
+  progress.add(given.note);
+  check_output(options.output, picture_shape(of_any_frames.graph, given.array));
+  DecodeJob job{.model = {}, .plan = {}, .weights = {}, .latent = std::move(given.array)};
   for (int plans = 1;; ++plans) {
     if (options.plan_file.empty()) progress.tell(WorkDone{0, plans == 1 ? "planning" : "planning anew"});
-    const ChosenPlan chosen = choose_plan(options, of_any_frames, latent, gpu.get());
-    require_valid(chosen.plan, chosen.model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
-    if (chosen.plan.request.device == DeviceKind::cuda && !gpu) gpu = gpu::open_gpu();
+    choose_plan(options, of_any_frames, gpu.get(), job);
+    require_valid(job.plan, job.model, options.plan_file.empty() ? "--limit" : options.plan_file);
+    if (job.plan.request.device == DeviceKind::cuda && !gpu) gpu = gpu::open_gpu();
+    job.gpu = gpu.get();
     try {
-      return run_plan({options, latent, open, gpu.get()}, chosen, progress);
+      return run_plan(options, job, progress);
     } catch (const OutOfGpuMemory& refused) {
       if (options.limit == "auto" && plans < kPlans) continue;
-      throw DoesNotFit(std::string(refused.what()) + " (" +
-                           next_smaller_plan(options, of_any_frames, latent, chosen.plan, *gpu) + ")",
-                       0);
+      throw DoesNotFit(
+          std::string(refused.what()) + " (" + next_smaller_plan(options, of_any_frames, job, *gpu) + ")", 0);
     }
   }
 }

@@ -86,7 +86,7 @@ Verification ComparingSink::result(const std::string& compared_with) const {
   return v;
 }
 
-Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded, Progress& progress) {
+Verification verify(const DecodeJob& done, const std::filesystem::path& decoded, Progress& progress) {
   const auto& [model, plan, weights, latent, gpu] = done;
   ComparingSink comparison(decoded, picture_shape(model.graph, plan.request));
   ProgressEvents events(progress, nullptr, &model.graph);

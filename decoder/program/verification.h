@@ -5,12 +5,9 @@
 
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/gpu/calls/gpu.h"
-#include "decoder/graph/model.h"
-#include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
+#include "decoder/program/decode_job.h"
 #include "decoder/progress/progress.h"
-#include "decoder/weights/parameter_source.h"
 
 namespace headroom {
 
@@ -51,17 +48,8 @@ class ComparingSink final : public PictureSink {
   int64_t count_ = 0;
 };
 
-/// One decode by a plan, and the GPU that it runs on.
-struct PlannedDecode {
-  const Model& model;
-  const Plan& plan;
-  const ParameterSource& weights;
-  const Array& latent;
-  gpu::Gpu* gpu = nullptr;  ///< null for a plan of the CPU
-};
-
 /// Compares the picture in the .npy file `decoded` with the untiled decode of the same latent where the
 /// machine has the memory, otherwise with a decode by another plan.
-Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded, Progress& progress);
+Verification verify(const DecodeJob& done, const std::filesystem::path& decoded, Progress& progress);
 
 }  // namespace headroom

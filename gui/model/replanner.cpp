@@ -28,7 +28,7 @@ constexpr milliseconds kLimitAtRest{150};
 constexpr milliseconds kBetweenFrontiers{60};
 
 /// A question with its number; newer ones have larger numbers.
-struct Asked {
+struct NumberedQuestion {
   PlanningQuestion question;
   quint64 number = 0;
   Clock::time_point since = Clock::now();
@@ -59,15 +59,15 @@ struct Replanner::Board {
   Replanner* const replanner;  ///< only where the link posts
   std::mutex mutex;
   std::condition_variable_any wake;
-  quint64 number = 0, frontier_number = 0;  ///< of the newest questions
-  std::optional<Asked> asked;               ///< waits for a plan
-  std::optional<Asked> unproven;            ///< waits for a proof, or for any plan
-  std::optional<Asked> refused;             ///< nothing fits: waits for why
-  std::optional<FrontierJob> frontier;      ///< as long as there is something left of it
-  std::optional<PlanningQuestion> known;    ///< whose plans these are, whatever its limit
+  quint64 number = 0, frontier_number = 0;   ///< of the newest questions
+  std::optional<NumberedQuestion> asked;     ///< waits for a plan
+  std::optional<NumberedQuestion> unproven;  ///< waits for a proof, or for any plan
+  std::optional<NumberedQuestion> refused;   ///< nothing fits: waits for why
+  std::optional<FrontierJob> frontier;       ///< as long as there is something left of it
+  std::optional<PlanningQuestion> known;     ///< whose plans these are, whatever its limit
   std::shared_ptr<FoundPlans> found;
 
-  void tell(Answer answer, const Asked& asked_for, bool final) {
+  void tell(Answer answer, const NumberedQuestion& asked_for, bool final) {
     answer.question = asked_for.question;
     answer.final = final;
     answer.seconds = std::chrono::duration<double>(Clock::now() - asked_for.since).count();
@@ -88,7 +88,7 @@ struct Replanner::Board {
     return found;
   }
 
-  bool is_newest(const Asked& which) {
+  bool is_newest(const NumberedQuestion& which) {
     const std::lock_guard lock(mutex);
     return which.number == number;
   }
@@ -112,8 +112,8 @@ class Replanner::Worker {
 
   /// What a search has found, if anything. False where there is no plan: none has room for its gaps, as far
   /// as `gaps` goes.
-  bool tell_plan(const Groundwork& ground, const planner::ConfigurationSearch& search, const Asked& asked,
-                 const planner::GapSearch& gaps, bool final) {
+  bool tell_plan(const Groundwork& ground, const planner::ConfigurationSearch& search,
+                 const NumberedQuestion& asked, const planner::GapSearch& gaps, bool final) {
     if (!search.best) return false;
     Answer answer;
     answer.plan = ground.plan(search, asked.question.options.limit_bytes, gaps);
@@ -123,7 +123,7 @@ class Replanner::Worker {
     return true;
   }
 
-  void tell_failure(const std::exception& error, const Asked& asked) {
+  void tell_failure(const std::exception& error, const NumberedQuestion& asked) {
     Answer answer;
     answer.failure = QString::fromStdString(error.what());
     board().tell(answer, asked, true);
@@ -144,7 +144,7 @@ class Replanner::QuickWorker : public Worker {
       std::unique_lock lock(board().mutex);
       board().wake.wait(lock, stop, [&] { return board().asked.has_value(); });
       if (stop.stop_requested()) return;
-      const Asked asked = *std::exchange(board().asked, std::nullopt);
+      const NumberedQuestion asked = *std::exchange(board().asked, std::nullopt);
       lock.unlock();
       try {
         answer(asked, stop);
@@ -155,7 +155,7 @@ class Replanner::QuickWorker : public Worker {
   }
 
  private:
-  void answer(const Asked& asked, const std::stop_token& stop) {
+  void answer(const NumberedQuestion& asked, const std::stop_token& stop) {
     const Groundwork& ground = ground_of(asked.question);
     const int64_t limit = asked.question.options.limit_bytes;
     planner::ConfigurationSearch search = ground.search(limit, kFirstAnswer);
@@ -175,7 +175,7 @@ class Replanner::QuickWorker : public Worker {
     hand_over(board().unproven, asked);
   }
 
-  void refuse(const Groundwork& ground, const Asked& asked) {
+  void refuse(const Groundwork& ground, const NumberedQuestion& asked) {
     Answer answer;
     const auto smallest = ground.found().smallest();
     answer.why_not = does_not_fit(asked.question.options.limit_bytes, smallest ? smallest->bytes : 0);
@@ -184,7 +184,7 @@ class Replanner::QuickWorker : public Worker {
   }
 
   /// To the other thread, unless it is of no use any more.
-  void hand_over(std::optional<Asked>& slot, const Asked& asked) {
+  void hand_over(std::optional<NumberedQuestion>& slot, const NumberedQuestion& asked) {
     const std::lock_guard lock(board().mutex);
     if (asked.number != board().number) return;
     slot = asked;
@@ -202,10 +202,10 @@ class Replanner::SlowWorker : public Worker {
       std::unique_lock lock(board().mutex);
       board().wake.wait(lock, stop, [&] { return board().unproven || board().refused || board().frontier; });
       if (stop.stop_requested()) return;
-      const std::optional<Asked> unproven = std::exchange(board().unproven, std::nullopt),
-                                 refused = std::exchange(board().refused, std::nullopt);
+      const std::optional<NumberedQuestion> unproven = std::exchange(board().unproven, std::nullopt),
+                                            refused = std::exchange(board().refused, std::nullopt);
       if (unproven || refused) {
-        const Asked& asked = unproven ? *unproven : *refused;
+        const NumberedQuestion& asked = unproven ? *unproven : *refused;
         lock.unlock();
         try {
           if (refused || !prove(asked)) explain(asked, stop);
@@ -222,7 +222,7 @@ class Replanner::SlowWorker : public Worker {
 
  private:
   /// False where nothing fits.
-  bool prove(const Asked& asked) {
+  bool prove(const NumberedQuestion& asked) {
     const Groundwork& ground = ground_of(asked.question);
     const planner::ConfigurationSearch search = ground.search(asked.question.options.limit_bytes, kProof);
     if (!search.best && !search.in_time)
@@ -230,7 +230,7 @@ class Replanner::SlowWorker : public Worker {
     return tell_plan(ground, search, asked, {Clock::now() + kProof}, true);
   }
 
-  void explain(const Asked& asked, const std::stop_token& stop) {
+  void explain(const NumberedQuestion& asked, const std::stop_token& stop) {
     const Groundwork& ground = ground_of(asked.question);
     Answer answer;
     answer.why_not = does_not_fit(asked.question.options.limit_bytes, ground.smallest().bytes);
@@ -241,7 +241,7 @@ class Replanner::SlowWorker : public Worker {
     board().tell(answer, asked, true);
   }
 
-  bool limit_stays(const Asked& asked, const std::stop_token& stop) {
+  bool limit_stays(const NumberedQuestion& asked, const std::stop_token& stop) {
     std::unique_lock lock(board().mutex);
     const auto overtaken = [&] { return board().number != asked.number; };
     return !board().wake.wait_for(lock, stop, kLimitAtRest, overtaken) && !stop.stop_requested();
@@ -303,7 +303,7 @@ bool Replanner::busy() const {
 void Replanner::ask(const PlanningQuestion& question) {
   {
     const std::lock_guard lock(board_->mutex);
-    board_->asked = Asked{question, ++board_->number};
+    board_->asked = NumberedQuestion{question, ++board_->number};
     board_->unproven.reset();
     board_->refused.reset();
     board_->wake.notify_all();

@@ -45,9 +45,9 @@ int64_t count_of(const char* name, int64_t given) {
 }
 
 /// A question with what is planned for it.
-class Asked {
+class PlannerOfQuestion {
  public:
-  explicit Asked(const headroom_question& question)
+  explicit PlannerOfQuestion(const headroom_question& question)
       : model_(for_frames(model_of(question), count_of("frames", question.frames))),
         request_{or_else(question.model, ""),
                  question.width_pixels,
@@ -123,7 +123,7 @@ int headroom_predict(const headroom_question* question, headroom_prediction* pre
     require(question, "question");
     require(prediction, "prediction");
     *prediction = {};
-    const Asked asked(*question);
+    const PlannerOfQuestion asked(*question);
     prediction->untiled_bytes = asked.untiled_bytes();
     prediction->smallest_bytes = asked.smallest_bytes();
     const Plan plan = asked.plan();
@@ -138,7 +138,7 @@ int headroom_plan(const headroom_question* question, char** plan_json, char* mes
   return guarded(message, message_bytes, [&] {
     require(question, "question");
     require(plan_json, "plan_json");
-    const Asked asked(*question);
+    const PlannerOfQuestion asked(*question);
     const std::string text = plan_text(asked.plan(), asked.graph());
     *plan_json = new char[text.size() + 1];
     std::memcpy(*plan_json, text.c_str(), text.size() + 1);

@@ -8,6 +8,8 @@
 #include "decoder/graph/errors.h"
 #include "decoder/weights/open_model.h"
 #include "planner/cost/profile_check.h"
+#include "planner/explain/why_not.h"
+#include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
 namespace {
@@ -97,6 +99,15 @@ PlanOptions RequestOptions::plan_options() const {
   if (cuts) options.cuts = Cuts::always;
   if (no_cuts) options.cuts = Cuts::never;
   return options;
+}
+
+Plan RequestOptions::plan(const Model& resolved, const PlanOptions& options) const {
+  const Request asked = request(resolved);
+  const CostModel known = costs(resolved, asked);
+  Plan found = plan_or_explain({resolved, asked, options, known});
+  if (!profile_file.empty())
+    check_profiled_range(profiler::read_profile(profile_file), profile_file, resolved.graph, found);
+  return found;
 }
 
 CostModel RequestOptions::costs(const Model& resolved, const Request& asked) const {

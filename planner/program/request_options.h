@@ -30,6 +30,9 @@ struct RequestOptions {
   void check(bool ranks) const;
   PlanOptions plan_options() const;  ///< without the limit and the time budget
   CostModel costs(const Model& resolved, const Request& asked) const;
+  /// The fastest plan. Throws NothingFits, NoPlanInTime, and InputError where a profile does not reach so
+  /// far.
+  Plan plan(const Model& resolved, const PlanOptions& options) const;
 };
 
 }  // namespace headroom::planner

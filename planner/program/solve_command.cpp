@@ -9,7 +9,6 @@
 #include "decoder/graph/errors.h"
 #include "decoder/outputs/printable.h"
 #include "decoder/plan/plan_file.h"
-#include "planner/cost/profile_check.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/summary.h"
@@ -18,7 +17,6 @@
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"
 #include "planner/search/make_plan.h"
-#include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
 namespace {
@@ -86,10 +84,9 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
     return kDone;
   }
   options.limit_bytes = limit_from(limit, request.device);
-  const CostModel costs = asked.costs(model, request);
   Plan plan;
   try {
-    plan = plan_or_explain({model, request, options, costs});
+    plan = asked.plan(model, options);
   } catch (const NothingFits& refused) {
     if (json) out << to_json(refused.why).dump(2) << "\n";
     throw;
@@ -103,8 +100,6 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
     }
     throw;
   }
-  if (!asked.profile_file.empty())
-    check_profiled_range(profiler::read_profile(asked.profile_file), asked.profile_file, model.graph, plan);
   write_plan(output, plan, model.graph);
   asked.say_dtype(model, err);
   if (json) {

@@ -59,8 +59,8 @@ std::string summary(const std::string& file, const RankedPlan& plan) {
 
 }  // namespace
 
-void solve_ranks(const RequestOptions& asked, const RankOptions& options, const std::string& limit,
-                 const PlanOptions& plan_options, const PlanOutput& output, std::ostream& out) {
+RankedPlan plan_ranks(const RequestOptions& asked, const RankOptions& options, const std::string& limit,
+                      const PlanOptions& plan_options) {
   const Model model = asked.resolved_model();
   const Request request = asked.request(model);
   const std::vector<int32_t> counts = options.counts();
@@ -69,14 +69,10 @@ void solve_ranks(const RequestOptions& asked, const RankOptions& options, const 
   const std::vector<int64_t> limits = options.limits_of(ranks.count, limit, request.device);
   const CostModel costs = asked.costs(model, request);
   const Problem problem{model, request, plan_options, costs};
-  const std::optional<RankedPlan> plan = make_ranked_plan(problem, ranks, limits);
+  std::optional<RankedPlan> plan = make_ranked_plan(problem, ranks, limits);
   if (!plan) {
     const int64_t smallest = smallest_rank_limit(problem, ranks);
-    if (output.json) {
-      out << json{{"fits", false}, {"limits_bytes", limits}, {"smallest_limit_bytes", smallest}}.dump(2)
-          << "\n";
-    }
-    throw DoesNotFit(refusal(request, limits, smallest), smallest);
+    throw RanksDoNotFit(refusal(request, limits, smallest), limits, smallest);
   }
   if (!asked.profile_file.empty()) {
     check_profiled_range(profiler::read_profile(asked.profile_file), asked.profile_file, model.graph,
@@ -87,11 +83,30 @@ void solve_ranks(const RequestOptions& asked, const RankOptions& options, const 
                      std::to_string(plan->transfers.size()) + " times; a plan has at most " +
                      std::to_string(kMostTransfers));
   }
-  write_ranked_plan(output.file, *plan, model.graph);
+  return std::move(*plan);
+}
+
+void solve_ranks(const RequestOptions& asked, const RankOptions& options, const std::string& limit,
+                 const PlanOptions& plan_options, const PlanOutput& output, std::ostream& out) {
+  const Graph graph = asked.resolved_model().graph;
+  RankedPlan plan;
+  try {
+    plan = plan_ranks(asked, options, limit, plan_options);
+  } catch (const RanksDoNotFit& refused) {
+    if (output.json) {
+      out << json{{"fits", false},
+                  {"limits_bytes", refused.limits_bytes},
+                  {"smallest_limit_bytes", refused.smallest_limit_bytes}}
+                 .dump(2)
+          << "\n";
+    }
+    throw;
+  }
+  write_ranked_plan(output.file, plan, graph);
   if (output.json) {
-    out << to_json(*plan, model.graph).dump(2) << "\n";
+    out << to_json(plan, graph).dump(2) << "\n";
   } else {
-    out << summary(output.file, *plan) << rank_table(*plan);
+    out << summary(output.file, plan) << rank_table(plan);
   }
 }
 

@@ -2,7 +2,11 @@
 
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "decoder/graph/errors.h"
+#include "decoder/plan/ranked_plan.h"
 #include "planner/program/rank_options.h"
 #include "planner/program/request_options.h"
 
@@ -14,8 +18,19 @@ struct PlanOutput {
   bool json = false;  ///< on standard output as well
 };
 
-/// Plans for ranks, and writes the plan. Throws DoesNotFit with the smallest limit for each rank that works;
-/// InputError as make_ranked_plan() does.
+class RanksDoNotFit : public DoesNotFit {
+ public:
+  RanksDoNotFit(const std::string& message, std::vector<int64_t> limits, int64_t smallest)
+      : DoesNotFit(message, smallest), limits_bytes(std::move(limits)) {}
+  std::vector<int64_t> limits_bytes;  ///< by rank
+};
+
+/// Plans for ranks. Throws RanksDoNotFit with the smallest limit for each rank that works; InputError as
+/// make_ranked_plan() does.
+RankedPlan plan_ranks(const RequestOptions& asked, const RankOptions& ranks, const std::string& limit,
+                      const PlanOptions& options);
+
+/// Plans for ranks, and writes the plan.
 void solve_ranks(const RequestOptions& asked, const RankOptions& ranks, const std::string& limit,
                  const PlanOptions& options, const PlanOutput& output, std::ostream& out);
 

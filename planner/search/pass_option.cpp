@@ -296,10 +296,10 @@ int64_t PassOption::least_bytes(const std::vector<MemoryTier>& tiers) const {
   return std::max(begin, end);
 }
 
-const PassOption::LiveBytes& PassOption::live_bytes(size_t height,
-                                                    const std::vector<MemoryTier>& tiers) const {
+const PassOption::LiveBySegment& PassOption::live_bytes(size_t height,
+                                                     const std::vector<MemoryTier>& tiers) const {
   const auto [known, is_new] = live_bytes_.try_emplace({height, tiers});
-  LiveBytes& bytes = known->second;
+  LiveBySegment& bytes = known->second;
   if (!is_new) return bytes;
   pass_.part = part_;
   pass_.tiles.y = cut_rows(graph_, pass_, heights_[height].length, sizes_);
@@ -322,7 +322,7 @@ const PassOption::LiveBytes& PassOption::live_bytes(size_t height,
   return bytes;
 }
 
-int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const {
+int64_t PassOption::peak_bytes(const Shape& shape, const LiveBySegment& live) const {
   const Height& height = heights_[shape.height];
   const Extent full = tile(shape);
   const Extent first{full.t, height.first_band, full.x}, last{full.t, height.last_band, full.x};

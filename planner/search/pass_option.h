@@ -93,15 +93,15 @@ class PassOption {
   /// again, longer than attention computes.
   double staging_seconds(const Shape& shape, const std::vector<MemoryTier>& tiers) const;
   /// Materialised blocks by segment of the pass (decoder/lowering/peak.h).
-  struct LiveBytes {
+  struct LiveBySegment {
     std::vector<SegmentBytes> first;  ///< in the first of several bands, where rows are carried
     std::vector<SegmentBytes> full;   ///< in all bands but the last; empty where there is one
     std::vector<SegmentBytes> last;   ///< in the last, whose tiles may be lower
     std::vector<TensorId> staged{};   ///< keys and values that come block by block
   };
-  const LiveBytes& live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const;
+  const LiveBySegment& live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const;
   /// With the tiles that come on top.
-  int64_t peak_bytes(const Shape& shape, const LiveBytes& live) const;
+  int64_t peak_bytes(const Shape& shape, const LiveBySegment& live) const;
   /// What no height can go below: everything that is there when the sweep begins, and when it ends.
   int64_t least_bytes(const std::vector<MemoryTier>& tiers) const;
 
@@ -147,7 +147,7 @@ class PassOption {
   std::vector<bool> countable_;            ///< chunk by chunk, height by height; empty where all are
   std::vector<std::vector<bool>> priced_;  ///< the same of each algorithm: what latency tables speak of
   /// By height and tiers. Filled when first asked for.
-  mutable std::map<std::pair<size_t, std::vector<MemoryTier>>, LiveBytes> live_bytes_;
+  mutable std::map<std::pair<size_t, std::vector<MemoryTier>>, LiveBySegment> live_bytes_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
   /// Parallel to touched_: the fewest bytes when the sweep begins, and when it ends.
   std::vector<int64_t> begin_bytes_, end_bytes_;

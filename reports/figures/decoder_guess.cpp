@@ -74,7 +74,7 @@ struct Candidate {
 
 /// A candidate with a size, and how well it fits: what matches of the largest sizes, then of all, less what
 /// should have been there.
-struct Trial {
+struct GuessedShape {
   size_t candidate = 0;
   int64_t element_bytes = 4;
   ClipCut cut;
@@ -89,7 +89,7 @@ int32_t side_of(const Candidate& candidate) {
   return graph.tensor(graph.output()).scale.y;
 }
 
-void rate(Trial& trial, const Candidate& candidate, const RecordedSizes& sizes) {
+void rate(GuessedShape& trial, const Candidate& candidate, const RecordedSizes& sizes) {
   std::set<int64_t> tensors, parameters;
   int64_t missing = 0;
   for (const LayerSize& layer : candidate.layers) {
@@ -109,8 +109,8 @@ void rate(Trial& trial, const Candidate& candidate, const RecordedSizes& sizes) 
 }
 
 /// Latents of so many positions: those of usual pictures, else the squarest.
-std::vector<Trial> shapes_of(const Trial& trial, int64_t positions, int32_t side) {
-  std::vector<Trial> shapes;
+std::vector<GuessedShape> shapes_of(const GuessedShape& trial, int64_t positions, int32_t side) {
+  std::vector<GuessedShape> shapes;
   const auto add = [&](int64_t rows, int64_t columns, bool usual) {
     shapes.push_back(trial);
     shapes.back().rows = rows;
@@ -130,7 +130,7 @@ std::vector<Trial> shapes_of(const Trial& trial, int64_t positions, int32_t side
 }
 
 /// How many positions a latent would have, by the tensors that would be among the largest then.
-std::vector<int64_t> positions_of(const Candidate& candidate, const Trial& trial,
+std::vector<int64_t> positions_of(const Candidate& candidate, const GuessedShape& trial,
                                   const std::vector<int64_t>& largest) {
   std::map<int64_t, std::set<int64_t>> votes;
   for (const int64_t bytes : largest) {
@@ -154,14 +154,14 @@ std::vector<ClipCut> cuts_of(const Candidate& candidate) {
   return cuts;
 }
 
-std::vector<Trial> trials_of(const std::vector<Candidate>& candidates, const RecordedSizes& sizes) {
-  std::vector<Trial> trials;
+std::vector<GuessedShape> trials_of(const std::vector<Candidate>& candidates, const RecordedSizes& sizes) {
+  std::vector<GuessedShape> trials;
   for (size_t i = 0; i < candidates.size(); ++i) {
     for (const int64_t element_bytes : {4, 2}) {
       for (const ClipCut& cut : cuts_of(candidates[i])) {
-        Trial trial{.candidate = i, .element_bytes = element_bytes, .cut = cut};
+        GuessedShape trial{.candidate = i, .element_bytes = element_bytes, .cut = cut};
         for (const int64_t positions : positions_of(candidates[i], trial, sizes.largest)) {
-          for (Trial& shape : shapes_of(trial, positions, side_of(candidates[i]))) {
+          for (GuessedShape& shape : shapes_of(trial, positions, side_of(candidates[i]))) {
             rate(shape, candidates[i], sizes);
             trials.push_back(shape);
           }
@@ -173,7 +173,8 @@ std::vector<Trial> trials_of(const std::vector<Candidate>& candidates, const Rec
 }
 
 /// Frames of a clip that was decoded frame by frame: what it was put together to, each time by some more.
-int64_t frames_put_together(const Trial& trial, const Candidate& candidate, const RecordedSizes& sizes) {
+int64_t frames_put_together(const GuessedShape& trial, const Candidate& candidate,
+                            const RecordedSizes& sizes) {
   const Graph& graph = candidate.model->graph;
   const Tensor& output = graph.tensor(graph.output());
   const LayerSize size{output.channels, output.scale.y, output.scale.t};
@@ -195,7 +196,7 @@ double strangeness(const std::string& model, const Request& request) {
   return std::abs(std::log(double(std::max(request.width_pixels, request.height_pixels)) / usual));
 }
 
-DecoderFit fit_of(const Trial& trial, const Candidate& candidate, const RecordedSizes& sizes) {
+DecoderFit fit_of(const GuessedShape& trial, const Candidate& candidate, const RecordedSizes& sizes) {
   const Graph& graph = candidate.model->graph;
   DecoderFit fit;
   fit.request.model = candidate.name;
@@ -215,15 +216,16 @@ DecoderFit fit_of(const Trial& trial, const Candidate& candidate, const Recorded
 }
 
 /// The best, where they explain enough.
-std::vector<Trial> best_of(std::vector<Trial> trials, const RecordedSizes& sizes) {
-  const auto best = std::max_element(trials.begin(), trials.end(),
-                                     [](const Trial& a, const Trial& b) { return a.score < b.score; });
+std::vector<GuessedShape> best_of(std::vector<GuessedShape> trials, const RecordedSizes& sizes) {
+  const auto best =
+      std::max_element(trials.begin(), trials.end(),
+                       [](const GuessedShape& a, const GuessedShape& b) { return a.score < b.score; });
   if (best == trials.end() || best->matched < kFewestMatched || 3 * best->matched < 2 * sizes.largest.size())
     return {};
   const int64_t least = best->score - kAlike;
-  std::erase_if(trials, [&](const Trial& trial) { return trial.score < least; });
-  if (std::any_of(trials.begin(), trials.end(), [](const Trial& trial) { return trial.usual; }))
-    std::erase_if(trials, [](const Trial& trial) { return !trial.usual; });
+  std::erase_if(trials, [&](const GuessedShape& trial) { return trial.score < least; });
+  if (std::any_of(trials.begin(), trials.end(), [](const GuessedShape& trial) { return trial.usual; }))
+    std::erase_if(trials, [](const GuessedShape& trial) { return !trial.usual; });
   return trials;
 }
 
@@ -335,7 +337,7 @@ DecoderGuess guess_decoder(const profiler::MemoryHistory& history, const profile
   if (guess.tiled) return guess;
   const RecordedSizes sizes = sizes_of(device, decoding);
   guess.compared = sizes.largest.size();
-  for (const Trial& trial : best_of(trials_of(candidates, sizes), sizes)) {
+  for (const GuessedShape& trial : best_of(trials_of(candidates, sizes), sizes)) {
     guess.matched = trial.matched;
     const DecoderFit fit = fit_of(trial, candidates[trial.candidate], sizes);
     const bool listed = std::any_of(guess.fits.begin(), guess.fits.end(),

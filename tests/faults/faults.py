@@ -49,11 +49,10 @@ class Case:
     name: str
     words: list
     outputs: list
-    refused_in: str = ""  # the program that is refused something, where that is not the first word
     kinds: tuple = tuple(HOWS)
 
     def program(self):
-        return self.refused_in or self.words[0]
+        return self.words[0]
 
 
 def prepare(folder, programs):
@@ -104,7 +103,6 @@ def cases(gpu):
         Case("decode of a queue", ["headroom-decode", *DECODE, "--queue", "queue.json", "-o", "out", "--stats", "stats.json"],
              ["out/large.npy", "out/small-0.png", "out/small-1.png", "stats.json"]),
         Case("decode that plans", beside, ["p.npy"]),
-        Case("decode whose planner is refused", beside, ["p.npy"], "headroom-plan"),
         Case("plan", ["headroom-plan", *size, "--limit", "2MiB", "-o", "p.json"], ["p.json"]),
         Case("plan of a queue", ["headroom-plan", "queue", "requests.json", "--limit", "4MiB", "-o", "q.json"], ["q.json"]),
         Case("frontier", ["headroom-plan", "frontier", *size, "--points", "3", "-o", "f.json", "--csv", "f.csv"], ["f.json", "f.csv"]),

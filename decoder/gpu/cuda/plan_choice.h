@@ -49,7 +49,7 @@ class PlanChoice {
       if (plan != nullptr && plan->state == EngineOffer::State::made) return plan;
       if (plan != nullptr) {
         make(*plan, source);
-      } else if (asked_ != Asked::for_last_resorts) {
+      } else if (asked_ != HeuristicsAsked::for_last_resorts) {
         ask(source);
       } else {
         return nullptr;
@@ -68,7 +68,7 @@ class PlanChoice {
  private:
   /// cuDNN states 0 for some that take a hundred bytes.
   static constexpr int64_t kSlackBytes = 1024;
-  enum class Asked { nothing, for_usual, for_last_resorts };
+  enum class HeuristicsAsked { nothing, for_usual, for_last_resorts };
 
   static bool precedes(const EngineOffer& one, const EngineOffer& other) {
     const auto order = [](const EngineOffer& offer) {
@@ -79,15 +79,15 @@ class PlanChoice {
 
   Plan* first_within(int64_t workspace_bytes) {
     for (Plan& plan : plans_) {
-      if (plan.compiles && asked_ != Asked::for_last_resorts) break;
+      if (plan.compiles && asked_ != HeuristicsAsked::for_last_resorts) break;
       if (plan.state != EngineOffer::State::refused && plan.workspace_bytes <= workspace_bytes) return &plan;
     }
     return nullptr;
   }
 
   void ask(PlanSource<Plan>& source) {
-    const bool last_resorts = asked_ == Asked::for_usual;
-    asked_ = last_resorts ? Asked::for_last_resorts : Asked::for_usual;
+    const bool last_resorts = asked_ == HeuristicsAsked::for_usual;
+    asked_ = last_resorts ? HeuristicsAsked::for_last_resorts : HeuristicsAsked::for_usual;
     list(last_resorts, source);
   }
 
@@ -112,11 +112,11 @@ class PlanChoice {
     if ((made && plan.workspace_bytes <= stated + kSlackBytes) || keeps_all_) return;
     keeps_all_ = true;
     list(false, source);
-    if (asked_ == Asked::for_last_resorts) list(true, source);
+    if (asked_ == HeuristicsAsked::for_last_resorts) list(true, source);
   }
 
   std::vector<Plan> plans_;  ///< in order of precedes()
-  Asked asked_ = Asked::nothing;
+  HeuristicsAsked asked_ = HeuristicsAsked::nothing;
   bool keeps_all_ = false;
 };
 

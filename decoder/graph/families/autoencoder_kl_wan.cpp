@@ -11,7 +11,6 @@ constexpr int64_t kMostLayers = 64;
 constexpr size_t kMostStages = 8;
 constexpr int64_t kMostPatch = 8;
 constexpr int64_t kBaseWidth = 96;
-constexpr int64_t kDefaultScale = 8;  ///< pixels along each side of a latent position, as diffusers states it
 
 /// As diffusers' classes have it where a key is missing.
 struct Config {

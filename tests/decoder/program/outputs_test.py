@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -47,11 +48,20 @@ class Outputs(unittest.TestCase):
     def files(self):
         return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if not path.is_dir())
 
-    def test_a_planner_whose_end_nobody_is_told(self):
-        # As some services start their programs; what is ignored stays so.
-        ended = self.decode("-o", "p.png", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
-        self.assertEqual(ended.returncode, 0, ended.stderr)
-        self.assertTrue((self.folder / "p.png").read_bytes().startswith(PNG))
+    def test_killed_while_planning(self):
+        # One process plans and decodes: killed at any moment, it leaves no folder and no planner behind.
+        (self.folder / "temporary").mkdir()
+        (self.folder / "large.npy").write_bytes(tiny_decode.npy([0.0] * (4 * 512 * 512), (1, 4, 512, 512)))
+        line = [str(BIN / "headroom-decode"), "--model", "sdxl", "--random-weights", "0", "--latent", "large.npy", "--limit", "600MiB", "-o", "p.npy"]
+        running = subprocess.Popen(line, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                                   env={**os.environ, "TMPDIR": str(self.folder / "temporary")})
+        time.sleep(0.15)
+        self.assertIsNone(running.poll())
+        running.kill()
+        running.wait()
+        with self.assertRaises(ProcessLookupError):  # nobody else is in its group
+            os.killpg(running.pid, 0)
+        self.assertEqual(list((self.folder / "temporary").iterdir()), [])
 
     def test_streams(self):
         expected = self.decode("-o", "p.png")
