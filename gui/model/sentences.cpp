@@ -69,7 +69,7 @@ constexpr const char* kKnownSentences[] = {
     QT_TRANSLATE_NOOP("sentences", "%1; the plan is for the model %2: name that one with --model DIR"),
     QT_TRANSLATE_NOOP("sentences",
                       "%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile, "
-                      "headroom.eager or headroom.frontier, found %2"),
+                      "headroom.recording or headroom.frontier, found %2"),
     QT_TRANSLATE_NOOP("sentences",
                       "%1: %2: written by a newer Headroom: version %3, this one reads up to %4"),
     QT_TRANSLATE_NOOP("sentences",

@@ -1152,16 +1152,16 @@
         <translation>来源</translation>
     </message>
     <message>
-        <source>LibTorch decodes</source>
-        <translation>LibTorch 的解码</translation>
+        <source>recorded decodes</source>
+        <translation>记录的解码</translation>
     </message>
     <message>
-        <source>Layers of LibTorch&apos;s own decodes</source>
-        <translation>LibTorch 自身解码的各层</translation>
+        <source>Layers of recorded decodes</source>
+        <translation>记录的解码的各层</translation>
     </message>
     <message>
-        <source>Held at LibTorch&apos;s peaks</source>
-        <translation>LibTorch 峰值时持有</translation>
+        <source>Live at the recorded peaks</source>
+        <translation>记录的峰值时存活</translation>
     </message>
     <message>
         <source>The layer&apos;s result, where it has memory of its own.</source>

@@ -462,8 +462,8 @@ takes %2 and %3 there</source>
         <translation>前沿</translation>
     </message>
     <message>
-        <source>LibTorch&apos;s decodes</source>
-        <translation>LibTorch 的解码</translation>
+        <source>recorded decodes</source>
+        <translation>记录的解码</translation>
     </message>
     <message>
         <source>PyTorch&apos;s memory</source>
@@ -947,8 +947,8 @@ takes %2 and %3 there</source>
         <translation>%1，%2，在 %3 上以 %4 剖析。造成峰值的层以粗体突出；选择一层查看其时延表。</translation>
     </message>
     <message>
-        <source>%1 in %2, LibTorch&apos;s own decode, recorded on %3 with %4. Layers that ran at a peak stand out.</source>
-        <translation>%1，%2，LibTorch 自身的解码，在 %3 上以 %4 记录。峰值时运行的层以粗体突出。</translation>
+        <source>%1 in %2, its own decode, recorded on %3 with %4. Layers that ran at a peak stand out.</source>
+        <translation>%1，%2，自身的解码，在 %3 上以 %4 记录。峰值时运行的层以粗体突出。</translation>
     </message>
     <message>
         <source>This layer has no latency table: it was profiled with an earlier release, or moves nothing.</source>
@@ -2309,8 +2309,8 @@ Written beside it: %1.</source>
         <translation>%1：在当前文件夹、该文件所在的文件夹及其上级文件夹中都找不到它的模型 %2；请用 --model DIR 指明模型的文件夹</translation>
     </message>
     <message>
-        <source>%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile, headroom.eager or headroom.frontier, found %2</source>
-        <translation>%1：schema：应为 headroom.plan、headroom.stats、headroom.trace、headroom.profile、headroom.eager 或 headroom.frontier，实为 %2</translation>
+        <source>%1: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile, headroom.recording or headroom.frontier, found %2</source>
+        <translation>%1：schema：应为 headroom.plan、headroom.stats、headroom.trace、headroom.profile、headroom.recording 或 headroom.frontier，实为 %2</translation>
     </message>
     <message>
         <source>%1: %2: written by a newer Headroom: version %3, this one reads up to %4</source>

@@ -21,7 +21,7 @@ QString title_of_kind(const std::string& kind) {
   if (kind == "stats") return DocumentsDock::tr("Runs");
   if (kind == "trace") return DocumentsDock::tr("Traces");
   if (kind == "profile") return DocumentsDock::tr("Profiles");
-  if (kind == "LibTorch decodes") return DocumentsDock::tr("LibTorch's decodes");
+  if (kind == "recorded decodes") return DocumentsDock::tr("recorded decodes");
   if (kind == "plan of ranks") return DocumentsDock::tr("Plans of ranks");
   if (kind == "trace of ranks") return DocumentsDock::tr("Traces of ranks");
   if (kind == "memory history") return DocumentsDock::tr("PyTorch's memory");

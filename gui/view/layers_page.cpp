@@ -130,8 +130,8 @@ void LayersPage::showProfile() {
 
 void LayersPage::showRecording() {
   const profiler::EagerRecording& recording = *document_->as<profiler::EagerRecording>();
-  heading_->setText(tr("%1 in %2, LibTorch's own decode, recorded on %3 with %4. Layers that ran at a peak "
-                       "stand out.")
+  heading_->setText(tr("%1 in %2, its own decode, recorded on %3 with %4. Layers that ran at a peak stand "
+                       "out.")
                         .arg(QString::fromStdString(recording.model), QLatin1String(name_of(recording.dtype)),
                              sentence_text(recording.device), sentence_text(recording.libraries)));
   layers_->setTable(reports::eager_layers_table(recording));

@@ -55,7 +55,7 @@ QString page_of(const reports::Document& document) {
   const RunStats* stats = document.as<RunStats>();
   if (!reports::ranks_of(document).empty() || (stats != nullptr && !stats->ranks.empty()))
     return QStringLiteral("ranks");
-  if (kind == "profile" || kind == "LibTorch decodes") return QStringLiteral("layers");
+  if (kind == "profile" || kind == "recorded decodes") return QStringLiteral("layers");
   if (kind == "stats") return QStringLiteral("plan");
   if (kind == "frontier") return QStringLiteral("frontier");
   if (kind == "memory history") return QStringLiteral("history");

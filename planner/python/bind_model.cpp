@@ -110,6 +110,13 @@ void bind_model(nb::module_& module) {
           },
           "width"_a, "height"_a, "frames"_a = 1, "batch"_a = 1);
   module.def("built_in_models", &built_in_models);
+  module.def(
+      "built_in_config",
+      [](const std::string& name) {
+        const std::string* config = built_in_config(name);
+        return config != nullptr ? std::optional(*config) : std::nullopt;
+      },
+      "name"_a, "The config of a built-in model as JSON; None where no model has this name.");
   module.def("supported_classes", &supported_classes);
 }
 

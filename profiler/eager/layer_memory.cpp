@@ -1,7 +1,9 @@
 #include "profiler/eager/layer_memory.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <string>
 
 #include "decoder/graph/geometry.h"
@@ -79,7 +81,16 @@ class Layer {
   /// fp32 copies of 16-bit values are as much larger.
   int64_t widened() const { return setting_.element_bytes < 4 ? 4 / setting_.element_bytes : 0; }
 
-  int64_t weights() const { return parameter_elements(graph_, op_) * setting_.element_bytes; }
+  /// The kernel, without the bias.
+  int64_t kernel() const {
+    int64_t elements = 0;
+    for (const Parameter& parameter : parameters_of(graph_, op_)) {
+      if (!ends_with(parameter.name, ".bias"))
+        elements += std::accumulate(parameter.shape.begin(), parameter.shape.end(), int64_t{1},
+                                    std::multiplies<int64_t>());
+    }
+    return elements * setting_.element_bytes;
+  }
 
   /// Beside input and result of the convolution of a picture alone.
   int64_t library(int64_t input, int64_t output) const {
@@ -91,10 +102,10 @@ class Layer {
   /// once the copy of the input is gone.
   int64_t in_blocks(int64_t input, int64_t output) const {
     if (setting_.device != DeviceKind::cpu) return 0;
-    if (place_.channels_last) return 2 * weights();
+    if (place_.channels_last) return 2 * kernel();
     const int64_t outputs = channels(op_.output);
     const int64_t blocked = output / outputs * (ceil_divide(outputs, kBlockedChannels) * kBlockedChannels);
-    return std::max(input + weights() + blocked - output, blocked);
+    return std::max(input + kernel() + blocked - output, blocked);
   }
 
   /// Whether LibTorch convolves an input of few values by a matrix product of its own.

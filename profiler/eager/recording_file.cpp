@@ -2,8 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/text_streams.h"
-
 namespace headroom::profiler {
 namespace {
 
@@ -21,7 +19,6 @@ nlohmann::json layer_to_json(const RecordedLayer& layer) {
           {"kind", layer.kind},
           {"activation_bytes", layer.activation_bytes},
           {"workspace_bytes", layer.workspace_bytes},
-          {"slack_bytes", layer.slack_bytes},
           {"live_bytes", layer.live_bytes},
           {"seconds", layer.seconds}};
 }
@@ -35,24 +32,26 @@ nlohmann::json decode_to_json(const RecordedEagerDecode& decode) {
                      {"height_pixels", decode.height_pixels},
                      {"frames", decode.frames},
                      {"batch", decode.batch},
-                     {"layout", name_of(decode.layout)},
-                     {"tile", decode.tile},
-                     {"tile_count", decode.tile_count},
                      {"peak_bytes", decode.peak_bytes},
-                     {"peak_slack_bytes", decode.peak_slack_bytes},
                      {"peak_layer", decode.peak_layer},
                      {"peak_live", std::move(live)},
                      {"seconds", decode.seconds},
-                     {"layers", std::move(layers)}};
+                     {"layers", std::move(layers)},
+                     {"timeline", {{"seconds", decode.moment_seconds}, {"live_bytes", decode.moment_bytes}}}};
   if (decode.counted_peak_bytes > 0) out["counted_peak_bytes"] = decode.counted_peak_bytes;
+  if (decode.smallest_limit_bytes > 0) out["smallest_limit_bytes"] = decode.smallest_limit_bytes;
   return out;
 }
 
-EagerLayout layout_from_json(const JsonFields& field) {
-  try {
-    return parse_layout(field.text(), "layout");
-  } catch (const InputError&) {
-    field.fail("expected nchw or channels-last, found " + field.value().dump().substr(0, 40));
+void read_timeline(const JsonFields& timeline, RecordedEagerDecode& decode) {
+  const JsonFields seconds = timeline["seconds"], bytes = timeline["live_bytes"];
+  if (seconds.size(kMostOfDecode) != bytes.size(kMostOfDecode))
+    bytes.fail("expected as many values as in seconds");
+  for (size_t i = 0; i < seconds.size(kMostOfDecode); ++i) {
+    decode.moment_seconds.push_back(seconds[i].amount());
+    decode.moment_bytes.push_back(byte_count(bytes[i]));
+    if (i > 0 && decode.moment_seconds[i] < decode.moment_seconds[i - 1])
+      seconds[i].fail("expected no moment before the one above it");
   }
 }
 
@@ -62,13 +61,11 @@ RecordedEagerDecode decode_from_json(const JsonFields& entry) {
   decode.height_pixels = entry["height_pixels"].integer(1, kMostExtent);
   decode.frames = entry["frames"].integer(1, kMostExtent);
   decode.batch = entry["batch"].integer(1, kMostExtent);
-  decode.layout = layout_from_json(entry["layout"]);
-  decode.tile = entry["tile"].integer(0, kMostExtent);
-  decode.tile_count = entry["tile_count"].integer(1, int64_t{1} << 40);
   decode.peak_bytes = byte_count(entry["peak_bytes"]);
-  decode.peak_slack_bytes = byte_count(entry["peak_slack_bytes"]);
   decode.peak_layer = entry["peak_layer"].text();
   if (entry.has("counted_peak_bytes")) decode.counted_peak_bytes = byte_count(entry["counted_peak_bytes"]);
+  if (entry.has("smallest_limit_bytes"))
+    decode.smallest_limit_bytes = byte_count(entry["smallest_limit_bytes"]);
   decode.seconds = entry["seconds"].amount();
   const JsonFields live = entry["peak_live"];
   for (size_t i = 0; i < live.size(kMostOfDecode); ++i)
@@ -78,29 +75,18 @@ RecordedEagerDecode decode_from_json(const JsonFields& entry) {
     const JsonFields layer = layers[i];
     decode.layers.push_back({layer["name"].text(), layer["kind"].text(),
                              byte_count(layer["activation_bytes"]), byte_count(layer["workspace_bytes"]),
-                             byte_count(layer["slack_bytes"]), byte_count(layer["live_bytes"]),
-                             layer["seconds"].amount()});
+                             byte_count(layer["live_bytes"]), layer["seconds"].amount()});
   }
+  read_timeline(entry["timeline"], decode);
   return decode;
 }
 
 }  // namespace
 
-const char* name_of(EagerLayout layout) {
-  return layout == EagerLayout::nchw ? "nchw" : "channels-last";
-}
-
-EagerLayout parse_layout(const std::string& text, const std::string& option) {
-  for (const EagerLayout layout : {EagerLayout::nchw, EagerLayout::channels_last}) {
-    if (text == name_of(layout)) return layout;
-  }
-  throw InputError(option + ": expected nchw or channels-last, found '" + text + "'");
-}
-
 nlohmann::json to_json(const EagerRecording& recording) {
   nlohmann::json decodes = nlohmann::json::array();
   for (const RecordedEagerDecode& decode : recording.decodes) decodes.push_back(decode_to_json(decode));
-  return {{"schema", "headroom.eager"},        {"version", kEagerRecordingVersion},
+  return {{"schema", "headroom.recording"},    {"version", kEagerRecordingVersion},
           {"model", recording.model},          {"class_name", recording.class_name},
           {"dtype", name_of(recording.dtype)}, {"device_kind", name_of(recording.device_kind)},
           {"device", recording.device},        {"libraries", recording.libraries},
@@ -109,7 +95,7 @@ nlohmann::json to_json(const EagerRecording& recording) {
 }
 
 EagerRecording eager_recording_from_json(const JsonFields& file) {
-  check_schema(file, "headroom.eager", kEagerRecordingVersion);
+  check_schema(file, "headroom.recording", kEagerRecordingVersion);
   EagerRecording recording;
   recording.model = file["model"].text();
   recording.class_name = file["class_name"].text();
@@ -135,21 +121,6 @@ EagerRecording eager_recording_from_json(const JsonFields& file) {
 EagerRecording read_eager_recording(const std::filesystem::path& file) {
   const nlohmann::json document = read_json_file(file, kMostFileBytes);
   return eager_recording_from_json(JsonFields(document, file.string()));
-}
-
-std::string layers_csv(const EagerRecording& recording) {
-  TextWriter csv;
-  csv << "layer,kind,width_pixels,height_pixels,layout,tile,activation_bytes,workspace_bytes,slack_bytes,"
-         "live_bytes,seconds\n";
-  for (const RecordedEagerDecode& decode : recording.decodes) {
-    for (const RecordedLayer& layer : decode.layers) {
-      csv << layer.name << ',' << layer.kind << ',' << decode.width_pixels << ',' << decode.height_pixels
-          << ',' << name_of(decode.layout) << ',' << decode.tile << ',' << layer.activation_bytes << ','
-          << layer.workspace_bytes << ',' << layer.slack_bytes << ',' << layer.live_bytes << ','
-          << layer.seconds << '\n';
-    }
-  }
-  return csv.str();
 }
 
 }  // namespace headroom::profiler

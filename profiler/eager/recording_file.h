@@ -10,13 +10,10 @@ namespace headroom::profiler {
 
 constexpr int64_t kEagerRecordingVersion = 1;
 
-/// "headroom.eager" as docs/formats.md describes it.
+/// "headroom.recording" as docs/formats.md describes it.
 nlohmann::json to_json(const EagerRecording& recording);
 /// Throws InputError naming the file and the key.
 EagerRecording eager_recording_from_json(const JsonFields& file);
 EagerRecording read_eager_recording(const std::filesystem::path& file);
-
-/// One line per decode and layer.
-std::string layers_csv(const EagerRecording& recording);
 
 }  // namespace headroom::profiler

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/parameters.h"
@@ -15,16 +16,22 @@
 #include "profiler/measure/folder_rates.h"
 #include "profiler/measure/layer_recorder.h"
 #include "profiler/measure/measure_latency.h"
-#include "profiler/measure/partial_profile.h"
 #include "profiler/measure/profiled_device.h"
 
 namespace headroom::profiler {
 namespace {
 
-constexpr double kKeepSeconds = 3;         // between two writings of the partial file
 constexpr double kAssumedFlops = 100e9;    // per second, until the first decode tells
 constexpr int64_t kTiledPositions = 1024;  // of the latent
-constexpr double kDisturbedDecode = 0.05;  // share of its time waited for: measured again when gone on with
+
+/// A decode that was measured layer by layer.
+struct MeasuredDecode {
+  ProfiledSize size;
+  std::vector<LayerMeasurement> layers;  ///< in the order of the graph's operations
+  std::vector<DecodeCalls> calls;        ///< on the CPU
+  int64_t outside_bytes = 0;
+  double waited_share = 0;  ///< of its time that threads waited for processors
+};
 
 /// Fills in what the latency tables say of the layers of a size.
 void predict(const Graph& graph, const Plan& plan, const Profile& profile, HeldOutSize& size) {
@@ -43,21 +50,6 @@ void predict(const Graph& graph, const Plan& plan, const Profile& profile, HeldO
     size.seconds += size.layers[i].seconds;
     size.predicted_seconds += size.layers[i].predicted_seconds;
   }
-}
-
-/// Of all that is measured: sizes, counts, device and how.
-std::string identity_of(const ProfileRequest& request, const Profile& described) {
-  std::string text = request.model + "; " + name_of(request.dtype) + "; " + described.device + "; " +
-                     described.libraries + "; " + std::to_string(described.threads) +
-                     " threads; weights of " + request.weights_source + "; " +
-                     std::to_string(request.frames) + " frames; batch " + std::to_string(request.batch) +
-                     (request.effort.coarse ? "; coarse; " : "; ");
-  for (const auto* list : {&request.sizes, &request.held_out}) {
-    for (const auto& [width, height] : *list)
-      text += std::to_string(width) + "x" + std::to_string(height) + " ";
-    text += "; ";
-  }
-  return text;
 }
 
 class Collecting {
@@ -84,20 +76,15 @@ class Collecting {
   Profile run() {
     started_seconds_ = clock_();
     describe();
-    go_on();
     const bool on_cpu = profile_.device_kind == DeviceKind::cpu;
     if (on_cpu) start_benchmark();
-    for (size_t s = partial_.decodes.size(); s < plans_.size(); ++s) {
-      measure(s);
-      keep();
-    }
+    for (size_t s = 0; s < plans_.size(); ++s) measure(s);
     for (size_t s = 0; s < held_out_end(); ++s) take(s);
     if (!on_cpu) start_benchmark();
     measure_tables();
     const size_t sizes = request_.sizes.size();
     for (size_t i = 0; i < profile_.held_out.size(); ++i)
       predict(graph_, plans_[sizes + i], profile_, profile_.held_out[i]);
-    if (!request_.partial_file.empty()) write_partial_profile(request_.partial_file, partial_);
     return std::move(profile_);
   }
 
@@ -143,28 +130,6 @@ class Collecting {
       profile_.layers.push_back({op.name, name_of(op.kind), {}, latency_table_name(graph_, op, algorithm)});
   }
 
-  /// Takes what a run before this one has measured, as far as it is of use.
-  void go_on() {
-    partial_.of = identity_of(request_, profile_);
-    kept_at_seconds_ = clock_();
-    if (request_.partial_file.empty()) return;
-    std::optional<PartialProfile> before = read_partial_profile(request_.partial_file, partial_.of);
-    if (!before) return;
-    const auto disturbed =
-        std::find_if(before->decodes.begin(), before->decodes.end(), [&](const auto& decode) {
-          return decode.waited_share > kDisturbedDecode || decode.layers.size() != graph_.ops().size();
-        });
-    before->decodes.erase(disturbed, before->decodes.end());
-    before->decodes.resize(std::min(before->decodes.size(), plans_.size()));
-    partial_ = std::move(*before);
-  }
-
-  void keep() {
-    if (request_.partial_file.empty() || clock_() - kept_at_seconds_ < kKeepSeconds) return;
-    write_partial_profile(request_.partial_file, partial_);
-    kept_at_seconds_ = clock_();
-  }
-
   void tell(double seconds_left, const std::string& what) {
     const double spent = clock_() - started_seconds_;
     share_ = std::max(share_, spent / std::max(spent + seconds_left, 1e-9));
@@ -196,7 +161,7 @@ class Collecting {
       tell(seconds_left(s, (run + share) / request_.repeats), label + " " + layer);
     });
     std::optional<ClockDrift> drift;
-    if (benchmark_) drift.emplace(*benchmark_, clock_, partial_.points.reference_seconds);
+    if (benchmark_) drift.emplace(*benchmark_, clock_, points_.reference_seconds);
     DecodeCallRecorder calls(
         graph_, extents, [&] { return drift->look(); }, &recorder);
     EventSink& events = drift ? static_cast<EventSink&>(calls) : recorder;
@@ -218,12 +183,12 @@ class Collecting {
     const Step& step = plan.passes[static_cast<size_t>(peak.pass)].steps[static_cast<size_t>(peak.step)];
     size.peak_layer = graph_.tensor(step.tensor).name;
     size.peak_live = live_at(peak, plan, graph_, extents);
-    partial_.decodes.push_back(std::move(measured));
+    decodes_.push_back(std::move(measured));
   }
 
   /// What the profile says of a decode that was measured.
   void take(size_t s) {
-    const MeasuredDecode& measured = partial_.decodes[s];
+    const MeasuredDecode& measured = decodes_[s];
     profile_.outside_bytes = std::max(profile_.outside_bytes, measured.outside_bytes);
     if (s >= request_.sizes.size()) {
       profile_.held_out.push_back({measured.size.width_pixels, measured.size.height_pixels, 0, 0, {}});
@@ -237,9 +202,8 @@ class Collecting {
 
   void measure_tables() {
     const LatencyRequest asked{request_.effort, clock_,
-                               [&](double, double left, const std::string& table) { tell(left, table); },
-                               [&] { keep(); }};
-    MeasuredLatency found = measure_latency_tables(graph_, latents_, *benchmark_, asked, partial_.points);
+                               [&](double, double left, const std::string& table) { tell(left, table); }};
+    MeasuredLatency found = measure_latency_tables(graph_, latents_, *benchmark_, asked, points_);
     profile_.latency_tables = std::move(found.tables);
     profile_.precision = found.precision;
     if (profile_.device_kind == DeviceKind::cpu) meet_measured();
@@ -250,13 +214,13 @@ class Collecting {
     MeasuredPrecision& precision = profile_.precision;
     std::vector<std::vector<DecodeCalls>> decodes;
     double seconds = 0, waited_seconds = 0;
-    for (const MeasuredDecode& decode : partial_.decodes) {
+    for (const MeasuredDecode& decode : decodes_) {
       seconds += decode.size.seconds;
       waited_seconds += decode.size.seconds * decode.waited_share;
     }
     if (seconds > 0) precision.waited_share = std::max(precision.waited_share, waited_seconds / seconds);
-    const ClockDrift drift(*benchmark_, clock_, partial_.points.reference_seconds);
-    const auto add = [&](size_t s) { decodes.push_back(without_drift(partial_.decodes[s].calls, drift)); };
+    const ClockDrift drift(*benchmark_, clock_, points_.reference_seconds);
+    const auto add = [&](size_t s) { decodes.push_back(without_drift(decodes_[s].calls, drift)); };
     for (size_t s = held_out_end(); s < plans_.size(); ++s) add(s);
     for (size_t s = 0; s < request_.sizes.size(); ++s) add(s);
     precision.decode_ratio = meet_decodes(profile_.latency_tables, decodes);
@@ -273,8 +237,9 @@ class Collecting {
   std::unique_ptr<ProfiledDevice> device_;
   std::unique_ptr<Benchmark> benchmark_;  ///< on the CPU from the start, on a GPU after the last decode
   Profile profile_;
-  PartialProfile partial_;
-  double started_seconds_ = 0, kept_at_seconds_ = 0, share_ = 0;
+  std::vector<MeasuredDecode> decodes_;  ///< by plan
+  MeasuredPoints points_;
+  double started_seconds_ = 0, share_ = 0;
   double flops_per_second_ = kAssumedFlops;
 };
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -28,9 +27,6 @@ struct ProfileRequest {
   LatencyEffort effort{};
   std::string weights_source;    ///< "files" or "random"
   std::string scratch_folder{};  ///< measure how fast files there are written and read; empty to leave it
-  /// Where what is measured is kept meanwhile, some seconds old at the most, and what is gone on from; empty
-  /// to leave it. It stays when all is done.
-  std::filesystem::path partial_file{};
 };
 
 /// Receives the share done, about how many seconds are left (0: nobody knows), and what is being measured.
@@ -40,8 +36,8 @@ using ProfileProgress = std::function<void(double share, double seconds_left, co
 /// bytes live, the workspace and the time; for each size the live set at the peak. Of the repeats the
 /// shortest time of each layer counts. Then measures the latency tables of all calls up to the largest size,
 /// all on the CPU where `gpu` is null. start_libraries() first. Throws InputError and DoesNotFit, before
-/// anything is measured, where a size cannot be decoded untiled on the GPU; InputError where the partial file
-/// is something else. Whether the profile is good enough to plan by, verdict_on() says.
+/// anything is measured, where a size cannot be decoded untiled on the GPU. Whether the profile is good
+/// enough to plan by, verdict_on() says.
 Profile collect_profile(const Model& model, const ProfileRequest& request, const ParameterSource& weights,
                         const ProfileProgress& progress, gpu::Gpu* gpu = nullptr,
                         const Clock& clock = steady_seconds);

@@ -35,13 +35,7 @@ class Measuring {
         subjects_(latency_subjects(graph, latents, benchmark, request.effort.coarse)),
         long_(subjects_.size()) {
     for (const LatencySubject& subject : subjects_) {
-      std::vector<MeasuredPoint>& found = points_.tables[subject.table.name];
-      if (found.size() != subject.points()) found.assign(subject.points(), {});
-      // What a run before this one had no more time for is begun anew.
-      for (MeasuredPoint& point : found) {
-        if (point.visits.size() >= kMostVisits && estimate(point).relative_error > effort().target_error)
-          point.visits.clear();
-      }
+      points_.tables[subject.table.name].resize(subject.points());
     }
   }
 
@@ -102,7 +96,6 @@ class Measuring {
       tell(s, round, double(count - done), over);
       visit(s, lists[s]);
       done += lists[s].size();
-      if (request_.checkpoint) request_.checkpoint();
     }
     return count > 0;
   }

@@ -29,8 +29,6 @@ struct LatencyRequest {
   Clock clock;
   /// Receives the share done, about how many seconds are left, and what is being measured.
   std::function<void(double share, double seconds_left, const std::string& table)> progress;
-  /// After each table that was visited: `points` has more than before.
-  std::function<void()> checkpoint{};
 };
 
 struct MeasuredLatency {
@@ -41,7 +39,7 @@ struct MeasuredLatency {
 /// Measures what each kind of call of a decoder costs over the extents of its tile: every step that the
 /// interpreter runs. Extents go up to those of the whole tensors of the largest latent. Each visit is
 /// corrected for the clock drift that a reference call showed beside it, and the median of a point's visits
-/// counts. Goes on from what `points` has. On the CPU, calls that take long are not measured at the largest
+/// counts. `points` receives the visits. On the CPU, calls that take long are not measured at the largest
 /// extents: from the largest that is, cost goes on in proportion to rows.
 MeasuredLatency measure_latency_tables(const Graph& graph, const std::vector<Extent>& latents,
                                        Benchmark& benchmark, const LatencyRequest& request,

@@ -13,15 +13,13 @@ namespace headroom::profiler {
 struct MeasuredPoint {
   std::vector<Visit> visits;
   int64_t workspace_bytes = 0;
-  friend bool operator==(const MeasuredPoint&, const MeasuredPoint&) = default;
 };
 
-/// All that was measured for latency tables so far: what an interrupted profile goes on from.
+/// All that was measured for latency tables.
 struct MeasuredPoints {
   std::vector<double> reference_seconds;  ///< the looks at the clock drift, in order
   /// By latency table: its points, row by row, and then those held out.
   std::map<std::string, std::vector<MeasuredPoint>> tables;
-  friend bool operator==(const MeasuredPoints&, const MeasuredPoints&) = default;
 };
 
 }  // namespace headroom::profiler

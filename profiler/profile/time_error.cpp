@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decoder/graph/short_name.h"
-
 namespace headroom::profiler {
 namespace {
 
@@ -12,12 +10,6 @@ constexpr double kNineOfTen = 1.645;  // standard errors, of a normal distributi
 // What decodes on a quiet machine differ by from tables that it was measured into (docs/planning.md).
 constexpr double kUsualError = 0.06;
 constexpr double kErrorOfOldProfiles = 0.10;
-constexpr double kNoisyTimesTarget = 2;
-constexpr size_t kMostNamed = 3;
-
-std::string percent(double share) {
-  return std::to_string(std::lround(100 * share)) + " %";
-}
 
 }  // namespace
 
@@ -57,31 +49,8 @@ ProfileVerdict verdict_on(const Profile& profile) {
     if (latency_table != nullptr) sum.add(*latency_table, layer.sizes[largest].seconds);
   }
   verdict.within = sum.within(common_error(profile));
-  for (const LatencyTable& table : profile.latency_tables) {
-    if (profile.precision.points == 0 || table.relative_error <= kNoisyTimesTarget * profile.precision.target)
-      continue;
-    const auto follows = std::find_if(profile.layers.begin(), profile.layers.end(),
-                                      [&](const auto& layer) { return layer.latency_table == table.name; });
-    verdict.noisy.push_back(
-        {table.name, follows == profile.layers.end() ? "" : follows->name, table.relative_error});
-  }
-  std::sort(verdict.noisy.begin(), verdict.noisy.end(),
-            [](const NoisyTable& a, const NoisyTable& b) { return a.relative_error > b.relative_error; });
   verdict.refused = verdict.within > kMostWithin;
   return verdict;
-}
-
-std::string noisy_text(const ProfileVerdict& verdict) {
-  std::string text;
-  for (size_t i = 0; i < std::min(kMostNamed, verdict.noisy.size()); ++i) {
-    const NoisyTable& noisy = verdict.noisy[i];
-    text += (i > 0 ? ", " : "") + noisy.latency_table +
-            (noisy.layer.empty() ? "" : " (" + short_name(noisy.layer) + ")") + " ±" +
-            percent(noisy.relative_error);
-  }
-  if (verdict.noisy.size() > kMostNamed)
-    text += " and " + std::to_string(verdict.noisy.size() - kMostNamed) + " more";
-  return text;
 }
 
 }  // namespace headroom::profiler

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <map>
-#include <string>
-#include <vector>
 
 #include "profiler/profile/profile.h"
 
@@ -31,22 +29,12 @@ class ErrorSum {
   std::map<const LatencyTable*, double> of_table_;
 };
 
-/// A table whose seconds are not as precise as was asked, with a layer that follows it.
-struct NoisyTable {
-  std::string latency_table;
-  std::string layer;  ///< empty for those that move pixels
-  double relative_error = 0;
-};
-
 /// Whether plans should be made by a profile.
 struct ProfileVerdict {
-  double within = 0;  ///< share of its seconds by which the largest untiled decode may be off, as ErrorSum
-  std::vector<NoisyTable> noisy;  ///< the worst first
-  bool refused = false;           ///< `within` is more than kMostWithin
+  double within = 0;     ///< share of its seconds by which the largest untiled decode may be off, as ErrorSum
+  bool refused = false;  ///< `within` is more than kMostWithin
 };
 constexpr double kMostWithin = 0.40;
 ProfileVerdict verdict_on(const Profile& profile);
-/// "conv 3x3 512->512 (up0.res0.conv1 …) ±31 %, …": the worst.
-std::string noisy_text(const ProfileVerdict& verdict);
 
 }  // namespace headroom::profiler

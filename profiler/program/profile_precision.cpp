@@ -27,13 +27,7 @@ LatencyEffort latency_effort(bool quick, double seconds) {
   return effort;
 }
 
-std::filesystem::path partial_file_of(const std::string& output) {
-  std::error_code unknown;
-  const bool other = std::filesystem::exists(output, unknown) && !std::filesystem::is_regular_file(output);
-  return output == "-" || other ? "" : output + ".partial";
-}
-
-void require_precise(const Profile& profile, const std::filesystem::path& partial_file) {
+void require_precise(const Profile& profile) {
   const ProfileVerdict verdict = verdict_on(profile);
   if (!verdict.refused) return;
   std::string text = "too noisy to plan by: predicted times could be off by " + percent(verdict.within) +
@@ -41,10 +35,7 @@ void require_precise(const Profile& profile, const std::filesystem::path& partia
   if (profile.precision.waited_share > 0.01)
     text +=
         "; other programs had the processors for " + percent(profile.precision.waited_share) + " of the time";
-  if (!verdict.noisy.empty()) text += "; worst: " + noisy_text(verdict);
-  text += "; measure on a quieter machine";
-  if (!partial_file.empty()) text += " (the same command goes on from " + partial_file.string() + ")";
-  throw DeviceError(text + ", or give --accept-noise");
+  throw DeviceError(text + "; measure on a quieter machine, or give --accept-noise");
 }
 
 void print_precision(const Profile& profile, std::ostream& out) {
@@ -53,7 +44,6 @@ void print_precision(const Profile& profile, std::ostream& out) {
   out << "predicted times hold within ±" << percent(verdict.within) << " nine times of ten; "
       << precision.points - precision.noisy_points << " of " << precision.points << " points within ±"
       << percent(precision.target);
-  if (!verdict.noisy.empty()) out << "; noisy: " << noisy_text(verdict);
   out << "\n";
 }
 

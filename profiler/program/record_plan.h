@@ -18,8 +18,8 @@ struct RecordRequest {
   std::string latent;  ///< seeded random where empty
   TraceFiles traces;
   std::string events_file;  ///< the captured events, before they are joined
-  std::string device;         ///< that the plan must be for; any where empty
-  Watching watching;          ///< of a GPU
+  std::string device;       ///< that the plan must be for; any where empty
+  Watching watching;        ///< of a GPU
   int threads = 0;
 };
 

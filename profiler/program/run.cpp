@@ -251,7 +251,6 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   request.batch = options.batch;
   request.repeats = options.repeats;
   request.effort = latency_effort(options.quick, options.seconds);
-  request.partial_file = partial_file_of(options.output);
   request.dtype = decoding_dtype(model, parse_dtype(options.dtype, "--dtype"));
   request.scratch_folder = options.scratch;
   if (gpu != nullptr && !options.scratch.empty())
@@ -275,11 +274,9 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
         progress.tell(WorkDone{std::clamp(share, 0.0, 1.0), what, left});
       },
       gpu);
-  if (!options.accept_noise) require_precise(profile, request.partial_file);
+  if (!options.accept_noise) require_precise(profile);
   write_file_whole(options.output, to_json(profile).dump(1) + "\n");
   if (!options.csv.empty()) write_file_whole(options.csv, layers_csv(profile));
-  std::error_code kept;
-  if (!request.partial_file.empty()) std::filesystem::remove(request.partial_file, kept);
   return profile;
 }
 

@@ -242,7 +242,7 @@ FrontierDocument frontier_from_json(const json& document, const std::string& ori
 const char* kind_of(const Document& document) {
   constexpr std::array kKinds{"plan",           "stats",          "trace",
                               "profile",        "frontier",       "plan of ranks",
-                              "trace of ranks", "memory history", "LibTorch decodes"};  // as in the variant
+                              "trace of ranks", "memory history", "recorded decodes"};  // as in the variant
   static_assert(kKinds.size() == std::variant_size_v<decltype(Document::contents)>);
   return kKinds[document.contents.index()];
 }
@@ -269,7 +269,7 @@ DocumentPtr read_document(const std::filesystem::path& file, const std::string& 
     document->contents = read_trace_document(file);
   } else if (schema == "headroom.profile") {
     document->contents = profiler::read_profile(file);
-  } else if (schema == "headroom.eager") {
+  } else if (schema == "headroom.recording") {
     document->contents = profiler::read_eager_recording(file);
   } else if (schema == "headroom.frontier") {
     document->contents = frontier_from_json(read_json_file(file, kMostFileBytes), file.string());
@@ -285,7 +285,7 @@ DocumentPtr read_document(const std::filesystem::path& file, const std::string& 
   } else {
     throw InputError(file.string() +
                      ": schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile, "
-                     "headroom.eager or headroom.frontier, found " +
+                     "headroom.recording or headroom.frontier, found " +
                      quoted(schema));
   }
   return document;

@@ -68,7 +68,7 @@ struct Document {
 };
 
 /// "plan", "stats", "trace", "profile", "frontier", "plan of ranks", "trace of ranks", "memory history",
-/// "LibTorch decodes".
+/// "recorded decodes".
 const char* kind_of(const Document& document);
 
 /// Reads a file of any kind by its "schema", at most 512 MiB of a trace, 256 MiB of a plan and 64 MiB of any

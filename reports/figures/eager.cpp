@@ -15,15 +15,15 @@ void add_layer_columns(const std::string& decode, Table& table) {
     table.columns.push_back(
         {.title = title, .unit = Unit::bytes, .bars = true, .explanation = explanation, .group = decode});
   };
-  add("activation", "The layer's result, where it has memory of its own.");
-  add("workspace", "Taken by the operators while the layer runs, beside inputs and result.");
-  add("slack", "Held by the allocator then and asked for by nobody: rounding, and what it keeps.");
-  add("live", "All that was handed out at the layer's highest moment, weights included.");
-  table.columns.push_back({.title = "time",
-                           .unit = Unit::seconds,
-                           .bars = true,
-                           .explanation = "In all tiles and chunks of frames together.",
-                           .group = decode});
+  add("activation", "Still there when the layer's call returned: its result, and what it keeps.");
+  add("workspace", "Taken while the layer runs, and given back.");
+  add("live", "All that was allocated at the layer's highest moment, weights included.");
+  table.columns.push_back(
+      {.title = "time",
+       .unit = Unit::seconds,
+       .bars = true,
+       .explanation = "Of all calls together. On a GPU: of the thread that launches its kernels.",
+       .group = decode});
 }
 
 }  // namespace
@@ -32,22 +32,19 @@ std::string variant_text(const profiler::RecordedEagerDecode& decode) {
   std::string text = std::to_string(decode.width_pixels) + "×" + std::to_string(decode.height_pixels);
   if (decode.frames > 1) text += ", " + std::to_string(decode.frames) + " frames";
   if (decode.batch > 1) text += ", batch " + std::to_string(decode.batch);
-  text += std::string(", ") + name_of(decode.layout);
-  if (decode.tile > 0)
-    text += ", " + counted(decode.tile_count, "tile", "tiles") + " of " + std::to_string(decode.tile);
   return text;
 }
 
 Table eager_table(const profiler::EagerRecording& recording) {
-  Table table{"LibTorch's own decodes of " + recording.model, {}, {}};
+  Table table{"Recorded decodes of " + recording.model, {}, {}};
   table.columns = {
       {.title = "decode", .is_text = true},
       {.title = "peak", .unit = Unit::bytes, .bars = true, .explanation = "Weights included."},
       {.title = "counted", .unit = Unit::bytes, .explanation = "Predicted from the layer graph, untiled."},
       {.title = "counted / recorded - 1", .unit = Unit::share},
-      {.title = "slack",
+      {.title = "Headroom needs",
        .unit = Unit::bytes,
-       .explanation = "Held by the allocator at the peak and asked for by nobody."},
+       .explanation = "The smallest limit that Headroom decodes the same picture in."},
       {.title = "time", .unit = Unit::seconds, .bars = true},
       {.title = "layer", .is_text = true, .explanation = "What ran at the peak."},
       {.title = "held then", .is_text = true, .explanation = "The largest of it."}};
@@ -55,21 +52,41 @@ Table eager_table(const profiler::EagerRecording& recording) {
   for (const profiler::RecordedEagerDecode& decode : recording.decodes)
     most = std::max(most, decode.peak_bytes);
   for (const profiler::RecordedEagerDecode& decode : recording.decodes) {
-    Cell is_counted, error;
+    Cell is_counted, error, needed;
     if (decode.counted_peak_bytes > 0 && decode.peak_bytes > 0) {
       is_counted = double(decode.counted_peak_bytes);
       error = double(decode.counted_peak_bytes) / double(decode.peak_bytes) - 1;
     }
-    table.rows.push_back(
-        {{variant_text(decode), double(decode.peak_bytes), is_counted, error, double(decode.peak_slack_bytes),
-          decode.seconds, short_name(decode.peak_layer), held_text(decode.peak_live)},
-         decode.peak_bytes == most});
+    if (decode.smallest_limit_bytes > 0) needed = double(decode.smallest_limit_bytes);
+    table.rows.push_back({{variant_text(decode), double(decode.peak_bytes), is_counted, error, needed,
+                           decode.seconds, short_name(decode.peak_layer), held_text(decode.peak_live)},
+                          decode.peak_bytes == most});
   }
   return table;
 }
 
+Chart eager_chart(const profiler::RecordedEagerDecode& decode) {
+  Series live{"live", Mark::steps, ColourRole::measured, decode.moment_seconds, {}};
+  live.y.assign(decode.moment_bytes.begin(), decode.moment_bytes.end());
+  Chart chart{"Live memory over time, " + variant_text(decode),
+              {"time", Unit::seconds},
+              {"allocated", Unit::bytes},
+              {std::move(live)},
+              {},
+              {},
+              {}};
+  const auto most = std::max_element(decode.moment_bytes.begin(), decode.moment_bytes.end());
+  if (most != decode.moment_bytes.end()) {
+    const auto at = static_cast<size_t>(most - decode.moment_bytes.begin());
+    chart.notes.push_back({decode.moment_seconds[at], double(*most), short_name(decode.peak_layer)});
+  }
+  if (decode.smallest_limit_bytes > 0)
+    chart.guides.push_back({.label = "Headroom needs", .at = double(decode.smallest_limit_bytes)});
+  return chart;
+}
+
 Table eager_layers_table(const profiler::EagerRecording& recording) {
-  Table table{"Layers of LibTorch's own decodes", {}, {}};
+  Table table{"Layers of recorded decodes", {}, {}};
   table.columns = {{.title = "layer", .is_text = true}, {.title = "kind", .is_text = true}};
   std::map<std::string, size_t> row_of;
   std::set<std::string> peaks;
@@ -80,9 +97,9 @@ Table eager_layers_table(const profiler::EagerRecording& recording) {
       const auto [found, is_new] = row_of.try_emplace(layer.name, table.rows.size());
       if (is_new) table.rows.push_back({{layer.name, layer.kind}, false});
       Row& row = table.rows[found->second];
-      row.cells.resize(table.columns.size() - 5);
+      row.cells.resize(table.columns.size() - 4);
       row.cells.insert(row.cells.end(), {double(layer.activation_bytes), double(layer.workspace_bytes),
-                                         double(layer.slack_bytes), double(layer.live_bytes), layer.seconds});
+                                         double(layer.live_bytes), layer.seconds});
     }
   }
   for (auto& [name, number] : row_of) {
@@ -93,7 +110,7 @@ Table eager_layers_table(const profiler::EagerRecording& recording) {
 }
 
 Table eager_live_table(const profiler::EagerRecording& recording) {
-  Table table{"Held at LibTorch's peaks", {}, {}};
+  Table table{"Live at the recorded peaks", {}, {}};
   table.columns = {{.title = "name", .is_text = true}};
   std::map<std::string, Row> rows;
   std::map<std::string, double> most;

@@ -22,7 +22,7 @@ constexpr const char* kDescription =
     "Set out what Headroom's files say: what fits, what decided the peak, by how much a run differed from "
     "its "
     "plan.\n"
-    "Files are plans, statistics, traces, profiles, recordings of LibTorch's own decode and frontiers, in "
+    "Files are plans, statistics, traces, profiles, recorded decodes and frontiers, in "
     "any number; statistics and traces are "
     "set "
     "beside\n"

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array kKinds{"plan",           "stats",          "trace",
                             "profile",        "frontier",       "plan of ranks",
-                            "trace of ranks", "memory history", "LibTorch decodes"};
+                            "trace of ranks", "memory history", "recorded decodes"};
 
 Cell text_or_nothing(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);

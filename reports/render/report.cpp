@@ -32,7 +32,7 @@ std::string page_title(const Findings& found) {
            (found.need ? ": " + request_text(found.need->request) : std::string());
   }
   if (!found.eager.empty())
-    return "LibTorch's own decode: " + found.eager.front()->as<profiler::EagerRecording>()->model;
+    return "Recorded decode: " + found.eager.front()->as<profiler::EagerRecording>()->model;
   return "Headroom report";
 }
 

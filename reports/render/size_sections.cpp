@@ -71,14 +71,16 @@ Section layers_section(const Findings& found) {
 }
 
 Section eager_section(const Findings& found) {
-  Section section{"LibTorch's own decode", {}};
+  Section section{"Recorded decode", {}};
   for (const DocumentPtr& document : found.eager) {
     const profiler::EagerRecording& recording = *document->as<profiler::EagerRecording>();
     Part part;
     if (found.eager.size() > 1) part.heading = document->file.string();
-    part.sentences.push_back("What diffusers' code of " + recording.class_name +
-                             " takes, operator by operator, as the allocator of " + recording.libraries +
+    part.sentences.push_back("The own decode of " + recording.class_name +
+                             ", module by module, as the allocator of " + recording.libraries +
                              " reported it. Rows in bold made a peak.");
+    for (const profiler::RecordedEagerDecode& decode : recording.decodes)
+      part.drawings.push_back(eager_chart(decode));
     part.tables = {eager_table(recording), eager_live_table(recording), eager_layers_table(recording)};
     section.parts.push_back(std::move(part));
   }

@@ -119,8 +119,8 @@ void read_stats_file(std::string_view bytes) {
 void read_profile_file(std::string_view bytes) {
   profiler::read_profile(as_file(bytes, "profile.json"));
 }
-void read_eager(std::string_view bytes) {
-  profiler::read_eager_recording(as_file(bytes, "eager.json"));
+void read_recording(std::string_view bytes) {
+  profiler::read_eager_recording(as_file(bytes, "recording.json"));
 }
 void read_traces(std::string_view bytes) {
   any_trace_from_json(std::string(bytes), "trace.json");
@@ -144,7 +144,7 @@ constexpr Reader kReaders[] = {{"config", true, read_config},
                                {"requests", true, read_requests},
                                {"stats", true, read_stats_file},
                                {"profile", true, read_profile_file},
-                               {"eager", true, read_eager},
+                               {"recording", true, read_recording},
                                {"trace", true, read_traces},
                                {"frontier", true, read_frontier},
                                {"events", false, read_events_file},

@@ -24,6 +24,7 @@ from .errors import (
 from .frontiers import Frontier, FrontierPoint, frontier
 from .module import DecodeReport
 from .prediction import Prediction, explain, plan, predict
+from .record import record
 
 __all__ = [
     "SUPPORTED_CLASSES",
@@ -52,6 +53,7 @@ __all__ = [
     "handle_of",
     "plan",
     "predict",
+    "record",
 ]
 
 

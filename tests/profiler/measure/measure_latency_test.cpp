@@ -7,7 +7,6 @@
 
 #include "profiler/measure/clock_drift.h"
 #include "profiler/measure/decode_calls.h"
-#include "profiler/measure/partial_profile.h"
 #include "profiler/profile/time_error.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/random.h"
@@ -154,7 +153,6 @@ TEST_CASE("on a quiet machine every point is visited twice and nothing is noisy"
   CHECK(ran.measured.precision.waited_share == 0);
   const ProfileVerdict verdict = verdict_of(ran.measured);
   CHECK_FALSE(verdict.refused);
-  CHECK(verdict.noisy.empty());
   CHECK(verdict.within < 0.1);
 }
 
@@ -214,8 +212,6 @@ TEST_CASE("where others have the processors the profile is refused, although its
   CHECK(busy.measured.precision.waited_share == Approx(0.5).epsilon(0.02));
   const ProfileVerdict verdict = verdict_of(busy.measured);
   CHECK(verdict.refused);
-  CHECK(verdict.noisy.size() == busy.measured.tables.size());
-  CHECK_THAT(noisy_text(verdict), Catch::Contains("±50 %") && Catch::Contains("more"));
   CHECK_FALSE(verdict_of(measured({.waits = 0.04}).measured).refused);
 }
 
@@ -236,65 +232,6 @@ TEST_CASE("the time that is left is told, and goes down") {
   // In the middle of the first of two rounds, three quarters are left.
   CHECK(ran.left[ran.left.size() / 4] == Approx(0.75 * ran.seconds).epsilon(0.3));
   CHECK(ran.left[ran.left.size() * 3 / 4] == Approx(0.25 * ran.seconds).epsilon(0.5));
-}
-
-struct Interrupted {};
-
-TEST_CASE("what was measured before an interruption is kept in a file and not measured again") {
-  const test::Scratch scratch;
-  const Model model = test::model_of(test::tiny_config());
-  const std::string file = scratch / "profile.json.partial";
-  const size_t whole = measured({}).calls;
-  PartialProfile partial;
-  partial.of = "this";
-  MadeUpCpu first({});
-  int tables = 0;
-  const LatencyRequest request{{},
-                               first.clock(),
-                               [](double, double, const std::string&) {},
-                               [&] {
-                                 write_partial_profile(file, partial);
-                                 if (++tables == 12) throw Interrupted{};
-                               }};
-  CHECK_THROWS_AS(measure_latency_tables(model.graph, kLatents, first, request, partial.points), Interrupted);
-
-  CHECK_FALSE(read_partial_profile(file, "something else"));
-  CHECK_FALSE(read_partial_profile(scratch / "none", "this"));
-  std::optional<PartialProfile> kept = read_partial_profile(file, "this");
-  REQUIRE(kept);
-  CHECK(*kept == partial);
-  MadeUpCpu second({}, 2);
-  const Ran rest = measured(second, {}, kept->points);
-  CHECK(rest.calls < whole);
-  CHECK(double(first.calls() + rest.calls) == Approx(double(whole)).epsilon(0.1));
-  CHECK(largest_error(rest.measured) < kDeduced);
-  // All of it is there: nothing more to be done.
-  MadeUpCpu third({}, 3);
-  const Ran none = measured(third, {}, kept->points);
-  CHECK(none.calls == 0);
-  CHECK(none.measured.tables == rest.measured.tables);
-}
-
-TEST_CASE("a file beside the profile that is something else is not written over") {
-  const test::Scratch scratch;
-  CHECK_THROWS_AS(read_partial_profile(scratch.write("a.partial", "notes"), "this"), InputError);
-  CHECK_THROWS_AS(read_partial_profile(scratch.write("b.partial", R"({"schema": "headroom.plan"})"), "this"),
-                  InputError);
-}
-
-TEST_CASE("decodes that were measured come back from the file as they were") {
-  const test::Scratch scratch;
-  PartialProfile partial;
-  partial.of = "this";
-  partial.decodes.push_back({{64, 48, 1, 2, 1000, 0.5, "conv_in", {{"weights", 600}, {"latent", 400}}},
-                             {{1, 2, 3, 0.25, 5e9}, {6, 7, 8, 0.125, 0}},
-                             {{"conv", 3, 4, 5, 0.5, 1}},
-                             77,
-                             0.03});
-  partial.points.reference_seconds = {1e-3, 1.1e-3};
-  partial.points.tables["conv"] = {{{{0.5, 1, 0.01}, {0.6, 0, 0}}, 9}, {{}, 0}};
-  write_partial_profile(scratch / "x.partial", partial);
-  CHECK(read_partial_profile(scratch / "x.partial", "this") == partial);
 }
 
 }  // namespace

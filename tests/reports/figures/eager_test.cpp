@@ -22,13 +22,15 @@ TEST_CASE("eager: a row for each decode, with what is counted beside where it is
   const Table table = eager_table(made_up_recording());
   REQUIRE(table.rows.size() == 2);
   for (const Row& row : table.rows) REQUIRE(row.cells.size() == table.columns.size());
-  CHECK(std::get<std::string>(table.rows[0].cells[0]) == "64×32, nchw");
-  CHECK(std::get<std::string>(table.rows[1].cells[0]) == "640×32, 5 frames, channels-last, 6 tiles of 8");
+  CHECK(std::get<std::string>(table.rows[0].cells[0]) == "64×32");
+  CHECK(std::get<std::string>(table.rows[1].cells[0]) == "640×32, 5 frames");
   CHECK(std::get<double>(table.rows[0].cells[1]) == 1064);
   CHECK(std::get<double>(table.rows[0].cells[2]) == 1596);
   CHECK(std::get<double>(table.rows[0].cells[3]) == Approx(0.5));
   CHECK(std::holds_alternative<std::monostate>(table.rows[1].cells[2]));
   CHECK(std::holds_alternative<std::monostate>(table.rows[1].cells[3]));
+  CHECK(std::get<double>(table.rows[0].cells[4]) == 600);
+  CHECK(std::holds_alternative<std::monostate>(table.rows[1].cells[4]));
   CHECK(std::get<std::string>(table.rows[0].cells[6]) == "conv_in");
   CHECK_THAT(std::get<std::string>(table.rows[0].cells[7]), Catch::StartsWith("conv_in 0.6 KiB, weights"));
   CHECK_FALSE(table.rows[0].stands_out);
@@ -38,21 +40,32 @@ TEST_CASE("eager: a row for each decode, with what is counted beside where it is
 TEST_CASE("eager: layers have a group for each decode, and gaps where a decode has none") {
   const EagerRecording recording = made_up_recording();
   const Table table = eager_layers_table(recording);
-  REQUIRE(table.columns.size() == 2 + 2 * 5);
+  REQUIRE(table.columns.size() == 2 + 2 * 4);
   REQUIRE(table.rows.size() == 3);
   for (const Row& row : table.rows) REQUIRE(row.cells.size() == table.columns.size());
-  CHECK(table.columns[2].group == "64×32, nchw");
-  CHECK(table.columns[11].group == variant_text(recording.decodes[1]));
+  CHECK(table.columns[2].group == "64×32");
+  CHECK(table.columns[9].group == variant_text(recording.decodes[1]));
   CHECK(std::get<double>(table.rows[0].cells[2]) == 600);
   CHECK(std::get<double>(table.rows[0].cells[3]) == 100);
-  CHECK(std::get<double>(table.rows[0].cells[4]) == 10);
-  CHECK(std::get<double>(table.rows[0].cells[10]) == 1640);
-  CHECK(std::get<double>(table.rows[1].cells[6]) == 0.5);
+  CHECK(std::get<double>(table.rows[0].cells[8]) == 1640);
+  CHECK(std::get<double>(table.rows[1].cells[5]) == 0.5);
   CHECK(std::get<std::string>(table.rows[2].cells[0]) == "join");
   CHECK(std::holds_alternative<std::monostate>(table.rows[2].cells[2]));
-  CHECK(std::get<double>(table.rows[2].cells[7]) == 20);
+  CHECK(std::get<double>(table.rows[2].cells[6]) == 20);
   CHECK(table.rows[0].stands_out);
   CHECK_FALSE(table.rows[1].stands_out);
+}
+
+TEST_CASE("eager: a chart of live bytes over time names the layer at the peak") {
+  const Chart chart = eager_chart(made_up_recording().decodes[0]);
+  REQUIRE(chart.series.size() == 1);
+  CHECK(chart.series[0].y == std::vector<double>{400, 700, 1064, 500});
+  REQUIRE(chart.notes.size() == 1);
+  CHECK(chart.notes[0].x == 1.5);
+  CHECK(chart.notes[0].text == "conv_in");
+  REQUIRE(chart.guides.size() == 1);
+  CHECK(chart.guides[0].at == 600);
+  CHECK(eager_chart(made_up_recording().decodes[1]).guides.empty());
 }
 
 TEST_CASE("eager: what was held at the peaks, the largest first") {
@@ -72,9 +85,9 @@ TEST_CASE("eager: a recording is a document, and two of them are compared") {
   const DocumentPtr a = read_document(scratch / "a.json"), b = read_document(scratch / "b.json");
   REQUIRE(a->as<EagerRecording>() != nullptr);
   CHECK(*a->as<EagerRecording>() == made_up_recording());
-  CHECK(std::string(kind_of(*a)) == "LibTorch decodes");
+  CHECK(std::string(kind_of(*a)) == "recorded decodes");
   CHECK(summary(*a) ==
-        "LibTorch decodes, sdxl fp32, 2 decodes, peak 1.6 KiB at most, LibTorch 2.11.0, a processor");
+        "recorded decodes, sdxl fp32, 2 decodes, peak 1.6 KiB at most, LibTorch 2.11.0, a processor");
   const std::vector<Table> tables = compare(*a, *b);
   CHECK_FALSE(tables.empty());
 }

@@ -1,0 +1,157 @@
+"""headroom.record(): recordings of VAEs of all classes, and what the layer graph counts for the same decodes.
+
+    PYTHONPATH=build/python python3 -m unittest tests/planner/python/record_test.py
+"""
+
+import contextlib
+import io
+import json
+import tempfile
+import unittest
+import warnings
+from pathlib import Path
+
+import diffusers
+import headroom
+import jsonschema
+import tiny
+import torch
+from headroom.__main__ import latent_shape, main
+from headroom.record import record
+
+SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs/schemas/recording.json").read_text())
+
+# Classes whose code in diffusers is counted to the byte, and those that are not: see docs/planning.md.
+COUNTED = [(tiny.kl, 1), (tiny.asymmetric, 1), (tiny.flux2, 1), (tiny.wan, 5), (tiny.wan22, 5), (tiny.qwen, 5)]
+OTHERS = [(tiny.dc, 1), (tiny.autoencoder_tiny, 1), (tiny.hunyuan_image, 1), (tiny.hunyuan_video, 9), (tiny.hunyuan_video_15, 9),
+          (tiny.ltx2_video, 9), (tiny.ltx_video, 9), (tiny.qwen21, 1)]
+
+
+def latent_of(vae, width=128, height=64, frames=1):
+    return torch.randn(latent_shape(vae, width, height, frames), generator=torch.Generator().manual_seed(0))
+
+
+class Record(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore")
+
+    def check(self, recording):
+        jsonschema.Draft202012Validator(SCHEMA).validate(recording)
+        for decode in recording["decodes"]:
+            self.assertEqual(sum(one["bytes"] for one in decode["peak_live"]), decode["peak_bytes"])
+            self.assertEqual(max(decode["timeline"]["live_bytes"]), decode["peak_bytes"])
+            self.assertEqual(decode["timeline"]["seconds"], sorted(decode["timeline"]["seconds"]))
+            for layer in decode["layers"]:
+                self.assertLessEqual(layer["live_bytes"], decode["peak_bytes"])
+                self.assertGreaterEqual(layer["workspace_bytes"], 0)
+            self.assertIn(decode["peak_layer"], [layer["name"] for layer in decode["layers"]])
+        return recording
+
+    def test_all_classes(self):
+        seen = set()
+        for make, frames in COUNTED + OTHERS:
+            vae = make()
+            seen.add(type(vae).__name__)
+            with self.subTest(type(vae).__name__):
+                decode = self.check(record(vae, latent_of(vae, frames=frames)))["decodes"][0]
+                self.assertEqual((decode["width_pixels"], decode["height_pixels"], decode["frames"]), (128, 64, frames))
+                self.assertGreater(decode["smallest_limit_bytes"], 0)
+                if (make, frames) in COUNTED:
+                    self.assertEqual(decode["peak_bytes"], decode["counted_peak_bytes"])
+        self.assertEqual(seen, set(headroom.SUPPORTED_CLASSES) - {"CausalVAEModel"})  # whose code is not in diffusers
+
+    def test_peak_is_by_the_module_that_asked(self):
+        vae = tiny.kl()
+        decode = record(vae, latent_of(vae))["decodes"][0]
+        names = {name for name, _ in vae.named_modules()}
+        self.assertLessEqual({one["name"] for one in decode["peak_live"]} - {"weights", "latent"}, names)
+        kinds = {layer["name"]: layer["kind"] for layer in decode["layers"]}
+        self.assertEqual(kinds["decoder.conv_in"], "Conv2d")
+        conv = next(layer for layer in decode["layers"] if layer["name"] == "decoder.conv_in")
+        self.assertEqual(conv["activation_bytes"], 64 * 32 * 64 * 4)
+
+    def test_tiled_decode_takes_less(self):
+        vae = tiny.kl()
+        latent = latent_of(vae, 256, 256)
+        whole = record(vae, latent)["decodes"][0]
+        vae.enable_tiling()
+        self.assertLess(record(vae, latent)["decodes"][0]["peak_bytes"], whole["peak_bytes"])
+
+    def test_nothing_stays_on_the_vae(self):
+        vae = tiny.kl()
+        latent = latent_of(vae)
+        before = vae.decode(latent).sample
+        record(vae, latent)
+        self.assertFalse(any(module._forward_hooks or module._forward_pre_hooks for module in vae.modules()))
+        self.assertTrue(torch.equal(vae.decode(latent).sample, before))
+        with self.assertRaises(RuntimeError):
+            record(vae, latent[:, :3])  # the VAE's own error, and its hooks are gone
+        self.assertFalse(any(module._forward_hooks or module._forward_pre_hooks for module in vae.modules()))
+
+    def test_class_that_headroom_does_not_decode(self):
+        vae = diffusers.VQModel(block_out_channels=(32,), num_vq_embeddings=16)
+        decode = self.check(record(vae, torch.randn(1, 3, 16, 16)))["decodes"][0]
+        self.assertNotIn("smallest_limit_bytes", decode)
+
+    def test_file_and_sizes(self):
+        vae = tiny.kl()
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "recording.json"
+            recording = record(vae, [latent_of(vae), latent_of(vae, 64, 64)], file, model="tiny")
+            self.assertEqual(json.loads(file.read_text()), recording)
+            self.assertEqual([*Path(folder).iterdir()], [file])
+            with self.assertRaisesRegex(headroom.InputError, "cannot be written"):
+                record(vae, latent_of(vae), Path(folder) / "missing" / "recording.json")
+
+    def test_wrong_latents(self):
+        vae = tiny.kl()
+        for wrong, part in ((torch.zeros(4, 8, 8), r"found \(4, 8, 8\)"), ("latent.npy", "found str"), ([], "empty list")):
+            with self.assertRaisesRegex(headroom.InputError, part):
+                record(vae, wrong)
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore")
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+
+    def run_main(self, *words):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main([str(word) for word in words])
+        return code, out.getvalue(), err.getvalue()
+
+    def test_folder(self):
+        tiny.kl().save_pretrained(self.folder / "pipeline/vae")
+        for model in ("pipeline/vae", "pipeline"):
+            code, out, err = self.run_main("record", self.folder / model, "--sizes", "128x64,64x64", "-o", self.folder / "r.json")
+            self.assertEqual(code, 0, err)
+            self.assertEqual(out.count("Headroom counts"), 2)
+            sizes = [(one["width_pixels"], one["height_pixels"]) for one in json.loads((self.folder / "r.json").read_text())["decodes"]]
+            self.assertEqual(sizes, [(128, 64), (64, 64)])
+
+    def test_built_in(self):
+        code, out, err = self.run_main("record", "taesd", "--sizes", "64x64", "--dtype", "bf16", "-o", self.folder / "r.json")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["dtype"], "bf16")
+
+    def test_bad_input_is_one_line(self):
+        (self.folder / "other").mkdir()
+        (self.folder / "other/config.json").write_text('{"_class_name": "NoSuchVae"}')
+        tiny.kl().save_pretrained(self.folder / "vae")
+        for words, part in (
+            (("nothing", "--sizes", "64x64"), "expected a built-in name or a folder"),
+            ((self.folder / "other", "--sizes", "64x64"), "class NoSuchVae is not in diffusers"),
+            ((self.folder / "vae",), "--sizes: expected"),
+            ((self.folder / "vae", "--sizes", "63x64"), "63"),
+        ):
+            code, _, err = self.run_main("record", *words, "-o", self.folder / "r.json")
+            self.assertEqual((code, err.count("\n")), (2, 1), err)
+            self.assertIn(part, err)
+            self.assertFalse((self.folder / "r.json").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
