@@ -63,14 +63,14 @@ std::optional<double> PickleValue::real() const {
 
 std::optional<std::string_view> PickleValue::text() const {
   if (kind() != PickleKind::text) return std::nullopt;
-  const std::string& whole = node().decoded ? arena_->decoded_text : arena_->bytes;
-  return std::string_view(whole).substr(node().value, node().count);
+  const std::string_view whole = node().decoded ? std::string_view(arena_->decoded_text) : arena_->bytes;
+  return whole.substr(node().value, node().count);
 }
 
 std::optional<std::string_view> PickleValue::bytes() const {
   if (kind() != PickleKind::bytes && kind() != PickleKind::large_integer) return std::nullopt;
-  const std::string& whole = node().decoded ? arena_->decoded_text : arena_->bytes;
-  return std::string_view(whole).substr(node().value, node().count);
+  const std::string_view whole = node().decoded ? std::string_view(arena_->decoded_text) : arena_->bytes;
+  return whole.substr(node().value, node().count);
 }
 
 const Call* PickleValue::call() const {
@@ -132,19 +132,31 @@ PickleValue PickleValue::reference() const {
 Pickle Pickle::parse(std::string bytes, const std::string& origin) {
   Pickle pickle;
   pickle.arena_ = std::make_unique<Arena>();
-  pickle.arena_->bytes = std::move(bytes);
-  PickleMachine machine(*pickle.arena_, origin);
-  pickle.root_ = machine.run();
-  pickle.end_ = machine.position();
+  pickle.arena_->given = std::move(bytes);
+  pickle.arena_->bytes = pickle.arena_->given;
+  pickle.run(origin, {});
   return pickle;
 }
 
 Pickle Pickle::read(const std::filesystem::path& file) {
   const ReadOnlyFile opened(file);
   PickleMachine::check_size(static_cast<uint64_t>(opened.bytes()), opened.origin());
-  std::string bytes(static_cast<size_t>(opened.bytes()), '\0');
-  opened.read_at(0, bytes.data(), opened.bytes());
-  return parse(std::move(bytes), opened.origin());
+  const auto bytes = static_cast<size_t>(opened.bytes());
+  Pickle pickle;
+  pickle.arena_ = std::make_unique<Arena>();
+  pickle.arena_->read = std::make_unique_for_overwrite<char[]>(bytes);
+  char* const first = pickle.arena_->read.get();
+  pickle.arena_->bytes = {first, bytes};
+  pickle.run(opened.origin(), [&](size_t at, size_t count) {
+    opened.read_at(static_cast<int64_t>(at), first + at, static_cast<int64_t>(count));
+  });
+  return pickle;
+}
+
+void Pickle::run(const std::string& origin, const PickleMachine::Reader& reader) {
+  PickleMachine machine(*arena_, origin, reader);
+  root_ = machine.run();
+  end_ = machine.position();
 }
 
 }  // namespace headroom

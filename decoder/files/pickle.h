@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,12 +55,16 @@ struct Call {
 
 /// Where all values of a pickle lie. Node 0 is None.
 struct Arena {
-  std::string bytes;
+  std::string_view bytes;  ///< in one of the next two
+  std::string given;
+  std::unique_ptr<char[]> read;  ///< those of a file, as far as they were read
   std::string decoded_text;
   GrowingArray<Node> nodes;
   GrowingArray<uint32_t> items;  ///< of nodes; those of one container together
   GrowingArray<Call> calls;
 };
+
+uint64_t held(const Arena& arena);  ///< bytes that its values take
 
 }  // namespace pickle_detail
 
@@ -110,7 +115,8 @@ class PickleValue {
 
 /// A Python pickle (protocols 0 to 5) as values, of which nothing was executed: what Python would import or
 /// call is a value that says so. It is read in one go over the bytes, without recursion. It takes
-/// at most 4 times the bytes and 48 MiB of memory, whatever the bytes claim, and what is shared stays shared.
+/// at most 4 times the bytes that were read and 48 MiB of memory, whatever they claim. What is shared stays
+/// shared.
 class Pickle {
  public:
   /// The first pickle of `bytes`; `end()` says where it ends. `origin` names the file in messages. Throws
@@ -122,8 +128,13 @@ class Pickle {
   PickleValue root() const { return {*arena_, root_}; }
   size_t end() const { return end_; }                         ///< bytes that belong to it, STOP included
   size_t values() const { return arena_->nodes.size() - 1; }  ///< how many there are
+  uint64_t held_bytes() const {
+    return pickle_detail::held(*arena_);
+  }  ///< that the values take, beside the bytes
 
  private:
+  void run(const std::string& origin, const std::function<void(size_t at, size_t count)>& reader);
+
   std::unique_ptr<pickle_detail::Arena> arena_;
   uint32_t root_ = 0;
   size_t end_ = 0;

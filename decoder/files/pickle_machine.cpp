@@ -1,5 +1,6 @@
 #include "decoder/files/pickle_machine.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -42,7 +43,8 @@ uint32_t last_batch(const Node& node) {
 
 }  // namespace
 
-PickleMachine::PickleMachine(Arena& arena, const std::string& origin) : arena_(arena), origin_(origin) {
+PickleMachine::PickleMachine(Arena& arena, const std::string& origin, Reader reader)
+    : arena_(arena), origin_(origin), reader_(std::move(reader)), loaded_(reader_ ? 0 : arena.bytes.size()) {
   check_size(arena.bytes.size(), origin);
   none_ = add(PickleKind::none);
   true_ = add(PickleKind::boolean, 1);
@@ -78,21 +80,38 @@ void PickleMachine::fail(const std::string& expected, const std::string& found) 
 
 // ---- bytes
 
+/// Makes all bytes before `end` be there, which is at most the file's.
+void PickleMachine::load(size_t end) {
+  constexpr size_t kPartBytes = size_t{1} << 20;
+  if (end <= loaded_) return;
+  const size_t until = std::min(arena_.bytes.size(), std::max(end, loaded_ + kPartBytes));
+  reader_(loaded_, until - loaded_);
+  loaded_ = until;
+}
+
 std::string_view PickleMachine::take(uint64_t count, const char* what) {
   const uint64_t left = arena_.bytes.size() - at_;
   if (count > left) {
     if (left == 0 && count == 1) fail(what, "the end of the file");
     fail(std::to_string(count) + " bytes of " + what, std::to_string(left) + " before the end of the file");
   }
-  const std::string_view taken = std::string_view(arena_.bytes).substr(at_, count);
+  load(at_ + count);
+  const std::string_view taken = arena_.bytes.substr(at_, count);
   at_ += count;
   return taken;
 }
 
 std::string_view PickleMachine::line(const char* what) {
-  const size_t end = arena_.bytes.find('\n', at_);
-  if (end == std::string::npos) fail(std::string("a line with ") + what, "none before the end of the file");
-  const std::string_view found = std::string_view(arena_.bytes).substr(at_, end - at_);
+  size_t searched = at_, end = std::string_view::npos;
+  for (;;) {
+    end = arena_.bytes.substr(0, loaded_).find('\n', searched);
+    if (end != std::string_view::npos) break;
+    if (loaded_ == arena_.bytes.size())
+      fail(std::string("a line with ") + what, "none before the end of the file");
+    searched = loaded_;
+    load(loaded_ + 1);
+  }
+  const std::string_view found = arena_.bytes.substr(at_, end - at_);
   at_ = end + 1;
   return found;
 }

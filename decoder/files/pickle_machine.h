@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include "decoder/files/growing_array.h"
@@ -13,8 +14,12 @@ namespace headroom {
 /// call becomes a value that names it.
 class PickleMachine {
  public:
-  /// Of the arena's bytes, which must not change.
-  PickleMachine(pickle_detail::Arena& arena, const std::string& origin);
+  /// Reads so many bytes from a position on to their place in the arena.
+  using Reader = std::function<void(size_t at, size_t count)>;
+
+  /// Of the arena's bytes, which must not change. `reader` brings them in as they are needed; without one
+  /// they are there.
+  PickleMachine(pickle_detail::Arena& arena, const std::string& origin, Reader reader);
 
   /// The value that STOP finds; throws InputError.
   uint32_t run();
@@ -38,6 +43,7 @@ class PickleMachine {
   void check_memory(uint64_t more) const;
 
   // Bytes.
+  void load(size_t end);
   uint64_t little_endian(int count);
   std::string_view take(uint64_t count, const char* what);
   std::string_view line(const char* what);
@@ -85,6 +91,8 @@ class PickleMachine {
 
   pickle_detail::Arena& arena_;
   std::string origin_;
+  Reader reader_;
+  size_t loaded_ = 0;  ///< bytes that are there
   size_t at_ = 0;      ///< the next byte
   size_t opcode_ = 0;  ///< where the instruction began
   GrowingArray<uint32_t> stack_;

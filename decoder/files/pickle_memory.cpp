@@ -13,9 +13,13 @@ constexpr uint64_t kAlwaysMemory = 48 << 20;
 
 }  // namespace
 
+uint64_t pickle_detail::held(const Arena& arena) {
+  return arena.nodes.size() * sizeof(Node) + arena.items.size() * sizeof(uint32_t) +
+         arena.calls.size() * sizeof(Call) + arena.decoded_text.size();
+}
+
 uint64_t PickleMachine::held_bytes() const {
-  return arena_.nodes.size() * sizeof(Node) + arena_.items.size() * sizeof(uint32_t) +
-         arena_.calls.size() * sizeof(Call) + arena_.decoded_text.size() + marks_.size() * sizeof(size_t) +
+  return pickle_detail::held(arena_) + marks_.size() * sizeof(size_t) +
          (stack_.size() + memo_.size()) * sizeof(uint32_t) + batches_.size() * sizeof(Batch);
 }
 

@@ -1,6 +1,7 @@
 #include "decoder/graph/json_fields.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <fstream>
@@ -12,7 +13,64 @@
 namespace headroom {
 namespace {
 
-constexpr int kDeepestNesting = 64;
+constexpr size_t kDeepestNesting = 64;
+constexpr size_t kLongestToken = size_t{1} << 20;
+
+/// Adds up the memory that a parsed JSON text takes beside the text itself: an upper bound for nlohmann::json
+/// with glibc's malloc. A text is refused as soon as both would take more than kMostJsonBytes.
+class JsonCost {
+ public:
+  JsonCost(const std::string& text, const std::string& origin) : origin_(origin), bytes_(text.size()) {}
+
+  /// Longer ones than std::string has room for lie elsewhere.
+  void string(size_t length) { add(kString + (length > kOwnRoom ? length + kOverhead : 0)); }
+  void open(char bracket, size_t at) {
+    token_ends(at);
+    if (depth_ == kDeepestNesting) throw InputError(origin_ + ": nested deeper than 64 levels");
+    elements_.at(depth_++) = bracket == '[' ? 1 : 0;
+    add(bracket == '[' ? kArray + kElement : kObject);
+  }
+  void close(size_t at) {
+    token_ends(at);
+    if (depth_ > 0) --depth_;
+  }
+  void separator(char c, size_t at) {
+    token_ends(at);
+    if (c == ':') return add(kEntry - kString);  // the string before it was the key
+    if (depth_ == 0 || elements_.at(depth_ - 1) == 0) return;
+    add(kElement);
+    const size_t elements = ++elements_.at(depth_ - 1);
+    if (elements > most_elements_) {
+      most_elements_ = elements;
+      add(sizeof(nlohmann::json));  // the largest array has its old or new copy beside it while it grows
+    }
+  }
+  /// The parser holds several copies of a token, and of the space before it.
+  void token_ends(size_t at) {
+    if (at - token_ > kLongestToken) {
+      throw InputError(origin_ +
+                       ": expected JSON with strings of at most 1 MiB, found a longer one at byte " +
+                       std::to_string(token_));
+    }
+    token_ = at;
+  }
+
+ private:
+  static constexpr size_t kObject = 64, kEntry = 96, kArray = 32, kElement = 32, kString = 48;
+  static constexpr size_t kOwnRoom = 15, kOverhead = 24;
+
+  void add(size_t bytes) {
+    bytes_ += bytes;
+    if (bytes_ <= size_t{kMostJsonBytes}) return;
+    throw InputError(origin_ + ": expected JSON that takes at most " + std::to_string(kMostJsonBytes >> 20) +
+                     " MiB in memory, found more");
+  }
+
+  const std::string& origin_;
+  size_t bytes_;
+  std::array<size_t, kDeepestNesting> elements_{};  ///< of each open array; 0 for an object
+  size_t depth_ = 0, most_elements_ = 0, token_ = 0;
+};
 
 void append_text(const nlohmann::json& value, int depth, int deepest_expanded, std::string& out) {
   if (!value.is_structured() || value.empty() || depth > deepest_expanded) {
@@ -140,32 +198,33 @@ std::string JsonFields::message(const std::string& what) const {
   return origin_ + ": " + (path_.empty() ? "" : path_ + ": ") + what;
 }
 
-void check_nesting(const std::string& text, const std::string& origin) {
-  int depth = 0;
-  bool in_string = false;
+void check_json(const std::string& text, const std::string& origin) {
+  JsonCost cost(text, origin);
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
+    if (c == '"') {
+      const size_t begin = ++i;
+      while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+      cost.string(i - begin);
     } else if (c == '{' || c == '[') {
-      if (++depth > kDeepestNesting) throw InputError(origin + ": nested deeper than 64 levels");
+      cost.open(c, i);
     } else if (c == '}' || c == ']') {
-      --depth;
+      cost.close(i);
+    } else if (c == ',' || c == ':') {
+      cost.separator(c, i);
     }
   }
+  cost.token_ends(text.size());
 }
 
 nlohmann::json parse_json(const std::string& text, const std::string& origin) {
-  check_nesting(text, origin);
+  const std::string other = instead_of_json(text);
+  if (!other.empty()) throw InputError(origin + ": not valid JSON: " + other);
+  check_json(text, origin);
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    std::string reason = instead_of_json(text);
-    if (!reason.empty()) throw InputError(origin + ": not valid JSON: " + reason);
-    reason = error.what();
+    std::string reason = error.what();
     std::replace(reason.begin(), reason.end(), '\n', ' ');
     throw InputError(origin + ": not valid JSON: " + reason.substr(0, 200));
   }

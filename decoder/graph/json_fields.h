@@ -50,12 +50,16 @@ class JsonFields {
 /// The whole of a file of at most `most_bytes`. Throws InputError naming the file.
 std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes);
 
-/// Parses a file of at most `most_bytes`, nested at most 64 deep. Throws InputError naming the file.
+/// Parses a file of at most `most_bytes` that check_json() accepts. Throws InputError naming the file.
 nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_bytes);
 /// The same for text; `origin` names it in errors.
 nlohmann::json parse_json(const std::string& text, const std::string& origin);
-/// Refuses hostile nesting before the recursive parts of the JSON library see it. Throws InputError.
-void check_nesting(const std::string& text, const std::string& origin);
+/// What a JSON text and its values may take in memory together.
+constexpr int64_t kMostJsonBytes = int64_t{192} << 20;
+
+/// Refuses text before the JSON library sees it: nested deeper than 64 levels, with strings of more than 1
+/// MiB, or too large by kMostJsonBytes. Throws InputError.
+void check_json(const std::string& text, const std::string& origin);
 
 /// Refuses a file whose "schema" is not `schema` or whose integer "version" is above `newest`.
 void check_schema(const JsonFields& file, const std::string& schema, int64_t newest);

@@ -9,7 +9,6 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kMostFileBytes = int64_t{256} << 20;
 /// Containers deeper than this stand on one line: a step, a list of intervals, a block range.
 constexpr int kDeepestExpanded = 3;
 
@@ -17,7 +16,7 @@ constexpr int kDeepestExpanded = 3;
 
 PlanFile::PlanFile(const std::filesystem::path& file)
     : origin_(file.string()),
-      json_(std::make_shared<nlohmann::json>(read_json_file(file, kMostFileBytes))),
+      json_(std::make_shared<nlohmann::json>(read_json_file(file, kMostJsonBytes))),
       request_(read_request(JsonFields(*json_, origin_))) {}
 
 Plan PlanFile::plan(const Graph& graph) const {

@@ -129,8 +129,9 @@ void write_ranked_plan(const std::filesystem::path& file, const RankedPlan& plan
   document.erase("transfers");
   std::string text = json_text(document, kDeepestExpandedRanks);
   text.erase(text.rfind("\n}"));
-  write_file_whole(file,
-                   text + ",\n \"transfers\": " + json_text(transfers, kDeepestExpandedTransfers) + "\n}\n");
+  text += ",\n \"transfers\": " + json_text(transfers, kDeepestExpandedTransfers) + "\n}\n";
+  check_json(text, file.string() + ": too large a plan, take fewer ranks");
+  write_file_whole(file, text);
 }
 
 }  // namespace headroom

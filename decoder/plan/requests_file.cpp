@@ -19,7 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMostRequestsBytes = int64_t{256} << 20;
 constexpr int64_t kMostFrames = 1'000'000;
 constexpr int64_t kMostBatch = 4096;
 constexpr size_t kMostRequestNameBytes = 200;
@@ -287,16 +286,12 @@ RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph)
 }
 
 json read_requests_file(const std::filesystem::path& file) {
-  return read_json_file(file, kMostRequestsBytes);
+  return read_json_file(file, kMostJsonBytes);
 }
 
 void write_queue(const std::filesystem::path& file, const RequestQueue& queue, const Graph& graph) {
   const std::string text = json_text(to_json(queue, graph), 1) + '\n';
-  if (static_cast<int64_t>(text.size()) > kMostRequestsBytes) {
-    throw InputError(file.string() + ": the plans of this queue take " + std::to_string(text.size()) +
-                     " bytes, more than the " + std::to_string(kMostRequestsBytes) +
-                     " that such a file may have: split the queue");
-  }
+  check_json(text, file.string() + ": too large a queue, split it");
   write_file_whole(file, text);
 }
 

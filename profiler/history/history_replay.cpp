@@ -29,7 +29,9 @@ class HistoryReplay {
       case Action::segment_returned:
         return return_segment(record, moment);
       case Action::refused:
-        history_.refusals.push_back({moment, record.bytes, record.free_bytes, record.stack});
+        history_.refusals.push_back({moment, record.bytes, std::nullopt, record.stack});
+        if (record.free_bytes != MemoryRecord::kUnknown)
+          history_.refusals.back().free_bytes = record.free_bytes;
     }
   }
 
@@ -140,38 +142,40 @@ std::vector<int64_t> sums_of(const std::vector<Span>& spans, size_t moments, con
 }
 
 void set_seconds(DeviceHistory& history, const std::vector<MemoryRecord>& records) {
-  const bool timed = !records.empty() && std::all_of(records.begin(), records.end(),
-                                                     [](const auto& one) { return one.seconds.has_value(); });
+  const bool timed = !records.empty() && std::all_of(records.begin(), records.end(), [](const auto& one) {
+    return !std::isnan(one.seconds);
+  });
   if (!timed) return;
-  const double first = *records.front().seconds;
+  const double first = records.front().seconds;
   history.seconds.push_back(0);
   for (const MemoryRecord& record : records)
-    history.seconds.push_back(std::max(history.seconds.back(), *record.seconds - first));
+    history.seconds.push_back(std::max(history.seconds.back(), record.seconds - first));
 }
 
 /// Where the allocator counted for itself, that counts: it knows what was there before.
 void set_totals(DeviceHistory& history, const std::vector<MemoryRecord>& records) {
   const auto stated = [&](auto member) {
-    return !records.empty() && std::all_of(records.begin(), records.end(),
-                                           [&](const auto& one) { return (one.*member).has_value(); });
+    return !records.empty() && std::all_of(records.begin(), records.end(), [&](const auto& one) {
+      return one.*member != MemoryRecord::kUnknown;
+    });
   };
   if (stated(&MemoryRecord::total_allocated_bytes)) {
     for (size_t i = 0; i < records.size(); ++i)
-      history.allocated_bytes[i + 1] = *records[i].total_allocated_bytes;
+      history.allocated_bytes[i + 1] = records[i].total_allocated_bytes;
     const MemoryRecord& first = records.front();
     const int64_t change = first.action == Action::alloc  ? first.bytes
                            : first.action == Action::free ? -first.bytes
                                                           : 0;
-    history.allocated_bytes[0] = std::max<int64_t>(0, *first.total_allocated_bytes - change);
+    history.allocated_bytes[0] = std::max<int64_t>(0, first.total_allocated_bytes - change);
   }
   if (history.segments.empty()) {
     history.reserved_bytes.clear();
     if (!stated(&MemoryRecord::total_reserved_bytes)) return;
-    history.reserved_bytes.push_back(*records.front().total_reserved_bytes);
+    history.reserved_bytes.push_back(records.front().total_reserved_bytes);
     bool any = false;
     for (const MemoryRecord& record : records) {
-      history.reserved_bytes.push_back(*record.total_reserved_bytes);
-      any = any || *record.total_reserved_bytes > 0;
+      history.reserved_bytes.push_back(record.total_reserved_bytes);
+      any = any || record.total_reserved_bytes > 0;
     }
     if (!any) history.reserved_bytes.clear();  // of a CPU nothing is reserved
   }
@@ -183,9 +187,13 @@ DeviceHistory replay(std::string device, const std::vector<MemoryRecord>& record
                      const std::string& origin) {
   DeviceHistory history;
   history.device = std::move(device);
-  HistoryReplay replay(history, records.size());
-  for (const MemoryRecord& record : records) replay.follow(record);
-  replay.finish(end);
+  const auto allocates = [](const MemoryRecord& record) { return record.action == Action::alloc; };
+  history.allocations.reserve(static_cast<size_t>(std::count_if(records.begin(), records.end(), allocates)));
+  {
+    HistoryReplay replay(history, records.size());
+    for (const MemoryRecord& record : records) replay.follow(record);
+    replay.finish(end);
+  }
   history.allocated_bytes = sums_of(history.allocations, records.size() + 1, origin);
   history.reserved_bytes = sums_of(history.segments, records.size() + 1, origin);
   set_seconds(history, records);

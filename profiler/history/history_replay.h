@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,16 +11,22 @@ namespace headroom::profiler {
 
 /// One record of an allocator.
 struct MemoryRecord {
-  enum class Action { alloc, free, segment_taken, segment_returned, refused };
+  enum class Action : uint8_t { alloc, free, segment_taken, segment_returned, refused };
+  static constexpr int64_t kUnknown = -1;
   Action action{};
-  uint64_t address = 0;
-  int64_t bytes = 0;        ///< at least 0
   bool expandable = false;  ///< of segments: a piece of an expandable one
   StackId stack = 0;
-  std::optional<double> seconds{};
-  std::optional<int64_t> total_allocated_bytes{}, total_reserved_bytes{};  ///< as the allocator counted them
-  std::optional<int64_t> free_bytes{};                                     ///< of a refusal
+  uint64_t address = 0;
+  int64_t bytes = 0;                         ///< at least 0
+  double seconds = std::nan("");             ///< not a number where it is not known
+  int64_t total_allocated_bytes = kUnknown;  ///< as the allocator counted them
+  int64_t total_reserved_bytes = kUnknown;
+  int64_t free_bytes = kUnknown;  ///< of a refusal
 };
+static_assert(sizeof(MemoryRecord) == 56, "files have millions of them");
+/// What replay() takes for a record at most, the record itself included: an allocation with its entry by
+/// address.
+constexpr uint64_t kReplayBytes = 144;
 
 /// What the allocator held when the recording ended.
 struct FinalBlock {

@@ -217,7 +217,7 @@ std::vector<MemoryRecord> in_order(const std::map<std::string, std::vector<Memor
     for (const MemoryEvent& event : events) records.push_back(event.record);
   }
   std::stable_sort(records.begin(), records.end(),
-                   [](const MemoryRecord& a, const MemoryRecord& b) { return *a.seconds < *b.seconds; });
+                   [](const MemoryRecord& a, const MemoryRecord& b) { return a.seconds < b.seconds; });
   return records;
 }
 

@@ -104,6 +104,9 @@ class SnapshotReader {
   /// The pickle is not needed afterwards.
   void gather(const Pickle& pickle) {
     visits_left_ = 2 * pickle.values();
+    // With the bytes themselves 5 times the file and 48 MiB. A record of PyTorch has 55 bytes and takes 184.
+    const uint64_t most_memory = 4 * pickle.end() + kAlwaysMemory;
+    memory_left_ = most_memory - pickle.held_bytes();
     const SnapshotFields root(pickle.root(), origin_ + ": the snapshot");
     const std::optional<PickleValue> traces = root.list("device_traces"), segments = root.list("segments");
     if (!traces && !segments) {
@@ -114,6 +117,12 @@ class SnapshotReader {
     if (traces) read_traces(*traces);
     if (segments) read_segments(*segments);
     read_settings(root);
+    // These are made when the pickle is gone.
+    size_t records = 0;
+    for (size_t i = 0; i < records_.size(); ++i)
+      records += records_[i].size() + states_[i].segments.size() + states_[i].blocks.size();
+    memory_left_ = most_memory;
+    take_memory(records * kReplayBytes + history_.stacks.size() * kStackBytes);
   }
 
   MemoryHistory history() {
@@ -132,6 +141,13 @@ class SnapshotReader {
  private:
   void visit() {
     if (visits_left_-- == 0) throw InputError(origin_ + ": expected each record once, found them repeated");
+  }
+
+  void take_memory(uint64_t bytes) {
+    if (bytes > memory_left_)
+      throw InputError(origin_ +
+                       ": expected records that take at most 4 times the file in memory, found more");
+    memory_left_ -= bytes;
   }
 
   std::string at(const char* what, size_t i, const char* inner = nullptr, size_t j = 0) const {
@@ -156,6 +172,7 @@ class SnapshotReader {
       if (trace.kind() != PickleKind::list)
         throw InputError(at("device_traces", device) + ": expected a list, found " + text_of(trace.kind()));
       const bool completed = gives_back_completely(trace, device);
+      take_memory(trace.size() * sizeof(MemoryRecord));
       records_[device].reserve(trace.size());
       for (size_t i = 0; i < trace.size(); ++i)
         read_record(trace[i], at("device_traces", device, "", i), completed, records_[device]);
@@ -206,6 +223,7 @@ class SnapshotReader {
     for (size_t i = 0; i < segments.size(); ++i) {
       visit();
       const SnapshotFields fields(segments[i], at("segments", i));
+      take_memory(kFinalBytes);
       const auto device = static_cast<size_t>(
           fields.find("device") ? fields.integer("device", static_cast<int64_t>(kMostDevices) - 1) : 0);
       make_device(device);
@@ -231,6 +249,7 @@ class SnapshotReader {
         fields.find("requested_size") ? fields.integer("requested_size", kMostRecordedBytes) : block.bytes;
     const uint64_t end = block.address + static_cast<uint64_t>(block.bytes);
     if (fields.text("state").starts_with("active")) {
+      take_memory(kFinalBytes);
       block.stack = stack_of(fields);
       state.blocks.push_back(block);
     }
@@ -242,16 +261,23 @@ class SnapshotReader {
     if (!frames || frames->size() == 0) return 0;
     const auto [known, is_new] = stacks_.try_emplace(frames->index(), 0);
     if (!is_new) return known->second;
+    take_memory(kStackBytes);
     if (frames->size() > kMostFrames) fields.fail_at("frames", "at most 10000 frames", *frames);
     StackId stack = 0;
     for (size_t i = frames->size(); i > 0; --i) {
       const PickleValue value = (*frames)[i - 1];
       const auto [number, is_new_frame] = frames_.try_emplace(value.index());
       if (is_new_frame) {
-        if (const std::optional<CodeFrame> frame = frame_of(value))
+        take_memory(kFrameBytes);
+        if (const std::optional<CodeFrame> frame = frame_of(value)) {
+          take_memory(2 * (frame->file.size() + frame->function.size()));
           number->second = history_.stacks.add(*frame);
+        }
       }
-      if (number->second) stack = history_.stacks.push(stack, *number->second);
+      if (!number->second) continue;
+      const size_t stacks = history_.stacks.size();
+      stack = history_.stacks.push(stack, *number->second);
+      if (history_.stacks.size() > stacks) take_memory(kStackBytes);
     }
     return known->second = stack;
   }
@@ -284,9 +310,14 @@ class SnapshotReader {
   }
 
   static constexpr size_t kLongestText = 1000;
+  static constexpr uint64_t kAlwaysMemory = 48 << 20;
+  static constexpr uint64_t kFinalBytes = 3 * sizeof(FinalBlock);  ///< of one, in a vector that grows
+  static constexpr uint64_t kStackBytes = 56;   ///< of one stack or list of frames, in tables
+  static constexpr uint64_t kFrameBytes = 320;  ///< of one frame without its texts, in tables
 
   const std::string origin_;
   size_t visits_left_ = 0;
+  uint64_t memory_left_ = 0;  ///< for what is made of the pickle
   MemoryHistory history_;
   std::vector<std::vector<MemoryRecord>> records_;  ///< of each device
   std::vector<FinalState> states_;

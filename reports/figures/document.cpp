@@ -97,7 +97,7 @@ bool is_pickle(const std::filesystem::path& file) {
 /// Throws InputError: of damaged JSON where it is damaged, which is what a person can look for.
 json json_object_of(const std::filesystem::path& file) {
   const std::string text = read_text_file(file, kMostFileBytes);
-  check_nesting(text, file.string());
+  check_json(text, file.string());
   try {
     return json::parse(text);
   } catch (const json::parse_error& error) {

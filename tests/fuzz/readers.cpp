@@ -78,7 +78,7 @@ void read_plans(std::string_view bytes) {
 
 void read_requests(std::string_view bytes) {
   const std::string text(bytes);
-  check_nesting(text, "requests.json");
+  check_json(text, "requests.json");
   const nlohmann::json document = parse_json(text, "requests.json");
   const JsonFields fields(document, "requests.json");
   requests_from_json(fields);

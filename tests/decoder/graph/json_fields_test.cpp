@@ -80,6 +80,29 @@ TEST_CASE("nesting is limited, but braces in strings do not count") {
   require_input_error([] { parse_json("\"\\", "f"); }, {"f: not valid JSON"});
 }
 
+TEST_CASE("text is refused whose values would take far more memory than it, or whose strings are long") {
+  constexpr size_t kMib = size_t{1} << 20;
+  const auto repeated = [](const std::string& element, size_t bytes) {
+    std::string text = "{\"a\": [";
+    while (text.size() < bytes) text += element + ",";
+    return text + "0]}";
+  };
+  for (const char* element : {"0", "[]", "{}", "[0,64]", "{\"a\":1}", "\"\"", "[[[[0]]]]"}) {
+    CAPTURE(element);
+    CHECK_NOTHROW(check_json(repeated(element, 2 * kMib), "f"));
+    require_input_error([&] { check_json(repeated(element, 24 * kMib), "f"); },
+                        {"f: expected JSON that takes at most 192 MiB in memory, found more"});
+  }
+  const std::string long_string = "\"" + std::string(900'000, 'x') + "\"";
+  CHECK_NOTHROW(check_json(repeated(long_string, 80 * kMib), "f"));
+  require_input_error([&] { check_json(repeated(long_string, 100 * kMib), "f"); }, {"at most 192 MiB"});
+  for (const char c : {' ', '1', 'x'}) {
+    const std::string quote = c == 'x' ? "\"" : "";
+    require_input_error([&] { parse_json("[" + quote + std::string(2 * kMib, c) + quote + "]", "f"); },
+                        {"f: expected JSON with strings of at most 1 MiB, found a longer one at byte"});
+  }
+}
+
 TEST_CASE("bytes that are not UTF-8 are refused when they are parsed") {
   require_input_error([] { parse_json("{\"a\": \"\xff\xfe\"}", "f"); }, {"f: not valid JSON"});
 }
