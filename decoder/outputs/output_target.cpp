@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
+#include <deque>
 #include <optional>
 #include <system_error>
 
@@ -57,10 +58,31 @@ void require_trusted_link(const path& named, const path& link) {
                    ", another user's link in a folder that all users may write to");
 }
 
+/// The same for links among the folders on the way to `file`, and for those that these lead through.
+void require_trusted_folders(const path& named, const path& file) {
+  const path folder = file.parent_path();
+  std::deque<path> left(folder.begin(), folder.end());
+  path at;
+  for (int links = 0; !left.empty() && links <= kMostLinks;) {
+    const path next = at / left.front();
+    left.pop_front();
+    std::error_code error;
+    const path leads_to = std::filesystem::read_symlink(next, error);
+    if (error) {
+      at = next;
+      continue;
+    }
+    require_trusted_link(named, next);
+    ++links;
+    left.insert(left.begin(), leads_to.begin(), leads_to.end());
+  }
+}
+
 /// The regular file at the end of links, whether it is there or not; or the descriptor that they lead to.
 OutputTarget behind_links(const path& named) {
   path file = named;
   for (int links = 0; links <= kMostLinks; ++links) {
+    require_trusted_folders(named, file);
     if (const auto descriptor = descriptor_of(file)) return {file, true, *descriptor};
     std::error_code error;
     const path leads_to = std::filesystem::read_symlink(file, error);

@@ -72,6 +72,26 @@ TEST_CASE("another user's link in a sticky folder that all may write to is refus
   CHECK_NOTHROW(output_target(scratch / "sticky/theirs"));  // the folder's owner made it
 }
 
+TEST_CASE("another user's link to a folder is refused on the way to an output") {
+  if (geteuid() != 0) return;  // makes a link of another user
+  const Scratch scratch;
+  for (const char* folder : {"sticky", "victim", "victim/inner"})
+    std::filesystem::create_directory(scratch / folder);
+  for (const char* name : {"sticky/theirs", "sticky/mine", "theirs"})
+    std::filesystem::create_symlink(scratch / "victim", scratch / name);
+  std::filesystem::create_symlink("sticky/theirs/inner", scratch / "leads there");
+  for (const char* name : {"sticky/theirs", "theirs"})
+    REQUIRE(lchown((scratch / name).c_str(), 65534, 65534) == 0);
+  REQUIRE(chmod((scratch / "sticky").c_str(), 01777) == 0);
+  scratch.write("victim/there", "x");
+  std::filesystem::create_symlink("sticky/theirs/there", scratch / "file");
+  for (const char* name : {"sticky/theirs/there", "sticky/theirs/new", "sticky/theirs/inner/new",
+                           "sticky/../sticky/theirs/new", "leads there/new", "file"}) {
+    require_input_error([&] { output_target(scratch / name); }, {name, "sticky/theirs, another user's link"});
+  }
+  for (const char* name : {"theirs/there", "sticky/mine/new"}) CHECK_NOTHROW(output_target(scratch / name));
+}
+
 TEST_CASE("a socket is no output") {
   const Scratch scratch;
   const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
