@@ -18,13 +18,15 @@ class ShortTokensBuffer final : public std::streambuf {
       : source_(source), origin_(std::move(origin)), part_(static_cast<size_t>(kPartBytes)) {}
 
  protected:
-  int_type underflow() override {
+  int_type underflow() override try {
     if (traits_type::eq_int_type(source_.sgetc(), traits_type::eof())) return traits_type::eof();
     const std::streamsize there = std::max<std::streamsize>(1, source_.in_avail());
     const std::streamsize bytes = source_.sgetn(part_.data(), std::min(there, kPartBytes));
     for (std::streamsize i = 0; i < bytes; ++i) count(part_[static_cast<size_t>(i)]);
     setg(part_.data(), part_.data(), part_.data() + bytes);
     return traits_type::to_int_type(part_.front());
+  } catch (const std::ios_base::failure&) {
+    throw DeviceError(origin_ + ": cannot be read");  // what it says itself names no file
   }
 
  private:

@@ -180,6 +180,8 @@ void needs(bool given, const char* what) {
 /// Checks what the parser cannot.
 void check_options(const Options& options) {
   if (options.plan.empty()) {
+    // The profile names the model. This throws where its name is not UTF-8.
+    static_cast<void>(nlohmann::json(options.model).dump());
     needs(!options.sizes.empty() || options.quick, "--sizes is required, or --quick, or --plan");
     needs(!options.output.empty(), "--output is required");
     needs(options.latent.empty(), "--latent goes with --plan");

@@ -1,7 +1,9 @@
 #include "decoder/files/gzip_text.h"
 
+#include <catch2/catch.hpp>
 #include <iterator>
 
+#include "decoder/files/short_tokens.h"
 #include "tests/decoder/files/gzip_bytes.h"
 #include "tests/decoder/files/scratch.h"
 
@@ -23,6 +25,15 @@ std::string some_text(size_t bytes) {
   std::string text;
   for (uint64_t i = 1; text.size() < bytes; ++i) text += std::to_string(i * 2654435761u % 1000003u) + ",";
   return text;
+}
+
+TEST_CASE("a file that fails while it is read is named") {
+  struct Failing : std::streambuf {
+    int_type underflow() override { throw std::ios_base::failure("basic_filebuf::underflow"); }
+  };
+  Failing buffer;
+  const auto text = with_short_tokens(std::make_unique<std::istream>(&buffer), "a.json");
+  CHECK_THROWS_WITH(text->rdbuf()->sgetc(), "a.json: cannot be read");
 }
 
 TEST_CASE("gzip: a text is the same packed or not, whatever its length") {

@@ -110,6 +110,18 @@ TEST_CASE("profiling a tiny model gives every layer at every size") {
                   2, {"profile.json: dtype", "bf16"});
 }
 
+TEST_CASE("a model's name that is not UTF-8 is refused before anything is measured") {
+  const Scratch scratch;
+  const std::string model = test::write_model(scratch / "m\xff", test::tiny_config(), 1);
+  const Ended ended =
+      call(run_profile,
+           joined({"--model", model, "--sizes", "16x8", "-o", scratch / "p.json", "--progress", "lines"},
+                  kWhateverElseRuns));
+  CHECK(ended.code == 2);
+  CHECK_THAT(ended.err, Catch::Contains("expected UTF-8, found 0xFF") && !Catch::Contains("\"work\""));
+  CHECK(scratch.files() == std::vector<std::string>{"m\xff"});
+}
+
 TEST_CASE("with --json it prints the profile alone on standard output") {
   const Scratch scratch;
   const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
