@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// Lines for people on standard error, beside a program's progress. They are said once a decode has begun,
-/// when nothing is left that could refuse it: a refusal is one line.
+/// Lines for people on standard error, beside a program's progress. They wait until the decode has begun, or
+/// until say(): then nothing is left that could refuse the decode, and a refusal is one line.
 class Notes final : public Progress {
  public:
   Notes(Progress& progress, std::ostream& err) : progress_(progress), err_(err) {}

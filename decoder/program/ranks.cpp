@@ -184,6 +184,12 @@ ExchangeKind kind_of(const DecodeOptions& options, const gpu::Gpu* gpu) {
   return gpu != nullptr ? ExchangeKind::nccl : ExchangeKind::gloo;
 }
 
+std::string trust_note(const RankEnvironment& environment) {
+  return "ranks meet at " + environment.address + ":" + std::to_string(environment.port) +
+         ": whoever reaches this port and those of the ranks can join, change or end the decode. Use a "
+         "network that you trust";
+}
+
 }  // namespace
 
 std::optional<RankEnvironment> rank_of(const DecodeOptions& options) {
@@ -210,12 +216,12 @@ std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnviro
   how.ranks = environment;
   how.kind = kind_of(options, gpu.get());
   how.timeout_seconds = options.rank_timeout_seconds;
+  // Rank 0 says it for all: the others open no port before they have met rank 0.
+  if (environment.rank == 0) {
+    progress.add(trust_note(environment));
+    progress.say();
+  }
   const std::unique_ptr<Exchange> exchange = open_exchange(how);
-  if (environment.rank == 0)
-    progress.add(
-        "ranks meet at " + environment.address + ":" + std::to_string(environment.port) +
-        ": whoever reaches this port and those of the ranks can join, change or end the decode. Use a "
-        "network that you trust");
   try {
     const RankedDecode asked = decode_asked_for(options, environment, gpu.get(), progress);
     agree_on(*exchange, options, asked);
