@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +22,12 @@ struct ExchangeOptions {
   /// The network interface whose address others are told, e.g. "eth0". Empty: the one that leads to rank 0's
   /// machine.
   std::string interface;
+  /// Called several times a second while ranks come together. What it throws ends that, as an ExchangeError.
+  std::function<void()> check_while_meeting = [] {};
 };
+
+/// Loads what open_exchange() needs and opens nothing. Throws DeviceError where the module is missing.
+void load_exchange(ExchangeKind kind);
 
 /// Meets the other ranks and returns when all are there. c10d is in a module of its own beside the program,
 /// with LibTorch, and is loaded only here. With ExchangeKind::nccl spans are of this rank's GPU. Throws

@@ -109,7 +109,7 @@ void agree_on(Exchange& exchange, const DecodeOptions& options, const RankedDeco
 
 /// Decodes this rank's rows, and on rank 0 writes the output. Traces are recorded where somebody wants them.
 RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Exchange& exchange, gpu::Gpu* gpu,
-                  Progress& progress) {
+                  const ResidentLimit& before, Progress& progress) {
   const auto& [model, plan] = asked.chosen;
   const Plan& own = asked.own(exchange.rank());
   const bool writes = exchange.rank() == 0;
@@ -129,9 +129,8 @@ RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Excha
   if (!options.trace_file.empty() || !options.chrome_file.empty())
     recorder.emplace(nullptr, bounds_of_rank(exchange.size()));
   ProgressEvents events(progress, recorder ? &*recorder : nullptr, &model.graph);
-  std::optional<ResidentLimit> limit;
-  if (gpu == nullptr) limit.emplace(own.limit_bytes);
-  WatchedExchange watched(exchange, events, limit ? &*limit : nullptr);
+  ResidentLimit limit = ResidentLimit::of_decode(own.limit_bytes, recorder.has_value(), before);
+  WatchedExchange watched(exchange, events, gpu == nullptr ? &limit : nullptr);
   std::optional<ReportedSink> sink;
   if (writes) sink.emplace(outputs->first(), events);
   RankedHooks hooks;
@@ -184,6 +183,27 @@ ExchangeKind kind_of(const DecodeOptions& options, const gpu::Gpu* gpu) {
   return gpu != nullptr ? ExchangeKind::nccl : ExchangeKind::gloo;
 }
 
+/// Of those that a rank holds in memory. 0 for one that cannot be read, which whoever reads it says.
+int64_t bytes_of_files(const DecodeOptions& options) {
+  int64_t bytes = 0;
+  for (const std::string& file : {options.latents.front(), options.plan_file}) {
+    std::error_code failed;
+    const uintmax_t size = std::filesystem::file_size(file, failed);
+    if (!failed) bytes += static_cast<int64_t>(size);
+  }
+  return bytes;
+}
+
+/// open_exchange(), but what the check throws comes as what it is.
+std::unique_ptr<Exchange> open_checked(const ExchangeOptions& options) {
+  try {
+    return open_exchange(options);
+  } catch (const ExchangeError&) {
+    options.check_while_meeting();
+    throw;
+  }
+}
+
 std::string trust_note(const RankEnvironment& environment) {
   return "ranks meet at " + environment.address + ":" + std::to_string(environment.port) +
          ": whoever reaches this port and those of the ranks can join, change or end the decode. Use a "
@@ -216,16 +236,23 @@ std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnviro
   how.ranks = environment;
   how.kind = kind_of(options, gpu.get());
   how.timeout_seconds = options.rank_timeout_seconds;
+  // What loading takes is no growth by strangers.
+  load_exchange(how.kind);
+  ResidentLimit limit = ResidentLimit::before_decode(bytes_of_files(options));
+  // A GPU's rank has no limit for this memory.
+  if (gpu == nullptr) how.check_while_meeting = [&] { limit.check(); };
   // Rank 0 says it for all: the others open no port before they have met rank 0.
   if (environment.rank == 0) {
     progress.add(trust_note(environment));
     progress.say();
   }
-  const std::unique_ptr<Exchange> exchange = open_exchange(how);
+  const std::unique_ptr<Exchange> exchange = open_checked(how);
   try {
+    how.check_while_meeting();
     const RankedDecode asked = decode_asked_for(options, environment, gpu.get(), progress);
-    agree_on(*exchange, options, asked);
-    const RunStats stats = run_rank(options, asked, *exchange, gpu.get(), progress);
+    WatchedExchange watched(*exchange, EventSink::none(), gpu == nullptr ? &limit : nullptr);
+    agree_on(watched, options, asked);
+    const RunStats stats = run_rank(options, asked, *exchange, gpu.get(), limit, progress);
     if (environment.rank == 0) return stats;
     return std::nullopt;
   } catch (const std::exception& error) {

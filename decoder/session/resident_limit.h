@@ -1,19 +1,29 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace headroom {
 
-/// What this process may grow by from where this begins, whoever takes the memory: what a library receives
-/// from other processes no pool of ours can refuse.
+/// How far this process may grow, whoever takes the memory: no pool of ours can refuse what a library
+/// receives from other processes. Two follow one another in a rank: the first holds until its decode begins.
 class ResidentLimit {
  public:
-  explicit ResidentLimit(int64_t limit_bytes);
-  /// Throws LimitExceeded where it has grown by more.
-  void check() const;
+  /// While ranks meet and agree. `file_bytes` is the size of the files that the rank reads into memory.
+  static ResidentLimit before_decode(int64_t file_bytes);
+  /// From now on. Memory beyond what `before` allows counts as growth too. A trace takes memory beside the
+  /// limit.
+  static ResidentLimit of_decode(int64_t limit_bytes, bool traced, const ResidentLimit& before);
+
+  /// Throws LimitExceeded where the process has grown by more, now or at an earlier check.
+  void check();
 
  private:
-  int64_t limit_bytes_, begin_bytes_;
+  ResidentLimit(int64_t begin_bytes, int64_t limit_bytes, std::string limit);
+
+  int64_t begin_bytes_, limit_bytes_;
+  int64_t grown_bytes_ = 0;  ///< at most, by the checks so far
+  std::string limit_;        ///< in a message
 };
 
 }  // namespace headroom

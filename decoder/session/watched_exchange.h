@@ -11,7 +11,7 @@ namespace headroom {
 class WatchedExchange final : public Exchange {
  public:
   /// `limit` may be null.
-  WatchedExchange(Exchange& exchange, EventSink& events, const ResidentLimit* limit)
+  WatchedExchange(Exchange& exchange, EventSink& events, ResidentLimit* limit)
       : exchange_(exchange), events_(events), limit_(limit) {}
 
   int32_t rank() const override { return exchange_.rank(); }
@@ -30,7 +30,7 @@ class WatchedExchange final : public Exchange {
 
   Exchange& exchange_;
   EventSink& events_;
-  const ResidentLimit* limit_;
+  ResidentLimit* limit_;
 };
 
 }  // namespace headroom

@@ -71,7 +71,8 @@ C10dExchange::C10dExchange(const ExchangeOptions& options) : options_(options) {
   c10::initLogging();
   store_ = open_store(options_);
   try {
-    board_ = std::make_unique<RankBoard>(store_->clone(), rank(), size(), timeout());
+    board_ =
+        std::make_unique<RankBoard>(store_->clone(), rank(), size(), timeout(), options_.check_while_meeting);
   } catch (const ExchangeError&) {
     if (keeps_store()) std::this_thread::sleep_for(RankBoard::Seconds(kFarewellSeconds));
     throw;

@@ -66,13 +66,14 @@ std::string named(const std::vector<int32_t>& ranks) {
 }
 
 /// Returns when all ranks have written a line.
-void meet(c10d::Store& store, int32_t size, RankBoard::Seconds timeout) {
+void meet(c10d::Store& store, int32_t size, RankBoard::Seconds timeout, const std::function<void()>& check) {
   const Clock::time_point begin = Clock::now();
   std::vector<int32_t> missing(static_cast<size_t>(size));
   for (int32_t rank = 0; rank < size; ++rank) missing[static_cast<size_t>(rank)] = rank;
   while (true) {
     std::erase_if(missing, [&](int32_t rank) { return store.check({line_of(rank)}); });
     if (missing.empty()) return;
+    check();
     if (const std::optional<std::string> failure = read_failure(store)) throw ExchangeError(*failure);
     if (Clock::now() - begin > timeout) {
       TextWriter line;
@@ -100,14 +101,15 @@ struct RankBoard::Shared {
   bool stop = false, lost = false, ended = false;
 };
 
-RankBoard::RankBoard(c10::intrusive_ptr<c10d::Store> store, int32_t rank, int32_t size, Seconds timeout)
+RankBoard::RankBoard(c10::intrusive_ptr<c10d::Store> store, int32_t rank, int32_t size, Seconds timeout,
+                     const std::function<void()>& check)
     : shared_(std::make_shared<Shared>()) {
   shared_->store = std::move(store);
   shared_->rank = rank;
   shared_->states.resize(static_cast<size_t>(size));
   shared_->answered_at = Clock::now();
   shared_->store->set(line_of(rank), bytes_of(state_text(shared_->own)));
-  meet(*shared_->store, size, timeout);
+  meet(*shared_->store, size, timeout, check);
   thread_ = std::thread([shared = shared_] { talk(shared); });
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,8 +24,9 @@ class RankBoard {
   using Seconds = std::chrono::duration<double>;
 
   /// Meets the others: returns when all ranks have written their lines. Throws ExchangeError naming those who
-  /// have not within the timeout.
-  RankBoard(c10::intrusive_ptr<c10d::Store> store, int32_t rank, int32_t size, Seconds timeout);
+  /// have not within the timeout. Calls `check` in between, and throws what that throws.
+  RankBoard(c10::intrusive_ptr<c10d::Store> store, int32_t rank, int32_t size, Seconds timeout,
+            const std::function<void()>& check);
   ~RankBoard();
   RankBoard(const RankBoard&) = delete;
   RankBoard& operator=(const RankBoard&) = delete;

@@ -5,6 +5,7 @@
 import argparse
 import json
 import os
+import re
 import resource
 import shlex
 import signal
@@ -60,6 +61,14 @@ class Decode:
             words += ["--frames", (self.shape[2] - 1) * 2 + 1]
         subprocess.run([BIN / "headroom-plan", *map(str, words), *more], check=True, capture_output=True)
         return file
+
+    def smallest_limit(self, ranks):
+        """Bytes, from the planner's refusal."""
+        try:
+            self.plan(ranks, "1KiB")
+        except subprocess.CalledProcessError as refused:
+            return re.search(rb"\((\d+) bytes\)", refused.stderr).group(1).decode()
+        raise AssertionError("1 KiB is enough")
 
     def words(self, output, plan, more=()):
         return [str(word) for word in [BIN / "headroom-decode", "--model", self.folder, *SEED, "--latent", self.latent,
@@ -266,6 +275,16 @@ def listening_addresses(port):
     return addresses
 
 
+def flood(port):
+    from torch.distributed import TCPStore
+    stranger = TCPStore("127.0.0.1", port, is_master=False)
+    try:
+        for number in range(100):
+            stranger.set(f"flood {number}", b"x" * (4 << 20))
+    except RuntimeError:
+        pass  # the rank has ended
+
+
 class Network(unittest.TestCase):
     def test_the_store_listens_where_ranks_meet_and_nowhere_else(self):
         decode, port = Decode(KL, (1, 4, 8, 8)), free_port()
@@ -291,23 +310,33 @@ class Network(unittest.TestCase):
         self.assertIn("rank 0 cannot receive the other ranks", error)
 
     def test_a_flooded_store_ends_the_rank_that_keeps_it(self):
-        from torch.distributed import TCPStore
         decode, port = Decode(KL, (1, 4, 300, 300), limit="150MiB"), free_port()
         words = decode.words("out.npy", decode.plan(2))
         started = [decode.start(rank, 2, port, words) for rank in range(2)]
         for line in started[0].stderr:
-            if "ranks meet at" in line:
+            if "latent as given" in line:
                 break  # the decode begins
-        stranger = TCPStore("127.0.0.1", port, is_master=False)
-        try:
-            for number in range(100):
-                stranger.set(f"flood {number}", b"x" * (4 << 20))
-        except RuntimeError:
-            pass  # the rank has ended
+        flood(port)
         codes, lines = finish(started)
         self.assertEqual(codes, [4, 5], lines)
         self.assertIn("more than the limit of 150.0 MiB", lines[0][-1])
         self.assertFalse((decode.folder / "out.npy").exists())
+
+    def test_a_store_that_is_flooded_before_ranks_have_met_ends_the_rank_that_keeps_it(self):
+        decode, port = Decode(KL, (1, 4, 8, 8)), free_port()
+        waits = decode.start(0, 2, port, decode.words("out.npy", decode.plan(2)))
+        flood(port)
+        codes, lines = finish([waits])
+        self.assertEqual(codes, [4], lines)
+        self.assertIn("that it may take before it decodes", lines[0][-1])
+
+    def test_the_smallest_limits_are_not_taken_for_a_flood(self):
+        for shape, ranks in (((1, 4, 13, 10), 3), ((1, 4, 200, 200), 2)):
+            decode = Decode(KL, shape)
+            decode.limit = decode.smallest_limit(ranks)
+            plan, trace = decode.plan(ranks), decode.folder / "trace.json"
+            codes, lines = decode.run(ranks, lambda rank: decode.words("out.npy", plan, ["--trace", trace]))
+            self.assertEqual(codes, [0] * ranks, lines)
 
 
 if __name__ == "__main__":
