@@ -15,6 +15,7 @@ import sys
 import tempfile
 import textwrap
 import threading
+import types
 import unittest
 import weakref
 from unittest import mock
@@ -25,6 +26,7 @@ import headroom
 import tiny
 import torch
 from headroom import verification
+from headroom.fork_aware_lock import ForkAwareLock
 
 MIB = 1 << 20
 
@@ -341,6 +343,39 @@ class Enable(unittest.TestCase):
         decoding.join()
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
         vae.decode(z)
+
+    def test_a_child_forked_just_after_the_lock_was_taken_gets_an_error(self):
+        lock, taken, forked = ForkAwareLock(), threading.Event(), threading.Event()
+        inner = lock._lock
+
+        def take(blocking=True):
+            got = inner.acquire(blocking)
+            if blocking:
+                taken.set()
+                forked.wait(60)
+            return got
+
+        def hold():
+            with lock:
+                pass
+
+        lock._lock = types.SimpleNamespace(acquire=take, release=inner.release)
+        holder = threading.Thread(target=hold)
+        holder.start()
+        self.assertTrue(taken.wait(60))
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)
+            forked.set()
+            try:
+                hold()
+            except headroom.DeviceError:
+                os._exit(0)
+            os._exit(1)
+        forked.set()
+        holder.join()
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        hold()
 
     def test_other_threads_allocate_as_they_like(self):
         """A decode inside a few MiB does not keep the process from taking many more."""
