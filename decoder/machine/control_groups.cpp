@@ -130,12 +130,17 @@ void take_less(std::optional<T>& least, const std::optional<T>& other) {
   if (other && (!least || *other < *least)) least = other;
 }
 
-std::optional<int64_t> free_memory_in(const path& group, bool version_2) {
+std::optional<int64_t> memory_in(const path& group) {
   std::optional<int64_t> limit;
   for (const char* file : {"memory.max", "memory.high", "memory.limit_in_bytes"}) {
     const std::optional<int64_t> found = number_in(group / file);
     if (found && *found < kNoLimit) take_less(limit, found);
   }
+  return limit;
+}
+
+std::optional<int64_t> free_memory_in(const path& group, bool version_2) {
+  const std::optional<int64_t> limit = memory_in(group);
   const std::optional<int64_t> used =
       number_in(group / (version_2 ? "memory.current" : "memory.usage_in_bytes"));
   if (!limit || !used) return std::nullopt;
@@ -164,6 +169,7 @@ ControlGroups own_control_groups(const path& root) {
   ControlGroups least;
   for (const Hierarchy& hierarchy : own_hierarchies(root)) {
     for (const path& group : folders_of(hierarchy, root)) {
+      if (hierarchy.memory) take_less(least.memory_bytes, memory_in(group));
       if (hierarchy.memory) take_less(least.free_memory_bytes, free_memory_in(group, hierarchy.version_2));
       if (hierarchy.processors) take_less(least.processors, processors_in(group, hierarchy.version_2));
     }

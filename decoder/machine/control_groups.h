@@ -15,6 +15,8 @@ namespace headroom {
 ///
 /// Source: the kernel's admin-guide/cgroup-v2.rst and admin-guide/cgroup-v1/memory.rst.
 struct ControlGroups {
+  /// The tightest limit, whoever uses it now.
+  std::optional<int64_t> memory_bytes;
   /// Bytes that may still come before a limit is met, less than 0 where one is passed. Pages of files that
   /// are no longer in use count as free, since the kernel takes them before it ends a process.
   std::optional<int64_t> free_memory_bytes;

@@ -15,6 +15,11 @@ constexpr int64_t kLeastMargin = 16 * kMebibyte, kMostMargin = 256 * kMebibyte;
 
 }  // namespace
 
+int64_t memory_bytes() {
+  const int64_t machine = machine_total_bytes();
+  return std::min(machine, own_control_groups().memory_bytes.value_or(machine));
+}
+
 int64_t available_bytes() {
   int64_t available = machine_available_bytes();
   if (const auto group = own_control_groups().free_memory_bytes) available = std::min(available, *group);

@@ -4,6 +4,10 @@
 
 namespace headroom {
 
+/// All memory that this process could have if nothing else ran: the machine's, or what a control group allows
+/// where that is less.
+int64_t memory_bytes();
+
 /// Memory that this process could take without swapping and without being ended for it: the machine's
 /// MemAvailable, less where a control group leaves less (control_groups.h). 0 where nothing is left.
 int64_t available_bytes();

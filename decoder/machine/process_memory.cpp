@@ -46,6 +46,9 @@ bool reset_peak_resident() {
   return failed == 0;
 }
 
+int64_t machine_total_bytes() {
+  return kibibytes("/proc/meminfo", "MemTotal") * 1024;
+}
 int64_t machine_available_bytes() {
   return kibibytes("/proc/meminfo", "MemAvailable") * 1024;
 }

@@ -254,6 +254,8 @@ void bind_planner(nb::module_& module) {
   module.def("format_seconds", &format_seconds, "seconds"_a);
   module.def("available_bytes", &available_bytes,
              "Memory that this process could take without swapping and without being ended for it.");
+  module.def("memory_bytes", &memory_bytes,
+             "All memory that this process could have: the machine's, or its control group's.");
   module.def("automatic_limit_bytes", &automatic_limit_bytes, nb::arg("available_bytes"),
              "What limit='auto' stands for where so much is available.");
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import headroom
-from headroom.amounts import limit_bytes
+from headroom.amounts import limit_bytes, memory_bytes
 
 SCRATCH_VARIABLE = "HEADROOM_COMFYUI_SCRATCH"
 
@@ -28,7 +28,10 @@ def allowed_scratch(scratch: str) -> str | None:
     """The folder, or None for an empty name. Raises InputError, which is the same whether a refused folder exists or not."""
     if not scratch:
         return None
-    folder = os.path.realpath(scratch) if "\0" not in scratch else ""
+    try:
+        folder = os.path.realpath(scratch)
+    except ValueError:  # a null character or half of a surrogate pair, which no name of a file has
+        folder = ""
     below = any(os.path.commonpath([folder, allowed]) == allowed for allowed in _allowed_folders() if folder)
     if not below or not os.path.isdir(folder):
         raise headroom.InputError(
@@ -42,7 +45,7 @@ def _memory_bytes(device: str) -> int:
     import torch
 
     if device == "cpu" or not torch.cuda.is_available():
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return memory_bytes()
     return torch.cuda.mem_get_info(device)[1]
 
 

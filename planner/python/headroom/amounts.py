@@ -15,6 +15,8 @@ def limit_bytes(limit: int | str | None, option: str = "limit") -> int | None:
     if limit is None:
         return None
     if isinstance(limit, str):
+        if not limit.isprintable():  # half of a surrogate pair too, which is no text in C++
+            raise InputError(f"{option}: expected bytes such as 8GiB, found {limit!r}")
         return _core.parse_bytes(limit, option)
     bytes_ = whole_number(limit, option, "bytes, as in 8 << 30 or '8GiB'")
     if bytes_ < 0:
@@ -59,3 +61,8 @@ def file_name(path: Any, name: str) -> str:
 def auto_limit_bytes(held_bytes: int = 0) -> int:
     """What a decode on the CPU could have: what this process may still take, and what the decoder holds already."""
     return _core.automatic_limit_bytes(_core.available_bytes() + held_bytes)
+
+
+def memory_bytes() -> int:
+    """All memory that this process could have, whoever uses it now: the machine's, or its control group's."""
+    return _core.memory_bytes()

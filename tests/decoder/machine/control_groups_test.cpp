@@ -47,6 +47,7 @@ TEST_CASE("the tightest of a group and those above it rules") {
   CHECK(machine.found().free_memory_bytes == 700);
   machine.group("/user.slice", "5000", 4900);
   CHECK(machine.found().free_memory_bytes == 100);
+  CHECK(machine.found().memory_bytes == 1000);
   machine.group("/user.slice/job/step", "50", 10);
   CHECK(machine.found().free_memory_bytes == 40);
   machine.group("/user.slice/other", "1", 1);

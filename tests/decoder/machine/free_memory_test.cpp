@@ -27,6 +27,8 @@ TEST_CASE("the limit of auto leaves a sixteenth, within bounds, and what the pro
 
 TEST_CASE("what is available is no more than what the machine has") {
   CHECK(available_bytes() > 0);
+  CHECK(memory_bytes() >= available_bytes());
+  CHECK(memory_bytes() <= machine_total_bytes());
   CHECK(available_bytes() <= machine_available_bytes() + 512 * kMebibyte);
 }
 

@@ -244,12 +244,21 @@ class Nodes(unittest.TestCase):
             ({"samples": z}, types.SimpleNamespace(first_stage_model=None), {}, "found SimpleNamespace without a model"),
             ({"samples": z}, types.SimpleNamespace(first_stage_model=torch.nn.Linear(2, 2)), {}, "expected the decoder of Stable Diffusion"),
             ({"samples": z}, made, {"limit": "much"}, "limit"),
+            ({"samples": z}, made, {"limit": "\ud800"}, r"limit: expected bytes such as 8GiB, found '\\ud800'"),
             ({"samples": z}, made, {"limit": "4"}, "limit 4 is 4 bytes. Did you mean 4GiB"),
             ({"samples": z}, made, {"limit": "1000000TiB"}, "limit: expected at most the [0-9.]+ GiB of memory that cpu has, or auto, found 1000000TiB"),
         ):
             with self.subTest(message), self.assertRaisesRegex(headroom.InputError, message) as refused:
                 nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode(samples, vae, **options)
             self.assertNotIn("\n", str(refused.exception))
+
+    @torch.no_grad()
+    def test_a_limit_ends_at_the_memory_of_the_control_group(self):
+        made, z = comfy_vae(self.vae()), torch.randn(1, 4, 3, 4)
+        with mock.patch("headroom._core.memory_bytes", lambda: 3 << 30):
+            self.assertEqual(decoded_by_node(made, z, limit="3GiB").shape, (1, 12, 16, 3))
+            with self.assertRaisesRegex(headroom.InputError, "limit: expected at most the 3.0 GiB of memory that cpu has, or auto, found 4GiB"):
+                decoded_by_node(made, z, limit="4GiB")
 
     @torch.no_grad()
     def test_scratch_folders_are_those_that_the_server_allows(self):
@@ -269,7 +278,7 @@ class Nodes(unittest.TestCase):
                     found.add(str(refused.exception))
                 return found
 
-            refused = [elsewhere, folder, "/etc", "/no/such/folder", allowed / "link", allowed / "..", f"{allowed}2", "a\0b"]
+            refused = [elsewhere, folder, "/etc", "/no/such/folder", allowed / "link", allowed / "..", f"{allowed}2", "a\0b", "\ud800"]
             self.assertEqual(len(messages(allowed, temporary, *refused)), 1)
             with mock.patch.dict(sys.modules, comfyui), mock.patch.dict(os.environ, {"HEADROOM_COMFYUI_SCRATCH": str(allowed)}):
                 for each in (allowed, allowed / "below", temporary):
