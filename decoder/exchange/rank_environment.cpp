@@ -101,6 +101,13 @@ void read_meeting_point(const VariableLookup& variable, RankEnvironment& found) 
     throw InputError(
         "environment variable MASTER_ADDR is not set: expected the address of the machine of rank 0, as " +
         found.launcher + " started " + std::to_string(found.ranks) + " ranks");
+  if (at->starts_with("file:")) {
+    found.address = "127.0.0.1";
+    found.store_file = at->substr(5);
+    if (!found.store_file.starts_with('/'))
+      throw InputError("environment variable MASTER_ADDR: expected file:/FOLDER/FILE, got '" + *at + "'");
+    return;
+  }
   if (torchrun && !port) throw InputError("environment variable MASTER_PORT is not set, but RANK is");
   found.address = *at;
 }

@@ -16,6 +16,7 @@ struct RankEnvironment {
   int32_t local_rank = 0;  ///< among those of this machine: which GPU it takes
   std::string address;     ///< of rank 0's machine, where ranks meet
   int32_t port = 29500;    ///< there; c10d's default where nobody says otherwise
+  std::string store_file;  ///< where ranks of one machine meet in place of a port; else empty
   /// torchrun keeps a store of its own at that address, for all attempts to run the ranks. Else rank 0 opens
   /// one.
   bool store_is_there = false;
@@ -33,10 +34,10 @@ using VariableLookup = std::function<std::optional<std::string>(const std::strin
 ///     srun             SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID, the first of SLURM_STEP_NODELIST
 ///
 /// In this order, since a launcher may itself have been started by one further below, for each machine.
-/// MASTER_ADDR and MASTER_PORT, where set, hold for all of them. Whoever sets torchrun's variables counts as
-/// it. Nothing where nobody started ranks, as in a job of Slurm with one task. Throws InputError naming the
-/// variable where one is missing, is no number or contradicts another, or asks for encryption, which Gloo has
-/// not.
+/// MASTER_ADDR and MASTER_PORT, where set, hold for all of them; MASTER_ADDR may be file:PATH. Whoever sets
+/// torchrun's variables counts as it. Nothing where nobody started ranks, as in a job of Slurm with one task.
+/// Throws InputError naming the variable where one is missing, is no number or contradicts another, or asks
+/// for encryption, which Gloo has not.
 std::optional<RankEnvironment> rank_environment(const VariableLookup& variable);
 
 /// The same of this process.

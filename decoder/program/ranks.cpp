@@ -205,6 +205,9 @@ std::unique_ptr<Exchange> open_checked(const ExchangeOptions& options) {
 }
 
 std::string trust_note(const RankEnvironment& environment) {
+  const std::string& file = environment.store_file;
+  if (!file.empty())
+    return "ranks meet in " + file + ": whoever reaches the ranks' ports can change or end the decode";
   return "ranks meet at " + environment.address + ":" + std::to_string(environment.port) +
          ": whoever reaches this port and those of the ranks can join, change or end the decode. Use a "
          "network that you trust";

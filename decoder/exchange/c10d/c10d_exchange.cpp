@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 #include <c10/util/Logging.h>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
@@ -9,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "decoder/exchange/c10d/private_file.h"
 #include "decoder/exchange/c10d/store_socket.h"
 #include "decoder/graph/text_streams.h"
 
@@ -27,30 +29,45 @@ double seconds_now() {
   return RankBoard::Seconds(Clock::now().time_since_epoch()).count();
 }
 
-c10::intrusive_ptr<c10d::Store> open_store(const ExchangeOptions& options) {
+c10::intrusive_ptr<c10d::Store> open_tcp_store(const ExchangeOptions& options) {
   const RankEnvironment& ranks = options.ranks;
   c10d::TCPStoreOptions store;
   store.port = static_cast<uint16_t>(ranks.port);
   store.isServer = ranks.rank == 0 && !ranks.store_is_there;
   store.waitWorkers = false;  // the board says who is missing
   store.timeout = std::chrono::milliseconds(static_cast<int64_t>(options.timeout_seconds * 1000));
-  const std::string at = ranks.address + ":" + std::to_string(ranks.port);
+  // By itself the store would listen on all addresses of the machine.
+  if (store.isServer) {
+    const int bound = socket_bound_to(ranks.address, store.port);
+    if (bound >= 0) store.masterListenFd = bound;
+  }
+  return c10::make_intrusive<c10d::TCPStore>(ranks.address, store);
+}
+
+c10::intrusive_ptr<c10d::Store> open_file_store(const RankEnvironment& ranks) {
+  make_private_file(ranks.store_file);
+  return c10::make_intrusive<c10d::FileStore>(ranks.store_file, ranks.ranks);
+}
+
+std::string failed_to_meet(const RankEnvironment& ranks) {
+  if (!ranks.store_file.empty()) return "ranks cannot meet in " + ranks.store_file;
+  const bool receives = ranks.rank == 0 && !ranks.store_is_there;
+  return (receives ? "rank 0 cannot receive the other ranks at " : "cannot reach rank 0 at ") +
+         ranks.address + ":" + std::to_string(ranks.port);
+}
+
+c10::intrusive_ptr<c10d::Store> open_store(const ExchangeOptions& options) {
+  const RankEnvironment& ranks = options.ranks;
   try {
-    // By itself the store would listen on all addresses of the machine.
-    if (store.isServer) {
-      const int bound = socket_bound_to(ranks.address, store.port);
-      if (bound >= 0) store.masterListenFd = bound;
-    }
     const auto all = c10::make_intrusive<c10d::PrefixStore>(
-        ranks.store_prefix + "/headroom", c10::make_intrusive<c10d::TCPStore>(ranks.address, store));
-    // A launcher's store outlives this program, and its ranks may run several, one after another: each time
-    // those meet that have opened it as often.
+        ranks.store_prefix + "/headroom",
+        ranks.store_file.empty() ? open_tcp_store(options) : open_file_store(ranks));
+    // A store may outlive this program, and its ranks may run several, one after another: each time those
+    // meet that have opened it as often.
     const int64_t run = all->add("runs of rank " + std::to_string(ranks.rank), 1);
     return c10::make_intrusive<c10d::PrefixStore>(std::to_string(run), all);
   } catch (const std::exception& error) {
-    throw ExchangeError(
-        (store.isServer ? "rank 0 cannot receive the other ranks at " : "cannot reach rank 0 at ") + at +
-        ": " + one_line(error));
+    throw ExchangeError(failed_to_meet(ranks) + ": " + one_line(error));
   }
 }
 
@@ -96,10 +113,11 @@ c10::intrusive_ptr<c10d::Store> C10dExchange::backend_store() const {
 }
 
 bool C10dExchange::keeps_store() const {
-  return rank() == 0 && !options_.ranks.store_is_there;
+  return rank() == 0 && !options_.ranks.store_is_there && options_.ranks.store_file.empty();
 }
 
 std::string C10dExchange::store_keeper() const {
+  if (!options_.ranks.store_file.empty()) return "the store in " + options_.ranks.store_file;
   if (!options_.ranks.store_is_there) return "rank 0";
   return options_.ranks.launcher + " at " + options_.ranks.address;
 }

@@ -96,6 +96,7 @@ TEST_CASE("mpirun's variables, of Open MPI and of MPICH") {
   CHECK(found.local_rank == 2);
   CHECK(found.address == "127.0.0.1");
   CHECK(read(with(kMpirun, {{"MASTER_ADDR", "node1"}}))->address == "node1");
+  CHECK(read(with(kMpirun, {{"MASTER_ADDR", "file:/run/me/ranks"}}))->store_file == "/run/me/ranks");
   const RankEnvironment mpich =
       read({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MASTER_ADDR", "node1"}})
           .value();
@@ -137,6 +138,8 @@ TEST_CASE("variables that are missing, no numbers, or contradict each other are 
         "environment variable OMPI_COMM_WORLD_RANK is not set, but OMPI_COMM_WORLD_SIZE is");
   CHECK(refusal(with(kMpirun, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}}))
             .starts_with("environment variable MASTER_ADDR"));
+  CHECK(refusal(with(kTorchrun, {{"MASTER_ADDR", "file:ranks"}})) ==
+        "environment variable MASTER_ADDR: expected file:/FOLDER/FILE, got 'file:ranks'");
   CHECK(refusal(with(kTorchrun, {{"RANK", "8"}})) ==
         "environment variable RANK: expected less than WORLD_SIZE, 8, got 8");
   CHECK(refusal(with(kTorchrun, {{"RANK", "-1"}})) ==

@@ -80,10 +80,10 @@ class Decode:
         subprocess.run(list(map(str, words)), check=True, capture_output=True)
         return np.load(self.folder / "alone.npy")
 
-    def start(self, rank, ranks, port, words):
+    def start(self, rank, ranks, port, words, address="127.0.0.1"):
         """One rank by the variables that torchrun sets, on its own."""
         variables = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
-                         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+                         MASTER_ADDR=address, MASTER_PORT=str(port))
         return subprocess.Popen(words, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def run(self, ranks, words_of):
@@ -100,7 +100,7 @@ def relative_error(picture, expected):
 def finish(started):
     """Exit codes, and lines of errors without the first one, by which rank 0 says whom ranks trust."""
     ended = [process.communicate(timeout=120) for process in started]
-    lines = [[line for line in err.splitlines() if line.startswith("headroom-decode:") and "ranks meet at" not in line]
+    lines = [[line for line in err.splitlines() if line.startswith("headroom-decode:") and "ranks meet " not in line]
              for _, err in ended]
     return [process.returncode for process in started], lines
 
@@ -337,6 +337,62 @@ class Network(unittest.TestCase):
             plan, trace = decode.plan(ranks), decode.folder / "trace.json"
             codes, lines = decode.run(ranks, lambda rank: decode.words("out.npy", plan, ["--trace", trace]))
             self.assertEqual(codes, [0] * ranks, lines)
+
+
+class File(unittest.TestCase):
+    """Ranks of one machine that meet in a file."""
+
+    def setUp(self):
+        self.decode, self.port = Decode(KL, (1, 4, 150, 150), limit="100MiB"), free_port()
+        self.file = self.decode.folder / "meeting"
+        self.plan = self.decode.plan(2)
+
+    def start(self, rank, *more):
+        return self.decode.start(rank, 2, self.port, self.decode.words("out.npy", self.plan, more), f"file:{self.file}")
+
+    def test_a_stranger_does_not_find_the_ranks(self):
+        waits = self.start(0)
+        self.assertIn(f"ranks meet in {self.file}", waits.stderr.readline())
+        words = self.decode.words("stranger.npy", self.plan, ["--rank-timeout", 1])
+        codes, lines = finish([self.decode.start(1, 2, self.port, words)])
+        self.assertEqual(codes, [5], lines)
+        self.assertIn("cannot reach rank 0", lines[0][0])
+        self.assertEqual(listening_addresses(self.port), set())
+        self.assertEqual(self.file.stat().st_mode & 0o777, 0o600)
+        codes, lines = finish([waits, self.start(1)])
+        self.assertEqual(codes, [0, 0], lines)
+        self.assertLessEqual(relative_error(np.load(self.decode.folder / "out.npy"), self.decode.alone()), 1e-5)
+        self.assertFalse(self.file.exists())
+
+    def test_each_lost_rank_ends_the_other(self):
+        for lost in (0, 1, 0):  # and the file that is left is no hindrance
+            with self.subTest(lost=lost):
+                started = [self.start(rank, "--rank-timeout", 5) for rank in range(2)]
+                for line in started[0].stderr:
+                    if "latent as given" in line:
+                        break  # the decode begins
+                started[lost].send_signal(signal.SIGKILL)
+                begin = time.monotonic()
+                codes, lines = finish(started)
+                self.assertEqual(codes[1 - lost], 5, lines)
+                self.assertIn(f"rank {lost} ", lines[1 - lost][0])
+                self.assertLess(time.monotonic() - begin, 8)
+        self.assertEqual(finish([self.start(rank) for rank in range(2)])[0], [0, 0])
+
+    def test_what_others_may_write_is_refused(self):
+        other = self.decode.folder / "other"
+        other.touch()
+        (self.decode.folder / "open").mkdir()
+        (self.decode.folder / "open").chmod(0o777)
+        (self.decode.folder / "link").symlink_to(other)
+        other.chmod(0o666)
+        for name, why in (("other", "expected a file that you own and no other user may write"),
+                          ("open/file", "expected a folder in which no other user may replace files"),
+                          ("link", "Too many levels of symbolic links"), ("no/file", "No such file or directory")):
+            self.file = self.decode.folder / name
+            codes, lines = finish([self.start(0)])
+            self.assertEqual(codes, [5], lines)
+            self.assertIn(f"ranks cannot meet in {self.file}: {why}", lines[0][0])
 
 
 if __name__ == "__main__":
