@@ -45,7 +45,7 @@ def safetensors(names, width):
 KEYS = ("alloc", "action", "addr", "size", "stream", "time_us")
 SNAPSHOT_BEGIN = b"\x80\x04}\x8c\x0ddevice_traces]](" + b"".join(
     b"\x8c" + bytes([len(key)]) + key.encode() + b"q" + bytes([i]) + b"0" for i, key in enumerate(KEYS))
-RECORD = b"}\x94(h\x01h\x00h\x02\x8a\x08%bh\x03M\x00\x02h\x04K\x00h\x05\x8a\x08%bu"
+RECORD = b"}\x94(h\x01h\x00h\x02\x8a\x08%bh\x03M\x00\x02h\x04K\x00h\x05\x8a\x08%b" + b"u"
 
 
 class SmallFiles(unittest.TestCase):
