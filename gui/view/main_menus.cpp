@@ -10,6 +10,7 @@
 #include <QStatusBar>
 #include <QTabWidget>
 
+#include "decoder/outputs/require_apart.h"
 #include "gui/model/sentences.h"
 #include "gui/view/documents_dock.h"
 #include "gui/view/glossary.h"
@@ -160,6 +161,10 @@ void MainWindow::save(const Export& what) {
   dialog->selectFile(file_name(what.name) + QLatin1Char('.') + what.suffixes.first());
   connect(dialog, &QFileDialog::fileSelected, this, [this, what](const QString& file) {
     try {
+      std::vector<NamedFile> open;
+      for (const reports::DocumentPtr& document : workspace_.documents())
+        open.push_back({"the open file", document->file.string()});
+      require_apart({{"Export", file.toStdString()}}, open);
       what.write(file);
       statusBar()->showMessage(tr("Written: %1").arg(QDir::toNativeSeparators(file)));
     } catch (const std::exception& error) {

@@ -151,7 +151,6 @@ std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
   const DecodeOptions options(given);
   if ((planned.ranked != nullptr) != (options.exchange != nullptr))
     throw std::logic_error("ranks: expected with a plan of several ranks, and with no other");
-  require_apart({{"trace:", options.trace_file}}, {{"the model", planned.plan.request.model}});
   const PictureShape shape = picture_shape(planned.model->graph, planned.plan.request);
   if (static_cast<int64_t>(out.size()) != elements_of(shape))
     throw InputError("out: expected as many elements as the picture has, found " +
@@ -232,6 +231,12 @@ void bind_decoder(nb::module_& module) {
       "A Decoder on the first GPU, by the module of this path, in memory of an object with name(), "
       "reserve(bytes), which returns an address, stream(), which returns a CUDA stream's handle, and "
       "release(). Raises DeviceError.");
+  module.def(
+      "require_apart",
+      [](const std::string& file, const std::string& model) {
+        require_apart({{"file:", file}}, {{"the model", model}});
+      },
+      "file"_a, "model"_a, "Raises InputError where an output would overwrite a file of a model's folder.");
   module.def(
       "checksums",
       [](const Stretches& stretches) {

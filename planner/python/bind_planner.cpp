@@ -220,7 +220,8 @@ void bind_plan(nb::module_& module) {
       .def(
           "save",
           [](const PlannedDecode& self, const std::string& file) {
-            require_apart({{"save:", file}}, {{"the model", self.plan.request.model}});
+            const std::filesystem::path config(self.model->config_file);  // a name alone for a built-in model
+            require_apart({{"save:", file}}, {{"the model", config.parent_path().string()}});
             if (self.ranked) return write_ranked_plan(file, *self.ranked, self.model->graph);
             write_plan(file, self.plan, self.model->graph);
           },

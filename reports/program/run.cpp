@@ -112,8 +112,12 @@ bool is_recorded(const DocumentPtr& document) {
 /// Models that plans name, which are read as well.
 std::vector<NamedFile> models_of(const std::vector<DocumentPtr>& documents) {
   std::vector<NamedFile> models;
+  const auto add = [&](const Document& document) {
+    if (const auto* plan = document.as<PlanDocument>()) models.push_back({"--model", plan->model_argument});
+  };
   for (const DocumentPtr& document : documents) {
-    if (const auto* plan = document->as<PlanDocument>()) models.push_back({"--model", plan->model_argument});
+    add(*document);
+    for (const DocumentPtr& rank : ranks_of(*document)) add(*rank);
   }
   return models;
 }

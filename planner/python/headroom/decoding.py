@@ -111,10 +111,11 @@ class Handle:
 
     def trace(self, file: str) -> None:
         """The next decode writes a trace to this file, for headroom-report and headroom-gui. Raises InputError where its folder does
-        not exist."""
+        not exist, and for a file of the folder that the VAE was loaded from."""
         name = file_name(file, "file")
         if not os.path.isdir(os.path.dirname(name) or "."):
             raise InputError(f"file: {name}: expected a folder that exists")
+        _core.require_apart(name, str(getattr(getattr(self.vae, "config", None), "_name_or_path", None) or ""))
         self._trace_file = name
 
     def disable(self) -> None:

@@ -154,6 +154,21 @@ class Outputs(unittest.TestCase):
         self.check_refused(self.run_program("headroom-plan", "frontier", "--model", "vae", "--size", "16x16", "-o", "a",
                                             "--csv", "./a"), "expected a file of its own, found that of -o")
 
+    def test_a_report_spares_its_inputs(self):
+        planned = self.run_program("headroom-plan", "--model", "vae", "--size", "16x16", "--limit", "64MiB", "-o", "plan.json")
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        ranked = self.run_program("headroom-plan", "--model", "vae", "--size", "32x32", "--ranks", "2", "--limit", "64MiB", "-o", "ranked.json")
+        self.assertEqual(ranked.returncode, 0, ranked.stderr)
+        shutil.copy(self.folder / "plan.json", self.folder / "plan.html")
+        os.link(self.folder / "vae/config.json", self.folder / "config.html")
+        (self.folder / "to-plan.html").symlink_to("plan.html")
+        before = {name: (self.folder / name).read_bytes() for name in self.files()}
+        for words in (["plan.html", "-o", "plan.html"], ["plan.html", "-o", "to-plan.html"], ["plan.json", "-o", "config.html"],
+                      ["plan.json", "--model", "vae", "-o", "config.html"], ["ranked.json", "-o", "config.html"]):
+            with self.subTest(words=words):
+                self.check_refused(self.run_program("headroom-report", *words), "would overwrite")
+                self.assertEqual({name: (self.folder / name).read_bytes() for name in self.files()}, before)
+
     def test_a_queue_spares_its_inputs(self):
         weights = "diffusion_pytorch_model.safetensors"
         os.link(self.folder / "vae/config.json", self.folder / "hard.png")

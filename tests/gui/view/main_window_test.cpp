@@ -68,6 +68,30 @@ TEST_CASE("main window: bad files are named in a bar that can be dismissed, and 
   }
 }
 
+TEST_CASE("main window: an export does not replace a file that is open") {
+  Workspace workspace;
+  MainWindow window(workspace, plain());
+  window.show();
+  const QString plan = sample_files().file("plan.json");
+  const std::string before = test::read_bytes(plan.toStdString());
+  open(workspace, {plan});
+  QMenu* exports = nullptr;
+  for (QMenu* menu : window.menuBar()->findChildren<QMenu*>())
+    if (menu->title() == QStringLiteral("&Export view")) exports = menu;
+  REQUIRE(exports != nullptr);
+  window.showPage("plan");
+  wait_until([&] { return !window.busy() && !window.currentPage()->exports().empty(); });
+  Q_EMIT exports->aboutToShow();
+  REQUIRE(exports->actions().first()->isEnabled());
+  exports->actions().first()->trigger();
+  auto* dialog = window.findChild<QFileDialog*>();
+  REQUIRE(dialog != nullptr);
+  Q_EMIT dialog->fileSelected(plan);
+  REQUIRE(window.messages().messages().size() == 1);
+  CHECK_THAT(window.messages().messages()[0].toStdString(), Catch::Contains("would overwrite"));
+  CHECK(test::read_bytes(plan.toStdString()) == before);
+}
+
 TEST_CASE("main window: a plan whose model is not found is opened by naming the model's folder") {
   Workspace workspace;
   MainWindow window(workspace, plain());

@@ -239,6 +239,19 @@ class Enable(unittest.TestCase):
             self.assertFalse(file.exists())
         self.assertEqual([p["name"] for p in handle.last.passes], [p["name"] for p in json.loads(handle.last.plan.json())["passes"]])
 
+    def test_a_trace_spares_the_files_of_the_vae(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tiny.kl().save_pretrained(folder)
+            os.link(pathlib.Path(folder, "config.json"), pathlib.Path(folder, "hard.json"))
+            vae = diffusers.AutoencoderKL.from_pretrained(folder)
+            handle = headroom.enable(vae)
+            for name in ("config.json", "hard.json", "diffusion_pytorch_model.safetensors"):
+                with self.assertRaisesRegex(headroom.InputError, "would overwrite a file of the model"):
+                    handle.trace(pathlib.Path(folder, name))
+            handle.trace(pathlib.Path(folder, "trace.json"))
+            vae.decode(latent(1, 4, 8, 8))
+            self.assertTrue(pathlib.Path(folder, "trace.json").stat().st_size > 100)
+
     def test_what_is_refused(self):
         vae = tiny.kl()
         with self.assertRaisesRegex(headroom.Unsupported, "VQModel: expected one of .*AutoencoderDC, AutoencoderKL.*AutoencoderTiny"):

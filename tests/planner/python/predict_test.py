@@ -82,6 +82,18 @@ class Predictions(unittest.TestCase):
         self.assertIn("emit conv_out", plan.explain())
         self.assertEqual(headroom.explain("sdxl", 512, 512, limit="512MiB"), plan.explain())
 
+    def test_a_plan_spares_the_files_of_its_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder, "config.json")
+            config.write_text((pathlib.Path(__file__).resolve().parents[2] / "data/demo_model/config.json").read_text())
+            before = config.read_text()
+            plan = headroom.plan(folder, 64, 64, limit="512MiB")
+            pathlib.Path(folder, "link.json").symlink_to("config.json")
+            for name in ("config.json", "link.json"):
+                with self.assertRaisesRegex(headroom.InputError, "would overwrite a file of the model"):
+                    plan.save(str(pathlib.Path(folder, name)))
+            self.assertEqual(config.read_text(), before)
+
     def test_a_gpu_is_predicted_without_one(self):
         found = headroom.predict("sdxl", 1024, 1024, dtype="bf16", device="cuda", limit="2GiB", host_limit="4GiB")
         self.assertTrue(found.fits)
