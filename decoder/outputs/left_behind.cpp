@@ -210,6 +210,10 @@ std::string process_mark(int process) {
   return place + "-" + std::to_string(process);
 }
 
+bool has_ended(int process) noexcept {
+  return kill(process, 0) != 0 && errno == ESRCH;
+}
+
 void remove_left_behind(const std::filesystem::path& file, const std::string& mark,
                         const std::string& suffix) noexcept try {
   const std::string start = file.filename().string() + "." + mark + "-";
@@ -225,7 +229,7 @@ void remove_left_behind(const std::filesystem::path& file, const std::string& ma
       std::from_chars(name + start.size() + place, name + whole.size(), process);
       const std::string own = process_mark(process), expected = start + own + suffix;
       if (process <= 0 || (whole != expected && whole != expected + ".partial-" + own)) return;
-      const bool ended = process == getpid() || (kill(process, 0) != 0 && errno == ESRCH);
+      const bool ended = process == getpid() || has_ended(process);
       if (ended && is_left_by_user(folder, name)) remove_in(folder, name, kFolderLevels);
     });
   } catch (...) {

@@ -43,6 +43,9 @@ void remove_contents(int folder) noexcept;
 /// PID namespace: elsewhere the number may be a living process.
 std::string process_mark(int process);
 
+/// True where no process, of any user, has this number.
+bool has_ended(int process) noexcept;
+
 /// Removes the neighbours `<file>.<mark>-<process_mark><suffix>` of processes that ended here without
 /// removing them, or of this process, where this user owns them: files, their own partial files, and folders
 /// that hold nothing but frames.

@@ -1,14 +1,14 @@
 #include "gui/model/window_folder.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <QDir>
 #include <QRegularExpression>
-#include <cerrno>
+
+#include "decoder/outputs/left_behind.h"
 
 namespace headroom::gui {
 namespace {
@@ -29,10 +29,6 @@ bool is_own(int folder) {
   return ::fstat(folder, &status) == 0 && status.st_uid == ::geteuid();
 }
 
-bool has_ended(qint64 process) {
-  return process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
-}
-
 }  // namespace
 
 WindowFolder::WindowFolder()
@@ -51,7 +47,7 @@ void remove_old_window_folders() {
       temporary.entryList({kPrefix + QLatin1Char('*')}, QDir::Dirs | QDir::NoSymLinks);
   for (const QString& entry : entries) {
     const QRegularExpressionMatch match = name.match(entry);
-    if (!match.hasMatch() || !has_ended(match.captured(1).toLongLong())) continue;
+    if (!match.hasMatch() || !has_ended(match.captured(1).toInt())) continue;
     const int lock = locked(temporary.filePath(entry));
     if (lock < 0) continue;
     if (is_own(lock)) QDir(temporary.filePath(entry)).removeRecursively();

@@ -67,6 +67,8 @@ TEST_CASE("only files that this program left behind on this machine are removed"
   waitpid(gone, nullptr, 0);
   const std::string dead = process_mark(gone), number = std::to_string(gone);
   CHECK(dead.size() == 9 + number.size());
+  CHECK(has_ended(gone));
+  CHECK_FALSE(has_ended(getppid()));
   std::vector<std::string> kept{"o.partial-" + number,          "o.partial-" + number + ".txt",
                                 "o.partial-" + dead + ".txt",   "o.partial-" + dead + ".npy",
                                 "o.partial-00000000-" + number, "o.partial-0" + dead};
