@@ -37,8 +37,7 @@ int64_t parse_bytes(const std::string& text, const std::string& option) {
     throw InputError(option + ": expected bytes such as 2GiB, 512MiB or 1000000, found '" + text + "'");
   }
   // Whoever writes so little means GiB. 1 asks for the smallest limit that works.
-  constexpr double kMostForgottenUnits = 1024;
-  if (unit->first.empty() && number > 0 && number < kMostForgottenUnits && number != 1) {
+  if (unit->first.empty() && number > 0 && number < kFewestSensibleBytes && number != 1) {
     const std::string written = text.substr(0, text.find(' '));
     throw InputError(option + " " + written + " is " + written + " bytes. Did you mean " + written + "GiB?");
   }

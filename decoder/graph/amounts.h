@@ -7,6 +7,9 @@
 
 namespace headroom {
 
+/// Whoever writes fewer bytes has left out the unit.
+constexpr int64_t kFewestSensibleBytes = 1024;
+
 /// Bytes from "2GiB", "512MiB", "64KiB", "1.25 GB" in any case, or a plain number. Throws InputError naming
 /// `option`, also for a plain number that lacks its unit: 2.
 int64_t parse_bytes(const std::string& text, const std::string& option);

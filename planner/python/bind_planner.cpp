@@ -250,6 +250,7 @@ void bind_planner(nb::module_& module) {
       .def("why_not", &Planner::why_not, "limit_bytes"_a, Release(),
            "Why nothing fits: in one line, and as JSON.")
       .def("frontier", &Planner::frontier, "points"_a, Release());
+  module.attr("fewest_sensible_bytes") = kFewestSensibleBytes;
   module.def("parse_bytes", &parse_bytes, "text"_a, "option"_a);
   module.def("format_bytes", &format_bytes, "bytes"_a);
   module.def("format_seconds", &format_seconds, "seconds"_a);

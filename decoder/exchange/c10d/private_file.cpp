@@ -20,7 +20,7 @@ bool others_may_write(const struct stat& status) {
 }  // namespace
 
 void make_private_file(const std::filesystem::path& file) {
-  struct stat status{};
+  struct stat status {};
   const Descriptor opened(open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (opened.number() < 0 || fstat(opened.number(), &status) != 0) throw ExchangeError(std::strerror(errno));
   if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || others_may_write(status))

@@ -24,14 +24,10 @@ def limit_bytes(limit: int | str | None, option: str = "limit") -> int | None:
     return bytes_
 
 
-SMALLEST_LIMIT_BYTES = 1 << 10
-"""Whoever writes less has left out the unit."""
-
-
 def require_sensible_limit(limit: int | str | None, option: str = "limit") -> None:
     """Raises InputError for so few bytes that GiB are meant."""
     bytes_ = None if limit == "auto" else limit_bytes(limit, option)
-    if bytes_ is None or bytes_ >= SMALLEST_LIMIT_BYTES:
+    if bytes_ is None or bytes_ >= _core.fewest_sensible_bytes:
         return
     raise InputError(f"{option} {bytes_} is {bytes_} bytes." + (f" Did you mean {bytes_}GiB?" if bytes_ > 0 else ""))
 
