@@ -157,4 +157,13 @@ std::optional<RankEnvironment> rank_environment() {
   });
 }
 
+std::string trust_note(const RankEnvironment& environment) {
+  const std::string& file = environment.store_file;
+  if (!file.empty())
+    return "ranks meet in " + file + ": whoever reaches the ranks' ports can change or end the run";
+  return "ranks meet at " + environment.address + ":" + std::to_string(environment.port) +
+         ": whoever reaches this port and those of the ranks can join, change or end the run. Use a network "
+         "that you trust";
+}
+
 }  // namespace headroom

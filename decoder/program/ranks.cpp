@@ -204,15 +204,6 @@ std::unique_ptr<Exchange> open_checked(const ExchangeOptions& options) {
   }
 }
 
-std::string trust_note(const RankEnvironment& environment) {
-  const std::string& file = environment.store_file;
-  if (!file.empty())
-    return "ranks meet in " + file + ": whoever reaches the ranks' ports can change or end the decode";
-  return "ranks meet at " + environment.address + ":" + std::to_string(environment.port) +
-         ": whoever reaches this port and those of the ranks can join, change or end the decode. Use a "
-         "network that you trust";
-}
-
 }  // namespace
 
 std::optional<RankEnvironment> rank_of(const DecodeOptions& options) {
@@ -244,7 +235,6 @@ std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnviro
   ResidentLimit limit = ResidentLimit::before_decode(bytes_of_files(options));
   // A GPU's rank has no limit for this memory.
   if (gpu == nullptr) how.check_while_meeting = [&] { limit.check(); };
-  // Rank 0 says it for all: the others open no port before they have met rank 0.
   if (environment.rank == 0) {
     progress.add(trust_note(environment));
     progress.say();

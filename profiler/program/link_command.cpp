@@ -9,6 +9,7 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/text_streams.h"
+#include "decoder/outputs/printable.h"
 #include "profiler/measure/link.h"
 
 namespace headroom::profiler {
@@ -42,7 +43,7 @@ std::string link_text(const Link& link) {
 
 }  // namespace
 
-int run_link(const std::vector<std::string>& args, std::ostream& out) {
+int run_link(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   LinkOptions options;
   if (!parse_link(args, out, options)) return kDone;
   const std::optional<RankEnvironment> environment = rank_environment();
@@ -55,6 +56,7 @@ int run_link(const std::vector<std::string>& args, std::ostream& out) {
   ExchangeOptions how;
   how.ranks = *environment;
   how.timeout_seconds = options.timeout_seconds;
+  if (environment->rank == 0) err << "headroom-profile: " << one_line(trust_note(*environment)) << std::endl;
   const std::unique_ptr<Exchange> exchange = open_exchange(how);
   const Link link = measure_link(*exchange);
   if (exchange->rank() > 0) return kDone;

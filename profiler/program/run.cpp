@@ -315,7 +315,8 @@ int run_profile(const std::vector<std::string>& args, std::ostream& out, std::os
   std::unique_ptr<Progress> progress;
   RunEnded ended;
   ended.exit_code = guarded("headroom-profile", out, err, [&] {
-    if (command_of(args, profile_commands()) == "link") return run_link({args.begin() + 1, args.end()}, out);
+    if (command_of(args, profile_commands()) == "link")
+      return run_link({args.begin() + 1, args.end()}, out, err);
     Options options;
     if (!parse(args, out, options)) return static_cast<int>(kDone);
     progress = make_progress(options.progress, err);

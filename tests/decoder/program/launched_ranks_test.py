@@ -300,14 +300,16 @@ class Network(unittest.TestCase):
 
     def test_whom_ranks_trust_comes_before_any_port_opens(self):
         decode = Decode(KL, (1, 4, 8, 8))
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            taken.listen()
-            port = taken.getsockname()[1]
-            _, err = decode.start(0, 2, port, decode.words("out.npy", decode.plan(2))).communicate(timeout=120)
-        said, error = err.splitlines()
-        self.assertTrue(said.startswith(f"headroom-decode: ranks meet at 127.0.0.1:{port}: whoever reaches this port"), err)
-        self.assertIn("rank 0 cannot receive the other ranks", error)
+        for program, words in (("headroom-decode", decode.words("out.npy", decode.plan(2))),
+                               ("headroom-profile", [BIN / "headroom-profile", "link"])):
+            with self.subTest(program), socket.socket() as taken:
+                taken.bind(("127.0.0.1", 0))
+                taken.listen()
+                port = taken.getsockname()[1]
+                _, err = decode.start(0, 2, port, words).communicate(timeout=120)
+                said, error = err.splitlines()
+                self.assertTrue(said.startswith(f"{program}: ranks meet at 127.0.0.1:{port}: whoever reaches this port"), err)
+                self.assertIn("rank 0 cannot receive the other ranks", error)
 
     def test_a_flooded_store_ends_the_rank_that_keeps_it(self):
         decode, port = Decode(KL, (1, 4, 300, 300), limit="150MiB"), free_port()
