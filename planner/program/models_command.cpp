@@ -5,6 +5,7 @@
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/model.h"
+#include "decoder/weights/open_model.h"
 #include "planner/program/commands.h"
 
 namespace headroom::planner {
@@ -20,6 +21,12 @@ const Axes<int32_t>& factors(const Model& model) {
   return model.graph.tensor(model.graph.output()).scale;
 }
 
+/// Of a folder it is not repeated.
+nlohmann::json config_of(const Model& model) {
+  const std::string* built_in = built_in_config(model.config_file);
+  return built_in != nullptr ? nlohmann::json::parse(*built_in) : nlohmann::json();
+}
+
 nlohmann::json models_document(const std::vector<Model>& models) {
   nlohmann::json list = nlohmann::json::array();
   for (const Model& model : models) {
@@ -29,7 +36,7 @@ nlohmann::json models_document(const std::vector<Model>& models) {
                     {"latent_channels", model.latent_channels},
                     {"spatial_factor", factors(model).y},
                     {"time_factor", factors(model).t},
-                    {"config", nlohmann::json::parse(*built_in_config(model.name))}});
+                    {"config", config_of(model)}});
   }
   return list;
 }
@@ -53,17 +60,20 @@ void print_models(const std::vector<Model>& models, std::ostream& out) {
 
 int models_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& /*err*/) {
   CLI::App app(
-      "List the built-in decoder configurations, the names that --model takes.\n"
+      "List the built-in decoder configurations, the names that --model takes, or look at one model.\n"
       "A picture is the spatial factor times as high and wide as its latent. A clip has 1 + (T - 1) x time "
       "factor\n"
       "frames for T latent frames.\n\n"
       "Example:\n"
-      "  headroom-plan models",
+      "  headroom-plan models\n"
+      "  headroom-plan models vae/",
       "headroom-plan models");
+  std::string model;
   bool json = false;
+  app.add_option("model", model, kModelHelp);
   app.add_flag("--json", json, "print JSON");
   if (!parse_arguments(app, args, out)) return kDone;
-  const std::vector<Model> models = all_built_in();
+  const std::vector<Model> models = model.empty() ? all_built_in() : std::vector{open_model(model)};
   if (json) {
     out << models_document(models).dump(2) << "\n";
   } else {

@@ -104,19 +104,23 @@ class Model(NamedTuple):
     time_factor: int  # frames for each latent frame but the first, which stands for one
 
 
+def listed_models(*words: str) -> dict[str, Model]:
+    return {each["name"]: Model(each["config"], each["class"], each["video"], each["latent_channels"], each["spatial_factor"], each["time_factor"])
+            for each in json.loads(run([str(BIN / "headroom-plan"), "models", "--json", *words]))}
+
+
 @functools.cache
 def built_in_models() -> dict[str, Model]:
-    listed = json.loads(run([str(BIN / "headroom-plan"), "models", "--json"]))
-    return {each["name"]: Model(each["config"], each["class"], each["video"], each["latent_channels"], each["spatial_factor"], each["time_factor"])
-            for each in listed}
+    return listed_models()
 
 
+@functools.cache
 def model_of(model: str) -> Model:
-    """A built-in name, or a folder with an AutoencoderKL in diffusers' layout."""
+    """A built-in name, or a folder in diffusers' layout."""
     if model in built_in_models():
         return built_in_models()[model]
-    config = json.loads((Path(model) / "config.json").read_text())
-    return Model(config, config["_class_name"], False, config["latent_channels"], 2 ** (len(config["block_out_channels"]) - 1), 1)
+    (listed,) = listed_models(model).values()
+    return listed._replace(config=json.loads((Path(model) / "config.json").read_text()))
 
 
 def model_config(model: str) -> Config:

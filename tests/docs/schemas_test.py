@@ -84,7 +84,7 @@ class Schemas(unittest.TestCase):
             self.write("headroom-plan", *size, "--limit", "64MiB", "--profile", "profile.json", "-o", "profiled.json")
             self.check("plan", "profiled.json")
 
-    def test_a_profile_that_is_refused_and_gone_on_with(self):
+    def test_a_profile_of_a_busy_machine_is_refused(self):
         """Two threads on one processor wait for each other, as they do for other programs."""
         if not (BIN / "headroom-profile").exists():
             self.skipTest("no headroom-profile")
@@ -93,12 +93,9 @@ class Schemas(unittest.TestCase):
         ended = subprocess.run([str(BIN / words[0]), *words[1:]], cwd=self.folder, capture_output=True, text=True, check=False,
                                preexec_fn=lambda: os.sched_setaffinity(0, one))
         self.assertEqual(ended.returncode, 5, ended.stderr)
-        self.assertRegex(ended.stderr, r"too noisy to plan by: .* \d+ %.*profile\.json\.partial.*--accept-noise\n$")
+        self.assertRegex(ended.stderr, r"too noisy to plan by: .* \d+ %.*--accept-noise\n$")
         self.assertFalse((self.folder / "profile.json").exists())
-        partial = self.check("partial_profile", "profile.json.partial")
-        self.assertTrue(partial["decodes"] and partial["points"]["tables"])
         self.write(*words, "--accept-noise")
-        self.assertFalse((self.folder / "profile.json.partial").exists())
 
     def test_files_that_are_checked_in(self):
         for path in sorted((ROOT / "docs/tour").glob("*.json")):

@@ -104,7 +104,8 @@ def latent_shape(vae: Any, width: int, height: int, frames: int = 1, batch: int 
         shape = tuple(describe(vae).latent_shape(width, height, frames, batch))
     except Unsupported as error:
         raise InputError(f"--sizes: {error}. Give --latent-shape N,C,H,W") from None
-    of_clips = any(isinstance(module, Conv3d) for module in vae.modules())
+    # A class of clips takes a time axis for a picture, too.
+    of_clips = "temperal_downsample" in vae.config or any(isinstance(module, Conv3d) for module in vae.modules())
     return (*shape[:2], 1, *shape[2:]) if of_clips and len(shape) == 4 else shape
 
 

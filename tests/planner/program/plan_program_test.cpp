@@ -150,7 +150,9 @@ TEST_CASE("models lists what --model takes, as a table and as JSON") {
                     {"latent_channels", 48},
                     {"spatial_factor", 16},
                     {"time_factor", 4}});
-  require_refused(plan({"models", "sdxl"}), 2, {"sdxl"});
+  const Ended one = plan({"models", "sdxl", "--json"});
+  CHECK(json::parse(one.out) == json::array({entry("sdxl")}));
+  require_refused(plan({"models", "no-such-model"}), 2, {"no-such-model"});
 }
 
 TEST_CASE("bad usage and bad input end with 2 and one line") {
