@@ -4,10 +4,13 @@ import json
 import pickle
 import re
 import subprocess
+from pathlib import Path
 
 IMAGE = "\"onload=\"document.title='x'\"<img src=x onerror=document.title='x'>"
 NAME = IMAGE + "<script>document.title='x'<script>"  # of a file, so without a slash
 TEXT = "</script></title>" + IMAGE + "<a href='http://127.0.0.1:9/'><link rel=stylesheet href=//127.0.0.1:9/><script>document.title='x'</script>"
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def with_texts(value, spared, at=""):
@@ -24,7 +27,7 @@ def with_texts(value, spared, at=""):
 def opened(program, file, output):
     """What headroom-report says where it refuses a file, else nothing."""
     done = subprocess.run([program, file, "--quick", "--title", TEXT, "-o", output, "--progress", "none"], capture_output=True, text=True,
-                          check=False)
+                          check=False, cwd=ROOT)  # where the model of the tour's plans is found
     return done.stderr if done.returncode else ""
 
 
