@@ -90,6 +90,20 @@ def tearDownModule():
 
 
 class Decodes(AirCard):
+    def test_a_recording_counts_the_allocators_blocks(self):
+        # Elementwise alone: the air card's cuDNN knows no convolutions but Headroom's.
+        class Decoder(torch.nn.Sequential):
+            def decode(self, z):
+                return self(z)
+
+        vae = Decoder(torch.nn.SiLU(), torch.nn.ReLU())
+        recording = headroom.record(vae, latent(1, 3, 50, 50).to(CARD))
+        decode, before, block = recording["decodes"][0], 30_000, 30_208  # in multiples of 512
+        self.assertEqual((recording["device_kind"], decode["width_pixels"]), ("cuda", 50))
+        self.assertEqual((decode["peak_bytes"], decode["peak_layer"]), (before + 2 * block, "1"))
+        self.assertEqual(decode["peak_live"], [{"name": "0", "bytes": block}, {"name": "1", "bytes": block}, {"name": "latent", "bytes": before},
+                                               {"name": "weights", "bytes": 0}])
+
     def test_there_is_a_card(self):
         self.assertTrue(torch.cuda.is_available())
         values = latent(5, 7)
