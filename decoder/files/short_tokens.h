@@ -7,8 +7,7 @@
 namespace headroom {
 
 /// Passes a JSON text on. Its streambuf throws InputError where a string, or anything else between two
-/// strings or numbers, is longer than 1 MiB. JSON parsers collect such a token whole before they hand it on,
-/// so one of a small compressed file could take gigabytes.
+/// strings or numbers, is longer than 1 MiB. JSON parsers collect such a token whole before they hand it on.
 std::unique_ptr<std::istream> with_short_tokens(std::unique_ptr<std::istream> text,
                                                 const std::string& origin);
 

@@ -820,8 +820,8 @@ takes %2 and %3 there</source>
         <translation>PyTorch 内存</translation>
     </message>
     <message>
-        <source>Open a memory snapshot of PyTorch (.pickle, from torch.cuda.memory._dump_snapshot) or a trace of its profiler with profile_memory=True (.json, .json.gz) to see what held the peak. The pickle is read and not executed.</source>
-        <translation>打开 PyTorch 的内存快照（.pickle，由 torch.cuda.memory._dump_snapshot 写出）或其性能分析器在 profile_memory=True 时的跟踪（.json、.json.gz），即可看到峰值由什么占用。pickle 只被读取，不会被执行。</translation>
+        <source>Open a memory snapshot of PyTorch (.pickle, from torch.cuda.memory._dump_snapshot) to see what held the peak. The pickle is read and not executed.</source>
+        <translation>打开 PyTorch 的内存快照（.pickle，由 torch.cuda.memory._dump_snapshot 写出），即可看到峰值由什么占用。pickle 只被读取，不会被执行。</translation>
     </message>
     <message>
         <source>Device</source>
@@ -1120,8 +1120,8 @@ takes %2 and %3 there</source>
         <translation>打开文件</translation>
     </message>
     <message>
-        <source>Headroom&apos;s files and PyTorch&apos;s memory (*.json *.json.gz *.pickle *.pkl)</source>
-        <translation>Headroom 的文件与 PyTorch 的内存记录 (*.json *.json.gz *.pickle *.pkl)</translation>
+        <source>Headroom&apos;s files and PyTorch&apos;s memory (*.json *.pickle *.pkl)</source>
+        <translation>Headroom 的文件与 PyTorch 的内存记录 (*.json *.pickle *.pkl)</translation>
     </message>
     <message>
         <source>All files (*)</source>

@@ -35,10 +35,8 @@ HistoryPage::HistoryPage(Workspace& workspace, QWidget* parent)
     : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)) {
   auto* nothing = paragraph(this);
   nothing->setText(tr(
-      "Open a memory snapshot of PyTorch (.pickle, from torch.cuda.memory._dump_snapshot) or a trace of its "
-      "profiler with profile_memory=True (.json, .json.gz) to see what held the peak. The pickle is read and "
-      "not "
-      "executed."));
+      "Open a memory snapshot of PyTorch (.pickle, from torch.cuda.memory._dump_snapshot) to see what held "
+      "the peak. The pickle is read and not executed."));
   nothing->setAlignment(Qt::AlignCenter);
   nothing->setMargin(40);
   auto* columns = new QSplitter(Qt::Horizontal);

@@ -237,7 +237,7 @@ void MainWindow::chooseFiles() {
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setFileMode(QFileDialog::ExistingFiles);
   dialog->setNameFilters(
-      {tr("Headroom's files and PyTorch's memory (*.json *.json.gz *.pickle *.pkl)"), tr("All files (*)")});
+      {tr("Headroom's files and PyTorch's memory (*.json *.pickle *.pkl)"), tr("All files (*)")});
   if (!settings_.recent_files.isEmpty())
     dialog->setDirectory(QFileInfo(settings_.recent_files.first()).absolutePath());
   connect(dialog, &QFileDialog::filesSelected, &workspace_,

@@ -10,13 +10,13 @@
 
 namespace headroom::profiler {
 
-/// A line of a stack: of Python code, of native code, or a module that was being called.
+/// A line of a stack: of Python code or of native code.
 struct CodeFrame {
-  enum class Kind { code, native, module };
+  enum class Kind { code, native };
   Kind kind = Kind::code;
-  std::string file;      ///< empty of a module, and where it is not known
-  std::string function;  ///< of a module its name, "Conv2d_3"
-  int64_t line = 0;      ///< 0: not known
+  std::string file;  ///< empty where it is not known
+  std::string function;
+  int64_t line = 0;  ///< 0: not known
   friend auto operator<=>(const CodeFrame&, const CodeFrame&) = default;
 };
 

@@ -152,35 +152,6 @@ void set_seconds(DeviceHistory& history, const std::vector<MemoryRecord>& record
     history.seconds.push_back(std::max(history.seconds.back(), record.seconds - first));
 }
 
-/// Where the allocator counted for itself, that counts: it knows what was there before.
-void set_totals(DeviceHistory& history, const std::vector<MemoryRecord>& records) {
-  const auto stated = [&](auto member) {
-    return !records.empty() && std::all_of(records.begin(), records.end(), [&](const auto& one) {
-      return one.*member != MemoryRecord::kUnknown;
-    });
-  };
-  if (stated(&MemoryRecord::total_allocated_bytes)) {
-    for (size_t i = 0; i < records.size(); ++i)
-      history.allocated_bytes[i + 1] = records[i].total_allocated_bytes;
-    const MemoryRecord& first = records.front();
-    const int64_t change = first.action == Action::alloc  ? first.bytes
-                           : first.action == Action::free ? -first.bytes
-                                                          : 0;
-    history.allocated_bytes[0] = std::max<int64_t>(0, first.total_allocated_bytes - change);
-  }
-  if (history.segments.empty()) {
-    history.reserved_bytes.clear();
-    if (!stated(&MemoryRecord::total_reserved_bytes)) return;
-    history.reserved_bytes.push_back(records.front().total_reserved_bytes);
-    bool any = false;
-    for (const MemoryRecord& record : records) {
-      history.reserved_bytes.push_back(record.total_reserved_bytes);
-      any = any || record.total_reserved_bytes > 0;
-    }
-    if (!any) history.reserved_bytes.clear();  // of a CPU nothing is reserved
-  }
-}
-
 }  // namespace
 
 DeviceHistory replay(std::string device, const std::vector<MemoryRecord>& records, const FinalState& end,
@@ -195,9 +166,9 @@ DeviceHistory replay(std::string device, const std::vector<MemoryRecord>& record
     replay.finish(end);
   }
   history.allocated_bytes = sums_of(history.allocations, records.size() + 1, origin);
-  history.reserved_bytes = sums_of(history.segments, records.size() + 1, origin);
+  if (!history.segments.empty())
+    history.reserved_bytes = sums_of(history.segments, records.size() + 1, origin);
   set_seconds(history, records);
-  set_totals(history, records);
   return history;
 }
 

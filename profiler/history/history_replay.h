@@ -17,13 +17,11 @@ struct MemoryRecord {
   bool expandable = false;  ///< of segments: a piece of an expandable one
   StackId stack = 0;
   uint64_t address = 0;
-  int64_t bytes = 0;                         ///< at least 0
-  double seconds = std::nan("");             ///< not a number where it is not known
-  int64_t total_allocated_bytes = kUnknown;  ///< as the allocator counted them
-  int64_t total_reserved_bytes = kUnknown;
+  int64_t bytes = 0;              ///< at least 0
+  double seconds = std::nan("");  ///< not a number where it is not known
   int64_t free_bytes = kUnknown;  ///< of a refusal
 };
-static_assert(sizeof(MemoryRecord) == 56, "files have millions of them");
+static_assert(sizeof(MemoryRecord) == 40, "files have millions of them");
 /// What replay() takes for a record at most, the record itself included: an allocation with its entry by
 /// address.
 constexpr uint64_t kReplayBytes = 144;

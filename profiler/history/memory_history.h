@@ -70,7 +70,7 @@ std::optional<Fragmentation> fragmentation_at(const DeviceHistory& device, size_
 
 /// What a file recorded of memory that others took.
 struct MemoryHistory {
-  std::string source;  ///< "memory snapshot of PyTorch", "trace of PyTorch's profiler"
+  std::string source;  ///< "memory snapshot of PyTorch"
   CodeStacks stacks;
   std::vector<DeviceHistory> devices;  ///< of which anything was recorded; at least one
   std::string allocator_settings;      ///< PYTORCH_CUDA_ALLOC_CONF, where it was set
@@ -84,12 +84,5 @@ constexpr size_t kMostDevices = 1024;  ///< of one file
 /// What torch.cuda.memory._dump_snapshot() wrote, or Headroom's own snapshots. The pickle is read, not
 /// executed. Throws InputError naming the file and what was expected.
 MemoryHistory read_memory_snapshot(const std::filesystem::path& file);
-
-/// Of a trace, unpacked where it is gzip's.
-constexpr int64_t kMostTraceBytes = int64_t{4} << 30;
-
-/// What torch.profiler.profile(profile_memory=True) exported as a Chrome trace, as it is or packed by gzip.
-/// Throws InputError.
-MemoryHistory read_profiler_trace(const std::filesystem::path& file);
 
 }  // namespace headroom::profiler

@@ -39,7 +39,7 @@ bool is_own(const CodeFrame& frame) {
 }
 
 std::string text_of(const CodeFrame& frame) {
-  if (frame.kind == CodeFrame::Kind::module || frame.file.empty()) return frame.function;
+  if (frame.file.empty()) return frame.function;
   return base_name(frame.file) + ":" + frame.function;
 }
 
@@ -62,20 +62,15 @@ bool is_of_autoencoder(const CodeFrame& frame) {
 
 std::vector<std::string> module_path(const CodeStacks& stacks, StackId stack) {
   const std::vector<const CodeFrame*> frames = frames_of(stacks, stack);
-  std::vector<std::string> modules, own;
+  std::vector<std::string> own;
   size_t from_autoencoder = 0;  // of `own`: how many from the outermost frame of an autoencoder on
   std::string operation, native;
   for (const CodeFrame* frame : frames) {
-    if (frame->kind == CodeFrame::Kind::module) modules.push_back(frame->function);
     if (frame->kind == CodeFrame::Kind::native && native.empty()) native = frame->function;
     if (own.empty() && operation.empty()) operation = operation_of(*frame);
     if (!is_own(*frame)) continue;
     own.push_back(text_of(*frame));
     if (is_of_autoencoder(*frame)) from_autoencoder = own.size();
-  }
-  if (!modules.empty()) {
-    std::reverse(modules.begin(), modules.end());
-    return modules;
   }
   const size_t kept = from_autoencoder > 0 ? from_autoencoder : kFramesWithoutAutoencoder;
   if (own.size() > kept) own.resize(kept);

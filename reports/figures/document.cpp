@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "decoder/files/gzip_text.h"
+#include "decoder/files/json_text.h"
 #include "decoder/files/start_of_file.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/graph/system_failure.h"
@@ -32,7 +32,6 @@ constexpr int64_t kMostSearchedBytes = int64_t{4} << 30;  ///< of the largest ki
 constexpr int64_t kMostBytes = int64_t{1} << 60;
 constexpr int64_t kFrontierVersion = 1;
 constexpr size_t kMostPoints = 100'000;
-constexpr const char* kProfilerTrace = "traceEvents";
 constexpr const char* kPickle = "pickle";
 
 /// Text of a file, on one line whatever it holds.
@@ -40,12 +39,10 @@ std::string quoted(const std::string& text) {
   return json(text.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Finds the top level's "schema", or what traces for Chrome have in its place, and stops the parser there.
+/// Finds the top level's "schema" and stops the parser there.
 class SchemaFinder final : public json::json_sax_t {
  public:
   std::optional<std::string> schema;
-  bool profiler_trace =
-      false;  ///< it has "traceEvents", as traces for Chrome have, and no schema before them
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -63,8 +60,7 @@ class SchemaFinder final : public json::json_sax_t {
   bool end_array() override { return close(); }
   bool key(std::string& key) override {
     if (depth_ == 1) key_ = key;
-    profiler_trace = profiler_trace || (depth_ == 1 && key == "traceEvents");
-    return !profiler_trace;
+    return true;
   }
   bool parse_error(size_t, const std::string&, const json::exception&) override { return false; }
 
@@ -108,29 +104,16 @@ json json_object_of(const std::filesystem::path& file) {
   }
 }
 
-/// Of what gzip packed, only traces of PyTorch's profiler are opened, which it writes so itself.
-std::string schema_of_packed(const std::filesystem::path& file) {
-  SchemaFinder finder;
-  json::sax_parse(*open_json_text(file, {.most_bytes = profiler::kMostTraceBytes}), &finder);
-  if (finder.profiler_trace) return kProfilerTrace;
-  const char* what = finder.schema ? "of one of Headroom's, which are opened unpacked"
-                                   : "without a trace of PyTorch's profiler in it";
-  throw InputError(file.string() + ": this seems to be a compressed file (gzip) " + what + "; " +
-                   kOpenedHere);
-}
-
 /// What kind of file it says it is. Each reader of a kind has bounds of its own, and a trace is not parsed
 /// like the rest, so this looks for the schema alone and makes no value of anything before it.
 std::string schema_of(const std::filesystem::path& file) {
   if (is_pickle(file)) return kPickle;
-  if (is_gzip(file)) return schema_of_packed(file);
   std::error_code error;
   if (is_file_at(file) &&
       static_cast<int64_t>(std::filesystem::file_size(file, error)) <= kMostSearchedBytes) {
     SchemaFinder finder;
-    json::sax_parse(*open_json_text(file, {.most_bytes = kMostSearchedBytes}), &finder);
+    json::sax_parse(*open_json_text(file, kMostSearchedBytes), &finder);
     if (finder.schema) return *finder.schema;
-    if (finder.profiler_trace) return kProfilerTrace;
   }
   require_json_object(file);
   // Not there, or not plainly: the parser says what is wrong.
@@ -275,8 +258,6 @@ DocumentPtr read_document(const std::filesystem::path& file, const std::string& 
     document->contents = frontier_from_json(read_json_file(file, kMostFileBytes), file.string());
   } else if (schema == kPickle) {
     document->contents = profiler::read_memory_snapshot(file);
-  } else if (schema == kProfilerTrace) {
-    document->contents = profiler::read_profiler_trace(file);
   } else if (schema == "headroom.requests") {
     throw InputError(
         file.string() +

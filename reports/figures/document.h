@@ -72,9 +72,9 @@ struct Document {
 const char* kind_of(const Document& document);
 
 /// Reads a file of any kind by its "schema", at most 512 MiB of a trace, 256 MiB of a plan and 64 MiB of any
-/// other; and a memory snapshot of PyTorch (a pickle, less than 2 GiB) or a trace of its profiler (at most
-/// 4 GiB, packed by gzip or not), by how they begin. A plan needs its model: `model` where given, else the
-/// one that find_model() finds for it. Throws InputError naming the file, the field and what was expected.
+/// other; and a memory snapshot of PyTorch (a pickle, less than 2 GiB), by how it begins. A plan needs its
+/// model: `model` where given, else the one that find_model() finds for it. Throws InputError naming the
+/// file, the field and what was expected.
 DocumentPtr read_document(const std::filesystem::path& file, const std::string& model = {});
 
 /// The ranks of a file of several, by their numbers; none of any other.

@@ -27,6 +27,7 @@ constexpr KnownStart kStarts[] = {
     {"YUV4MPEG2", "a clip (Y4M)"},
     {"\x93NUMPY", "an array (NumPy's .npy)"},
     {"GGUF", "weights (GGUF)"},
+    {"\x1f\x8b", "a compressed file (gzip)"},
     {"%PDF", "a document (PDF)"},
     {"\x7f"
      "ELF",

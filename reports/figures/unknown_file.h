@@ -7,8 +7,8 @@ namespace headroom::reports {
 
 /// What messages about other files end with.
 inline const std::string kOpenedHere =
-    "opened here are Headroom's plans, statistics, traces, profiles and frontiers (.json), and PyTorch's "
-    "memory snapshots (.pickle) and profiler traces (.json, .json.gz)";
+    "opened here are Headroom's plans, statistics, traces, profiles, recorded decodes and frontiers (.json), "
+    "and PyTorch's memory snapshots (.pickle)";
 
 /// What a file seems to be by its first bytes, in words: "a picture (PNG)", "an empty file". Empty where it
 /// may be JSON, and where it cannot be read.

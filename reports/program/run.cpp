@@ -28,9 +28,8 @@ constexpr const char* kDescription =
     "beside\n"
     "the plan that they belong to, and several files of one kind are compared. Memory snapshots of PyTorch "
     "(.pickle)\n"
-    "and traces of its profiler with memory (.json, .json.gz) are shown with what held the peak, and what "
-    "Headroom\n"
-    "would need for that decoder and size: guessed where the recording leaves little doubt, else of --model "
+    "are shown with what held the peak, and what Headroom would need for that decoder and size: guessed "
+    "where the recording leaves little doubt, else of --model "
     "and "
     "--size.\n\n"
     "Examples:\n"
@@ -55,10 +54,8 @@ struct Arguments {
 
 bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& asked) {
   CLI::App app(kDescription, "headroom-report");
-  app.add_option(
-         "files", asked.files,
-         "plan, stats, trace, profile, eager and frontier files; memory snapshots of PyTorch, traces of its "
-         "profiler")
+  app.add_option("files", asked.files,
+                 "plan, stats, trace, profile, eager and frontier files; memory snapshots of PyTorch")
       ->required();
   app.add_option("-o,--output", asked.output,
                  "the report: .html, one page with charts; .md, the same without charts, also for -; .csv, "
@@ -128,7 +125,7 @@ void check_options_of(const Arguments& asked, const std::vector<DocumentPtr>& do
   const bool planned = std::any_of(documents.begin(), documents.end(), [](const DocumentPtr& document) {
     return document->as<PlanDocument>() != nullptr || document->as<RankedPlanDocument>() != nullptr;
   });
-  constexpr const char* kRecorded = "a memory snapshot of PyTorch, or a trace of its profiler";
+  constexpr const char* kRecorded = "a memory snapshot of PyTorch";
   for (const std::string& option : asked.of_recorded) {
     if (!recorded) throw InputError(option + ": goes with " + kRecorded);
     if (asked.size.empty() && (option == "--frames" || option == "--batch"))

@@ -87,9 +87,6 @@ def main():
     for file in sorted([*(DATA / "pickles").glob("*"), *(DATA / "memory_histories").glob("*.pickle")]):
         if file.is_file() and file.stat().st_size < 60_000:
             put("snapshot", file.name, file.read_bytes())
-    trace = json.loads((DATA / "memory_histories/profiler-cpu.json").read_text())
-    trace["traceEvents"] = trace["traceEvents"][:40]
-    put("profiler_trace", "cpu.json", json.dumps(trace))
 
 
 if __name__ == "__main__":

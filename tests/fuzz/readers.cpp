@@ -135,9 +135,6 @@ void read_events_file(std::string_view bytes) {
 void read_snapshot(std::string_view bytes) {
   profiler::read_memory_snapshot(as_file(bytes, "snapshot.pickle"));
 }
-void read_torch_trace(std::string_view bytes) {
-  profiler::read_profiler_trace(as_file(bytes, "trace.json"));
-}
 
 constexpr Reader kReaders[] = {{"config", true, read_config},
                                {"plan", true, read_plans},
@@ -152,8 +149,7 @@ constexpr Reader kReaders[] = {{"config", true, read_config},
                                {"safetensors", false, read_safetensors},
                                {"npy", false, read_npy},
                                {"torch", false, read_torch},
-                               {"snapshot", false, read_snapshot},
-                               {"profiler_trace", true, read_torch_trace}};
+                               {"snapshot", false, read_snapshot}};
 
 }  // namespace
 

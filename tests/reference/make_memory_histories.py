@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch would have recorded of a decoder's memory: snapshots of its CUDA allocator and a profiler's trace.
+"""Writes what PyTorch would have recorded of a decoder's memory: snapshots of its CUDA allocator.
 
 The snapshots are of a decode that never was, since they need no GPU so: an allocator after the manner of PyTorch's (blocks of
 512 bytes, segments of 2 MiB and more, best fit, splits) serves the tensors of an SDXL-like decoder until nothing is left. They
 have the keys that torch.cuda.memory._snapshot() of PyTorch 2.11 has, and those of its newest form. What must come of them is
-written down beside them, worked out here. The trace is a real one, of the demo model on a CPU, without what is of no use here.
+written down beside them, worked out here.
 
     python3 tests/reference/make_memory_histories.py snapshots tests/data/memory_histories
     python3 tests/reference/make_memory_histories.py decodes tests/data/memory_histories
-    python3 tests/reference/make_memory_histories.py trace tests/data/memory_histories       # needs torch and diffusers
-    python3 tests/reference/make_memory_histories.py traces tests/data/memory_histories      # likewise
+    python3 tests/reference/make_memory_histories.py recordings tests/data/memory_histories  # needs torch and diffusers
 
 `decodes` has two devices: what AutoencoderKL's real layers ask for at 1024x1024 in 16 bits, and at 1152x896 in fp32 until
-nothing is left, its weights there before the recording. `traces` are of real configs with random weights, on a CPU.
+nothing is left, its weights there before the recording. `recordings` are of real configs with random weights, on a CPU.
 """
 
 import argparse
-import gzip
+import functools
 import json
 import pathlib
 import pickle
@@ -25,6 +24,7 @@ import tempfile
 
 MIB = 1 << 20
 BASE = 0x7F2A00000000
+LEAST_BYTES = 1024  # of what a recording keeps
 DIFFUSERS = "/site-packages/diffusers/models/"
 TORCH = "/site-packages/torch/nn/"
 
@@ -264,7 +264,7 @@ def write_decodes(folder):
         pickle.dump({"segments": segments, "device_traces": traces, "allocator_settings": {}}, out, 4)
 
 
-def write_traces(folder):
+def write_recordings(folder):
     import diffusers
     import torch
 
@@ -272,55 +272,56 @@ def write_traces(folder):
     vae = diffusers.AutoencoderKL(
         latent_channels=4, block_out_channels=[128, 256, 512, 512], layers_per_block=2, norm_num_groups=32,
         down_block_types=["DownEncoderBlock2D"] * 4, up_block_types=["UpDecoderBlock2D"] * 4)
-    record(vae, torch.randn(1, 4, 32, 48), 1024, folder / "sdxl-384x256.json.gz")
-    record(diffusers.AutoencoderKLWan(), torch.randn(1, 16, 3, 16, 16), 1024, folder / "wan2.1-128x128-9-frames.json.gz")
+    record(vae, torch.randn(1, 4, 32, 48), folder / "sdxl-384x256.pickle")
+    record(diffusers.AutoencoderKLWan(), torch.randn(1, 16, 3, 16, 16), folder / "wan2.1-128x128-9-frames.pickle")
 
 
-def write_trace(folder):
-    import torch
-    from diffusers import AutoencoderKL
-
-    vae = AutoencoderKL.from_pretrained(pathlib.Path(__file__).parent.parent / "data/demo_model").float()
-    record(vae, torch.randn(1, 4, 8, 8), 16384, folder / "profiler-cpu.json")
-
-
-def record(vae, latent, least_bytes, file):
-    """Decodes and writes what memory of so many bytes at least was asked for and by which modules and lines."""
+def record(vae, latent, file):
+    """Decodes on the CPU and writes the memory events of PyTorch's profiler as a snapshot of a GPU would have them."""
     import torch
 
     with tempfile.TemporaryDirectory() as scratch, torch.no_grad():
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, with_stack=True,
-                                    with_modules=True) as profile:
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, with_stack=True) as profile:
             image = vae.decode(latent).sample
         profile.export_chrome_trace(scratch + "/trace.json")
-        trace = json.load(open(scratch + "/trace.json"))
+        events = json.load(open(scratch + "/trace.json"))["traceEvents"]
         del image
-    events = trace["traceEvents"]
-    first = min(event["ts"] for event in events if event["name"] == "[memory]") - 5000
-    kept = []
-    for event in events:
-        name = re.sub(r"^.*site-packages/", "", event["name"])
-        common = {"ph": event["ph"], "cat": event.get("cat"), "name": name, "pid": 7, "tid": 7}
-        if name == "[memory]" and abs(event["args"]["Bytes"]) >= least_bytes:
-            arguments = {key: event["args"][key] for key in
-                         ("Total Reserved", "Total Allocated", "Bytes", "Device Id", "Device Type", "Addr")}
-            kept.append(common | {"s": "t", "ts": round(event["ts"] - first, 3), "args": arguments})
-        elif event.get("cat") == "python_function" and (name.startswith("nn.Module") or "diffusers" in name):
-            kept.append(common | {"ts": round(event["ts"] - first, 3), "dur": event["dur"]})
-    whole = {"schemaVersion": 1, "deviceProperties": [], "with_stack": 1, "profile_memory": 1, "with_modules": 1,
-             "displayTimeUnit": "ms", "traceEvents": kept, "traceName": "trace.json"}
-    text = json.dumps(whole, separators=(",", ":"))
-    file.write_bytes(gzip.compress(text.encode(), mtime=0) if file.suffix == ".gz" else text.encode())
+    with open(file, "wb") as out:
+        pickle.dump({"segments": [], "device_traces": [records_of(events)]}, out, 4)
+
+
+def records_of(events):
+    """Records of an allocator, of the events of one thread."""
+    calls = [event for event in events if event.get("cat") == "python_function" and "diffusers" in event["name"]]
+    records, frames, open_calls = [], {}, []
+    for event in sorted(calls + [event for event in events if event["name"] == "[memory]"], key=lambda event: (event["ts"], -event.get("dur", 0))):
+        open_calls = [call for call in open_calls if call["ts"] + call["dur"] >= event["ts"]]
+        if event["name"] != "[memory]":
+            open_calls.append(event)
+            continue
+        size = event["args"]["Bytes"]
+        record = {"action": "alloc" if size > 0 else "free_completed", "addr": event["args"]["Addr"], "size": abs(size), "time_us": int(event["ts"])}
+        if abs(size) >= LEAST_BYTES:
+            names = tuple(call["name"] for call in reversed(open_calls))
+            record["frames"] = frames.setdefault(names, [frame_named(name) for name in names])
+            records.append(record)
+    return records
+
+
+@functools.cache
+def frame_named(text):
+    """A frame of "…/site-packages/diffusers/models/resnet.py(341): forward"."""
+    path, line, name = re.fullmatch(r"(.*)\((\d+)\): (.*)", re.sub(r"^.*site-packages/", "", text)).groups()
+    return frame(path, int(line), name)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["snapshots", "decodes", "trace", "traces"])
+    parser.add_argument("what", choices=["snapshots", "decodes", "recordings"])
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()
     arguments.folder.mkdir(exist_ok=True)
-    {"snapshots": write_snapshots, "decodes": write_decodes, "trace": write_trace, "traces": write_traces}[arguments.what](
-        arguments.folder)
+    {"snapshots": write_snapshots, "decodes": write_decodes, "recordings": write_recordings}[arguments.what](arguments.folder)
 
 
 if __name__ == "__main__":

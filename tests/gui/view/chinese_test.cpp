@@ -142,7 +142,7 @@ TEST_CASE("in Chinese no page keeps an English word") {
     for (const char* file : {"plan.json", "stats.json", "trace.json", "profile.json", "frontier.json"})
       files << QString(HEADROOM_TEST_DATA "/../../docs/tour/") + file;
   }
-  for (const char* history : {"torch-2.11.pickle", "profiler-cpu.json"})
+  for (const char* history : {"torch-2.11.pickle", "sdxl-384x256.pickle"})
     files << QString(HEADROOM_TEST_DATA "/memory_histories/") + history;
   open(workspace, files);
   Texts texts;

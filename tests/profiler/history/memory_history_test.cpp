@@ -101,24 +101,6 @@ TEST_CASE("who asked is named by the module outside torch") {
   CHECK(module_path(history.stacks, 0).empty());
 }
 
-TEST_CASE("a trace of the profiler says what modules held") {
-  const MemoryHistory history = read_profiler_trace(std::string(kFolder) + "profiler-cpu.json");
-  REQUIRE(history.devices.size() == 1);
-  const DeviceHistory& device = history.devices[0];
-  CHECK(device.device == "cpu");
-  CHECK(device.reserved_bytes.empty());
-  CHECK_FALSE(fragmentation_at(device, 0));
-  CHECK(device.allocated_bytes[device.peak()] == 3033088);
-  const std::vector<const RecordedAllocation*> live = device.live_at(device.peak());
-  REQUIRE_FALSE(live.empty());
-  const Strings path = module_path(history.stacks, live[0]->stack);
-  CAPTURE(path);
-  REQUIRE(path.size() >= 3);
-  CHECK(path[0] == "Decoder_0");
-  CHECK_THAT(path[1], Catch::StartsWith("UpDecoderBlock2D_"));
-  CHECK_THAT(place_of(history.stacks, live[0]->stack), Catch::Contains(".py:"));
-}
-
 TEST_CASE("what is no history is refused in a line") {
   const Scratch scratch;
   const auto refused = [&](const std::string& bytes, const Strings& parts) {
@@ -189,21 +171,6 @@ TEST_CASE("one record that stands for a million is refused") {
   const auto file = scratch.write("a.pickle", bytes);
   require_input_error([&] { read_memory_snapshot(file); },
                       {"a.pickle: expected each record once, found them repeated"});
-}
-
-TEST_CASE("a trace without memory says how to record it") {
-  const Scratch scratch;
-  const auto refused = [&](const std::string& text, const Strings& parts) {
-    const auto file = scratch.write("trace.json", text);
-    require_input_error([&] { read_profiler_trace(file); }, parts);
-  };
-  refused(R"({"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 2}]})",
-          {"trace.json: traceEvents: expected events of memory", "profile_memory=True"});
-  refused(R"({"other": []})", {"traceEvents: missing"});
-  refused(R"({"traceEvents": [)", {"not valid JSON at byte"});
-  refused(R"({"traceEvents": [{"name": "[memory]", "ts": 1, "args": {}}]})",
-          {"[memory]: args: Bytes: expected an integer"});
-  refused(std::string(100'000, '['), {"not valid JSON"});
 }
 
 /// A snapshot of records of one device: {action, address, bytes} each.

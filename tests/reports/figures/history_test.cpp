@@ -18,8 +18,8 @@ double column_sum(const Table& table, size_t column) {
   });
 }
 
-TEST_CASE("history: snapshots and traces of PyTorch are documents") {
-  for (const char* name : {"torch-2.11.pickle", "torch-newest.pickle", "profiler-cpu.json"}) {
+TEST_CASE("history: snapshots of PyTorch are documents") {
+  for (const char* name : {"torch-2.11.pickle", "torch-newest.pickle"}) {
     const DocumentPtr document = recorded(name);
     CHECK(std::string(kind_of(*document)) == "memory history");
     REQUIRE(document->as<profiler::MemoryHistory>() != nullptr);
@@ -29,7 +29,7 @@ TEST_CASE("history: snapshots and traces of PyTorch are documents") {
 }
 
 TEST_CASE("history: both tables hold all that was allocated, at every moment") {
-  for (const char* name : {"torch-2.11.pickle", "torch-late.pickle", "profiler-cpu.json"}) {
+  for (const char* name : {"torch-2.11.pickle", "torch-late.pickle", "sdxl-384x256.pickle"}) {
     const DocumentPtr document = recorded(name);
     const auto& history = *document->as<profiler::MemoryHistory>();
     const profiler::DeviceHistory& device = history.devices[0];
@@ -60,7 +60,7 @@ TEST_CASE("history: the tables name who asked, largest first") {
 }
 
 TEST_CASE("history: however few columns a chart has, its peak stays") {
-  for (const char* name : {"torch-2.11.pickle", "profiler-cpu.json"}) {
+  for (const char* name : {"torch-2.11.pickle", "sdxl-384x256.pickle"}) {
     const DocumentPtr document = recorded(name);
     const profiler::DeviceHistory& device = document->as<profiler::MemoryHistory>()->devices[0];
     const auto peak = double(device.allocated_bytes[device.peak()]);
@@ -101,8 +101,8 @@ TEST_CASE("history: the sentences say the peak, who asked last and what was free
   CHECK_THAT(said[3], Catch::Contains("the largest free block was 16.6 MiB"));
   CHECK_THAT(said[4], Catch::StartsWith("It is no fragmentation: 43.4 MiB were missing"));
   CHECK(available_bytes(history.devices[0]) == int64_t{600} << 20);
-  const DocumentPtr cpu = recorded("profiler-cpu.json");
-  const auto& traced = *cpu->as<profiler::MemoryHistory>();
+  const DocumentPtr whole = recorded("sdxl-384x256.pickle");
+  const auto& traced = *whole->as<profiler::MemoryHistory>();
   CHECK_THAT(history_sentences(traced, traced.devices[0])[2], Catch::StartsWith("Nothing was refused"));
   CHECK_FALSE(available_bytes(traced.devices[0]));
   const DocumentPtr late = recorded("torch-late.pickle");

@@ -61,16 +61,3 @@ def hostile_snapshot(program, source, folder):
     said = opened(program, file, output)
     assert not said, said
     return output
-
-
-def hostile_profiler_trace(program, source, folder):
-    """A page of a trace of PyTorch's profiler whose calls are markup."""
-    trace = json.loads(source.read_text())
-    for event in trace["traceEvents"]:
-        if event.get("cat") in ("cpu_op", "python_function", "user_annotation"):
-            event["name"] += TEXT
-    file, output = folder / (NAME + source.name), folder / (source.stem + ".html")
-    file.write_text(json.dumps(trace))
-    said = opened(program, file, output)
-    assert not said, said
-    return output

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 from browser import Browser, find_chromium
-from hostile_texts import TEXT, hostile_page, hostile_profiler_trace, hostile_snapshot
+from hostile_texts import TEXT, hostile_page, hostile_snapshot
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TOUR, HISTORIES = ROOT / "docs/tour", ROOT / "tests/data/memory_histories"
@@ -170,7 +170,6 @@ class PrintedPages(unittest.TestCase):
     def test_hostile_texts_stay_texts(self):
         pages = [hostile_page(self.program, file, self.hostile) for file in sorted(TOUR.glob("*.json"))]
         pages.append(hostile_snapshot(self.program, HISTORIES / "torch-newest.pickle", self.hostile))
-        pages.append(hostile_profiler_trace(self.program, HISTORIES / "profiler-cpu.json", self.hostile))
         for page in pages:
             with self.subTest(page=page.name):
                 self.browser.show(page, width=1280)

@@ -4,7 +4,6 @@
 """
 import argparse
 import gzip
-import json
 import pickle
 import random
 import struct
@@ -72,9 +71,8 @@ class SmallFiles(unittest.TestCase):
         most = min(4 * file.stat().st_size + 64 * MIB, 256 * MIB) if most is None else most
         self.assertLessEqual(peak, most, f"{name}: {peak / MIB:.0f} MiB for {file.stat().st_size / MIB:.1f} MiB")
 
-    def test_one_long_string_in_a_compressed_file(self):
-        mixed = random.Random(1).randbytes(1_600_000).hex().encode()
-        self.check_refused("a.json.gz", gzip.compress(b'{"a":"' + mixed + b"a" * 150_000_000 + b'"}', 1), "strings of at most 1 MiB")
+    def test_a_compressed_file(self):
+        self.check_refused("a.json.gz", gzip.compress(bytes(100 * MIB)), "this seems to be a compressed file (gzip)")
 
     def test_one_long_string(self):
         self.check_refused("a.json", [b'{"a":"', *[b"a" * MIB] * 200, b'"}'], "strings of at most 1 MiB")
@@ -128,11 +126,6 @@ class SmallFiles(unittest.TestCase):
         names = [{"name": str(i), "filename": "a.py", "line": i} for i in range(200)]
         records = [{"action": "alloc", "addr": i, "size": 1, "frames": draw.choices(names, k=100)} for i in range(30_000)]
         self.check_refused("stacks.pickle", pickle.dumps({"device_traces": [records], "segments": []}), "records that take at most 4 times the file")
-
-    def test_a_trace_of_many_devices(self):
-        events = [{"name": "[memory]", "ph": "i", "ts": i, "pid": 1, "tid": 1, "args": {"Bytes": 1, "Addr": i, "Device Type": 1, "Device Id": i}}
-                  for i in range(2000)]
-        self.check_refused("devices.json", json.dumps({"traceEvents": events}).encode(), "at most 1024 devices")
 
 
 if __name__ == "__main__":
