@@ -253,7 +253,7 @@ nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_by
   return parse_json(read_text_file(file, most_bytes), file.string());
 }
 
-void check_schema(const JsonFields& file, const std::string& schema, int64_t newest) {
+void check_schema(const JsonFields& file, const std::string& schema, int64_t version) {
   const std::string found = file["schema"].text();
   if (found != schema) {
     const std::string of_found = meaning_of(found), wanted = meaning_of(schema);
@@ -262,10 +262,14 @@ void check_schema(const JsonFields& file, const std::string& schema, int64_t new
                              ? ""
                              : ": the file has " + of_found + ", where " + wanted + " should be"));
   }
-  const int64_t version = file["version"].integer(1, INT32_MAX);
-  if (version > newest) {
-    file["version"].fail("written by a newer Headroom: version " + std::to_string(version) +
-                         ", this one reads up to " + std::to_string(newest));
+  const int64_t written = file["version"].integer(1, INT32_MAX);
+  if (written > version) {
+    file["version"].fail("written by a newer Headroom: version " + std::to_string(written) +
+                         ", this one reads version " + std::to_string(version));
+  }
+  if (written < version) {
+    file["version"].fail("written by an older Headroom: version " + std::to_string(written) +
+                         ", this one reads version " + std::to_string(version) + "; make it again");
   }
 }
 

@@ -61,8 +61,8 @@ constexpr int64_t kMostJsonBytes = int64_t{192} << 20;
 /// MiB, or too large by kMostJsonBytes. Throws InputError.
 void check_json(const std::string& text, const std::string& origin);
 
-/// Refuses a file whose "schema" is not `schema` or whose integer "version" is above `newest`.
-void check_schema(const JsonFields& file, const std::string& schema, int64_t newest);
+/// Refuses a file whose "schema" is not `schema` or whose integer "version" is not `version`.
+void check_schema(const JsonFields& file, const std::string& schema, int64_t version);
 
 /// JSON text with one element to a line; containers deeper than `deepest_expanded` stand on one line.
 std::string json_text(const nlohmann::json& value, int deepest_expanded);

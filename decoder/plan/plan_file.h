@@ -14,19 +14,16 @@
 
 namespace headroom {
 
-/// The version of "headroom.plan" that this build writes of a single decode. Version 2 added memory tiers
-/// below the device, weights per pass, the proven bound and the environment; files of version 1 are read as
-/// having none of them.
-constexpr int64_t kPlanVersion = 2;
+/// The version of "headroom.plan" of a single decode.
+constexpr int64_t kPlanVersion = 3;
 /// The same of a plan for several ranks (decoder/plan/ranked_plan.h).
-constexpr int64_t kRankedPlanVersion = 4;
+constexpr int64_t kRankedPlanVersion = 5;
 
 /// A plan as the document that docs/formats.md describes. Tensors and operations are written by name, so
 /// `graph` must be the one that the plan was made for; std::out_of_range where an id is not one of its own.
 nlohmann::json to_json(const Plan& plan, const Graph& graph);
 
-/// What is decoded, as plans and frontiers have it. The device is left out where it is the CPU, as it was
-/// before there was another.
+/// What is decoded, as plans and frontiers have it.
 nlohmann::json to_json(const Request& request);
 
 /// An array [begin, end] of integers from 0 to `most`, in either order. Throws InputError naming the file and

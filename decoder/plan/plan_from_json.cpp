@@ -94,10 +94,8 @@ class PlanReader {
     if (fields.has("part"))
       pass.part = one_of(fields["part"], std::array{PassPart::whole, PassPart::upper, PassPart::lower});
     if (fields.has("carries_rows")) pass.carries_rows = fields["carries_rows"].boolean();
-    if (fields.has("convolutions")) {
-      pass.convolutions.algorithm = one_of(
-          fields["convolutions"], std::array{ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd});
-    }
+    pass.convolutions.algorithm = one_of(
+        fields["convolutions"], std::array{ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd});
     if (fields.has("direct_convolutions")) {
       const JsonFields direct = fields["direct_convolutions"];
       const size_t ops = direct.size(kMostSteps);
@@ -175,8 +173,7 @@ Request request_from_json(const JsonFields& fields) {
   request.batch = fields["batch"].integer(1, 1'000'000);
   request.dtype = read_dtype(fields["dtype"]);
   if (fields.has("picture_dtype")) request.picture_dtype = read_dtype(fields["picture_dtype"]);
-  if (fields.has("device"))
-    request.device = one_of(fields["device"], std::array{DeviceKind::cpu, DeviceKind::cuda});
+  request.device = one_of(fields["device"], std::array{DeviceKind::cpu, DeviceKind::cuda});
   return request;
 }
 
@@ -203,10 +200,8 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
     plan.predicted_seconds_low = file["predicted"]["seconds_low"].amount();
     plan.predicted_seconds_high = file["predicted"]["seconds_high"].amount();
   }
-  if (file.has("weights")) {
-    plan.weights = one_of(file["weights"], std::array{WeightResidency::resident, WeightResidency::per_pass});
-  }
-  if (file.has("bound_seconds")) plan.bound_seconds = file["bound_seconds"].amount();
+  plan.weights = one_of(file["weights"], std::array{WeightResidency::resident, WeightResidency::per_pass});
+  plan.bound_seconds = file["bound_seconds"].amount();
   if (file.has("host_limit_bytes")) plan.host_limit_bytes = file["host_limit_bytes"].integer(0, kMostBytes);
   if (file.has("host_weights_bytes"))
     plan.host_weights_bytes = file["host_weights_bytes"].integer(0, kMostBytes);

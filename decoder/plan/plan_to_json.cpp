@@ -101,8 +101,8 @@ json to_json(const Request& request) {
            {"height_pixels", request.height_pixels},
            {"frames", request.frames},
            {"batch", request.batch},
-           {"dtype", name_of(request.dtype)}};
-  if (request.device != DeviceKind::cpu) out["device"] = name_of(request.device);
+           {"dtype", name_of(request.dtype)},
+           {"device", name_of(request.device)}};
   if (request.picture_dtype) out["picture_dtype"] = name_of(*request.picture_dtype);
   return out;
 }

@@ -109,7 +109,7 @@ struct RunStats {
   std::vector<PassStats> passes;
   std::vector<PartStats> parts;      ///< of a GPU; copies go on beside the others
   std::vector<EngineStats> engines;  ///< of a GPU's convolutions, where it tells them apart
-  std::string dtype;                 ///< that it decoded in; empty of runs of before it was written
+  std::string dtype;                 ///< that it decoded in
   std::string weights_hash;  ///< of the parameters that it read (decoder/weights/weights_hash.h), or empty
   std::string device;
   std::string libraries;

@@ -83,7 +83,7 @@ DecodeStats read_decode(const JsonFields& fields) {
   decode.repetition = static_cast<int32_t>(fields["repetition"].integer(0, INT32_MAX));
   decode.plan = static_cast<int32_t>(fields["plan"].integer(0, INT32_MAX));
   decode.seconds = fields["seconds"].amount();
-  if (fields.has("output_wait_seconds")) decode.output_wait_seconds = fields["output_wait_seconds"].amount();
+  decode.output_wait_seconds = fields["output_wait_seconds"].amount();
   decode.peak_bytes = fields["peak_bytes"].integer(0, kMostBytes);
   decode.pool_peak_bytes = fields["pool_peak_bytes"].integer(0, kMostBytes);
   decode.resident_bytes = fields["resident_bytes"].integer(0, kMostBytes);
@@ -170,7 +170,8 @@ json to_json(const RunStats& stats) {
            {"passes", std::move(passes)},
            {"device", stats.device},
            {"libraries", stats.libraries},
-           {"threads", stats.threads}};
+           {"threads", stats.threads},
+           {"dtype", stats.dtype}};
   if (stats.to_host_bytes + stats.from_host_bytes > 0) {
     out["to_host_bytes"] = stats.to_host_bytes;
     out["from_host_bytes"] = stats.from_host_bytes;
@@ -185,7 +186,6 @@ json to_json(const RunStats& stats) {
   };
   add_list("parts", stats.parts);
   add_list("engines", stats.engines);
-  if (!stats.dtype.empty()) out["dtype"] = stats.dtype;
   if (!stats.weights_hash.empty()) out["weights_hash"] = stats.weights_hash;
   add_list("ranks", stats.ranks);
   if (stats.verification) out["verification"] = to_json(*stats.verification);
@@ -212,13 +212,10 @@ RunStats stats_from_json(const JsonFields& file) {
   stats.rss_growth_bytes = file["rss_growth_bytes"].integer(-kMostBytes, kMostBytes);
   stats.predicted_seconds = file["predicted_seconds"].amount();
   stats.seconds = file["seconds"].amount();
-  if (file.has("output_wait_seconds")) stats.output_wait_seconds = file["output_wait_seconds"].amount();
-  // Earlier releases moved nothing, and said nothing of it.
-  if (file.has("scratch_written_bytes"))
-    stats.scratch_written_bytes = file["scratch_written_bytes"].integer(0, kMostBytes);
-  if (file.has("scratch_read_bytes"))
-    stats.scratch_read_bytes = file["scratch_read_bytes"].integer(0, kMostBytes);
-  if (file.has("transfer_wait_seconds")) stats.transfer_wait_seconds = file["transfer_wait_seconds"].amount();
+  stats.output_wait_seconds = file["output_wait_seconds"].amount();
+  stats.scratch_written_bytes = file["scratch_written_bytes"].integer(0, kMostBytes);
+  stats.scratch_read_bytes = file["scratch_read_bytes"].integer(0, kMostBytes);
+  stats.transfer_wait_seconds = file["transfer_wait_seconds"].amount();
   const JsonFields passes = file["passes"];
   const size_t count = passes.size(kMostPassesRun);
   for (size_t i = 0; i < count; ++i) stats.passes.push_back(read_pass(passes[i]));
@@ -236,7 +233,7 @@ RunStats stats_from_json(const JsonFields& file) {
   stats.device = file["device"].text();
   stats.libraries = file["libraries"].text();
   stats.threads = static_cast<int>(file["threads"].integer(0, 1'000'000));
-  if (file.has("dtype")) stats.dtype = file["dtype"].text();
+  stats.dtype = file["dtype"].text();
   if (file.has("weights_hash")) stats.weights_hash = file["weights_hash"].text();
   if (file.has("ranks")) {
     const JsonFields ranks = file["ranks"];

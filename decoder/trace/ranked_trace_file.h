@@ -10,7 +10,7 @@
 namespace headroom {
 
 /// The version of "headroom.trace" of all ranks of one decode.
-constexpr int64_t kRankedTraceVersion = 3;
+constexpr int64_t kRankedTraceVersion = 4;
 
 /// What all ranks of one decode recorded, in their order. Each has times of its own clock, from its own start
 /// on: Trace::rank says what to add.

@@ -158,7 +158,7 @@ struct Trace {
   int64_t tiles_left_out = 0;
   int64_t steps_left_out = 0;
   std::vector<OutsideSample> outside;
-  std::vector<TracePlace> places;  ///< the first ones, where there are very many; none in older files
+  std::vector<TracePlace> places;  ///< the first ones, where there are very many
   int64_t places_left_out = 0;
   // Of a GPU alone.
   bool by_device_clock = false;  ///< times are those of the GPU's work; false: of the host asking for it
@@ -169,8 +169,8 @@ struct Trace {
   int64_t records_lost = 0;           ///< by those who watched
   std::vector<DriverSample> driver;
   std::vector<TraceSource> sources;
-  std::optional<Request> request{};  ///< none in files of releases that did not write it
-  std::optional<TraceRank> rank{};   ///< where the decode is one rank's share
+  Request request{};
+  std::optional<TraceRank> rank{};  ///< where the decode is one rank's share
 };
 
 }  // namespace headroom

@@ -1,7 +1,5 @@
 #include "decoder/trace/trace_file.h"
 
-#include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -17,21 +15,13 @@ namespace {
 
 using nlohmann::json;
 
-/// Whether the trace has nothing that a trace of the CPU could not have.
-bool is_of_cpu(const Trace& trace) {
-  return trace.driver.empty() && trace.sources.empty() && trace.activities.empty() &&
-         std::all_of(trace.events.begin(), trace.events.end(), [](const TraceEvent& event) {
-           return static_cast<size_t>(event.kind) < kDecodeKinds && event.slack_bytes == 0;
-         });
-}
-
-json names_of_kinds(size_t count) {
+json names_of_kinds() {
   json names = json::array();
-  for (size_t kind = 0; kind < count; ++kind) names.push_back(key_of(static_cast<MemoryKind>(kind)));
+  for (size_t kind = 0; kind < kEventKinds; ++kind) names.push_back(key_of(static_cast<MemoryKind>(kind)));
   return names;
 }
 
-/// What only traces of a GPU have, but for its long lists.
+/// The keys of a GPU, but for the long lists.
 void add_device(const Trace& trace, json& head) {
   head["activity_kinds"] = json::array();
   for (size_t kind = 0; kind < kActivityKinds; ++kind)
@@ -63,9 +53,9 @@ void write_device_lists(const Trace& trace, std::ostream& out) {
 }
 
 /// All but the long lists.
-json head_of(const Trace& trace, const Graph& graph, bool old) {
+json head_of(const Trace& trace, const Graph& graph) {
   json head{{"schema", "headroom.trace"},
-            {"version", old ? 1 : kTraceVersion},
+            {"version", kTraceVersion},
             {"model", trace.model},
             {"device", trace.device},
             {"libraries", trace.libraries},
@@ -73,16 +63,14 @@ json head_of(const Trace& trace, const Graph& graph, bool old) {
             {"seconds", trace.seconds},
             {"tiles_left_out", trace.tiles_left_out},
             {"steps_left_out", trace.steps_left_out},
-            {"kinds", names_of_kinds(old ? kDecodeKinds : kEventKinds)},
-            {"event_fields", old ? old_event_field_names() : event_field_names()},
+            {"kinds", names_of_kinds()},
+            {"event_fields", event_field_names()},
             {"tile_fields", tile_field_names()},
-            {"outside_fields", outside_field_names()}};
-  if (!old) add_device(trace, head);
-  if (!trace.places.empty()) {
-    head["place_fields"] = place_field_names();
-    head["places_left_out"] = trace.places_left_out;
-  }
-  if (trace.request) head["request"] = to_json(*trace.request);
+            {"outside_fields", outside_field_names()},
+            {"place_fields", place_field_names()},
+            {"places_left_out", trace.places_left_out},
+            {"request", to_json(trace.request)}};
+  add_device(trace, head);
   if (trace.rank) head["rank"] = to_json(*trace.rank);
   if (trace.summed_by_step_from_seconds >= 0)
     head["summed_by_step_from_seconds"] = trace.summed_by_step_from_seconds;
@@ -122,7 +110,7 @@ void write_steps(const Trace& trace, const Plan& plan, std::ostream& out) {
   steps.end();
 }
 
-void write_lists(const Trace& trace, bool old, std::ostream& out) {
+void write_lists(const Trace& trace, std::ostream& out) {
   out << ",\n\"tiles\":";
   Elements tiles(out);
   for (const TraceInterval& tile : trace.tiles) {
@@ -133,10 +121,8 @@ void write_lists(const Trace& trace, bool old, std::ostream& out) {
   out << ",\n\"events\":";
   Elements events(out);
   for (const TraceEvent& event : trace.events) {
-    char slack[32] = "";
-    if (!old) std::snprintf(slack, sizeof slack, ",%ld", event.slack_bytes);
-    events.add("[%.6f,%d,%d,%d,%ld,%ld%s]", event.seconds, static_cast<int>(event.kind),
-               static_cast<int>(event.layer), event.pass, event.tile, event.bytes, slack);
+    events.add("[%.6f,%d,%d,%d,%ld,%ld,%ld]", event.seconds, static_cast<int>(event.kind),
+               static_cast<int>(event.layer), event.pass, event.tile, event.bytes, event.slack_bytes);
   }
   events.end();
   out << ",\n\"outside\":";
@@ -157,15 +143,14 @@ void write_places(const Trace& trace, std::ostream& out) {
 }
 
 void write_whole(const Trace& trace, const Plan& plan, const Graph& graph, std::ostream& out) {
-  const bool old = is_of_cpu(trace);
-  std::string head = head_of(trace, graph, old).dump();
+  std::string head = head_of(trace, graph).dump();
   head.pop_back();
   out << head;
   write_passes(trace, plan, out);
   write_steps(trace, plan, out);
-  write_lists(trace, old, out);
-  if (!trace.places.empty()) write_places(trace, out);
-  if (!old) write_device_lists(trace, out);
+  write_lists(trace, out);
+  write_places(trace, out);
+  write_device_lists(trace, out);
   out << "}\n";
 }
 

@@ -9,10 +9,9 @@
 
 namespace headroom {
 
-constexpr int64_t kTraceVersion = 2;
+constexpr int64_t kTraceVersion = 3;
 
-/// "headroom.trace" as docs/formats.md describes it, written bit by bit: of version 1 where nothing of it is
-/// a GPU's. Throws DeviceError.
+/// "headroom.trace" as docs/formats.md describes it, written bit by bit. Throws DeviceError.
 void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan, const Graph& graph);
 /// The same as a text; of one of several ranks it goes to the rank that writes them all
 /// (decoder/trace/ranked_trace_file.h).

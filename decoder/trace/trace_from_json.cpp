@@ -29,10 +29,9 @@ void require_names(const JsonFields& fields, const std::vector<std::string>& nam
   fields.fail("expected " + json(names).dump() + ", found " + fields.value().dump().substr(0, 80));
 }
 
-/// The first kinds; version 1 has those of the decode alone.
-std::vector<std::string> kind_names(size_t count) {
+std::vector<std::string> kind_names() {
   std::vector<std::string> names;
-  for (size_t kind = 0; kind < count; ++kind) names.emplace_back(key_of(static_cast<MemoryKind>(kind)));
+  for (size_t kind = 0; kind < kEventKinds; ++kind) names.emplace_back(key_of(static_cast<MemoryKind>(kind)));
   return names;
 }
 
@@ -104,7 +103,7 @@ void read_steps(const JsonFields& list, RecordedTrace& recorded) {
 
 /// Checks of the rows that need the whole document: which layers and passes there are, and that no more is
 /// freed than was there.
-void check_rows(const RecordedTrace& recorded, bool old, const std::string& origin) {
+void check_rows(const RecordedTrace& recorded, const std::string& origin) {
   const auto passes = static_cast<int64_t>(recorded.pass_names.size()),
              layers = static_cast<int64_t>(recorded.layers.size());
   const auto refuse = [&](const char* list, size_t row, size_t column, int64_t least, int64_t most,
@@ -118,9 +117,6 @@ void check_rows(const RecordedTrace& recorded, bool old, const std::string& orig
   for (size_t i = 0; i < recorded.trace.events.size(); ++i) {
     const TraceEvent& event = recorded.trace.events[i];
     const auto layer = static_cast<int64_t>(event.layer);
-    if (old && event.kind >= MemoryKind::slack)
-      refuse("events", i, 1, 0, kDecodeKinds - 1, static_cast<int64_t>(event.kind));
-    if (old && event.slack_bytes != 0) refuse("events", i, 6, 0, 0, event.slack_bytes);
     if (layer >= layers) refuse("events", i, 2, -1, layers - 1, layer);
     if (event.pass >= passes) refuse("events", i, 3, -1, passes - 1, event.pass);
     int64_t& of_kind = live[static_cast<size_t>(event.kind)];
@@ -158,7 +154,7 @@ void check_rows(const RecordedTrace& recorded, bool old, const std::string& orig
   }
 }
 
-/// What only traces of a GPU have.
+/// The keys of a GPU. Their lists are empty in traces of the CPU.
 void read_device(const JsonFields& file, RecordedTrace& recorded) {
   Trace& trace = recorded.trace;
   require_names(file["activity_kinds"], activity_kind_names());
@@ -204,26 +200,22 @@ RecordedTrace trace_from_json(const std::string& text, const std::string& origin
     trace.summed_by_step_from_seconds = file["summed_by_step_from_seconds"].amount();
   if (file.has("summed_by_pass_from_seconds"))
     trace.summed_by_pass_from_seconds = file["summed_by_pass_from_seconds"].amount();
-  const bool old = file["version"].integer(1, kTraceVersion) == 1;
-  require_names(file["kinds"], kind_names(old ? kDecodeKinds : kEventKinds));
-  require_names(file["event_fields"], old ? old_event_field_names() : event_field_names());
+  require_names(file["kinds"], kind_names());
+  require_names(file["event_fields"], event_field_names());
   require_names(file["tile_fields"], tile_field_names());
   require_names(file["outside_fields"], outside_field_names());
+  require_names(file["place_fields"], place_field_names());
   const JsonFields layers = file["layers"];
   const size_t layer_count = layers.size(static_cast<size_t>(kMostTraceLayers));
   for (size_t i = 0; i < layer_count; ++i) recorded.layers.push_back(name_text(layers[i]));
   read_passes(file["passes"], recorded);
   read_steps(file["steps"], recorded);
   // Their rows are in the trace already; here they are arrays without elements.
-  for (const char* list : {"tiles", "events", "outside"}) file[list].size(0);
-  if (file.has("places")) {
-    require_names(file["place_fields"], place_field_names());
-    file["places"].size(0);
-    trace.places_left_out = file["places_left_out"].integer(0, kMostTraceBytes);
-  }
-  if (!old) read_device(file, recorded);
-  check_rows(recorded, old, origin);
-  if (file.has("request")) trace.request = request_from_json(file["request"]);
+  for (const char* list : {"tiles", "events", "outside", "places"}) file[list].size(0);
+  trace.places_left_out = file["places_left_out"].integer(0, kMostTraceBytes);
+  read_device(file, recorded);
+  check_rows(recorded, origin);
+  trace.request = request_from_json(file["request"]);
   if (file.has("rank"))
     trace.rank = rank_from_json(file["rank"], static_cast<int64_t>(recorded.pass_names.size()));
   return recorded;

@@ -25,7 +25,6 @@ struct Field {
   bool is_time = false;
   int64_t least = 0;
   int64_t most = 0;
-  bool optional = false;  ///< older files end before it; 0 then
 };
 constexpr Field time_field(const char* name) {
   return {name, true};
@@ -36,7 +35,7 @@ constexpr std::array kEventFields{time_field("seconds"),
                                   Field{"pass", false, -1, kMostTracePasses - 1},
                                   Field{"tile", false, -1, kMostTiles},
                                   Field{"bytes", false, -kMostTraceBytes, kMostTraceBytes},
-                                  Field{"slack_bytes", false, -kMostTraceBytes, kMostTraceBytes, true}};
+                                  Field{"slack_bytes", false, -kMostTraceBytes, kMostTraceBytes}};
 constexpr std::array kTileFields{
     time_field("begin_seconds"), time_field("end_seconds"), Field{"item", false, 0, kMostItems},
     Field{"pass", false, 0, kMostTracePasses - 1}, Field{"tile", false, 0, kMostTiles}};
@@ -211,15 +210,10 @@ class TraceScanner {
     ++at_;
     skip_space();
     const auto refuse_count = [&](const std::string& count) {
-      const std::string least = fields.back().optional ? std::to_string(fields.size() - 1) + " or " : "";
-      refuse(row_path(), "expected " + least + std::to_string(fields.size()) + " numbers, found " + count);
+      refuse(row_path(), "expected " + std::to_string(fields.size()) + " numbers, found " + count);
     };
     for (column_ = 0; column_ < fields.size(); ++column_) {
       const Field& field = fields[column_];
-      if (*at_ == ']' && field.optional) {
-        row.numbers[column_] = 0;
-        continue;
-      }
       if (*at_ == ']') refuse_count(std::to_string(column_));
       if (column_ > 0) {
         expect(',');
@@ -330,11 +324,6 @@ ParsedTrace parse_trace(const std::string& text, const std::string& origin) {
 
 std::vector<std::string> event_field_names() {
   return names_of(kEventFields);
-}
-std::vector<std::string> old_event_field_names() {
-  std::vector<std::string> names = event_field_names();
-  names.pop_back();
-  return names;
 }
 std::vector<std::string> activity_field_names() {
   return names_of(kActivityFields);

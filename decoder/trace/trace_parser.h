@@ -30,7 +30,6 @@ ParsedTrace parse_trace(const std::string& text, const std::string& origin);
 
 // What the positions in a row stand for.
 std::vector<std::string> event_field_names();
-std::vector<std::string> old_event_field_names();  ///< of version 1
 std::vector<std::string> activity_field_names();
 std::vector<std::string> driver_field_names();
 std::vector<std::string> tile_field_names();

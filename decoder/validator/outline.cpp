@@ -25,7 +25,7 @@ constexpr double kRounding = 1e-9;
 /// A plan counts as proven fastest where its bound comes this near.
 constexpr double kProven = 1e-6;
 
-/// The bound, against the seconds of the plan itself. Files of version 1 have none, which reads as 0.
+/// The bound, against the seconds of the plan itself. 0 stands for no bound.
 void check_bound(View& view) {
   const double bound = view.plan.bound_seconds;
   const double seconds = view.plan.predicted_seconds;

@@ -1147,8 +1147,8 @@ takes %2 and %3 there</source>
         <translation>转到峰值(&amp;G)</translation>
     </message>
     <message>
-        <source>This trace has no addresses: an older Headroom recorded it. Decode once more.</source>
-        <translation>此跟踪没有地址：由较早版本的 Headroom 记录。请重新解码。</translation>
+        <source>This trace has no addresses.</source>
+        <translation>此跟踪没有地址。</translation>
     </message>
     <message>
         <source>This plan is for the CPU, whose pool gives addresses only as it decodes. Open a trace of its decode to see them: the page Run and headroom-decode --trace record one. Of a plan for a GPU (--device cuda) this page shows the offset of everything beforehand.</source>

@@ -100,8 +100,7 @@ void MemoryMapPage::refresh() {
 }
 
 QString MemoryMapPage::reason() const {
-  if (workspace_.chosen<RecordedTrace>() != nullptr)
-    return tr("This trace has no addresses: an older Headroom recorded it. Decode once more.");
+  if (workspace_.chosen<RecordedTrace>() != nullptr) return tr("This trace has no addresses.");
   if (workspace_.chosen<reports::PlanDocument>() != nullptr) {
     return tr(
         "This plan is for the CPU, whose pool gives addresses only as it decodes. Open a trace of its decode "

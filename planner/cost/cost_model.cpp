@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <stdexcept>
 
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/parameters.h"
@@ -33,26 +33,11 @@ double work_per_position(const Graph& graph, const Op& op, const Sizes& sizes) {
   return double(graph.tensor(measured_tensor(op)).channels * tile_element_bytes(sizes));
 }
 
-/// Bytes that a step which only moves values writes for each position; and reads, where that counts.
-double moved_bytes(const Graph& graph, const Step& step, const DeviceRates& rates, const Sizes& sizes) {
+/// Bytes that a step which only moves values writes for each position.
+double moved_bytes(const Graph& graph, const Step& step, const Sizes& sizes) {
   const int64_t element =
       step.kind == StepKind::store ? bytes_per_element(sizes.dtype) : tile_element_bytes(sizes);
-  return double(graph.tensor(step.tensor).channels * element) * (rates.memory_bound ? 2 : 1);
-}
-
-/// Bytes that an operation reads and writes for each position that its work is counted over: no more of keys,
-/// values, sums and statistics than a cache holds.
-double touched_bytes(const Graph& graph, const Op& op, const Sizes& sizes) {
-  const Tensor& measured = graph.tensor(measured_tensor(op));
-  double channels = graph.tensor(op.output).statistics ? 0 : double(measured.channels);
-  for (size_t i = 0; i < op.inputs.size(); ++i) {
-    const Tensor& input = graph.tensor(op.inputs[i]);
-    if (input.statistics || (is_barrier(op, i) && op.kind == OpKind::attention)) continue;
-    const Axes<double> ratio = per_axis([](int32_t from, int32_t to) { return double(from) / double(to); },
-                                        input.scale, measured.scale);
-    channels += double(input.channels) * ratio.t * ratio.y * ratio.x;
-  }
-  return channels * double(tile_element_bytes(sizes));
+  return double(graph.tensor(step.tensor).channels * element);
 }
 
 /// Reading the residual of an add that a convolution carries out, for each position.
@@ -140,7 +125,7 @@ double carry_seconds(const Graph& graph, const Step& step, const Along& time, co
   if (!makes_tile(step) || time.tiles <= 1) return 0;
   const int64_t carried = carried_frames(step);
   const double frames = double(carried > 0 ? 2 * carried : step.halo.before.t);
-  const int64_t element = tile_element_bytes(sizes) * (rates.memory_bound ? 2 : 1);
+  const int64_t element = tile_element_bytes(sizes);
   return frames * (time.tiles - 1) * double(graph.tensor(step.tensor).channels * element * sizes.items) /
          rates.bytes_per_second;
 }
@@ -148,7 +133,7 @@ double carry_seconds(const Graph& graph, const Step& step, const Along& time, co
 /// Moving rows from one band to the next, for each column of a step's tiles: out and in again.
 double carry_rows_seconds(const Graph& graph, const Pass& pass, const Step& step, const Along& rows,
                           const DeviceRates& rates, const Sizes& sizes) {
-  const int64_t element = tile_element_bytes(sizes) * (rates.memory_bound ? 2 : 1);
+  const int64_t element = tile_element_bytes(sizes);
   const double copied = double(2 * carried_rows(pass, step)) * (rows.tiles - 1);
   return copied * double(graph.tensor(step.tensor).channels * element * sizes.items) / rates.bytes_per_second;
 }
@@ -156,10 +141,7 @@ double carry_rows_seconds(const Graph& graph, const Pass& pass, const Step& step
 }  // namespace
 
 CostModel::CostModel(const Graph& graph, DeviceKind device)
-    : graph_(&graph),
-      device_(device),
-      measured_(graph.ops().size(), 0),
-      memory_(memory_model_of(graph, device)) {
+    : graph_(&graph), device_(device), memory_(memory_model_of(graph, device)) {
   const DeviceRates rates = assumed_rates(device, Dtype::fp32);  // what follows is the same in every dtype
   both_ways_ = rates.both_ways;
   weights_bytes_per_second_ = rates.weights_bytes_per_second;
@@ -181,7 +163,6 @@ CostModel::CostModel(const Graph& graph, const GpuCard& card) : CostModel(graph,
 CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const Request& request)
     : CostModel(graph, request.device) {
   assumed_ = false;
-  gpu_.reset();
   environment_ = {profile.device, profile.libraries};
   common_error_ = profiler::common_error(profile);
   const auto take = [](double rate, double& assumed) {
@@ -193,74 +174,41 @@ CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const
   take(profile.from_host_bytes_per_second, from_host_bytes_per_second_);
   take(profile.scratch_write_bytes_per_second, scratch_write_bytes_per_second_);
   take(profile.scratch_read_bytes_per_second, scratch_read_bytes_per_second_);
-  if (const auto latency_tables = std::make_shared<const LatencyLookup>(graph, profile);
-      latency_tables->complete()) {
-    latency_tables_ = latency_tables;
-    if (request.device == DeviceKind::cuda) {  // workspaces are granted, whatever was measured
-      gpu_.emplace(graph, latency_tables, profile.dtype);
-      return;
-    }
-    // The larger of what is assumed and what was measured. A convolution takes what its algorithm states.
-    memory_.workspace_bytes = [&graph, latency_tables, elsewhere = memory_.workspace_bytes](
-                                  const Op& op, ConvolutionAlgorithm algorithm, const Extent& tile,
-                                  const Sizes& sizes) {
-      const int64_t known = elsewhere(op, algorithm, tile, sizes);
-      if (op.kind == OpKind::conv) return known;
-      const profiler::LatencyTable& latency_table =
-          latency_tables->of(graph.tensor(op.output).producer, algorithm);
-      const bool attends = op.kind == OpKind::attention;
-      const int64_t here = attends ? latency_table.workspace_at(tile.y * tile.x, latency_table.columns.back())
-                                   : latency_table.workspace_at(tile.t * tile.y * sizes.items, tile.x);
-      return std::max(here, known);
-    };
+  const auto latency_tables = std::make_shared<const LatencyLookup>(graph, profile);
+  if (!latency_tables->missing().empty())
+    throw std::logic_error("a profile without latency table " + latency_tables->missing());
+  latency_tables_ = latency_tables;
+  if (request.device == DeviceKind::cuda) {  // workspaces are granted, whatever was measured
+    gpu_.emplace(graph, latency_tables, profile.dtype);
     return;
   }
-  take_layer_rates(profile, request);
-}
-
-void CostModel::take_layer_rates(const profiler::Profile& profile, const Request& request) {
-  size_t nearest = 0;
-  const auto distance = [&](size_t i) {
-    const double pixels = double(profile.sizes[i].width_pixels) * double(profile.sizes[i].height_pixels);
-    return std::abs(std::log(pixels / (double(request.width_pixels) * double(request.height_pixels))));
+  // The larger of what is assumed and what was measured. A convolution takes what its algorithm states.
+  memory_.workspace_bytes = [&graph, latency_tables, elsewhere = memory_.workspace_bytes](
+                                const Op& op, ConvolutionAlgorithm algorithm, const Extent& tile,
+                                const Sizes& sizes) {
+    const int64_t known = elsewhere(op, algorithm, tile, sizes);
+    if (op.kind == OpKind::conv) return known;
+    const profiler::LatencyTable& latency_table =
+        latency_tables->of(graph.tensor(op.output).producer, algorithm);
+    const bool attends = op.kind == OpKind::attention;
+    const int64_t here = attends ? latency_table.workspace_at(tile.y * tile.x, latency_table.columns.back())
+                                 : latency_table.workspace_at(tile.t * tile.y * sizes.items, tile.x);
+    return std::max(here, known);
   };
-  for (size_t i = 1; i < profile.sizes.size(); ++i) {
-    if (distance(i) < distance(nearest)) nearest = i;
-  }
-  const profiler::ProfiledSize& size = profile.sizes[nearest];
-  const Axes<int32_t> scale = graph_->tensor(graph_->output()).scale;
-  const Sizes sizes{
-      {(size.frames - 1) / scale.t + 1, size.height_pixels / scale.y, size.width_pixels / scale.x},
-      size.batch,
-      profile.dtype,
-      request.device};
-  for (const profiler::LayerProfile& layer : profile.layers) {
-    const OpId id = graph_->find_op(layer.name);
-    if (id == OpId{-1} || layer.sizes[nearest].seconds <= 0) continue;
-    const Op& op = graph_->op(id);
-    const double whole =
-        double(positions(extent_of(graph_->tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
-    measured_[index(id)] = layer.sizes[nearest].seconds / (whole * work_per_position(*graph_, op, sizes));
-  }
 }
 
 double CostModel::seconds_per_position(OpId id, ConvolutionAlgorithm algorithm, const Sizes& sizes) const {
   const Op& op = graph_->op(id);
   const double work = work_per_position(*graph_, op, sizes), share = algorithm_share(*graph_, op, algorithm);
-  if (measured_[index(id)] > 0) return work * share * measured_[index(id)];
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
-  const double counted =
-      work * share * (1 / (counts_flops(op) ? flops_per_second(rates, op) : rates.bytes_per_second));
-  if (!rates.memory_bound) return counted;
-  const double moving = touched_bytes(*graph_, op, sizes) / rates.bytes_per_second;
-  return counts_flops(op) ? std::max(counted, moving) : moving;
+  return work * share * (1 / (counts_flops(op) ? flops_per_second(rates, op) : rates.bytes_per_second));
 }
 
 CostModel::StepRates CostModel::rates_of(const Step& step, ConvolutionAlgorithm algorithm,
                                          const Sizes& sizes) const {
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
   if (step.op == OpId{-1}) {
-    const double moving = moved_bytes(*graph_, step, rates, sizes) / rates.bytes_per_second;
+    const double moving = moved_bytes(*graph_, step, sizes) / rates.bytes_per_second;
     return {rates.step_seconds, moving * double(sizes.items)};
   }
   double seconds = seconds_per_position(step.op, algorithm, sizes);
@@ -355,8 +303,7 @@ double CostModel::attention_seconds(OpId id, const Sizes& sizes) const {
   const Op& op = graph_->op(id);
   const double flops = work_per_position(*graph_, op, sizes) *
                        double(positions(own_extent(graph_->tensor(op.output), sizes)) * sizes.items);
-  const double measured = measured_[index(id)];
-  return measured > 0 ? flops * measured : flops / flops_per_second(assumed_rates(device_, sizes.dtype), op);
+  return flops / flops_per_second(assumed_rates(device_, sizes.dtype), op);
 }
 
 double CostModel::staging_seconds(OpId id, MemoryTier tier, int64_t bytes, const Sizes& sizes) const {
@@ -379,7 +326,7 @@ double CostModel::least_store_seconds(TensorId id, const Sizes& sizes) const {
   if (gpu_) return gpu_->least_store_seconds(id, sizes);
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
   const Step store{.kind = StepKind::store, .tensor = id};
-  return rates.step_seconds + whole * moved_bytes(*graph_, store, rates, sizes) / rates.bytes_per_second;
+  return rates.step_seconds + whole * moved_bytes(*graph_, store, sizes) / rates.bytes_per_second;
 }
 
 double CostModel::copies_seconds(std::span<const int64_t> copied_bytes) const {

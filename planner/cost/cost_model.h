@@ -16,11 +16,11 @@ namespace headroom::planner {
 
 /// What steps cost: seconds and workspace, from a profile of this machine or from stated assumptions.
 ///
-/// With a profile a step's time is that of its latency table at the extent of each of its tiles. Without one,
-/// or with a profile of version 1, it is its work divided by a rate, plus a fixed time per tile; work is
-/// FLOPs for convolutions and attention, bytes for everything else. Rates that nothing measured are those of
-/// a two-core server (planner/cost/device_rates.h), and plans say so. On a GPU that was not profiled, tiles
-/// are priced step after step, with what caches hold (planner/cost/gpu_costs.h).
+/// With a profile a step's time is that of its latency table at the extent of each of its tiles. Without one
+/// it is its work divided by a rate, plus a fixed time per tile; work is FLOPs for convolutions and
+/// attention, bytes for everything else. Rates that nothing measured are those of a two-core server
+/// (planner/cost/device_rates.h), and plans say so. On a GPU tiles are priced step after step, with what
+/// caches hold (planner/cost/gpu_costs.h).
 ///
 /// Refers to the graph, which must outlive it.
 class CostModel {
@@ -28,8 +28,8 @@ class CostModel {
   explicit CostModel(const Graph& graph, DeviceKind device = DeviceKind::cpu);
   /// Assumed costs of this card.
   CostModel(const Graph& graph, const GpuCard& card);
-  /// The profile's latency tables; without latency tables, rates per layer at the profiled size nearest to
-  /// the one that is planned.
+  /// The profile's latency tables. std::logic_error where one is missing: check_profiled_model() refuses such
+  /// profiles.
   CostModel(const Graph& graph, const profiler::Profile& profile, const Request& request);
 
   bool assumed() const { return assumed_; }
@@ -87,15 +87,12 @@ class CostModel {
   double attention_seconds(OpId op, const Sizes& sizes) const;
   /// Of one item, without latency tables.
   double seconds_per_position(OpId op, ConvolutionAlgorithm algorithm, const Sizes& sizes) const;
-  /// The measured rate of every layer, of a profile without latency tables.
-  void take_layer_rates(const profiler::Profile& profile, const Request& request);
 
   const Graph* graph_;
   DeviceKind device_;
-  bool both_ways_ = false;        ///< blocks are written below the device while others are read
-  std::vector<double> measured_;  ///< seconds of a unit of work, by operation; 0 where rates are assumed
+  bool both_ways_ = false;  ///< blocks are written below the device while others are read
   std::shared_ptr<const LatencyLookup> latency_tables_;  ///< null without
-  std::optional<GpuCosts> gpu_;  ///< of a GPU, but by a profile without latency tables
+  std::optional<GpuCosts> gpu_;                          ///< of a GPU
   Environment environment_;
   double weights_bytes_per_second_ = 0;  ///< parameters brought onto the device
   double transform_bytes_per_second_ = 0;

@@ -18,17 +18,12 @@ constexpr DeviceRates kTwoCores{
     .scratch_bytes_per_second = 500e6,  // a solid-state disk
 };
 
-/// A GPU where single layers were measured and nothing of tiles: GpuCosts has more to say of one that was not
-/// measured at all.
 DeviceRates gpu_rates(const GpuCard& card, Dtype dtype) {
   const bool wide = dtype == Dtype::fp32;
   return {
       .convolution_flops_per_second = wide ? card.fp32_flops_per_second : card.convolution_flops_per_second,
       .attention_flops_per_second = wide ? card.fp32_flops_per_second : card.attention_flops_per_second,
       .narrow_flops_per_second = card.narrow_flops_per_second,
-      .bytes_per_second = card.dram_bytes_per_second,
-      .memory_bound = true,
-      .step_seconds = card.launch_seconds,
       .weights_bytes_per_second = card.weights_bytes_per_second,
       .host_bytes_per_second = card.host_bytes_per_second,
       .both_ways = true,

@@ -11,11 +11,8 @@ struct DeviceRates {
   double attention_flops_per_second = 0;
   /// Of convolutions of many groups and of linear attention: few products a value.
   double narrow_flops_per_second = 0;
-  double bytes_per_second = 0;  ///< of elementwise work
-  /// Elementwise work is counted by the bytes that it reads and writes, and bounds all else too; otherwise by
-  /// those that it writes.
-  bool memory_bound = false;
-  double step_seconds = 0;  ///< for each step and tile
+  double bytes_per_second = 0;  ///< written by elementwise work; 0 on a GPU, which GpuCosts prices
+  double step_seconds = 0;      ///< for each step and tile; 0 on a GPU
   double weights_bytes_per_second = 0;
   double transform_bytes_per_second = 0;  ///< kernels transformed for Winograd; 0 where there is none
   double host_bytes_per_second = 0;       ///< each way

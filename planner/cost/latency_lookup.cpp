@@ -89,7 +89,7 @@ LatencyLookup::LatencyLookup(const Graph& graph, const profiler::Profile& profil
   };
   const auto needed = [&](const std::string& name) {
     const int32_t found = find(name);
-    if (found < 0) complete_ = false;
+    if (found < 0) missing_ = name;
     return found;
   };
   for (const Op& op : graph.ops()) {

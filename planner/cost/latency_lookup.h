@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "decoder/plan/plan.h"
@@ -16,8 +17,8 @@ class LatencyLookup {
  public:
   LatencyLookup(const Graph& graph, const profiler::Profile& profile);
 
-  /// True where every step that a plan of this graph can have has its latency table.
-  bool complete() const { return complete_; }
+  /// The name of a latency table that a plan of this graph may need and the profile lacks. Usually empty.
+  const std::string& missing() const { return missing_; }
   /// The latency table of an operation carried out on a tile, by an algorithm that the device has. It must
   /// be there.
   const profiler::LatencyTable& of(OpId op, ConvolutionAlgorithm algorithm) const {
@@ -49,7 +50,7 @@ class LatencyLookup {
   std::array<std::vector<int32_t>, 2> of_op_;   // by algorithm that the device has, and operation
   std::vector<int32_t> accumulate_;             // by operation; -1 where there is none
   std::vector<int32_t> gather_, store_, emit_;  // by tensor
-  bool complete_ = true;
+  std::string missing_;
 };
 
 }  // namespace headroom::planner

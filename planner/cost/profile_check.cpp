@@ -47,7 +47,7 @@ void check_profiled_model(const profiler::Profile& profile, const std::string& f
     }
     const std::string latency_table =
         profiler::latency_table_name(graph, ops[i], algorithms_on(profile.device_kind).back());
-    if (!layer.latency_table.empty() && layer.latency_table != latency_table) differs(i, latency_table);
+    if (layer.latency_table != latency_table) differs(i, latency_table);
     for (size_t s = 0; s < profile.sizes.size(); ++s) {
       const profiler::ProfiledSize& size = profile.sizes[s];
       const Extent latent{(size.frames - 1) / scale.t + 1, size.height_pixels / scale.y,
@@ -59,6 +59,9 @@ void check_profiled_model(const profiler::Profile& profile, const std::string& f
       }
     }
   }
+  if (const std::string missing = LatencyLookup(graph, profile).missing(); !missing.empty())
+    throw InputError(file + ": latency_tables: expected one named \"" + missing +
+                     "\", found none; profile the model again");
 }
 
 void check_profiled_machine(const profiler::Profile& profile, const std::string& file) {
@@ -76,7 +79,6 @@ void check_profiled_machine(const profiler::Profile& profile, const std::string&
 void check_profiled_range(const profiler::Profile& profile, const std::string& file, const Graph& graph,
                           const Plan& plan) {
   const LatencyLookup latency_tables(graph, profile);
-  if (!latency_tables.complete()) return;
   const Sizes sizes = sizes_of(graph, plan);
   for (const Pass& pass : plan.passes) {
     const Extent tile = cut_tile(graph, pass);

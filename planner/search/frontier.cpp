@@ -61,7 +61,7 @@ nlohmann::json to_json(const std::vector<FrontierPoint>& points, const Request& 
                     {"lower_place", lower_tier_of(point.configuration)}});
   }
   return {{"schema", "headroom.frontier"},
-          {"version", 1},
+          {"version", kFrontierVersion},
           {"request", to_json(request)},
           {"assumed", assumed},
           {"points", std::move(list)}};

@@ -21,7 +21,9 @@ struct FrontierPoint {
 /// serves the others. The limit of the options is not used.
 std::vector<FrontierPoint> frontier(const Problem& problem, size_t most);
 
-/// "headroom.frontier", version 1 (docs/formats.md).
+constexpr int64_t kFrontierVersion = 2;
+
+/// "headroom.frontier" (docs/formats.md).
 nlohmann::json to_json(const std::vector<FrontierPoint>& points, const Request& request, bool assumed);
 std::string frontier_csv(const std::vector<FrontierPoint>& points);
 /// A line for each point, at most `columns` wide (never less than 40): its peak, its time, and the time as a

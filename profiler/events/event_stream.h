@@ -7,7 +7,7 @@
 
 namespace headroom::profiler {
 
-constexpr int64_t kEventsVersion = 1;
+constexpr int64_t kEventsVersion = 2;
 
 /// "headroom.events" as docs/formats.md describes it: a line for each event. Throws DeviceError.
 void write_events(const std::filesystem::path& file, const DeviceRecording& recording);

@@ -26,8 +26,7 @@ struct LatencyTable {
       workspace_bytes;  ///< pool bytes beside inputs and output at the call's highest moment; the same order
   int64_t held_out_points = 0;
   double held_out_error = 0;  ///< median relative error at points that were measured and are no knots
-  /// Standard error of what was measured, relative, on average over the time of its points; 0 where it is not
-  /// known, as in older profiles.
+  /// Standard error of what was measured, relative, on average over the time of its points.
   double relative_error = 0;
   int64_t noisy_points = 0;  ///< whose precision was not reached
   friend bool operator==(const LatencyTable&, const LatencyTable&) = default;

@@ -25,8 +25,7 @@ struct LayerProfile {
   std::string name;
   std::string kind;
   std::vector<LayerMeasurement> sizes;  ///< parallel to Profile::sizes
-  std::string
-      latency_table{};  ///< name of the entry of Profile::latency tables that it follows; empty in version 1
+  std::string latency_table{};          ///< name of the entry of Profile::latency_tables that it follows
   friend bool operator==(const LayerProfile&, const LayerProfile&) = default;
 };
 
@@ -68,7 +67,7 @@ struct HeldOutSize {
 /// How well the latency tables of a profile were measured.
 struct MeasuredPrecision {
   double target = 0;         ///< relative standard error that each point was measured to
-  int64_t points = 0;        ///< 0 where nothing is known of all this, as in older profiles
+  int64_t points = 0;        ///< measured
   int64_t noisy_points = 0;  ///< that did not reach it
   double clock_drift = 0;    ///< average distance of the device's speed from its usual one, relative
   double waited_share = 0;   ///< of its time that the process waited for processors that others had
@@ -86,7 +85,7 @@ struct Profile {
   std::string device;     ///< with the number of threads, or the card and its driver
   std::string libraries;  ///< with versions: the same layer costs otherwise in another release
   int64_t weights_bytes = 0;
-  int threads = 0;            ///< 0 in version 1
+  int threads = 0;
   int64_t outside_bytes = 0;  ///< largest growth outside the pool
   /// Of parameters brought into the pool from where the profile took them; onto a GPU from the host's memory.
   /// 0 if not measured.

@@ -70,8 +70,8 @@ LatencyTable latency_table_from_json(const JsonFields& entry) {
   }
   latency_table.held_out_points = bytes(entry["held_out_points"]);
   latency_table.held_out_error = not_negative(entry["held_out_error"]);
-  if (entry.has("relative_error")) latency_table.relative_error = not_negative(entry["relative_error"]);
-  if (entry.has("noisy_points")) latency_table.noisy_points = bytes(entry["noisy_points"]);
+  latency_table.relative_error = not_negative(entry["relative_error"]);
+  latency_table.noisy_points = bytes(entry["noisy_points"]);
   return latency_table;
 }
 
@@ -120,12 +120,10 @@ HeldOutSize held_out_from_json(const JsonFields& entry) {
   return size;
 }
 
-/// What version 2 has beyond version 1.
 void read_latency_tables(const JsonFields& file, Profile& profile) {
   profile.threads = static_cast<int>(file["threads"].integer(1, 1 << 20));
   profile.weights_bytes_per_second = not_negative(file["weights_bytes_per_second"]);
-  if (file.has("transform_bytes_per_second"))
-    profile.transform_bytes_per_second = not_negative(file["transform_bytes_per_second"]);
+  profile.transform_bytes_per_second = not_negative(file["transform_bytes_per_second"]);
   profile.weights_source = file["weights_source"].text();
   if (file.has("to_host_bytes_per_second"))
     profile.to_host_bytes_per_second = more_than_zero(file["to_host_bytes_per_second"]);
@@ -137,7 +135,7 @@ void read_latency_tables(const JsonFields& file, Profile& profile) {
     profile.scratch_write_bytes_per_second = more_than_zero(scratch["scratch_write_bytes_per_second"]);
     profile.scratch_read_bytes_per_second = more_than_zero(scratch["scratch_read_bytes_per_second"]);
   }
-  if (file.has("precision")) profile.precision = precision_from_json(file["precision"]);
+  profile.precision = precision_from_json(file["precision"]);
   const JsonFields latency_tables = file["laws"];
   for (size_t i = 0; i < latency_tables.size(kMostLatencyTables); ++i) {
     profile.latency_tables.push_back(latency_table_from_json(latency_tables[i]));
@@ -166,13 +164,11 @@ nlohmann::json to_json(const LayerProfile& layer) {
 }
 
 /// `profile` has its sizes and latency tables already.
-LayerProfile layer_from_json(const JsonFields& entry, const Profile& profile, bool has_latency_tables) {
+LayerProfile layer_from_json(const JsonFields& entry, const Profile& profile) {
   LayerProfile layer{entry["name"].text(), entry["kind"].text(), {}};
-  if (has_latency_tables) {
-    layer.latency_table = entry["law"].text();
-    if (profile.find_latency_table(layer.latency_table) == nullptr)
-      entry["law"].fail("expected the name of one of the latency tables in laws");
-  }
+  layer.latency_table = entry["law"].text();
+  if (profile.find_latency_table(layer.latency_table) == nullptr)
+    entry["law"].fail("expected the name of one of the latency tables in laws");
   for (const char* key : {"activation_bytes", "live_bytes", "workspace_bytes", "seconds", "flops"}) {
     if (entry[key].size(kMostSizes) != profile.sizes.size())
       entry[key].fail("expected one value per size, " + std::to_string(profile.sizes.size()));
@@ -202,13 +198,11 @@ void read_origin(const JsonFields& file, Profile& profile) {
     file["dtype"].fail("expected fp32, bf16 or fp16");
   }
   profile.device = file["device"].text();
-  if (file.has("device_kind")) {
-    const std::string kind = file["device_kind"].text();
-    if (kind != "cpu" && kind != "cuda")
-      file["device_kind"].fail("expected cpu or cuda, found " +
-                               file["device_kind"].value().dump().substr(0, 40));
-    profile.device_kind = parse_device(kind);
-  }
+  const std::string kind = file["device_kind"].text();
+  if (kind != "cpu" && kind != "cuda")
+    file["device_kind"].fail("expected cpu or cuda, found " +
+                             file["device_kind"].value().dump().substr(0, 40));
+  profile.device_kind = parse_device(kind);
   profile.libraries = file["libraries"].text();
   profile.weights_bytes = bytes(file["weights_bytes"]);
   profile.outside_bytes = bytes(file["outside_bytes"]);
@@ -251,6 +245,7 @@ nlohmann::json to_json(const Profile& profile) {
                      {"model", profile.model},
                      {"dtype", name_of(profile.dtype)},
                      {"device", profile.device},
+                     {"device_kind", name_of(profile.device_kind)},
                      {"libraries", profile.libraries},
                      {"threads", profile.threads},
                      {"weights_bytes", profile.weights_bytes},
@@ -261,9 +256,8 @@ nlohmann::json to_json(const Profile& profile) {
                      {"sizes", list_of(profile.sizes)},
                      {"layers", list_of(profile.layers)},
                      {"laws", list_of(profile.latency_tables)},
-                     {"held_out", list_of(profile.held_out)}};
-  if (profile.precision.points > 0) out["precision"] = to_json(profile.precision);
-  if (profile.device_kind != DeviceKind::cpu) out["device_kind"] = name_of(profile.device_kind);
+                     {"held_out", list_of(profile.held_out)},
+                     {"precision", to_json(profile.precision)}};
   if (profile.to_host_bytes_per_second > 0)
     out["to_host_bytes_per_second"] = profile.to_host_bytes_per_second;
   if (profile.from_host_bytes_per_second > 0)
@@ -283,11 +277,10 @@ Profile profile_from_json(const JsonFields& file) {
   const JsonFields sizes = file["sizes"];
   for (size_t i = 0; i < sizes.size(kMostSizes); ++i) profile.sizes.push_back(size_from_json(sizes[i]));
   if (profile.sizes.empty()) sizes.fail("expected at least one size");
-  const bool has_latency_tables = file["version"].integer(1, kProfileVersion) >= 2;
-  if (has_latency_tables) read_latency_tables(file, profile);
+  read_latency_tables(file, profile);
   const JsonFields layers = file["layers"];
   for (size_t i = 0; i < layers.size(kMostLayers); ++i)
-    profile.layers.push_back(layer_from_json(layers[i], profile, has_latency_tables));
+    profile.layers.push_back(layer_from_json(layers[i], profile));
   return profile;
 }
 

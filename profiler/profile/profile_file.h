@@ -9,11 +9,11 @@
 
 namespace headroom::profiler {
 
-constexpr int64_t kProfileVersion = 2;
+constexpr int64_t kProfileVersion = 3;
 
 /// "headroom.profile" as docs/formats.md describes it.
 nlohmann::json to_json(const Profile& profile);
-/// Throws InputError naming the file and the key. Version 1, which has no latency tables, is read as well.
+/// Throws InputError naming the file and the key.
 Profile profile_from_json(const JsonFields& file);
 Profile read_profile(const std::filesystem::path& file);
 

@@ -9,7 +9,6 @@ namespace {
 constexpr double kNineOfTen = 1.645;  // standard errors, of a normal distribution
 // What decodes on a quiet machine differ by from tables that it was measured into (docs/planning.md).
 constexpr double kUsualError = 0.06;
-constexpr double kErrorOfOldProfiles = 0.10;
 
 }  // namespace
 
@@ -19,7 +18,6 @@ double table_error(const LatencyTable& latency_table) {
 
 double common_error(const Profile& profile) {
   const MeasuredPrecision& precision = profile.precision;
-  if (precision.points == 0) return kErrorOfOldProfiles;
   return std::hypot(kUsualError, precision.clock_drift, precision.waited_share);
 }
 
@@ -38,7 +36,7 @@ double ErrorSum::within(double common) const {
 
 ProfileVerdict verdict_on(const Profile& profile) {
   ProfileVerdict verdict;
-  if (profile.latency_tables.empty() || profile.sizes.empty()) return verdict;
+  if (profile.sizes.empty()) return verdict;
   size_t largest = 0;
   for (size_t s = 1; s < profile.sizes.size(); ++s) {
     if (profile.sizes[s].seconds > profile.sizes[largest].seconds) largest = s;

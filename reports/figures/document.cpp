@@ -30,7 +30,6 @@ using nlohmann::json;
 constexpr int64_t kMostFileBytes = int64_t{64} << 20;  ///< where the reader of a kind has no bound of its own
 constexpr int64_t kMostSearchedBytes = int64_t{4} << 30;  ///< of the largest kind
 constexpr int64_t kMostBytes = int64_t{1} << 60;
-constexpr int64_t kFrontierVersion = 1;
 constexpr size_t kMostPoints = 100'000;
 constexpr const char* kPickle = "pickle";
 
@@ -194,7 +193,7 @@ Request read_frontier_request(const json& document, const std::string& origin) {
 
 FrontierDocument frontier_from_json(const json& document, const std::string& origin) {
   const JsonFields file(document, origin);
-  check_schema(file, "headroom.frontier", kFrontierVersion);
+  check_schema(file, "headroom.frontier", planner::kFrontierVersion);
   FrontierDocument frontier;
   frontier.request = read_frontier_request(document, origin);
   frontier.assumed = file["assumed"].boolean();

@@ -27,15 +27,14 @@ bool same_passes(const std::vector<std::string>& a, const std::vector<std::strin
 }  // namespace
 
 DecodeIdentity identity_of(const PlanDocument& document) {
-  DecodeIdentity decode{document.plan.request, true, document.plan.limit_bytes, {}};
+  DecodeIdentity decode{document.plan.request, document.plan.limit_bytes, {}};
   for (const Pass& pass : document.plan.passes) decode.passes.push_back(pass.name);
   return decode;
 }
 
 DecodeIdentity identity_of(const RecordedTrace& recorded) {
   const Trace& trace = recorded.trace;
-  DecodeIdentity decode{{}, trace.request.has_value(), trace.limit_bytes, recorded.pass_names};
-  if (trace.request) decode.request = *trace.request;
+  DecodeIdentity decode{trace.request, trace.limit_bytes, recorded.pass_names};
   decode.request.model = trace.model;
   return decode;
 }
@@ -44,7 +43,6 @@ bool of_one_decode(const DecodeIdentity& a, const DecodeIdentity& b) {
   if (!same_model(a.request.model, b.request.model) || a.limit_bytes != b.limit_bytes ||
       !same_passes(a.passes, b.passes))
     return false;
-  if (!a.size_known || !b.size_known) return true;
   Request request = a.request;
   request.model = b.request.model;
   return request == b.request;
@@ -52,14 +50,11 @@ bool of_one_decode(const DecodeIdentity& a, const DecodeIdentity& b) {
 
 std::string text_of(const DecodeIdentity& decode) {
   const Request& request = decode.request;
-  std::string text = request.model;
-  if (decode.size_known) {
-    text += " " + std::to_string(request.width_pixels) + "x" + std::to_string(request.height_pixels) + " " +
-            name_of(request.dtype);
-    if (request.device != DeviceKind::cpu) text += std::string(" on ") + name_of(request.device);
-    if (request.frames > 1) text += ", " + counted(request.frames, "frame", "frames");
-    if (request.batch > 1) text += ", batch " + std::to_string(request.batch);
-  }
+  std::string text = request.model + " " + std::to_string(request.width_pixels) + "x" +
+                     std::to_string(request.height_pixels) + " " + name_of(request.dtype);
+  if (request.device != DeviceKind::cpu) text += std::string(" on ") + name_of(request.device);
+  if (request.frames > 1) text += ", " + counted(request.frames, "frame", "frames");
+  if (request.batch > 1) text += ", batch " + std::to_string(request.batch);
   text += is_limit(decode.limit_bytes) ? ", limit " + format(Unit::bytes, double(decode.limit_bytes))
                                        : ", no limit";
   return text + ", " + counted(static_cast<int64_t>(decode.passes.size()), "pass", "passes");

@@ -9,8 +9,7 @@ namespace headroom::reports {
 
 /// Which decode a plan or a recorded run is of.
 struct DecodeIdentity {
-  Request request;          ///< of runs of older releases the model alone: their files have no more
-  bool size_known = false;  ///< false: of the request only the model is known
+  Request request;
   int64_t limit_bytes = 0;
   std::vector<std::string> passes;  ///< names; empty where a run has no interval of one
 };

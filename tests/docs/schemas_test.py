@@ -4,7 +4,6 @@
 """
 import argparse
 import json
-import os
 import re
 import subprocess
 import sys

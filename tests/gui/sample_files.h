@@ -130,7 +130,7 @@ inline std::vector<BadFile> bad_files() {
       {"list.json", "[1, 2, 3]", "a list"},
       {"snapshot.dat", std::string("\x80\x04\x95\x00\x01", 5), "this pickle is damaged or cut off: byte 2"},
       {"notes.txt", "What the peak is", "a text that is no JSON"},
-      {"wrong.json", R"({"schema": "headroom.trace", "version": 1, "seconds": "long"})", "wrong.json: "}};
+      {"wrong.json", R"({"schema": "headroom.trace", "version": 3, "seconds": "long"})", "wrong.json: "}};
 }
 
 }  // namespace headroom::test

@@ -115,6 +115,8 @@ TEST_CASE("files are read whole, or refused by name") {
   CHECK_NOTHROW(check_schema(fields, "headroom.plan", 2));
   require_input_error([&] { check_schema(fields, "headroom.plan", 1); },
                       {file.string(), "version", "newer", "2", "1"});
+  require_input_error([&] { check_schema(fields, "headroom.plan", 3); },
+                      {"version: written by an older Headroom: version 2", "make it again"});
   require_input_error([&] { check_schema(fields, "headroom.stats", 2); },
                       {"schema", "headroom.stats", "headroom.plan"});
   require_input_error([&] { read_json_file(file, 10); }, {file.string(), "larger than the 10 bytes"});

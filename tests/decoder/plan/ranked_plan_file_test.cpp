@@ -130,8 +130,8 @@ TEST_CASE("ranked plan file: what takes another kind of plan refuses it in one l
   CHECK_FALSE(PlanFile(file.path).has_ranks());
   CHECK_THROWS_WITH(PlanFile(file.path).ranked_plan(graph), Catch::Contains("link: missing"));
 
-  document["version"] = 5;
-  refuses_ranked(document, graph, "version: written by a newer Headroom: version 5");
+  document["version"] = 6;
+  refuses_ranked(document, graph, "version: written by a newer Headroom: version 6");
 }
 
 TEST_CASE("ranked plan file: wrong values are refused by their path", "[unit][plan_file]") {

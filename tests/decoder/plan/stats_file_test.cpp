@@ -62,14 +62,6 @@ TEST_CASE("stats file: statistics come back as they were", "[unit][stats_file]")
   stats.host_weights_bytes = 1 << 22;
   CHECK(read(to_json(stats)) == stats);
 
-  json older = to_json(stats);
-  for (const char* key :
-       {"scratch_written_bytes", "scratch_read_bytes", "transfer_wait_seconds", "output_wait_seconds"})
-    older.erase(key);
-  CHECK(read(older).scratch_read_bytes == 0);
-  CHECK(read(older).transfer_wait_seconds == 0);
-  CHECK(read(older).output_wait_seconds == 0);
-
   const auto path =
       std::filesystem::temp_directory_path() / ("headroom-stats-file-test-" + std::to_string(getpid()));
   write_stats(path, stats);

@@ -179,7 +179,7 @@ TEST_CASE("hostile plans are refused by key, and plans that lie by place") {
     ready.refuses({}, parts);
   };
   json plan = good;
-  plan["version"] = 3;
+  plan["version"] = 4;
   refuses(plan, {"plan.json: version", "newer"});
   plan = good;
   plan["passes"][0]["steps"][0]["kind"] = "launch";

@@ -289,6 +289,7 @@ TEST_CASE("the files of a trace can be read again") {
   const test::Scratch scratch;
   Recorded recorded = record(40, {});
   recorded.trace.model = "a \"model\"";
+  recorded.trace.request = recorded.plan.request;
   write_trace(scratch / "trace.json", recorded.trace, recorded.plan, recorded.model.graph);
   write_chrome_trace(scratch / "trace.chrome.json", recorded.trace, recorded.plan, recorded.model.graph);
 

@@ -23,6 +23,7 @@ Trace gpu_sample_trace() {
   trace.device = "a GPU, driver 1.2";
   trace.libraries = "LibTorch 2.11.0";
   trace.limit_bytes = 28'000;
+  trace.request = Request{"a model", 128, 64, 1, 3, Dtype::bf16, DeviceKind::cuda};
   trace.seconds = 0.5;
   trace.events = {{0, 300, -1, -1, kNone, MemoryKind::context},
                   {0, 10'000, -1, -1, kNone, MemoryKind::slack},
@@ -57,7 +58,7 @@ struct Files {
 
 TEST_CASE("trace file: a GPU's trace comes back as it was", "[unit][trace_file]") {
   const Files files;
-  CHECK(files.written()["version"] == 2);
+  CHECK(files.written()["version"] == 3);
   const Trace trace = gpu_sample_trace(), read = read_trace(files.scratch / "trace.json").trace;
   CHECK(read.events == trace.events);
   CHECK(read.step_sums == trace.step_sums);

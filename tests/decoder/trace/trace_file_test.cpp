@@ -113,7 +113,7 @@ TEST_CASE("trace file: the order of keys is of no matter, and the last of two co
   const std::string text = sample_json().dump();
   const std::string head = text.substr(1, text.size() - 2);
   const std::string events = sample_json()["events"].dump();
-  CHECK(trace_from_json("{\"events\":[[0,0,-1,-1,-1,5]],\"tiles\":8," + head + "}", "t").trace.events ==
+  CHECK(trace_from_json("{\"events\":[[0,0,-1,-1,-1,5,0]],\"tiles\":8," + head + "}", "t").trace.events ==
         sample_trace().events);
   CHECK(trace_from_json("{" + head + ",\"events\":" + events + "}", "t").trace.events ==
         sample_trace().events);
@@ -121,11 +121,7 @@ TEST_CASE("trace file: the order of keys is of no matter, and the last of two co
                       {"t: events: expected an array, found number"});
 }
 
-TEST_CASE("trace file: places may be missing, and wrong ones are refused by their path",
-          "[unit][trace_file]") {
-  json document = sample_json();
-  for (const char* key : {"places", "place_fields", "places_left_out"}) document.erase(key);
-  CHECK(read(document).trace.places.empty());
+TEST_CASE("trace file: wrong places are refused by their path", "[unit][trace_file]") {
   refuses("/places/1/3", 1000, "places[1][3]: expected an integer from -1 to ");
   refuses("/places/0/4", 7, "places[0][4]: expected an integer from -1 to 1, found 7");
   refuses("/places/0/5", -1, "places[0][5]: expected an integer from 0");
@@ -136,7 +132,8 @@ TEST_CASE("trace file: places may be missing, and wrong ones are refused by thei
 }
 
 TEST_CASE("trace file: wrong values are refused by their path", "[unit][trace_file]") {
-  refuses("/version", 3, "version: written by a newer Headroom: version 3");
+  refuses("/version", 4, "version: written by a newer Headroom: version 4");
+  refuses("/version", 2, "version: written by an older Headroom: version 2");
   refuses("/schema", "headroom.plan", "schema: expected \"headroom.trace\"");
   refuses("/seconds", -1, "seconds: expected a number of at least 0");
   refuses("/limit_bytes", UINT64_MAX, "limit_bytes: expected an integer");
@@ -150,17 +147,15 @@ TEST_CASE("trace file: wrong values are refused by their path", "[unit][trace_fi
   refuses("/events/2", 5, "events[2]: expected an array, found 5");
   refuses("/events/2", nullptr, "events[2]: expected an array, found null");
   refuses("/events/2", json::object(), "events[2]: expected an array, found an object");
-  refuses("/events/2", json::array(), "events[2]: expected 6 or 7 numbers, found 0");
-  refuses("/events/2/6", 5, "events[2][6]: expected an integer from 0 to 0, found 5");
-  refuses("/events/2", json::array({1, 0, -1, -1, -1, 5, 0, 7}),
-          "events[2]: expected 6 or 7 numbers, found more");
+  refuses("/events/2", json::array(), "events[2]: expected 7 numbers, found 0");
+  refuses("/events/2", json::array({1, 0, -1, -1, -1, 5, 0, 7}), "events[2]: expected 7 numbers, found more");
   refuses("/events/2/5", "many", "events[2][5]: expected a number, found a string");
   refuses("/events/2/5", json::array({1}), "events[2][5]: expected a number, found an array");
   refuses("/events/2/5", json::object(), "events[2][5]: expected a number, found an object");
   refuses("/events/2/0", true, "events[2][0]: expected a number, found a boolean");
   refuses("/events/4/0", 0.125, "events[4][0]: expected at least 0.25, found 0.125");
   refuses("/events/0/0", -0.5, "events[0][0]: expected at least 0.0, found -0.5");
-  refuses("/events/2/1", 5, "events[2][1]: expected an integer from 0 to 4, found 5");
+  refuses("/events/2/1", 8, "events[2][1]: expected an integer from 0 to 7, found 8");
   refuses("/events/2/1", -1, "events[2][1]: expected an integer from 0 to 7, found -1");
   refuses("/events/2/1", 1.5, "events[2][1]: expected an integer from 0 to 7, found 1.5");
   refuses("/events/2/2", 8, "events[2][2]: expected an integer from -1 to 7, found 8");
@@ -194,7 +189,7 @@ TEST_CASE("trace file: wrong values are refused by their path", "[unit][trace_fi
 
   const json document = sample_json();
   for (const auto& item : document.items()) {
-    if (item.key().starts_with("summed_by") || item.key() == "request" || item.key() == "places") continue;
+    if (item.key().starts_with("summed_by")) continue;
     json less = document;
     less.erase(item.key());
     CHECK_THROWS_WITH(read(less), Catch::StartsWith("trace.json: " + item.key() + ": missing"));
@@ -214,8 +209,8 @@ TEST_CASE("trace file: what is no trace at all is refused in one line", "[unit][
     require_input_error([&] { trace_from_json(events, "t"); }, {"t: events[0]"});
   }
   for (const char* events :
-       {"[[0,0,-1,-1,-1,5]", "[[0,0,-1,-1,-1,5],", "[[0,0,-1,-1,-1,5],]", "[[0,0,-1,-1,-1,5] 7]", "[,]",
-        "[[0,0,-1,-1,-1,5]}", "[[0 0,-1,-1,-1,5]]", "[[,0,-1,-1,-1,5]]"}) {
+       {"[[0,0,-1,-1,-1,5,0]", "[[0,0,-1,-1,-1,5,0],", "[[0,0,-1,-1,-1,5,0],]", "[[0,0,-1,-1,-1,5,0] 7]",
+        "[,]", "[[0,0,-1,-1,-1,5,0]}", "[[0 0,-1,-1,-1,5,0]]", "[[,0,-1,-1,-1,5,0]]"}) {
     CAPTURE(events);
     require_input_error([&] { trace_from_json(std::string("{\"events\":") + events, "t"); }, {"t: events["});
   }

@@ -232,7 +232,7 @@ TEST_CASE("validator: the bound and what is proven", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
   plan.optimal = true;
-  accepts(plan, graph);  // files of version 1 have no bound
+  accepts(plan, graph);  // no bound
   plan.bound_seconds = plan.predicted_seconds;
   accepts(plan, graph);
   plan.bound_seconds = plan.predicted_seconds * (1 - 1e-7);

@@ -33,8 +33,6 @@ QString gpu_plan_file() {
 QString placed_trace_file() {
   static const test::Scratch folder;
   nlohmann::json trace = nlohmann::json::parse(test::read_bytes(sample_files().folder() / "trace.json"));
-  trace["place_fields"] = {"begin_seconds", "end_seconds", "kind", "layer", "pass", "offset", "bytes"};
-  trace["places_left_out"] = 0;
   for (int i = 0; i < 8; ++i)
     trace["places"].push_back({i * 0.125, i * 0.125 + 0.125, 3, 1, 0, i % 2 * 65536, 32768});
   return QString::fromStdString(folder.write("placed.json", trace.dump()).string());

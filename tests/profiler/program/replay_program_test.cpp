@@ -93,7 +93,7 @@ TEST_CASE("a recording on the CPU can be joined again") {
   REQUIRE(ended.code == 0);
   REQUIRE(call(run_profile, joined(program, {"--replay", events, "-o", scratch / "again.json"})).code == 0);
   CHECK(test::read_bytes(scratch / "again.json") == test::read_bytes(scratch / "trace.json"));
-  CHECK(read_json_file(scratch / "trace.json", 1 << 26)["version"] == 1);
+  CHECK(read_json_file(scratch / "trace.json", 1 << 26)["version"] == 3);
 }
 
 TEST_CASE("without a GPU recording on one ends with 5 and one line") {

@@ -149,6 +149,7 @@ TEST_CASE("statistics, profiles, traces and frontiers are told apart by their sc
   Trace trace;
   trace.model = "sdxl";
   trace.device = "a processor";
+  trace.request = {"sdxl", 256, 256, 1, 1, Dtype::fp32};
   trace.seconds = 2;
   trace.limit_bytes = 1 << 20;
   trace.events = {{0.5, 64, -1, -1, TensorId{-1}, MemoryKind::weights}};
@@ -261,7 +262,8 @@ TEST_CASE("a frontier's wrong values are refused by their path") {
     CHECK_THROWS_AS(frontier_from(document), InputError);
   };
   refuses("/schema", "headroom.plan", "schema: expected \"headroom.frontier\"");
-  refuses("/version", 2, "version: written by a newer Headroom: version 2");
+  refuses("/version", 3, "version: written by a newer Headroom: version 3");
+  refuses("/version", 1, "version: written by an older Headroom: version 1");
   refuses("/assumed", 1, "assumed: expected true or false");
   refuses("/request", 1, "request: expected an object");
   refuses("/request/dtype", "fp8", "request.dtype: expected fp32, bf16 or fp16");

@@ -64,6 +64,7 @@ struct RankFiles {
     const Plan& own = plan.plans[static_cast<size_t>(rank)];
     Trace trace;
     trace.model = plan.request.model;
+    trace.request = plan.request;
     trace.device = "two cores";
     trace.limit_bytes = own.limit_bytes;
     trace.events.push_back({.bytes = 1000 + rank, .kind = MemoryKind::weights});

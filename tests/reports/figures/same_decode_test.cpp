@@ -7,7 +7,7 @@ namespace headroom::reports {
 namespace {
 
 DecodeIdentity of_sdxl() {
-  return {{"sdxl", 1024, 768, 1, 2, Dtype::fp32}, true, int64_t{1} << 30, {"conv_in", "mid", "conv_out"}};
+  return {{"sdxl", 1024, 768, 1, 2, Dtype::fp32}, int64_t{1} << 30, {"conv_in", "mid", "conv_out"}};
 }
 
 TEST_CASE("same decode: whatever both tell and tell differently makes them two") {
@@ -42,15 +42,6 @@ TEST_CASE("same decode: what one does not tell is no contradiction") {
     run.request.model = model;
     CHECK(of_one_decode(plan, run));
   }
-  // A run of an older release: the model alone is known of its request.
-  DecodeIdentity older = of_sdxl();
-  older.request = {};
-  older.request.model = "sdxl";
-  older.size_known = false;
-  CHECK(of_one_decode(plan, older));
-  CHECK(of_one_decode(older, plan));
-  older.limit_bytes *= 2;
-  CHECK_FALSE(of_one_decode(plan, older));
   // A pass that nothing was recorded of.
   DecodeIdentity cut = of_sdxl();
   cut.passes[2].clear();

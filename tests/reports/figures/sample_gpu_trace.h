@@ -22,6 +22,7 @@ inline Trace gpu_trace(const Plan& plan) {
   trace.model = plan.request.model;
   trace.device = "a GPU, driver 1.2";
   trace.libraries = "LibTorch 2.11.0";
+  trace.request = plan.request;
   trace.limit_bytes = plan.limit_bytes;
   const TensorId none{-1};
   trace.events = {{0, kGpuContextBytes, -1, -1, none, MemoryKind::context},
