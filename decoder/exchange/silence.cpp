@@ -27,21 +27,20 @@ std::optional<std::string> Silence::verdict(const std::vector<RankState>& states
     for (const RankState& state : states) heard_.push_back({state, begin_, begin_});
   }
   for (size_t i = 0; i < states.size(); ++i) {
-    Heard& heard = heard_[i];
-    if (states[i].beat != heard.state.beat) heard.beat_at = now;
+    Heard& last = heard_[i];
+    if (states[i].beat != last.state.beat) last.beat_at = now;
     // To begin to wait for somebody, or to stop it, is work too.
-    if (states[i].work != heard.state.work || states[i].waits_for != heard.state.waits_for)
-      heard.work_at = now;
-    heard.state = states[i];
+    if (states[i].work != last.state.work || states[i].waits_for != last.state.waits_for) last.work_at = now;
+    last.state = states[i];
   }
   // Along the ranks that wait, as long as they live, to the one that all of them wait for.
   double last_work = begin_;
   int32_t rank = peer_;
   for (size_t steps = 0; steps <= heard_.size(); ++steps) {
-    const Heard& heard = heard_.at(static_cast<size_t>(rank));
-    if (now - heard.beat_at > timeout_) return blame(rank, "life");
-    last_work = std::max(last_work, heard.work_at);
-    const int32_t next = heard.state.waits_for;
+    const Heard& last = heard_.at(static_cast<size_t>(rank));
+    if (now - last.beat_at > timeout_) return blame(rank, "life");
+    last_work = std::max(last_work, last.work_at);
+    const int32_t next = last.state.waits_for;
     if (next < 0 || next == self_ || next >= static_cast<int64_t>(heard_.size())) break;
     rank = next;
   }

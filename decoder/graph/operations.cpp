@@ -38,7 +38,7 @@ constexpr std::array kOperations{
                     .reads_exact_tile = true,
                     .rounds = true},
     OperationTraits{.kind = OpKind::rms_norm,
-                    .name = "pixel_norm",
+                    .name = "rms_norm",
                     .step = StepKind::rms_norm,
                     .pointwise = true,
                     .cheap = true,
@@ -55,8 +55,10 @@ constexpr std::array kOperations{
                     .rounds = true},
     OperationTraits{
         .kind = OpKind::gate, .name = "gate", .step = StepKind::gate, .pointwise = true, .rounds = true},
-    OperationTraits{
-        .kind = OpKind::depth_to_space, .name = "shuffle", .step = StepKind::depth_to_space, .cheap = true},
+    OperationTraits{.kind = OpKind::depth_to_space,
+                    .name = "depth_to_space",
+                    .step = StepKind::depth_to_space,
+                    .cheap = true},
     OperationTraits{.kind = OpKind::key_value_sums,
                     .name = "key_value_sums",
                     .step = StepKind::key_value_sums,

@@ -70,7 +70,7 @@ class PlanReader {
   Materialised read_materialised(const JsonFields& fields) {
     Materialised materialised;
     materialised.tier =
-        one_of(fields["place"], std::array{MemoryTier::device, MemoryTier::host, MemoryTier::scratch});
+        one_of(fields["tier"], std::array{MemoryTier::device, MemoryTier::host, MemoryTier::scratch});
     materialised.tensor = names_.tensor(fields["tensor"]);
     if (fields.has("rows")) materialised.rows = read_interval(fields["rows"], kMostPosition);
     materialised.block_rows = fields["block_rows"].integer(1, kMostPosition);
@@ -191,7 +191,7 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
         "torchrun and headroom-plan validate checks them");
   }
   plan.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
-  plan.micro_batch = file["slice_items"].integer(1, plan.request.batch);
+  plan.micro_batch = file["micro_batch"].integer(1, plan.request.batch);
   plan.weights_bytes = file["weights_bytes"].integer(0, kMostBytes);
   plan.reserve_bytes = file["reserve_bytes"].integer(0, kMostBytes);
   plan.predicted_peak_bytes = file["predicted"]["peak_bytes"].integer(0, kMostBytes);

@@ -38,7 +38,7 @@ int64_t block_bytes(const Materialised& materialised, const Plan& plan, const Gr
 
 json materialised_to_json(const Materialised& materialised, const Plan& plan, const Graph& graph) {
   json out{{"tensor", graph.tensors().at(index(materialised.tensor)).name},
-           {"place", name_of(materialised.tier)},
+           {"tier", name_of(materialised.tier)},
            {"bytes", block_bytes(materialised, plan, graph)},
            {"block_rows", materialised.block_rows},
            {"blocks", blocks_to_json(materialised.blocks)},
@@ -129,7 +129,7 @@ json to_json(const Plan& plan, const Graph& graph) {
            {"version", kPlanVersion},
            {"request", to_json(plan.request)},
            {"limit_bytes", plan.limit_bytes},
-           {"slice_items", plan.micro_batch},
+           {"micro_batch", plan.micro_batch},
            {"weights", name_of(plan.weights)},
            {"weights_bytes", plan.weights_bytes},
            {"reserve_bytes", plan.reserve_bytes},

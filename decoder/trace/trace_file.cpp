@@ -35,7 +35,8 @@ void add_device(const Trace& trace, json& head) {
   head["records_lost"] = trace.records_lost;
   head["sources"] = json::array();
   for (const TraceSource& source : trace.sources)
-    head["sources"].push_back({{"name", source.name}, {"heard", source.captured}, {"detail", source.detail}});
+    head["sources"].push_back(
+        {{"name", source.name}, {"captured", source.captured}, {"detail", source.detail}});
 }
 
 void write_device_lists(const Trace& trace, std::ostream& out) {

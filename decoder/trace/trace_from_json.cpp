@@ -175,7 +175,7 @@ void read_device(const JsonFields& file, RecordedTrace& recorded) {
   const size_t source_count = sources.size(kMostSources);
   for (size_t i = 0; i < source_count; ++i) {
     trace.sources.push_back(
-        {name_text(sources[i]["name"]), sources[i]["heard"].boolean(), name_text(sources[i]["detail"])});
+        {name_text(sources[i]["name"]), sources[i]["captured"].boolean(), name_text(sources[i]["detail"])});
   }
 }
 

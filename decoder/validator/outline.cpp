@@ -49,7 +49,7 @@ void check_numbers(View& view) {
     if (bad) view.findings.add(Violation::malformed, place, expected);
   };
   refuse(plan.request.batch < 1, "request.batch", "expected at least 1");
-  refuse(!in_range(plan.micro_batch, 1, plan.request.batch), "slice_items", "expected from 1 to the batch");
+  refuse(!in_range(plan.micro_batch, 1, plan.request.batch), "micro_batch", "expected from 1 to the batch");
   refuse(plan.limit_bytes < 0, "limit_bytes", "expected at least 0");
   refuse(plan.weights_bytes < 0, "weights_bytes", "expected at least 0");
   refuse(plan.reserve_bytes < 0, "reserve_bytes", "expected at least 0");

@@ -11,7 +11,7 @@ class SameCheck {
 
   void run() {
     if (plan_.micro_batch != first_.micro_batch)
-      differs("slice_items", "found " + std::to_string(plan_.micro_batch) + ", rank 0 has " +
+      differs("micro_batch", "found " + std::to_string(plan_.micro_batch) + ", rank 0 has " +
                                  std::to_string(first_.micro_batch));
     if (same_count("passes", plan_.passes.size(), first_.passes.size())) {
       for (size_t p = 0; p < plan_.passes.size(); ++p) check_pass(p);

@@ -23,14 +23,13 @@ QString bytes_of(const json& value) {
 }
 
 bool is_on_device(const json& entry) {
-  return entry["place"] == name_of(MemoryTier::device);
+  return entry["tier"] == name_of(MemoryTier::device);
 }
 
 QString read_line(const json& read) {
   QString line = PassTree::tr("read %1").arg(text_of(read["tensor"]));
   if (!is_on_device(read)) {
-    line +=
-        PassTree::tr(" from %1, %2 at a time").arg(text_of(read["place"]), bytes_of(read["window_bytes"]));
+    line += PassTree::tr(" from %1, %2 at a time").arg(text_of(read["tier"]), bytes_of(read["window_bytes"]));
   }
   return read.value("last_time", false) ? PassTree::tr("%1 (for the last time)").arg(line) : line;
 }
@@ -41,7 +40,7 @@ QString keep_line(const json& keep) {
     line += PassTree::tr(" on the device");
   } else {
     line += PassTree::tr(" in %1, at most %2 of it on the device")
-                .arg(text_of(keep["place"]), bytes_of(keep["window_bytes"]));
+                .arg(text_of(keep["tier"]), bytes_of(keep["window_bytes"]));
   }
   if (keep.contains("rows")) line += PassTree::tr(", above row %1").arg(keep["rows"][1].get<int>());
   line += PassTree::tr(", until pass %1").arg(keep["last_pass"].get<int>());

@@ -284,8 +284,8 @@
         <translation>张量</translation>
     </message>
     <message>
-        <source>place</source>
-        <translation>位置</translation>
+        <source>tier</source>
+        <translation>存储层</translation>
     </message>
     <message>
         <source>written in</source>
@@ -712,7 +712,7 @@
         <translation>层归一化</translation>
     </message>
     <message>
-        <source>pixel norm</source>
+        <source>rms norm</source>
         <translation>RMS 归一化</translation>
     </message>
     <message>
@@ -720,7 +720,7 @@
         <translation>门控</translation>
     </message>
     <message>
-        <source>shuffle</source>
+        <source>depth to space</source>
         <translation>深度到空间</translation>
     </message>
     <message>

@@ -29,7 +29,7 @@ Values values_of(const Plan& plan) {
           {"request.batch", request.batch},
           {"request.dtype", name_of(request.dtype)},
           {"request.device", name_of(request.device)},
-          {"slice_items", plan.micro_batch},
+          {"micro_batch", plan.micro_batch},
           {"weights", name_of(plan.weights)},
           {"weights_bytes", plan.weights_bytes},
           {"reserve_bytes", plan.reserve_bytes},
@@ -48,7 +48,7 @@ Values values_of(const Plan& plan) {
 Values values_of(const Materialised& materialised, const Graph& graph) {
   const bool taken = materialised.in_place_of != TensorId{-1};
   return {
-      {"place", name_of(materialised.tier)},
+      {"tier", name_of(materialised.tier)},
       {"first_pass", materialised.first_pass},
       {"last_pass", materialised.last_pass},
       {"in_place_of", taken ? json(graph.tensor(materialised.in_place_of).name) : json(nullptr)},

@@ -287,9 +287,8 @@ json explain_json(const Plan& plan, const Model& model) {
     json reads = json::array(), steps = json::array(), keeps = json::array();
     for (TensorId id : tensors_read(plan, graph, i)) {
       const Materialised* materialised = materialised_of(plan, id);
-      reads.push_back(
-          {{"tensor", graph.tensor(id).name},
-           {"place", name_of(materialised == nullptr ? MemoryTier::device : materialised->tier)}});
+      reads.push_back({{"tensor", graph.tensor(id).name},
+                       {"tier", name_of(materialised == nullptr ? MemoryTier::device : materialised->tier)}});
       if (materialised == nullptr) continue;
       reads.back()["window_bytes"] = window_bytes(graph, plan, *materialised, i);
       reads.back()["last_time"] = materialised->last_pass == static_cast<int32_t>(i);
@@ -300,7 +299,7 @@ json explain_json(const Plan& plan, const Model& model) {
     for (const Materialised& entry : plan.materialised) {
       if (entry.first_pass != static_cast<int32_t>(i)) continue;
       keeps.push_back({{"tensor", graph.tensor(entry.tensor).name},
-                       {"place", name_of(entry.tier)},
+                       {"tier", name_of(entry.tier)},
                        {"bytes", stored_bytes(graph, plan, entry)},
                        {"window_bytes", window_bytes(graph, plan, entry)},
                        {"last_pass", entry.last_pass}});

@@ -57,8 +57,8 @@ nlohmann::json to_json(const std::vector<FrontierPoint>& points, const Request& 
     list.push_back({{"peak_bytes", point.peak_bytes},
                     {"seconds", point.seconds},
                     {"weights", name_of(point.configuration.weights)},
-                    {"slice_items", point.configuration.micro_batch},
-                    {"lower_place", lower_tier_of(point.configuration)}});
+                    {"micro_batch", point.configuration.micro_batch},
+                    {"lower_tier", lower_tier_of(point.configuration)}});
   }
   return {{"schema", "headroom.frontier"},
           {"version", kFrontierVersion},
@@ -68,7 +68,7 @@ nlohmann::json to_json(const std::vector<FrontierPoint>& points, const Request& 
 }
 
 std::string frontier_csv(const std::vector<FrontierPoint>& points) {
-  std::string text = "peak_bytes,seconds,weights,slice_items,lower_place\n";
+  std::string text = "peak_bytes,seconds,weights,micro_batch,lower_tier\n";
   for (const FrontierPoint& point : points) {
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%.9g", point.seconds);

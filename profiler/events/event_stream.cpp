@@ -204,7 +204,7 @@ std::vector<TraceSource> sources_of(const JsonFields& list) {
   const size_t count = list.size(kMostSources);
   for (size_t i = 0; i < count; ++i)
     sources.push_back(
-        {name_of_field(list[i]["name"]), list[i]["heard"].boolean(), name_of_field(list[i]["detail"])});
+        {name_of_field(list[i]["name"]), list[i]["captured"].boolean(), name_of_field(list[i]["detail"])});
   return sources;
 }
 
@@ -216,7 +216,7 @@ void write_events(const std::filesystem::path& file, const DeviceRecording& reco
               {"device", recording.device},  {"libraries", recording.libraries}, {"sources", json::array()}};
     for (const TraceSource& source : recording.sources)
       head["sources"].push_back(
-          {{"name", source.name}, {"heard", source.captured}, {"detail", source.detail}});
+          {{"name", source.name}, {"captured", source.captured}, {"detail", source.detail}});
     out << head.dump() << "\n";
     for (const DeviceEvent& event : recording.events)
       out << std::visit([](const auto& one) { return row_of(one); }, event).dump() << "\n";

@@ -195,11 +195,11 @@ std::string latency_table_name(const Graph& graph, const Op& op, ConvolutionAlgo
     case OpKind::unfold_frames:
       return "unfold frames " + outputs;
     case OpKind::rms_norm:
-      return (op.centred ? "layer norm " : "pixel norm ") + outputs + " " + name_of(op.activation);
+      return (op.centred ? "layer norm " : "rms norm ") + outputs + " " + name_of(op.activation);
     case OpKind::gate:
       return "gate " + outputs;
     case OpKind::depth_to_space:
-      return "shuffle " + axes(op.factor) + " " +
+      return "depth to space " + axes(op.factor) + " " +
              (op.depth_order == DepthOrder::pixel_first ? "by pixel " : "") +
              (repeats_channels(graph, op) ? inputs + "->" : "") + outputs;
     case OpKind::key_value_sums:

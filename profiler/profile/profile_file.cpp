@@ -136,7 +136,7 @@ void read_latency_tables(const JsonFields& file, Profile& profile) {
     profile.scratch_read_bytes_per_second = more_than_zero(scratch["scratch_read_bytes_per_second"]);
   }
   profile.precision = precision_from_json(file["precision"]);
-  const JsonFields latency_tables = file["laws"];
+  const JsonFields latency_tables = file["latency_tables"];
   for (size_t i = 0; i < latency_tables.size(kMostLatencyTables); ++i) {
     profile.latency_tables.push_back(latency_table_from_json(latency_tables[i]));
     const LatencyTable* first = profile.find_latency_table(profile.latency_tables.back().name);
@@ -157,18 +157,22 @@ nlohmann::json to_json(const LayerProfile& layer) {
     seconds.push_back(m.seconds);
     flops.push_back(m.flops);
   }
-  return {{"name", layer.name},         {"kind", layer.kind},
-          {"law", layer.latency_table}, {"activation_bytes", activation},
-          {"live_bytes", live},         {"workspace_bytes", workspace},
-          {"seconds", seconds},         {"flops", flops}};
+  return {{"name", layer.name},
+          {"kind", layer.kind},
+          {"latency_table", layer.latency_table},
+          {"activation_bytes", activation},
+          {"live_bytes", live},
+          {"workspace_bytes", workspace},
+          {"seconds", seconds},
+          {"flops", flops}};
 }
 
 /// `profile` has its sizes and latency tables already.
 LayerProfile layer_from_json(const JsonFields& entry, const Profile& profile) {
   LayerProfile layer{entry["name"].text(), entry["kind"].text(), {}};
-  layer.latency_table = entry["law"].text();
+  layer.latency_table = entry["latency_table"].text();
   if (profile.find_latency_table(layer.latency_table) == nullptr)
-    entry["law"].fail("expected the name of one of the latency tables in laws");
+    entry["latency_table"].fail("expected the name of one of the entries of latency_tables");
   for (const char* key : {"activation_bytes", "live_bytes", "workspace_bytes", "seconds", "flops"}) {
     if (entry[key].size(kMostSizes) != profile.sizes.size())
       entry[key].fail("expected one value per size, " + std::to_string(profile.sizes.size()));
@@ -255,7 +259,7 @@ nlohmann::json to_json(const Profile& profile) {
                      {"outside_bytes", profile.outside_bytes},
                      {"sizes", list_of(profile.sizes)},
                      {"layers", list_of(profile.layers)},
-                     {"laws", list_of(profile.latency_tables)},
+                     {"latency_tables", list_of(profile.latency_tables)},
                      {"held_out", list_of(profile.held_out)},
                      {"precision", to_json(profile.precision)}};
   if (profile.to_host_bytes_per_second > 0)

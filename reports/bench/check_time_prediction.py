@@ -49,8 +49,8 @@ def profile(args: argparse.Namespace, file: Path) -> dict[str, Any]:
     start = time.perf_counter()
     found = measure.json.loads(measure.run(command))
     return {"seconds": time.perf_counter() - start, "sizes": args.profile_sizes, "device": found["device"], "libraries": found["libraries"],
-            "weights_bytes_per_second": found["weights_bytes_per_second"], "laws": len(found["laws"]), "precision": found["precision"],
-            "median_held_out_error": float(np.median([law["held_out_error"] for law in found["laws"]])),
+            "weights_bytes_per_second": found["weights_bytes_per_second"], "latency_tables": len(found["latency_tables"]), "precision": found["precision"],
+            "median_held_out_error": float(np.median([table["held_out_error"] for table in found["latency_tables"]])),
             "held_out": [{key: each[key] for key in ("width_pixels", "height_pixels", "seconds", "predicted_seconds", "error")}
                          for each in found["held_out"]]}
 
@@ -157,7 +157,7 @@ def main() -> int:
                  f"\n{within} of {runs} decodes took what their plan says (calibrated; \"within\" is meant nine times of ten).\n")
     if profiled:
         precision = profiled["precision"]
-        markdown += (f"\nProfile of {profiled['sizes']}: {profiled['seconds']:.0f} s, {profiled['laws']} latency tables, median error between measured points "
+        markdown += (f"\nProfile of {profiled['sizes']}: {profiled['seconds']:.0f} s, {profiled['latency_tables']} latency tables, median error between measured points "
                      f"{profiled['median_held_out_error']:.1%}; {precision['noisy_points']} of {precision['points']} points not within ±{precision['target_error']:.0%}, "
                      f"clock drift {precision['clock_drift']:.1%}, waited {precision['waited_share']:.1%}, decodes take {precision['decode_ratio']:.2f} of what calls in a row do.\n")
         for each in profiled["held_out"]:

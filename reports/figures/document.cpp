@@ -212,8 +212,8 @@ FrontierDocument frontier_from_json(const json& document, const std::string& ori
                              json(point.seconds).dump());
     }
     point.configuration.weights = read_residency(fields["weights"]);
-    point.configuration.micro_batch = fields["slice_items"].integer(1, frontier.request.batch);
-    point.configuration.lower_tier = read_lower_tier(fields["lower_place"]);
+    point.configuration.micro_batch = fields["micro_batch"].integer(1, frontier.request.batch);
+    point.configuration.lower_tier = read_lower_tier(fields["lower_tier"]);
     most_bytes = point.peak_bytes - 1;
     least_seconds = point.seconds;
     frontier.points.push_back(point);

@@ -174,7 +174,7 @@ std::vector<MaterialisedSpan> materialised_spans(const PlanDocument& document) {
 Table materialised_table(const PlanDocument& document) {
   Table table{"Kept tensors", {}, {}};
   table.columns = {{.title = "tensor", .is_text = true},
-                   {.title = "place",
+                   {.title = "tier",
                     .is_text = true,
                     .explanation = "Where it is stored, and above which row if not whole."},
                    {.title = "size", .unit = Unit::bytes, .bars = true},

@@ -110,7 +110,7 @@ class Card:
         on_device |= {read["tensor"] for step in steps if step["kind"] == "attention" for read in step["inputs"]}
         for kept in document["kept"]:
             if kept["tensor"] not in on_device:
-                kept["place"] = "host"
+                kept["tier"] = "host"
         document["host_limit_bytes"] = 1 << 30
         document["limit_bytes"] *= 2  # blocks that are copied lie on the device meanwhile
         path = plan.with_suffix(".hosted.json")

@@ -21,8 +21,8 @@ sys.dont_write_bytecode = True
 import help_pages  # pylint: disable=wrong-import-position
 
 BIN = Path("build/bin")
-# Words of the project's own that nobody else knows. File keys such as slice_items are written with an underscore.
-DIALECT = re.compile(r"\b(laws?|knots?|slice items?|lower places?|outside the pool)\b", re.I)
+# Words of the project's own that nobody else knows.
+DIALECT = re.compile(r"\b(knots?|outside the pool)\b", re.I)
 
 
 def built():

@@ -19,7 +19,7 @@ TEST_CASE("CUPTI tells what a GPU did, in which scope, and what memory was taken
   const std::unique_ptr<gpu::Gpu> gpu = test::gpu_or_skip();
   if (!gpu) return;
   for (const TraceSource& source : watcher->sources())
-    WARN(source.name + (source.captured ? ": " : " not heard: ") + source.detail);
+    WARN(source.name + (source.captured ? ": " : " not captured: ") + source.detail);
   if (!watcher->sources().front().captured) return;  // another profiler may be at work
 
   watcher->enter(ScopeId{1});

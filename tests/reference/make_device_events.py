@@ -202,7 +202,7 @@ def write(path, plan, rows):
     name = (f"{request['width_pixels']}x{request['height_pixels']}, frames {request.get('frames', 1)}, batch {request['batch']}, "
             f"{request['dtype']}, {request['device']}, {len(plan['passes'])} passes, peak {plan['predicted']['peak_bytes']}")
     head = {"schema": "headroom.events", "version": 2, "plan": name, "device": "a GPU", "libraries": "some",
-            "sources": [{"name": "CUPTI memory", "heard": True, "detail": ""}]}
+            "sources": [{"name": "CUPTI memory", "captured": True, "detail": ""}]}
     path.write_text("\n".join(json.dumps(row, separators=(",", ":")) for row in [head, *rows]) + "\n")
 
 

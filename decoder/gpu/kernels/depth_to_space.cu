@@ -84,16 +84,16 @@ void start(const DepthToSpace& call, StreamHandle stream) {
   with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {
     if constexpr (From::kValues > 1) {
       if (side_by_side(call.first) && side_by_side(call.later)) {
-        launch_make<To>("shuffle", Shuffled<From>{call}, call.region, stream);
+        launch_make<To>("depth_to_space", Shuffled<From>{call}, call.region, stream);
         return;
       }
       if (call.first == quads && call.factor_t == 1 && call.factor_y == 2 && call.factor_x == 2) {
-        launch_sweep<To::kValues, kPixels<To::kValues>>("shuffle", shuffle_quads<From, To>, coarse,
+        launch_sweep<To::kValues, kPixels<To::kValues>>("depth_to_space", shuffle_quads<From, To>, coarse,
                                                         call.target.channels, stream, call);
         return;
       }
     }
-    launch_make<Scalars>("shuffle", Shuffled<Scalars>{call}, call.region, stream);
+    launch_make<Scalars>("depth_to_space", Shuffled<Scalars>{call}, call.region, stream);
   });
 }
 

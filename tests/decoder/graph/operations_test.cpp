@@ -12,9 +12,9 @@ TEST_CASE("operations: steps are named in files as before, and after what they c
   std::vector<std::string> names;
   for (StepKind kind : kAllSteps) names.push_back(name_of(kind));
   CHECK(names == std::vector<std::string>{"gather", "norm", "upsample", "conv", "add", "attention",
-                                          "interpolate", "unfold_frames", "pixel_norm", "gate", "shuffle",
-                                          "linear_attention", "activate", "statistics", "key_value_sums",
-                                          "store", "accumulate", "emit"});
+                                          "interpolate", "unfold_frames", "rms_norm", "gate",
+                                          "depth_to_space", "linear_attention", "activate", "statistics",
+                                          "key_value_sums", "store", "accumulate", "emit"});
   for (int kind = 0; kind <= static_cast<int>(OpKind::activate); ++kind) {
     const OperationTraits& traits = traits_of(OpKind{kind});
     CHECK(traits.kind == OpKind{kind});

@@ -131,12 +131,12 @@ std::vector<std::string> edged_steps(Edges first, Edges second, int32_t side_of_
 TEST_CASE("what makes a tile fills it for its readers, of readers with other edges each copies its own") {
   using Steps = std::vector<std::string>;
   CHECK(edged_steps(Edges::replicate, Edges::replicate, 3) ==
-        Steps{"pixel_norm norm replicate", "conv one", "conv two", "add sum", "emit sum"});
-  CHECK(edged_steps(Edges::replicate, Edges::reflect, 3) == Steps{"pixel_norm norm", "gather norm replicate",
+        Steps{"rms_norm norm replicate", "conv one", "conv two", "add sum", "emit sum"});
+  CHECK(edged_steps(Edges::replicate, Edges::reflect, 3) == Steps{"rms_norm norm", "gather norm replicate",
                                                                   "conv one", "gather norm reflect",
                                                                   "conv two", "add sum", "emit sum"});
   // One that stays inside wants nothing there, whatever it says.
-  CHECK(edged_steps(Edges::zeros, Edges::replicate, 1) == Steps{"pixel_norm norm", "gather norm zeros",
+  CHECK(edged_steps(Edges::zeros, Edges::replicate, 1) == Steps{"rms_norm norm", "gather norm zeros",
                                                                 "conv one", "gather norm", "conv two",
                                                                 "add sum", "emit sum"});
 }

@@ -120,8 +120,8 @@ TEST_CASE("plan file: memory tiers, weights, bound and environment come back as 
   const Graph graph = small_graph();
   const Plan plan = plan_with_everything(graph);
   const json document = to_json(plan, graph);
-  CHECK(document["kept"][0]["place"] == "scratch");
-  CHECK(document["kept"][1]["place"] == "host");
+  CHECK(document["kept"][0]["tier"] == "scratch");
+  CHECK(document["kept"][1]["tier"] == "host");
   CHECK(document["weights"] == "per_pass");
   CHECK(document["host_limit_bytes"] == 1 << 20);
   CHECK(document["host_weights_bytes"] == 1 << 19);
@@ -178,7 +178,7 @@ TEST_CASE("plan file: the keys that others read", "[unit][plan_file]") {
   CHECK(document["optimal"] == false);
   CHECK(document["exact"] == true);
   CHECK(document["kept"][0]["tensor"] == "conv_in");
-  CHECK(document["kept"][0]["place"] == "device");
+  CHECK(document["kept"][0]["tier"] == "device");
   CHECK(document["kept"][0]["bytes"] == 2 * 8 * 8 * 8 * 4);
   CHECK(document["kept"][0]["blocks"] == json::parse("[[0, 8]]"));
   CHECK(document["passes"][0]["tiles"]["y"] == json::parse("[[0, 3], [3, 6], [6, 8]]"));
@@ -223,7 +223,7 @@ TEST_CASE("plan file: wrong values are refused by their path", "[unit][plan_file
   refuses_at("/limit_bytes", 1.5, "limit_bytes: expected an integer");
   refuses_at("/limit_bytes", UINT64_MAX, "limit_bytes: expected an integer");
   refuses_at("/weights_bytes", INT64_MAX, "weights_bytes: expected an integer");
-  refuses_at("/slice_items", 3, "slice_items: expected an integer from 1 to 2");
+  refuses_at("/micro_batch", 3, "micro_batch: expected an integer from 1 to 2");
   refuses_at("/optimal", 1, "optimal: expected true or false");
   refuses_at("/predicted", json::array(), "predicted: expected an object");
   refuses_at("/predicted/seconds", -1, "predicted.seconds: expected a number of at least 0");
@@ -232,8 +232,8 @@ TEST_CASE("plan file: wrong values are refused by their path", "[unit][plan_file
   refuses_at("/request/width_pixels", 0, "request.width_pixels: expected an integer");
   refuses_at("/request/height_pixels", 1LL << 40, "request.height_pixels: expected an integer");
   refuses_at("/request/model", std::string(5000, 'x'), "request.model: expected a name");
-  refuses_at("/kept/0/place", "moon", "kept[0].place: expected one of device, host, scratch, found \"moon\"");
-  refuses_at("/kept/0/place", 1, "kept[0].place: expected a string");
+  refuses_at("/kept/0/tier", "moon", "kept[0].tier: expected one of device, host, scratch, found \"moon\"");
+  refuses_at("/kept/0/tier", 1, "kept[0].tier: expected a string");
   refuses_at("/weights", "borrowed", "weights: expected one of resident, per_pass, found \"borrowed\"");
   refuses_at("/weights", true, "weights: expected a string");
   refuses_at("/bound_seconds", -0.5, "bound_seconds: expected a number of at least 0");

@@ -186,7 +186,7 @@ TEST_CASE("hostile plans are refused by key, and plans that lie by place") {
   refuses(plan, {"plan.json: passes[0].steps[0].kind"});
   plan = good;
   plan["request"]["batch"] = 1'000'000;
-  plan["slice_items"] = 1'000'000;
+  plan["micro_batch"] = 1'000'000;
   refuses(plan, {"plan.json"});
   plan = good;
   plan["limit_bytes"] = plan["predicted"]["peak_bytes"].get<int64_t>() - 1;

@@ -170,7 +170,7 @@ TEST_CASE("bands of the picture are reported once, one after another") {
 
 TEST_CASE("a batch in micro-batches counts as one whole") {
   const ReadyProgress ready(40, "1.79MiB", 3);
-  REQUIRE(ready.plan()["slice_items"] < 3);
+  REQUIRE(ready.plan()["micro_batch"] < 3);
   const auto passes = static_cast<int64_t>(ready.plan()["passes"].size());
   const Ended ended = call(run_decode, ready.words({"--progress", "lines"}));
   INFO(ended.err);

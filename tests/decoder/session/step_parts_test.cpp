@@ -17,10 +17,11 @@ TEST_CASE("step parts: attention and convolutions tell how far they are, up to t
   const Plan plan = untiled_plan(model, request);
   test::ToldParts told;
   const Array latent = test::latent_for(model, request, 1);
-  const Array heard = test::decode_to_memory(model, plan, test::random_source(1), latent, &told).picture;
+  const Array reported = test::decode_to_memory(model, plan, test::random_source(1), latent, &told).picture;
   CHECK(test::most_told(told, StepKind::attention) > 8);
   CHECK(test::most_told(told, StepKind::conv) > 1);
-  CHECK(heard.values == test::decode_to_memory(model, plan, test::random_source(1), latent).picture.values);
+  CHECK(reported.values ==
+        test::decode_to_memory(model, plan, test::random_source(1), latent).picture.values);
 }
 
 }  // namespace

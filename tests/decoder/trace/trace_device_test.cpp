@@ -100,7 +100,7 @@ TEST_CASE("trace file: wrong values of a GPU's trace are refused by their path",
   refuses("/clock", "wall", "clock: expected \"host\" or \"device\"");
   refuses("/driver/1/0", -1, "driver[1][0]: expected at least 0.0");
   refuses("/driver_fields", 5, "driver_fields: expected [\"seconds\",");
-  refuses("/sources/0/heard", 1, "sources[0].heard: expected");
+  refuses("/sources/0/captured", 1, "sources[0].captured: expected");
   refuses("/records_lost", -1, "records_lost: expected an integer");
   refuses("/steps/0/device_seconds", -1, "steps[0].device_seconds: expected a number of at least 0");
   json document = files.written();

@@ -301,7 +301,7 @@ TEST_CASE("ranks that do not run the same passes would wait for one another", "[
   const Case by_item(3, 0, 1);
   plan = of.plan;
   plan.plans[1] = by_item.plan.plans[1];
-  refuses(plan, of.model, Violation::ranks_differ, "ranks[1].plan.slice_items");
+  refuses(plan, of.model, Violation::ranks_differ, "ranks[1].plan.micro_batch");
 
   // A halo that does no harm where it is, but the steps are others.
   plan = of.plan;

@@ -368,8 +368,8 @@ TEST_CASE("validator: malformed outlines", "[unit][validator]") {
     refuses(plan, graph, Violation::malformed, place);
   };
   constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
-  refuses_plan([](Plan& p) { p.micro_batch = 3; }, "slice_items");
-  refuses_plan([](Plan& p) { p.micro_batch = 0; }, "slice_items");
+  refuses_plan([](Plan& p) { p.micro_batch = 3; }, "micro_batch");
+  refuses_plan([](Plan& p) { p.micro_batch = 0; }, "micro_batch");
   refuses_plan([](Plan& p) { p.limit_bytes = -1; }, "limit_bytes");
   refuses_plan([](Plan& p) { p.predicted_seconds = std::numeric_limits<double>::quiet_NaN(); },
                "predicted.seconds");

@@ -57,7 +57,7 @@ TEST_CASE("diff: every value that changes is listed, and nothing else") {
       {"request.dtype", [](Plan& p) { p.request.dtype = Dtype::fp16; }},
       {"request.device", [](Plan& p) { p.request.device = DeviceKind::cuda; }},
       {"limit_bytes", [](Plan& p) { p.limit_bytes *= 2; }},
-      {"slice_items", [](Plan& p) { p.micro_batch = 1; }},
+      {"micro_batch", [](Plan& p) { p.micro_batch = 1; }},
       {"weights", [](Plan& p) { p.weights = WeightResidency::per_pass; }},
       {"weights_bytes", [](Plan& p) { p.weights_bytes += 1; }},
       {"reserve_bytes", [](Plan& p) { p.reserve_bytes += 1; }},
@@ -86,7 +86,7 @@ TEST_CASE("diff: every value that changes is listed, and nothing else") {
     CHECK(to_json(diff)["whole"][0]["key"] == c.key);
   }
   const std::vector<Case> materialised{
-      {"place", [](Plan& p) { p.materialised[1].tier = MemoryTier::host; }},
+      {"tier", [](Plan& p) { p.materialised[1].tier = MemoryTier::host; }},
       {"first_pass", [](Plan& p) { p.materialised[1].first_pass = 0; }},
       {"last_pass", [](Plan& p) { p.materialised[1].last_pass = 1; }},
       {"in_place_of", [](Plan& p) { p.materialised[1].in_place_of = p.materialised[0].tensor; }},
@@ -164,8 +164,8 @@ TEST_CASE("diff: tensors and passes that only one plan has") {
   REQUIRE(diff.materialised.size() == 1);
   CHECK(diff.materialised[0].name == "conv_in");
   CHECK(diff.materialised[0].side == PartDifference::only_a);
-  CHECK(find(diff.materialised[0].values, "place")->a == "device");
-  CHECK(find(diff.materialised[0].values, "place")->b.is_null());
+  CHECK(find(diff.materialised[0].values, "tier")->a == "device");
+  CHECK(find(diff.materialised[0].values, "tier")->b.is_null());
   REQUIRE(diff.passes.size() == 3);  // number and name both count
   CHECK((diff.passes[0].pass == 2 && diff.passes[0].side == PartDifference::only_a));
   CHECK((diff.passes[1].pass == 2 && diff.passes[1].side == PartDifference::only_b));

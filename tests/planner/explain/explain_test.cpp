@@ -69,10 +69,10 @@ TEST_CASE("explain tells tiers, windows, weights and what is proven") {
   REQUIRE(document["passes"].size() == 3);
   const json& materialised = document["passes"][0]["keeps"][0];
   CHECK(materialised["tensor"] == "conv_in");
-  CHECK(materialised["place"] == "scratch");
+  CHECK(materialised["tier"] == "scratch");
   CHECK(materialised["bytes"] == 4096);
   CHECK(materialised["window_bytes"] == 7 * 512);
-  CHECK(document["passes"][1]["reads"][0]["place"] == "scratch");
+  CHECK(document["passes"][1]["reads"][0]["tier"] == "scratch");
   CHECK(document["passes"][1]["reads"][0]["last_time"] == true);
   CHECK(document["passes"][1]["weights_bytes"] == 128 + 4672);
   CHECK(document["passes"][1]["steps"].size() == plan.passes[1].steps.size());

@@ -481,7 +481,7 @@ TEST_CASE("plans of hostile contents end with 2, one line and no crash") {
   changed = good;
   changed["schema"] = "headroom.stats";
   refused(changed, {"schema"});
-  for (const char* key : {"request", "limit_bytes", "slice_items", "predicted", "kept", "passes"}) {
+  for (const char* key : {"request", "limit_bytes", "micro_batch", "predicted", "kept", "passes"}) {
     for (const json& value : {json(), json("x"), json(-1), json(1e300), json::array({json::array()})}) {
       changed = good;
       changed[key] = value;

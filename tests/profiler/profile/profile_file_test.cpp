@@ -89,13 +89,13 @@ TEST_CASE("a profile has the keys that others read") {
   CHECK(document["schema"] == "headroom.profile");
   CHECK(document["version"] == 3);
   for (const char* key :
-       {"model", "dtype", "device", "libraries", "weights_bytes", "outside_bytes", "sizes", "layers", "laws",
-        "held_out", "threads", "weights_bytes_per_second", "weights_source", "scratch"}) {
+       {"model", "dtype", "device", "libraries", "weights_bytes", "outside_bytes", "sizes", "layers",
+        "latency_tables", "held_out", "threads", "weights_bytes_per_second", "weights_source", "scratch"}) {
     CHECK(document.contains(key));
   }
   for (const json& layer : document["layers"]) {
     CHECK(layer["name"].is_string());
-    CHECK(layer["law"].is_string());
+    CHECK(layer["latency_table"].is_string());
     for (const char* key : {"activation_bytes", "workspace_bytes", "live_bytes", "seconds", "flops"}) {
       CHECK(layer[key].size() == document["sizes"].size());
     }
@@ -146,17 +146,20 @@ TEST_CASE("hostile profiles are refused by file and key") {
   refused(pointer("/from_host_bytes_per_second"), "x", {"profile.json: from_host_bytes_per_second"});
   refused(pointer("/scratch/scratch_read_bytes_per_second"), 0,
           {"profile.json: scratch.scratch_read_bytes_per_second"});
-  refused(pointer("/layers/0/law"), "conv 9x9", {"profile.json: layers[0].law"});
-  refused(pointer("/laws"), json::object(), {"profile.json: laws", "array"});
-  refused(pointer("/laws/0/rows"), json::array(), {"profile.json: laws[0].rows"});
-  refused(pointer("/laws/0/rows/1"), 1, {"profile.json: laws[0].rows[1]"});
-  refused(pointer("/laws/0/columns/0"), 0, {"profile.json: laws[0].columns[0]"});
-  refused(pointer("/laws/0/rows"), json::array({1, 4}), {"profile.json: laws[0].seconds", "4"});
-  refused(pointer("/laws/0/seconds/2"), 0, {"profile.json: laws[0].seconds[2]"});
-  refused(pointer("/laws/0/seconds/2"), 1e300, {"profile.json: laws[0].seconds[2]"});
-  refused(pointer("/laws/0/workspace_bytes/2"), -1, {"profile.json: laws[0].workspace_bytes[2]"});
-  refused(pointer("/laws/0/held_out_error"), -1, {"profile.json: laws[0].held_out_error"});
-  refused(pointer("/laws/1/name"), "conv 3x3 4->8", {"profile.json: laws[1].name"});
+  refused(pointer("/layers/0/latency_table"), "conv 9x9", {"profile.json: layers[0].latency_table"});
+  refused(pointer("/latency_tables"), json::object(), {"profile.json: latency_tables", "array"});
+  refused(pointer("/latency_tables/0/rows"), json::array(), {"profile.json: latency_tables[0].rows"});
+  refused(pointer("/latency_tables/0/rows/1"), 1, {"profile.json: latency_tables[0].rows[1]"});
+  refused(pointer("/latency_tables/0/columns/0"), 0, {"profile.json: latency_tables[0].columns[0]"});
+  refused(pointer("/latency_tables/0/rows"), json::array({1, 4}),
+          {"profile.json: latency_tables[0].seconds", "4"});
+  refused(pointer("/latency_tables/0/seconds/2"), 0, {"profile.json: latency_tables[0].seconds[2]"});
+  refused(pointer("/latency_tables/0/seconds/2"), 1e300, {"profile.json: latency_tables[0].seconds[2]"});
+  refused(pointer("/latency_tables/0/workspace_bytes/2"), -1,
+          {"profile.json: latency_tables[0].workspace_bytes[2]"});
+  refused(pointer("/latency_tables/0/held_out_error"), -1,
+          {"profile.json: latency_tables[0].held_out_error"});
+  refused(pointer("/latency_tables/1/name"), "conv 3x3 4->8", {"profile.json: latency_tables[1].name"});
   refused(pointer("/held_out/0/layers/1/seconds"), "x", {"profile.json: held_out[0].layers[1].seconds"});
   for (const auto& entry : good.items()) {
     // There only where it was measured.

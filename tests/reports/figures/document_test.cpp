@@ -277,8 +277,8 @@ TEST_CASE("a frontier's wrong values are refused by their path") {
   refuses("/points/0/seconds", -1, "points[0].seconds: expected at least 0");
   refuses("/points/1/seconds", nullptr, "points[1].seconds: expected a number");
   refuses("/points/1/weights", "some", "points[1].weights: expected resident or per_pass, found \"some\"");
-  refuses("/points/1/slice_items", 3, "points[1].slice_items: expected an integer from 1 to 2");
-  refuses("/points/1/lower_place", "device", "points[1].lower_place: expected none, host or scratch");
+  refuses("/points/1/micro_batch", 3, "points[1].micro_batch: expected an integer from 1 to 2");
+  refuses("/points/1/lower_tier", "device", "points[1].lower_tier: expected none, host or scratch");
   const json document = frontier_json();
   for (const char* key : {"request", "assumed", "points"}) {
     json less = document;

@@ -145,7 +145,7 @@ TEST_CASE("passes: materialised tensors by what writes and reads them") {
   check_shape(table);
   REQUIRE(table.rows.size() == 2);
   CHECK(text(table, 1, "in place of") == "conv_in");
-  CHECK(text(table, 0, "place") == "device");
+  CHECK(text(table, 0, "tier") == "device");
   CHECK(text(table, 0, "read in") == "1");
   CHECK(number(table, 1, "size") == 4096);
   CHECK(number(table, 1, "written in") == 1);
