@@ -70,7 +70,7 @@ MadeFolders make_output_folder(const std::filesystem::path& folder) {
   return made;
 }
 
-std::ostream& said_beside(const std::vector<std::string>& outputs, std::ostream& out, std::ostream& err) {
+std::ostream& message_stream(const std::vector<std::string>& outputs, std::ostream& out, std::ostream& err) {
   const bool taken = std::any_of(outputs.begin(), outputs.end(),
                                  [](const std::string& output) { return is_standard_output(output); });
   return taken ? err : out;

@@ -49,7 +49,7 @@ enum class MissingFolders { refuse, make };
 /// Makes a folder for outputs where it is missing, inside one that is there. Throws InputError naming it.
 [[nodiscard]] MadeFolders make_output_folder(const std::filesystem::path& folder);
 
-/// Where a program's sentences go: to `out`, or to `err` where the standard output is one of its outputs.
-std::ostream& said_beside(const std::vector<std::string>& outputs, std::ostream& out, std::ostream& err);
+/// The stream for a program's messages: `out`, or `err` where the standard output is one of its outputs.
+std::ostream& message_stream(const std::vector<std::string>& outputs, std::ostream& out, std::ostream& err);
 
 }  // namespace headroom

@@ -8,16 +8,16 @@
 namespace headroom {
 namespace {
 
-/// Those of `intervals` that are like none before them; `stand_for` says how many each stands for.
+/// Drops intervals that are like an earlier one. `multiplicity` counts the dropped ones of each that stays.
 std::vector<Interval> once(const std::vector<Interval>& intervals, const std::vector<size_t>& like,
-                           std::vector<int64_t>& stand_for) {
+                           std::vector<int64_t>& multiplicity) {
   std::vector<int64_t> lacking(like.size(), 0);
   for (size_t i = 0; i < like.size(); ++i) lacking[like[i]] += like[i] != i;
   std::vector<Interval> left;
   for (size_t i = 0; i < like.size(); ++i) {
     if (like[i] != i) continue;
     left.push_back(intervals[i]);
-    stand_for.push_back(lacking[i]);
+    multiplicity.push_back(lacking[i]);
   }
   return left;
 }

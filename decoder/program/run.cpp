@@ -229,7 +229,8 @@ int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ost
     progress->wipe();
     print_results(
         options, stats,
-        said_beside({options.output, options.stats_file, options.trace_file, options.chrome_file}, out, err));
+        message_stream({options.output, options.stats_file, options.trace_file, options.chrome_file}, out,
+                       err));
     ended.peak_bytes = stats.peak_bytes;
     ended.decode_seconds = stats.seconds;
     return static_cast<int>(kDone);

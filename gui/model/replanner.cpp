@@ -118,7 +118,7 @@ class Replanner::Worker {
     Answer answer;
     answer.plan = ground.plan(search, asked.question.options.limit_bytes, gaps);
     if (answer.plan == nullptr) return false;
-    answer.peak = reports::what_decided(answer.plan);
+    answer.peak = reports::peak_cause(answer.plan);
     board().tell(answer, asked, final);
     return true;
   }

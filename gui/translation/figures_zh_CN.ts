@@ -309,7 +309,7 @@
     </message>
     <message>
         <source>lower tier</source>
-        <translation>下级位置</translation>
+        <translation>下级存储层</translation>
     </message>
     <message>
         <source>change</source>

@@ -275,7 +275,7 @@ std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
   return seconds;
 }
 
-bool CostModel::speaks_of(const Pass& pass, const Extent& tile, const Sizes& sizes) const {
+bool CostModel::covers(const Pass& pass, const Extent& tile, const Sizes& sizes) const {
   return !latency_tables_ || !latency_tables_->beyond(pass, tile, sizes);
 }
 

@@ -47,7 +47,7 @@ class CostModel {
   /// Standard error that is common to all latency tables, relative; 0 where there are none.
   double common_error() const { return common_error_; }
   /// False where a latency table says nothing of calls as large as those of this tile.
-  bool speaks_of(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
+  bool covers(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
   /// Seconds of one step over all tiles of its pass, of which it must be one.
   double step_seconds(const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) const;
   double pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;

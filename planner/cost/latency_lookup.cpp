@@ -197,7 +197,7 @@ std::optional<LatencyLookup::Beyond> LatencyLookup::beyond(const Pass& pass, con
     double most = double(largest.y * largest.x) * calls.layers;
     if (op.kind == OpKind::attention)
       most *= double(profiler::latency_table_extent(*graph_, op, sizes.latent).x);
-    if (!of(step, pass.convolutions.of(step.op)).speaks_of(most)) return Beyond{s, most};
+    if (!of(step, pass.convolutions.of(step.op)).covers(most)) return Beyond{s, most};
   }
   return std::nullopt;
 }

@@ -58,7 +58,7 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out, st
   if (!output.empty()) write_file_whole(output, document.dump(1) + "\n");
   if (!csv.empty()) write_file_whole(csv, frontier_csv(found));
   asked.say_dtype(model, err);
-  said_beside({output, csv}, out, err)
+  message_stream({output, csv}, out, err)
       << (json ? document.dump(2) + "\n"
                : frontier_plot(found, request, terminal_width()) + untiled_line(untiled) + "\n");
   return kDone;

@@ -118,7 +118,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   if (json) {
     out << to_json(queue, model.graph).dump(2) << "\n";
   } else {
-    print_summary(queue, output, said_beside({output}, out, err));
+    print_summary(queue, output, message_stream({output}, out, err));
   }
   return kDone;
 }

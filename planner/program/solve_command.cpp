@@ -75,7 +75,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   const Request request = asked.request(model);
   const MadeFolders folders = prepare_outputs({{"-o", output}, {"--json", json ? "-" : ""}},
                                               {{"--profile", asked.profile_file}, {"--model", asked.model}});
-  std::ostream& said = said_beside({output}, out, err);
+  std::ostream& said = message_stream({output}, out, err);
   PlanOptions options = asked.plan_options();
   if (app.count("--time-budget") > 0) options.time_budget_seconds = time_budget_seconds;
   if (ranks.asked()) {

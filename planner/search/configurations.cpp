@@ -16,7 +16,7 @@ bool cannot_be_faster(const Configuration& configuration, const ConfigurationSea
   const Configuration& other = best.configuration;
   const bool same_tiers = other.lower_tier == configuration.lower_tier &&
                           other.lower_limit_bytes == configuration.lower_limit_bytes;
-  return best.solution.unhindered && other.micro_batch == configuration.micro_batch && same_tiers &&
+  return !best.solution.limit_was_binding && other.micro_batch == configuration.micro_batch && same_tiers &&
          (other.weights == WeightResidency::resident || other.weights == configuration.weights);
 }
 

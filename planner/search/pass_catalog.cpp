@@ -147,8 +147,8 @@ void PassCatalog::add_again(const std::vector<OpId>& whole, const std::vector<Op
   const double rows = double(set.next.above.latent_rows) / double(sizes_.latent.y);
   for (OpId op : whole) {
     const double share = contains(above, op) ? 1 : 1 - rows;
-    set.again_seconds += op_least_seconds_[index(op)] * share;
-    set.again_weights_bytes += op_weights_bytes_[index(op)];
+    set.recompute_seconds += op_least_seconds_[index(op)] * share;
+    set.recompute_weights_bytes += op_weights_bytes_[index(op)];
   }
 }
 

@@ -58,8 +58,8 @@ struct KeepSet {
   Present passing;    ///< those of `next` that the pass does not touch
   /// What passes after it must run at the least since its result was not materialised (PassLiveness::again):
   /// least seconds and parameters of each operation, once.
-  double again_seconds = 0;
-  int64_t again_weights_bytes = 0;
+  double recompute_seconds = 0;
+  int64_t recompute_weights_bytes = 0;
   /// What a rank waits for others after the pass: for their statistics, and for rows that are read ahead.
   double exchange_seconds = 0;
   /// What the pass takes at the least: least seconds of what it runs, in its parts by their rows.

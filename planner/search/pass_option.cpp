@@ -232,14 +232,14 @@ void PassOption::find_priced() {
   for (const ConvolutionAlgorithms& algorithms : algorithms_) {
     priced_.emplace_back();
     pass_.convolutions = algorithms;
-    if (costs_.speaks_of(pass_, tile({}), sizes_)) {  // the whole picture is the largest tile
+    if (costs_.covers(pass_, tile({}), sizes_)) {  // the whole picture is the largest tile
       any = true;
       continue;
     }
     for (size_t chunk = 0; chunk < chunks(); ++chunk) {
       for (size_t i = 0; i < heights() * widths(); ++i) {
         const Extent grid = tile(Shape(i / widths(), i % widths(), chunk));
-        priced_.back().push_back(costs_.speaks_of(pass_, grid, sizes_));
+        priced_.back().push_back(costs_.covers(pass_, grid, sizes_));
         any = any || (priced_.back().back() && (countable_.empty() || countable_[priced_.back().size() - 1]));
       }
     }
@@ -297,7 +297,7 @@ int64_t PassOption::least_bytes(const std::vector<MemoryTier>& tiers) const {
 }
 
 const PassOption::LiveBySegment& PassOption::live_bytes(size_t height,
-                                                     const std::vector<MemoryTier>& tiers) const {
+                                                        const std::vector<MemoryTier>& tiers) const {
   const auto [known, is_new] = live_bytes_.try_emplace({height, tiers});
   LiveBySegment& bytes = known->second;
   if (!is_new) return bytes;

@@ -137,9 +137,9 @@ void PlanSpace::add_choices(const State& state, const KeepSet& set, std::vector<
     choice.below = std::move(below);
     choice.next = &next;
     choice.beside_bytes = fixed_bytes_ + bytes_passing(frontier, set.passing);
-    choice.again_seconds = set.again_seconds;
+    choice.recompute_seconds = set.recompute_seconds;
     if (configuration_.weights == WeightResidency::per_pass)
-      choice.again_seconds += catalog_->costs().weights_seconds(set.again_weights_bytes);
+      choice.recompute_seconds += catalog_->costs().weights_seconds(set.recompute_weights_bytes);
     list.push_back(std::move(choice));
   }
 }
@@ -203,12 +203,12 @@ void PlanSpace::begin_search(int64_t limit_bytes) {
     }
   }
   learned_limit_bytes_ = std::numeric_limits<int64_t>::max();
-  learned_hindered_ = false;
+  learned_limit_was_binding_ = false;
 }
 
-void PlanSpace::end_search(int64_t limit_bytes, bool hindered) {
+void PlanSpace::end_search(int64_t limit_bytes, bool limit_was_binding) {
   learned_limit_bytes_ = std::min(learned_limit_bytes_, limit_bytes);
-  learned_hindered_ = learned_hindered_ || hindered;
+  learned_limit_was_binding_ = learned_limit_was_binding_ || limit_was_binding;
 }
 
 }  // namespace headroom::planner

@@ -42,7 +42,7 @@ struct Choice {
   State* next = nullptr;        ///< what is there before the next pass
   int64_t beside_bytes =
       0;  ///< resident weights, latent, reserve, and tensors on the device that the pass does not touch
-  double again_seconds = 0;  ///< what passes ahead must run at the least, beside least_seconds_from()
+  double recompute_seconds = 0;  ///< what passes ahead must run at the least, beside least_seconds_from()
   /// What it takes at the least under the limits of the searches so far (PlanSpace::begin_search).
   double learned_seconds = 0;
   // Once it is worked out:
@@ -111,10 +111,11 @@ class PlanSpace {
   /// What searches learn of choices and states under a limit holds under all smaller ones. A search under
   /// this limit begins: what was learned under smaller ones is forgotten.
   void begin_search(int64_t limit_bytes);
-  /// A search under this limit has ended that has learned something; whether the limit kept it from anything.
-  void end_search(int64_t limit_bytes, bool hindered);
+  /// A search under this limit has ended and has learned something. `limit_was_binding`: the limit excluded a
+  /// choice.
+  void end_search(int64_t limit_bytes, bool limit_was_binding);
   /// Whether what was learned does not hold without a limit.
-  bool learned_hindered() const { return learned_hindered_; }
+  bool learned_limit_was_binding() const { return learned_limit_was_binding_; }
 
  private:
   State& state_of(size_t pass, Frontier frontier);
@@ -139,7 +140,7 @@ class PlanSpace {
   std::vector<std::map<Frontier, State>> states_;  ///< by pass
   State* start_ = nullptr;
   int64_t learned_limit_bytes_ = std::numeric_limits<int64_t>::max();  ///< the smallest of the searches
-  bool learned_hindered_ = false;
+  bool learned_limit_was_binding_ = false;
 };
 
 }  // namespace headroom::planner

@@ -101,7 +101,7 @@ class Search {
         if (!arrival.settled || !arrival.state->choices) continue;
         double least = std::numeric_limits<double>::infinity();
         for (const Choice& choice : *arrival.state->choices)
-          least = std::min(least, choice.learned_seconds + bound_(*choice.next, choice.again_seconds));
+          least = std::min(least, choice.learned_seconds + bound_(*choice.next, choice.recompute_seconds));
         // Sums are rounded in another order than along a path.
         arrival.state->learned_seconds = std::max(arrival.state->learned_seconds, least * (1 - 1e-12));
       }
@@ -150,7 +150,7 @@ class Search {
   void go_on(Trial trial) {
     if (!look_at_(trial) || !is_of_use(trial)) return;
     State& next = *trial.choice->next;
-    const double estimate = trial.cost + a_star_weight_ * bound_(next, trial.choice->again_seconds);
+    const double estimate = trial.cost + a_star_weight_ * bound_(next, trial.choice->recompute_seconds);
     if (!trial.exact) {
       push({estimate, &next, trial});
       return;
@@ -207,12 +207,12 @@ class LookAtTime {
     trial.begun = true;
     if (held_back_.empty()) choice.learned_seconds = seconds;
     trial.cost = trial.from_cost + seconds;
-    hindered_ = hindered_ || trial.shape > 0 || trial.lower_shape > 0;
+    limit_was_binding_ = limit_was_binding_ || trial.shape > 0 || trial.lower_shape > 0;
     return seconds < std::numeric_limits<double>::infinity();
   }
 
   /// Whether the limit kept a choice from its fastest shape.
-  bool hindered() const { return hindered_ || space_.learned_hindered(); }
+  bool limit_was_binding() const { return limit_was_binding_ || space_.learned_limit_was_binding(); }
 
  private:
   /// Of the fastest shape that may fit by what is known when one more has been looked at; infinite where none
@@ -227,7 +227,7 @@ class LookAtTime {
     if (!trial.by_shape) {
       // What takes long is to price shapes: not of choices that fit in none.
       if (!shapes.any_within(bytes) || (lower != nullptr && !lower->any_within(bytes))) {
-        hindered_ = true;
+        limit_was_binding_ = true;
         return kNone;
       }
       trial.shape = shapes.first_possible(0, bytes);
@@ -252,12 +252,12 @@ class LookAtTime {
   PlanSpace& space_;
   const int64_t limit_bytes_;
   const std::vector<int64_t>& held_back_;
-  mutable bool hindered_ = false;
+  mutable bool limit_was_binding_ = false;
 };
 
-/// `hindered` becomes true where the limit keeps a choice from its fastest shape.
+/// `limit_was_binding` becomes true where the limit keeps a choice from its fastest shape.
 Found search_by_time(PlanSpace& space, int64_t limit_bytes, double a_star_weight, const SearchLimits& limits,
-                     bool& hindered) {
+                     bool& limit_was_binding) {
   space.begin_search(limit_bytes);
   const LookAtTime look_at(space, limit_bytes, limits.held_back_bytes);
   const auto bound = [&](const State& state, double again) {
@@ -265,10 +265,10 @@ Found search_by_time(PlanSpace& space, int64_t limit_bytes, double a_star_weight
   };
   Search search(space, look_at, bound, a_star_weight, limits);
   Found found = search.run(space.start_seconds());
-  hindered = look_at.hindered();
+  limit_was_binding = look_at.limit_was_binding();
   if (!limits.held_back_bytes.empty()) return found;
   search.learn();
-  space.end_search(limit_bytes, hindered);
+  space.end_search(limit_bytes, limit_was_binding);
   return found;
 }
 
@@ -294,19 +294,19 @@ Solution solution_of(const Found& found) {
 }  // namespace
 
 SpaceSearch fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits) {
-  bool hindered = false;
-  const Found found = search_by_time(space, limit_bytes, 1, limits, hindered);
+  bool limit_was_binding = false;
+  const Found found = search_by_time(space, limit_bytes, 1, limits, limit_was_binding);
   SpaceSearch done{std::nullopt, found.bound, found.in_time};
   if (found.path.empty()) return done;
   done.solution = solution_of(found);
-  done.solution->unhindered = !hindered;
+  done.solution->limit_was_binding = limit_was_binding;
   return done;
 }
 
 std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits) {
   constexpr double kAStarWeight = 4;
-  bool hindered = false;
-  const Found found = search_by_time(space, limit_bytes, kAStarWeight, limits, hindered);
+  bool limit_was_binding = false;
+  const Found found = search_by_time(space, limit_bytes, kAStarWeight, limits, limit_was_binding);
   if (found.path.empty()) return std::nullopt;
   return solution_of(found);
 }

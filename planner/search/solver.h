@@ -27,7 +27,7 @@ struct Solution {
   std::vector<size_t> passes;           ///< parallel to pass_seconds: which of the space they are
   double seconds = 0;
   int64_t peak_bytes = 0;
-  bool unhindered = false;  ///< the limit excluded nothing on the way: without one the solution is the same
+  bool limit_was_binding = true;  ///< false: the solution is the same without a limit
 };
 
 /// What a search for the fastest path has found, and proven.
@@ -39,7 +39,8 @@ struct SpaceSearch {
 };
 
 /// The fastest path over (pass, frontier) under the limit: A* with the bound of PlanSpace::least_seconds_from
-/// and Choice::again_seconds, which never overestimates, so the first path to reach the end is the fastest.
+/// and Choice::recompute_seconds, which never overestimates, so the first path to reach the end is the
+/// fastest.
 SpaceSearch fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits = {});
 
 /// Some path under the limit, soon, by weighted A* (the same bound, overstated). Proves nothing. Empty where

@@ -223,7 +223,7 @@ class Collecting {
     const auto add = [&](size_t s) { decodes.push_back(without_drift(decodes_[s].calls, drift)); };
     for (size_t s = held_out_end(); s < plans_.size(); ++s) add(s);
     for (size_t s = 0; s < request_.sizes.size(); ++s) add(s);
-    precision.decode_ratio = meet_decodes(profile_.latency_tables, decodes);
+    precision.decode_ratio = calibrate_with_decodes(profile_.latency_tables, decodes);
   }
 
   const Model& model_;

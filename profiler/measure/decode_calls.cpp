@@ -109,7 +109,8 @@ Plan tiled_for_calls(const Graph& graph, Plan untiled) {
   return untiled;
 }
 
-double meet_decodes(std::vector<LatencyTable>& tables, const std::vector<std::vector<DecodeCalls>>& decodes) {
+double calibrate_with_decodes(std::vector<LatencyTable>& tables,
+                              const std::vector<std::vector<DecodeCalls>>& decodes) {
   std::map<std::string, std::vector<Ratio>> ratios;
   double last = 1;
   for (const std::vector<DecodeCalls>& decode : decodes) {

@@ -51,6 +51,7 @@ Plan tiled_for_calls(const Graph& graph, Plan untiled);
 /// decode there is one ratio, at the typical extent of its calls; between those of two decodes it is linear
 /// in the logarithm of positions, beyond them it is the nearest. Tables of which a decode has little are
 /// drawn to the ratio of all. Those that no decode had stay. Returns the ratio of all of the last decode.
-double meet_decodes(std::vector<LatencyTable>& tables, const std::vector<std::vector<DecodeCalls>>& decodes);
+double calibrate_with_decodes(std::vector<LatencyTable>& tables,
+                              const std::vector<std::vector<DecodeCalls>>& decodes);
 
 }  // namespace headroom::profiler

@@ -126,7 +126,7 @@ double LatencyTable::least_seconds_per_row(double column_count) const {
   return std::min(least, seconds.back() / double(rows.back() * columns.back()) * column_count);
 }
 
-bool LatencyTable::speaks_of(double positions) const {
+bool LatencyTable::covers(double positions) const {
   if (positions <= kBeyondSeen * double(most_positions())) return true;
   if (rows.size() < 3) return false;
   const auto rate = [&](size_t i) {

@@ -44,7 +44,7 @@ struct LatencyTable {
   int64_t most_positions() const { return rows.back() * columns.back(); }
   /// Whether the latency table holds for so many positions. It does within four times what was seen, and
   /// beyond that where the rates of the last two intervals agree within 15 % and the table's own error.
-  bool speaks_of(double positions) const;
+  bool covers(double positions) const;
 };
 
 /// Makes the table grow along both axes: a call that was slower than a larger one was disturbed.

@@ -287,7 +287,7 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
   check_options(options);
   const MadeFolders folders = prepare_files(options);
   std::ostream& said =
-      said_beside({options.output, options.csv, options.trace, options.chrome, options.events}, out, err);
+      message_stream({options.output, options.csv, options.trace, options.chrome, options.events}, out, err);
   // The GPU is opened first: without it nothing else is worth doing. A plan is recorded on its own device,
   // which is opened once its watcher is there.
   std::unique_ptr<gpu::Gpu> gpu;

@@ -4,7 +4,7 @@
 
 namespace headroom::reports {
 
-PeakDecision what_decided(const DocumentPtr& document) {
+PeakDecision peak_cause(const DocumentPtr& document) {
   const PlanDocument& planned = *document->as<PlanDocument>();
   return planner::peak_of_plan(planned.plan, planned.model);
 }

@@ -14,7 +14,7 @@ namespace headroom::reports {
 /// What decided a plan's peak.
 using PeakDecision = planner::PlanPeak;
 /// `plan` must hold a plan.
-PeakDecision what_decided(const DocumentPtr& plan);
+PeakDecision peak_cause(const DocumentPtr& plan);
 
 /// What would lower the peak, as planner::what_would_lower() finds it, with what each remedy saves
 /// of `peak_bytes`. The lowest stands out.

@@ -197,7 +197,7 @@ int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
   progress->wipe();
   if (write != nullptr) {
     write_file_whole(asked.output, write(made));
-    (asked.json ? err : said_beside({asked.output}, out, err)) << done_line(asked.output, made);
+    (asked.json ? err : message_stream({asked.output}, out, err)) << done_line(asked.output, made);
   }
   if (asked.json) out << to_json(made).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   return kDone;

@@ -48,7 +48,7 @@ bool same_question(const Plan& a, const Plan& b) {
 
 PeakFindings peak_of(const DocumentPtr& file, const Findings& found, const ReportOptions& options) {
   const PlanDocument& document = *file->as<PlanDocument>();
-  PeakFindings peak{file, what_decided(file), {}, {}};
+  PeakFindings peak{file, peak_cause(file), {}, {}};
   const bool before = std::any_of(found.peaks.begin(), found.peaks.end(), [&](const PeakFindings& other) {
     return same_question(other.plan->as<PlanDocument>()->plan, document.plan);
   });

@@ -22,8 +22,9 @@ LatencyTable table_of(const std::string& name) {
 
 TEST_CASE("calls take what they took in decodes: between two by what lies between, beyond by the nearest") {
   std::vector<LatencyTable> tables{table_of("conv"), table_of("not met")};
-  const double ratio = meet_decodes(tables, {{{"conv", 16, 256, 10, 160 * 1.1}, {"other", 1, 1, 1, 1}},
-                                             {{"conv", 256, 256, 1, 256 * 1.3}}});
+  const double ratio = calibrate_with_decodes(
+      tables,
+      {{{"conv", 16, 256, 10, 160 * 1.1}, {"other", 1, 1, 1, 1}}, {{"conv", 256, 256, 1, 256 * 1.3}}});
   CHECK(ratio == Approx(1.3));
   CHECK(tables[0].seconds[0] == Approx(1 * 1.1));
   CHECK(tables[0].seconds[1] == Approx(16 * 1.1));
@@ -34,14 +35,14 @@ TEST_CASE("calls take what they took in decodes: between two by what lies betwee
 
 TEST_CASE("of what a decode has little, the ratio is that of all") {
   std::vector<LatencyTable> tables{table_of("much"), table_of("little")};
-  meet_decodes(tables, {{{"much", 64, 256, 100, 6400 * 1.2}, {"little", 1, 256, 1, 1.5}}});
+  calibrate_with_decodes(tables, {{{"much", 64, 256, 100, 6400 * 1.2}, {"little", 1, 256, 1, 1.5}}});
   CHECK(tables[0].seconds[2] == Approx(64 * 1.2).epsilon(1e-3));
   CHECK(tables[1].seconds[0] == Approx(1.2).epsilon(0.01));
 }
 
 TEST_CASE("a ratio that caches cannot explain is held back") {
   std::vector<LatencyTable> tables{table_of("conv")};
-  meet_decodes(tables, {{{"conv", 64, 256, 1, 64 * 9.0}}});
+  calibrate_with_decodes(tables, {{{"conv", 64, 256, 1, 64 * 9.0}}});
   CHECK(tables[0].seconds[2] == Approx(64 * 1.5));
 }
 

@@ -107,17 +107,17 @@ TEST_CASE("a latency table does not hold far beyond what it saw, where cost was 
   const LatencyTable settled = latency_table_of({1, 64, 128, 256}, {4, 256}, cost);
   const LatencyTable changing = latency_table_of({1, 8, 32, 64}, {4, 256}, cost);
   const double seen = 64 * 256;
-  CHECK(changing.speaks_of(4));
-  CHECK(changing.speaks_of(seen));
-  CHECK(changing.speaks_of(4 * seen));
-  CHECK_FALSE(changing.speaks_of(4 * seen + 1));
-  CHECK(settled.speaks_of(1e12));
+  CHECK(changing.covers(4));
+  CHECK(changing.covers(seen));
+  CHECK(changing.covers(4 * seen));
+  CHECK_FALSE(changing.covers(4 * seen + 1));
+  CHECK(settled.covers(1e12));
   // A difference within the latency table's own error is none.
   LatencyTable unsure = changing;
   unsure.held_out_error = 0.4;
-  CHECK(unsure.speaks_of(1e12));
+  CHECK(unsure.covers(1e12));
   const LatencyTable two_knots = latency_table_of({1, 64}, {4, 256}, cost);
-  CHECK_FALSE(two_knots.speaks_of(1e12));
+  CHECK_FALSE(two_knots.covers(1e12));
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ TEST_CASE("eager: a recording of the plan's request stands beside the plan") {
   recording.decodes[1].width_pixels += 8;  // another size
   write_file_whole(scratch / "eager.json", to_json(recording).dump());
   const DocumentPtr file = read_document(scratch / "eager.json");
-  const PeakDecision decision = what_decided(plan);
+  const PeakDecision decision = peak_cause(plan);
   const size_t alone = engines_table(plan, decision).rows.size();
   const Table table = engines_table(plan, decision, {file, plan});
   REQUIRE(table.rows.size() == alone + 1);

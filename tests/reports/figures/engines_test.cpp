@@ -17,7 +17,7 @@ DocumentPtr planned_small(const Model& model, int64_t limit_bytes) {
 TEST_CASE("engines: diffusers' peak stands above the plan's, each with its step and what is held") {
   const Model model = test::small_decoder();
   const DocumentPtr plan = planned_small(model, test::kAmple);
-  const PeakDecision decision = what_decided(plan);
+  const PeakDecision decision = peak_cause(plan);
   const Table table = engines_table(plan, decision);
   REQUIRE(table.rows.size() == 2);
   const planner::UntiledPeak untiled =
@@ -35,7 +35,7 @@ TEST_CASE("engines: a class whose code is not known has no rows") {
   Model model = test::small_decoder();
   model.class_name = "AutoencoderTiny";
   const DocumentPtr plan = planned_small(model, test::kAmple);
-  CHECK(engines_table(plan, what_decided(plan)).rows.empty());
+  CHECK(engines_table(plan, peak_cause(plan)).rows.empty());
 }
 
 }  // namespace

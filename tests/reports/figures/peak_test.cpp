@@ -22,7 +22,7 @@ Request small_request(int64_t width, int64_t height, int64_t batch = 1) {
 void check_decision(const DocumentPtr& document) {
   const Plan& plan = document->as<PlanDocument>()->plan;
   const Graph& graph = document->as<PlanDocument>()->model.graph;
-  const PeakDecision decision = what_decided(document);
+  const PeakDecision decision = peak_cause(document);
   CHECK(decision.bytes == plan.predicted_peak_bytes);
   REQUIRE(decision.pass < plan.passes.size());
   const Pass& pass = plan.passes[decision.pass];
