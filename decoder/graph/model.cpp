@@ -102,7 +102,6 @@ Model for_frames(Model model, int64_t frames) {
   return model;
 }
 
-
 Dtype decoding_dtype(const Model& model, Dtype asked) {
   return asked == Dtype::fp16 && model.force_upcast ? Dtype::fp32 : asked;
 }

@@ -6,9 +6,8 @@
 namespace headroom::reports {
 
 /// Where the untiled decode that diffusers' code makes has its peak and where a plan has, side by side:
-/// bytes, what runs then and what is held. Beside them what a recorded decode took where one of `recordings` is
-/// of the same request. Without rows where that code is not known. `plan` must hold a
-/// plan.
+/// bytes, what runs then and what is held. Beside them what a recorded decode took where one of `recordings`
+/// is of the same request. Without rows where that code is not known. `plan` must hold a plan.
 Table engines_table(const DocumentPtr& plan, const PeakDecision& decision,
                     const std::vector<DocumentPtr>& recordings = {});
 
