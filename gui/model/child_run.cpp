@@ -9,7 +9,6 @@
 
 #include "decoder/graph/errors.h"
 #include "gui/model/figure_text.h"
-#include "gui/model/sentences.h"
 
 namespace headroom::gui {
 namespace {
@@ -232,7 +231,7 @@ QString ChildRun::report() const {
       return tr("Cancelled.");
     case State::killed:
       if (code_ == SIGKILL) return tr("The system ended it (signal 9), most likely for memory.");
-      return tr("It crashed (signal %1). %2").arg(code_).arg(sentence_text(lastWords())).trimmed();
+      return tr("It crashed (signal %1). %2").arg(code_).arg(lastWords()).trimmed();
     case State::done: {
       const RunEnded ended = progress_.ended.value_or(RunEnded{});
       if (ended.peak_bytes <= 0) return tr("Done.");
@@ -250,7 +249,7 @@ QString ChildRun::report() const {
   if (code_ == kDoesNotFit) meaning = tr("It does not fit");
   if (code_ == kLimitExceeded) meaning = tr("It was stopped at the limit");
   if (code_ == kDeviceFailure) meaning = tr("The device or a library failed");
-  QString words = sentence_text(lastWords());
+  QString words = lastWords();
   if (code_ == kDoesNotFit && lastWords().contains(QLatin1String("; with --"))) {
     words += QLatin1Char('\n') +
              tr("The page Run has no fields for these options. The page Frontier has a button for each of "

@@ -6,7 +6,6 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/model/plain_tooltip.h"
-#include "gui/model/sentences.h"
 #include "planner/explain/explain.h"
 
 namespace headroom::gui {
@@ -58,7 +57,8 @@ QStringList lines_of(const json& explained, const Pass& pass, const Graph& graph
     weights += PassTree::tr(", but for %1").arg(QString::fromStdString(planner::direct_names(pass, graph)));
   lines << weights;
   for (const json& read : explained["reads"]) lines << read_line(read);
-  for (const Step& step : pass.steps) lines << sentence_text(planner::step_text(step, graph));
+  for (const Step& step : pass.steps)
+    lines << with_short_names(QString::fromStdString(planner::step_text(step, graph)));
   for (const json& keep : explained["keeps"]) lines << keep_line(keep);
   return lines;
 }

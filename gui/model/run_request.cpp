@@ -12,7 +12,6 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
 #include "decoder/weights/open_model.h"
-#include "gui/model/sentences.h"
 
 namespace headroom::gui {
 namespace {
@@ -26,7 +25,7 @@ QString complaint(const char* name, const Check& check) {
   } catch (const std::runtime_error& error) {  // also a disk that fails
     const QString text = QString::fromStdString(error.what());
     const QString named = QString::fromLatin1(name) + QStringLiteral(": ");
-    return sentence_text(text.startsWith(named) ? text.mid(named.size()) : text);
+    return text.startsWith(named) ? text.mid(named.size()) : text;
   }
 }
 

@@ -6,7 +6,6 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/model/plain_tooltip.h"
-#include "gui/model/sentences.h"
 
 namespace headroom::gui {
 namespace {
@@ -16,8 +15,7 @@ const QColor kStandsOutTint(230, 159, 0, 45);
 
 QString text_of(const reports::Column& column, const reports::Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) {
-    // Most are names, which are no sentence.
-    return text->find(' ') == std::string::npos ? figure_text(*text) : sentence_text(*text);
+    return figure_text(*text);
   }
   if (const auto* number = std::get_if<double>(&cell);
       number != nullptr && column.unit != reports::Unit::none)
@@ -104,11 +102,11 @@ QVariant TableModel::headerData(int section, Qt::Orientation orientation, int ro
   const reports::Column& column = table_.columns[static_cast<size_t>(section)];
   switch (role) {
     case Qt::DisplayRole: {
-      const QString title = sentence_text(column.title);
-      return column.group.empty() ? title : sentence_text(column.group) + QLatin1Char('\n') + title;
+      const QString title = figure_text(column.title);
+      return column.group.empty() ? title : figure_text(column.group) + QLatin1Char('\n') + title;
     }
     case Qt::ToolTipRole:
-      return plain_tooltip(sentence_text(column.explanation));
+      return plain_tooltip(figure_text(column.explanation));
     case Qt::TextAlignmentRole:
       return QVariant::fromValue(Qt::Alignment(column.is_text ? Qt::AlignLeft : Qt::AlignRight) |
                                  Qt::AlignVCenter);

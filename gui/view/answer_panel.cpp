@@ -10,7 +10,6 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/model/plain_tooltip.h"
-#include "gui/model/sentences.h"
 #include "gui/view/lower_peak_box.h"
 #include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
@@ -170,7 +169,7 @@ void AnswerPanel::showWords(const QString& words) {
 void AnswerPanel::showAnswer(const Answer& answer) {
   if (answer.plan != nullptr) return showPlan(answer);
   if (answer.why_not) return showWhyNot(*answer.why_not);
-  showWords(answer.failure.isEmpty() ? tr("Searching…") : sentence_text(answer.failure));
+  showWords(answer.failure.isEmpty() ? tr("Searching…") : answer.failure);
 }
 
 void AnswerPanel::showPlan(const Answer& answer) {
@@ -185,7 +184,7 @@ void AnswerPanel::showPlan(const Answer& answer) {
     passes += tr(", %1 of the batch at a time").arg(plan.micro_batch);
   passes_->setText(passes);
   weights_->setText(weights_text(plan));
-  const QString step = sentence_text(answer.peak.step);
+  const QString step = with_short_names(QString::fromStdString(answer.peak.step));
   decided_->setText(tr("%1: %2").arg(figure_text(answer.peak.pass_name), step));
   decided_->setToolTip(plain_tooltip(tr("%1: %2").arg(QString::fromStdString(answer.peak.pass_name), step)));
   live_->setTable(holdings(answer.peak.live));

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
-#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 
 namespace headroom::gui {
@@ -19,7 +18,7 @@ ChartHead::ChartHead(QCustomPlot* plot) : QCPLayoutElement(plot) {
 }
 
 void ChartHead::show(const reports::Chart& chart, const QPalette& palette, const QFont& font) {
-  title_ = sentence_text(chart.title);
+  title_ = figure_text(chart.title);
   entries_.clear();
   for (const reports::Series& series : chart.series) {
     if (!series.name.empty())

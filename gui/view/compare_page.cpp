@@ -11,7 +11,6 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/model/plain_tooltip.h"
-#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
@@ -189,7 +188,7 @@ void ComparePage::compareChosen() {
   compared_first_ = a;
   compared_second_ = b;
   job_.start([a, b] { return work(a, b); }, [this](const Comparison& comparison) { take(comparison); },
-             [this](const QString& failure) { say(sentence_text(failure)); });
+             [this](const QString& failure) { say(failure); });
 }
 
 ComparePage::Comparison ComparePage::work(const reports::DocumentPtr& a, const reports::DocumentPtr& b) {
@@ -205,7 +204,7 @@ void ComparePage::take(const Comparison& comparison) {
   }
   for (size_t i = 0; i < comparison.tables.size(); ++i) {
     const reports::Table& table = comparison.tables[i];
-    const QString title = sentence_text(table.title);
+    const QString title = figure_text(table.title);
     if (i == tables_.size()) {
       tables_.push_back(new TableView(tabs_));
       tabs_->addTab(tables_.back(), title);

@@ -9,7 +9,6 @@
 
 #include "decoder/graph/geometry.h"
 #include "gui/model/figure_text.h"
-#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/fitting_name.h"
 #include "gui/view/painting.h"
@@ -98,7 +97,8 @@ QString DecoderCanvas::describePass(int number) const {
   QStringList lines;
   lines << tr("Pass %1, %2 (%3)").arg(number).arg(figure_text(pass.name), QString::fromStdString(pass.name));
   lines << tr("peak %1 while %2 runs, %3 predicted")
-               .arg(figure_text(reports::Unit::bytes, double(pass.peak_bytes)), sentence_text(pass.peak_step),
+               .arg(figure_text(reports::Unit::bytes, double(pass.peak_bytes)),
+                    with_short_names(QString::fromStdString(pass.peak_step)),
                     figure_text(reports::Unit::seconds, pass.seconds));
   if (pass.measured) {
     lines << tr("measured: peak %1, %2")

@@ -1,6 +1,5 @@
 #include "gui/view/documents_dock.h"
 #include "gui/model/plain_tooltip.h"
-#include "gui/model/sentences.h"
 #include "gui/model/used_plan.h"
 #include "gui/view/unsaved_plan.h"
 
@@ -100,7 +99,7 @@ void DocumentsDock::list() {
     font.setBold(chosen);
     item->setFont(0, font);
     item->setData(0, kNumber, static_cast<int>(i));
-    const QString summary_line = sentence_text(reports::summary(document));
+    const QString summary_line = QString::fromStdString(reports::summary(document));
     item->setToolTip(
         0, plain_tooltip(summary_line + QLatin1Char('\n') + QString::fromStdString(document.file.string())));
     item->setData(0, Qt::AccessibleDescriptionRole, chosen ? tr("chosen") : QString());
@@ -119,7 +118,7 @@ void DocumentsDock::chooseItem(const QTreeWidgetItem* item) {
   const reports::DocumentPtr document = documentOf(item);
   if (document == nullptr) return;
   if (chosen_like(workspace_, *document) != document) workspace_.choose(document);
-  Q_EMIT message(sentence_text(reports::summary(*document)));
+  Q_EMIT message(QString::fromStdString(reports::summary(*document)));
 }
 
 void DocumentsDock::closeCurrent() {

@@ -11,7 +11,6 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
-#include "gui/model/sentences.h"
 #include "gui/model/used_plan.h"
 #include "gui/view/answer_panel.h"
 #include "gui/view/chart_view.h"
@@ -168,7 +167,7 @@ void FrontierPage::take(const Answer& answer) {
 void FrontierPage::takeFrontier(const FoundFrontier& found) {
   if (!found.failure.isEmpty()) {
     answer_ = {};
-    return panel_->showWords(sentence_text(found.failure));
+    return panel_->showWords(found.failure);
   }
   showPoints(found.points);
   draw();
@@ -247,7 +246,7 @@ void FrontierPage::attempt(const Write& write) {
   try {
     write();
   } catch (const std::exception& error) {
-    say_failure(this, tr("Save plan"), sentence_text(std::string(error.what())));
+    say_failure(this, tr("Save plan"), QString::fromUtf8(error.what()));
   }
 }
 

@@ -14,7 +14,6 @@
 #include <algorithm>
 
 #include "gui/model/groundwork.h"
-#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/decoder_guess_box.h"
 #include "gui/view/history_words.h"
@@ -272,7 +271,7 @@ void HistoryPage::showNeed() {
   if (!need_) {
     need_words_->setText(!asked_            ? tr("Choose the decoder and the size of the picture.")
                          : fault_.isEmpty() ? tr("Searching plans…")
-                                            : sentence_text(fault_));
+                                            : fault_);
     need_table_->setTable({});
     return;
   }

@@ -12,7 +12,6 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
-#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
@@ -115,13 +114,14 @@ void LayersPage::showProfile() {
   heading_->setText(tr("%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to "
                        "see its latency table.")
                         .arg(QString::fromStdString(profile.model), QLatin1String(name_of(profile.dtype)),
-                             sentence_text(profile.device), sentence_text(profile.libraries)));
+                             QString::fromStdString(profile.device),
+                             QString::fromStdString(profile.libraries)));
   layers_->setTable(reports::layers_table(profile));
   {
     const QSignalBlocker quiet(sizes_);
     sizes_->clear();
     for (const profiler::ProfiledSize& size : profile.sizes)
-      sizes_->addItem(sentence_text(reports::size_text(size)));
+      sizes_->addItem(figure_text(reports::size_text(size)));
     sizes_->setCurrentIndex(sizes_->count() - 1);  // the largest is what is in the way
   }
   showPeak();
@@ -133,7 +133,8 @@ void LayersPage::showRecording() {
   heading_->setText(tr("%1 in %2, its own decode, recorded on %3 with %4. Layers that ran at a peak stand "
                        "out.")
                         .arg(QString::fromStdString(recording.model), QLatin1String(name_of(recording.dtype)),
-                             sentence_text(recording.device), sentence_text(recording.libraries)));
+                             QString::fromStdString(recording.device),
+                             QString::fromStdString(recording.libraries)));
   layers_->setTable(reports::eager_layers_table(recording));
   {
     const QSignalBlocker quiet(sizes_);
@@ -195,7 +196,7 @@ void LayersPage::showLatencyTable(int row) {
     return;
   }
   QString note =
-      tr("%1: time of one call against the positions of its tile.").arg(sentence_text(latency_table->name));
+      tr("%1: time of one call against the positions of its tile.").arg(figure_text(latency_table->name));
   if (latency_table->held_out_points > 0) {
     note += QLatin1Char(' ') + tr("Off by %1 at %2 tiles that were measured and are not in it.")
                                    .arg(figure_text(reports::Unit::share, latency_table->held_out_error))

@@ -10,7 +10,6 @@
 
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
-#include "gui/model/sentences.h"
 #include "gui/view/input_note.h"
 #include "gui/view/plain_label.h"
 
@@ -133,7 +132,7 @@ void LimitField::readField() {
     setLimit(bytes);
   } catch (const InputError& error) {
     const std::string text = error.what();
-    note_->say(sentence_text(text.substr(text.find(": ") + 2)));
+    note_->say(QString::fromStdString(text.substr(text.find(": ") + 2)));
   }
 }
 

@@ -8,7 +8,6 @@
 #include "decoder/graph/errors.h"
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
-#include "gui/model/sentences.h"
 #include "gui/model/used_plan.h"
 #include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
@@ -84,7 +83,7 @@ void LowerPeakBox::look() {
           [&] { return go_on() && in_time(); });
       outcome = [this, lower] { take(lower); };
     } catch (const std::exception& error) {
-      outcome = [this, text = std::string(error.what())] { say(sentence_text(text)); };
+      outcome = [this, text = std::string(error.what())] { say(QString::fromStdString(text)); };
     }
     return outcome;
   });
@@ -155,14 +154,14 @@ void LowerPeakBox::use(const planner::LowerWay& way) {
         try {  // there may be no room for its file
           UsedPlan::of(workspace_).use(plan, question, plan_file_name(plan));
         } catch (const std::exception& error) {
-          return say(sentence_text(std::string(error.what())));
+          return say(QString::fromUtf8(error.what()));
         }
         Q_EMIT used();
       };
     } catch (const std::exception& error) {
       outcome = [this, text = std::string(error.what())] {
         setEnabled(true);
-        say(sentence_text(text));
+        say(QString::fromStdString(text));
       };
     }
     return outcome;

@@ -11,7 +11,6 @@
 #include <QTabWidget>
 
 #include "decoder/outputs/require_apart.h"
-#include "gui/model/sentences.h"
 #include "gui/view/documents_dock.h"
 #include "gui/view/glossary.h"
 #include "gui/view/main_window.h"
@@ -168,7 +167,7 @@ void MainWindow::save(const Export& what) {
       what.write(file);
       statusBar()->showMessage(tr("Written: %1").arg(QDir::toNativeSeparators(file)));
     } catch (const std::exception& error) {
-      messages_->add({sentence_text(std::string(error.what())), {}});
+      messages_->add({QString::fromUtf8(error.what()), {}});
     }
   });
   dialog->open();

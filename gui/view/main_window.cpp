@@ -16,7 +16,6 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "gui/model/sentences.h"
 #include "gui/model/used_plan.h"
 #include "gui/view/compare_page.h"
 #include "gui/view/decoder_page.h"
@@ -91,7 +90,7 @@ MainWindow::MainWindow(Workspace& workspace, const WindowSettings& settings, QWi
   build();
   connect(&workspace_, &Workspace::opened, this, &MainWindow::fileOpened);
   connect(&workspace_, &Workspace::failed, this, [this](const QString& fault, const QString& plan) {
-    messages_->add({sentence_text(fault), plan});
+    messages_->add({fault, plan});
   });
   connect(&workspace_, &Workspace::busyChanged, this, &MainWindow::filesRead);
   connect(&workspace_, &Workspace::documentsChanged, this, &MainWindow::documentsChanged);
@@ -265,9 +264,9 @@ void MainWindow::fileOpened(const reports::DocumentPtr& document) {
     while (settings_.recent_files.size() > kMostRecent) settings_.recent_files.removeLast();
     start_->setRecentFiles(settings_.recent_files);
   }
-  statusBar()->showMessage(QString::fromStdString(document->file.filename().string() + ": ") +
-                               sentence_text(reports::summary(*document)),
-                           kMessageMilliseconds);
+  statusBar()->showMessage(
+      QString::fromStdString(document->file.filename().string() + ": " + reports::summary(*document)),
+      kMessageMilliseconds);
   // Of several files the one with the most to see decides where to go.
   const QString page = page_of(*document);
   const bool much =

@@ -12,9 +12,7 @@
 #include <algorithm>
 
 #include "decoder/outputs/whole_file.h"
-#include "gui/model/figure_text.h"
 #include "gui/model/run_of_plan.h"
-#include "gui/model/sentences.h"
 #include "gui/view/grid_view.h"
 #include "gui/view/lower_peak_box.h"
 #include "gui/view/materialised_view.h"
@@ -143,7 +141,7 @@ void PlanPage::refresh() {
     return;
   }
   const auto& document = *plan_->as<reports::PlanDocument>();
-  QString words = sentence_text(reports::summary(*plan_) + ", " + planner::gap_text(document.plan));
+  QString words = QString::fromStdString(reports::summary(*plan_) + ", " + planner::gap_text(document.plan));
   if (run_ != nullptr)
     words += "\n" + tr("Beside its run %1").arg(QString::fromStdString(run_->file.filename().string()));
   summary_->setText(words + "\n" +

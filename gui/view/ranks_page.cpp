@@ -10,9 +10,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "gui/model/figure_text.h"
 #include "gui/model/plain_tooltip.h"
-#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
@@ -121,7 +119,7 @@ void RanksPage::read() {
   read_ = documents;
   job_.start([documents] { return reports::ranked_runs(documents); },
              [this](const std::vector<reports::RankedRun>& runs) { take(runs); },
-             [this](const QString& failure) { Q_EMIT message(sentence_text(failure)); });
+             [this](const QString& failure) { Q_EMIT message(failure); });
 }
 
 void RanksPage::take(const std::vector<reports::RankedRun>& runs) {

@@ -18,7 +18,6 @@
 #include "decoder/weights/open_model.h"
 #include "gui/model/groundwork.h"
 #include "gui/model/plain_tooltip.h"
-#include "gui/model/sentences.h"
 #include "gui/view/chooser.h"
 #include "gui/view/input_note.h"
 #include "gui/view/limit_field.h"
@@ -286,7 +285,8 @@ void RequestForm::listProfiles() {
     if (std::find(profiles_.begin(), profiles_.end(), document) != profiles_.end()) return;
     profiles_.push_back(document);
     profile_->addItem(QString::fromStdString(document->file.filename().string()));
-    profile_->setItemData(profile_->count() - 1, plain_tooltip(sentence_text(reports::summary(*document))),
+    profile_->setItemData(profile_->count() - 1,
+                          plain_tooltip(QString::fromStdString(reports::summary(*document))),
                           Qt::ToolTipRole);
   };
   for (const reports::DocumentPtr& document : workspace_.documents()) add(document);
@@ -306,9 +306,9 @@ void RequestForm::attempt(const std::string& option, const Part& part) {
     const std::string named = text.substr(0, text.find_first_of(" :"));
     const size_t colon = text.find(": ");
     if (colon != std::string::npos && notes_.contains(named)) {
-      notes_.at(named)->say(sentence_text(text.substr(colon + 2)));
+      notes_.at(named)->say(QString::fromStdString(text.substr(colon + 2)));
     } else {
-      notes_.at(option)->say(sentence_text(text));
+      notes_.at(option)->say(QString::fromStdString(text));
     }
     valid_ = false;
   }

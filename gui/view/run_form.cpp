@@ -14,7 +14,6 @@
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/model.h"
 #include "gui/model/plain_tooltip.h"
-#include "gui/model/sentences.h"
 #include "gui/view/chooser.h"
 #include "gui/view/input_note.h"
 #include "gui/view/plain_label.h"
@@ -244,7 +243,7 @@ void RunForm::listPlans() {
     if (document->as<reports::PlanDocument>() == nullptr || document->rank) continue;
     plans_.push_back(document);
     plan_->addItem(plan_text(*document));
-    plan_->setItemData(plan_->count() - 1, plain_tooltip(sentence_text(reports::summary(*document))),
+    plan_->setItemData(plan_->count() - 1, plain_tooltip(QString::fromStdString(reports::summary(*document))),
                        Qt::ToolTipRole);
     if (document == chosen) plan_->setCurrentIndex(plan_->count() - 1);
   }

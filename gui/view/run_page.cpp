@@ -13,7 +13,6 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
-#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/paragraph.h"
 #include "gui/view/picture_view.h"
@@ -102,7 +101,7 @@ RunPage::RunPage(Workspace& workspace, QWidget* parent) : Page(parent), workspac
   connect(&run_, &ChildRun::messageCame, messages_, [this](const QString& line) {
     messages_->appendPlainText(line);
     messages_->show();
-    latent_note_->setText(sentence_text(run_.latentNote()));
+    latent_note_->setText(run_.latentNote());
     latent_note_->setVisible(!latent_note_->text().isEmpty());
   });
 }

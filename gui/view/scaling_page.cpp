@@ -13,7 +13,6 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
-#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/limit_field.h"
 #include "gui/view/plain_label.h"
@@ -227,7 +226,7 @@ void ScalingPage::draw() {
 }
 
 void ScalingPage::sayLargest(const reports::Scaling& shown) {
-  if (!progress_.failure.isEmpty()) return words_->setText(sentence_text(progress_.failure));
+  if (!progress_.failure.isEmpty()) return words_->setText(progress_.failure);
   const Request& request = workspace_.question().request;
   const int64_t limit = shown.limit_bytes;
   if (limit <= 0) return words_->setText(tr("Set a limit to see the largest pictures that fit it."));
@@ -274,7 +273,7 @@ void ScalingPage::drawLatencyTable() {
   }
   latency_table_->setChart(reports::latency_table_chart(*latency_table));
   latency_table_words_->setText(tr("%1: seen from %2 to %3 positions; at %4 more its error was %5.")
-                                    .arg(sentence_text(latency_table->name))
+                                    .arg(figure_text(latency_table->name))
                                     .arg(latency_table->least_positions())
                                     .arg(latency_table->most_positions())
                                     .arg(latency_table->held_out_points)

@@ -11,7 +11,6 @@
 #include <cmath>
 #include <tuple>
 
-#include "gui/model/sentences.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/lanes_view.h"
 #include "gui/view/live_box.h"
@@ -190,7 +189,8 @@ void TimelinePage::sayWhatIsApart() {
   if (reports::of_one_decode(planned, ran)) return;
   apart_->setText(tr("Two different decodes: the plan is of %1; the run is of %2. The plan did not predict "
                      "this run.")
-                      .arg(sentence_text(reports::text_of(planned)), sentence_text(reports::text_of(ran))));
+                      .arg(QString::fromStdString(reports::text_of(planned)),
+                           QString::fromStdString(reports::text_of(ran))));
   apart_->show();
 }
 

@@ -5,7 +5,6 @@
 #include <QMessageBox>
 #include <QPushButton>
 
-#include "gui/model/sentences.h"
 #include "gui/model/used_plan.h"
 #include "gui/view/say_failure.h"
 #include "gui/view/used_plan_bar.h"
@@ -24,7 +23,7 @@ class UnsavedPlan {
       UsedPlan::of(workspace).save(plan, file);
       return true;
     } catch (const std::exception& error) {
-      say_failure(parent, tr("Save plan"), sentence_text(std::string(error.what())));
+      say_failure(parent, tr("Save plan"), QString::fromUtf8(error.what()));
       return false;
     }
   }

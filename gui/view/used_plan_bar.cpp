@@ -4,7 +4,6 @@
 #include <QHBoxLayout>
 #include <QPushButton>
 
-#include "gui/model/sentences.h"
 #include "gui/model/used_plan.h"
 #include "gui/view/limit_field.h"
 #include "gui/view/paragraph.h"
@@ -55,7 +54,7 @@ void UsedPlanBar::askForFile() {
     save(file);
     Q_EMIT message(tr("Saved %1").arg(file));
   } catch (const std::exception& error) {
-    say_failure(this, tr("Save plan"), sentence_text(std::string(error.what())));
+    say_failure(this, tr("Save plan"), QString::fromUtf8(error.what()));
   }
 }
 

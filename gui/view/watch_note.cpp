@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "gui/model/figure_text.h"
-#include "gui/model/sentences.h"
 
 namespace headroom::gui {
 namespace {
@@ -22,14 +21,15 @@ class WatchNote {
 void WatchNote::addSources(const Trace& trace, QStringList& words) {
   QStringList captured;
   for (const TraceSource& source : trace.sources) {
-    if (source.captured) captured << sentence_text(source.name);
+    if (source.captured) captured << QString::fromStdString(source.name);
   }
   if (!captured.isEmpty()) words << tr("Watched by %1.").arg(captured.join(tr(", ")));
   for (const TraceSource& source : trace.sources) {
     if (source.captured) continue;
-    const QString name = sentence_text(source.name);
-    words << (source.detail.empty() ? tr("%1: not captured.").arg(name)
-                                    : tr("%1: not captured: %2.").arg(name, sentence_text(source.detail)));
+    const QString name = QString::fromStdString(source.name);
+    words << (source.detail.empty()
+                  ? tr("%1: not captured.").arg(name)
+                  : tr("%1: not captured: %2.").arg(name, QString::fromStdString(source.detail)));
   }
 }
 
