@@ -505,6 +505,10 @@ takes %2 and %3 there</source>
         <translation>峰值与时间</translation>
     </message>
     <message>
+        <source>Peak against size</source>
+        <translation>峰值与尺寸</translation>
+    </message>
+    <message>
         <source>nothing fits</source>
         <translation>放不下</translation>
     </message>
@@ -1831,11 +1835,7 @@ Written beside it: %1.</source>
     </message>
 </context>
 <context>
-    <name>headroom::gui::ScalingPage</name>
-    <message>
-        <source>Latency table</source>
-        <translation>时延表</translation>
-    </message>
+    <name>headroom::gui::ScalingView</name>
     <message>
         <source>%1, about %2×%3</source>
         <translation>%1，约 %2×%3</translation>
@@ -1857,8 +1857,8 @@ Written beside it: %1.</source>
         <translation>拖动上限线，查看哪些尺寸放得下。</translation>
     </message>
     <message>
-        <source>Sto&amp;p</source>
-        <translation>停止(&amp;P)</translation>
+        <source>Stop</source>
+        <translation>停止</translation>
     </message>
     <message>
         <source>&amp;Go on</source>
@@ -1873,16 +1873,12 @@ Written beside it: %1.</source>
         <translation>考察的最大图像的长边；很大时需要数秒。</translation>
     </message>
     <message>
-        <source>Sizes &amp;up to</source>
-        <translation>尺寸上至(&amp;U)</translation>
+        <source>Sizes u&amp;p to</source>
+        <translation>尺寸上至(&amp;P)</translation>
     </message>
     <message>
         <source>%v of %m sizes</source>
         <translation>%v / %m 个尺寸</translation>
-    </message>
-    <message>
-        <source>How the time of one call of the layer grows with its tile, as the profile measured it.</source>
-        <translation>按剖析的测量，该层单次调用的时间如何随切块增长。</translation>
     </message>
     <message>
         <source>Set a limit to see the largest pictures that fit it.</source>
@@ -1899,22 +1895,6 @@ Written beside it: %1.</source>
     <message>
         <source>Planned</source>
         <translation>有方案</translation>
-    </message>
-    <message>
-        <source>Open a profile of this machine to see how the time of its layers grows.</source>
-        <translation>打开本机的剖析，查看各层时间如何增长。</translation>
-    </message>
-    <message>
-        <source>%1: seen from %2 to %3 positions; at %4 more its error was %5.</source>
-        <translation>%1：测量范围 %2 至 %3 个位置；另外 %4 处的误差为 %5。</translation>
-    </message>
-    <message>
-        <source>Scaling</source>
-        <translation>缩放</translation>
-    </message>
-    <message>
-        <source>Latency table of la&amp;yer</source>
-        <translation>层的延迟表(&amp;Y)</translation>
     </message>
 </context>
 <context>

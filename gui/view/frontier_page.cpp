@@ -5,6 +5,7 @@
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStyle>
+#include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "gui/view/lower_peak_box.h"
 #include "gui/view/request_form.h"
 #include "gui/view/say_failure.h"
+#include "gui/view/scaling_view.h"
 #include "gui/view/table_view.h"
 #include "gui/view/unsaved_plan.h"
 #include "gui/view/used_plan_bar.h"
@@ -120,16 +122,26 @@ QWidget* FrontierPage::buildMiddle() {
   column->setContentsMargins({});
   limit_ = new LimitField(workspace_, middle);
   column->addWidget(limit_);
-  auto* halves = new QSplitter(Qt::Vertical, middle);
+  auto* tabs = new QTabWidget(middle);
+  tabs->setObjectName("views");
+  tabs->setDocumentMode(true);
+  auto* halves = new QSplitter(Qt::Vertical, tabs);
   halves->setObjectName("frontier-halves");
   chart_ = new ChartView(halves);
+  chart_->setObjectName("frontier-chart");
   chart_->setAccessibleName(tr("Peak against time"));
   table_ = new TableView(halves);
   table_->setObjectName("frontier-points");
   table_->hideFilter();
   halves->setStretchFactor(0, 3);
   halves->setStretchFactor(1, 1);
-  column->addWidget(halves, 1);
+  tabs->addTab(halves, tr("Peak against time"));
+  scaling_ = new ScalingView(workspace_, tabs);
+  scaling_->setObjectName("scaling");
+  tabs->addTab(scaling_, tr("Peak against size"));
+  column->addWidget(tabs, 1);
+  connect(scaling_, &ScalingView::limitDragged, limit_, &LimitField::drag);
+  connect(scaling_, &ScalingView::busyChanged, this, &Page::busyChanged);
   connect(chart_, &ChartView::handleMoved, limit_, &LimitField::drag);
   connect(chart_, &ChartView::handleReleased, limit_, &LimitField::drag);
   connect(table_, &TableView::rowChosen, this, [this](int row) {
@@ -270,11 +282,12 @@ void FrontierPage::askForFile() {
 }
 
 bool FrontierPage::busy() const {
-  return replanner_.busy() || panel_->lower().busy();
+  return replanner_.busy() || panel_->lower().busy() || scaling_->busy();
 }
 
 std::vector<Export> FrontierPage::exports() {
-  return {chart_->exporter("frontier"), table_->exporter("frontier-points"), panel_->live().exporter("peak")};
+  return {chart_->exporter("frontier"), table_->exporter("frontier-points"), panel_->live().exporter("peak"),
+          scaling_->exporter()};
 }
 
 }  // namespace headroom::gui

@@ -12,11 +12,12 @@ namespace headroom::gui {
 class AnswerPanel;
 class ChartView;
 class LimitField;
+class ScalingView;
 class TableView;
 
-/// Peak against time of what is asked for, with the limit as a handle: the plan under it is found while it
-/// moves, or why there is none. The frontier of a file is drawn beside it. A plan becomes a document only
-/// when it is used or saved, so that dragging leaves nothing behind.
+/// Peak against time of what is asked for, and peak against size, with the limit as a handle: the plan under
+/// it is found while it moves, or why there is none. The frontier of a file is drawn beside it. A plan
+/// becomes a document only when it is used or saved, so that dragging leaves nothing behind.
 class FrontierPage : public Page {
   Q_OBJECT
  public:
@@ -63,6 +64,7 @@ class FrontierPage : public Page {
   LimitField* limit_;
   ChartView* chart_;
   TableView* table_;
+  ScalingView* scaling_;
   AnswerPanel* panel_;
 };
 

@@ -28,7 +28,6 @@
 #include "gui/view/plan_page.h"
 #include "gui/view/ranks_page.h"
 #include "gui/view/run_page.h"
-#include "gui/view/scaling_page.h"
 #include "gui/view/start_page.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_page.h"
@@ -173,7 +172,6 @@ void MainWindow::buildPages() {
             new MemoryMapPage(workspace_),
             new RanksPage(workspace_),
             layers,
-            new ScalingPage(workspace_),
             plan,
             new FrontierPage(workspace_),
             new RunPage(workspace_),

@@ -4,6 +4,7 @@
 #include <QDir>
 #include <QElapsedTimer>
 #include <QPixmap>
+#include <QTabWidget>
 #include <QThread>
 
 #include "decoder/graph/errors.h"
@@ -32,11 +33,20 @@ void wait_until_idle(const MainWindow& window) {
 }
 
 void write_screenshots(MainWindow& window, const QString& folder) {
+  const auto save = [&](const QString& name) {
+    wait_until_idle(window);
+    const QString file = QDir(folder).filePath(name + QStringLiteral(".png"));
+    if (!window.grab().save(file, "PNG")) throw DeviceError(file.toStdString() + ": cannot be written");
+  };
   for (const Page* page : window.pages()) {
     window.showPage(page->key());
-    wait_until_idle(window);
-    const QString file = QDir(folder).filePath(page->key() + QStringLiteral(".png"));
-    if (!window.grab().save(file, "PNG")) throw DeviceError(file.toStdString() + ": cannot be written");
+    save(page->key());
+    auto* views = page->findChild<QTabWidget*>(QStringLiteral("views"));
+    for (int i = 1; views != nullptr && i < views->count(); ++i) {
+      views->setCurrentIndex(i);
+      save(views->widget(i)->objectName());
+    }
+    if (views != nullptr) views->setCurrentIndex(0);
   }
 }
 

@@ -81,9 +81,9 @@ TEST_CASE("frontier page: without a limit it takes one that costs little time") 
   REQUIRE(table.table().rows.size() > 2);
   const double fastest = std::get<double>(table.table().rows.front().cells[1]);
   CHECK(shown.plan().predicted_seconds <= 1.1 * fastest);
-  CHECK(shown.page.exports().size() == 3);
+  CHECK(shown.page.exports().size() == 4);
   // The frontier of a file stands beside it.
-  auto& chart = shown.child<ChartView>();
+  auto& chart = shown.child<ChartView>("frontier-chart");
   const size_t own = chart.chart().series.size();
   shown.workspace.open({sample_files().file("frontier.json")});
   shown.rest();
@@ -93,7 +93,7 @@ TEST_CASE("frontier page: without a limit it takes one that costs little time") 
 
 TEST_CASE("frontier page: the handle moves the limit, and the plan is that of the limit") {
   ShownFrontier shown(sample_files().plan().plan.limit_bytes);
-  auto& chart = shown.child<ChartView>();
+  auto& chart = shown.child<ChartView>("frontier-chart");
   CHECK(chart.handle() == Approx(double(shown.limit())));
   const auto smallest = double(shown.child<TableView>("frontier-points").table().rows.size());
   REQUIRE(smallest > 2);
@@ -220,7 +220,7 @@ TEST_CASE("frontier page: the plan that is used is the one that other pages see,
 
 TEST_CASE("frontier page: the marker on the chart, its table and the panel tell one plan") {
   ShownFrontier shown(sample_files().plan().plan.limit_bytes);
-  auto& chart = shown.child<ChartView>();
+  auto& chart = shown.child<ChartView>("frontier-chart");
   const auto& table = shown.child<TableView>("frontier-points").table();
   for (const double share : {1.0, 1.07, 1.31, 1.9, 0.93}) {
     CAPTURE(share);

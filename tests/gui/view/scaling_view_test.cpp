@@ -1,11 +1,11 @@
-#include "gui/view/scaling_page.h"
+#include "gui/view/scaling_view.h"
 
 #include <QComboBox>
 #include <QLabel>
+#include <QSignalSpy>
 #include <catch2/catch.hpp>
 
 #include "gui/view/chart_view.h"
-#include "gui/view/limit_field.h"
 #include "tests/gui/sample_files.h"
 
 namespace headroom::gui {
@@ -14,35 +14,37 @@ namespace {
 using test::sample_files;
 using test::wait_until;
 
-TEST_CASE("scaling page: both curves, and in words what fits the limit as it moves") {
+TEST_CASE("scaling view: both curves, and in words what fits the limit as it moves") {
   Workspace workspace;
-  ScalingPage page(workspace);
+  ScalingView view(workspace);
   PlanningQuestion question;
   question.model = HEADROOM_TEST_DATA "/demo_model";
   question.request = sample_files().plan().plan.request;
   question.options.limit_bytes = 1 << 20;
   workspace.ask(question);
-  page.resize(1200, 800);
-  page.show();
-  page.findChild<QComboBox*>("most-across")->setCurrentIndex(0);
-  wait_until([&] { return !page.busy(); });
-  auto& chart = *page.findChild<ChartView*>();
+  view.resize(1200, 800);
+  view.show();
+  view.findChild<QComboBox*>("most-across")->setCurrentIndex(0);
+  wait_until([&] { return !view.busy(); });
+  auto& chart = *view.findChild<ChartView*>();
   REQUIRE(chart.chart().series.size() == 2);
   CHECK(chart.chart().series[0].x.size() == chart.chart().series[1].x.size());
-  const auto& words = *page.findChild<QLabel*>("largest");
+  const auto& words = *view.findChild<QLabel*>("largest");
   CHECK_THAT(words.text().toStdString(), Catch::Contains("Planned: not even 256×192 fits"));
 
+  QSignalSpy dragged(&view, &ScalingView::limitDragged);
   Q_EMIT chart.handleMoved(double(int64_t{4} << 30));
-  wait_until([&] { return workspace.question().options.limit_bytes == int64_t{4} << 30; });
-  CHECK_FALSE(page.busy());  // a limit that moves needs nothing new
+  CHECK(dragged.size() == 1);
+  question.options.limit_bytes = int64_t{4} << 30;
+  workspace.ask(question);
+  CHECK_FALSE(view.busy());  // a limit that moves needs nothing new
   CHECK_THAT(words.text().toStdString(), Catch::Contains("Planned: ") && Catch::Contains("and more"));
   CHECK(chart.handle() == double(int64_t{4} << 30));
 
   // Measured points come with the files.
   workspace.open({sample_files().file("plan.json"), sample_files().file("stats.json")});
-  wait_until([&] { return !workspace.busy() && !page.busy(); });
+  wait_until([&] { return !workspace.busy() && !view.busy(); });
   CHECK(chart.chart().series.size() == 3);
-  CHECK(page.exports().size() == 1);
 }
 
 }  // namespace

@@ -1,0 +1,172 @@
+#include "gui/view/scaling_view.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <cmath>
+
+#include "gui/model/figure_text.h"
+#include "gui/model/groundwork.h"
+#include "gui/view/chart_view.h"
+#include "gui/view/plain_label.h"
+
+namespace headroom::gui {
+namespace {
+
+/// "4.2 MP, about 2048×2048": of the question's shape.
+QString size_words(double pixels, const Request& request) {
+  const double shape = double(request.width_pixels) / double(request.height_pixels);
+  const auto side = [](double length) { return static_cast<qlonglong>(std::floor(length / 8) * 8); };
+  return ScalingView::tr("%1, about %2×%3")
+      .arg(figure_text(reports::Unit::pixels, pixels))
+      .arg(side(std::sqrt(pixels * shape)))
+      .arg(side(std::sqrt(pixels / shape)));
+}
+
+QString largest_words(const QString& name, const std::vector<reports::ScalingPoint>& series, int64_t limit,
+                      const Request& request) {
+  if (series.empty()) return {};
+  const double pixels = reports::largest_pixels_within(series, limit);
+  if (pixels < 0)
+    return ScalingView::tr("%1: not even %2×%3 fits.")
+        .arg(name)
+        .arg(series.front().width_pixels)
+        .arg(series.front().height_pixels);
+  const bool all = pixels >= double(series.back().pixels());
+  return (all ? ScalingView::tr("%1: %2 and more.") : ScalingView::tr("%1: up to %2."))
+      .arg(name, size_words(pixels, request));
+}
+
+/// Sizes kept from a longer ladder are not shown on a shorter one.
+void cut(std::vector<reports::ScalingPoint>& series, int64_t most_across) {
+  std::erase_if(series, [&](const reports::ScalingPoint& point) {
+    return std::max(point.width_pixels, point.height_pixels) > most_across;
+  });
+}
+
+}  // namespace
+
+ScalingView::ScalingView(Workspace& workspace, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      chart_(new ChartView(this)),
+      most_(new QComboBox(this)),
+      words_(new PlainLabel(this)),
+      bar_(new QProgressBar(this)),
+      go_on_(new QPushButton(this)) {
+  chart_->setToolTip(tr("Drag the limit's line to see which sizes fit."));
+  words_->setObjectName("largest");
+  words_->setWordWrap(true);
+  words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  most_->setObjectName("most-across");
+  for (const int across : {1024, 2048, 4096, 8192, 16384})
+    most_->addItem(tr("%1 pixels").arg(across), across);
+  most_->setCurrentIndex(2);
+  most_->setToolTip(tr("The longer side of the largest picture that is looked at; large ones take seconds."));
+  auto* up_to = new PlainLabel(tr("Sizes u&p to"), this);
+  up_to->setBuddy(most_);
+  bar_->setFormat(tr("%v of %m sizes"));
+  bar_->hide();
+  go_on_->setObjectName("stop");
+  go_on_->hide();
+  auto* row = new QHBoxLayout;
+  row->addWidget(up_to);
+  row->addWidget(most_);
+  row->addWidget(bar_, 1);
+  row->addWidget(go_on_);
+  row->addStretch();
+  auto* column = new QVBoxLayout(this);
+  column->addWidget(words_);
+  column->addLayout(row);
+  column->addWidget(chart_, 1);
+  connect(chart_, &ChartView::handleMoved, this, &ScalingView::limitDragged);
+  connect(chart_, &ChartView::handleReleased, this, &ScalingView::limitDragged);
+  connect(most_, &QComboBox::currentIndexChanged, this, &ScalingView::work);
+  connect(go_on_, &QPushButton::clicked, this, [this] {
+    if (job_.busy()) {
+      job_.cancel();
+    } else if (asked_) {
+      job_.start(*asked_, asked_across_);
+    }
+  });
+  connect(&workspace_, &Workspace::questionChanged, this, &ScalingView::work);
+  connect(&workspace_, &Workspace::documentsChanged, this, &ScalingView::draw);
+  connect(&job_, &ScalingJob::progressed, this, &ScalingView::take);
+  connect(&job_, &ScalingJob::busyChanged, this, &ScalingView::showBusy);
+}
+
+void ScalingView::showBusy(bool busy) {
+  const bool left = progress_.done < progress_.sizes && progress_.failure.isEmpty();
+  bar_->setVisible(busy || left);
+  go_on_->setVisible(busy || left);
+  go_on_->setText(busy ? tr("Stop") : tr("&Go on"));
+  Q_EMIT busyChanged();
+}
+
+void ScalingView::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  work();
+}
+
+int64_t ScalingView::mostAcross() const {
+  return most_->currentData().toLongLong();
+}
+
+/// Starts what was not asked before; a limit that moves needs nothing new.
+void ScalingView::work() {
+  const PlanningQuestion& question = workspace_.question();
+  if (!isVisible() || question.request.width_pixels <= 0) return;
+  if (!asked_ || !same_but_limit(question, *asked_) || asked_across_ != mostAcross()) {
+    const bool other = !asked_ || !same_but_limit(question, *asked_);
+    asked_ = question;
+    asked_across_ = mostAcross();
+    if (other) progress_ = {};
+    bar_->setRange(0, 0);
+    job_.start(question, mostAcross());
+  }
+  draw();
+}
+
+void ScalingView::take(const ScalingProgress& progress) {
+  progress_ = progress;
+  bar_->setRange(0, static_cast<int>(progress.sizes));
+  bar_->setValue(static_cast<int>(progress.done));
+  draw();
+}
+
+void ScalingView::draw() {
+  reports::Scaling shown = progress_.scaling;
+  cut(shown.planned, mostAcross());
+  cut(shown.untiled, mostAcross());
+  const int64_t limit = workspace_.question().options.limit_bytes;
+  shown.limit_bytes = limit;
+  if (shown.decoder) reports::add_measured(shown, workspace_.documents());
+  chart_->setChart(reports::scaling_chart(shown));
+  if (limit > 0 && !shown.planned.empty()) {
+    chart_->setHandle(double(limit), false, {});  // the chart's own line is named
+  } else {
+    chart_->clearHandle();
+  }
+  sayLargest(shown);
+}
+
+void ScalingView::sayLargest(const reports::Scaling& shown) {
+  if (!progress_.failure.isEmpty()) return words_->setText(progress_.failure);
+  const Request& request = workspace_.question().request;
+  const int64_t limit = shown.limit_bytes;
+  if (limit <= 0) return words_->setText(tr("Set a limit to see the largest pictures that fit it."));
+  QStringList lines{
+      tr("The largest pictures within %1:").arg(figure_text(reports::Unit::bytes, double(limit)))};
+  lines << largest_words(tr("Untiled"), shown.untiled, limit, request);
+  lines << largest_words(tr("Planned"), shown.planned, limit, request);
+  lines.removeAll(QString());
+  words_->setText(lines.join('\n'));
+}
+
+Export ScalingView::exporter() const {
+  return chart_->exporter("scaling");
+}
+
+}  // namespace headroom::gui
