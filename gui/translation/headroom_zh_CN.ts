@@ -1141,7 +1141,7 @@ takes %2 and %3 there</source>
     </message>
 </context>
 <context>
-    <name>headroom::gui::MemoryMapPage</name>
+    <name>headroom::gui::MemoryMapBox</name>
     <message>
         <source>Memory map</source>
         <translation>内存图</translation>
@@ -1155,12 +1155,8 @@ takes %2 and %3 there</source>
         <translation>此跟踪没有地址。</translation>
     </message>
     <message>
-        <source>This plan is for the CPU, whose pool gives addresses only as it decodes. Open a trace of its decode to see them: the page Run and headroom-decode --trace record one. Of a plan for a GPU (--device cuda) this page shows the offset of everything beforehand.</source>
-        <translation>这个方案用于 CPU，内存池在解码时才分配地址。打开其解码的跟踪即可查看：“运行”页和 headroom-decode --trace 会记录跟踪。对于 GPU 的方案（--device cuda），本页事先显示各项的偏移。</translation>
-    </message>
-    <message>
-        <source>Open a trace of a decode, or a plan for a GPU (--device cuda), to see where everything lies in its memory over the decode.</source>
-        <translation>打开解码的跟踪，或用于 GPU 的方案（--device cuda），即可看到解码过程中各项在内存中的位置。</translation>
+        <source>A plan for the CPU has no addresses: its pool gives them only as it decodes. Open a trace of its decode. The page Run and headroom-decode --trace record one.</source>
+        <translation>CPU 的方案没有地址：内存池在解码时才分配。请打开其解码的跟踪。“运行”页和 headroom-decode --trace 会记录跟踪。</translation>
     </message>
     <message>
         <source>%1, as it ran</source>
@@ -1185,10 +1181,6 @@ takes %2 and %3 there</source>
     <message>
         <source>At %1: %2 live. A click or the arrow keys choose another moment; wheel: zoom, drag: pan, double click: all.</source>
         <translation>%1 时占用 %2。单击或方向键选择另一时刻；滚轮：缩放，拖动：平移，双击：全部。</translation>
-    </message>
-    <message>
-        <source>Areas by module</source>
-        <translation>按模块的面积</translation>
     </message>
     <message>
         <source>Places</source>
@@ -1965,6 +1957,14 @@ Written beside it: %1.</source>
 </context>
 <context>
     <name>headroom::gui::TimelinePage</name>
+    <message>
+        <source>Memory by kind</source>
+        <translation>按种类的内存</translation>
+    </message>
+    <message>
+        <source>Memory map</source>
+        <translation>内存图</translation>
+    </message>
     <message>
         <source>Streams</source>
         <translation>流</translation>

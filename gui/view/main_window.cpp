@@ -23,7 +23,6 @@
 #include "gui/view/frontier_page.h"
 #include "gui/view/history_page.h"
 #include "gui/view/layers_page.h"
-#include "gui/view/memory_map_page.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/plan_page.h"
 #include "gui/view/ranks_page.h"
@@ -169,7 +168,6 @@ void MainWindow::buildPages() {
   pages_ = {start_,
             new TimelinePage(workspace_),
             decoder,
-            new MemoryMapPage(workspace_),
             new RanksPage(workspace_),
             layers,
             plan,

@@ -6,6 +6,7 @@
 #include <QPushButton>
 #include <QSplitter>
 #include <QStackedWidget>
+#include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include "gui/view/chart_view.h"
 #include "gui/view/lanes_view.h"
 #include "gui/view/live_box.h"
+#include "gui/view/memory_map_box.h"
 #include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
@@ -43,6 +45,32 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   nothing->setAlignment(Qt::AlignCenter);
   nothing->setMargin(40);
 
+  auto* views = new QTabWidget(stack_);
+  views->setObjectName(QStringLiteral("views"));
+  views->setDocumentMode(true);
+  map_ = new MemoryMapBox(views);
+  map_->setObjectName(QStringLiteral("memory"));
+  views->addTab(buildByKind(), tr("Memory by kind"));
+  views->addTab(map_, tr("Memory map"));
+  connect(map_, &MemoryMapBox::busyChanged, this, &Page::busyChanged);
+  connect(map_, &MemoryMapBox::message, this, &Page::message);
+  stack_->addWidget(nothing);
+  stack_->addWidget(views);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(8, 8, 8, 8);
+  layout->addWidget(stack_);
+
+  follow_.setSingleShot(true);
+  follow_.setInterval(kFollowMilliseconds);
+  connect(&follow_, &QTimer::timeout, this, &TimelinePage::lookAtCursor);
+  connect(&workspace_, &Workspace::documentsChanged, this, &TimelinePage::showDocuments);
+  connectSides();
+  showDocuments();
+}
+
+TimelinePage::~TimelinePage() = default;
+
+QWidget* TimelinePage::buildByKind() {
   auto* charts = new QSplitter(Qt::Vertical);
   charts->setObjectName(QStringLiteral("charts"));
   auto* live = new QSplitter(Qt::Horizontal);
@@ -56,18 +84,20 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   }
 
   auto* below = new QWidget;
-  peak_ = new QPushButton(tr("&Go to the peak"), below);
+  auto* peak = new QPushButton(tr("&Go to the peak"), below);
+  peak->setObjectName(QStringLiteral("go-to-peak"));
   auto* hint =
       new PlainLabel(tr("A click on a chart holds the cursor, another lets it go. Wheel: zoom, drag: "
                         "pan, double click: all."),
                      below);
   hint->setWordWrap(true);
-  auto* bar = new QHBoxLayout;
   auto* lower = new QPushButton(tr("What would &lower it"), below);
   lower->setObjectName(QStringLiteral("lower-it"));
   lower->setToolTip(tr("Shows, on the page Plan, which plans have a lower peak and what they take."));
+  connect(peak, &QPushButton::clicked, this, &TimelinePage::goToPeak);
   connect(lower, &QPushButton::clicked, this, [this] { Q_EMIT pageAsked(QStringLiteral("plan")); });
-  bar->addWidget(peak_);
+  auto* bar = new QHBoxLayout;
+  bar->addWidget(peak);
   bar->addWidget(lower);
   bar->addWidget(hint, 1);
   note_ = new PlainLabel(below);
@@ -85,22 +115,8 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   all->setStretchFactor(0, 3);
   all->setStretchFactor(1, 1);
   all->setSizes({580, 250});
-  stack_->addWidget(nothing);
-  stack_->addWidget(all);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(8, 8, 8, 8);
-  layout->addWidget(stack_);
-
-  follow_.setSingleShot(true);
-  follow_.setInterval(kFollowMilliseconds);
-  connect(&follow_, &QTimer::timeout, this, &TimelinePage::lookAtCursor);
-  connect(peak_, &QPushButton::clicked, this, &TimelinePage::goToPeak);
-  connect(&workspace_, &Workspace::documentsChanged, this, &TimelinePage::showDocuments);
-  connectSides();
-  showDocuments();
+  return all;
 }
-
-TimelinePage::~TimelinePage() = default;
 
 void TimelinePage::connectSides() {
   for (size_t i = 0; i < sides_.size(); ++i) {
@@ -150,7 +166,7 @@ QWidget* TimelinePage::withLanes(QWidget* charts) {
 }
 
 bool TimelinePage::busy() const {
-  return sides_[0]->busy() || sides_[1]->busy();
+  return sides_[0]->busy() || sides_[1]->busy() || map_->busy();
 }
 
 void TimelinePage::showDocuments() {
@@ -160,6 +176,9 @@ void TimelinePage::showDocuments() {
   sides_[0]->show(plan);
   sides_[1]->show(trace);
   lanes_->setTrace(trace);
+  std::vector<reports::DocumentPtr> shown{plan, trace};
+  std::erase(shown, nullptr);
+  map_->setFiles(shown);
 }
 
 void TimelinePage::timelineArrived() {
@@ -243,6 +262,7 @@ std::vector<Export> TimelinePage::exports() {
   for (const auto& side : sides_) {
     for (Export& one : side->exports()) all.push_back(std::move(one));
   }
+  for (Export& one : map_->exports()) all.push_back(std::move(one));
   return all;
 }
 

@@ -8,18 +8,17 @@
 #include "gui/view/page.h"
 
 class QLabel;
-class QPushButton;
 class QStackedWidget;
-class QSplitter;
 
 namespace headroom::gui {
 
 class LanesView;
+class MemoryMapBox;
 class TimelineSide;
 
 /// Memory over time, as predicted by a plan and as recorded by a trace, one above the other on common axes of
 /// time and bytes, and what was on the device at the moment under the cursor. Where the two are of different
-/// decodes, it says so above them.
+/// decodes, it says so above them. A second view has the memory map of either.
 class TimelinePage : public Page {
   Q_OBJECT
  public:
@@ -46,13 +45,14 @@ class TimelinePage : public Page {
   void cursorMoved(size_t from, double seconds);
   void lookAtCursor();
   void connectSides();
+  QWidget* buildByKind();
   QWidget* underWarning(QWidget* charts);
   QWidget* withLanes(QWidget* charts);
   void linkRanges(size_t from, double begin, double end);
   Workspace& workspace_;
   QStackedWidget* stack_;
-  QPushButton* peak_;
   LanesView* lanes_;
+  MemoryMapBox* map_;
   QLabel* apart_;  ///< that the two are of different decodes
   QLabel* note_;   ///< how far what was measured can be trusted
   std::array<std::unique_ptr<TimelineSide>, 2> sides_;

@@ -228,8 +228,8 @@ TEST_CASE("main window: every page has a key of its own and a shortcut, every me
     QTest::keyClick(&window, digit, i < 10 ? Qt::ControlModifier : Qt::AltModifier);
     CHECK(window.currentPage() == page);
   }
-  CHECK(keys == QStringList{"start", "timeline", "decoder", "memory", "ranks", "layers", "plan", "frontier",
-                            "run", "compare", "history"});
+  CHECK(keys == QStringList{"start", "timeline", "decoder", "ranks", "layers", "plan", "frontier", "run",
+                            "compare", "history"});
   for (const QAction* menu : window.menuBar()->actions()) {
     CHECK(menu->text().contains('&'));
     for (const QAction* action : menu->menu()->actions()) {
@@ -455,7 +455,7 @@ TEST_CASE("screenshots: every page is written, in both themes and languages") {
     wait_until_idle(window);
     const test::Scratch folder;
     write_screenshots(window, QString::fromStdString(folder.folder().string()));
-    std::vector<std::string> expected{"scaling.png"};  // a view of the page Frontier
+    std::vector<std::string> expected{"memory.png", "scaling.png"};  // views of Timeline and Frontier
     for (const Page* page : window.pages()) expected.push_back(page->key().toStdString() + ".png");
     std::sort(expected.begin(), expected.end());
     CHECK(folder.files() == expected);

@@ -155,7 +155,7 @@ TEST_CASE("timeline page: the cursor shows the live set there and at the same mo
   CHECK(there == Approx((other.begin + other.end) / 2));
   CHECK(total_of(measured.table()->table()) ==
         Approx(double(measured.timeline()->total_bytes(*measured.moment()))));
-  page.findChild<QPushButton*>()->click();
+  page.findChild<QPushButton*>("go-to-peak")->click();
   CHECK(*predicted.moment() == predicted.timeline()->peak());
 }
 

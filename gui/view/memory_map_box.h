@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QWidget>
 #include <memory>
 
 #include "gui/model/latest_job.h"
@@ -9,7 +10,6 @@
 
 class QComboBox;
 class QLabel;
-class QPushButton;
 class QStackedWidget;
 
 namespace headroom::gui {
@@ -17,21 +17,19 @@ namespace headroom::gui {
 class Legend;
 class MemoryMapView;
 class TableView;
-class TreemapView;
 
-/// Where everything lies over a decode, and what lies there at one moment, as a table and as areas by module:
-/// in the reservation of the chosen plan for a GPU, or as the chosen trace recorded it.
-class MemoryMapPage : public Page {
+/// Where everything lies over a decode, and what lies there at one moment: in the reservation of a plan for a
+/// GPU, or as a trace recorded it.
+class MemoryMapBox : public QWidget {
   Q_OBJECT
  public:
-  explicit MemoryMapPage(Workspace& workspace, QWidget* parent = nullptr);
-  QString key() const override { return QStringLiteral("memory"); }
-  QString title() const override { return tr("Memory map"); }
-  bool busy() const override { return job_.busy(); }
-  std::vector<Export> exports() override;
+  explicit MemoryMapBox(QWidget* parent = nullptr);
+  /// Plans and traces. A list chooses among those whose places are known; where none are, words say why.
+  void setFiles(const std::vector<reports::DocumentPtr>& files);
+  bool busy() const { return job_.busy(); }
+  std::vector<Export> exports() const;
 
   MemoryMapView* view() { return view_; }
-  TreemapView* treemap() { return treemap_; }
   TableView* places() { return places_; }
   const std::shared_ptr<const reports::MemoryMap>& map() const { return map_; }
 
@@ -39,27 +37,25 @@ class MemoryMapPage : public Page {
   /// To the first moment with the most bytes.
   void goToPeak();
 
+ Q_SIGNALS:
+  void busyChanged();
+  void message(const QString& text);
+
  private:
   QWidget* buildViews();
-  void refresh();
+  void offer();
   void showFile(const reports::DocumentPtr& file);
-  void offer(const std::vector<reports::DocumentPtr>& files);
-  QString reason() const;
   void showMap(std::shared_ptr<const reports::MemoryMap> map);
   void showMoment(double seconds);
 
-  Workspace& workspace_;
   std::vector<reports::DocumentPtr> offered_;
-  reports::DocumentPtr shown_;
   std::shared_ptr<const reports::MemoryMap> map_;
   QStackedWidget* stack_;
   QLabel *nothing_, *heading_, *caption_;
   QComboBox* which_;
   Legend* legend_;
   MemoryMapView* view_;
-  TreemapView* treemap_;
   TableView* places_;
-  QPushButton* peak_;
   LatestJob job_;
 };
 

@@ -1,14 +1,15 @@
-#include "gui/view/memory_map_page.h"
+#include "gui/view/timeline_page.h"
 
 #include <QComboBox>
 #include <QLabel>
+#include <QTabWidget>
 #include <QTest>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "gui/view/memory_map_box.h"
 #include "gui/view/memory_map_view.h"
 #include "gui/view/table_view.h"
-#include "gui/view/treemap_view.h"
 #include "tests/gui/sample_files.h"
 
 namespace headroom::gui {
@@ -42,33 +43,31 @@ struct ShownMap {
   explicit ShownMap(const QStringList& files) {
     page.resize(1280, 820);
     page.show();
+    page.findChild<QTabWidget*>()->setCurrentIndex(1);
     workspace.open(files);
     headroom::test::wait_until([&] { return !workspace.busy() && !page.busy(); });
     QCoreApplication::processEvents();
   }
   Workspace workspace;
-  MemoryMapPage page{workspace};
+  TimelinePage page{workspace};
+  MemoryMapBox& box{*page.findChild<MemoryMapBox*>()};
 };
 
-TEST_CASE("memory map page: opens at the peak, with every place and gap of it") {
+TEST_CASE("memory map: opens at the peak, with every place and gap of it") {
   ShownMap shown({gpu_plan_file()});
-  REQUIRE(shown.page.map() != nullptr);
-  const reports::MemoryMap& map = *shown.page.map();
-  CHECK(shown.page.view()->moment() == Approx(reports::peak_seconds(map)));
+  REQUIRE(shown.box.map() != nullptr);
+  const reports::MemoryMap& map = *shown.box.map();
+  CHECK(shown.box.view()->moment() == Approx(reports::peak_seconds(map)));
   double all = 0;
-  for (const reports::Row& row : shown.page.places()->table().rows) all += std::get<double>(row.cells[2]);
+  for (const reports::Row& row : shown.box.places()->table().rows) all += std::get<double>(row.cells[2]);
   CHECK(all == Approx(double(map.reserved_bytes)));
-  int64_t areas = 0;
-  for (const reports::TreemapTile& tile : shown.page.treemap()->tiles())
-    areas += tile.module ? 0 : tile.bytes;
-  CHECK(areas == map.reserved_bytes);
-  CHECK(shown.page.exports().size() == 3);
+  CHECK(shown.box.exports().size() == 2);
 }
 
-TEST_CASE("memory map page: a click goes to the moment, and a place says what it is") {
+TEST_CASE("memory map: a click goes to the moment, and a place says what it is") {
   ShownMap shown({gpu_plan_file()});
-  MemoryMapView& view = *shown.page.view();
-  const reports::MemoryMap& map = *shown.page.map();
+  MemoryMapView& view = *shown.box.view();
+  const reports::MemoryMap& map = *shown.box.map();
   const reports::MapPlace* widest = &map.places.front();
   for (const reports::MapPlace& place : map.places) {
     if (place.kind == MemoryKind::materialised && view.rectOf(place).width() > view.rectOf(*widest).width())
@@ -82,7 +81,7 @@ TEST_CASE("memory map page: a click goes to the moment, and a place says what it
   QTest::mouseClick(&view, Qt::LeftButton, {}, middle.toPoint());
   CHECK(view.moment() == Approx((widest->begin_seconds + widest->end_seconds) / 2).epsilon(0.05));
   double listed = 0;
-  for (const reports::Row& row : shown.page.places()->table().rows) listed += std::get<double>(row.cells[2]);
+  for (const reports::Row& row : shown.box.places()->table().rows) listed += std::get<double>(row.cells[2]);
   CHECK(listed == Approx(double(map.reserved_bytes)));
   // Zoomed in and back.
   view.setRange(map.end_seconds * 0.4, map.end_seconds * 0.5);
@@ -91,42 +90,42 @@ TEST_CASE("memory map page: a click goes to the moment, and a place says what it
   CHECK(view.range() == std::pair(0.0, map.end_seconds));
 }
 
-TEST_CASE("memory map page: a trace shows where its pool gave addresses, beside a plan for a GPU by choice") {
+TEST_CASE("memory map: a trace shows where its pool gave addresses, beside a plan for a GPU by choice") {
   ShownMap traced({sample_files().file("plan.json"), placed_trace_file()});
-  REQUIRE(traced.page.map() != nullptr);
-  CHECK(traced.page.map()->measured);
-  CHECK(traced.page.map()->reserved_bytes == 65536 + 32768);
-  CHECK_FALSE(traced.page.findChild<QComboBox*>("memory-which")->isVisible());
+  REQUIRE(traced.box.map() != nullptr);
+  CHECK(traced.box.map()->measured);
+  CHECK(traced.box.map()->reserved_bytes == 65536 + 32768);
+  CHECK_FALSE(traced.box.findChild<QComboBox*>("memory-which")->isVisible());
 
   ShownMap both({gpu_plan_file(), placed_trace_file()});
-  REQUIRE(both.page.map() != nullptr);
-  CHECK_FALSE(both.page.map()->measured);
-  auto* which = both.page.findChild<QComboBox*>("memory-which");
+  REQUIRE(both.box.map() != nullptr);
+  CHECK_FALSE(both.box.map()->measured);
+  auto* which = both.box.findChild<QComboBox*>("memory-which");
   REQUIRE(which->count() == 2);
   CHECK(which->isVisible());
   which->setCurrentIndex(1);
   Q_EMIT which->activated(1);
   headroom::test::wait_until([&] { return !both.page.busy(); });
-  REQUIRE(both.page.map() != nullptr);
-  CHECK(both.page.map()->measured);
+  REQUIRE(both.box.map() != nullptr);
+  CHECK(both.box.map()->measured);
 }
 
-TEST_CASE("memory map page: a trace without addresses says so") {
+TEST_CASE("memory map: a trace without addresses says so") {
   ShownMap shown({sample_files().file("trace.json")});
-  CHECK(shown.page.map() == nullptr);
+  CHECK(shown.box.map() == nullptr);
   bool said = false;
-  for (const QLabel* label : shown.page.findChildren<QLabel*>())
+  for (const QLabel* label : shown.box.findChildren<QLabel*>())
     said |= label->isVisible() && label->text().contains("no addresses");
   CHECK(said);
 }
 
-TEST_CASE("memory map page: a plan for the CPU has no offsets, and it says why") {
+TEST_CASE("memory map: a plan for the CPU has no offsets, and it says why") {
   ShownMap shown({sample_files().file("plan.json")});
-  CHECK(shown.page.map() == nullptr);
-  CHECK(shown.page.exports().empty());
+  CHECK(shown.box.map() == nullptr);
+  CHECK(shown.box.exports().empty());
   bool said = false;
-  for (const QLabel* label : shown.page.findChildren<QLabel*>())
-    said |= label->isVisible() && label->text().contains("for the CPU");
+  for (const QLabel* label : shown.box.findChildren<QLabel*>())
+    said |= label->isVisible() && label->text().contains("plan for the CPU");
   CHECK(said);
 }
 

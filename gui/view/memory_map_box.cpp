@@ -1,4 +1,4 @@
-#include "gui/view/memory_map_page.h"
+#include "gui/view/memory_map_box.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -15,33 +15,26 @@
 #include "gui/view/memory_map_view.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
-#include "gui/view/treemap_view.h"
 
 namespace headroom::gui {
 
-MemoryMapPage::MemoryMapPage(Workspace& workspace, QWidget* parent)
-    : Page(parent),
-      workspace_(workspace),
-      stack_(new QStackedWidget(this)),
-      nothing_(new PlainLabel(stack_)) {
+MemoryMapBox::MemoryMapBox(QWidget* parent)
+    : QWidget(parent), stack_(new QStackedWidget(this)), nothing_(new PlainLabel(stack_)) {
   nothing_->setAlignment(Qt::AlignCenter);
   nothing_->setWordWrap(true);
   nothing_->setMargin(40);
   stack_->addWidget(nothing_);
   stack_->addWidget(buildViews());
   auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(8, 8, 8, 8);
+  layout->setContentsMargins({});
   layout->addWidget(stack_);
-  connect(&workspace_, &Workspace::documentsChanged, this, &MemoryMapPage::refresh);
-  connect(&job_, &LatestJob::busyChanged, this, &Page::busyChanged);
+  connect(&job_, &LatestJob::busyChanged, this, &MemoryMapBox::busyChanged);
   connect(which_, &QComboBox::activated, this,
           [this](int chosen) { showFile(offered_[static_cast<size_t>(chosen)]); });
-  connect(peak_, &QPushButton::clicked, this, &MemoryMapPage::goToPeak);
-  connect(view_, &MemoryMapView::momentChanged, this, &MemoryMapPage::showMoment);
-  refresh();
+  connect(view_, &MemoryMapView::momentChanged, this, &MemoryMapBox::showMoment);
 }
 
-QWidget* MemoryMapPage::buildViews() {
+QWidget* MemoryMapBox::buildViews() {
   auto* views = new QWidget(stack_);
   heading_ = new PlainLabel(views);
   heading_->setWordWrap(true);
@@ -51,24 +44,19 @@ QWidget* MemoryMapPage::buildViews() {
   halves->setChildrenCollapsible(false);
   view_ = new MemoryMapView(halves);
   auto* below = new QWidget(halves);
-  peak_ = new QPushButton(tr("&Go to the peak"), below);
+  auto* peak = new QPushButton(tr("&Go to the peak"), below);
+  connect(peak, &QPushButton::clicked, this, &MemoryMapBox::goToPeak);
   caption_ = new PlainLabel(below);
   caption_->setWordWrap(true);
   auto* row = new QHBoxLayout;
-  row->addWidget(peak_);
+  row->addWidget(peak);
   row->addWidget(caption_, 1);
-  auto* moment = new QSplitter(Qt::Horizontal, below);
-  moment->setObjectName(QStringLiteral("memory-moment"));
-  moment->setChildrenCollapsible(false);
-  places_ = new TableView(moment);
+  places_ = new TableView(below);
   places_->setObjectName(QStringLiteral("memory-places"));
-  treemap_ = new TreemapView(moment);
-  moment->setStretchFactor(0, 3);
-  moment->setStretchFactor(1, 2);
   auto* lower = new QVBoxLayout(below);
   lower->setContentsMargins({});
   lower->addLayout(row);
-  lower->addWidget(moment, 1);
+  lower->addWidget(places_, 1);
   halves->setStretchFactor(0, 3);
   halves->setStretchFactor(1, 2);
   halves->setSizes({440, 260});
@@ -86,38 +74,33 @@ QWidget* MemoryMapPage::buildViews() {
   return views;
 }
 
-/// What can be shown: a plan whose places are known beforehand, and a trace that recorded them.
-void MemoryMapPage::refresh() {
-  std::vector<reports::DocumentPtr> files;
-  const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>(),
-                             trace = workspace_.chosen<RecordedTrace>();
-  if (plan != nullptr && plan->as<reports::PlanDocument>()->plan.request.device == DeviceKind::cuda)
-    files.push_back(plan);
-  if (trace != nullptr && !trace->as<RecordedTrace>()->trace.places.empty()) files.push_back(trace);
-  if (files.empty()) nothing_->setText(reason());
-  if (files == offered_) return;
-  offer(files);
-}
-
-QString MemoryMapPage::reason() const {
-  if (workspace_.chosen<RecordedTrace>() != nullptr) return tr("This trace has no addresses.");
-  if (workspace_.chosen<reports::PlanDocument>() != nullptr) {
-    return tr(
-        "This plan is for the CPU, whose pool gives addresses only as it decodes. Open a trace of its decode "
-        "to see them: the page Run and headroom-decode --trace record one. Of a plan for a GPU (--device "
-        "cuda) this page shows the offset of everything beforehand.");
+void MemoryMapBox::setFiles(const std::vector<reports::DocumentPtr>& files) {
+  std::vector<reports::DocumentPtr> known;
+  bool traced = false;
+  for (const reports::DocumentPtr& file : files) {
+    const auto* trace = file->as<RecordedTrace>();
+    traced |= trace != nullptr;
+    if (trace != nullptr ? !trace->trace.places.empty()
+                         : file->as<reports::PlanDocument>()->plan.request.device == DeviceKind::cuda)
+      known.push_back(file);
   }
-  return tr(
-      "Open a trace of a decode, or a plan for a GPU (--device cuda), to see where everything lies in its "
-      "memory over the decode.");
+  if (known.empty()) {
+    nothing_->setText(traced ? tr("This trace has no addresses: an older Headroom recorded it. Decode once "
+                                  "more.")
+                             : tr("A plan for the CPU has no addresses: its pool gives them only as it "
+                                  "decodes. Open a trace of its decode. The page Run and headroom-decode "
+                                  "--trace record one."));
+  }
+  if (known == offered_) return;
+  offered_ = known;
+  offer();
 }
 
-void MemoryMapPage::offer(const std::vector<reports::DocumentPtr>& files) {
-  offered_ = files;
+void MemoryMapBox::offer() {
   const QSignalBlocker quiet(which_);
   which_->clear();
   for (const reports::DocumentPtr& file : offered_) {
-    const QString name = QString::fromStdString(file->file.filename().string());
+    const QString name = Workspace::titleOf(*file);
     which_->addItem(file->as<RecordedTrace>() != nullptr ? tr("%1, as it ran").arg(name)
                                                          : tr("%1, as planned").arg(name));
   }
@@ -125,13 +108,12 @@ void MemoryMapPage::offer(const std::vector<reports::DocumentPtr>& files) {
   showFile(offered_.empty() ? nullptr : offered_.front());
 }
 
-void MemoryMapPage::showFile(const reports::DocumentPtr& file) {
-  shown_ = file;
+void MemoryMapBox::showFile(const reports::DocumentPtr& file) {
   job_.forget();
   map_.reset();
   view_->setMap(nullptr);
   stack_->setCurrentIndex(0);
-  if (shown_ == nullptr) return;
+  if (file == nullptr) return;
   nothing_->setText(tr("Placing…"));
   job_.start(
       [file] {
@@ -147,7 +129,7 @@ void MemoryMapPage::showFile(const reports::DocumentPtr& file) {
       });
 }
 
-void MemoryMapPage::showMap(std::shared_ptr<const reports::MemoryMap> map) {
+void MemoryMapBox::showMap(std::shared_ptr<const reports::MemoryMap> map) {
   map_ = std::move(map);
   stack_->setCurrentIndex(1);
   view_->setMap(map_);
@@ -173,18 +155,17 @@ void MemoryMapPage::showMap(std::shared_ptr<const reports::MemoryMap> map) {
   goToPeak();
 }
 
-void MemoryMapPage::goToPeak() {
+void MemoryMapBox::goToPeak() {
   if (map_ == nullptr) return;
   view_->setMoment(reports::peak_seconds(*map_));
 }
 
-void MemoryMapPage::showMoment(double seconds) {
+void MemoryMapBox::showMoment(double seconds) {
   if (map_ == nullptr) return;
   places_->setTable(reports::places_table(*map_, seconds));
-  std::vector<reports::LiveEntry> entries = reports::entries_at(*map_, seconds);
   int64_t live = 0;
-  for (const reports::LiveEntry& entry : entries) live += entry.kind == MemoryKind::slack ? 0 : entry.bytes;
-  treemap_->setEntries(std::move(entries));
+  for (const reports::LiveEntry& entry : reports::entries_at(*map_, seconds))
+    live += entry.kind == MemoryKind::slack ? 0 : entry.bytes;
   caption_->setText(
       tr("At %1: %2 live. A click or the arrow keys choose another moment; wheel: zoom, drag: pan, "
          "double click: all.")
@@ -192,10 +173,9 @@ void MemoryMapPage::showMoment(double seconds) {
                figure_text(reports::Unit::bytes, double(live))));
 }
 
-std::vector<Export> MemoryMapPage::exports() {
+std::vector<Export> MemoryMapBox::exports() const {
   if (map_ == nullptr) return {};
-  return {view_->exporter(tr("Memory map")), treemap_->exporter(tr("Areas by module")),
-          places_->exporter(tr("Places"))};
+  return {view_->exporter(tr("Memory map")), places_->exporter(tr("Places"))};
 }
 
 }  // namespace headroom::gui
