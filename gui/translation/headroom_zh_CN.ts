@@ -1338,41 +1338,6 @@ takes %2 and %3 there</source>
     </message>
 </context>
 <context>
-    <name>headroom::gui::RanksPage</name>
-    <message>
-        <source>Ranks</source>
-        <translation>各进程</translation>
-    </message>
-    <message>
-        <source>Open a plan, statistics or a trace of a decode that several ranks share to see the ranks side by side. They are made with headroom-plan --ranks and by headroom-decode under torchrun.</source>
-        <translation>打开由多个进程共同完成的解码的方案、统计或跟踪，即可并排查看各进程。它们由 headroom-plan --ranks 以及在 torchrun 下运行的 headroom-decode 生成。</translation>
-    </message>
-    <message>
-        <source>&amp;Decode</source>
-        <translation>解码(&amp;D)</translation>
-    </message>
-    <message>
-        <source>&amp;Memory over time</source>
-        <translation>内存随时间变化(&amp;M)</translation>
-    </message>
-    <message>
-        <source>measured</source>
-        <translation>实测</translation>
-    </message>
-    <message>
-        <source>predicted</source>
-        <translation>预测</translation>
-    </message>
-    <message>
-        <source>The first %1 of %2 ranks are drawn.</source>
-        <translation>共 %2 个进程，仅绘出前 %1 个。</translation>
-    </message>
-    <message>
-        <source>rank %1</source>
-        <translation>进程 %1</translation>
-    </message>
-</context>
-<context>
     <name>headroom::gui::RequestForm</name>
     <message>
         <source>whichever is faster</source>

@@ -25,7 +25,6 @@
 #include "gui/view/layers_page.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/plan_page.h"
-#include "gui/view/ranks_page.h"
 #include "gui/view/run_page.h"
 #include "gui/view/start_page.h"
 #include "gui/view/table_view.h"
@@ -49,11 +48,8 @@ QStringList local_files(const QMimeData* data) {
 /// The page that shows a file best; it is turned to from the start page.
 QString page_of(const reports::Document& document) {
   const std::string kind = reports::kind_of(document);
-  const RunStats* stats = document.as<RunStats>();
-  if (!reports::ranks_of(document).empty() || (stats != nullptr && !stats->ranks.empty()))
-    return QStringLiteral("ranks");
   if (kind == "profile" || kind == "recorded decodes") return QStringLiteral("layers");
-  if (kind == "stats") return QStringLiteral("plan");
+  if (kind == "stats" || kind == "plan of ranks") return QStringLiteral("plan");
   if (kind == "frontier") return QStringLiteral("frontier");
   if (kind == "memory history") return QStringLiteral("history");
   return QStringLiteral("timeline");
@@ -168,7 +164,6 @@ void MainWindow::buildPages() {
   pages_ = {start_,
             new TimelinePage(workspace_),
             decoder,
-            new RanksPage(workspace_),
             layers,
             plan,
             new FrontierPage(workspace_),
@@ -265,8 +260,7 @@ void MainWindow::fileOpened(const reports::DocumentPtr& document) {
       kMessageMilliseconds);
   // Of several files the one with the most to see decides where to go.
   const QString page = page_of(*document);
-  const bool much =
-      page == QLatin1String("timeline") || page == QLatin1String("ranks") || page == QLatin1String("history");
+  const bool much = page == QLatin1String("timeline") || page == QLatin1String("history");
   if (currentPage() == start_ && (page_after_reading_.isEmpty() || much)) page_after_reading_ = page;
   Q_EMIT settingsChanged();
 }

@@ -85,8 +85,7 @@ void MemoryMapBox::setFiles(const std::vector<reports::DocumentPtr>& files) {
       known.push_back(file);
   }
   if (known.empty()) {
-    nothing_->setText(traced ? tr("This trace has no addresses: an older Headroom recorded it. Decode once "
-                                  "more.")
+    nothing_->setText(traced ? tr("This trace has no addresses.")
                              : tr("A plan for the CPU has no addresses: its pool gives them only as it "
                                   "decodes. Open a trace of its decode. The page Run and headroom-decode "
                                   "--trace record one."));

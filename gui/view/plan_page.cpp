@@ -6,12 +6,14 @@
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
+#include <QTabWidget>
 #include <QTableView>
 #include <QTreeView>
 #include <QVBoxLayout>
 #include <algorithm>
 
 #include "decoder/outputs/whole_file.h"
+#include "gui/model/figure_text.h"
 #include "gui/model/run_of_plan.h"
 #include "gui/view/grid_view.h"
 #include "gui/view/lower_peak_box.h"
@@ -21,6 +23,7 @@
 #include "gui/view/used_plan_bar.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
+#include "reports/figures/ranks.h"
 
 namespace headroom::gui {
 namespace {
@@ -97,8 +100,12 @@ QWidget* PlanPage::buildViews() {
   auto* bottom = new QSplitter(Qt::Horizontal, halves);
   bottom->setObjectName("plan-figures");
   bottom->setChildrenCollapsible(false);
-  table_ = new TableView(bottom);
+  tabs_ = new QTabWidget(bottom);
+  tabs_->setDocumentMode(true);
+  tabs_->setTabBarAutoHide(true);
+  table_ = new TableView(tabs_);
   table_->setObjectName("plan-passes");
+  tabs_->addTab(table_, tr("Passes"));
   auto* lower = new QScrollArea(bottom);
   lower->setWidgetResizable(true);
   lower->setFrameShape(QFrame::NoFrame);
@@ -110,6 +117,7 @@ QWidget* PlanPage::buildViews() {
   bottom->setSizes({860, 300});  // the table's numbers are all in sight beside it in a window of 1280
   connect(lower_, &LowerPeakBox::used, this, [this] { Q_EMIT pageAsked(key()); });
   connect(lower_, &LowerPeakBox::busyChanged, this, &Page::busyChanged);
+  connect(&job_, &LatestJob::busyChanged, this, &Page::busyChanged);
   halves->setStretchFactor(0, 3);
   halves->setStretchFactor(1, 2);
   column->addWidget(halves, 1);
@@ -125,8 +133,9 @@ void PlanPage::refresh() {
   const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>();
   const reports::DocumentPtr run = plan == nullptr ? nullptr : run_of_plan(workspace_, plan);
   const bool other = plan != plan_;
-  if (!other && run == run_) return;
   plan_ = plan;
+  listRanks();
+  if (!other && run == run_) return;
   run_ = run;
   used_->showPlan(plan_);
   // One rank's plan is no plan of a request alone.
@@ -163,6 +172,40 @@ void PlanPage::refresh() {
   choosePass(static_cast<int>(highest - document.plan.passes.begin()));
 }
 
+/// What the ranks of the decode take, where the plan is one rank's.
+void PlanPage::listRanks() {
+  std::vector<reports::DocumentPtr> ranked;
+  for (const reports::DocumentPtr& document : workspace_.documents()) {
+    if (plan_ == nullptr || !plan_->rank) break;
+    const std::vector<reports::DocumentPtr> parts = reports::ranks_of(*document);
+    const RunStats* stats = document->as<RunStats>();
+    const bool run = document->as<reports::RankedTraceDocument>() != nullptr ||
+                     (stats != nullptr && !stats->ranks.empty());
+    if (run || std::find(parts.begin(), parts.end(), plan_) != parts.end()) ranked.push_back(document);
+  }
+  if (ranked == ranked_) return;
+  ranked_ = ranked;
+  job_.start(
+      [ranked] {
+        std::vector<reports::Table> tables;
+        for (const reports::RankedRun& run : reports::ranked_runs(ranked)) {
+          if (run.plan != nullptr) tables.push_back(reports::ranks_table(run));
+        }
+        return tables;
+      },
+      [this](const std::vector<reports::Table>& tables) { showTables(tables); },
+      [this](const QString& failure) { Q_EMIT message(failure); });
+}
+
+void PlanPage::showTables(const std::vector<reports::Table>& tables) {
+  while (tabs_->count() > 1) delete tabs_->widget(1);
+  for (const reports::Table& table : tables) {
+    auto* view = new TableView(tabs_);
+    view->setTable(table);
+    tabs_->addTab(view, figure_text(table.title));
+  }
+}
+
 void PlanPage::choosePass(int pass) {
   if (plan_ == nullptr || pass < 0 || pass >= model_.rowCount() || pass == pass_) return;
   pass_ = pass;
@@ -187,7 +230,7 @@ void PlanPage::markReaders(int tensor) {
 }
 
 bool PlanPage::busy() const {
-  return lower_->busy();
+  return lower_->busy() || job_.busy();
 }
 
 std::vector<Export> PlanPage::exports() {
@@ -197,8 +240,10 @@ std::vector<Export> PlanPage::exports() {
         write_file_whole(file.toStdString(),
                          reports::to_csv(reports::materialised_table(*plan_->as<reports::PlanDocument>())));
       }};
-  return {grid_->exporter("tiles"), materialised_->exporter("kept"), materialised_figures,
-          table_->exporter("passes")};
+  std::vector<Export> all{grid_->exporter("tiles"), materialised_->exporter("kept"), materialised_figures};
+  for (int i = 0; i < tabs_->count(); ++i)
+    all.push_back(static_cast<TableView*>(tabs_->widget(i))->exporter(tabs_->tabText(i)));
+  return all;
 }
 
 }  // namespace headroom::gui

@@ -1,11 +1,14 @@
 #pragma once
 
+#include "gui/model/latest_job.h"
 #include "gui/model/pass_tree.h"
 #include "gui/model/workspace.h"
 #include "gui/view/page.h"
+#include "reports/figures/table.h"
 
 class QLabel;
 class QStackedWidget;
+class QTabWidget;
 class QTreeView;
 
 namespace headroom::gui {
@@ -17,7 +20,8 @@ class TableView;
 class UsedPlanBar;
 
 /// The chosen plan: its passes as a tree, the tiles of one, what is materialised through which, and all
-/// passes in figures beside a run where one is open. Choosing a pass anywhere shows it everywhere.
+/// passes in figures beside a run where one is open. The plan of a rank has a table of all ranks too.
+/// Choosing a pass anywhere shows it everywhere.
 class PlanPage : public Page {
   Q_OBJECT
  public:
@@ -37,6 +41,8 @@ class PlanPage : public Page {
  private:
   QWidget* buildViews();
   void refresh();
+  void listRanks();
+  void showTables(const std::vector<reports::Table>& tables);
   void markReaders(int tensor);
 
   Workspace& workspace_;
@@ -50,7 +56,10 @@ class PlanPage : public Page {
   QTreeView* tree_;
   GridView* grid_;
   MaterialisedView* materialised_;
+  QTabWidget* tabs_;  ///< the passes first; the bar is there where there is more
   TableView* table_;
+  LatestJob job_;
+  std::vector<reports::DocumentPtr> ranked_;  ///< the files that the other tables are of
 };
 
 }  // namespace headroom::gui

@@ -134,7 +134,7 @@ def walk(session, folder):
     session.wait("the page Frontier", lambda: session.title().startswith("Frontier"))
 
     def ask():
-        session.keys("ctrl+7", "alt+m")
+        session.keys("ctrl+6", "alt+m")
         session.type(MODEL)
         session.keys("Return", "alt+z")
         session.type(512)

@@ -1,15 +1,11 @@
-#include "gui/view/ranks_page.h"
-
 #include <qcustomplot.h>
 
-#include <QComboBox>
 #include <QImage>
-#include <QLabel>
+#include <QTabWidget>
 #include <QTreeWidget>
 #include <catch2/catch.hpp>
 
 #include "gui/view/chart_view.h"
-#include "gui/view/compare_page.h"
 #include "gui/view/documents_dock.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
@@ -17,8 +13,6 @@
 #include "gui/view/run_form.h"
 #include "gui/view/screenshots.h"
 #include "gui/view/table_view.h"
-#include "gui/view/timeline_page.h"
-#include "gui/view/timeline_side.h"
 #include "tests/gui/sample_files.h"
 #include "tests/reports/figures/rank_files.h"
 
@@ -91,65 +85,34 @@ TEST_CASE("documents: a file of several ranks has its parts below it") {
   CHECK(workspace.chosen<reports::RankedPlanDocument>() != nullptr);
 }
 
-TEST_CASE("ranks page: the table and a chart of each rank over the same time") {
+TEST_CASE("ranks: the plan of a rank has a table of all ranks, with what a run measured") {
   Workspace workspace;
-  RanksPage page(workspace);
-  page.resize(1000, 800);
+  PlanPage page(workspace);
   page.show();
-  CHECK(page.exports().empty());
-  open(workspace, all_of(three_ranks()));
-  wait_until([&] { return !page.busy() && page.charts().size() == 3; });
-  CHECK(page.runs()->count() == 1);
-  CHECK(page.table()->table().rows.size() == 3);
-  CHECK(page.exports().size() == 4);
-  // What was measured comes first; all have the time of the one that ended last, and one height.
-  const double passes = double(three_ranks().plan.plans[0].passes.size());
-  for (size_t rank = 0; rank < 3; ++rank) {
-    CAPTURE(rank);
-    const auto& chart = *page.charts()[rank];
-    CHECK(chart.chart().title ==
-          reports::rank_charts(reports::ranked_runs(workspace.documents())[0], true, 16, 2)[rank].title);
-    CHECK(page.charts()[rank]->visibleRange().second == Approx(passes + 0.5));
-    CHECK(page.charts()[rank]->plot()->yAxis->range().upper ==
-          page.charts()[0]->plot()->yAxis->range().upper);
-    CHECK(chart.chart().strip.has_value() == (rank > 0));
-  }
-  page.charts()[1]->setVisibleRange(1, 2);
-  CHECK(page.charts()[0]->visibleRange().first == Approx(1));
-  CHECK(page.charts()[2]->visibleRange().second == Approx(2));
-  Q_EMIT page.charts()[2]->cursorMoved(1.5);
-  CHECK(page.charts()[0]->cursor() == 1.5);
-
-  page.shown()->setCurrentIndex(1);
-  REQUIRE(page.charts().size() == 3);
-  CHECK(page.charts()[0]->chart().title == "Rank 0, rows 0 to 4, predicted");
-  workspace.close(workspace.chosen<reports::RankedPlanDocument>());
-  wait_until([&] { return !page.busy() && page.shown()->count() == 1; });
-  CHECK(page.charts()[0]->chart().title == "Rank 0, rows 0 to 4, measured");
-  workspace.close(workspace.chosen<reports::RankedTraceDocument>());
-  wait_until([&] { return !page.busy() && page.charts().empty(); });
-  CHECK(page.table()->table().rows.size() == 3);  // of the statistics
-  workspace.close(workspace.chosen<RunStats>());
-  wait_until([&] { return !page.busy() && page.exports().empty(); });
-}
-
-TEST_CASE("ranks page: one of several decodes, and more ranks than are drawn, some without rows") {
+  const auto& tabs = *page.findChild<QTabWidget*>();
+  const auto ranks = [&] { return qobject_cast<TableView*>(tabs.widget(1)); };
+  const auto rest = [&] { wait_until([&] { return !workspace.busy() && !page.busy(); }); };
+  open(workspace, {sample_files().file("plan.json")});
+  CHECK(tabs.count() == 1);
+  open(workspace, {path(three_ranks(), "plan.json")});
+  rest();
+  REQUIRE(ranks() != nullptr);
+  CHECK(tabs.count() == 2);
+  CHECK(ranks()->table().rows.size() == 3);
+  CHECK(page.exports().size() == 5);
+  const size_t planned = ranks()->table().columns.size();
+  open(workspace, {path(three_ranks(), "stats.json"), path(three_ranks(), "trace.json")});
+  rest();
+  REQUIRE(tabs.count() == 2);
+  CHECK(ranks()->table().columns.size() > planned);
+  // Without a plan there are no ranks to list, and another decode's ranks are not among them.
   const RankFiles many(18, 2);
-  Workspace workspace;
-  RanksPage page(workspace);
-  page.show();
-  open(workspace, {path(three_ranks(), "trace.json"), path(many, "plan.json")});
-  wait_until([&] { return !page.busy() && page.runs()->count() == 2; });
-  CHECK(page.runs()->itemText(0) == "plan.json");
-  CHECK(page.runs()->itemText(1) == "trace.json");
-  page.runs()->setCurrentIndex(0);
-  CHECK(page.table()->table().rows.size() == 18);
-  REQUIRE(page.charts().size() == 16);
-  CHECK(page.charts()[15]->chart().title == "Rank 15, no rows, predicted");
-  CHECK(page.findChild<QLabel*>("words")->text() == "The first 16 of 18 ranks are drawn.");
-  page.runs()->setCurrentIndex(1);
-  CHECK(page.charts().size() == 3);
-  CHECK(page.findChild<QLabel*>("words")->text().isEmpty());
+  open(workspace, {path(many, "plan.json")});
+  rest();
+  CHECK(ranks()->table().rows.size() == 18);
+  workspace.choose(workspace.documents().front());
+  rest();
+  CHECK(tabs.count() == 1);
 }
 
 TEST_CASE("ranks: what ranks waited is drawn at the foot of their charts") {
@@ -188,7 +151,7 @@ TEST_CASE("ranks: no page fails on any rank's part, with or without rows") {
   window.show();
   open(workspace, all_of(few));
   wait_until_idle(window);
-  CHECK(window.currentPage()->key() == "ranks");
+  CHECK(window.currentPage()->key() == "timeline");
   for (const reports::DocumentPtr& document : std::vector(workspace.documents())) {
     // Rank 0 is shown for the file as a whole, and rank 1 is like it.
     if (document->rank && *document->rank < 2) continue;
