@@ -87,6 +87,7 @@ void Workspace::add(const reports::DocumentPtr& document) {
       at == std::ssize(documents_) ? nullptr : documents_[static_cast<size_t>(at)];
   std::erase_if(documents_, same_file);
   std::erase_if(chosen_, same_file);
+  if (beside_ != nullptr && same_file(beside_)) beside_ = nullptr;
   if (before != nullptr && question_.profile == before)
     question_.profile = document->as<profiler::Profile>() == nullptr ? nullptr : document;
   std::vector<reports::DocumentPtr> parts = reports::ranks_of(*document);
@@ -98,7 +99,11 @@ void Workspace::add(const reports::DocumentPtr& document) {
 
 void Workspace::choose(const reports::DocumentPtr& document) {
   if (std::find(documents_.begin(), documents_.end(), document) == documents_.end()) return;
-  std::erase_if(chosen_, [&](const reports::DocumentPtr& other) { return same_kind(other, document); });
+  const auto before = std::find_if(chosen_.begin(), chosen_.end(), [&](const reports::DocumentPtr& other) {
+    return same_kind(other, document);
+  });
+  if (document == beside_) beside_ = before == chosen_.end() ? nullptr : *before;
+  if (before != chosen_.end()) chosen_.erase(before);
   chosen_.push_back(document);
   Q_EMIT documentsChanged();
   if (const auto* plan = document->as<reports::PlanDocument>()) {
@@ -113,6 +118,11 @@ void Workspace::choose(const reports::DocumentPtr& document) {
   }
 }
 
+void Workspace::showBeside(const reports::DocumentPtr& document) {
+  beside_ = document;
+  Q_EMIT documentsChanged();
+}
+
 void Workspace::close(const reports::DocumentPtr& document) {
   if (std::find(documents_.begin(), documents_.end(), document) == documents_.end()) return;
   const reports::DocumentPtr closed = document;  // the argument may be an element of what is changed here
@@ -121,10 +131,12 @@ void Workspace::close(const reports::DocumentPtr& document) {
   std::vector<reports::DocumentPtr> no_more_chosen;
   std::copy_if(chosen_.begin(), chosen_.end(), std::back_inserter(no_more_chosen), same_file);
   std::erase_if(chosen_, same_file);
+  if (beside_ != nullptr && same_file(beside_)) beside_ = nullptr;
   for (const reports::DocumentPtr& gone : no_more_chosen) {
     const auto next = std::find_if(documents_.rbegin(), documents_.rend(),
                                    [&](const reports::DocumentPtr& other) { return same_kind(other, gone); });
     if (next != documents_.rend()) chosen_.push_back(*next);
+    if (next != documents_.rend() && *next == beside_) beside_ = nullptr;
   }
   Q_EMIT documentsChanged();
   if (question_.profile == closed) {

@@ -41,6 +41,8 @@ class Workspace : public QObject {
     }
     return nullptr;
   }
+  /// A plan or a trace that is looked at beside the chosen one; null where there is none.
+  const reports::DocumentPtr& beside() const { return beside_; }
   /// The file's name without its folder, with the rank where it is one rank's part.
   static QString titleOf(const reports::Document& document);
   const PlanningQuestion& question() const { return question_; }
@@ -52,7 +54,9 @@ class Workspace : public QObject {
   /// Reads files one after another; each ends in opened() or failed(). A plan sets the question. Plans are of
   /// `model`, a folder or a built-in name, or where it is empty of the model that they name.
   void open(const QStringList& files, const QString& model = {});
+  /// Where it was the one beside the chosen one of its kind, the two change places.
   void choose(const headroom::reports::DocumentPtr& document);
+  void showBeside(const headroom::reports::DocumentPtr& document);
   void close(const headroom::reports::DocumentPtr& document);
   void ask(const headroom::gui::PlanningQuestion& question);
 
@@ -72,6 +76,7 @@ class Workspace : public QObject {
   QThreadPool readers_;
   std::vector<reports::DocumentPtr> documents_;
   std::vector<reports::DocumentPtr> chosen_;  ///< at most one of each kind
+  reports::DocumentPtr beside_;
   PlanningQuestion question_;
   int opening_ = 0;
 };

@@ -170,6 +170,17 @@ takes %2 and %3 there</source>
     </message>
 </context>
 <context>
+    <name>headroom::gui::BesideBox</name>
+    <message>
+        <source>Open &amp;beside</source>
+        <translation>并排打开(&amp;B)</translation>
+    </message>
+    <message>
+        <source>nothing else</source>
+        <translation>无</translation>
+    </message>
+</context>
+<context>
     <name>headroom::gui::ChartView</name>
     <message>
         <source>Chart</source>
@@ -253,41 +264,6 @@ takes %2 and %3 there</source>
     <message>
         <source>%1 (exit code %2): %3</source>
         <translation>%1（退出码 %2）：%3</translation>
-    </message>
-</context>
-<context>
-    <name>headroom::gui::ComparePage</name>
-    <message>
-        <source>&amp;A</source>
-        <translation>&amp;A</translation>
-    </message>
-    <message>
-        <source>Swap A and B</source>
-        <translation>交换 A 与 B</translation>
-    </message>
-    <message>
-        <source>&amp;B</source>
-        <translation>&amp;B</translation>
-    </message>
-    <message>
-        <source>Open two files of one kind to compare them.</source>
-        <translation>打开两个同类文件即可比较。</translation>
-    </message>
-    <message>
-        <source>Open another file of this kind to compare with: %1</source>
-        <translation>再打开一个同类文件以便比较：%1</translation>
-    </message>
-    <message>
-        <source>Compare</source>
-        <translation>比较</translation>
-    </message>
-    <message>
-        <source>peak of B</source>
-        <translation>B 的峰值</translation>
-    </message>
-    <message>
-        <source>peak of A</source>
-        <translation>A 的峰值</translation>
     </message>
 </context>
 <context>
@@ -1300,6 +1276,10 @@ takes %2 and %3 there</source>
 </context>
 <context>
     <name>headroom::gui::PlanPage</name>
+    <message>
+        <source>Beside %1: %2</source>
+        <translation>对照 %1：%2</translation>
+    </message>
     <message>
         <source>Pixels: compared with the untiled decode; they differ by %1 of the largest value at most.</source>
         <translation>像素：已与不分块的解码比较，差异至多为最大值的 %1。</translation>

@@ -17,7 +17,6 @@
 #include <algorithm>
 
 #include "gui/model/used_plan.h"
-#include "gui/view/compare_page.h"
 #include "gui/view/decoder_page.h"
 #include "gui/view/documents_dock.h"
 #include "gui/view/frontier_page.h"
@@ -168,7 +167,6 @@ void MainWindow::buildPages() {
             plan,
             new FrontierPage(workspace_),
             new RunPage(workspace_),
-            new ComparePage(workspace_),
             new HistoryPage(workspace_)};
   for (Page* page : pages_) {
     tabs_->addTab(page, page->title());

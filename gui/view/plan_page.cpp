@@ -15,6 +15,7 @@
 #include "decoder/outputs/whole_file.h"
 #include "gui/model/figure_text.h"
 #include "gui/model/run_of_plan.h"
+#include "gui/view/beside_box.h"
 #include "gui/view/grid_view.h"
 #include "gui/view/lower_peak_box.h"
 #include "gui/view/materialised_view.h"
@@ -23,6 +24,7 @@
 #include "gui/view/used_plan_bar.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
+#include "reports/figures/comparison.h"
 #include "reports/figures/ranks.h"
 
 namespace headroom::gui {
@@ -72,7 +74,10 @@ QWidget* PlanPage::buildViews() {
   summary_ = new PlainLabel(views);
   summary_->setWordWrap(true);
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  column->addWidget(summary_);
+  auto* row = new QHBoxLayout;
+  row->addWidget(summary_, 1);
+  row->addWidget(new BesideBox(workspace_, /*traces=*/false, views), 0, Qt::AlignTop);
+  column->addLayout(row);
   auto* halves = new QSplitter(Qt::Vertical, views);
   halves->setObjectName("plan-halves");
   auto* top = new QSplitter(Qt::Horizontal, halves);
@@ -133,9 +138,13 @@ void PlanPage::refresh() {
   const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>();
   const reports::DocumentPtr run = plan == nullptr ? nullptr : run_of_plan(workspace_, plan);
   const bool other = plan != plan_;
+  const reports::DocumentPtr& open = workspace_.beside();
+  const reports::DocumentPtr beside = open != nullptr && open->as<reports::PlanDocument>() ? open : nullptr;
+  const bool same = !other && run == run_ && beside == beside_;
   plan_ = plan;
-  listRanks();
-  if (!other && run == run_) return;
+  beside_ = beside;
+  listTables();
+  if (same) return;
   run_ = run;
   used_->showPlan(plan_);
   // One rank's plan is no plan of a request alone.
@@ -153,6 +162,10 @@ void PlanPage::refresh() {
   QString words = QString::fromStdString(reports::summary(*plan_) + ", " + planner::gap_text(document.plan));
   if (run_ != nullptr)
     words += "\n" + tr("Beside its run %1").arg(QString::fromStdString(run_->file.filename().string()));
+  if (beside_ != nullptr)
+    words +=
+        "\n" + tr("Beside %1: %2")
+                   .arg(Workspace::titleOf(*beside_), QString::fromStdString(reports::summary(*beside_)));
   summary_->setText(words + "\n" +
                     pixels_words(document.plan, run_ == nullptr ? nullptr : run_->as<RunStats>()));
   table_->setTable(reports::passes_table(document, run_ == nullptr ? nullptr : run_->as<RunStats>()));
@@ -172,8 +185,8 @@ void PlanPage::refresh() {
   choosePass(static_cast<int>(highest - document.plan.passes.begin()));
 }
 
-/// What the ranks of the decode take, where the plan is one rank's.
-void PlanPage::listRanks() {
+/// What differs in the plan beside it, and what the ranks of the decode take where the plan is one rank's.
+void PlanPage::listTables() {
   std::vector<reports::DocumentPtr> ranked;
   for (const reports::DocumentPtr& document : workspace_.documents()) {
     if (plan_ == nullptr || !plan_->rank) break;
@@ -183,11 +196,14 @@ void PlanPage::listRanks() {
                      (stats != nullptr && !stats->ranks.empty());
     if (run || std::find(parts.begin(), parts.end(), plan_) != parts.end()) ranked.push_back(document);
   }
-  if (ranked == ranked_) return;
-  ranked_ = ranked;
+  std::vector<reports::DocumentPtr> tabled = ranked;
+  if (beside_ != nullptr) tabled.insert(tabled.end(), {plan_, beside_});
+  if (tabled == tabled_) return;
+  tabled_ = tabled;
   job_.start(
-      [ranked] {
+      [ranked, plan = plan_, beside = beside_] {
         std::vector<reports::Table> tables;
+        if (beside != nullptr) tables = reports::compare(*plan, *beside);
         for (const reports::RankedRun& run : reports::ranked_runs(ranked)) {
           if (run.plan != nullptr) tables.push_back(reports::ranks_table(run));
         }
@@ -202,7 +218,7 @@ void PlanPage::showTables(const std::vector<reports::Table>& tables) {
   for (const reports::Table& table : tables) {
     auto* view = new TableView(tabs_);
     view->setTable(table);
-    tabs_->addTab(view, figure_text(table.title));
+    tabs_->addTab(view, figure_text(table.title.substr(0, table.title.find(','))));
   }
 }
 

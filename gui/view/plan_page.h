@@ -20,8 +20,8 @@ class TableView;
 class UsedPlanBar;
 
 /// The chosen plan: its passes as a tree, the tiles of one, what is materialised through which, and all
-/// passes in figures beside a run where one is open. The plan of a rank has a table of all ranks too.
-/// Choosing a pass anywhere shows it everywhere.
+/// passes in figures beside a run where one is open. Choosing a pass anywhere shows it everywhere. Further
+/// tables list what differs in another plan that is open beside it and, where it is one rank's, all ranks.
 class PlanPage : public Page {
   Q_OBJECT
  public:
@@ -41,12 +41,12 @@ class PlanPage : public Page {
  private:
   QWidget* buildViews();
   void refresh();
-  void listRanks();
+  void listTables();
   void showTables(const std::vector<reports::Table>& tables);
   void markReaders(int tensor);
 
   Workspace& workspace_;
-  reports::DocumentPtr plan_, run_;
+  reports::DocumentPtr plan_, run_, beside_;
   int pass_ = -1;
   PassTree model_;
   QStackedWidget* stack_;
@@ -59,7 +59,7 @@ class PlanPage : public Page {
   QTabWidget* tabs_;  ///< the passes first; the bar is there where there is more
   TableView* table_;
   LatestJob job_;
-  std::vector<reports::DocumentPtr> ranked_;  ///< the files that the other tables are of
+  std::vector<reports::DocumentPtr> tabled_;  ///< the files that the other tables are of
 };
 
 }  // namespace headroom::gui

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "gui/view/beside_box.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/lanes_view.h"
 #include "gui/view/live_box.h"
@@ -31,10 +32,8 @@ constexpr int kFollowMilliseconds = 15;
 
 TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)) {
-  sides_[0] = std::make_unique<TimelineSide>(tr("Predicted"), QStringLiteral("predicted"),
-                                             reports::predicted_timeline);
-  sides_[1] =
-      std::make_unique<TimelineSide>(tr("Measured"), QStringLiteral("measured"), reports::measured_timeline);
+  sides_[0] = std::make_unique<TimelineSide>(QStringLiteral("predicted"));
+  sides_[1] = std::make_unique<TimelineSide>(QStringLiteral("measured"));
 
   auto* nothing = new PlainLabel(
       tr("Open a plan to see the memory that it predicts, a trace to see what a run took, or both: "
@@ -48,6 +47,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   auto* views = new QTabWidget(stack_);
   views->setObjectName(QStringLiteral("views"));
   views->setDocumentMode(true);
+  views->setCornerWidget(new BesideBox(workspace_, /*traces=*/true, views));
   map_ = new MemoryMapBox(views);
   map_->setObjectName(QStringLiteral("memory"));
   views->addTab(buildByKind(), tr("Memory by kind"));
@@ -172,11 +172,13 @@ bool TimelinePage::busy() const {
 void TimelinePage::showDocuments() {
   const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>(),
                              trace = workspace_.chosen<RecordedTrace>();
+  const reports::DocumentPtr& beside = workspace_.beside();
   stack_->setCurrentIndex(plan == nullptr && trace == nullptr ? 0 : 1);
-  sides_[0]->show(plan);
-  sides_[1]->show(trace);
-  lanes_->setTrace(trace);
   std::vector<reports::DocumentPtr> shown{plan, trace};
+  if (beside != nullptr) shown = {beside->as<RecordedTrace>() != nullptr ? trace : plan, beside};
+  sides_[0]->show(shown[0], beside != nullptr ? QString() : tr("Predicted"));
+  sides_[1]->show(shown[1], beside != nullptr ? QString() : tr("Measured"));
+  lanes_->setTrace(shown[1]);
   std::erase(shown, nullptr);
   map_->setFiles(shown);
 }
@@ -200,11 +202,12 @@ void TimelinePage::timelineArrived() {
 }
 
 void TimelinePage::sayWhatIsApart() {
-  const reports::DocumentPtr &plan = sides_[0]->document(), &trace = sides_[1]->document();
+  const reports::DocumentPtr &upper = sides_[0]->document(), &lower = sides_[1]->document();
   apart_->hide();
+  const auto* plan = upper == nullptr ? nullptr : upper->as<reports::PlanDocument>();
+  const auto* trace = lower == nullptr ? nullptr : lower->as<RecordedTrace>();
   if (plan == nullptr || trace == nullptr) return;
-  const reports::DecodeIdentity planned = reports::identity_of(*plan->as<reports::PlanDocument>()),
-                                ran = reports::identity_of(*trace->as<RecordedTrace>());
+  const reports::DecodeIdentity planned = reports::identity_of(*plan), ran = reports::identity_of(*trace);
   if (reports::of_one_decode(planned, ran)) return;
   apart_->setText(tr("Two different decodes: the plan is of %1; the run is of %2. The plan did not predict "
                      "this run.")

@@ -17,8 +17,9 @@ class MemoryMapBox;
 class TimelineSide;
 
 /// Memory over time, as predicted by a plan and as recorded by a trace, one above the other on common axes of
-/// time and bytes, and what was on the device at the moment under the cursor. Where the two are of different
-/// decodes, it says so above them. A second view has the memory map of either.
+/// time and bytes, and what was on the device at the moment under the cursor; or two plans, or two traces.
+/// Where a plan and a trace are of different decodes, it says so above them. A second view has the memory map
+/// of either.
 class TimelinePage : public Page {
   Q_OBJECT
  public:
@@ -29,7 +30,7 @@ class TimelinePage : public Page {
   bool busy() const override;
   std::vector<Export> exports() override;
 
-  /// 0: predicted, 1: measured.
+  /// The upper and the lower one: predicted and measured, or two of one kind.
   TimelineSide& side(size_t i) { return *sides_[i]; }
   /// What the streams of a GPU did, over the same time as the measured chart.
   LanesView* lanes() { return lanes_; }

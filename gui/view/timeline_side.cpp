@@ -36,14 +36,8 @@ double seconds_in(const reports::Timeline& to, const reports::Timeline& from, do
   return there[i - 1] + share * (there[i] - there[i - 1]);
 }
 
-TimelineSide::TimelineSide(const QString& word, const QString& name, Build build)
-    : word_(word),
-      name_(name),
-      build_(std::move(build)),
-      chart_(new ChartView),
-      live_box_(new LiveBox(name)) {
+TimelineSide::TimelineSide(const QString& name) : chart_(new ChartView), live_box_(new LiveBox(name)) {
   chart_->setPinnable(true);
-  chart_->setAccessibleName(word);
   chart_->hide();
   live_box_->hide();
   connect(&job_, &LatestJob::busyChanged, this, &TimelineSide::busyChanged);
@@ -51,7 +45,8 @@ TimelineSide::TimelineSide(const QString& word, const QString& name, Build build
 
 TimelineSide::~TimelineSide() = default;  // the widgets are owned by where they stand
 
-void TimelineSide::show(const reports::DocumentPtr& document) {
+void TimelineSide::show(const reports::DocumentPtr& document, const QString& word) {
+  word_ = word;
   if (document == document_) return;
   document_ = document;
   if (document == nullptr) {
@@ -64,7 +59,7 @@ void TimelineSide::show(const reports::DocumentPtr& document) {
     Q_EMIT arrived();
     return;
   }
-  job_.start([build = build_, document] { return built(build, document); },
+  job_.start([document] { return built(document); },
              [this](const Built& arrived_now) {
                timeline_ = arrived_now.timeline;
                note_ = arrived_now.note;
@@ -79,13 +74,22 @@ void TimelineSide::show(const reports::DocumentPtr& document) {
              [this](const QString& message) { Q_EMIT failed(message); });
 }
 
-TimelineSide::Built TimelineSide::built(const Build& build, const reports::DocumentPtr& document) {
-  Built made{std::make_shared<const reports::Timeline>(build(document)), {}, {}};
-  if (const RecordedTrace* recorded = document->as<RecordedTrace>()) {
+TimelineSide::Built TimelineSide::built(const reports::DocumentPtr& document) {
+  const RecordedTrace* recorded = document->as<RecordedTrace>();
+  Built made{
+      std::make_shared<const reports::Timeline>(recorded != nullptr ? reports::measured_timeline(document)
+                                                                    : reports::predicted_timeline(document)),
+      {},
+      {}};
+  if (recorded != nullptr) {
     made.note = watch_note(recorded->trace, reports::largest_difference(*made.timeline));
     made.gpu = reports::gpu_tables(*recorded);
   }
   return made;
+}
+
+QString TimelineSide::title() const {
+  return word_.isEmpty() ? Workspace::titleOf(*document_) : word_;
 }
 
 TableView* TimelineSide::table() {
@@ -94,7 +98,9 @@ TableView* TimelineSide::table() {
 
 void TimelineSide::draw(double end_seconds) {
   if (timeline_ == nullptr) return;
-  const std::string heading = (word_ + QStringLiteral(": ") + Workspace::titleOf(*document_)).toStdString();
+  chart_->setAccessibleName(title());
+  const QString file = Workspace::titleOf(*document_);
+  const std::string heading = (word_.isEmpty() ? file : word_ + QStringLiteral(": ") + file).toStdString();
   chart_->setSource(0, end_seconds,
                     [timeline = timeline_, heading](double begin, double end, size_t columns) {
                       reports::Chart chart = reports::timeline_chart(*timeline, heading, begin, end, columns);
@@ -123,16 +129,16 @@ QString TimelineSide::caption() const {
   const auto after = std::upper_bound(passes.begin(), passes.end(), seconds,
                                       [](double at, const reports::Span& pass) { return at < pass.begin; });
   const QString at = figure_text(reports::Unit::seconds, seconds);
-  if (after == passes.begin()) return tr("%1, live at %2: %3").arg(word_, at, memory);
+  if (after == passes.begin()) return tr("%1, live at %2: %3").arg(title(), at, memory);
   const auto number = static_cast<int>(after - passes.begin()) - 1;
   return tr("%1, live at %2: %3, in pass %4, %5")
-      .arg(word_, at, memory, QString::number(number), figure_text((after - 1)->name));
+      .arg(title(), at, memory, QString::number(number), figure_text((after - 1)->name));
 }
 
 std::vector<Export> TimelineSide::exports() {
   if (timeline_ == nullptr) return {};
-  std::vector<Export> all{chart_->exporter(word_)};
-  for (Export& one : live_box_->exports(word_)) all.push_back(std::move(one));
+  std::vector<Export> all{chart_->exporter(title())};
+  for (Export& one : live_box_->exports(title())) all.push_back(std::move(one));
   return all;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <QObject>
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -23,13 +22,13 @@ double seconds_in(const reports::Timeline& to, const reports::Timeline& from, do
 class TimelineSide : public QObject {
   Q_OBJECT
  public:
-  using Build = std::function<reports::Timeline(reports::DocumentPtr)>;
-  /// `word` says what it is, "Predicted"; `name` is for settings.
-  TimelineSide(const QString& word, const QString& name, Build build);
+  /// `name` is for settings.
+  explicit TimelineSide(const QString& name);
   ~TimelineSide() override;
 
-  /// Builds the document's timeline in a worker; null shows none.
-  void show(const reports::DocumentPtr& document);
+  /// Builds the timeline of a plan or a trace in a worker; null shows none. `word` says what it is,
+  /// "Predicted"; where it is empty, the file's name does.
+  void show(const reports::DocumentPtr& document, const QString& word);
   bool busy() const { return job_.busy(); }
   const std::shared_ptr<const reports::Timeline>& timeline() const { return timeline_; }
   ChartView* chart() { return chart_; }
@@ -60,9 +59,9 @@ class TimelineSide : public QObject {
     QString note;
     std::vector<reports::Table> gpu;
   };
-  static Built built(const Build& build, const reports::DocumentPtr& document);
-  QString word_, name_, note_;
-  Build build_;
+  static Built built(const reports::DocumentPtr& document);
+  QString title() const;
+  QString word_, note_;
   reports::DocumentPtr document_;
   std::shared_ptr<const reports::Timeline> timeline_;
   std::optional<size_t> moment_;

@@ -98,6 +98,16 @@ class SampleFiles {
   const reports::PlanDocument& plan() const { return document_; }
   const Scratch& folder() const { return folder_; }
   QString file(const std::string& name) const { return QString::fromStdString((folder_ / name).string()); }
+  /// Another plan for the same picture, with four times the memory.
+  QString ample_plan() const {
+    if (!std::filesystem::exists(folder_ / "ample.json")) {
+      const Plan& plan = document_.plan;
+      const planner::CostModel costs(model_.graph);
+      write_plan(folder_ / "ample.json", planned(model_, plan.request, plan.limit_bytes * 4, costs).plan,
+                 model_.graph);
+    }
+    return file("ample.json");
+  }
   QStringList all() const {
     return {file("plan.json"), file("stats.json"), file("trace.json"), file("profile.json"),
             file("frontier.json")};

@@ -228,8 +228,7 @@ TEST_CASE("main window: every page has a key of its own and a shortcut, every me
     QTest::keyClick(&window, digit, i < 10 ? Qt::ControlModifier : Qt::AltModifier);
     CHECK(window.currentPage() == page);
   }
-  CHECK(keys == QStringList{"start", "timeline", "decoder", "layers", "plan", "frontier", "run", "compare",
-                            "history"});
+  CHECK(keys == QStringList{"start", "timeline", "decoder", "layers", "plan", "frontier", "run", "history"});
   for (const QAction* menu : window.menuBar()->actions()) {
     CHECK(menu->text().contains('&'));
     for (const QAction* action : menu->menu()->actions()) {

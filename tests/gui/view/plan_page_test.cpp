@@ -3,6 +3,7 @@
 #include <QElapsedTimer>
 #include <QLabel>
 #include <QScrollBar>
+#include <QTabWidget>
 #include <QTableView>
 #include <QTest>
 #include <QTreeView>
@@ -119,6 +120,21 @@ TEST_CASE("plan page: a materialised tensor marks the passes that read it") {
   const int line = materialised.fontMetrics().height() * 5 / 4;
   QTest::mouseClick(&materialised, Qt::LeftButton, {}, {2, line * 3 + line / 2});
   CHECK(materialised.chosen() == 1);
+}
+
+TEST_CASE("plan page: what differs in a plan that is open beside it") {
+  ShownPlan shown({sample_files().ample_plan(), sample_files().file("plan.json")});
+  const auto& tabs = shown.child<QTabWidget>();
+  CHECK(tabs.count() == 1);
+  shown.workspace.showBeside(shown.workspace.documents().front());
+  wait_until([&] { return !shown.page.busy() && tabs.count() > 1; });
+  CHECK(tabs.tabText(1) == "Memory");
+  const auto* memory = qobject_cast<TableView*>(tabs.widget(1));
+  CHECK(memory->table().columns[1].title == "plan.json");
+  CHECK(memory->table().columns[2].title == "ample.json");
+  CHECK(tabs.tabText(tabs.count() - 1) == "What else differs");
+  shown.workspace.showBeside(nullptr);
+  wait_until([&] { return !shown.page.busy() && tabs.count() == 1; });
 }
 
 TEST_CASE("plan page: measured columns where a run of the plan is open, and only then") {

@@ -98,6 +98,47 @@ TEST_CASE("timeline page: a plan and its run stand on common axes of time and by
   CHECK(predicted.visibleRange() == measured.visibleRange());
 }
 
+TEST_CASE("timeline page: another plan stands beside the chosen one on common axes, in place of the run") {
+  Workspace workspace;
+  TimelinePage page(workspace);
+  page.resize(1000, 700);
+  page.show();
+  open(workspace, page, sample_files().all());
+  const auto* box = page.findChild<QComboBox*>("beside");
+  CHECK_FALSE(box->isVisible());
+  open(workspace, page, {sample_files().ample_plan()});
+  CHECK(box->isVisible());
+  const reports::DocumentPtr ample = workspace.chosen<reports::PlanDocument>(),
+                             plan = workspace.documents().front();
+  Q_EMIT page.findChild<QComboBox*>("beside")->activated(1);
+  headroom::test::wait_until([&] { return !page.busy(); });
+  CHECK(workspace.beside() == plan);
+  CHECK(box->currentText() == "plan.json");
+  CHECK(page.side(0).document() == ample);
+  CHECK(page.side(1).document() == plan);
+  CHECK(page.side(1).caption().startsWith("plan.json, live at"));
+  CHECK(page.side(0).chart()->visibleRange() == page.side(1).chart()->visibleRange());
+  CHECK(page.side(0).chart()->plot()->yAxis->range().upper ==
+        page.side(1).chart()->plot()->yAxis->range().upper);
+  // Choosing the one beside it swaps the two.
+  workspace.choose(plan);
+  headroom::test::wait_until([&] { return !page.busy(); });
+  CHECK(page.side(0).document() == plan);
+  CHECK(workspace.beside() == ample);
+  // One that is closed gives way to the run.
+  workspace.close(ample);
+  headroom::test::wait_until([&] { return !page.busy(); });
+  CHECK(workspace.beside() == nullptr);
+  CHECK(page.side(1).document() == workspace.chosen<RecordedTrace>());
+  CHECK(page.side(1).caption().startsWith("Measured, live at"));
+  // The last but one.
+  open(workspace, page, {sample_files().ample_plan()});
+  workspace.showBeside(plan);
+  workspace.close(workspace.chosen<reports::PlanDocument>());
+  CHECK(workspace.chosen<reports::PlanDocument>() == plan);
+  CHECK(workspace.beside() == nullptr);
+}
+
 TEST_CASE("timeline page: says above both that a plan and a run are of different decodes") {
   const auto& [plan, model, found] = sample_files().plan();
   Request wider = plan.request;
