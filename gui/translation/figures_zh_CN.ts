@@ -1164,24 +1164,28 @@
         <translation>记录的峰值时存活</translation>
     </message>
     <message>
-        <source>The layer&apos;s result, where it has memory of its own.</source>
-        <translation>该层的结果，若其自有内存。</translation>
+        <source>Still there when the layer&apos;s call returned: its result, and what it keeps.</source>
+        <translation>该层调用返回时仍在的内存：其结果以及其保留的部分。</translation>
     </message>
     <message>
-        <source>Taken by the operators while the layer runs, beside inputs and result.</source>
-        <translation>该层运行期间算子在输入和结果之外占用的内存。</translation>
+        <source>Taken while the layer runs, and given back.</source>
+        <translation>该层运行期间占用并归还的内存。</translation>
     </message>
     <message>
-        <source>Held by the allocator then and asked for by nobody: rounding, and what it keeps.</source>
-        <translation>分配器当时持有而无人请求的内存：取整，以及其保留的部分。</translation>
+        <source>The smallest limit that Headroom decodes the same picture in.</source>
+        <translation>Headroom 解码同一图像所需的最小上限。</translation>
     </message>
     <message>
-        <source>All that was handed out at the layer&apos;s highest moment, weights included.</source>
+        <source>Headroom needs</source>
+        <translation>Headroom 所需</translation>
+    </message>
+    <message>
+        <source>All that was allocated at the layer&apos;s highest moment, weights included.</source>
         <translation>该层最高时刻已分配的全部内存，包括权重。</translation>
     </message>
     <message>
-        <source>In all tiles and chunks of frames together.</source>
-        <translation>所有切块与帧段合计。</translation>
+        <source>Of all calls together. On a GPU: of the thread that launches its kernels.</source>
+        <translation>所有调用合计。在 GPU 上：启动其核函数的线程的时间。</translation>
     </message>
     <message>
         <source>nchw</source>

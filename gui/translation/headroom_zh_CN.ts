@@ -959,8 +959,16 @@ takes %2 and %3 there</source>
         <translation>峰值时在用</translation>
     </message>
     <message>
-        <source>Latency table of the layer</source>
-        <translation>该层的延迟表</translation>
+        <source>Latency table of the layer, or memory over time</source>
+        <translation>该层的延迟表，或随时间的内存</translation>
+    </message>
+    <message>
+        <source>Live memory over time, %1.</source>
+        <translation>随时间的存活内存，%1。</translation>
+    </message>
+    <message>
+        <source>Live memory over time</source>
+        <translation>随时间的存活内存</translation>
     </message>
     <message>
         <source>Latency table</source>

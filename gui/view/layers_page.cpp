@@ -60,13 +60,13 @@ LayersPage::LayersPage(Workspace& workspace, QWidget* parent)
   auto* below = new QSplitter(Qt::Horizontal, both);
   below->setObjectName(QStringLiteral("law"));
   below->setChildrenCollapsible(false);
-  auto* latency_table_box = new QWidget(below);
-  latency_table_note_ = wrapped({}, latency_table_box);
-  latency_table_ = new ChartView(latency_table_box);
-  latency_table_->setAccessibleName(tr("Latency table of the layer"));
-  column = column_in(latency_table_box);
-  column->addWidget(latency_table_note_);
-  column->addWidget(latency_table_, 1);
+  auto* chart_box = new QWidget(below);
+  chart_note_ = wrapped({}, chart_box);
+  chart_ = new ChartView(chart_box);
+  chart_->setAccessibleName(tr("Latency table of the layer, or memory over time"));
+  column = column_in(chart_box);
+  column->addWidget(chart_note_);
+  column->addWidget(chart_, 1);
 
   auto* peak_box = new QWidget(below);
   sizes_ = new QComboBox(peak_box);
@@ -179,20 +179,16 @@ bool LayersPage::chooseLayer(const QString& name) {
 
 void LayersPage::showLatencyTable(int row) {
   if (document_ == nullptr) return;
-  latency_table_note_->setVisible(document_->as<profiler::Profile>() != nullptr);
-  if (document_->as<profiler::Profile>() == nullptr) {
-    latency_table_->setVisible(false);
-    return;
-  }
+  if (document_->as<profiler::Profile>() == nullptr) return;  // a recording has a chart for each size
   const profiler::Profile& profile = *document_->as<profiler::Profile>();
   const bool there = row >= 0 && row < std::ssize(profile.layers);
   const profiler::LatencyTable* latency_table =
       there ? profile.find_latency_table(profile.layers[static_cast<size_t>(row)].latency_table) : nullptr;
-  latency_table_->setVisible(latency_table != nullptr);
+  chart_->setVisible(latency_table != nullptr);
   if (latency_table == nullptr) {
-    latency_table_note_->setText(there ? tr("This layer has no latency table: it was profiled with an "
-                                            "earlier release, or moves nothing.")
-                                       : tr("Choose a layer to see how its time grows with the tile."));
+    chart_note_->setText(there ? tr("This layer has no latency table: it was profiled with an "
+                                    "earlier release, or moves nothing.")
+                               : tr("Choose a layer to see how its time grows with the tile."));
     return;
   }
   QString note =
@@ -202,10 +198,10 @@ void LayersPage::showLatencyTable(int row) {
                                    .arg(figure_text(reports::Unit::share, latency_table->held_out_error))
                                    .arg(latency_table->held_out_points);
   }
-  latency_table_note_->setText(note);
+  chart_note_->setText(note);
   reports::Chart chart = reports::latency_table_chart(*latency_table);
   chart.title.clear();  // the note says it
-  latency_table_->setChart(chart);
+  chart_->setChart(chart);
 }
 
 void LayersPage::showPeak() {
@@ -221,6 +217,11 @@ void LayersPage::showPeak() {
   if (const auto* recording = document_->as<profiler::EagerRecording>()) {
     note(recording->decodes[at].peak_bytes, recording->decodes[at].peak_layer);
     live_->setTable(reports::eager_live_table(*recording));
+    chart_note_->setText(tr("Live memory over time, %1.").arg(sizes_->currentText()));
+    reports::Chart chart = reports::eager_chart(recording->decodes[at]);
+    chart.title.clear();  // the note says it
+    chart_->setVisible(true);
+    chart_->setChart(chart);
     return;
   }
   const profiler::Profile& profile = *document_->as<profiler::Profile>();
@@ -231,7 +232,9 @@ void LayersPage::showPeak() {
 std::vector<Export> LayersPage::exports() {
   if (document_ == nullptr) return {};
   std::vector<Export> all{layers_->exporter(tr("Layers")), live_->exporter(tr("Live at the peak"))};
-  if (latency_table_->isVisibleTo(this)) all.push_back(latency_table_->exporter(tr("Latency table")));
+  if (chart_->isVisibleTo(this))
+    all.push_back(chart_->exporter(
+        document_->as<profiler::Profile>() != nullptr ? tr("Latency table") : tr("Live memory over time")));
   return all;
 }
 

@@ -13,8 +13,8 @@ class ChartView;
 class TableView;
 
 /// What a profile measured layer by layer: figures for each size, the latency table of a layer, what was live
-/// at a size's peak. Of a recording of LibTorch's own decodes the same, but for latency tables. Of the two
-/// the one that was opened or chosen last is shown.
+/// at a size's peak. A recording of a VAE's own decodes has live memory over time in place of latency tables.
+/// The page shows the one that was opened or chosen last.
 class LayersPage : public Page {
   Q_OBJECT
  public:
@@ -24,7 +24,7 @@ class LayersPage : public Page {
   std::vector<Export> exports() override;
 
   TableView* layers() { return layers_; }
-  ChartView* latency_table() { return latency_table_; }
+  ChartView* chart() { return chart_; }
   TableView* live() { return live_; }
   QComboBox* sizes() { return sizes_; }
   /// Chooses a layer by its full name; false where what is shown has none of this name, or nothing is open.
@@ -45,8 +45,8 @@ class LayersPage : public Page {
   QStackedWidget* stack_;
   QLabel* heading_;
   TableView *layers_, *live_;
-  ChartView* latency_table_;
-  QLabel* latency_table_note_;
+  ChartView* chart_;  ///< the latency table of a layer, or live memory over time
+  QLabel* chart_note_;
   QComboBox* sizes_;
   QLabel* peak_note_;
 };

@@ -17,10 +17,10 @@ namespace {
 using test::sample_files;
 using test::Scratch;
 
-TEST_CASE("layers page: LibTorch's own decodes, and the profile again once that is chosen") {
+TEST_CASE("layers page: recorded decodes, and the profile again once that is chosen") {
   const Scratch scratch;
   const std::filesystem::path file =
-      scratch.write("eager.json", profiler::to_json(test::made_up_recording()).dump());
+      scratch.write("recording.json", profiler::to_json(test::made_up_recording()).dump());
   Workspace workspace;
   LayersPage page(workspace);
   page.resize(1200, 800);
@@ -28,7 +28,7 @@ TEST_CASE("layers page: LibTorch's own decodes, and the profile again once that 
   test::open(workspace, {sample_files().file("profile.json")});
   const auto profiled = page.layers()->table().rows.size();
   REQUIRE(profiled > 3);
-  CHECK(page.latency_table()->isVisibleTo(&page));
+  CHECK(page.chart()->isVisibleTo(&page));
 
   test::open(workspace, {QString::fromStdString(file.string())});
   const reports::Table& layers = page.layers()->table();
@@ -36,17 +36,20 @@ TEST_CASE("layers page: LibTorch's own decodes, and the profile again once that 
   CHECK(std::get<std::string>(layers.rows[2].cells[0]) == "join");
   CHECK(layers.rows[0].stands_out);
   REQUIRE(page.sizes()->count() == 2);
-  CHECK(page.sizes()->itemText(1).toStdString() == "640×32, 5 frames, channels-last, 6 tiles of 8");
+  CHECK(page.sizes()->itemText(1).toStdString() == "640×32, 5 frames");
   CHECK(page.live()->table().rows.size() == 2);
-  // It has no latency tables: the space is the other table's, and there is nothing of it to save.
-  CHECK_FALSE(page.latency_table()->isVisibleTo(&page));
-  CHECK(page.exports().size() == 2);
+  // Live memory over time in place of a latency table, of the size that is chosen.
+  CHECK(page.chart()->isVisibleTo(&page));
+  CHECK(page.chart()->chart().series[0].y == std::vector<double>{400, 700, 1640, 500});
+  page.sizes()->setCurrentIndex(0);
+  CHECK(page.chart()->chart().series[0].y == std::vector<double>{400, 700, 1064, 500});
+  CHECK(page.exports().size() == 3);
   CHECK(page.chooseLayer("decoder.conv_out"));
   CHECK_FALSE(page.chooseLayer("decoder.conv_middle"));
 
   test::open(workspace, {sample_files().file("profile.json")});
   CHECK(page.layers()->table().rows.size() == profiled);
-  CHECK(page.latency_table()->isVisibleTo(&page));
+  CHECK(page.chart()->isVisibleTo(&page));
   CHECK(page.exports().size() == 3);
 }
 
