@@ -4,6 +4,7 @@
 """
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys

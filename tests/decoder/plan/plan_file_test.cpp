@@ -172,7 +172,7 @@ TEST_CASE("plan file: the keys that others read", "[unit][plan_file]") {
   const Graph graph = small_graph();
   const json document = to_json(small_plan(graph), graph);
   CHECK(document["schema"] == "headroom.plan");
-  CHECK(document["version"] == 2);
+  CHECK(document["version"] == 3);
   CHECK(document["limit_bytes"] == 28'000);
   CHECK(document["predicted"] == json({{"peak_bytes", 26'000}, {"seconds", 0.3}}));
   CHECK(document["optimal"] == false);

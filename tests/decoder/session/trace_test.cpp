@@ -295,7 +295,7 @@ TEST_CASE("the files of a trace can be read again") {
 
   const json trace = read_json_file(scratch / "trace.json", 1 << 28);
   CHECK(trace["schema"] == "headroom.trace");
-  CHECK(trace["version"] == 1);
+  CHECK(trace["version"] == 3);
   CHECK(trace["model"] == "a \"model\"");
   CHECK(trace["passes"].size() == recorded.trace.passes.size());
   CHECK(trace["tiles"].size() == recorded.trace.tiles.size());

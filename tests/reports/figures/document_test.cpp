@@ -202,7 +202,7 @@ TEST_CASE("what is none of Headroom's files is refused in one line") {
           {"file.json: schema: queues", "not shown here"});
   refuses(R"({"schema": "headroom.what"})",
           {"file.json: schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile, "
-           "headroom.eager or headroom.frontier, found \"headroom.what\""});
+           "headroom.recording or headroom.frontier, found \"headroom.what\""});
   refuses("{\"schema\": \"two\\nlines" + std::string(1000, 'x') + "\"}", {"file.json: schema: expected"});
   refuses("{\"schema\": \"\x01\xff\"}", {"file.json: "});
   refuses(R"({"schema": 5, "version": 1})", {"file.json: schema: expected a string"});
