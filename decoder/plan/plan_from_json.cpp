@@ -183,13 +183,13 @@ Interval read_interval(const JsonFields& fields, int64_t most) {
 }
 
 Plan plan_from_json(const JsonFields& file, const Graph& graph) {
-  Plan plan;
-  plan.request = read_request(file);
   if (has_ranks(file)) {
     file["ranks"].fail(
         "expected a plan of one decode, found plans of several ranks; headroom-decode --plan runs them under "
         "torchrun and headroom-plan validate checks them");
   }
+  Plan plan;
+  plan.request = read_request(file);
   plan.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
   plan.micro_batch = file["micro_batch"].integer(1, plan.request.batch);
   plan.weights_bytes = file["weights_bytes"].integer(0, kMostBytes);

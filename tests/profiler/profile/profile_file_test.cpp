@@ -122,7 +122,7 @@ TEST_CASE("hostile profiles are refused by file and key") {
   };
   const auto pointer = [](const char* text) { return json::json_pointer(text); };
   refused(pointer("/schema"), "headroom.plan", {"profile.json: schema"});
-  refused(pointer("/version"), 3, {"profile.json: version", "newer"});
+  refused(pointer("/version"), 4, {"profile.json: version", "newer"});
   refused(pointer("/dtype"), "fp64", {"profile.json: dtype"});
   refused(pointer("/model"), 3, {"profile.json: model"});
   refused(pointer("/weights_bytes"), -1, {"profile.json: weights_bytes"});

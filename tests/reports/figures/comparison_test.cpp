@@ -147,7 +147,7 @@ TEST_CASE("comparison: plans as headroom-plan diff has it") {
   CHECK(*number(row(the(tables, "Time"), "pass 1 residual: predicted time").cells[3]) == Approx(4));
   const Table& facts = the(tables, "What else differs");
   CHECK_THAT(facts.title, Catch::Contains("1 passes and 1 kept tensors equal"));
-  CHECK(std::get<std::string>(row(facts, "kept conv_in: place").cells[2]) == "scratch");
+  CHECK(std::get<std::string>(row(facts, "kept conv_in: tier").cells[2]) == "scratch");
   CHECK(std::get<std::string>(row(facts, "pass 2 conv_out: steps").cells[1]).starts_with("upsample"));
   CHECK(row_of(facts, "scratch folder") != nullptr);
 
