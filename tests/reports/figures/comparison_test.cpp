@@ -154,7 +154,7 @@ TEST_CASE("comparison: plans as headroom-plan diff has it") {
   // A tensor that one plan alone keeps.
   b.plan.materialised.pop_back();
   CHECK(std::holds_alternative<std::monostate>(
-      row(the(compared({"a.json", a}, {"b.json", b}), "What else"), "kept residual: place").cells[2]));
+      row(the(compared({"a.json", a}, {"b.json", b}), "What else"), "kept residual: tier").cells[2]));
 }
 
 TEST_CASE("comparison: frontiers at the limits of both") {
