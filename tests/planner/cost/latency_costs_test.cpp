@@ -246,8 +246,7 @@ TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, mac
   other.layers[3].sizes[0].activation_bytes *= 2;
   test::require_refused(planned(other), 2, {"profile.json: layers[3]", "activation_bytes at 32x32"});
   other = good;
-  other.latency_tables.erase(std::find_if(other.latency_tables.begin(), other.latency_tables.end(),
-                                          [](const auto& table) { return table.name.starts_with("emit "); }));
+  std::erase_if(other.latency_tables, [](const auto& table) { return table.name.starts_with("emit "); });
   test::require_refused(planned(other), 2, {"profile.json: latency_tables: expected one named \"emit "});
 
   other = good;

@@ -157,7 +157,7 @@ TEST_CASE("a queue has one device, which its file, a request or --device names")
   REQUIRE(call(run_plan, again).code == 0);
   queue = read_json_file(second, 1 << 26);
   CHECK_FALSE(queue.contains("device"));
-  for (const json& plan : queue["plans"]) CHECK_FALSE(plan["request"].contains("device"));
+  for (const json& plan : queue["plans"]) CHECK(plan["request"]["device"] == "cpu");
 
   json entry = ready.good;
   entry["requests"][1]["device"] = "cuda";

@@ -69,6 +69,7 @@ struct DecodeFiles {
   Trace recorded() const {
     Trace made;
     made.model = model;
+    made.request = planned.plan.request;
     made.device = "two cores";
     made.libraries = "LibTorch";
     made.limit_bytes = planned.plan.limit_bytes;
