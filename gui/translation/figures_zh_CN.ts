@@ -488,52 +488,12 @@
         <translation>计算量</translation>
     </message>
     <message>
-        <source>Other figures</source>
-        <translation>其他数据</translation>
-    </message>
-    <message>
         <source>What else differs</source>
         <translation>其他不同之处</translation>
     </message>
     <message>
-        <source>Time of layers</source>
-        <translation>各层时间</translation>
-    </message>
-    <message>
-        <source>Live bytes of layers</source>
-        <translation>各层在用字节</translation>
-    </message>
-    <message>
-        <source>Workspace of layers</source>
-        <translation>各层工作区</translation>
-    </message>
-    <message>
-        <source>Activations of layers</source>
-        <translation>各层激活</translation>
-    </message>
-    <message>
-        <source>Bytes in a second</source>
-        <translation>每秒字节数</translation>
-    </message>
-    <message>
         <source>whole decode</source>
         <translation>整个解码</translation>
-    </message>
-    <message>
-        <source>weights brought in</source>
-        <translation>载入权重</translation>
-    </message>
-    <message>
-        <source>kernels transformed</source>
-        <translation>变换卷积核</translation>
-    </message>
-    <message>
-        <source>scratch file written</source>
-        <translation>写暂存文件</translation>
-    </message>
-    <message>
-        <source>scratch file read</source>
-        <translation>读暂存文件</translation>
     </message>
     <message>
         <source>model</source>
@@ -552,60 +512,16 @@
         <translation>库</translation>
     </message>
     <message>
-        <source>weights from</source>
-        <translation>权重来源</translation>
-    </message>
-    <message>
-        <source>scratch folder</source>
-        <translation>暂存文件夹</translation>
-    </message>
-    <message>
         <source>predicted peak</source>
         <translation>预测峰值</translation>
-    </message>
-    <message>
-        <source>peak of the pool</source>
-        <translation>内存池峰值</translation>
-    </message>
-    <message>
-        <source>growth of other process memory</source>
-        <translation>进程其他内存的增长</translation>
-    </message>
-    <message>
-        <source>growth of the resident size</source>
-        <translation>常驻内存增长</translation>
-    </message>
-    <message>
-        <source>written to the scratch file</source>
-        <translation>写入暂存文件</translation>
-    </message>
-    <message>
-        <source>read from the scratch file</source>
-        <translation>从暂存文件读取</translation>
     </message>
     <message>
         <source>predicted time</source>
         <translation>预测时间</translation>
     </message>
     <message>
-        <source>waiting for transfers</source>
-        <translation>等待传输</translation>
-    </message>
-    <message>
         <source>threads</source>
         <translation>线程数</translation>
-    </message>
-    <message>
-        <source>largest error, relative</source>
-        <translation>最大相对误差</translation>
-    </message>
-    <message>
-        <source>PSNR in dB</source>
-        <translation>PSNR（dB）</translation>
-    </message>
-    <message>
-        <source>verified against</source>
-        <translation>对照</translation>
     </message>
     <message>
         <source>frames</source>
@@ -626,10 +542,6 @@
     <message>
         <source>profile</source>
         <translation>剖析</translation>
-    </message>
-    <message>
-        <source>smallest plan</source>
-        <translation>最小方案</translation>
     </message>
     <message>
         <source>Peak</source>
@@ -766,14 +678,6 @@
     <message>
         <source>convolution</source>
         <translation>卷积形式</translation>
-    </message>
-    <message>
-        <source>equal left out</source>
-        <translation>项相同，未列出</translation>
-    </message>
-    <message>
-        <source>kept tensors equal left out</source>
-        <translation>个保留张量相同，未列出</translation>
     </message>
     <message>
         <source>optimal</source>
@@ -924,14 +828,6 @@
         <translation>其上有内容运行的时间。</translation>
     </message>
     <message>
-        <source>Time of the GPU</source>
-        <translation>GPU 时间</translation>
-    </message>
-    <message>
-        <source>watched by</source>
-        <translation>监测来源</translation>
-    </message>
-    <message>
         <source>on the host</source>
         <translation>主机侧</translation>
     </message>
@@ -946,10 +842,6 @@
     <message>
         <source>Ranks</source>
         <translation>各进程</translation>
-    </message>
-    <message>
-        <source>Rank</source>
-        <translation>进程</translation>
     </message>
     <message>
         <source>rank</source>
@@ -1130,26 +1022,6 @@
     <message>
         <source>memory history</source>
         <translation>内存记录</translation>
-    </message>
-    <message>
-        <source>Live memory by module at the peak</source>
-        <translation>峰值时按模块的存活内存</translation>
-    </message>
-    <message>
-        <source>reserved at the peak</source>
-        <translation>峰值时已预留</translation>
-    </message>
-    <message>
-        <source>most reserved</source>
-        <translation>最多预留</translation>
-    </message>
-    <message>
-        <source>refused request</source>
-        <translation>被拒绝的请求</translation>
-    </message>
-    <message>
-        <source>source</source>
-        <translation>来源</translation>
     </message>
     <message>
         <source>recorded decodes</source>

@@ -34,12 +34,6 @@ QString file_name(const QString& name) {
   return plain;
 }
 
-/// Ctrl with the digits, then Alt with them.
-QKeySequence page_shortcut(int number) {
-  const auto digit = static_cast<Qt::Key>(Qt::Key_0 + (number + 1) % 10);
-  return number < 10 ? QKeySequence(Qt::CTRL | digit) : QKeySequence(Qt::ALT | digit);
-}
-
 }  // namespace
 
 void MainWindow::buildMenus() {
@@ -84,9 +78,9 @@ void MainWindow::buildViewMenu() {
   page_actions_ = new QActionGroup(view);
   for (size_t i = 0; i < pages_.size(); ++i) {
     const auto number = static_cast<int>(i);
-    QAction* action =
-        view->addAction(QStringLiteral("&%1 %2").arg(number + 1).arg(pages_[i]->title()),
-                        page_shortcut(number), this, [this, number] { tabs_->setCurrentIndex(number); });
+    QAction* action = view->addAction(QStringLiteral("&%1 %2").arg(number + 1).arg(pages_[i]->title()),
+                                      QKeySequence(QStringLiteral("Ctrl+%1").arg(number + 1)), this,
+                                      [this, number] { tabs_->setCurrentIndex(number); });
     action->setCheckable(true);
     page_actions_->addAction(action);
   }

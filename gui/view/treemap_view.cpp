@@ -6,7 +6,6 @@
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/fitting_name.h"
-#include "gui/view/painting.h"
 #include "gui/view/show_tooltip.h"
 
 namespace headroom::gui {
@@ -102,10 +101,6 @@ bool TreemapView::event(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   show_tooltip(help->globalPos(), textAt(help->pos()), this);
   return true;
-}
-
-Export TreemapView::exporter(const QString& name) {
-  return painting_of(*this, name);
 }
 
 }  // namespace headroom::gui

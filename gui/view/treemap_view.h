@@ -2,7 +2,6 @@
 
 #include <QWidget>
 
-#include "gui/view/page.h"
 #include "reports/figures/treemap.h"
 
 namespace headroom::gui {
@@ -16,7 +15,6 @@ class TreemapView : public QWidget {
   const std::vector<reports::TreemapTile>& tiles() const { return tiles_; }
   /// Of the innermost rectangle at a point; empty where there is none.
   QString textAt(const QPointF& point) const;
-  Export exporter(const QString& name);
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;

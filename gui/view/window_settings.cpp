@@ -14,7 +14,10 @@ WindowSettings read_settings(QSettings& from) {
   WindowSettings settings;
   settings.theme = theme_named(from.value(kTheme).toString());
   settings.language = from.value(kLanguage, settings.language).toString();
-  settings.page = from.value(kPage, settings.page).toString();
+  const QMap<QString, QString> merged{
+      {"memory", "timeline"}, {"compare", "timeline"}, {"ranks", "plan"}, {"scaling", "frontier"}};
+  const QString page = from.value(kPage, settings.page).toString();
+  settings.page = merged.value(page, page);  // pages that are parts of others now
   settings.recent_files = from.value(kRecent).toStringList();
   settings.geometry = from.value(kGeometry).toByteArray();
   settings.docks = from.value(kDocks).toByteArray();
