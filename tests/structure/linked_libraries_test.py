@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs that need no LibTorch link none: a decode starts without it, and allocates nothing through it.
+"""Programs link no LibTorch: they start without it, and allocate nothing through it.
 
     linked_libraries_test.py --bin build/bin
 """
@@ -11,7 +11,7 @@ import sys
 import unittest
 from pathlib import Path
 
-PROGRAMS = ("headroom-plan", "headroom-decode", "headroom-report", "headroom-gui")
+PROGRAMS = ("headroom-plan", "headroom-decode", "headroom-profile", "headroom-report", "headroom-gui")
 BIN = Path("build/bin")
 
 
