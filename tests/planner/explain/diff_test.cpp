@@ -172,7 +172,7 @@ TEST_CASE("diff: tensors and passes that only one plan has") {
   CHECK((diff.passes[2].pass == 3 && diff.passes[2].side == PartDifference::only_b));
   const PlanDiff back = diff_plans(other, graph, plan, graph);
   CHECK(back.materialised[0].side == PartDifference::only_b);
-  CHECK_THAT(to_text(back), Catch::Contains("kept conv_in  only in B: place device"));
+  CHECK_THAT(to_text(back), Catch::Contains("kept conv_in  only in B: tier device"));
   CHECK(to_json(back)["kept"][0]["in"] == "b");
 }
 
