@@ -242,6 +242,7 @@ Trace join_events(const DeviceRecording& recording, const Plan& plan, const Grap
   joining.run(merged_timeline_of(events, times));
   Trace trace = joining.finish();
   trace.model = plan.request.model;
+  trace.request = plan.request;
   trace.device = recording.device;
   trace.libraries = recording.libraries;
   trace.limit_bytes = plan.limit_bytes;
