@@ -101,8 +101,7 @@ TEST_CASE("without a GPU recording on one ends with 5 and one line") {
   if (test::gpu_if_any(why) != nullptr) return;
   const Scratch scratch;
   const std::string out = scratch / "trace.json";
-  require_refused(call(run_profile, joined(kProgram, {"-o", out})), 5,
-                  {"headroom-profile: ", "CUDA"});
+  require_refused(call(run_profile, joined(kProgram, {"-o", out})), 5, {"headroom-profile: ", "CUDA"});
   CHECK_FALSE(std::filesystem::exists(out));
 }
 
