@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator
 
 from .amounts import file_name
-from .described import dtype_of, vae_of
+from .decoding import handle_of
+from .described import dtype_of, loaded_vae_of
 from .errors import InputError, Unsupported
 from .prediction import predict
 
@@ -224,10 +225,12 @@ def record(vae_or_pipe: Any, latent: Any, path: str | os.PathLike | None = None,
     ``peak_live``, ``layers`` and ``timeline``. Sizes are in bytes, times in seconds. On a GPU bytes are those of the allocator's
     blocks, and a module's seconds are those of the thread that launches its kernels.
 
-    Raises InputError for a latent that is no tensor; what the VAE's own ``decode`` raises.
+    Raises InputError for a latent that is no tensor and for a VAE that Headroom decodes for; what the VAE's own ``decode`` raises.
     """
     file = None if path is None else file_name(os.fspath(path), "path")
-    vae = vae_of(vae_or_pipe)
+    vae = loaded_vae_of(vae_or_pipe)
+    if handle_of(vae) is not None:
+        raise InputError("Headroom decodes for this VAE. Call headroom.disable(vae) first, to record the VAE's own decode")
     latents = list(latent) if isinstance(latent, (list, tuple)) else [latent]
     if not latents:
         raise InputError("latent: expected a tensor or a list of them, found an empty list")

@@ -109,6 +109,14 @@ class Record(unittest.TestCase):
             with self.assertRaisesRegex(headroom.InputError, part):
                 record(vae, wrong)
 
+    def test_enabled_vae(self):
+        vae = tiny.kl()
+        headroom.enable(vae, limit="1GiB")
+        with self.assertRaisesRegex(headroom.InputError, r"headroom.disable\(vae\) first"):
+            record(vae, latent_of(vae))
+        headroom.disable(vae)
+        self.assertGreater(record(vae, latent_of(vae))["decodes"][0]["peak_bytes"], 0)
+
 
 class CommandLine(unittest.TestCase):
     def setUp(self):
