@@ -80,10 +80,10 @@ int64_t limit_of(const DecodeOptions& options, const gpu::Gpu* gpu) {
   return planner::limit_from(options.limit, gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu);
 }
 
-/// Makes the plan for --limit, and on a GPU for so much of the host's memory.
-void make_plan_for(const DecodeOptions& options, const Model& model, const gpu::Gpu* gpu, DecodeJob& job,
-                   int64_t host_limit_bytes = 0) {
-  const planner::RequestOptions asked = request_for(options, model, job.latent, gpu);
+/// Makes the plan for --limit and a latent of this shape, and on a GPU for so much of the host's memory.
+void make_plan_for(const DecodeOptions& options, const Model& model, const Array& latent, const gpu::Gpu* gpu,
+                   DecodeJob& job, int64_t host_limit_bytes = 0) {
+  const planner::RequestOptions asked = request_for(options, model, latent, gpu);
   planner::PlanOptions wanted = asked.plan_options();
   wanted.limit_bytes = limit_of(options, gpu);
   wanted.host_limit_bytes = host_limit_bytes;
@@ -101,7 +101,7 @@ ChosenRanks asked_ranks(const DecodeOptions& options, const Model& model, const 
   planner::RankOptions ranks;
   ranks.ranks = std::to_string(count.ranks);
   ChosenRanks chosen{for_frames(model, asked.frames), {}};
-  chosen.plan = planner::plan_ranks(asked, ranks, options.limit, asked.plan_options());
+  chosen.plan = planner::plan_ranks(asked, chosen.model, ranks, options.limit, asked.plan_options());
   malloc_trim(0);
   return chosen;
 }
@@ -115,8 +115,8 @@ std::string next_smaller_plan(const DecodeOptions& options, const Model& model, 
   smaller.limit = "auto";
   smaller.dtype = name_of(refused.plan.request.dtype);
   try {
-    DecodeJob job{.model = {}, .plan = {}, .weights = {}, .latent = refused.latent};
-    make_plan_for(smaller, model, &gpu, job, refused.plan.host_limit_bytes);
+    DecodeJob job;
+    make_plan_for(smaller, model, refused.latent, &gpu, job, refused.plan.host_limit_bytes);
     return "takes " + format_bytes(job.plan.predicted_peak_bytes) + ", predicted " +
            format_seconds(job.plan.predicted_seconds) + " instead of " +
            format_seconds(refused.plan.predicted_seconds);
@@ -127,7 +127,7 @@ std::string next_smaller_plan(const DecodeOptions& options, const Model& model, 
 
 void choose_plan(const DecodeOptions& options, const Model& model, const gpu::Gpu* gpu, DecodeJob& job) {
   if (options.plan_file.empty())
-    make_plan_for(options, model, gpu, job);
+    make_plan_for(options, model, job.latent, gpu, job);
   else
     take_given_plan(options, model, job);
 }

@@ -183,7 +183,8 @@ ExchangeKind kind_of(const DecodeOptions& options, const gpu::Gpu* gpu) {
   return gpu != nullptr ? ExchangeKind::nccl : ExchangeKind::gloo;
 }
 
-/// Of those that a rank holds in memory. 0 for one that cannot be read, which whoever reads it says.
+/// Bytes of the files that a rank holds in memory. A file that cannot be read counts 0; its reader reports
+/// it.
 int64_t bytes_of_files(const DecodeOptions& options) {
   int64_t bytes = 0;
   for (const std::string& file : {options.latents.front(), options.plan_file}) {
@@ -230,7 +231,7 @@ std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnviro
   how.ranks = environment;
   how.kind = kind_of(options, gpu.get());
   how.timeout_seconds = options.rank_timeout_seconds;
-  // What loading takes is no growth by strangers.
+  // Loaded first: strangers do not cause the memory that loading takes.
   load_exchange(how.kind);
   ResidentLimit limit = ResidentLimit::before_decode(bytes_of_files(options));
   // A GPU's rank has no limit for this memory.

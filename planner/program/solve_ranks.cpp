@@ -59,9 +59,8 @@ std::string summary(const std::string& file, const RankedPlan& plan) {
 
 }  // namespace
 
-RankedPlan plan_ranks(const RequestOptions& asked, const RankOptions& options, const std::string& limit,
-                      const PlanOptions& plan_options) {
-  const Model model = asked.resolved_model();
+RankedPlan plan_ranks(const RequestOptions& asked, const Model& model, const RankOptions& options,
+                      const std::string& limit, const PlanOptions& plan_options) {
   const Request request = asked.request(model);
   const std::vector<int32_t> counts = options.counts();
   if (counts.size() != 1) throw InputError("--ranks: expected one number; frontier takes several");
@@ -88,10 +87,10 @@ RankedPlan plan_ranks(const RequestOptions& asked, const RankOptions& options, c
 
 void solve_ranks(const RequestOptions& asked, const RankOptions& options, const std::string& limit,
                  const PlanOptions& plan_options, const PlanOutput& output, std::ostream& out) {
-  const Graph graph = asked.resolved_model().graph;
+  const Model model = asked.resolved_model();
   RankedPlan plan;
   try {
-    plan = plan_ranks(asked, options, limit, plan_options);
+    plan = plan_ranks(asked, model, options, limit, plan_options);
   } catch (const RanksDoNotFit& refused) {
     if (output.json) {
       out << json{{"fits", false},
@@ -102,9 +101,9 @@ void solve_ranks(const RequestOptions& asked, const RankOptions& options, const 
     }
     throw;
   }
-  write_ranked_plan(output.file, plan, graph);
+  write_ranked_plan(output.file, plan, model.graph);
   if (output.json) {
-    out << to_json(plan, graph).dump(2) << "\n";
+    out << to_json(plan, model.graph).dump(2) << "\n";
   } else {
     out << summary(output.file, plan) << rank_table(plan);
   }

@@ -25,10 +25,10 @@ class RanksDoNotFit : public DoesNotFit {
   std::vector<int64_t> limits_bytes;  ///< by rank
 };
 
-/// Plans for ranks. Throws RanksDoNotFit with the smallest limit for each rank that works; InputError as
-/// make_ranked_plan() does.
-RankedPlan plan_ranks(const RequestOptions& asked, const RankOptions& ranks, const std::string& limit,
-                      const PlanOptions& options);
+/// Plans for ranks of `model`, the one that `asked` names. Throws RanksDoNotFit with the smallest limit for
+/// each rank that works; InputError as make_ranked_plan() does.
+RankedPlan plan_ranks(const RequestOptions& asked, const Model& model, const RankOptions& ranks,
+                      const std::string& limit, const PlanOptions& options);
 
 /// Plans for ranks, and writes the plan.
 void solve_ranks(const RequestOptions& asked, const RankOptions& ranks, const std::string& limit,
