@@ -14,10 +14,12 @@
 #include <utility>
 
 #include "decoder/cpu/checksums.h"
+#include "decoder/cpu/loops/processor.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/files/stored_dtype.h"
 #include "decoder/graph/errors.h"
 #include "decoder/outputs/require_apart.h"
+#include "decoder/outputs/whole_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"
@@ -237,6 +239,11 @@ void bind_decoder(nb::module_& module) {
         require_apart({{"file:", file}}, {{"the model", model}});
       },
       "file"_a, "model"_a, "Raises InputError where an output would overwrite a file of a model's folder.");
+  module.def(
+      "write_file_whole",
+      [](const std::string& file, const std::string& text) { write_file_whole(file, text); }, "file"_a,
+      "text"_a, "Writes a file whole or not at all. Raises InputError and DeviceError.");
+  module.def("processor_name", &processor_name, "The CPU's name.");
   module.def(
       "checksums",
       [](const Stretches& stretches) {

@@ -6,14 +6,13 @@ import copy
 import functools
 import inspect
 import itertools
-import os
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from . import _core
-from .amounts import file_name, require_sensible_limit, whole_number
-from .described import config_text, describe, dtype_name, loaded_vae_of, model_of
+from .amounts import require_sensible_limit, whole_number
+from .described import config_text, describe, dtype_name, loaded_vae_of, model_of, output_name
 from .errors import DoesNotFit, HeadroomError, InputError
 from .group_exchange import exchange_of
 from .module import DecodeReport, ModuleDecoder
@@ -112,11 +111,7 @@ class Handle:
     def trace(self, file: str) -> None:
         """The next decode writes a trace to this file, for headroom-report and headroom-gui. Raises InputError where its folder does
         not exist, and for a file of the folder that the VAE was loaded from."""
-        name = file_name(file, "file")
-        if not os.path.isdir(os.path.dirname(name) or "."):
-            raise InputError(f"file: {name}: expected a folder that exists")
-        _core.require_apart(name, str(getattr(getattr(self.vae, "config", None), "_name_or_path", None) or ""))
-        self._trace_file = name
+        self._trace_file = output_name(file, "file", self.vae)
 
     def disable(self) -> None:
         """Gives the VAE its own ``decode`` back, and frees what is held."""

@@ -65,6 +65,16 @@ def describe(vae: Any) -> _core.Model:
     return model_of(config_text(vae), class_name_of(vae))
 
 
+def output_name(path: Any, argument: str, vae: Any) -> str:
+    """The name of a file to write. Raises InputError where its folder does not exist, and for a file of the folder that the VAE was
+    loaded from."""
+    name = file_name(path, argument)
+    if not os.path.isdir(os.path.dirname(name) or "."):
+        raise InputError(f"{argument}: {name}: cannot be written: expected a folder that exists")
+    _core.require_apart(name, str(getattr(getattr(vae, "config", None), "_name_or_path", None) or ""))
+    return name
+
+
 def config_text(vae: Any) -> str:
     """The config of a diffusers VAE as JSON. Raises Unsupported and InputError."""
     name = class_name_of(vae)

@@ -10,9 +10,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator
 
-from .amounts import file_name
+from . import _core
 from .decoding import handle_of
-from .described import dtype_of, loaded_vae_of
+from .described import dtype_of, loaded_vae_of, output_name
 from .errors import InputError, Unsupported
 from .prediction import predict
 
@@ -199,17 +199,9 @@ def _document(vae: Any, name: str, latent: Any, decodes: list[Json], weights: in
     device = latent.device.type
     return {
         "schema": SCHEMA, "version": VERSION, "model": name, "class_name": type(vae).__name__, "dtype": dtype_of(vae),
-        "device_kind": device, "device": torch.cuda.get_device_name(latent.device) if device == "cuda" else _processor(),
+        "device_kind": device, "device": torch.cuda.get_device_name(latent.device) if device == "cuda" else _core.processor_name(),
         "libraries": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(), "weights_bytes": weights, "decodes": decodes,
     }  # fmt: skip
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
-            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return "CPU"
 
 
 def record(vae_or_pipe: Any, latent: Any, path: str | os.PathLike | None = None, *, model: str | None = None) -> Json:
@@ -225,12 +217,13 @@ def record(vae_or_pipe: Any, latent: Any, path: str | os.PathLike | None = None,
     ``peak_live``, ``layers`` and ``timeline``. Sizes are in bytes, times in seconds. On a GPU bytes are those of the allocator's
     blocks, and a module's seconds are those of the thread that launches its kernels.
 
-    Raises InputError for a latent that is no tensor and for a VAE that Headroom decodes for; what the VAE's own ``decode`` raises.
+    Raises InputError for a latent that is no tensor, for a VAE that Headroom decodes for, where the file's folder does not exist, and
+    for a file of the folder that the VAE was loaded from; what the VAE's own ``decode`` raises.
     """
-    file = None if path is None else file_name(os.fspath(path), "path")
     vae = loaded_vae_of(vae_or_pipe)
     if handle_of(vae) is not None:
         raise InputError("Headroom decodes for this VAE. Call headroom.disable(vae) first, to record the VAE's own decode")
+    file = None if path is None else output_name(path, "path", vae)
     latents = list(latent) if isinstance(latent, (list, tuple)) else [latent]
     if not latents:
         raise InputError("latent: expected a tensor or a list of them, found an empty list")
@@ -254,19 +247,5 @@ def record(vae_or_pipe: Any, latent: Any, path: str | os.PathLike | None = None,
         })  # fmt: skip
     document = _document(vae, model or type(vae).__name__, latents[0], decodes, most_weights)
     if file is not None:
-        _write(file, document)
+        _core.write_file_whole(file, json.dumps(document))
     return document
-
-
-def _write(file: str, document: Json) -> None:
-    """Whole or not at all."""
-    beside = f"{file}.partial-{os.getpid()}"
-    try:
-        with open(beside, "x", encoding="utf-8") as out:
-            json.dump(document, out)
-        os.replace(beside, file)
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written ({error.strerror})") from None
-    finally:
-        if os.path.exists(beside):
-            os.remove(beside)
