@@ -5,7 +5,6 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/outputs/printable.h"
-#include "decoder/outputs/whole_file.h"
 
 namespace headroom {
 namespace {
@@ -162,14 +161,6 @@ std::string make_npy_header(const std::vector<int64_t>& shape) {
   std::string header(kMagic);
   header += {'\x01', '\x00', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
   return header + text;
-}
-
-void write_npy(const std::filesystem::path& file, const Array& array) {
-  write_file_whole(file, [&](std::ostream& out) {
-    out << make_npy_header(array.shape);
-    out.write(reinterpret_cast<const char*>(array.values.data()),
-              static_cast<std::streamsize>(array.values.size() * sizeof(float)));
-  });
 }
 
 }  // namespace headroom

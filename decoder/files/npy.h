@@ -2,12 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "decoder/files/array.h"
 
 namespace headroom {
 
@@ -28,7 +25,5 @@ NpyHeader parse_npy_header(std::string_view start, int64_t file_bytes, const std
 
 /// The header of a version 1 file of fp32 in C order.
 std::string make_npy_header(const std::vector<int64_t>& shape);
-/// The whole file, or none.
-void write_npy(const std::filesystem::path& file, const Array& array);
 
 }  // namespace headroom

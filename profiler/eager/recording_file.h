@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 
 #include "decoder/graph/json_fields.h"
 #include "profiler/eager/recorded_decode.h"
@@ -10,9 +9,7 @@ namespace headroom::profiler {
 
 constexpr int64_t kEagerRecordingVersion = 1;
 
-/// "headroom.recording" as docs/formats.md describes it.
-nlohmann::json to_json(const EagerRecording& recording);
-/// Throws InputError naming the file and the key.
+/// Reads "headroom.recording" as docs/formats.md describes it. Throws InputError naming the file and the key.
 EagerRecording eager_recording_from_json(const JsonFields& file);
 EagerRecording read_eager_recording(const std::filesystem::path& file);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "decoder/files/array.h"
 #include "decoder/files/npy.h"
 #include "decoder/graph/model.h"
 #include "decoder/graph/parameters.h"
@@ -45,7 +46,10 @@ inline std::filesystem::path write_model(const std::filesystem::path& folder, co
 }
 
 inline std::filesystem::path write_npy(const std::filesystem::path& file, const Array& array) {
-  headroom::write_npy(file, array);
+  std::ofstream out(file, std::ios::binary);
+  out << make_npy_header(array.shape);
+  out.write(reinterpret_cast<const char*>(array.values.data()),
+            static_cast<std::streamsize>(array.values.size() * sizeof(float)));
   return file;
 }
 

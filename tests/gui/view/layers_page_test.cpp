@@ -9,6 +9,7 @@
 #include "gui/view/table_view.h"
 #include "profiler/eager/recording_file.h"
 #include "tests/gui/sample_files.h"
+#include "tests/profiler/eager/recording_json.h"
 #include "tests/reports/figures/sample_recording.h"
 
 namespace headroom::gui {
@@ -20,7 +21,7 @@ using test::Scratch;
 TEST_CASE("layers page: recorded decodes, and the profile again once that is chosen") {
   const Scratch scratch;
   const std::filesystem::path file =
-      scratch.write("recording.json", profiler::to_json(test::made_up_recording()).dump());
+      scratch.write("recording.json", profiler::test::to_json(test::made_up_recording()).dump());
   Workspace workspace;
   LayersPage page(workspace);
   page.resize(1200, 800);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
+#include "tests/profiler/eager/recording_json.h"
 
 namespace headroom::profiler {
 namespace {
@@ -43,7 +44,7 @@ EagerRecording read(const json& document) {
 }
 
 TEST_CASE("eager recording: a file gives back what was written") {
-  const json document = to_json(made_up());
+  const json document = test::to_json(made_up());
   CHECK(read(document) == made_up());
   CHECK(document["decodes"][0].contains("counted_peak_bytes"));
   CHECK_FALSE(document["decodes"][1].contains("counted_peak_bytes"));
@@ -51,7 +52,7 @@ TEST_CASE("eager recording: a file gives back what was written") {
 
 TEST_CASE("eager recording: a file that is none is refused, with the key") {
   const auto refused = [](const std::string& pointer, const json& value) {
-    json document = to_json(made_up());
+    json document = test::to_json(made_up());
     document[json::json_pointer(pointer)] = value;
     try {
       read(document);
@@ -74,7 +75,7 @@ TEST_CASE("eager recording: a file that is none is refused, with the key") {
   CHECK_THAT(refused(first + "timeline/seconds", {1, 0}), Catch::Contains("timeline.seconds[1]"));
   CHECK_THAT(refused(first + "layers", "many"), Catch::Contains("layers"));
   CHECK_THAT(refused(first + "peak_live/0/name", 7), Catch::Contains("peak_live[0].name"));
-  const json whole = to_json(made_up());
+  const json whole = test::to_json(made_up());
   for (const auto& [key, value] : whole.items()) {
     CAPTURE(key);
     json without = whole;

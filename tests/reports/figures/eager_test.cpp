@@ -8,6 +8,7 @@
 #include "reports/figures/comparison.h"
 #include "reports/figures/engines.h"
 #include "tests/decoder/files/scratch.h"
+#include "tests/profiler/eager/recording_json.h"
 #include "tests/reports/figures/sample_documents.h"
 #include "tests/reports/figures/sample_recording.h"
 
@@ -80,8 +81,8 @@ TEST_CASE("eager: a recording is a document, and two of them are compared") {
   const Scratch scratch;
   EagerRecording slower = made_up_recording();
   slower.decodes[0].seconds = 20;
-  write_file_whole(scratch / "a.json", to_json(made_up_recording()).dump());
-  write_file_whole(scratch / "b.json", to_json(slower).dump());
+  write_file_whole(scratch / "a.json", profiler::test::to_json(made_up_recording()).dump());
+  write_file_whole(scratch / "b.json", profiler::test::to_json(slower).dump());
   const DocumentPtr a = read_document(scratch / "a.json"), b = read_document(scratch / "b.json");
   REQUIRE(a->as<EagerRecording>() != nullptr);
   CHECK(*a->as<EagerRecording>() == made_up_recording());
@@ -109,7 +110,7 @@ TEST_CASE("eager: a recording of the plan's request stands beside the plan") {
     decode.batch = request.batch;
   }
   recording.decodes[1].width_pixels += 8;  // another size
-  write_file_whole(scratch / "eager.json", to_json(recording).dump());
+  write_file_whole(scratch / "eager.json", profiler::test::to_json(recording).dump());
   const DocumentPtr file = read_document(scratch / "eager.json");
   const PeakDecision decision = peak_cause(plan);
   const size_t alone = engines_table(plan, decision).rows.size();
