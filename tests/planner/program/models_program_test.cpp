@@ -1,0 +1,53 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "decoder/graph/built_in_models.h"
+#include "planner/program/run.h"
+#include "tests/support/program.h"
+
+namespace headroom::planner {
+namespace {
+
+using nlohmann::json;
+using test::call;
+using test::Ended;
+using test::require_refused;
+
+TEST_CASE("models lists what --model takes, as a table and as JSON") {
+  CHECK_THAT(call(run_plan, {"--help"}).out, Catch::Contains("models"));
+  const json list = json::parse(call(run_plan, {"models", "--json"}).out);
+  const Ended table = call(run_plan, {"models"});
+  CHECK(table.code == 0);
+  std::vector<std::string> names;
+  for (const json& model : list) {
+    names.push_back(model["name"]);
+    CHECK_THAT(table.out, Catch::Contains("\n" + names.back() + " "));
+  }
+  CHECK(names == built_in_models());
+  const auto entry = [&](const std::string& name) {
+    return list[static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
+  };
+  json sdxl = entry("sdxl"), wan = entry("wan2.2");
+  CHECK(sdxl["config"]["block_out_channels"] == json{128, 256, 512, 512});
+  CHECK(wan["config"]["decoder_base_dim"] == 256);
+  sdxl.erase("config"), wan.erase("config");
+  CHECK(sdxl == json{{"name", "sdxl"},
+                     {"class", "AutoencoderKL"},
+                     {"video", false},
+                     {"latent_channels", 4},
+                     {"spatial_factor", 8},
+                     {"time_factor", 1}});
+  CHECK(wan == json{{"name", "wan2.2"},
+                    {"class", "AutoencoderKLWan"},
+                    {"video", true},
+                    {"latent_channels", 48},
+                    {"spatial_factor", 16},
+                    {"time_factor", 4}});
+  const Ended one = call(run_plan, {"models", "sdxl", "--json"});
+  CHECK(json::parse(one.out) == json::array({entry("sdxl")}));
+  require_refused(call(run_plan, {"models", "no-such-model"}), 2, {"no-such-model"});
+}
+
+}  // namespace
+}  // namespace headroom::planner
