@@ -43,8 +43,8 @@ std::optional<RankEnvironment> rank_environment(const VariableLookup& variable);
 /// The same of this process.
 std::optional<RankEnvironment> rank_environment();
 
-/// Where ranks meet and whom they trust, in one line for standard error. Rank 0 says it before it opens a
-/// port: the others open none before they have met rank 0.
+/// One line for standard error: the place where ranks meet, and whom they trust. Rank 0 prints it before it
+/// opens a port; the others open none before they have met rank 0.
 std::string trust_note(const RankEnvironment& environment);
 
 }  // namespace headroom

@@ -17,8 +17,8 @@ class PickleMachine {
   /// Reads so many bytes from a position on to their place in the arena.
   using Reader = std::function<void(size_t at, size_t count)>;
 
-  /// Of the arena's bytes, which must not change. `reader` brings them in as they are needed; without one
-  /// they are there.
+  /// Runs over the arena's bytes, which must not change. `reader` brings the bytes in as they are needed;
+  /// without one all bytes are there.
   PickleMachine(pickle_detail::Arena& arena, const std::string& origin, Reader reader);
 
   /// The value that STOP finds; throws InputError.

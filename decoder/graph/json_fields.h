@@ -54,7 +54,7 @@ std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes
 nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_bytes);
 /// The same for text; `origin` names it in errors.
 nlohmann::json parse_json(const std::string& text, const std::string& origin);
-/// What a JSON text and its values may take in memory together.
+/// Limit on the memory of a JSON text and its values together.
 constexpr int64_t kMostJsonBytes = int64_t{192} << 20;
 
 /// Refuses text before the JSON library sees it: nested deeper than 64 levels, with strings of more than 1

@@ -58,7 +58,8 @@ void require_trusted_link(const path& named, const path& link) {
                    ", another user's link in a folder that all users may write to");
 }
 
-/// The same for links among the folders on the way to `file`, and for those that these lead through.
+/// Refuses untrusted links among the folders on the way to `file`, and among those that these links lead
+/// through.
 void require_trusted_folders(const path& named, const path& file) {
   const path folder = file.parent_path();
   std::deque<path> left(folder.begin(), folder.end());

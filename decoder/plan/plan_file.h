@@ -23,7 +23,7 @@ constexpr int64_t kRankedPlanVersion = 5;
 /// `graph` must be the one that the plan was made for; std::out_of_range where an id is not one of its own.
 nlohmann::json to_json(const Plan& plan, const Graph& graph);
 
-/// What is decoded, as plans and frontiers have it.
+/// A request as plans and frontiers store it.
 nlohmann::json to_json(const Request& request);
 
 /// An array [begin, end] of integers from 0 to `most`, in either order. Throws InputError naming the file and

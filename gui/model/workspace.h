@@ -54,7 +54,7 @@ class Workspace : public QObject {
   /// Reads files one after another; each ends in opened() or failed(). A plan sets the question. Plans are of
   /// `model`, a folder or a built-in name, or where it is empty of the model that they name.
   void open(const QStringList& files, const QString& model = {});
-  /// Where it was the one beside the chosen one of its kind, the two change places.
+  /// A document that stood beside the chosen one of its kind changes places with it.
   void choose(const headroom::reports::DocumentPtr& document);
   void showBeside(const headroom::reports::DocumentPtr& document);
   void close(const headroom::reports::DocumentPtr& document);

@@ -931,8 +931,8 @@ takes %2 and %3 there</source>
         <translation>%1，%2，自身的解码，在 %3 上以 %4 记录。峰值时运行的层以粗体突出。</translation>
     </message>
     <message>
-        <source>This layer has no latency table: it was profiled with an earlier release, or moves nothing.</source>
-        <translation>该层没有时延表：由较早版本剖析，或不搬动数据。</translation>
+        <source>This layer has no latency table: it moves nothing.</source>
+        <translation>该层没有时延表：不搬动数据。</translation>
     </message>
     <message>
         <source>Choose a layer to see how its time grows with the tile.</source>

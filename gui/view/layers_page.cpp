@@ -186,8 +186,7 @@ void LayersPage::showLatencyTable(int row) {
       there ? profile.find_latency_table(profile.layers[static_cast<size_t>(row)].latency_table) : nullptr;
   chart_->setVisible(latency_table != nullptr);
   if (latency_table == nullptr) {
-    chart_note_->setText(there ? tr("This layer has no latency table: it was profiled with an "
-                                    "earlier release, or moves nothing.")
+    chart_note_->setText(there ? tr("This layer has no latency table: it moves nothing.")
                                : tr("Choose a layer to see how its time grows with the tile."));
     return;
   }
