@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-/// A file of equal slots, each for one block of a materialised tensor that is not in memory. It has no name,
+/// A file of equal slots, each for one block of a kept tensor that is not in memory. It has no name,
 /// so it is gone with the process however that ends. Reads and writes go past the page cache where the file
 /// system lets them; elsewhere they are dropped from it at once. Not thread-safe.
 class ScratchFile {

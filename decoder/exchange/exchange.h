@@ -9,7 +9,7 @@
 // is behind this interface: torch.distributed's c10d, a caller's process group, or threads of one process in
 // tests.
 //
-//     rank 0   rows 0 to 16   |  own rows of every materialised tensor  |
+//     rank 0   rows 0 to 16   |  own rows of every kept tensor  |
 //                             |  ... and some of rank 1's, below them   |   <- received
 //     rank 1   rows 16 to 32  |  ... and some of rank 0's, above them   |   <- received
 //                             |  own rows                               |

@@ -46,7 +46,7 @@ class DryDevice final : public GpuDevice {
 
 void check_tiers(const Graph& graph, const Plan& plan) {
   const Sizes sizes = sizes_of(graph, plan);
-  for (const Materialised& entry : plan.materialised) {
+  for (const KeptTensor& entry : plan.kept) {
     const std::string& name = graph.tensor(entry.tensor).name;
     if (entry.tier == MemoryTier::scratch)
       throw InputError(name + " is kept in a scratch file: not on CUDA; plan with a host limit instead");

@@ -67,7 +67,7 @@ class GpuDevice : public Device {
   void add(const MapView& source, const MapView& target, Activation activation, const Region& region,
            int64_t items) override;
   void activate(const MapView& tile, Activation activation, const Region& region, int64_t items) override;
-  void round(const MapView&, int64_t) override {}  // tiles are stored in what is materialised
+  void round(const MapView&, int64_t) override {}  // tiles are stored in what is kept
   void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                  int64_t items) override;
   void rms_normalise(const Op& op, const MapView& source, const MapView& target, const Region& region,

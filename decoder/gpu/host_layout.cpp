@@ -12,14 +12,14 @@ HostLayout host_layout(const Graph& graph, const Plan& plan) {
   HostLayout layout;
   for (size_t pass = 0; pass < plan.passes.size(); ++pass) {
     const auto now = static_cast<int32_t>(pass);
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (entry.tier != MemoryTier::host || entry.first_pass != now) continue;
-      const int64_t block_bytes = materialised_block_bytes(graph, entry, sizes);
+      const int64_t block_bytes = kept_block_bytes(graph, entry, sizes);
       numbers[entry.tensor] =
           requests.ask(aligned_bytes(block_bytes * static_cast<int64_t>(entry.blocks.size())));
       layout.tensors[entry.tensor].block_bytes = block_bytes;
     }
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (entry.tier == MemoryTier::host && entry.last_pass == now)
         requests.hand_back(numbers.at(entry.tensor));
     }

@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// Where materialised tensors lie in the host's memory beside a GPU: all blocks of a tensor, of all items,
+/// Where kept tensors lie in the host's memory beside a GPU: all blocks of a tensor, of all items,
 /// one after another, while its passes run.
 struct HostLayout {
   struct Buffer {

@@ -8,7 +8,7 @@
 namespace headroom {
 
 /// Places the requests of one pass after another. Between two passes there are no tiles, only what is
-/// materialised. Where a pass finds no room around that, its requests are placed as if nothing lay anywhere
+/// kept. Where a pass finds no room around that, its requests are placed as if nothing lay anywhere
 /// yet, and what stands is moved to where it is to lie then:
 ///
 ///      offset   pass 1        pass 2
@@ -21,7 +21,7 @@ namespace headroom {
 ///             │       │       │   a   │
 ///             └───────┘       └───────┘
 ///
-/// What cannot be moved, as it was asked for by another than who materialises, lies below all else
+/// What cannot be moved, as it was asked for by another than who keeps, lies below all else
 /// throughout. Deterministic: what is found where it may take `most_bytes` is found where it may take no more
 /// than that took. Takes more than `most_bytes` where it must. Empty where something that cannot be moved
 /// comes within a pass and outlives it, where blocks cannot be brought to where they are to lie, and where

@@ -48,8 +48,8 @@ enum class StepKind {
   activate,          ///< activate a region into a tile, filled
   statistics,        ///< merge the tile's own positions into the statistics
   key_value_sums,    ///< add those of the tile's own positions to the sums
-  store,             ///< write the tile's own positions to a materialised tensor
-  accumulate,        ///< add the tile's own positions onto a materialised tensor, activated, which becomes
+  store,             ///< write the tile's own positions to a kept tensor
+  accumulate,        ///< add the tile's own positions onto a kept tensor, activated, which becomes
                      ///< `op`'s output
   emit,              ///< hand the tile's own positions to the output
 };
@@ -76,13 +76,13 @@ struct OperationTraits {
   /// Each position of the result is made of that position of the inputs. Of convolutions those of 1 × 1 are
   /// too.
   bool pointwise = false;
-  /// Its result is never materialised: it is computed position by position from something no larger.
+  /// Its result is never kept: it is computed position by position from something no larger.
   bool cheap = false;
   /// Its step reads a tile of its first input that matches what it needs to the position.
   bool reads_exact_tile = false;
   /// Its step can make a tile that reaches around the picture.
   bool pads = false;
-  /// Its results are rounded to the plan's dtype where they are computed: they may be materialised. Others
+  /// Its results are rounded to the plan's dtype where they are computed: they may be kept. Others
   /// have the values of their input, or are recomputed wherever they are read.
   bool rounds = false;
   /// Its parameters are a scale and a bias for each channel.

@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// Moves blocks of materialised tensors between the device and a tier below it, in the background and in the
+/// Moves blocks of kept tensors between the device and a tier below it, in the background and in the
 /// order in which they are queued. A block's memory must stay as it is until its transfer has been waited
 /// for. To be called from one thread.
 class BlockTransfers {

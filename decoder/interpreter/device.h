@@ -57,7 +57,7 @@ class Device {
 
   /// How many columns of tiles of a pass this one stands for: a dry run has one of those that are alike.
   virtual int64_t stands_for(size_t, size_t) const { return 1; }
-  /// Memory for a block that is materialised, until the last copy of the pointer is gone.
+  /// Memory for a block that is kept, until the last copy of the pointer is gone.
   virtual std::shared_ptr<void> allocate(int64_t bytes, const InSeries& series) = 0;
   /// A tile of values that are not set.
   virtual DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) = 0;
@@ -76,7 +76,7 @@ class Device {
   /// So far, with nothing to do but wait for what a sink is being given on another thread.
   virtual double output_wait_seconds() const { return 0; }
 
-  /// A pass is about to begin: moves materialised blocks to where they are to lie in it. Returns, by where
+  /// A pass is about to begin: moves kept blocks to where they are to lie in it. Returns, by where
   /// blocks lay, where they lie now: whoever holds one goes on with that.
   virtual std::map<const void*, void*> move_blocks() { return {}; }
   /// Afterwards the parameters of the pass are there.

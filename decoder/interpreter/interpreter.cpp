@@ -37,9 +37,9 @@ Interpreter::Interpreter(const Model& model, const Plan& plan, Device& device, B
       device_(device),
       events_(events != nullptr ? *events : EventSink::none()),
       sizes_(sizes_of(graph_, plan)),
-      materialised_(graph_, plan_, sizes_, device, transfers),
+      kept_(graph_, plan_, sizes_, device, transfers),
       ranks_(graph_, plan_, sizes_, device, link,
-             [this](TensorId id) -> const MapView& { return materialised_.view(id); }) {
+             [this](TensorId id) -> const MapView& { return kept_.view(id); }) {
   measurements_.resize(plan.passes.size());
 }
 
@@ -48,7 +48,7 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
   device_.watch_calls([this](double share) { tell_part(share); });
   events_.allocating(MemoryKind::latent, graph_.latent());
   try {
-    device_.load_latent(latent, first_item, materialised_.add_latent(), sizes_.items);
+    device_.load_latent(latent, first_item, kept_.add_latent(), sizes_.items);
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded(std::string("loading the latent: ") + refused.what());
   }
@@ -71,12 +71,12 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   const Pass& pass = plan_.passes[number];
   const auto pass_number = static_cast<int32_t>(number);
   events_.pass_started(plan_, pass_number);
-  materialised_.follow_moves();
+  kept_.follow_moves();
   events_.allocating(MemoryKind::weights, TensorId{-1});
   device_.begin_pass(number);
-  events_.allocating(MemoryKind::materialised, TensorId{-1});
+  events_.allocating(MemoryKind::kept, TensorId{-1});
   ranks_.begin_pass(number);
-  materialised_.begin_pass(number);
+  kept_.begin_pass(number);
   if (pass.part != PassPart::lower) begin_statistics(pass);
   last_use_ = last_uses(pass);
 
@@ -85,8 +85,8 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   carried_.assign(pass.tiles.x.size(), std::vector<DeviceTile>(pass.steps.size()));
   if (pass.carries_rows) make_room_for_rows(number);
   for (band_ = 0; band_ < pass.tiles.y.size(); ++band_) {
-    events_.allocating(MemoryKind::materialised, TensorId{-1});
-    materialised_.begin_band(band_);
+    events_.allocating(MemoryKind::kept, TensorId{-1});
+    kept_.begin_band(band_);
     ranks_.begin_band(band_);
     for (column_ = 0; column_ < pass.tiles.x.size(); ++column_) {
       for (const Interval& chunk : pass.tiles.t) {
@@ -97,11 +97,11 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
       if (!pass.carries_rows) carried_[column_].assign(pass.steps.size(), {});
     }
     ranks_.end_band(band_);
-    materialised_.end_band();
+    kept_.end_band();
   }
   carried_.clear();
   ranks_.before_release();
-  materialised_.end_pass();
+  kept_.end_pass();
   device_.end_pass();
   ranks_.merge_statistics();
   ranks_.end_pass();
@@ -129,8 +129,8 @@ void Interpreter::run_chunk(size_t number, int64_t tile, const Region& grid_tile
     const auto start = Clock::now();
     try {
       if (acquires_blocks(step)) {
-        events_.allocating(MemoryKind::materialised, step.tensor);
-        materialised_.before_store(step.tensor);
+        events_.allocating(MemoryKind::kept, step.tensor);
+        kept_.before_store(step.tensor);
       }
       events_.allocating(MemoryKind::workspace, step.tensor);
       run_step(pass, step, grid_tile, sink);
@@ -264,8 +264,8 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
     case StepKind::store:
       return store(step, region);
     case StepKind::accumulate:
-      return device_.add(view_of(step.inputs[0]), materialised_.view(step.tensor),
-                         graph_.op(step.op).activation, region, sizes_.items);
+      return device_.add(view_of(step.inputs[0]), kept_.view(step.tensor), graph_.op(step.op).activation,
+                         region, sizes_.items);
     case StepKind::statistics:
       return device_.add_statistics(step.tensor, view_of(step.inputs[0]), region, sizes_.items);
     case StepKind::key_value_sums:
@@ -276,7 +276,7 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
     default:
       break;
   }
-  if (step.target != StepTarget::tile) return compute(step, region, materialised_.view(step.tensor));
+  if (step.target != StepTarget::tile) return compute(step, region, kept_.view(step.tensor));
   // It has run ahead to the clip's end, and nothing reads earlier frames.
   if (region.t.length() == 0) return;
   const auto slot = static_cast<size_t>(&step - pass.steps.data());
@@ -306,7 +306,7 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
   compute(step, own, made);
   if (leaves_outside(step.kind) || step.edges != Edges::zeros)
     device_.fill_outside(with_carried, step.edges, picture(step.tensor), sizes_.items);
-  // Values that may be materialised are rounded here as they would be by being stored, so that a plan
+  // Values that may be kept are rounded here as they would be by being stored, so that a plan
   // computes the same whether it stores them or not.
   // Values that are only moved are rounded already, except the latent's.
   const bool moves_latent = step.kind == StepKind::depth_to_space && step.inputs[0].tensor == graph_.latent();
@@ -316,7 +316,7 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
 
 /// Of a tensor that is kept above a row, tiles further down store nothing.
 void Interpreter::store(const Step& step, Region region) {
-  const MapView& stored = materialised_.view(step.tensor);
+  const MapView& stored = kept_.view(step.tensor);
   region.y = intersect(region.y, stored.region.y);
   if (region.y.length() > 0) device_.copy(view_of(step.inputs[0]), stored, region, sizes_.items);
 }
@@ -380,11 +380,11 @@ void Interpreter::attend(const Step& step, const Region& region, const MapView& 
     queries = exact.view;
   }
   const Op& op = graph_.op(step.op);
-  if (materialised_.staged(op.inputs[1])) {
-    return materialised_.for_each_block(
+  if (kept_.staged(op.inputs[1])) {
+    return kept_.for_each_block(
         op.inputs[1], op.inputs[2], region.t,
         [&](int64_t frame) { return attended_frames(op.frames, frame).end; },
-        [&](const MaterialisedBlocks::StagedKeys& staged) {
+        [&](const KeptBlocks::StagedKeys& staged) {
           calls_before_ = staged.number;
           calls_of_step_ = staged.of;
           device_.attend_part(op, {queries, staged.keys, staged.values, made, staged.item, staged.frame,
@@ -395,7 +395,7 @@ void Interpreter::attend(const Step& step, const Region& region, const MapView& 
 }
 
 MapView Interpreter::view_of(const Operand& operand) {
-  return operand.step >= 0 ? tile_of(operand).view : materialised_.view(operand.tensor);
+  return operand.step >= 0 ? tile_of(operand).view : kept_.view(operand.tensor);
 }
 
 std::vector<MapView> Interpreter::views_of(const Step& step) {

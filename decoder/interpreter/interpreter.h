@@ -8,7 +8,7 @@
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/events.h"
-#include "decoder/interpreter/materialised_blocks.h"
+#include "decoder/interpreter/kept_blocks.h"
 #include "decoder/interpreter/rank_exchange.h"
 #include "decoder/plan/plan.h"
 
@@ -28,7 +28,7 @@ struct PassMeasurement {
 /// where a value is not finite.
 class Interpreter {
  public:
-  /// `transfers` is null where the plan materialises nothing below the device, `events` where nobody listens.
+  /// `transfers` is null where the plan keeps nothing below the device, `events` where nobody listens.
   /// `link` is null where the plan is for one rank alone, and where a dry run exchanges nothing.
   Interpreter(const Model& model, const Plan& plan, Device& device, BlockTransfers* transfers,
               EventSink* events, const RankLink* link = nullptr);
@@ -72,7 +72,7 @@ class Interpreter {
   EventSink& events_;
   Sizes sizes_;
   int64_t first_item_ = 0;
-  MaterialisedBlocks materialised_;
+  KeptBlocks kept_;
   RankExchange ranks_;
   std::vector<DeviceTile> tiles_;  ///< by step of the pass that runs
   /// By column of tiles and step: the last frames of the tile of the chunk before, or the last rows of that

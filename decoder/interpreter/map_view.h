@@ -15,7 +15,7 @@ struct Row {
 };
 
 /// Where the values of a region lie: rows of pixels, channels last, in blocks of equal height that have all
-/// frames of their rows, frame by frame. A tile is one block per batch item; a materialised tensor has many.
+/// frames of their rows, frame by frame. A tile is one block per batch item; a kept tensor has many.
 struct MapView {
   Region region;  ///< positions present
   int64_t channels = 0;

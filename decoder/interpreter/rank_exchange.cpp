@@ -34,7 +34,7 @@ void RankExchange::begin_pass(size_t pass) {
       readers_.try_emplace(transfer->tensor, graph_, this->pass(), transfer->tensor, sizes_);
   }
   wait_for([&](const Pending&, const RowTransfer& transfer) {
-    return std::any_of(plan_.materialised.begin(), plan_.materialised.end(), [&](const Materialised& entry) {
+    return std::any_of(plan_.kept.begin(), plan_.kept.end(), [&](const KeptTensor& entry) {
       return entry.in_place_of == transfer.tensor && entry.first_pass == static_cast<int32_t>(pass_);
     });
   });
@@ -63,7 +63,7 @@ void RankExchange::before_release() {
 }
 
 bool RankExchange::leaves(TensorId tensor) const {
-  return std::any_of(plan_.materialised.begin(), plan_.materialised.end(), [&](const Materialised& entry) {
+  return std::any_of(plan_.kept.begin(), plan_.kept.end(), [&](const KeptTensor& entry) {
     return entry.tensor == tensor && entry.last_pass == static_cast<int32_t>(pass_);
   });
 }

@@ -11,12 +11,12 @@
 
 namespace headroom {
 
-/// A materialised tensor below the device of which every tile of a pass reads all blocks, one after the
+/// A kept tensor below the device of which every tile of a pass reads all blocks, one after the
 /// other: keys or values. Its blocks come in turn to places that are on the device throughout.
 class StagedBlocks {
  public:
   /// Takes the places. Throws LimitExceeded.
-  StagedBlocks(const Graph& graph, const Materialised& materialised, const Sizes& sizes, Device& device);
+  StagedBlocks(const Graph& graph, const KeptTensor& kept, const Sizes& sizes, Device& device);
 
   int64_t blocks_per_item() const { return count_; }
   /// Blocks that are on the device at one time.
@@ -27,7 +27,7 @@ class StagedBlocks {
   MapView view(int64_t block, int64_t place) const;
 
  private:
-  const Materialised& materialised_;
+  const KeptTensor& kept_;
   Extent picture_;
   int64_t channels_, count_, frame_bytes_;
   Dtype dtype_;

@@ -10,26 +10,26 @@
 namespace headroom {
 namespace {
 
-int64_t first_stored_row(const Materialised& materialised) {
-  return materialised.rows ? materialised.rows->begin : 0;
+int64_t first_kept_row(const KeptTensor& kept) {
+  return kept.rows ? kept.rows->begin : 0;
 }
 
 /// The rows that a band writes, counted from the first that is stored. The first band's begin there and the
 /// last band's end with the last: what a rank stores beside its own rows is there as long as its neighbours
 /// are. Of a tensor that is kept above a row, bands further down write none.
-Interval written_rows(const Graph& graph, const Pass& pass, const Materialised& materialised, size_t band) {
-  Interval rows = image(pass.tiles.y[band], graph.tensor(materialised.tensor).scale.y, pass.scale.y);
-  if (!materialised.rows) return rows;
-  const Interval& stored = *materialised.rows;
+Interval written_rows(const Graph& graph, const Pass& pass, const KeptTensor& kept, size_t band) {
+  Interval rows = image(pass.tiles.y[band], graph.tensor(kept.tensor).scale.y, pass.scale.y);
+  if (!kept.rows) return rows;
+  const Interval& stored = *kept.rows;
   if (band == 0 && pass.part != PassPart::lower) rows.begin = stored.begin;
   if (band + 1 == pass.tiles.y.size() && pass.part != PassPart::upper) rows.end = stored.end;
   return {std::min(rows.begin, stored.end) - stored.begin, std::min(rows.end, stored.end) - stored.begin};
 }
 
 /// The block that has a row, or would have it; no later one than the last one's end.
-int64_t block_at(const Materialised& materialised, int64_t row, int64_t block_count) {
-  const int64_t rows = std::max<int64_t>(0, row - first_stored_row(materialised));
-  return std::min(block_count, rows / materialised.block_rows);
+int64_t block_at(const KeptTensor& kept, int64_t row, int64_t block_count) {
+  const int64_t rows = std::max<int64_t>(0, row - first_kept_row(kept));
+  return std::min(block_count, rows / kept.block_rows);
 }
 
 /// The rows that a step makes for a band of its grid, as far as it reads for them: what it has from the band
@@ -91,14 +91,13 @@ bool RowReaders::reads_whole() const {
   return std::any_of(readers_.begin(), readers_.end(), [](const Reader& reader) { return reader.all; });
 }
 
-Interval blocks_acquired(const Graph& graph, const Pass& pass, const Materialised& materialised,
-                         size_t band) {
-  const Interval rows = written_rows(graph, pass, materialised, band);
-  return {ceil_divide(rows.begin, materialised.block_rows), ceil_divide(rows.end, materialised.block_rows)};
+Interval blocks_acquired(const Graph& graph, const Pass& pass, const KeptTensor& kept, size_t band) {
+  const Interval rows = written_rows(graph, pass, kept, band);
+  return {ceil_divide(rows.begin, kept.block_rows), ceil_divide(rows.end, kept.block_rows)};
 }
 
 /// The first block that band `band` of a pass still needs, or passes after it; those before have left.
-int64_t first_block_left(const RowReaders& readers, const Pass& pass, const MaterialisedInPass& entry,
+int64_t first_block_left(const RowReaders& readers, const Pass& pass, const KeptInPass& entry,
                          int64_t block_count, size_t band) {
   int64_t row = entry.begin_row;
   if (band > 0) {
@@ -107,33 +106,30 @@ int64_t first_block_left(const RowReaders& readers, const Pass& pass, const Mate
     if (pass.carries_rows && read >= readers.rows() && !entry.held_from) return block_count;
     row = std::max(row, std::min(read, entry.held_from.value_or(read)));
   }
-  return block_at(*entry.materialised, row, block_count);
+  return block_at(*entry.kept, row, block_count);
 }
 
-Interval blocks_released(const RowReaders& readers, const Pass& pass, const MaterialisedInPass& entry,
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const KeptInPass& entry,
                          int64_t block_count, size_t band) {
   const int64_t from = first_block_left(readers, pass, entry, block_count, band);
   if (band + 1 < pass.tiles.y.size())
     return {from, first_block_left(readers, pass, entry, block_count, band + 1)};
-  return {from, entry.held_from ? block_at(*entry.materialised, *entry.held_from, block_count) : block_count};
+  return {from, entry.held_from ? block_at(*entry.kept, *entry.held_from, block_count) : block_count};
 }
 
-Interval blocks_completed(const Graph& graph, const Pass& pass, const Materialised& materialised,
-                          size_t band) {
-  const Interval rows = written_rows(graph, pass, materialised, band);
+Interval blocks_completed(const Graph& graph, const Pass& pass, const KeptTensor& kept, size_t band) {
+  const Interval rows = written_rows(graph, pass, kept, band);
   const bool last = band + 1 == pass.tiles.y.size();
-  return {rows.begin / materialised.block_rows,
-          last ? ceil_divide(rows.end, materialised.block_rows) : rows.end / materialised.block_rows};
+  return {rows.begin / kept.block_rows,
+          last ? ceil_divide(rows.end, kept.block_rows) : rows.end / kept.block_rows};
 }
 
-Interval blocks_read(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
-                     size_t band) {
+Interval blocks_read(const RowReaders& readers, const Pass& pass, const KeptTensor& kept, size_t band) {
   const Interval& tile = pass.tiles.y[band];
-  const int64_t first = first_stored_row(materialised), begin = readers.first_row(tile.begin);
-  const int64_t end =
-      ceil_divide(std::max<int64_t>(0, readers.last_row(tile.end) - first), materialised.block_rows);
+  const int64_t first = first_kept_row(kept), begin = readers.first_row(tile.begin);
+  const int64_t end = ceil_divide(std::max<int64_t>(0, readers.last_row(tile.end) - first), kept.block_rows);
   if (pass.carries_rows && begin >= readers.rows()) return {end, end};
-  return {std::max<int64_t>(0, begin - first) / materialised.block_rows, end};
+  return {std::max<int64_t>(0, begin - first) / kept.block_rows, end};
 }
 
 int64_t first_row_of_lower_part(const Graph& graph, const Pass& lower, TensorId tensor, const Sizes& sizes) {
@@ -161,7 +157,7 @@ struct UpperRows {
 /// The lowest row of the latent above which a tensor is kept; 0 where all are kept whole.
 int64_t lowest_line(const Graph& graph, const Plan& plan) {
   int64_t rows = 0;
-  for (const Materialised& entry : plan.materialised) {
+  for (const KeptTensor& entry : plan.kept) {
     if (!plan.share.alone() || !entry.rows) continue;
     const int64_t above = entry.rows->end / graph.tensor(entry.tensor).scale.y;
     rows = rows == 0 ? above : std::min(rows, above);
@@ -170,7 +166,7 @@ int64_t lowest_line(const Graph& graph, const Plan& plan) {
 }
 
 /// `line` is the plan's lowest_line().
-UpperRows upper_rows(const Graph& graph, const Plan& plan, const Materialised& entry, const Sizes& sizes,
+UpperRows upper_rows(const Graph& graph, const Plan& plan, const KeptTensor& entry, const Sizes& sizes,
                      int64_t line) {
   UpperRows upper{entry.rows ? 0 : first_row_below(graph, entry.tensor, line), entry.first_pass};
   if (upper.end == 0 || entry.tier != MemoryTier::device) return {};
@@ -192,18 +188,17 @@ UpperRows upper_rows(const Graph& graph, const Plan& plan, const Materialised& e
 
 }  // namespace
 
-std::vector<MaterialisedInPass> materialised_in(const Graph& graph, const Plan& plan, size_t pass,
-                                                const Sizes& sizes) {
+std::vector<KeptInPass> kept_in(const Graph& graph, const Plan& plan, size_t pass, const Sizes& sizes) {
   const auto number = static_cast<int32_t>(pass);
   const PassPart part = plan.passes[pass].part;
   const int64_t line = lowest_line(graph, plan);
-  std::vector<MaterialisedInPass> list;
-  for (const Materialised& entry : plan.materialised) {
+  std::vector<KeptInPass> list;
+  for (const KeptTensor& entry : plan.kept) {
     if (number < entry.first_pass || number > entry.last_pass) continue;
-    const bool taken_over =
-        std::any_of(plan.materialised.begin(), plan.materialised.end(),
-                    [&](const Materialised& other) { return other.in_place_of == entry.tensor; });
-    MaterialisedInPass seen{&entry};
+    const bool taken_over = std::any_of(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& other) {
+      return other.in_place_of == entry.tensor;
+    });
+    KeptInPass seen{&entry};
     seen.written = number == entry.first_pass || (part == PassPart::lower && number - 1 == entry.first_pass);
     const bool leaves_below = part == PassPart::upper && number + 1 == entry.last_pass;
     seen.leaves = (number == entry.last_pass || leaves_below) && !taken_over;
@@ -222,50 +217,49 @@ std::vector<MaterialisedInPass> materialised_in(const Graph& graph, const Plan& 
   return list;
 }
 
-LiveBlocks::LiveBlocks(const Graph& graph, const Pass& pass, const MaterialisedInPass& entry,
-                       const Sizes& sizes)
+LiveBlocks::LiveBlocks(const Graph& graph, const Pass& pass, const KeptInPass& entry, const Sizes& sizes)
     : graph_(graph),
       pass_(pass),
-      materialised_(*entry.materialised),
+      kept_(*entry.kept),
       written_(entry.written),
       leaves_(entry.leaves),
-      below_(entry.materialised->tier != MemoryTier::device),
+      below_(entry.kept->tier != MemoryTier::device),
       begin_row_(entry.begin_row),
       held_from_(entry.held_from),
-      count_(block_count(graph, materialised_, sizes)),
-      readers_(graph, pass, materialised_.tensor, sizes),
+      count_(block_count(graph, kept_, sizes)),
+      readers_(graph, pass, kept_.tensor, sizes),
       staged_(below_ && !written_ && readers_.reads_whole()),
-      item_block_bytes_(materialised_block_bytes(graph, materialised_, sizes)),
+      item_block_bytes_(kept_block_bytes(graph, kept_, sizes)),
       block_bytes_(sizes.items * item_block_bytes_) {}
 
 int64_t LiveBlocks::before_store(size_t band) const {
   if (written_) return block_bytes_ * (acquired_before(band) - first_in_flight(band));
   if (staged_) return item_block_bytes_ * std::min(count_, kStagedBlocks);
   if (!below_) {
-    const MaterialisedInPass entry{&materialised_, written_, leaves_, begin_row_, held_from_};
+    const KeptInPass entry{&kept_, written_, leaves_, begin_row_, held_from_};
     return block_bytes_ * (count_ - first_block_left(readers_, pass_, entry, count_, leaves_ ? band : 0));
   }
-  const Interval read = blocks_read(readers_, pass_, materialised_, band);
+  const Interval read = blocks_read(readers_, pass_, kept_, band);
   const int64_t end =
-      band + 1 < pass_.tiles.y.size() ? blocks_read(readers_, pass_, materialised_, band + 1).end : read.end;
+      band + 1 < pass_.tiles.y.size() ? blocks_read(readers_, pass_, kept_, band + 1).end : read.end;
   return block_bytes_ * std::max<int64_t>(0, std::max(read.end, end) - read.begin);
 }
 
 int64_t LiveBlocks::after_store(size_t band) const {
   if (!written_) return before_store(band);
-  return block_bytes_ * (blocks_acquired(graph_, pass_, materialised_, band).end - first_in_flight(band));
+  return block_bytes_ * (blocks_acquired(graph_, pass_, kept_, band).end - first_in_flight(band));
 }
 
 /// Blocks that the bands before this one have written, the upper part of the pass included.
 int64_t LiveBlocks::acquired_before(size_t band) const {
-  return band == 0 ? blocks_acquired(graph_, pass_, materialised_, 0).begin
-                   : blocks_acquired(graph_, pass_, materialised_, band - 1).end;
+  return band == 0 ? blocks_acquired(graph_, pass_, kept_, 0).begin
+                   : blocks_acquired(graph_, pass_, kept_, band - 1).end;
 }
 
 /// The first block that is still on the device while a band runs: blocks that the band before completed may
 /// be leaving for their tier.
 int64_t LiveBlocks::first_in_flight(size_t band) const {
-  return below_ && band > 0 ? blocks_completed(graph_, pass_, materialised_, band - 1).begin : 0;
+  return below_ && band > 0 ? blocks_completed(graph_, pass_, kept_, band - 1).begin : 0;
 }
 
 }  // namespace headroom

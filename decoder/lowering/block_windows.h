@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// Which blocks of a materialised tensor are on the device while a pass sweeps over it, band by band.
+// Which blocks of a kept tensor are on the device while a pass sweeps over it, band by band.
 //
 //   tier device      written: a block is taken as the sweep first touches it
 //                    read by its last pass: a block is handed back as the sweep leaves it behind
@@ -19,7 +19,7 @@ namespace headroom {
 //                    read: the blocks of a band are fetched while the band before it runs; keys and values,
 //                    of which every tile reads all, come two blocks of one item at a time (kStagedBlocks)
 
-/// How the steps of a pass read the rows of one materialised tensor.
+/// How the steps of a pass read the rows of one kept tensor.
 class RowReaders {
  public:
   RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes);
@@ -37,7 +37,7 @@ class RowReaders {
     int32_t scale;          ///< of the tensor that the step makes
     int32_t before, after;  ///< halo of its tile, without rows that it has from the band before
     int64_t last_begin;     ///< where what it makes begins at the latest
-    int32_t factor;         ///< between its rows and the materialised tensor's
+    int32_t factor;         ///< between its rows and the kept tensor's
     int32_t reach;          ///< rows that it reads beyond those, on either side
     bool all;               ///< a barrier: every row, for every tile
   };
@@ -50,20 +50,18 @@ class RowReaders {
 /// and one that comes meanwhile.
 constexpr int64_t kStagedBlocks = 2;
 
-/// Blocks of a materialised tensor, per batch item, that the sweep writes first in band `band` of the pass
+/// Blocks of a kept tensor, per batch item, that the sweep writes first in band `band` of the pass
 /// that writes it.
-Interval blocks_acquired(const Graph& graph, const Pass& pass, const Materialised& materialised, size_t band);
+Interval blocks_acquired(const Graph& graph, const Pass& pass, const KeptTensor& kept, size_t band);
 
 /// Blocks whose last rows band `band` of the writing pass writes: they leave for a tier below the device.
-Interval blocks_completed(const Graph& graph, const Pass& pass, const Materialised& materialised,
-                          size_t band);
+Interval blocks_completed(const Graph& graph, const Pass& pass, const KeptTensor& kept, size_t band);
 /// Blocks that the steps of band `band` read.
-Interval blocks_read(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
-                     size_t band);
+Interval blocks_read(const RowReaders& readers, const Pass& pass, const KeptTensor& kept, size_t band);
 
-/// A materialised tensor as one pass sees it.
-struct MaterialisedInPass {
-  const Materialised* materialised = nullptr;
+/// A kept tensor as one pass sees it.
+struct KeptInPass {
+  const KeptTensor* kept = nullptr;
   bool written = false;   ///< this pass writes it
   bool leaves = false;    ///< blocks of it go back as the sweep leaves them behind
   int64_t begin_row = 0;  ///< what comes before is gone when the pass begins
@@ -78,22 +76,21 @@ constexpr int64_t kRowsAboveLine = 4;
 /// latent.
 int64_t first_row_below(const Graph& graph, TensorId tensor, int64_t latent_rows);
 
-/// The materialised tensors of a pass. What another one takes over in place does not leave.
-std::vector<MaterialisedInPass> materialised_in(const Graph& graph, const Plan& plan, size_t pass,
-                                                const Sizes& sizes);
+/// The kept tensors of a pass. What another one takes over in place does not leave.
+std::vector<KeptInPass> kept_in(const Graph& graph, const Plan& plan, size_t pass, const Sizes& sizes);
 /// The first row of a tensor that the lower part of a pass reads, where the upper part may let go what comes
 /// before.
 int64_t first_row_of_lower_part(const Graph& graph, const Pass& lower, TensorId tensor, const Sizes& sizes);
 
 /// Blocks of a tensor that leaves which are handed back after band `band`.
-Interval blocks_released(const RowReaders& readers, const Pass& pass, const MaterialisedInPass& entry,
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const KeptInPass& entry,
                          int64_t block_count, size_t band);
 
-/// The blocks of one materialised tensor on the device while a sweep goes on, in bytes of all items. `graph`,
+/// The blocks of one kept tensor on the device while a sweep goes on, in bytes of all items. `graph`,
 /// `pass` and the tensor must outlive it.
 class LiveBlocks {
  public:
-  LiveBlocks(const Graph& graph, const Pass& pass, const MaterialisedInPass& entry, const Sizes& sizes);
+  LiveBlocks(const Graph& graph, const Pass& pass, const KeptInPass& entry, const Sizes& sizes);
 
   /// While those steps of a band run that come before the one that stores the tensor.
   int64_t before_store(size_t band) const;
@@ -107,7 +104,7 @@ class LiveBlocks {
 
   const Graph& graph_;
   const Pass& pass_;
-  const Materialised& materialised_;
+  const KeptTensor& kept_;
   bool written_, leaves_, below_;
   int64_t begin_row_;
   std::optional<int64_t> held_from_;

@@ -25,28 +25,26 @@ int64_t block_rows(const Graph& graph, TensorId id, const Sizes& sizes, int64_t 
                     block_bytes);
 }
 
-int64_t block_count(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
-  return ceil_divide(stored_rows(graph, materialised, sizes).length(), materialised.block_rows);
+int64_t block_count(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
+  return ceil_divide(kept_rows(graph, kept, sizes).length(), kept.block_rows);
 }
 
-int64_t materialised_block_bytes(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
-  return allocated_bytes(materialised.block_rows * row_bytes(graph, materialised.tensor, sizes),
-                         sizes.device);
+int64_t kept_block_bytes(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
+  return allocated_bytes(kept.block_rows * row_bytes(graph, kept.tensor, sizes), sizes.device);
 }
 
-int64_t materialised_bytes(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
-  return sizes.items * block_count(graph, materialised, sizes) *
-         materialised_block_bytes(graph, materialised, sizes);
+int64_t kept_bytes(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
+  return sizes.items * block_count(graph, kept, sizes) * kept_block_bytes(graph, kept, sizes);
 }
 
 ScratchLayout scratch_layout(const Graph& graph, const Plan& plan) {
   const Sizes sizes = sizes_of(graph, plan);
   ScratchLayout layout;
-  for (const Materialised& materialised : plan.materialised) {
-    if (materialised.tier != MemoryTier::scratch) continue;
-    const int64_t bytes = materialised.block_rows * row_bytes(graph, materialised.tensor, sizes);
+  for (const KeptTensor& kept : plan.kept) {
+    if (kept.tier != MemoryTier::scratch) continue;
+    const int64_t bytes = kept.block_rows * row_bytes(graph, kept.tensor, sizes);
     layout.slot_bytes = std::max(layout.slot_bytes, cpu::round_up(bytes, cpu::kPageBytes));
-    for (int32_t number : materialised.blocks) layout.slots = std::max(layout.slots, int64_t{number} + 1);
+    for (int32_t number : kept.blocks) layout.slots = std::max(layout.slots, int64_t{number} + 1);
   }
   return layout;
 }

@@ -4,7 +4,7 @@
 
 namespace headroom {
 
-// A materialised tensor is stored in blocks: bands of `block_rows` rows of one batch item, with all of their
+// A kept tensor is stored in blocks: bands of `block_rows` rows of one batch item, with all of their
 // frames.
 
 /// Rows of a block so that blocks of so many rows are equal and about `block_bytes` large.
@@ -12,11 +12,11 @@ int64_t block_rows(int64_t rows, int64_t row_bytes, int64_t block_bytes);
 /// The same of the rows of a tensor that are decoded here.
 int64_t block_rows(const Graph& graph, TensorId tensor, const Sizes& sizes, int64_t block_bytes);
 /// Blocks per batch item, of the rows that are stored here.
-int64_t block_count(const Graph& graph, const Materialised& materialised, const Sizes& sizes);
+int64_t block_count(const Graph& graph, const KeptTensor& kept, const Sizes& sizes);
 
 /// Bytes that the device takes for one block of one batch item, and for all blocks of all items.
-int64_t materialised_block_bytes(const Graph& graph, const Materialised& materialised, const Sizes& sizes);
-int64_t materialised_bytes(const Graph& graph, const Materialised& materialised, const Sizes& sizes);
+int64_t kept_block_bytes(const Graph& graph, const KeptTensor& kept, const Sizes& sizes);
+int64_t kept_bytes(const Graph& graph, const KeptTensor& kept, const Sizes& sizes);
 
 /// How a scratch file is cut: into slots of whole pages, each as large as the largest block that is ever
 /// written there.

@@ -51,7 +51,7 @@ class Builder {
     drop_passes_that_cut(decisions);
     lower(decisions);
     find_lifetimes();
-    if (!plan_.share.alone()) find_stored_rows();
+    if (!plan_.share.alone()) find_kept_rows();
     number_blocks();
     predict();
     return std::move(plan_);
@@ -82,32 +82,32 @@ class Builder {
   }
 
   void lower(const std::vector<PassDecision>& decisions) {
-    std::vector<bool> materialised(graph_.tensors().size(), false);
+    std::vector<bool> kept(graph_.tensors().size(), false);
     for (size_t i = 0; i < targets_.size(); ++i) {
       const PassDecision& decision = decisions[i];
       const PassGoal goal = goal_of(targets_[i], decision, sizes_);
       const auto first = static_cast<int32_t>(plan_.passes.size());
       for (TensorId id : goal.keeps) {
-        Materialised entry{.tensor = id, .first_pass = first, .last_pass = kNever};
+        KeptTensor entry{.tensor = id, .first_pass = first, .last_pass = kNever};
         entry.block_rows = block_rows(graph_, id, sizes_, memory_.block_bytes);
-        if (contains(goal.in_place, id)) entry.in_place_of = in_place_base(graph_, materialised, goal, id);
+        if (contains(goal.in_place, id)) entry.in_place_of = in_place_base(graph_, kept, goal, id);
         if (contains(decision.below, id)) entry.tier = configuration_.lower_tier;
         if (id == decision.above.tensor) keep_above(entry, decision.above);
-        plan_.materialised.push_back(entry);
+        plan_.kept.push_back(entry);
       }
       if (goal.carries_rows && !plan_.share.alone()) throw std::logic_error("a rank's pass carries rows");
-      add_parts(materialised, goal, decision);
-      for (const Materialised& entry : plan_.materialised) {
+      add_parts(kept, goal, decision);
+      for (const KeptTensor& entry : plan_.kept) {
         if (entry.first_pass != first) continue;
-        materialised[index(entry.tensor)] = entry.tensor != decision.above.tensor;
-        if (entry.in_place_of != TensorId{-1}) materialised[index(entry.in_place_of)] = false;
+        kept[index(entry.tensor)] = entry.tensor != decision.above.tensor;
+        if (entry.in_place_of != TensorId{-1}) kept[index(entry.in_place_of)] = false;
       }
-      for (OpId op : goal.statistics) materialised[index(graph_.op(op).output)] = true;
+      for (OpId op : goal.statistics) kept[index(graph_.op(op).output)] = true;
       if (decision.above.any()) above_ = decision.above;
     }
   }
 
-  void keep_above(Materialised& entry, const KeptAbove& above) const {
+  void keep_above(KeptTensor& entry, const KeptAbove& above) const {
     const Interval rows = rows_above(graph_, above);
     if (!plan_.share.alone() || entry.in_place_of != TensorId{-1} || entry.tier != MemoryTier::device ||
         rows.length() < 1 || above.latent_rows >= sizes_.latent.y)
@@ -127,17 +127,17 @@ class Builder {
   }
 
   /// The pass itself, or its two parts where it reads what is kept above a row.
-  void add_parts(const std::vector<bool>& materialised, const PassGoal& goal, const PassDecision& decision) {
-    Pass pass = lower_pass(graph_, materialised, goal);
+  void add_parts(const std::vector<bool>& kept, const PassGoal& goal, const PassDecision& decision) {
+    Pass pass = lower_pass(graph_, kept, goal);
     pass.convolutions = decision.convolutions;
     int64_t rows = 0;
-    if (above_.any() && !materialised[index(above_.tensor)]) {
-      std::vector<bool> with = materialised;
+    if (above_.any() && !kept[index(above_.tensor)]) {
+      std::vector<bool> with = kept;
       with[index(above_.tensor)] = true;
       Pass upper = lower_pass(graph_, with, goal);
       rows = upper_latent_rows(graph_, upper, above_, sizes_);
       if (rows > 0) {
-        require_same_bases(materialised, with, goal);
+        require_same_bases(kept, with, goal);
         if (goal.carries_rows) throw std::logic_error(pass.name + " carries rows and is in two parts");
         upper.part = PassPart::upper;
         upper.convolutions = decision.convolutions;
@@ -154,7 +154,7 @@ class Builder {
   }
 
   void find_lifetimes() {
-    for (Materialised& entry : plan_.materialised) {
+    for (KeptTensor& entry : plan_.kept) {
       for (size_t i = 0; i < plan_.passes.size(); ++i) {
         for (const Step& step : plan_.passes[i].steps) {
           for (const Operand& operand : step.inputs) {
@@ -171,23 +171,23 @@ class Builder {
   }
 
   /// Of one of several ranks. What takes blocks over has those that it takes.
-  void find_stored_rows() {
-    for (Materialised& entry : plan_.materialised) entry.rows = rows_needed(graph_, plan_, entry.tensor);
-    for (auto entry = plan_.materialised.rbegin(); entry != plan_.materialised.rend(); ++entry) {
+  void find_kept_rows() {
+    for (KeptTensor& entry : plan_.kept) entry.rows = rows_needed(graph_, plan_, entry.tensor);
+    for (auto entry = plan_.kept.rbegin(); entry != plan_.kept.rend(); ++entry) {
       if (entry->in_place_of == TensorId{-1}) continue;
-      Interval& rows = *materialised_of(entry->in_place_of).rows;
+      Interval& rows = *kept_of(entry->in_place_of).rows;
       rows = {std::min(rows.begin, entry->rows->begin), std::max(rows.end, entry->rows->end)};
     }
-    for (Materialised& entry : plan_.materialised) {
-      if (entry.in_place_of != TensorId{-1}) entry.rows = materialised_of(entry.in_place_of).rows;
+    for (KeptTensor& entry : plan_.kept) {
+      if (entry.in_place_of != TensorId{-1}) entry.rows = kept_of(entry.in_place_of).rows;
       entry.block_rows =
           block_rows(entry.rows->length(), row_bytes(graph_, entry.tensor, sizes_), memory_.block_bytes);
     }
   }
 
-  Materialised& materialised_of(TensorId id) {
-    return *std::find_if(plan_.materialised.begin(), plan_.materialised.end(),
-                         [&](const Materialised& k) { return k.tensor == id; });
+  KeptTensor& kept_of(TensorId id) {
+    return *std::find_if(plan_.kept.begin(), plan_.kept.end(),
+                         [&](const KeptTensor& k) { return k.tensor == id; });
   }
 
   void number_blocks() {
@@ -196,10 +196,10 @@ class Builder {
     BlockNumbers numbers, below;
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       const Pass& pass = plan_.passes[i];
-      std::vector<Materialised*> written, written_below, leaving_below;
-      std::vector<MaterialisedInPass> leaving;
-      for (const MaterialisedInPass& seen : materialised_in(graph_, plan_, i, sizes_)) {
-        Materialised& entry = materialised_of(seen.materialised->tensor);
+      std::vector<KeptTensor*> written, written_below, leaving_below;
+      std::vector<KeptInPass> leaving;
+      for (const KeptInPass& seen : kept_in(graph_, plan_, i, sizes_)) {
+        KeptTensor& entry = kept_of(seen.kept->tensor);
         const bool on_device = entry.tier == MemoryTier::device;
         if (seen.written && entry.in_place_of == TensorId{-1}) {
           if (entry.first_pass == static_cast<int32_t>(i))
@@ -211,24 +211,24 @@ class Builder {
         if (on_device) leaving.push_back(seen);
         if (!on_device && entry.last_pass == static_cast<int32_t>(i)) leaving_below.push_back(&entry);
       }
-      for (Materialised* entry : written_below) {
+      for (KeptTensor* entry : written_below) {
         for (int32_t& b : entry->blocks) b = below.take();
       }
-      for (Materialised* entry : leaving_below) {
+      for (KeptTensor* entry : leaving_below) {
         for (int32_t b : entry->blocks) below.give_back(b);
       }
-      for (Materialised& entry : plan_.materialised) {
+      for (KeptTensor& entry : plan_.kept) {
         if (entry.first_pass == static_cast<int32_t>(i) && entry.in_place_of != TensorId{-1}) {
-          entry.blocks = materialised_of(entry.in_place_of).blocks;
+          entry.blocks = kept_of(entry.in_place_of).blocks;
         }
       }
       for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
-        for (Materialised* entry : written) {
+        for (KeptTensor* entry : written) {
           for_blocks(*entry, blocks_acquired(graph_, pass, *entry, band),
                      [&](int32_t& b) { b = numbers.take(); });
         }
-        for (const MaterialisedInPass& seen : leaving) {
-          Materialised& entry = materialised_of(seen.materialised->tensor);
+        for (const KeptInPass& seen : leaving) {
+          KeptTensor& entry = kept_of(seen.kept->tensor);
           const Interval blocks = blocks_released({graph_, pass, entry.tensor, sizes_}, pass, seen,
                                                   block_count(graph_, entry, sizes_), band);
           for_blocks(entry, blocks, [&](int32_t& b) { numbers.give_back(b); });
@@ -238,7 +238,7 @@ class Builder {
   }
 
   template <typename F>
-  void for_blocks(Materialised& entry, const Interval& bands, F f) {
+  void for_blocks(KeptTensor& entry, const Interval& bands, F f) {
     const int64_t count = block_count(graph_, entry, sizes_);
     for (int64_t item = 0; item < sizes_.items; ++item) {
       for (int64_t b = bands.begin; b < bands.end; ++b)
@@ -282,7 +282,7 @@ bool ends_at_cut_point(const Graph& graph, const Pass& pass) {
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes) {
   PassGoal goal{targets.statistics, decision.keeps,        decision.in_place,    targets.emits,
                 fusion_on(sizes),   decision.above.tensor, decision.carries_rows};
-  for (TensorId id : targets.whole) {
+  for (TensorId id : targets.kept) {
     if (!contains(goal.keeps, id)) goal.keeps.push_back(id);
   }
   return goal;
@@ -394,7 +394,7 @@ Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& 
       continue;
     }
     PassDecision decision;
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (entry.first_pass != static_cast<int32_t>(i)) continue;
       decision.keeps.push_back(entry.tensor);
       if (entry.in_place_of != TensorId{-1}) decision.in_place.push_back(entry.tensor);

@@ -41,7 +41,7 @@ struct PassDecision {
 /// nothing else.
 bool ends_at_cut_point(const Graph& graph, const Pass& pass);
 
-/// The goal of a pass: its barriers and what is to be materialised.
+/// The goal of a pass: its barriers and what is to be kept.
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes);
 
 /// The rows of a tensor that are stored where it is kept above a row.

@@ -6,7 +6,7 @@
 #include "decoder/lowering/convolution.h"
 #include "decoder/plan/sizes.h"
 
-// What a decode takes of a GPU's memory beside its tiles and materialised tensors. The planner counts with it
+// What a decode takes of a GPU's memory beside its tiles and kept tensors. The planner counts with it
 // and the runtime lays its memory out by it.
 namespace headroom::gpu {
 

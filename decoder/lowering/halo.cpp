@@ -70,7 +70,7 @@ void Need::add_loose(const Halo& halo) {
   loose = loose ? widest(*loose, halo) : halo;
 }
 
-PassNeeds::PassNeeds(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal)
+PassNeeds::PassNeeds(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal)
     : carried_{goal.carries_rows}, numbers_(graph.tensors().size(), -1) {
   needs_.reserve(16);
   add_goal(graph, goal);
@@ -79,17 +79,17 @@ PassNeeds::PassNeeds(const Graph& graph, const std::vector<bool>& materialised, 
   for (size_t i = end_op_; i-- > 0;) {
     const Op& op = graph.ops()[i];
     if (contains(goal.in_place, op.output)) {
-      // The tile of the other operand is added onto the materialised one; both are read at their own
+      // The tile of the other operand is added onto the kept one; both are read at their own
       // positions.
       for (TensorId input : op.inputs) at(input).add_loose({});
       first_op_ = i;
       continue;
     }
     const Need& need = of(op.output);
-    const bool read_whole = op.output == graph.latent() || materialised[index(op.output)];
+    const bool read_whole = op.output == graph.latent() || kept[index(op.output)];
     if (!need.any() || read_whole) continue;
     first_op_ = std::min(first_op_, i);
-    add_inputs(op, need.all(carried_), materialised);
+    add_inputs(op, need.all(carried_), kept);
   }
 }
 
@@ -109,11 +109,11 @@ void PassNeeds::add_goal(const Graph& graph, const PassGoal& goal) {
   }
 }
 
-void PassNeeds::add_inputs(const Op& op, const Halo& output, const std::vector<bool>& materialised) {
+void PassNeeds::add_inputs(const Op& op, const Halo& output, const std::vector<bool>& kept) {
   for (size_t k = 0; k < op.inputs.size(); ++k) {
     Need& input = at(op.inputs[k]);
     if (is_barrier(op, k)) {
-      if (!materialised[index(op.inputs[k])])
+      if (!kept[index(op.inputs[k])])
         throw std::logic_error(op.name + " needs a barrier that no pass has provided");
     } else if (k == 0 && traits_of(op.kind).reads_exact_tile) {
       input.exact.push_back(demand_of(op, k, output, carried_));

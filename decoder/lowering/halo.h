@@ -6,7 +6,7 @@
 #include "decoder/lowering/lowering.h"
 
 // The halos of the tiles of a pass: what each operation reads beyond its outputs (decoder/graph/geometry.h),
-// added up from the goals of the pass back to what is materialised.
+// added up from the goals of the pass back to what is kept.
 namespace headroom {
 
 /// The axes along which a tile has earlier positions from the tile before it, copied: the time, and rows in a
@@ -61,8 +61,8 @@ struct Need {
 /// What a pass needs of every tensor, and which operations run for it.
 class PassNeeds {
  public:
-  /// Throws std::logic_error where a step needs a barrier that is not materialised.
-  PassNeeds(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal);
+  /// Throws std::logic_error where a step needs a barrier that is not kept.
+  PassNeeds(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal);
 
   const Need& of(TensorId id) const;
   // Operations outside of these do not run in the pass.
@@ -73,7 +73,7 @@ class PassNeeds {
   /// The reference is good until the next call.
   Need& at(TensorId id);
   void add_goal(const Graph& graph, const PassGoal& goal);
-  void add_inputs(const Op& op, const Halo& output, const std::vector<bool>& materialised);
+  void add_inputs(const Op& op, const Halo& output, const std::vector<bool>& kept);
 
   const CarriedAxes carried_;
 

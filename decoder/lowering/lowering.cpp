@@ -12,12 +12,12 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal)
+  Lowering(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal)
       : graph_(graph),
-        materialised_(materialised),
+        kept_(kept),
         goal_(goal),
         carried_{goal.carries_rows},
-        needs_(graph, materialised, goal),
+        needs_(graph, kept, goal),
         made_(graph.tensors().size(), -1) {}
 
   Pass run() {
@@ -31,7 +31,7 @@ class Lowering {
   }
 
  private:
-  bool is_materialised(TensorId id) const { return id == graph_.latent() || materialised_[index(id)]; }
+  bool is_kept(TensorId id) const { return id == graph_.latent() || kept_[index(id)]; }
 
   void set_scale() {
     std::vector<TensorId> wanted = goal_.keeps;
@@ -72,12 +72,12 @@ class Lowering {
     return static_cast<int32_t>(pass_.steps.size()) - 1;
   }
 
-  Operand read(TensorId id) const { return {id, is_materialised(id) ? -1 : made_[index(id)]}; }
+  Operand read(TensorId id) const { return {id, is_kept(id) ? -1 : made_[index(id)]}; }
 
   /// A tile that matches the demand to the position: the one that was made, or a copy.
   Operand read_exact(TensorId id, const ExactDemand& demand) {
     const int32_t step = made_[index(id)];
-    if (!is_materialised(id) && step >= 0) {
+    if (!is_kept(id) && step >= 0) {
       const Step& made = pass_.steps[static_cast<size_t>(step)];
       if (ExactDemand{made.halo, made.pad, made.edges} == demand) return {id, step};
     }
@@ -96,7 +96,7 @@ class Lowering {
       if (contains(goal_.statistics, id)) emit_statistics(id);
     } else if (contains(goal_.in_place, op.output)) {
       emit_accumulation(id);
-    } else if (need.any() && !is_materialised(op.output)) {
+    } else if (need.any() && !is_kept(op.output)) {
       emit_tile(id, need);
     }
   }
@@ -110,7 +110,7 @@ class Lowering {
 
   void emit_accumulation(OpId id) {
     const Op& op = graph_.op(id);
-    const bool second_is_base = is_materialised(op.inputs[1]);
+    const bool second_is_base = is_kept(op.inputs[1]);
     const TensorId base = op.inputs[second_is_base ? 1 : 0];
     const TensorId other = op.inputs[second_is_base ? 0 : 1];
     if (convolution_can_add(op, other, {})) {
@@ -186,7 +186,7 @@ class Lowering {
     const Halo halo = need.all(carried_);
     for (size_t k : {size_t{1}, size_t{0}}) {
       const TensorId residual = op.inputs[1 - k];
-      const bool there = is_materialised(residual) || made_[index(residual)] >= 0;
+      const bool there = is_kept(residual) || made_[index(residual)] >= 0;
       if (!there || !convolution_can_add(op, op.inputs[k], halo)) continue;
       add_residual(id, residual).halo = halo;
       finish_tile(op.output, need);
@@ -233,7 +233,7 @@ class Lowering {
       const bool sole_reader = !contains(goal_.keeps, id) && readers_in_pass(id) == 1;
       return sole_reader && pass_.steps[static_cast<size_t>(step)].halo == halo;
     };
-    if (!is_materialised(id) && step >= 0 && (has_own || can_be_taken())) return {id, step};
+    if (!is_kept(id) && step >= 0 && (has_own || can_be_taken())) return {id, step};
     return {id, push({.kind = StepKind::gather, .tensor = id, .inputs = {read(id)}, .halo = halo})};
   }
 
@@ -256,7 +256,7 @@ class Lowering {
   }
 
   const Graph& graph_;
-  const std::vector<bool>& materialised_;
+  const std::vector<bool>& kept_;
   const PassGoal& goal_;
   const CarriedAxes carried_;
   const PassNeeds needs_;
@@ -285,15 +285,15 @@ std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
         if (!contains(list, id)) list.push_back(id);
         continue;
       }
-      std::vector<TensorId>& whole = by_depth[depths[index(op.inputs[k])]].whole;
-      if (!contains(whole, op.inputs[k])) whole.push_back(op.inputs[k]);
+      std::vector<TensorId>& kept = by_depth[depths[index(op.inputs[k])]].kept;
+      if (!contains(kept, op.inputs[k])) kept.push_back(op.inputs[k]);
     }
   }
   by_depth[depths[index(graph.output())]].emits = true;
   for (size_t t = 0; t < graph.tensors().size(); ++t) {
     if (!graph.tensors()[t].cut_point) continue;
     BarrierTargets& targets = by_depth[depths[t]];
-    const bool must_run = targets.emits || !targets.statistics.empty() || !targets.whole.empty();
+    const bool must_run = targets.emits || !targets.statistics.empty() || !targets.kept.empty();
     if (!must_run) targets.cut_points.push_back(TensorId{static_cast<int32_t>(t)});
   }
   std::vector<BarrierTargets> passes;
@@ -304,26 +304,26 @@ std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
 
 TensorId any_target(const Graph& graph, const BarrierTargets& targets) {
   if (!targets.statistics.empty()) return graph.op(targets.statistics[0]).inputs[0];
-  if (!targets.whole.empty()) return targets.whole[0];
+  if (!targets.kept.empty()) return targets.kept[0];
   return targets.optional() ? targets.cut_points[0] : graph.output();
 }
 
-Pass lower_pass(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal) {
-  return Lowering(graph, materialised, goal).run();
+Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal) {
+  return Lowering(graph, kept, goal).run();
 }
 
-TensorId in_place_base(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal,
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal,
                        TensorId target) {
   PassGoal without = goal;
   without.in_place.clear();
-  return in_place_base(graph, materialised, lower_pass(graph, materialised, without), target);
+  return in_place_base(graph, kept, lower_pass(graph, kept, without), target);
 }
 
-TensorId in_place_base(const Graph& graph, const std::vector<bool>& materialised, const Pass& without,
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without,
                        TensorId target) {
   const Op* add = graph.producer(target);
   if (add == nullptr || add->kind != OpKind::add) return TensorId{-1};
-  const auto has_blocks = [&](TensorId id) { return id != graph.latent() && materialised[index(id)]; };
+  const auto has_blocks = [&](TensorId id) { return id != graph.latent() && kept[index(id)]; };
   if (has_blocks(add->inputs[0]) == has_blocks(add->inputs[1])) return TensorId{-1};
   const TensorId base = add->inputs[has_blocks(add->inputs[0]) ? 0 : 1];
   for (const Step& step : without.steps) {

@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// What convolutions do beside their own work. On CUDA, of a picture, they write what is materialised
+/// What convolutions do beside their own work. On CUDA, of a picture, they write what is kept
 /// themselves; blocks of a clip have all frames of a few rows, which they would write badly. In 16 bits they
 /// add residuals too: for fp32 cuDNN has no kernel for that.
 struct Fusion {
@@ -20,7 +20,7 @@ struct PassGoal {
   std::vector<OpId> statistics;  ///< statistics and sums to take
   std::vector<TensorId> keeps;   ///< tensors to write whole
   std::vector<TensorId>
-      in_place;        ///< those of `keeps` that take over the blocks of a materialised operand of their add
+      in_place;        ///< those of `keeps` that take over the blocks of a kept operand of their add
   bool emits = false;  ///< hand the graph's output on
   Fusion fusion{};     ///< as fusion_on() says
   TensorId above{-1};  ///< that of `keeps` of which only the rows above some row are stored; -1 for none
@@ -31,7 +31,7 @@ struct PassGoal {
 /// start.
 struct BarrierTargets {
   std::vector<OpId> statistics;  ///< and sums of keys and values
-  std::vector<TensorId> whole;   ///< keys and values
+  std::vector<TensorId> kept;    ///< keys and values
   /// Where no barrier asks for a pass, it may end at one of these all the same, keeping it.
   std::vector<TensorId> cut_points;
   bool emits = false;
@@ -45,19 +45,19 @@ std::vector<BarrierTargets> barrier_targets(const Graph& graph);
 /// A tensor that the pass computes; all of them are of its depth.
 TensorId any_target(const Graph& graph, const BarrierTargets& targets);
 
-/// Lowers a pass to the steps that every tile runs. Operations between what is materialised and the goals are
+/// Lowers a pass to the steps that every tile runs. Operations between what is kept and the goals are
 /// repeated per tile with the halo that the later ones need; positions outside the picture appear only where
-/// a convolution reads them. Tiles and predictions are left empty. `materialised[i]` says whether
+/// a convolution reads them. Tiles and predictions are left empty. `kept[i]` says whether
 /// tensor i can be read whole: written by an earlier pass, or measured if it is statistics. Throws
 /// std::logic_error where the goal needs something that only a later pass could provide.
-Pass lower_pass(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal);
+Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal);
 
-/// The materialised operand whose blocks `target` could take over in a pass with this goal, or -1: its
+/// The kept operand whose blocks `target` could take over in a pass with this goal, or -1: its
 /// producer must add that operand, and nothing else in the pass may read it or need `target` beyond the tile.
-TensorId in_place_base(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal,
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal,
                        TensorId target);
 /// The same where the pass has been lowered already, with nothing in place.
-TensorId in_place_base(const Graph& graph, const std::vector<bool>& materialised, const Pass& without,
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without,
                        TensorId target);
 
 }  // namespace headroom

@@ -27,7 +27,7 @@ struct MemoryModel {
   /// And for every pixel of one frame of each item of a micro-batch: lists of blocks, sums of rows, what
   /// outputs collect.
   double reserve_bytes_per_pixel = 0;
-  /// Blocks of materialised tensors are made about this large.
+  /// Blocks of kept tensors are made about this large.
   int64_t block_bytes = int64_t{4} << 20;
 };
 
@@ -58,7 +58,7 @@ Extent longest_tile(const Pass& pass);
 /// tensor at least.
 int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows);
 
-/// What is live while a step runs, beside materialised blocks, in bytes of all items.
+/// What is live while a step runs, beside kept blocks, in bytes of all items.
 struct StepBytes {
   int64_t tiles = 0;
   int64_t carried = 0;  ///< the last frames of tiles, which the next chunk of frames reads

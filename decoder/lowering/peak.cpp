@@ -86,22 +86,22 @@ PassSweep::PassSweep(const Graph& graph, const Plan& plan, size_t number, const 
   throughout_.pass_weights = allocated_bytes(
       pass_weights_bytes(graph, pass_, pass_.convolutions, plan.weights, sizes_.storage()), sizes_.device);
   std::vector<TensorId> below;
-  for (const MaterialisedInPass& entry : materialised_in(graph, plan, number, sizes_)) {
-    const TensorId tensor = entry.materialised->tensor;
-    if (entry.materialised->tier != MemoryTier::device) below.push_back(tensor);
+  for (const KeptInPass& entry : kept_in(graph, plan, number, sizes_)) {
+    const TensorId tensor = entry.kept->tensor;
+    if (entry.kept->tier != MemoryTier::device) below.push_back(tensor);
     const auto store = std::find_if(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
       return acquires_blocks(step) && step.tensor == tensor;
     });
     // What is written without a store is in the blocks of the tensor that it replaces.
     if (entry.written && store == pass_.steps.end()) continue;
-    const size_t stored_by = entry.written ? store - pass_.steps.begin() : pass_.steps.size();
-    stored_.push_back({tensor, LiveBlocks(graph, pass_, entry, sizes_), stored_by});
+    const size_t store_step = entry.written ? store - pass_.steps.begin() : pass_.steps.size();
+    stored_.push_back({tensor, LiveBlocks(graph, pass_, entry, sizes_), store_step});
   }
   staged_ = staged_in(pass_, below);
 }
 
 int64_t PassSweep::Stored::bytes_at(const SweepPoint& point) const {
-  const bool after = point.later_tile || point.step >= stored_by;
+  const bool after = point.later_tile || point.step >= store_step;
   return after ? blocks.after_store(point.band) : blocks.before_store(point.band);
 }
 
@@ -123,7 +123,7 @@ const std::vector<StepBytes>& PassSweep::steps_of(size_t band) const {
 LiveBytes PassSweep::live(const SweepPoint& point) const {
   LiveBytes live = throughout_;
   if (pass_.tiles.y.empty()) return live;
-  for (const Stored& tensor : stored_) live.materialised += tensor.bytes_at(point);
+  for (const Stored& tensor : stored_) live.kept += tensor.bytes_at(point);
   live.step = steps_of(point.band)[point.step];
   return live;
 }
@@ -136,7 +136,7 @@ Peak PassSweep::peak() const {
   for (const BlockBytes& tensor : bytes) all.push_back(&tensor);
   for (size_t step = 0; step < pass_.steps.size(); ++step) {
     for (size_t i = 0; i < stored_.size(); ++i) {
-      if (stored_[i].stored_by == step) stored.push_back(&bytes[i]);
+      if (stored_[i].store_step == step) stored.push_back(&bytes[i]);
     }
   }
   const bool several_tiles = pass_.tiles.x.size() * pass_.tiles.t.size() > 1;
@@ -156,7 +156,7 @@ Peak PassSweep::peak() const {
   return peak;
 }
 
-std::vector<PassSweep::LiveTensor> PassSweep::materialised(const SweepPoint& point) const {
+std::vector<PassSweep::LiveTensor> PassSweep::kept(const SweepPoint& point) const {
   std::vector<LiveTensor> list;
   if (pass_.tiles.y.empty()) return list;
   for (const Stored& tensor : stored_) list.push_back({tensor.tensor, tensor.bytes_at(point)});

@@ -18,7 +18,7 @@
 //     band 0, tile 1     all find what tile 0 had in segment 2
 //     band 1, tile 0     segment 0   |    segment 1    |  segment 2
 //
-// What is live at a moment: materialised blocks, which depend on the band and on the segment; tiles, carried
+// What is live at a moment: kept blocks, which depend on the band and on the segment; tiles, carried
 // frames and workspace, which depend on the step and on the height of the band; and what is there throughout.
 //
 // decoder/validator/memory.cpp counts it again, independently.
@@ -32,13 +32,13 @@ struct LiveBytes {
   int64_t state = 0;    ///< statistics and sums
   int64_t picture = 0;  ///< where it stays in memory
   int64_t reserve = 0;  ///< what the plan allows for beside all that it names
-  int64_t materialised = 0;
+  int64_t kept = 0;
   StepBytes step{};
   int64_t total() const {
-    return resident_weights + pass_weights + latent + state + picture + reserve + materialised + step.total();
+    return resident_weights + pass_weights + latent + state + picture + reserve + kept + step.total();
   }
 };
-/// What is there throughout a plan. `materialised`, `step` and `pass_weights` are 0.
+/// What is there throughout a plan. `kept`, `step` and `pass_weights` are 0.
 LiveBytes live_throughout(const Graph& graph, const Plan& plan);
 
 /// A moment of a sweep. Tiles of a band after its first find the blocks there that the first one took.
@@ -60,12 +60,12 @@ struct SegmentBytes {
 };
 /// Of tiles, carried frames and workspace, by segment.
 std::vector<SegmentBytes> step_bytes_by_segment(const Pass& pass, const std::vector<StepBytes>& bytes);
-/// The blocks of one materialised tensor, by band.
+/// The blocks of one kept tensor, by band.
 struct BlockBytes {
   std::vector<int64_t> before_store, after_store;
 };
 BlockBytes block_bytes_by_band(const LiveBlocks& blocks, size_t bands);
-/// Of materialised blocks in these bands, by segment. `all` are the tensors that have blocks of their own in
+/// Of kept blocks in these bands, by segment. `all` are the tensors that have blocks of their own in
 /// the pass; `stored` are those of them that it stores, in the order of their stores.
 std::vector<SegmentBytes> block_bytes_by_segment(const std::vector<const BlockBytes*>& all,
                                                  const std::vector<const BlockBytes*>& stored,
@@ -87,8 +87,8 @@ class PassSweep {
     TensorId tensor{-1};
     int64_t bytes = 0;
   };
-  /// The tensors behind LiveBytes::materialised.
-  std::vector<LiveTensor> materialised(const SweepPoint& point) const;
+  /// The tensors behind LiveBytes::kept.
+  std::vector<LiveTensor> kept(const SweepPoint& point) const;
   /// The tensors behind StepBytes::tiles and StepBytes::carried. One may be there twice.
   std::vector<LiveTensor> tiles(const SweepPoint& point) const;
 
@@ -96,7 +96,7 @@ class PassSweep {
   struct Stored {
     TensorId tensor{-1};
     LiveBlocks blocks;
-    size_t stored_by;  ///< the step that stores it; past the last where an earlier pass did
+    size_t store_step;  ///< the step that stores it; past the last where an earlier pass did
     int64_t bytes_at(const SweepPoint& point) const;
   };
   Extent tile_of(size_t band) const;

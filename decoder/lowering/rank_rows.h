@@ -19,7 +19,7 @@ namespace headroom {
 /// more ranks than rows.
 std::vector<Interval> share_rows(int64_t latent_rows, int32_t ranks);
 
-/// The rows of a materialised tensor that the plan's rank owns or that its passes read.
+/// The rows of a kept tensor that the plan's rank owns or that its passes read.
 Interval rows_needed(const Graph& graph, const Plan& plan, TensorId tensor);
 
 }  // namespace headroom

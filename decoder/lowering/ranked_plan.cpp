@@ -44,7 +44,7 @@ RankedPlan build_ranked_plan(const Model& model, const Request& request,
 std::vector<RowTransfer> row_transfers(const Graph& graph, const std::vector<Plan>& plans) {
   std::vector<RowTransfer> transfers;
   for (const Plan& reader : plans) {
-    for (const Materialised& entry : reader.materialised) {
+    for (const KeptTensor& entry : reader.kept) {
       const Interval needed = rows_needed(graph, reader, entry.tensor);
       for (const Plan& owner : plans) {
         if (owner.share.rank == reader.share.rank) continue;

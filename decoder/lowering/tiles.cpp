@@ -86,8 +86,8 @@ Interval fresh_frames(const Graph& graph, const Pass& pass, const Step& step, co
 }
 
 int64_t carried_frames(const Step& step) {
-  const bool reads_materialised = step.kind == StepKind::gather && step.inputs[0].step == -1;
-  return reads_materialised ? 0 : step.halo.before.t;
+  const bool reads_kept = step.kind == StepKind::gather && step.inputs[0].step == -1;
+  return reads_kept ? 0 : step.halo.before.t;
 }
 
 Interval fresh_rows(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
@@ -97,8 +97,8 @@ Interval fresh_rows(const Graph& graph, const Pass& pass, const Step& step, cons
 }
 
 int64_t carried_rows(const Pass& pass, const Step& step) {
-  const bool reads_materialised = step.kind == StepKind::gather && step.inputs[0].step == -1;
-  return pass.carries_rows && makes_tile(step) && !reads_materialised ? step.halo.before.y : 0;
+  const bool reads_kept = step.kind == StepKind::gather && step.inputs[0].step == -1;
+  return pass.carries_rows && makes_tile(step) && !reads_kept ? step.halo.before.y : 0;
 }
 
 RowsAhead rows_ahead(const Graph& graph, const Pass& pass) {

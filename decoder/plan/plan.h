@@ -23,7 +23,7 @@
 // A step's tile covers the grid's tile and a halo: what later steps read beyond it. Where halos of neighbours
 // overlap, both compute the same values. Where a halo leaves the picture, the tile has `pad` positions more
 // if a convolution reads them, zeros or copies (`edges`), and ends there if not. Tiles are gone after their
-// last reader. What outlives a tile is written whole, in blocks of rows (`Materialised`); blocks come and go
+// last reader. What outlives a tile is written whole, in blocks of rows (`KeptTensor`); blocks come and go
 // band by band. Of clips, a tile is also cut along the time, into chunks that are swept one after the other
 // before the next tile begins; each hands its last frames on to the next (`Pass`).
 namespace headroom {
@@ -54,7 +54,7 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-/// Where a materialised tensor lives. Below the device, only the blocks that a sweep is about to read or has
+/// Where a kept tensor lives. Below the device, only the blocks that a sweep is about to read or has
 /// just written are on it.
 enum class MemoryTier {
   device,
@@ -88,8 +88,8 @@ struct RankShare {
 
 /// A tensor that is stored in row-band blocks of `block_rows` rows of one batch item each: whole, or above a
 /// row. Of several ranks each stores the rows that it owns and those that it reads of others.
-/// The latent is always materialised and not listed.
-struct Materialised {
+/// The latent is always kept and not listed.
+struct KeptTensor {
   TensorId tensor{-1};
   int64_t block_rows = 0;
   /// One number per block, item by item, top to bottom; each tier counts its own. A number has one owner at
@@ -104,13 +104,13 @@ struct Materialised {
   /// Rows that are stored, the first of which begins the first block; all where it is left out. Of a plan for
   /// one rank they begin with the first: the tensor is kept above the row with which they end.
   std::optional<Interval> rows{};
-  friend bool operator==(const Materialised&, const Materialised&) = default;
+  friend bool operator==(const KeptTensor&, const KeptTensor&) = default;
 };
 
 /// Where the values of a step go that makes values position by position.
 enum class StepTarget {
   tile,  ///< what later steps of the pass read
-  /// The blocks of the tensor where it is materialised. There is no tile: later steps read the blocks. On
+  /// The blocks of the tensor where it is kept. There is no tile: later steps read the blocks. On
   /// CUDA, convolutions alone.
   blocks,
   /// The same, where these blocks are those of the add's other operand: each position becomes the sum.
@@ -118,10 +118,10 @@ enum class StepTarget {
 };
 const char* name_of(StepTarget target);
 
-/// What a step reads: the tile that an earlier step of the pass made, or a materialised tensor.
+/// What a step reads: the tile that an earlier step of the pass made, or a kept tensor.
 struct Operand {
   TensorId tensor{-1};
-  int32_t step = -1;  ///< index of the step that made the tile; -1 reads the materialised tensor
+  int32_t step = -1;  ///< index of the step that made the tile; -1 reads the kept tensor
   friend bool operator==(const Operand&, const Operand&) = default;
 };
 
@@ -162,7 +162,7 @@ enum class PassPart {
   whole,
   upper,  ///< those above a row; the next entry has the others
   /// Those from that row on. It has the goals of the entry before, its upper part, and goes on with what that
-  /// has begun: statistics add up over both, and both write the blocks of what the pass materialises.
+  /// has begun: statistics add up over both, and both write the blocks of what the pass keeps.
   lower,
 };
 const char* name_of(PassPart part);
@@ -204,12 +204,12 @@ struct Plan {
   int64_t weights_bytes = 0;  ///< packed parameters on the device at one time, at the most
   /// For what libraries allocate outside the pool, and a picture that stays in memory.
   int64_t reserve_bytes = 0;
-  int64_t host_limit_bytes = 0;  ///< for materialised tensors in host memory, and host_weights_bytes
+  int64_t host_limit_bytes = 0;  ///< for kept tensors in host memory, and host_weights_bytes
   /// Pinned host memory for all parameters, from which passes on a GPU bring in theirs. 0: from pageable
   /// memory, which takes more of the host's time.
   int64_t host_weights_bytes = 0;
-  int64_t scratch_limit_bytes = 0;  ///< for materialised tensors in the scratch file
-  std::string scratch_folder;       ///< where that file is made; empty where nothing is materialised there
+  int64_t scratch_limit_bytes = 0;  ///< for kept tensors in the scratch file
+  std::string scratch_folder;       ///< where that file is made; empty where nothing is kept there
   int64_t predicted_peak_bytes = 0;
   double predicted_seconds = 0;
   /// Between these it takes nine times of ten, by what the profile says of its precision; both 0 without one.
@@ -219,7 +219,7 @@ struct Plan {
   bool exact = true;
   bool assumed = true;      ///< costs are stated assumptions, not a profile of this machine
   Environment environment;  ///< of that profile
-  std::vector<Materialised> materialised;
+  std::vector<KeptTensor> kept;
   std::vector<Pass> passes;
   friend bool operator==(const Plan&, const Plan&) = default;
 };

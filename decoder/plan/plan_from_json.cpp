@@ -16,7 +16,7 @@ constexpr int64_t kMostPasses = 10'000;
 constexpr int64_t kMostSteps = 10'000;
 constexpr int64_t kMostOperands = 8;
 constexpr int64_t kMostIntervals = 1'000'000;
-constexpr int64_t kMostBlocks = 4'000'000;  ///< of all materialised tensors together
+constexpr int64_t kMostBlocks = 4'000'000;  ///< of all kept tensors together
 constexpr size_t kMostNameBytes = 4096;
 
 int32_t small_integer(const JsonFields& fields, int64_t least, int64_t most) {
@@ -67,18 +67,17 @@ class PlanReader {
  public:
   explicit PlanReader(const Graph& graph) : names_(graph) {}
 
-  Materialised read_materialised(const JsonFields& fields) {
-    Materialised materialised;
-    materialised.tier =
-        one_of(fields["tier"], std::array{MemoryTier::device, MemoryTier::host, MemoryTier::scratch});
-    materialised.tensor = names_.tensor(fields["tensor"]);
-    if (fields.has("rows")) materialised.rows = read_interval(fields["rows"], kMostPosition);
-    materialised.block_rows = fields["block_rows"].integer(1, kMostPosition);
-    materialised.blocks = read_blocks(fields["blocks"]);
-    materialised.first_pass = small_integer(fields["first_pass"], 0, kMostPasses - 1);
-    materialised.last_pass = small_integer(fields["last_pass"], 0, kMostPasses - 1);
-    if (fields.has("in_place_of")) materialised.in_place_of = names_.tensor(fields["in_place_of"]);
-    return materialised;
+  KeptTensor read_kept(const JsonFields& fields) {
+    KeptTensor kept;
+    kept.tier = one_of(fields["tier"], std::array{MemoryTier::device, MemoryTier::host, MemoryTier::scratch});
+    kept.tensor = names_.tensor(fields["tensor"]);
+    if (fields.has("rows")) kept.rows = read_interval(fields["rows"], kMostPosition);
+    kept.block_rows = fields["block_rows"].integer(1, kMostPosition);
+    kept.blocks = read_blocks(fields["blocks"]);
+    kept.first_pass = small_integer(fields["first_pass"], 0, kMostPasses - 1);
+    kept.last_pass = small_integer(fields["last_pass"], 0, kMostPasses - 1);
+    if (fields.has("in_place_of")) kept.in_place_of = names_.tensor(fields["in_place_of"]);
+    return kept;
   }
 
   Pass read_pass(const JsonFields& fields) const {
@@ -218,10 +217,9 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
   plan.assumed = file["assumed"].boolean();
 
   PlanReader reader(graph);
-  const JsonFields materialised = file["kept"];
-  const size_t materialised_count = materialised.size(graph.tensors().size());
-  for (size_t i = 0; i < materialised_count; ++i)
-    plan.materialised.push_back(reader.read_materialised(materialised[i]));
+  const JsonFields kept = file["kept"];
+  const size_t kept_count = kept.size(graph.tensors().size());
+  for (size_t i = 0; i < kept_count; ++i) plan.kept.push_back(reader.read_kept(kept[i]));
   const JsonFields passes = file["passes"];
   const size_t pass_count = passes.size(kMostPasses);
   for (size_t i = 0; i < pass_count; ++i) plan.passes.push_back(reader.read_pass(passes[i]));

@@ -31,22 +31,22 @@ json blocks_to_json(const std::vector<int32_t>& blocks) {
 }
 
 /// Bytes of all blocks, each at its full rows. Derived from the rest, for readers of the file only.
-int64_t block_bytes(const Materialised& materialised, const Plan& plan, const Graph& graph) {
-  return static_cast<int64_t>(materialised.blocks.size()) * materialised.block_rows *
-         row_bytes(graph, materialised.tensor, sizes_of(graph, plan));
+int64_t block_bytes(const KeptTensor& kept, const Plan& plan, const Graph& graph) {
+  return static_cast<int64_t>(kept.blocks.size()) * kept.block_rows *
+         row_bytes(graph, kept.tensor, sizes_of(graph, plan));
 }
 
-json materialised_to_json(const Materialised& materialised, const Plan& plan, const Graph& graph) {
-  json out{{"tensor", graph.tensors().at(index(materialised.tensor)).name},
-           {"tier", name_of(materialised.tier)},
-           {"bytes", block_bytes(materialised, plan, graph)},
-           {"block_rows", materialised.block_rows},
-           {"blocks", blocks_to_json(materialised.blocks)},
-           {"first_pass", materialised.first_pass},
-           {"last_pass", materialised.last_pass}};
-  if (materialised.rows) out["rows"] = {materialised.rows->begin, materialised.rows->end};
-  if (materialised.in_place_of != TensorId{-1}) {
-    out["in_place_of"] = graph.tensors().at(index(materialised.in_place_of)).name;
+json kept_to_json(const KeptTensor& kept, const Plan& plan, const Graph& graph) {
+  json out{{"tensor", graph.tensors().at(index(kept.tensor)).name},
+           {"tier", name_of(kept.tier)},
+           {"bytes", block_bytes(kept, plan, graph)},
+           {"block_rows", kept.block_rows},
+           {"blocks", blocks_to_json(kept.blocks)},
+           {"first_pass", kept.first_pass},
+           {"last_pass", kept.last_pass}};
+  if (kept.rows) out["rows"] = {kept.rows->begin, kept.rows->end};
+  if (kept.in_place_of != TensorId{-1}) {
+    out["in_place_of"] = graph.tensors().at(index(kept.in_place_of)).name;
   }
   return out;
 }
@@ -120,9 +120,8 @@ json predicted_json(const Plan& plan) {
 }  // namespace
 
 json to_json(const Plan& plan, const Graph& graph) {
-  json materialised = json::array();
-  for (const Materialised& entry : plan.materialised)
-    materialised.push_back(materialised_to_json(entry, plan, graph));
+  json kept = json::array();
+  for (const KeptTensor& entry : plan.kept) kept.push_back(kept_to_json(entry, plan, graph));
   json passes = json::array();
   for (const Pass& pass : plan.passes) passes.push_back(pass_to_json(pass, graph));
   json out{{"schema", "headroom.plan"},
@@ -138,7 +137,7 @@ json to_json(const Plan& plan, const Graph& graph) {
            {"optimal", plan.optimal},
            {"exact", plan.exact},
            {"assumed", plan.assumed},
-           {"kept", std::move(materialised)},
+           {"kept", std::move(kept)},
            {"passes", std::move(passes)}};
   if (plan.host_limit_bytes > 0) out["host_limit_bytes"] = plan.host_limit_bytes;
   if (plan.host_weights_bytes > 0) out["host_weights_bytes"] = plan.host_weights_bytes;

@@ -21,7 +21,7 @@ struct Link {
   friend bool operator==(const Link&, const Link&) = default;
 };
 
-/// Rows of a materialised tensor that go from the rank that owns them to one that reads them.
+/// Rows of a kept tensor that go from the rank that owns them to one that reads them.
 struct RowTransfer {
   int32_t pass = 0;  ///< that writes the tensor; the rows leave when it is done
   TensorId tensor{-1};

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of the materialised tensors of all ranks together.
+/// Of the kept tensors of all ranks together.
 constexpr size_t kMostBlocksOfAll = 16'000'000;
 /// Each step and each transfer stands on a line of its own.
 constexpr int kDeepestExpandedRanks = 6, kDeepestExpandedTransfers = 0;
@@ -43,7 +43,7 @@ RankTraffic traffic_from_json(const JsonFields& fields) {
 
 size_t blocks_of(const Plan& plan) {
   size_t blocks = 0;
-  for (const Materialised& entry : plan.materialised) blocks += entry.blocks.size();
+  for (const KeptTensor& entry : plan.kept) blocks += entry.blocks.size();
   return blocks;
 }
 

@@ -260,7 +260,7 @@ RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph)
   for (size_t i = 0; i < plan_count; ++i) {
     Plan plan = of_own_model(queue.model, [&] { return plan_from_json(plans[i], graph); });
     if (plan.limit_bytes != queue.limit_bytes) plans[i]["limit_bytes"].fail("expected the queue's own limit");
-    for (const Materialised& materialised : plan.materialised) blocks += materialised.blocks.size();
+    for (const KeptTensor& kept : plan.kept) blocks += kept.blocks.size();
     if (blocks > kMostRequestBlocks)
       plans[i].fail("expected at most " + std::to_string(kMostRequestBlocks) +
                     " blocks in all plans together");

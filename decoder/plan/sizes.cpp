@@ -27,9 +27,8 @@ Extent own_extent(const Tensor& tensor, const Sizes& sizes) {
   return extent;
 }
 
-Interval stored_rows(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
-  return materialised.rows.value_or(
-      Interval{0, extent_of(graph.tensor(materialised.tensor), sizes.latent).y});
+Interval kept_rows(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
+  return kept.rows.value_or(Interval{0, extent_of(graph.tensor(kept.tensor), sizes.latent).y});
 }
 
 int64_t row_bytes(const Graph& graph, TensorId id, const Sizes& sizes) {

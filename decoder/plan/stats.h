@@ -100,10 +100,10 @@ struct RunStats {
   double predicted_seconds = 0;
   double seconds = 0;
   double output_wait_seconds = 0;     ///< of them, in which the decode stood still for its output's file
-  int64_t scratch_written_bytes = 0;  ///< of materialised tensors, to the scratch file
+  int64_t scratch_written_bytes = 0;  ///< of kept tensors, to the scratch file
   int64_t scratch_read_bytes = 0;
   double transfer_wait_seconds = 0;  ///< that the decode stood still for these transfers
-  int64_t to_host_bytes = 0;         ///< of materialised tensors, from a GPU to the host's memory
+  int64_t to_host_bytes = 0;         ///< of kept tensors, from a GPU to the host's memory
   int64_t from_host_bytes = 0;
   int64_t host_weights_bytes = 0;  ///< of pinned host memory, from which passes on a GPU brought in weights
   std::vector<PassStats> passes;

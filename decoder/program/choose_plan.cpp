@@ -19,8 +19,8 @@ namespace headroom {
 namespace {
 
 bool keeps_in_scratch(const Plan& plan) {
-  return std::any_of(plan.materialised.begin(), plan.materialised.end(),
-                     [](const Materialised& kept) { return kept.tier == MemoryTier::scratch; });
+  return std::any_of(plan.kept.begin(), plan.kept.end(),
+                     [](const KeptTensor& kept) { return kept.tier == MemoryTier::scratch; });
 }
 
 /// Options for a scratch file go with a plan that keeps tensors in one.

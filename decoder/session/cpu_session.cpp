@@ -23,7 +23,7 @@ namespace {
 /// Attention walks keys and values block by block together.
 void check_blocks(const Graph& graph, const Plan& plan) {
   const auto rows_of = [&](TensorId id) -> int64_t {
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (entry.tensor == id) return entry.block_rows;
     }
     return extent_of(graph.tensor(id), sizes_of(graph, plan).latent).y;  // the latent is one block
@@ -39,7 +39,7 @@ void check_blocks(const Graph& graph, const Plan& plan) {
 /// Keys that are not on the device come block by block with their values.
 void check_keys(const Graph& graph, const Plan& plan) {
   const auto tier_of = [&](TensorId id) {
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (entry.tensor == id) return entry.tier;
     }
     return MemoryTier::device;
@@ -57,17 +57,17 @@ void check_keys(const Graph& graph, const Plan& plan) {
   }
 }
 
-/// What this device can do with materialised tensors that are not on it.
+/// What this device can do with kept tensors that are not on it.
 void check_tiers(const Graph& graph, const Plan& plan) {
-  for (const Materialised& entry : plan.materialised) {
+  for (const KeptTensor& entry : plan.kept) {
     if (entry.tier == MemoryTier::device) continue;
     const std::string named = graph.tensor(entry.tensor).name + " is kept in " + name_of(entry.tier) + ": ";
     if (entry.tier == MemoryTier::host)
       throw InputError(named + "on the CPU the device's memory is the host's; plan without a host limit");
-    const bool shared =
-        entry.in_place_of != TensorId{-1} ||
-        std::any_of(plan.materialised.begin(), plan.materialised.end(),
-                    [&](const Materialised& other) { return other.in_place_of == entry.tensor; });
+    const bool shared = entry.in_place_of != TensorId{-1} ||
+                        std::any_of(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& other) {
+                          return other.in_place_of == entry.tensor;
+                        });
     if (shared) throw InputError(named + "a sum in place needs both its operands on the device");
   }
 }

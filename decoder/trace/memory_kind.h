@@ -11,7 +11,7 @@ namespace headroom {
 enum class MemoryKind : uint8_t {
   weights,
   latent,
-  materialised,
+  kept,
   tile,
   workspace,
   slack,  ///< reserved by LibTorch's allocator and free at the moment; in plans the gaps of the reservation

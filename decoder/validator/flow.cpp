@@ -9,17 +9,15 @@ namespace {
 class FlowCheck {
  public:
   explicit FlowCheck(View& view)
-      : view_(view),
-        measured_(view.graph.tensors().size()),
-        read_in_last_pass_(view.plan.materialised.size()) {}
+      : view_(view), measured_(view.graph.tensors().size()), read_in_last_pass_(view.plan.kept.size()) {}
 
   void run() {
     for_each_step([&](const StepRef& ref) { note_whole_writes(ref); });
     for (const std::vector<StepRef>& steps : measured_) check_both_parts(steps);
     check_both_parts(emitted_);
-    for (const Materialised& entry : view_.plan.materialised) check_written(entry);
+    for (const KeptTensor& entry : view_.plan.kept) check_written(entry);
     for_each_step([&](const StepRef& ref) { check_step(ref); });
-    for (const Materialised& entry : view_.plan.materialised) check_released(entry);
+    for (const KeptTensor& entry : view_.plan.kept) check_released(entry);
     if (emitted_.empty()) {
       view_.findings.add(Violation::wrong_output, "passes",
                          "no step emits " + view_.name(view_.graph.output()));
@@ -75,7 +73,7 @@ class FlowCheck {
       } else if (step.inputs[i].step != -1) {
         check_tile_operand(ref, i);
       } else if (step.inputs[i].tensor != view_.graph.latent()) {
-        check_materialised_operand(ref, i, *view_.materialised(step.inputs[i].tensor));
+        check_kept_operand(ref, i, *view_.kept(step.inputs[i].tensor));
       }
     }
     if (writes_whole(step.kind) || writes_blocks(step)) {
@@ -161,7 +159,7 @@ class FlowCheck {
     });
   }
 
-  void check_materialised_operand(const StepRef& ref, size_t input, const Materialised& entry) {
+  void check_kept_operand(const StepRef& ref, size_t input, const KeptTensor& entry) {
     const auto pass = static_cast<int64_t>(ref.pass);
     const std::string name = view_.name(entry.tensor);
     const size_t slot = slot_of(entry);
@@ -189,7 +187,7 @@ class FlowCheck {
   }
 
   /// What is read is stored. Where rows of other ranks come from is for who knows these ranks' plans.
-  void check_stored(const StepRef& ref, size_t input, const Materialised& entry) {
+  void check_stored(const StepRef& ref, size_t input, const KeptTensor& entry) {
     const Interval all = view_.picture(entry.tensor, kRows);
     const size_t bands = view_.tile_count(ref.pass, kRows);
     if (!view_.spend(static_cast<int64_t>(bands))) return;
@@ -204,10 +202,10 @@ class FlowCheck {
 
   /// Where another tensor takes over the operand's blocks in this pass, its values vanish as the sweep goes
   /// on.
-  void check_takeover(const StepRef& ref, size_t input, const Materialised& entry) {
+  void check_takeover(const StepRef& ref, size_t input, const KeptTensor& entry) {
     if (static_cast<int64_t>(view_.last_part(ref.pass)) != entry.last_pass) return;
-    if (!view_.spend(static_cast<int64_t>(view_.plan.materialised.size()))) return;
-    for (const Materialised& taker : view_.plan.materialised) {
+    if (!view_.spend(static_cast<int64_t>(view_.plan.kept.size()))) return;
+    for (const KeptTensor& taker : view_.plan.kept) {
       if (taker.in_place_of != entry.tensor) continue;
       for (const StepRef& write : view_.writers[slot_of(taker)]) {
         if (write.pass != ref.pass || write == ref) continue;
@@ -279,7 +277,7 @@ class FlowCheck {
     }
   }
 
-  void check_written(const Materialised& entry) {
+  void check_written(const KeptTensor& entry) {
     const std::vector<StepRef>& writers = view_.writers[slot_of(entry)];
     if (writers.empty()) {
       view_.findings.add(Violation::skipped_region, view_.place(entry), "no step writes it");
@@ -294,16 +292,16 @@ class FlowCheck {
     }
   }
 
-  void check_released(const Materialised& entry) {
+  void check_released(const KeptTensor& entry) {
     if (!read_in_last_pass_[slot_of(entry)]) {
       view_.findings.add(Violation::never_released, view_.place(entry),
                          "no step of its last pass, passes[" + std::to_string(entry.last_pass) +
                              "], reads it, so none hands its blocks back");
     }
-    if (entry.in_place_of != TensorId{-1}) check_in_place(entry, *view_.materialised(entry.in_place_of));
+    if (entry.in_place_of != TensorId{-1}) check_in_place(entry, *view_.kept(entry.in_place_of));
   }
 
-  void check_in_place(const Materialised& entry, const Materialised& base) {
+  void check_in_place(const KeptTensor& entry, const KeptTensor& base) {
     const auto report = [&](Violation::Kind kind, std::string what) {
       view_.findings.add(kind, view_.place(entry), std::move(what));
     };
@@ -318,20 +316,20 @@ class FlowCheck {
                                             std::to_string(base.last_pass) +
                                             "], after its blocks were taken over");
     }
-    for (const Materialised* other = view_.plan.materialised.data(); other != &entry; ++other) {
+    for (const KeptTensor* other = view_.plan.kept.data(); other != &entry; ++other) {
       if (other->in_place_of == entry.in_place_of) {
         report(Violation::block_conflict, view_.name(other->tensor) + " takes over the same blocks");
       }
     }
   }
 
-  size_t slot_of(const Materialised& entry) const {
-    return static_cast<size_t>(&entry - view_.plan.materialised.data());
+  size_t slot_of(const KeptTensor& entry) const {
+    return static_cast<size_t>(&entry - view_.plan.kept.data());
   }
 
   View& view_;
   std::vector<std::vector<StepRef>> measured_;  ///< by tensor: the steps that measure these statistics
-  std::vector<bool> read_in_last_pass_;         ///< by entry of plan.materialised
+  std::vector<bool> read_in_last_pass_;         ///< by entry of plan.kept
   std::vector<StepRef> emitted_;
 };
 

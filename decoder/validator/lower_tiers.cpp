@@ -16,7 +16,7 @@ void check_limit(View& view, MemoryTier tier, int64_t other_bytes, int64_t limit
   size_t where = 0;
   for (size_t p = 0; p < view.plan.passes.size(); ++p) {
     int64_t live = other_bytes;
-    for (const Materialised& entry : view.plan.materialised) {
+    for (const KeptTensor& entry : view.plan.kept) {
       const auto pass = static_cast<int64_t>(p);
       if (entry.tier != tier || pass < entry.first_pass || pass > entry.last_pass) continue;
       live = add(live, multiply(view.block_bytes(entry), view.block_count(entry)));
@@ -34,7 +34,7 @@ void check_limit(View& view, MemoryTier tier, int64_t other_bytes, int64_t limit
 /// One tensor below the device as one pass after another sweeps over it.
 class Window {
  public:
-  Window(View& view, const Materialised& entry, const std::vector<int64_t>& starts,
+  Window(View& view, const KeptTensor& entry, const std::vector<int64_t>& starts,
          std::vector<Change>& changes)
       : view_(view),
         entry_(entry),
@@ -65,8 +65,7 @@ class Window {
   bool write(size_t pass) {
     const int64_t rows = static_cast<int64_t>(view_.tile_count(pass, kRows));
     const int64_t begin = starts_[pass], end = starts_[pass + 1];
-    const StepRef& writer =
-        view_.writers[static_cast<size_t>(&entry_ - view_.plan.materialised.data())].front();
+    const StepRef& writer = view_.writers[static_cast<size_t>(&entry_ - view_.plan.kept.data())].front();
     std::vector<Interval> bands(static_cast<size_t>(view_.block_count(entry_)),
                                 {std::numeric_limits<int64_t>::max(), 0});
     for (int64_t y = 0; y < rows; ++y) {
@@ -139,7 +138,7 @@ class Window {
   }
 
   View& view_;
-  const Materialised& entry_;
+  const KeptTensor& entry_;
   const std::vector<int64_t>& starts_;
   std::vector<Change>& changes_;
   const int64_t block_bytes_;
@@ -149,15 +148,15 @@ class Window {
 
 void check_lower_tiers(View& view) {
   const Plan& plan = view.plan;
-  const bool keeps = std::any_of(plan.materialised.begin(), plan.materialised.end(),
-                                 [](const Materialised& entry) { return entry.tier == MemoryTier::host; });
+  const bool keeps = std::any_of(plan.kept.begin(), plan.kept.end(),
+                                 [](const KeptTensor& entry) { return entry.tier == MemoryTier::host; });
   // A plan without a limit keeps nothing in host memory; its weights may be there all the same.
   if (keeps || plan.host_limit_bytes > 0)
     check_limit(view, MemoryTier::host, plan.host_weights_bytes, plan.host_limit_bytes, "host_limit_bytes");
   check_limit(view, MemoryTier::scratch, 0, plan.scratch_limit_bytes, "scratch.limit_bytes");
 }
 
-bool append_window(View& view, const Materialised& entry, const std::vector<int64_t>& starts,
+bool append_window(View& view, const KeptTensor& entry, const std::vector<int64_t>& starts,
                    std::vector<Change>& changes) {
   return Window(view, entry, starts, changes).run();
 }

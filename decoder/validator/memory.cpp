@@ -7,7 +7,7 @@
 namespace headroom::validation {
 namespace {
 
-/// When one block of a materialised tensor holds its number, in the time of pass_starts().
+/// When one block of a kept tensor holds its number, in the time of pass_starts().
 struct Lifetime {
   int64_t acquired = std::numeric_limits<int64_t>::max();
   int64_t released = -1;  ///< the last band of tiles that needs it
@@ -17,7 +17,7 @@ struct Lifetime {
 struct Tenancy {
   int32_t block = 0;
   Lifetime life;
-  const Materialised* owner = nullptr;
+  const KeptTensor* owner = nullptr;
   int64_t position = 0;  ///< index in owner->blocks
 };
 
@@ -26,8 +26,8 @@ class MemoryCheck {
   explicit MemoryCheck(View& view) : view_(view), starts_(pass_starts(view)) {}
 
   void run() {
-    lifetimes_.reserve(view_.plan.materialised.size());
-    for (const Materialised& entry : view_.plan.materialised) {
+    lifetimes_.reserve(view_.plan.kept.size());
+    for (const KeptTensor& entry : view_.plan.kept) {
       lifetimes_.push_back(lifetimes_of(entry));
       if (view_.work_left == 0) return;  // reported by spend()
     }
@@ -41,7 +41,7 @@ class MemoryCheck {
   /// Widens lifetimes by what one pass touches: the blocks that have rows of `rows_of(y)`, for each tile y
   /// along the rows. A block has all frames of its rows.
   template <typename F>
-  bool touch(const Materialised& entry, size_t pass, F rows_of, std::vector<Lifetime>& blocks) {
+  bool touch(const KeptTensor& entry, size_t pass, F rows_of, std::vector<Lifetime>& blocks) {
     const size_t rows = view_.tile_count(pass, kRows);
     for (size_t y = 0; y < rows; ++y) {
       const Interval touched = view_.blocks_with(entry, rows_of(y));
@@ -55,7 +55,7 @@ class MemoryCheck {
     return true;
   }
 
-  std::vector<Lifetime> lifetimes_of(const Materialised& entry) {
+  std::vector<Lifetime> lifetimes_of(const KeptTensor& entry) {
     const auto count = static_cast<size_t>(view_.block_count(entry));
     const auto first = static_cast<size_t>(entry.first_pass), last = static_cast<size_t>(entry.last_pass);
     // Below the device a tensor has its blocks through the whole of its passes, so that transfers never
@@ -85,7 +85,7 @@ class MemoryCheck {
   }
 
   /// The last entry of `passes` that reads the tensor and is not the lower part of a pass.
-  size_t last_read_whole(const Materialised& entry) {
+  size_t last_read_whole(const KeptTensor& entry) {
     auto pass = static_cast<size_t>(entry.last_pass);
     const auto reads = [&](const Step& step) {
       return std::count(step.inputs.begin(), step.inputs.end(), Operand{entry.tensor, -1}) > 0;
@@ -98,9 +98,9 @@ class MemoryCheck {
     return view_.first_part(pass);
   }
 
-  bool touch_written(const Materialised& entry, size_t pass, std::vector<Lifetime>& bands) {
+  bool touch_written(const KeptTensor& entry, size_t pass, std::vector<Lifetime>& bands) {
     // Rows of other ranks have their place when those next to them are written.
-    const Interval stored = view_.stored_rows(entry);
+    const Interval stored = view_.kept_rows(entry);
     const size_t last_tile = view_.tile_count(pass, kRows) - 1;
     const auto written = [&](size_t y) {
       Interval rows = view_.image(pass, entry.tensor, kRows, y);
@@ -112,7 +112,7 @@ class MemoryCheck {
     return touch(entry, pass, written, bands);
   }
 
-  bool touch_read(const Materialised& entry, size_t pass, std::vector<Lifetime>& reads) {
+  bool touch_read(const KeptTensor& entry, size_t pass, std::vector<Lifetime>& reads) {
     const std::vector<Step>& steps = view_.plan.passes[pass].steps;
     for (size_t s = 0; s < steps.size(); ++s) {
       for (size_t i = 0; i < steps[s].inputs.size(); ++i) {
@@ -128,21 +128,19 @@ class MemoryCheck {
     return true;
   }
 
-  const Lifetime& lifetime(const Materialised& entry, int64_t band) const {
-    return lifetimes_[static_cast<size_t>(&entry - view_.plan.materialised.data())]
-                     [static_cast<size_t>(band)];
+  const Lifetime& lifetime(const KeptTensor& entry, int64_t band) const {
+    return lifetimes_[static_cast<size_t>(&entry - view_.plan.kept.data())][static_cast<size_t>(band)];
   }
 
-  int64_t band_count(const Materialised& entry) const {
-    return static_cast<int64_t>(
-        lifetimes_[static_cast<size_t>(&entry - view_.plan.materialised.data())].size());
+  int64_t band_count(const KeptTensor& entry) const {
+    return static_cast<int64_t>(lifetimes_[static_cast<size_t>(&entry - view_.plan.kept.data())].size());
   }
 
   /// Every block number of a tier must be let go before another tensor takes it, except where that one
   /// replaces it in place.
   void check_owners() {
     std::vector<Tenancy> tenancies;
-    for (const Materialised& entry : view_.plan.materialised) {
+    for (const KeptTensor& entry : view_.plan.kept) {
       for (size_t i = 0; i < entry.blocks.size(); ++i) {
         const auto position = static_cast<int64_t>(i);
         tenancies.push_back(
@@ -223,16 +221,15 @@ class MemoryCheck {
 
   std::vector<Change> changes() const {
     std::vector<Change> list;
-    for (const Materialised& entry : view_.plan.materialised) {
+    for (const KeptTensor& entry : view_.plan.kept) {
       if (entry.tier != MemoryTier::device) {
         if (!append_window(view_, entry, starts_, list)) return {};
         continue;
       }
       const int64_t band_bytes = view_.block_bytes(entry);
-      const Materialised* base =
-          entry.in_place_of == TensorId{-1} ? nullptr : view_.materialised(entry.in_place_of);
+      const KeptTensor* base = entry.in_place_of == TensorId{-1} ? nullptr : view_.kept(entry.in_place_of);
       const std::vector<StepRef>& writers =
-          view_.writers[static_cast<size_t>(&entry - view_.plan.materialised.data())];
+          view_.writers[static_cast<size_t>(&entry - view_.plan.kept.data())];
       for (int64_t band = 0; band < band_count(entry); ++band) {
         Lifetime life = lifetime(entry, band);
         // Bytes taken over are counted once: the base's until it ends, then the taker's.
@@ -250,7 +247,7 @@ class MemoryCheck {
     return list;
   }
 
-  /// The most bytes of materialised blocks and tiles that are in use at one time within each pass.
+  /// The most bytes of kept blocks and tiles that are in use at one time within each pass.
   std::vector<int64_t> working_peaks() const {
     const std::vector<Change> list = changes();
     std::vector<int64_t> peaks;
@@ -289,14 +286,14 @@ class MemoryCheck {
   }
 
   /// Bytes that tiles hand on from one chunk of frames to the next, all of them throughout the pass: the
-  /// earlier frames that a step's tile begins with, unless it reads them from what is materialised.
+  /// earlier frames that a step's tile begins with, unless it reads them from what is kept.
   int64_t carried_bytes(size_t pass, const Bands& bands) const {
     if (view_.plan.passes[pass].carries_rows) return carried_rows_bytes(pass);
     if (view_.tile_count(pass, kTime) < 2) return 0;
     int64_t sum = 0;
     const std::vector<Step>& steps = view_.plan.passes[pass].steps;
     for (size_t s = 0; s < steps.size(); ++s) {
-      if (!computes_tile(steps[s]) || copies_materialised(steps[s])) continue;
+      if (!computes_tile(steps[s]) || copies_kept(steps[s])) continue;
       sum = add(sum, multiply(tile_bytes({pass, s}, bands, true), steps[s].halo.before.t));
     }
     return sum;
@@ -308,7 +305,7 @@ class MemoryCheck {
     int64_t sum = 0;
     const std::vector<Step>& steps = view_.plan.passes[pass].steps;
     for (size_t s = 0; s < steps.size(); ++s) {
-      if (!computes_tile(steps[s]) || copies_materialised(steps[s])) continue;
+      if (!computes_tile(steps[s]) || copies_kept(steps[s])) continue;
       int64_t columns = 0;
       for (size_t x = 0; x < view_.tile_count(pass, kColumns); ++x)
         columns = add(columns, view_.region({pass, s}, kColumns, x).length());
@@ -448,9 +445,8 @@ class MemoryCheck {
   }
 
   View& view_;
-  std::vector<int64_t> starts_;  ///< pass_starts()
-  std::vector<std::vector<Lifetime>>
-      lifetimes_;  ///< for each entry of plan.materialised, by block of one item
+  std::vector<int64_t> starts_;                   ///< pass_starts()
+  std::vector<std::vector<Lifetime>> lifetimes_;  ///< for each entry of plan.kept, by block of one item
 };
 
 }  // namespace

@@ -84,7 +84,7 @@ void check_numbers(View& view) {
   refuse(!view.is_tensor(view.graph.output()), "request.model", "the model's graph has no output");
 }
 
-void check_tier(View& view, const Materialised& entry) {
+void check_tier(View& view, const KeptTensor& entry) {
   const auto refuse = [&](const char* what) {
     view.findings.add(Violation::malformed, view.place(entry) + ".place", what);
   };
@@ -102,7 +102,7 @@ void check_tier(View& view, const Materialised& entry) {
 }
 
 /// One rank alone stores its tensors whole, or their first rows, in blocks of their own on the device.
-bool check_rows_above(View& view, const Materialised& entry) {
+bool check_rows_above(View& view, const KeptTensor& entry) {
   const Interval& rows = *entry.rows;
   const int64_t all = view.picture(entry.tensor, kRows).end;
   const std::string place = view.place(entry) + ".rows";
@@ -111,8 +111,8 @@ bool check_rows_above(View& view, const Materialised& entry) {
                       to_text(rows) + " are not its first rows, of " + std::to_string(all));
     return false;
   }
-  const bool takes_over = std::any_of(
-      view.plan.materialised.begin(), view.plan.materialised.end(), [&](const Materialised& other) {
+  const bool takes_over =
+      std::any_of(view.plan.kept.begin(), view.plan.kept.end(), [&](const KeptTensor& other) {
         return other.in_place_of == entry.tensor || (&other == &entry && other.in_place_of != TensorId{-1});
       });
   if (takes_over || entry.tier != MemoryTier::device) {
@@ -124,7 +124,7 @@ bool check_rows_above(View& view, const Materialised& entry) {
 }
 
 /// A rank stores its own rows at the least, and without any it has nothing to store.
-bool check_rows(View& view, const Materialised& entry) {
+bool check_rows(View& view, const KeptTensor& entry) {
   if (!entry.rows) return true;
   if (view.plan.share.alone()) return check_rows_above(view, entry);
   const Interval& rows = *entry.rows;
@@ -145,7 +145,7 @@ bool check_rows(View& view, const Materialised& entry) {
   return false;
 }
 
-void check_blocks(View& view, const Materialised& entry) {
+void check_blocks(View& view, const KeptTensor& entry) {
   if (entry.block_rows < 1) {
     view.findings.add(Violation::malformed, view.place(entry) + ".block_rows", "expected at least 1");
     return;
@@ -165,7 +165,7 @@ void check_blocks(View& view, const Materialised& entry) {
   }
 }
 
-void check_materialised(View& view, const Materialised& entry) {
+void check_kept(View& view, const KeptTensor& entry) {
   const auto refuse = [&](const char* key, const std::string& what) {
     view.findings.add(Violation::malformed, view.place(entry) + key, what);
   };
@@ -173,17 +173,16 @@ void check_materialised(View& view, const Materialised& entry) {
   if (entry.tensor == view.graph.latent())
     return refuse(".tensor", "the latent is always kept and not listed");
   if (view.graph.tensor(entry.tensor).statistics) return refuse(".tensor", "statistics have no blocks");
-  if (view.materialised(entry.tensor) != &entry) return refuse(".tensor", "listed a second time");
+  if (view.kept(entry.tensor) != &entry) return refuse(".tensor", "listed a second time");
   const auto passes = static_cast<int64_t>(view.plan.passes.size());
   if (!in_range(entry.first_pass, 0, passes - 1)) return refuse(".first_pass", "no such pass");
   if (!in_range(entry.last_pass, entry.first_pass, passes - 1)) {
     return refuse(".last_pass", "expected a pass from first_pass to the last one");
   }
   if (entry.in_place_of != TensorId{-1}) {
-    const Materialised* base =
-        view.is_tensor(entry.in_place_of) ? view.materialised(entry.in_place_of) : nullptr;
+    const KeptTensor* base = view.is_tensor(entry.in_place_of) ? view.kept(entry.in_place_of) : nullptr;
     if (base == nullptr || base == &entry) return refuse(".in_place_of", "expected another kept tensor");
-    for (const Materialised* either : {&entry, base}) {
+    for (const KeptTensor* either : {&entry, base}) {
       if (either->tier == MemoryTier::device) continue;
       return view.findings.add(Violation::misplaced, view.place(*either) + ".place",
                                "blocks are taken over on the device only");
@@ -253,8 +252,8 @@ bool check_part(View& view, size_t p) {
   if (part == PassPart::lower && passes[p].scale != passes[p - 1].scale)
     return refuse("its grid is not that of the upper part");
   if (passes[p].tiles.y.empty()) return refuse("it has no tiles");
-  const bool moves = std::any_of(view.plan.materialised.begin(), view.plan.materialised.end(),
-                                 [](const Materialised& entry) { return entry.tier != MemoryTier::device; });
+  const bool moves = std::any_of(view.plan.kept.begin(), view.plan.kept.end(),
+                                 [](const KeptTensor& entry) { return entry.tier != MemoryTier::device; });
   return !moves || refuse("with tensors below the device passes are whole");
 }
 
@@ -326,7 +325,7 @@ void check_pass(View& view, size_t p) {
 bool check_outline(View& view) {
   check_numbers(view);
   if (!view.findings.empty()) return false;
-  if (view.plan.materialised.size() > view.graph.tensors().size()) {
+  if (view.plan.kept.size() > view.graph.tensors().size()) {
     view.findings.add(Violation::malformed, "kept", "more entries than the model has tensors");
     return false;
   }
@@ -334,7 +333,7 @@ bool check_outline(View& view) {
     view.findings.add(Violation::malformed, "passes", "expected at most 10000");
     return false;
   }
-  for (const Materialised& entry : view.plan.materialised) check_materialised(view, entry);
+  for (const KeptTensor& entry : view.plan.kept) check_kept(view, entry);
   for (size_t p = 0; p < view.plan.passes.size() && !view.findings.full(); ++p) check_pass(view, p);
   return view.findings.empty();
 }

@@ -36,7 +36,7 @@ class RankedView {
   static std::string place(size_t rank, const std::string& of_plan);
 };
 
-/// Requests, passes, steps and materialised tensors of all ranks against those of the first.
+/// Requests, passes, steps and kept tensors of all ranks against those of the first.
 void check_same_passes(RankedView& view);
 /// What leaves which rank when, and that all comes which a rank reads of others. Only for plans that are
 /// valid each for itself, with the same passes.

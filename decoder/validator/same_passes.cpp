@@ -16,8 +16,8 @@ class SameCheck {
     if (same_count("passes", plan_.passes.size(), first_.passes.size())) {
       for (size_t p = 0; p < plan_.passes.size(); ++p) check_pass(p);
     }
-    if (same_count("kept", plan_.materialised.size(), first_.materialised.size())) {
-      for (size_t i = 0; i < plan_.materialised.size(); ++i) check_materialised(i);
+    if (same_count("kept", plan_.kept.size(), first_.kept.size())) {
+      for (size_t i = 0; i < plan_.kept.size(); ++i) check_kept(i);
     }
   }
 
@@ -44,8 +44,8 @@ class SameCheck {
     }
   }
 
-  void check_materialised(size_t i) {
-    const Materialised &entry = plan_.materialised[i], &other = first_.materialised[i];
+  void check_kept(size_t i) {
+    const KeptTensor &entry = plan_.kept[i], &other = first_.kept[i];
     if (entry.tensor == other.tensor && entry.first_pass == other.first_pass &&
         entry.last_pass == other.last_pass && entry.in_place_of == other.in_place_of)
       return;

@@ -52,7 +52,7 @@ bool is_known(StepKind kind) {
   return kind >= StepKind::gather && kind <= StepKind::emit;
 }
 
-/// Whether the step computes on a tile of this operand, and so cannot read the materialised tensor itself.
+/// Whether the step computes on a tile of this operand, and so cannot read the kept tensor itself.
 bool reads_tile(StepKind kind, size_t input) {
   if (kind == StepKind::store) return true;
   return input == 0 && (kind == StepKind::conv || (kind == StepKind::add || kind == StepKind::accumulate ||
@@ -212,17 +212,17 @@ class StepCheck {
     }
     if (tile) return refuse(which + "expected a tile, found the kept tensor");
     if (view_.graph.tensor(operand.tensor).statistics || operand.tensor == view_.graph.latent()) return true;
-    const Materialised* materialised = view_.materialised(operand.tensor);
-    if (materialised == nullptr) {
+    const KeptTensor* kept = view_.kept(operand.tensor);
+    if (kept == nullptr) {
       return refuse(which + view_.name(operand.tensor) + " is not kept, so nothing has written it",
                     Violation::read_before_write);
     }
-    if (!reads_whole(step_, i) || materialised->tier == MemoryTier::device) return true;
-    return check_blocks_of_keys(i, *materialised, which);
+    if (!reads_whole(step_, i) || kept->tier == MemoryTier::device) return true;
+    return check_blocks_of_keys(i, *kept, which);
   }
 
   /// Keys or values below the device come to it block by block, both alike, to this one step of the pass.
-  bool check_blocks_of_keys(size_t i, const Materialised& own, const std::string& which) {
+  bool check_blocks_of_keys(size_t i, const KeptTensor& own, const std::string& which) {
     const auto misplaced = [&](const char* why) {
       return refuse(which + "every tile reads the whole of " + view_.name(own.tensor) + ", which lives in " +
                         name_of(own.tier) + ", " + why,
@@ -232,7 +232,7 @@ class StepCheck {
     if (view_.graph.op(step_.op).frames == AttentionFrames::interleaved)
       return misplaced("and frames are interleaved");
     const Operand& other = step_.inputs[3 - i];
-    const Materialised* beside = view_.materialised(other.tensor);
+    const KeptTensor* beside = view_.kept(other.tensor);
     if (beside == nullptr || beside == &own || beside->tier != own.tier ||
         beside->block_rows != own.block_rows)
       return misplaced("apart from what goes with it");
@@ -277,7 +277,7 @@ class StepCheck {
     const bool in_place = writes_blocks(step_) && step_.target == StepTarget::in_place;
     if (step_.kind != StepKind::store && step_.kind != StepKind::accumulate && !writes_blocks(step_))
       return true;
-    const Materialised* target = view_.materialised(step_.tensor);
+    const KeptTensor* target = view_.kept(step_.tensor);
     if (target == nullptr) return refuse("writes a tensor that is not kept");
     const bool adds_onto = step_.kind == StepKind::accumulate || in_place;
     const TensorId base = adds_onto ? step_.inputs[1].tensor : TensorId{-1};
@@ -287,7 +287,7 @@ class StepCheck {
                         ? "stores a tensor that takes over another's blocks"
                         : "adds onto another tensor than the one whose blocks it takes over");
     }
-    view_.writers[static_cast<size_t>(target - view_.plan.materialised.data())].push_back(ref_);
+    view_.writers[static_cast<size_t>(target - view_.plan.kept.data())].push_back(ref_);
     return true;
   }
 

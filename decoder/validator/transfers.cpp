@@ -57,8 +57,8 @@ class TransferCheck {
     const View& sender = view_.ranks[static_cast<size_t>(transfer.from)];
     const View& receiver = view_.ranks[static_cast<size_t>(transfer.to)];
     if (!sender.is_tensor(transfer.tensor)) return refuse(Violation::malformed, i, "no such tensor");
-    const Materialised* sent = sender.materialised(transfer.tensor);
-    const Materialised* received = receiver.materialised(transfer.tensor);
+    const KeptTensor* sent = sender.kept(transfer.tensor);
+    const KeptTensor* received = receiver.kept(transfer.tensor);
     if (sent == nullptr || received == nullptr)
       return refuse(Violation::read_before_write, i,
                     sender.name(transfer.tensor) + " is not kept, so nothing has written it");
@@ -66,7 +66,7 @@ class TransferCheck {
   }
 
   /// Rows leave when the pass is done that writes them. Later others may be in their place.
-  bool check_pass(size_t i, const Materialised& entry) {
+  bool check_pass(size_t i, const KeptTensor& entry) {
     const int32_t pass = view_.plan.transfers[i].pass;
     const std::string written =
         view_.ranks[0].name(entry.tensor) + " is written in passes[" + std::to_string(entry.first_pass) + "]";
@@ -78,10 +78,10 @@ class TransferCheck {
     return true;
   }
 
-  bool check_rows(size_t i, const View& sender, const View& receiver, const Materialised& received) {
+  bool check_rows(size_t i, const View& sender, const View& receiver, const KeptTensor& received) {
     const RowTransfer& transfer = view_.plan.transfers[i];
     const Interval owned = sender.own_rows(view_.graph.tensor(transfer.tensor).scale.y);
-    const Interval stored = receiver.stored_rows(received);
+    const Interval stored = receiver.kept_rows(received);
     const auto rank = [](int32_t number) { return "rank " + std::to_string(number); };
     if (transfer.rows.begin >= transfer.rows.end)
       return refuse(Violation::malformed, i, "expected some rows");
@@ -152,9 +152,9 @@ class TransferCheck {
         const Step& step = plan.passes[p].steps[s];
         for (size_t i = 0; i < step.inputs.size() && !view_.findings.full(); ++i) {
           const Operand& operand = step.inputs[i];
-          const bool materialised = operand.step == -1 && operand.tensor != view_.graph.latent() &&
-                                    !view_.graph.tensor(operand.tensor).statistics;
-          if (materialised) check_read(rank, {p, s}, i);
+          const bool kept = operand.step == -1 && operand.tensor != view_.graph.latent() &&
+                            !view_.graph.tensor(operand.tensor).statistics;
+          if (kept) check_read(rank, {p, s}, i);
         }
       }
     }

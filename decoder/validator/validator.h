@@ -12,8 +12,8 @@ namespace headroom {
 struct Violation {
   enum Kind {
     malformed,           ///< numbers out of range, operands of the wrong count, kind or tensor
-    read_before_write,   ///< a materialised tensor is read before it is written, or is never materialised
-    read_after_release,  ///< a materialised tensor is read after its last pass, or after another took its
+    read_before_write,   ///< a kept tensor is read before it is written, or is never kept
+    read_after_release,  ///< a kept tensor is read after its last pass, or after another took its
                          ///< blocks
     missing_halo,        ///< a tile lacks positions that a step reads
     skipped_region,      ///< positions that no tile makes

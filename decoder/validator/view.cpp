@@ -49,12 +49,11 @@ View::View(const Plan& checked_plan, const Graph& checked_graph, const Extent& l
     : plan(checked_plan),
       graph(checked_graph),
       latent(latent_extent),
-      writers(plan.materialised.size()),
+      writers(plan.kept.size()),
       well_formed(plan.passes.size()),
-      materialised_index_(graph.tensors().size(), -1) {
-  for (size_t i = 0; i < plan.materialised.size(); ++i) {
-    if (is_tensor(plan.materialised[i].tensor))
-      materialised_index_[index(plan.materialised[i].tensor)] = static_cast<int32_t>(i);
+      kept_index_(graph.tensors().size(), -1) {
+  for (size_t i = 0; i < plan.kept.size(); ++i) {
+    if (is_tensor(plan.kept[i].tensor)) kept_index_[index(plan.kept[i].tensor)] = static_cast<int32_t>(i);
   }
 }
 
@@ -78,9 +77,9 @@ bool View::is_op(OpId id) const {
   return static_cast<int32_t>(id) >= 0 && index(id) < graph.ops().size();
 }
 
-const Materialised* View::materialised(TensorId id) const {
-  const int32_t entry = materialised_index_[index(id)];
-  return entry < 0 ? nullptr : &plan.materialised[static_cast<size_t>(entry)];
+const KeptTensor* View::kept(TensorId id) const {
+  const int32_t entry = kept_index_[index(id)];
+  return entry < 0 ? nullptr : &plan.kept[static_cast<size_t>(entry)];
 }
 
 std::string View::name(TensorId id) const {
@@ -92,8 +91,8 @@ std::string View::place(const StepRef& ref) const {
          name(step(ref).tensor) + ")";
 }
 
-std::string View::place(const Materialised& entry) const {
-  return "kept[" + std::to_string(&entry - plan.materialised.data()) + "] (" + name(entry.tensor) + ")";
+std::string View::place(const KeptTensor& entry) const {
+  return "kept[" + std::to_string(&entry - plan.kept.data()) + "] (" + name(entry.tensor) + ")";
 }
 
 Interval View::picture(TensorId id, Axis axis) const {
@@ -107,7 +106,7 @@ Interval View::own_rows(int64_t scale) const {
   return {plan.share.latent_rows.begin * scale, plan.share.latent_rows.end * scale};
 }
 
-Interval View::stored_rows(const Materialised& entry) const {
+Interval View::kept_rows(const KeptTensor& entry) const {
   return entry.rows.value_or(picture(entry.tensor, kRows));
 }
 
@@ -121,8 +120,8 @@ Interval View::image(size_t pass, TensorId id, Axis axis, size_t i) const {
 
 Interval View::made(const StepRef& ref, Axis axis, size_t i) const {
   const Step& maker = step(ref);
-  if (axis == kTime && !copies_materialised(maker)) return frames_computed(ref, i);
-  const bool has_earlier_rows = axis == kRows && i > 0 && carries_rows(ref) && !copies_materialised(maker);
+  if (axis == kTime && !copies_kept(maker)) return frames_computed(ref, i);
+  const bool has_earlier_rows = axis == kRows && i > 0 && carries_rows(ref) && !copies_kept(maker);
   return intersect(has_earlier_rows ? rows_computed(ref, i) : region(ref, axis, i),
                    picture(maker.tensor, axis));
 }
@@ -226,16 +225,16 @@ int64_t View::row_bytes(TensorId id) const {
                   bytes_per_element(plan.request.dtype));
 }
 
-int64_t View::block_bytes(const Materialised& entry) const {
+int64_t View::block_bytes(const KeptTensor& entry) const {
   return multiply(multiply(entry.block_rows, row_bytes(entry.tensor)), plan.micro_batch);
 }
 
-int64_t View::block_count(const Materialised& entry) const {
-  return ceil_divide(stored_rows(entry).length(), entry.block_rows);
+int64_t View::block_count(const KeptTensor& entry) const {
+  return ceil_divide(kept_rows(entry).length(), entry.block_rows);
 }
 
-Interval View::blocks_with(const Materialised& entry, const Interval& rows) const {
-  const Interval stored = stored_rows(entry), inside = intersect(rows, stored);
+Interval View::blocks_with(const KeptTensor& entry, const Interval& rows) const {
+  const Interval stored = kept_rows(entry), inside = intersect(rows, stored);
   if (inside.length() == 0) return {};
   return {(inside.begin - stored.begin) / entry.block_rows,
           (inside.end - 1 - stored.begin) / entry.block_rows + 1};
@@ -274,7 +273,7 @@ bool adds_operand(const Step& step, size_t input) {
   return step.kind == StepKind::conv && step.add != OpId{-1} && input == step.inputs.size() - 1;
 }
 
-bool copies_materialised(const Step& step) {
+bool copies_kept(const Step& step) {
   return step.kind == StepKind::gather && step.inputs[0].step == -1;
 }
 

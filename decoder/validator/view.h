@@ -63,19 +63,19 @@ class View {
 
   bool is_tensor(TensorId id) const;
   bool is_op(OpId id) const;
-  /// Null where the tensor has no entry under `materialised`.
-  const Materialised* materialised(TensorId id) const;
+  /// Null where the tensor has no entry under `kept`.
+  const KeptTensor* kept(TensorId id) const;
   const Step& step(const StepRef& ref) const { return plan.passes[ref.pass].steps[ref.step]; }
 
   std::string place(const StepRef& ref) const;
-  std::string place(const Materialised& entry) const;
+  std::string place(const KeptTensor& entry) const;
   std::string name(TensorId id) const;
 
   Interval picture(TensorId id, Axis axis) const;
   /// Rows of a grid or of a tensor with this scale that the plan's rank decodes: all where it is alone.
   Interval own_rows(int64_t scale) const;
   /// Rows that are stored: a rank's own, and those of others that it reads.
-  Interval stored_rows(const Materialised& entry) const;
+  Interval kept_rows(const KeptTensor& entry) const;
   /// The image of tile i of the pass along one axis, in positions of the tensor.
   Interval image(size_t pass, TensorId id, Axis axis, size_t i) const;
   /// What the tile that a step makes covers.
@@ -99,14 +99,14 @@ class View {
   /// Bytes of one row of one batch item, all of its frames.
   int64_t row_bytes(TensorId id) const;
   /// Bytes of one block of each item of a micro-batch, at full `block_rows`.
-  int64_t block_bytes(const Materialised& entry) const;
+  int64_t block_bytes(const KeptTensor& entry) const;
   /// Blocks of one batch item.
-  int64_t block_count(const Materialised& entry) const;
+  int64_t block_count(const KeptTensor& entry) const;
   /// Blocks of one batch item that have some of these rows, which may lie outside what is stored.
-  Interval blocks_with(const Materialised& entry, const Interval& rows) const;
+  Interval blocks_with(const KeptTensor& entry, const Interval& rows) const;
 
-  /// Steps that write each materialised tensor, in plan order; set by check_steps. Indexed like
-  /// plan.materialised.
+  /// Steps that write each kept tensor, in plan order; set by check_steps. Indexed like
+  /// plan.kept.
   std::vector<std::vector<StepRef>> writers;
   /// True for each step whose kind, operation and operands fit together; set by check_steps.
   std::vector<std::vector<bool>> well_formed;
@@ -116,7 +116,7 @@ class View {
   Interval rows_computed(const StepRef& ref, size_t band) const;
   Interval frames_needed(const Step& reader, size_t input, const Interval& out) const;
 
-  std::vector<int32_t> materialised_index_;  ///< by tensor, -1 where it is not materialised
+  std::vector<int32_t> kept_index_;  ///< by tensor, -1 where it is not kept
   bool out_of_work_ = false;
 };
 
@@ -133,9 +133,9 @@ struct Change {
   int64_t bytes = 0;
 };
 
-/// A copy out of a materialised tensor, which has earlier frames too. Other steps carry theirs from chunk to
+/// A copy out of a kept tensor, which has earlier frames too. Other steps carry theirs from chunk to
 /// chunk.
-bool copies_materialised(const Step& step);
+bool copies_kept(const Step& step);
 /// Steps that make a tile, which later steps of the pass can read.
 bool computes_tile(const Step& step);
 /// Steps that gather a barrier's statistics or sums, each position once.
@@ -149,7 +149,7 @@ bool adds_operand(const Step& step, size_t input);
 /// True where the operand is read over its whole extent: keys and values, and statistics.
 bool reads_whole(const Step& step, size_t input);
 
-/// Request, materialised tensors and tile grids. False where nothing further can be made of the plan.
+/// Request, kept tensors and tile grids. False where nothing further can be made of the plan.
 bool check_outline(View& view);
 /// Kind, operation, tensor, halo, pad and operands of every step.
 void check_steps(View& view);
@@ -174,7 +174,7 @@ int64_t gathered_values(const View& view, const Op& op);
 void check_lower_tiers(View& view);
 /// Appends the comings and goings of a tensor that lives below the device: only what a sweep is about to read
 /// or has just written is on it. False where the work left did not do.
-bool append_window(View& view, const Materialised& entry, const std::vector<int64_t>& starts,
+bool append_window(View& view, const KeptTensor& entry, const std::vector<int64_t>& starts,
                    std::vector<Change>& changes);
 
 }  // namespace headroom::validation

@@ -763,7 +763,7 @@ takes %2 and %3 there</source>
     </message>
 </context>
 <context>
-    <name>headroom::gui::MaterialisedView</name>
+    <name>headroom::gui::KeptView</name>
     <message>
         <source>on the device</source>
         <translation>在设备上</translation>

@@ -42,7 +42,7 @@ planner::FrontierPoint point_of(const Plan& plan) {
   point.seconds = plan.predicted_seconds;
   point.configuration.weights = plan.weights;
   point.configuration.micro_batch = plan.micro_batch;
-  for (const Materialised& tensor : plan.materialised) {
+  for (const KeptTensor& tensor : plan.kept) {
     if (tensor.tier != MemoryTier::device) point.configuration.lower_tier = tensor.tier;
   }
   return point;

@@ -148,7 +148,7 @@ class GridView::Canvas : public QWidget {
   }
 
   void drawDone(QPainter& painter) const {
-    QColor done = colour_of(reports::ColourRole::materialised, palette());
+    QColor done = colour_of(reports::ColourRole::kept, palette());
     done.setAlphaF(kFaint);
     const Region& own = tile_.own;
     painter.fillRect(rect_of({own.t, {0, own.y.begin}, {0, grid_.x}}), done);
@@ -184,7 +184,7 @@ class GridView::Canvas : public QWidget {
   };
 
   std::vector<LegendEntry> legend() const {
-    QColor done = colour_of(reports::ColourRole::materialised, palette()),
+    QColor done = colour_of(reports::ColourRole::kept, palette()),
            halo = colour_of(reports::ColourRole::workspace, palette());
     done.setAlphaF(kFaint);
     halo.setAlphaF(kFaint);

@@ -143,8 +143,8 @@ void MemoryMapBox::showMap(std::shared_ptr<const reports::MemoryMap> map) {
                "are gaps between what has to lie side by side.")
                 .arg(reserved, live, bytes(map_->reserved_bytes - map_->live_bytes)));
   std::vector<MemoryKind> kinds;
-  for (const MemoryKind kind : {MemoryKind::weights, MemoryKind::latent, MemoryKind::materialised,
-                                MemoryKind::tile, MemoryKind::workspace}) {
+  for (const MemoryKind kind :
+       {MemoryKind::weights, MemoryKind::latent, MemoryKind::kept, MemoryKind::tile, MemoryKind::workspace}) {
     if (std::any_of(map_->places.begin(), map_->places.end(),
                     [&](const reports::MapPlace& place) { return place.kind == kind; }))
       kinds.push_back(kind);

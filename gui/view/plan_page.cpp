@@ -17,8 +17,8 @@
 #include "gui/model/run_of_plan.h"
 #include "gui/view/beside_box.h"
 #include "gui/view/grid_view.h"
+#include "gui/view/kept_view.h"
 #include "gui/view/lower_peak_box.h"
-#include "gui/view/materialised_view.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
 #include "gui/view/used_plan_bar.h"
@@ -95,8 +95,8 @@ QWidget* PlanPage::buildViews() {
   grid_ = new GridView(top);
   auto* area = new QScrollArea(top);
   area->setWidgetResizable(true);
-  materialised_ = new MaterialisedView(area);
-  area->setWidget(materialised_);
+  kept_ = new KeptView(area);
+  area->setWidget(kept_);
   tree_->setMinimumWidth(48 * fontMetrics().averageCharWidth());  // numbers and the half of a name
   top->setStretchFactor(0, 2);
   top->setStretchFactor(1, 2);
@@ -129,8 +129,8 @@ QWidget* PlanPage::buildViews() {
   connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this,
           [this](const QModelIndex& current) { choosePass(PassTree::pass_of(current)); });
   connect(table_, &TableView::rowChosen, this, &PlanPage::choosePass);  // a row for each pass, in order
-  connect(materialised_, &MaterialisedView::passChosen, this, &PlanPage::choosePass);
-  connect(materialised_, &MaterialisedView::tensorChosen, this, &PlanPage::markReaders);
+  connect(kept_, &KeptView::passChosen, this, &PlanPage::choosePass);
+  connect(kept_, &KeptView::tensorChosen, this, &PlanPage::markReaders);
   return views;
 }
 
@@ -154,7 +154,7 @@ void PlanPage::refresh() {
   if (plan_ == nullptr) {
     model_.setPlan(nullptr);
     grid_->setPass(nullptr, 0);
-    materialised_->setSpans({}, 0);
+    kept_->setSpans({}, 0);
     pass_ = -1;
     return;
   }
@@ -177,8 +177,7 @@ void PlanPage::refresh() {
     for (int line = 0; line < model_.rowCount(parent); ++line)
       tree_->setFirstColumnSpanned(line, parent, true);
   }
-  materialised_->setSpans(reports::materialised_spans(document),
-                          static_cast<int>(document.plan.passes.size()));
+  kept_->setSpans(reports::kept_spans(document), static_cast<int>(document.plan.passes.size()));
   const auto highest = std::max_element(
       document.plan.passes.begin(), document.plan.passes.end(),
       [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
@@ -226,7 +225,7 @@ void PlanPage::choosePass(int pass) {
   if (plan_ == nullptr || pass < 0 || pass >= model_.rowCount() || pass == pass_) return;
   pass_ = pass;
   grid_->setPass(plan_, static_cast<size_t>(pass));
-  materialised_->setPass(pass);
+  kept_->setPass(pass);
   if (PassTree::pass_of(tree_->currentIndex()) != pass) tree_->setCurrentIndex(model_.index(pass, 0));
   const QModelIndex row = table_->model().index(pass, 0);
   if (const auto* sorted = qobject_cast<QSortFilterProxyModel*>(table_->view()->model())) {
@@ -241,8 +240,7 @@ void PlanPage::chooseTile(int tile) {
 }
 
 void PlanPage::markReaders(int tensor) {
-  model_.setMarked(tensor < 0 ? std::vector<int32_t>{}
-                              : materialised_->spans()[static_cast<size_t>(tensor)].read_in);
+  model_.setMarked(tensor < 0 ? std::vector<int32_t>{} : kept_->spans()[static_cast<size_t>(tensor)].read_in);
 }
 
 bool PlanPage::busy() const {
@@ -251,12 +249,12 @@ bool PlanPage::busy() const {
 
 std::vector<Export> PlanPage::exports() {
   if (plan_ == nullptr) return {};
-  Export materialised_figures{
-      QStringLiteral("kept-tensors"), {QStringLiteral("csv")}, [this](const QString& file) {
-        write_file_whole(file.toStdString(),
-                         reports::to_csv(reports::materialised_table(*plan_->as<reports::PlanDocument>())));
-      }};
-  std::vector<Export> all{grid_->exporter("tiles"), materialised_->exporter("kept"), materialised_figures};
+  Export kept_figures{QStringLiteral("kept-tensors"), {QStringLiteral("csv")}, [this](const QString& file) {
+                        write_file_whole(
+                            file.toStdString(),
+                            reports::to_csv(reports::kept_table(*plan_->as<reports::PlanDocument>())));
+                      }};
+  std::vector<Export> all{grid_->exporter("tiles"), kept_->exporter("kept"), kept_figures};
   for (int i = 0; i < tabs_->count(); ++i)
     all.push_back(static_cast<TableView*>(tabs_->widget(i))->exporter(tabs_->tabText(i)));
   return all;

@@ -14,12 +14,12 @@ class QTreeView;
 namespace headroom::gui {
 
 class GridView;
-class MaterialisedView;
+class KeptView;
 class LowerPeakBox;
 class TableView;
 class UsedPlanBar;
 
-/// The chosen plan: its passes as a tree, the tiles of one, what is materialised through which, and all
+/// The chosen plan: its passes as a tree, the tiles of one, what is kept through which, and all
 /// passes in figures beside a run where one is open. Choosing a pass anywhere shows it everywhere. Further
 /// tables list what differs in another plan that is open beside it and, where it is one rank's, all ranks.
 class PlanPage : public Page {
@@ -55,7 +55,7 @@ class PlanPage : public Page {
   QLabel* summary_;
   QTreeView* tree_;
   GridView* grid_;
-  MaterialisedView* materialised_;
+  KeptView* kept_;
   QTabWidget* tabs_;  ///< the passes first; the bar is there where there is more
   TableView* table_;
   LatestJob job_;

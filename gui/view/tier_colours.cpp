@@ -1,14 +1,14 @@
 #include "gui/view/tier_colours.h"
 
 #include "gui/view/chart_view.h"
-#include "gui/view/materialised_view.h"
+#include "gui/view/kept_view.h"
 
 namespace headroom::gui {
 
 QColor colour_of(MemoryTier tier, const QPalette& palette) {
   switch (tier) {
     case MemoryTier::device:
-      return colour_of(reports::ColourRole::materialised, palette);
+      return colour_of(reports::ColourRole::kept, palette);
     case MemoryTier::host:
       return colour_of(reports::ColourRole::latent, palette);
     case MemoryTier::scratch:
@@ -20,11 +20,11 @@ QColor colour_of(MemoryTier tier, const QPalette& palette) {
 QString words_of(MemoryTier tier) {
   switch (tier) {
     case MemoryTier::device:
-      return MaterialisedView::tr("on the device");
+      return KeptView::tr("on the device");
     case MemoryTier::host:
-      return MaterialisedView::tr("in host memory");
+      return KeptView::tr("in host memory");
     case MemoryTier::scratch:
-      return MaterialisedView::tr("in the scratch file");
+      return KeptView::tr("in the scratch file");
   }
   return {};
 }

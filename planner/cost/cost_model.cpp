@@ -119,7 +119,7 @@ Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, c
 }
 
 /// Moving frames from one chunk to the next, for each row and column of a step's tile: out and in again, or
-/// read from a materialised tensor once more.
+/// read from a kept tensor once more.
 double carry_seconds(const Graph& graph, const Step& step, const Along& time, const DeviceRates& rates,
                      const Sizes& sizes) {
   if (!makes_tile(step) || time.tiles <= 1) return 0;

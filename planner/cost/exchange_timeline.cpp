@@ -70,11 +70,10 @@ class ExchangeTimeline {
     size_t first = pass.tiles.y.size();
     for (const RowTransfer* transfer : message.transfers) {
       const RowReaders readers(graph_, pass, transfer->tensor, sizes);
-      const bool taken_over =
-          std::any_of(plan.materialised.begin(), plan.materialised.end(), [&](const Materialised& entry) {
-            return entry.in_place_of == transfer->tensor &&
-                   &plan.passes[static_cast<size_t>(entry.first_pass)] == &pass;
-          });
+      const bool taken_over = std::any_of(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& entry) {
+        return entry.in_place_of == transfer->tensor &&
+               &plan.passes[static_cast<size_t>(entry.first_pass)] == &pass;
+      });
       if (taken_over) return 0;
       for (size_t band = 0; band < first; ++band) {
         const Interval& rows = pass.tiles.y[band];

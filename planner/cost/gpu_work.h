@@ -49,7 +49,7 @@ struct StepTraffic {
   };
   std::vector<Read> reads;
   double written = 0;
-  bool keeps = false;  ///< what is written is a materialised tensor
+  bool keeps = false;  ///< what is written is a kept tensor
   double emitted = 0;  ///< over the link to the host
   /// Kernels behind the step's own that read all that it wrote and write it again: an upsampling
   /// convolution's phases are interleaved, and convolutions have their activations applied.

@@ -24,7 +24,7 @@ class LatencyLookup {
   const profiler::LatencyTable& of(OpId op, ConvolutionAlgorithm algorithm) const {
     return latency_tables_[static_cast<size_t>(of_op_[static_cast<size_t>(algorithm)][index(op)])];
   }
-  /// The latency table of a step, sums onto what is materialised and moves included.
+  /// The latency table of a step, sums onto what is kept and moves included.
   const profiler::LatencyTable& of(const Step& step, ConvolutionAlgorithm algorithm) const;
   /// Seconds of one step over all tiles of its pass: every tile at its own extent, clipped at the picture's
   /// edges.

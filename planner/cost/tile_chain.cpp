@@ -29,10 +29,10 @@ bool copies_if_narrow(const Graph& graph, const Step& step) {
 TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times, const Sizes& sizes)
     : card_(times.card), measured_(times.measured.get()), pass_(pass), sizes_(sizes) {
   const size_t steps = pass.steps.size();
-  std::map<TensorId, size_t> materialised;
+  std::map<TensorId, size_t> kept;
   const auto place_of = [&](const Operand& operand) {
     if (operand.step >= 0) return static_cast<size_t>(operand.step);
-    return materialised.try_emplace(operand.tensor, steps + materialised.size()).first->second;
+    return kept.try_emplace(operand.tensor, steps + kept.size()).first->second;
   };
   for (size_t i = 0; i < steps; ++i) {
     const Step& step = pass.steps[i];
@@ -55,7 +55,7 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times
     link.frame_kernels = kernels_of(graph, step, 1, sizes) - link.kernels;
     links_.push_back(std::move(link));
   }
-  places_.resize(steps + materialised.size());
+  places_.resize(steps + kept.size());
   positions_.resize(steps);
   rewrites_.resize(steps);
   missed_reads_.resize(steps);

@@ -66,7 +66,7 @@ class TileChain {
     int64_t kernels = 0;           ///< of a tile
     int64_t frame_kernels = 0;     ///< and of each of its frames
   };
-  /// Where a value lies: the tile of a step, or a materialised tensor.
+  /// Where a value lies: the tile of a step, or a kept tensor.
   struct Place {
     double begin = 0, end = 0;  ///< bytes moved in the tile when the last step to touch it began, and ended
     bool touched = false;

@@ -45,16 +45,15 @@ Values values_of(const Plan& plan) {
           {"environment.libraries", plan.environment.libraries}};
 }
 
-Values values_of(const Materialised& materialised, const Graph& graph) {
-  const bool taken = materialised.in_place_of != TensorId{-1};
-  return {
-      {"tier", name_of(materialised.tier)},
-      {"first_pass", materialised.first_pass},
-      {"last_pass", materialised.last_pass},
-      {"in_place_of", taken ? json(graph.tensor(materialised.in_place_of).name) : json(nullptr)},
-      {"block_rows", materialised.block_rows},
-      {"blocks", materialised.blocks.size()},
-      {"rows", materialised.rows ? json{materialised.rows->begin, materialised.rows->end} : json(nullptr)}};
+Values values_of(const KeptTensor& kept, const Graph& graph) {
+  const bool taken = kept.in_place_of != TensorId{-1};
+  return {{"tier", name_of(kept.tier)},
+          {"first_pass", kept.first_pass},
+          {"last_pass", kept.last_pass},
+          {"in_place_of", taken ? json(graph.tensor(kept.in_place_of).name) : json(nullptr)},
+          {"block_rows", kept.block_rows},
+          {"blocks", kept.blocks.size()},
+          {"rows", kept.rows ? json{kept.rows->begin, kept.rows->end} : json(nullptr)}};
 }
 
 /// A step with where it reads.
@@ -141,33 +140,30 @@ std::vector<Difference> compared(const Pass& a, const Graph& graph_a, const Pass
   return list;
 }
 
-void compare_materialised(const Plan& a, const Graph& graph_a, const Plan& b, const Graph& graph_b,
-                          PlanDiff& diff) {
-  std::vector<bool> matched(b.materialised.size(), false);
-  for (const Materialised& entry : a.materialised) {
+void compare_kept(const Plan& a, const Graph& graph_a, const Plan& b, const Graph& graph_b, PlanDiff& diff) {
+  std::vector<bool> matched(b.kept.size(), false);
+  for (const KeptTensor& entry : a.kept) {
     const std::string& name = graph_a.tensor(entry.tensor).name;
     size_t other = 0;
-    while (other < b.materialised.size() &&
-           (matched[other] || graph_b.tensor(b.materialised[other].tensor).name != name))
+    while (other < b.kept.size() && (matched[other] || graph_b.tensor(b.kept[other].tensor).name != name))
       ++other;
-    if (other == b.materialised.size()) {
-      diff.materialised.push_back(
+    if (other == b.kept.size()) {
+      diff.kept.push_back(
           {name, -1, PartDifference::only_a, alone(values_of(entry, graph_a), PartDifference::only_a)});
       continue;
     }
     matched[other] = true;
-    std::vector<Difference> values =
-        compared(values_of(entry, graph_a), values_of(b.materialised[other], graph_b));
+    std::vector<Difference> values = compared(values_of(entry, graph_a), values_of(b.kept[other], graph_b));
     if (!values.empty()) {
-      diff.materialised.push_back({name, -1, PartDifference::both, std::move(values)});
+      diff.kept.push_back({name, -1, PartDifference::both, std::move(values)});
     } else {
-      ++(entry.blocks == b.materialised[other].blocks ? diff.same_materialised : diff.renumbered);
+      ++(entry.blocks == b.kept[other].blocks ? diff.same_kept : diff.renumbered);
     }
   }
-  for (size_t i = 0; i < b.materialised.size(); ++i) {
+  for (size_t i = 0; i < b.kept.size(); ++i) {
     if (matched[i]) continue;
-    diff.materialised.push_back({graph_b.tensor(b.materialised[i].tensor).name, -1, PartDifference::only_b,
-                                 alone(values_of(b.materialised[i], graph_b), PartDifference::only_b)});
+    diff.kept.push_back({graph_b.tensor(b.kept[i].tensor).name, -1, PartDifference::only_b,
+                         alone(values_of(b.kept[i], graph_b), PartDifference::only_b)});
   }
 }
 
@@ -270,7 +266,7 @@ json to_json(const std::vector<PartDifference>& parts, const char* name) {
 PlanDiff diff_plans(const Plan& a, const Graph& graph_a, const Plan& b, const Graph& graph_b) {
   PlanDiff diff;
   diff.whole = compared(values_of(a), values_of(b));
-  compare_materialised(a, graph_a, b, graph_b, diff);
+  compare_kept(a, graph_a, b, graph_b, diff);
   compare_passes(a, graph_a, b, graph_b, diff);
   return diff;
 }
@@ -305,23 +301,23 @@ std::string to_text(const PlanDiff& diff) {
   if (diff.empty()) return "no difference\n";
   std::string text;
   for (const Difference& d : diff.whole) text += line_text(d) + "\n";
-  for (const PartDifference& part : diff.materialised) part_text(part, "kept " + part.name, text);
+  for (const PartDifference& part : diff.kept) part_text(part, "kept " + part.name, text);
   for (const PartDifference& part : diff.passes)
     part_text(part, "Pass " + std::to_string(part.pass) + "  " + part.name, text);
   if (diff.renumbered > 0)
     text += counted(diff.renumbered, "kept tensor") + " with other block numbers alone\n";
-  text += "the same: " + counted(diff.same_materialised, "kept tensor") + ", " +
-          std::to_string(diff.same_passes) + (diff.same_passes == 1 ? " pass\n" : " passes\n");
+  text += "the same: " + counted(diff.same_kept, "kept tensor") + ", " + std::to_string(diff.same_passes) +
+          (diff.same_passes == 1 ? " pass\n" : " passes\n");
   return text;
 }
 
 json to_json(const PlanDiff& diff) {
   return {{"equal", diff.empty()},
           {"whole", to_json(diff.whole)},
-          {"kept", to_json(diff.materialised, "tensor")},
+          {"kept", to_json(diff.kept, "tensor")},
           {"passes", to_json(diff.passes, "name")},
           {"renumbered_kept", diff.renumbered},
-          {"same_kept", diff.same_materialised},
+          {"same_kept", diff.same_kept},
           {"same_passes", diff.same_passes}};
 }
 

@@ -14,7 +14,7 @@ struct Difference {
   nlohmann::json a, b;
 };
 
-/// A materialised tensor or a pass that differs: in single values, or since only one plan has it.
+/// A kept tensor or a pass that differs: in single values, or since only one plan has it.
 struct PartDifference {
   enum Side { both, only_a, only_b };
   std::string name;
@@ -26,12 +26,12 @@ struct PartDifference {
 /// What differs between two plans. Tensors are matched by name, passes by number and name.
 struct PlanDiff {
   std::vector<Difference> whole;  ///< request, limits, weights, predictions
-  std::vector<PartDifference> materialised;
+  std::vector<PartDifference> kept;
   std::vector<PartDifference> passes;
-  size_t renumbered = 0;  ///< materialised tensors that differ in their block numbers alone
-  size_t same_materialised = 0;
+  size_t renumbered = 0;  ///< kept tensors that differ in their block numbers alone
+  size_t same_kept = 0;
   size_t same_passes = 0;
-  bool empty() const { return whole.empty() && materialised.empty() && passes.empty() && renumbered == 0; }
+  bool empty() const { return whole.empty() && kept.empty() && passes.empty() && renumbered == 0; }
 };
 
 /// The graphs are those of the plans' models, which need not be the same. For any two plans that could be

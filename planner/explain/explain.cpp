@@ -33,9 +33,9 @@ std::string halo_text(const Halo& halo) {
          std::to_string(halo.before.x) + "+" + std::to_string(halo.after.x) + " columns";
 }
 
-std::string materialised_text(const Materialised& entry, const Plan& plan, const Graph& graph) {
+std::string kept_text(const KeptTensor& entry, const Plan& plan, const Graph& graph) {
   std::string text =
-      short_name(graph.tensor(entry.tensor).name) + "  " + format_bytes(stored_bytes(graph, plan, entry)) +
+      short_name(graph.tensor(entry.tensor).name) + "  " + format_bytes(kept_bytes(graph, plan, entry)) +
       " in " + std::to_string(entry.blocks.size()) + " blocks of " + std::to_string(entry.block_rows) +
       " rows" +
       (entry.tier == MemoryTier::device ? " on the device" : std::string(" in ") + name_of(entry.tier)) +
@@ -50,26 +50,26 @@ std::string materialised_text(const Materialised& entry, const Plan& plan, const
 
 bool written_in(const Plan& plan, TensorId id, size_t pass) {
   const size_t first = plan.passes[pass].part == PassPart::lower ? pass - 1 : pass;
-  return std::any_of(plan.materialised.begin(), plan.materialised.end(), [&](const Materialised& k) {
+  return std::any_of(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& k) {
     return k.tensor == id && k.first_pass == static_cast<int32_t>(first);
   });
 }
 
-const Materialised* materialised_of(const Plan& plan, TensorId id) {
-  const auto materialised = std::find_if(plan.materialised.begin(), plan.materialised.end(),
-                                         [&](const Materialised& k) { return k.tensor == id; });
-  return materialised == plan.materialised.end() ? nullptr : &*materialised;
+const KeptTensor* kept_of(const Plan& plan, TensorId id) {
+  const auto kept =
+      std::find_if(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& k) { return k.tensor == id; });
+  return kept == plan.kept.end() ? nullptr : &*kept;
 }
 
 std::string read_text(const Plan& plan, const Graph& graph, TensorId id, size_t pass) {
   std::string text = "read " + short_name(graph.tensor(id).name);
-  const Materialised* materialised = materialised_of(plan, id);
-  if (materialised == nullptr) return text;
-  if (materialised->tier != MemoryTier::device) {
-    text += std::string("  from ") + name_of(materialised->tier) + ", " +
-            format_bytes(window_bytes(graph, plan, *materialised, pass)) + " at a time";
+  const KeptTensor* kept = kept_of(plan, id);
+  if (kept == nullptr) return text;
+  if (kept->tier != MemoryTier::device) {
+    text += std::string("  from ") + name_of(kept->tier) + ", " +
+            format_bytes(window_bytes(graph, plan, *kept, pass)) + " at a time";
   }
-  return text + (materialised->last_pass == static_cast<int32_t>(pass) ? "  (for the last time)" : "");
+  return text + (kept->last_pass == static_cast<int32_t>(pass) ? "  (for the last time)" : "");
 }
 
 /// The form of a pass's kernels, where it is not that of the files.
@@ -142,43 +142,43 @@ std::string rows_of_tiles(const Pass& pass) {
 
 }  // namespace
 
-int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised) {
-  return static_cast<int64_t>(materialised.blocks.size()) * materialised.block_rows *
-         row_bytes(graph, materialised.tensor, sizes_of(graph, plan));
+int64_t kept_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept) {
+  return static_cast<int64_t>(kept.blocks.size()) * kept.block_rows *
+         row_bytes(graph, kept.tensor, sizes_of(graph, plan));
 }
 
-std::string above_text(const Plan& plan, const Materialised& materialised) {
-  if (!plan.share.alone() || !materialised.rows) return "";
-  return ", above row " + std::to_string(materialised.rows->end);
+std::string above_text(const Plan& plan, const KeptTensor& kept) {
+  if (!plan.share.alone() || !kept.rows) return "";
+  return ", above row " + std::to_string(kept.rows->end);
 }
 
 int64_t most_bytes_in(MemoryTier tier, const Plan& plan, const Graph& graph) {
   int64_t most = 0;
   for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
     int64_t live = 0;
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (entry.tier == tier && entry.first_pass <= pass && pass <= entry.last_pass)
-        live += stored_bytes(graph, plan, entry);
+        live += kept_bytes(graph, plan, entry);
     }
     most = std::max(most, live);
   }
   return most;
 }
 
-int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised, size_t number) {
-  if (materialised.tier == MemoryTier::device) return stored_bytes(graph, plan, materialised);
+int64_t window_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept, size_t number) {
+  if (kept.tier == MemoryTier::device) return kept_bytes(graph, plan, kept);
   const Pass& pass = plan.passes[number];
-  const bool written = materialised.first_pass == static_cast<int32_t>(number);
-  const LiveBlocks blocks(graph, pass, {&materialised, written}, sizes_of(graph, plan));
+  const bool written = kept.first_pass == static_cast<int32_t>(number);
+  const LiveBlocks blocks(graph, pass, {&kept, written}, sizes_of(graph, plan));
   int64_t most = 0;
   for (size_t band = 0; band < pass.tiles.y.size(); ++band) most = std::max(most, blocks.after_store(band));
   return most;
 }
 
-int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised) {
+int64_t window_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept) {
   int64_t most = 0;
-  for (int32_t pass = materialised.first_pass; pass <= materialised.last_pass; ++pass) {
-    most = std::max(most, window_bytes(graph, plan, materialised, static_cast<size_t>(pass)));
+  for (int32_t pass = kept.first_pass; pass <= kept.last_pass; ++pass) {
+    most = std::max(most, window_bytes(graph, plan, kept, static_cast<size_t>(pass)));
   }
   return most;
 }
@@ -255,9 +255,9 @@ std::string explain(const Plan& plan, const Model& model) {
       lines.push_back(step_text(pass.steps[step], graph) +
                       (highest ? "  <- the peak, " + format_bytes(peak->bytes) : ""));
     }
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (entry.first_pass == static_cast<int32_t>(i))
-        lines.push_back("keep " + materialised_text(entry, plan, graph));
+        lines.push_back("keep " + kept_text(entry, plan, graph));
     }
     branches(text, lines);
   }
@@ -286,21 +286,21 @@ json explain_json(const Plan& plan, const Model& model) {
     const Pass& pass = plan.passes[i];
     json reads = json::array(), steps = json::array(), keeps = json::array();
     for (TensorId id : tensors_read(plan, graph, i)) {
-      const Materialised* materialised = materialised_of(plan, id);
+      const KeptTensor* kept = kept_of(plan, id);
       reads.push_back({{"tensor", graph.tensor(id).name},
-                       {"tier", name_of(materialised == nullptr ? MemoryTier::device : materialised->tier)}});
-      if (materialised == nullptr) continue;
-      reads.back()["window_bytes"] = window_bytes(graph, plan, *materialised, i);
-      reads.back()["last_time"] = materialised->last_pass == static_cast<int32_t>(i);
+                       {"tier", name_of(kept == nullptr ? MemoryTier::device : kept->tier)}});
+      if (kept == nullptr) continue;
+      reads.back()["window_bytes"] = window_bytes(graph, plan, *kept, i);
+      reads.back()["last_time"] = kept->last_pass == static_cast<int32_t>(i);
     }
     for (const Step& step : pass.steps) {
       steps.push_back({{"kind", name_of(step.kind)}, {"tensor", graph.tensor(step.tensor).name}});
     }
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (entry.first_pass != static_cast<int32_t>(i)) continue;
       keeps.push_back({{"tensor", graph.tensor(entry.tensor).name},
                        {"tier", name_of(entry.tier)},
-                       {"bytes", stored_bytes(graph, plan, entry)},
+                       {"bytes", kept_bytes(graph, plan, entry)},
                        {"window_bytes", window_bytes(graph, plan, entry)},
                        {"last_pass", entry.last_pass}});
       if (entry.rows) keeps.back()["rows"] = {entry.rows->begin, entry.rows->end};

@@ -17,20 +17,20 @@ std::string explain(const Plan& plan, const Model& model);
 /// The same for programs: a document with `passes[]` and, in each, `reads[]`, `steps[]` and `keeps[]`.
 nlohmann::json explain_json(const Plan& plan, const Model& model);
 
-/// Bytes of all blocks of a materialised tensor, in its memory tier.
-int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised);
+/// Bytes of all blocks of a kept tensor, in its memory tier.
+int64_t kept_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept);
 
 /// ", above row 512" of a tensor that is kept above a row; nothing where it is kept whole.
-std::string above_text(const Plan& plan, const Materialised& materialised);
+std::string above_text(const Plan& plan, const KeptTensor& kept);
 
 /// The most bytes that a plan keeps in one tier at one time.
 int64_t most_bytes_in(MemoryTier tier, const Plan& plan, const Graph& graph);
 
-/// The most bytes of a materialised tensor that are on the device at one time in a pass. Of one that lives
+/// The most bytes of a kept tensor that are on the device at one time in a pass. Of one that lives
 /// below it, that is the window of blocks that the sweep has just written, or reads and fetches ahead.
-int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised, size_t pass);
+int64_t window_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept, size_t pass);
 /// The same over all of its passes.
-int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised);
+int64_t window_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept);
 
 /// How far the plan may be from the fastest one: "optimal", "at most 3.2 % above the best", or that nothing
 /// is known.

@@ -17,7 +17,7 @@ LiveEntry picture_entry(int64_t bytes) {
 }  // namespace
 
 bool is_of_tensor(const LiveEntry& entry) {
-  return entry.kind == MemoryKind::materialised || entry.kind == MemoryKind::tile ||
+  return entry.kind == MemoryKind::kept || entry.kind == MemoryKind::tile ||
          entry.kind == MemoryKind::workspace;
 }
 
@@ -84,8 +84,8 @@ std::vector<LiveEntry> live_at(const Plan& plan, const Graph& graph, size_t pass
       picture_entry(live.picture),
       reserve_entry(live.reserve, plan.request.device),
       {name(plan.passes[pass].steps[point.step].tensor), MemoryKind::workspace, live.step.workspace}};
-  for (const PassSweep::LiveTensor& tensor : sweep.materialised(point))
-    entries.push_back({name(tensor.tensor), MemoryKind::materialised, tensor.bytes});
+  for (const PassSweep::LiveTensor& tensor : sweep.kept(point))
+    entries.push_back({name(tensor.tensor), MemoryKind::kept, tensor.bytes});
   for (const PassSweep::LiveTensor& tensor : sweep.tiles(point))
     entries.push_back({name(tensor.tensor), MemoryKind::tile, tensor.bytes});
   return by_size(entries);

@@ -43,9 +43,9 @@ std::string largest_tensors(const PlanPeak& peak) {
   for (const LiveEntry& entry : peak.live) {
     if (!is_of_tensor(entry)) continue;
     tensors.push_back(entry);
-    tensors.back().name = short_name(entry.name) + (entry.kind == MemoryKind::materialised ? " (kept)"
-                                                    : entry.kind == MemoryKind::tile       ? " (tile)"
-                                                                                           : " (workspace)");
+    tensors.back().name = short_name(entry.name) + (entry.kind == MemoryKind::kept   ? " (kept)"
+                                                    : entry.kind == MemoryKind::tile ? " (tile)"
+                                                                                     : " (workspace)");
   }
   return amounts(tensors, kMostNamed);
 }

@@ -108,7 +108,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
     said << one_line(output) << ": " << one_line(request_line(plan.request)) << ", peak "
          << format_bytes(plan.predicted_peak_bytes) << " of " << format_bytes(options.limit_bytes) << ", "
          << seconds_text(plan) << (plan.assumed ? " " + costs_text(plan) : "") << ", " << plan.passes.size()
-         << " passes, " << plan.materialised.size() << " kept tensors, " << gap_text(plan) << "\n";
+         << " passes, " << plan.kept.size() << " kept tensors, " << gap_text(plan) << "\n";
   }
   return kDone;
 }

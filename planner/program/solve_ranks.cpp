@@ -52,7 +52,7 @@ std::string summary(const std::string& file, const RankedPlan& plan) {
   const Plan& first = plan.plans.front();
   return file + ": " + std::to_string(plan.plans.size()) + (plan.plans.size() == 1 ? " rank, " : " ranks, ") +
          format_seconds(plan.predicted_seconds) + (first.assumed ? " by assumed costs, " : ", ") +
-         std::to_string(first.passes.size()) + " passes, " + std::to_string(first.materialised.size()) +
+         std::to_string(first.passes.size()) + " passes, " + std::to_string(first.kept.size()) +
          " kept tensors, link of " + format_bytes(int64_t(plan.link.bytes_per_second)) + "/s and " +
          format_seconds(plan.link.seconds) + "\n";
 }

@@ -28,8 +28,8 @@ bool fits(const Plan& plan, const PlanOptions& options) {
 void set_limits(Plan& plan, const PlanOptions& options, const Configuration& configuration) {
   plan.limit_bytes = options.limit_bytes;
   if (configuration.lower_tier == MemoryTier::host) plan.host_limit_bytes = configuration.lower_limit_bytes;
-  const bool uses_scratch = std::any_of(plan.materialised.begin(), plan.materialised.end(),
-                                        [](const Materialised& k) { return k.tier == MemoryTier::scratch; });
+  const bool uses_scratch = std::any_of(plan.kept.begin(), plan.kept.end(),
+                                        [](const KeptTensor& k) { return k.tier == MemoryTier::scratch; });
   if (!uses_scratch) return;
   plan.scratch_folder = options.scratch_folder;
   plan.scratch_limit_bytes = configuration.lower_limit_bytes;

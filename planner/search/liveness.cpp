@@ -25,7 +25,7 @@ TensorSet goals_of(const Graph& graph, const BarrierTargets& targets) {
   for (OpId op : targets.statistics) {
     for (TensorId input : graph.op(op).inputs) goals.insert(input);
   }
-  for (TensorId id : targets.whole) goals.insert(id);
+  for (TensorId id : targets.kept) goals.insert(id);
   if (targets.emits) goals.insert(graph.output());
   return goals;
 }
@@ -37,12 +37,12 @@ PassLiveness::PassLiveness(const Graph& graph, const Sizes& sizes)
       targets_(barrier_targets(graph)),
       tensor_depths_(barrier_depths(graph)),
       is_candidate_(graph.tensors().size()),
-      is_whole_(graph.tensors().size()),
+      is_always_kept_(graph.tensors().size()),
       statistics_(graph.tensors().size()) {
   std::vector<bool> measured(graph_.tensors().size(), false);
   for (const BarrierTargets& targets : targets_) {
     pass_depths_.push_back(tensor_depths_[index(any_target(graph_, targets))]);
-    for (TensorId id : targets.whole) is_whole_.insert(id);
+    for (TensorId id : targets.kept) is_always_kept_.insert(id);
     goals_.push_back(goals_of(graph_, targets));
     measured_.push_back(measured);
     for (OpId op : targets.statistics) measured[index(graph_.op(op).output)] = true;
@@ -157,7 +157,7 @@ void PassLiveness::find_demands() {
       if (!deeper) end = std::max(end, tensor_id(t + 1));
       if (!deeper || !reached.contains(id) || statistics_.contains(id)) continue;
       for (TensorId input : graph_.producer(id)->inputs) reached.insert(input);
-      reached.erase(id);  // not there yet, so it cannot be materialised
+      reached.erase(id);  // not there yet, so it cannot be kept
     }
     demands_.push_back(std::move(reached));
     end_.push_back(end);
@@ -165,7 +165,7 @@ void PassLiveness::find_demands() {
 }
 
 /// What a pass cannot do without: everything between its targets and the nearest tensors that earlier passes
-/// can have materialised.
+/// can have kept.
 void PassLiveness::find_own_operations() {
   std::vector<bool> somewhere(graph_.ops().size(), false);
   own_operations_.resize(passes());
@@ -174,9 +174,8 @@ void PassLiveness::find_own_operations() {
     TensorSet needed = goals_[pass];
     for (TensorId id = needed.last_before(tensor_id(graph_.tensors().size())); id > TensorId{0};
          id = needed.last_before(id)) {
-      const bool materialised_before =
-          may_be_materialised(id) && tensor_depths_[index(id)] < pass_depths_[pass];
-      if (materialised_before || statistics_.contains(id)) continue;
+      const bool kept_before = may_be_kept(id) && tensor_depths_[index(id)] < pass_depths_[pass];
+      if (kept_before || statistics_.contains(id)) continue;
       const OpId op = graph_.tensor(id).producer;
       own.push_back(op);
       for (size_t k = 0; k < graph_.op(op).inputs.size(); ++k) {
@@ -210,7 +209,7 @@ void PassLiveness::find_masks() {
       const bool cut_point = graph_.tensor(id).cut_point;
       const bool may_keep = targets_[pass].optional() ? contains(targets_[pass].cut_points, id)
                                                       : own == depth || (own + 1 == depth && !cut_point);
-      if (may_keep && !contains(targets_[pass].whole, id)) in_reach_[pass].push_back(id);
+      if (may_keep && !contains(targets_[pass].kept, id)) in_reach_[pass].push_back(id);
       if (pass + 1 < passes() && own + kDeepestRecompute < pass_depths_[pass + 1]) far_back_[pass].insert(id);
     }
     if (pass + 1 == passes()) continue;
@@ -220,7 +219,7 @@ void PassLiveness::find_masks() {
 }
 
 std::vector<TensorId> PassLiveness::handed_on(size_t pass) const {
-  std::vector<TensorId> list = targets_[pass].whole;
+  std::vector<TensorId> list = targets_[pass].kept;
   for (OpId id : targets_[pass].statistics) {
     for (TensorId measured : graph_.op(id).inputs) {
       if (is_candidate_.contains(measured) && !contains(list, measured)) list.push_back(measured);
@@ -244,45 +243,44 @@ std::vector<bool> PassLiveness::available(size_t pass, const std::vector<TensorI
   return there;
 }
 
-void PassLiveness::walk_back(TensorSet& reached, TensorId end, const TensorSet& materialised) const {
+void PassLiveness::walk_back(TensorSet& reached, TensorId end, const TensorSet& kept) const {
   for (TensorId id = reached.last_before(end); id > TensorId{0}; id = reached.last_before(id)) {
-    if (materialised.contains(id) || statistics_.contains(id)) continue;
+    if (kept.contains(id) || statistics_.contains(id)) continue;
     for (TensorId input : graph_.producer(id)->inputs) reached.insert(input);
   }
 }
 
-TensorSet PassLiveness::read_after(size_t pass, const TensorSet& materialised) const {
+TensorSet PassLiveness::read_after(size_t pass, const TensorSet& kept) const {
   TensorSet reached = demands_[pass];
-  walk_back(reached, end_[pass], materialised);
+  walk_back(reached, end_[pass], kept);
   return reached;
 }
 
-std::vector<TensorId> PassLiveness::materialised_of(const TensorSet& reached,
-                                                    const TensorSet& materialised) const {
-  TensorSet read = materialised;
+std::vector<TensorId> PassLiveness::kept_of(const TensorSet& reached, const TensorSet& kept) const {
+  TensorSet read = kept;
   read.insert(graph_.latent());
   read &= reached;
   return read.members();
 }
 
 TensorSet PassLiveness::needed_by(size_t pass, const std::vector<TensorId>& keeps,
-                                  const TensorSet& materialised) const {
+                                  const TensorSet& kept) const {
   TensorSet needed = goals_[pass];
   for (TensorId id : keeps) needed.insert(id);
-  walk_back(needed, end_[pass], materialised);
+  walk_back(needed, end_[pass], kept);
   return needed;
 }
 
-std::vector<TensorId> PassLiveness::read_of(const TensorSet& needed, const TensorSet& materialised) const {
+std::vector<TensorId> PassLiveness::read_of(const TensorSet& needed, const TensorSet& kept) const {
   TensorSet read = needed;
-  read &= materialised;
+  read &= kept;
   read.erase(graph_.latent());
   return read.members();
 }
 
-std::vector<OpId> PassLiveness::run_for(const TensorSet& needed, const TensorSet& materialised) const {
+std::vector<OpId> PassLiveness::run_for(const TensorSet& needed, const TensorSet& kept) const {
   TensorSet made = needed;
-  made -= materialised;
+  made -= kept;
   made -= statistics_;
   made.erase(graph_.latent());
   std::vector<OpId> ops;
@@ -290,18 +288,17 @@ std::vector<OpId> PassLiveness::run_for(const TensorSet& needed, const TensorSet
   return ops;
 }
 
-bool PassLiveness::too_far_back(size_t pass, const TensorSet& reached, const TensorSet& materialised) const {
+bool PassLiveness::too_far_back(size_t pass, const TensorSet& reached, const TensorSet& kept) const {
   TensorSet far = far_back_[pass];
   far &= reached;
-  far -= materialised;
+  far -= kept;
   return !far.empty();
 }
 
-std::vector<OpId> PassLiveness::again(size_t pass, const TensorSet& reached,
-                                      const TensorSet& materialised) const {
+std::vector<OpId> PassLiveness::again(size_t pass, const TensorSet& reached, const TensorSet& kept) const {
   TensorSet made = reached;
   made -= own_later_[pass];
-  return run_for(made, materialised);
+  return run_for(made, kept);
 }
 
 void PassLiveness::find_kept_above(const Sizes& sizes) {
@@ -327,15 +324,15 @@ void PassLiveness::find_kept_above(const Sizes& sizes) {
 std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<TensorId>& present,
                                               TensorId above) const {
   std::vector<TensorId> list;
-  TensorSet materialised = set_of(present);
+  TensorSet kept = set_of(present);
   for (TensorId id : in_reach_[pass]) {
-    if (materialised.contains(id) || id == above) continue;
-    materialised.insert(id);
-    if (read_after(pass, materialised).contains(id)) list.push_back(id);
-    materialised.erase(id);
+    if (kept.contains(id) || id == above) continue;
+    kept.insert(id);
+    if (read_after(pass, kept).contains(id)) list.push_back(id);
+    kept.erase(id);
   }
   if (list.size() > kMostCreatable) {
-    // What is read too far ahead to be recomputed there must be materialised; of the others the latest are
+    // What is read too far ahead to be recomputed there must be kept; of the others the latest are
     // those that passes ahead read first.
     std::stable_partition(list.begin(), list.end(), [&](TensorId id) {
       return last_read_[index(id)] <= tensor_depths_[index(id)] + kDeepestRecompute;

@@ -9,7 +9,7 @@
 namespace headroom::planner {
 
 /// Which tensors the passes of a graph can store, read and depend on: what the plan space knows of the graph
-/// before anything has a cost. Sets of materialised tensors need not hold the latent, which is always there.
+/// before anything has a cost. Sets of kept tensors need not hold the latent, which is always there.
 class PassLiveness {
  public:
   PassLiveness(const Graph& graph, const Sizes& sizes);
@@ -21,7 +21,7 @@ class PassLiveness {
   const std::vector<OpId>& own_operations(size_t pass) const { return own_operations_[pass]; }
 
   /// Whether some pass may store the tensor.
-  bool may_be_materialised(TensorId id) const { return is_candidate_.contains(id) || is_whole_.contains(id); }
+  bool may_be_kept(TensorId id) const { return is_candidate_.contains(id) || is_always_kept_.contains(id); }
   /// What the pass computes whole and later passes read: results of adds, which may be accumulated in place,
   /// are left out.
   std::vector<TensorId> handed_on(size_t pass) const;
@@ -37,31 +37,31 @@ class PassLiveness {
   /// Whether any of the passes after `pass` may keep something so.
   bool keeps_any_above_after(size_t pass) const { return pass + 1 < end_of_kept_above_; }
   bool keeps_any_above() const { return end_of_kept_above_ > 0; }
-  /// All tensors that passes after `pass` read or recompute, without recomputing what is materialised.
-  TensorSet read_after(size_t pass, const TensorSet& materialised) const;
-  /// Those of them that are read from where they are materialised: what lies ahead depends on them alone. The
+  /// All tensors that passes after `pass` read or recompute, without recomputing what is kept.
+  TensorSet read_after(size_t pass, const TensorSet& kept) const;
+  /// Those of them that are read from where they are kept: what lies ahead depends on them alone. The
   /// latent may be one.
-  std::vector<TensorId> materialised_of(const TensorSet& reached, const TensorSet& materialised) const;
-  /// What the pass computes or finds to keep these, without recomputing what is materialised; sums and
+  std::vector<TensorId> kept_of(const TensorSet& reached, const TensorSet& kept) const;
+  /// What the pass computes or finds to keep these, without recomputing what is kept; sums and
   /// statistics among it.
-  TensorSet needed_by(size_t pass, const std::vector<TensorId>& keeps, const TensorSet& materialised) const;
-  /// Materialised tensors that are read of what is needed, sorted; the latent is none of them.
-  std::vector<TensorId> read_of(const TensorSet& needed, const TensorSet& materialised) const;
+  TensorSet needed_by(size_t pass, const std::vector<TensorId>& keeps, const TensorSet& kept) const;
+  /// Kept tensors that are read of what is needed, sorted; the latent is none of them.
+  std::vector<TensorId> read_of(const TensorSet& needed, const TensorSet& kept) const;
   /// Operations that are run for what is needed, but for statistics.
-  std::vector<OpId> run_for(const TensorSet& needed, const TensorSet& materialised) const;
+  std::vector<OpId> run_for(const TensorSet& needed, const TensorSet& kept) const;
   /// True where a pass ahead would recompute a candidate across more barriers than plans do.
-  bool too_far_back(size_t pass, const TensorSet& reached, const TensorSet& materialised) const;
-  /// Operations of passes up to `pass` whose results are reached later but not materialised: some pass after
+  bool too_far_back(size_t pass, const TensorSet& reached, const TensorSet& kept) const;
+  /// Operations of passes up to `pass` whose results are reached later but not kept: some pass after
   /// it must run them, beside own_operations() of those passes.
-  std::vector<OpId> again(size_t pass, const TensorSet& reached, const TensorSet& materialised) const;
+  std::vector<OpId> again(size_t pass, const TensorSet& reached, const TensorSet& kept) const;
 
  private:
   void find_candidates(const Sizes& sizes);
-  /// True where a tensor is never materialised, since it is computed position by position from something no
+  /// True where a tensor is never kept, since it is computed position by position from something no
   /// larger.
   bool is_recomputed(TensorId id, const std::vector<int64_t>& bytes) const;
   /// True where all that deeper passes read of a tensor goes through another one that its own pass makes of
-  /// it and that is no larger: that one may be materialised instead.
+  /// it and that is no larger: that one may be kept instead.
   bool stands_behind_another(TensorId id, const std::vector<int64_t>& bytes) const;
   /// True where a deeper pass reads something that is made of `id` without `around`.
   bool read_deeper_around(TensorId id, TensorId around) const;
@@ -70,26 +70,26 @@ class PassLiveness {
   void find_own_operations();
   void find_masks();
   void find_kept_above(const Sizes& sizes);
-  /// Adds what tensors of `reached` before `end` are made of, back to what is materialised.
-  void walk_back(TensorSet& reached, TensorId end, const TensorSet& materialised) const;
+  /// Adds what tensors of `reached` before `end` are made of, back to what is kept.
+  void walk_back(TensorSet& reached, TensorId end, const TensorSet& kept) const;
 
   const Graph& graph_;
   std::vector<BarrierTargets> targets_;
   std::vector<int32_t> tensor_depths_;
   std::vector<int32_t> pass_depths_;
-  std::vector<TensorId> candidates_;  ///< tensors that may be materialised
-  TensorSet is_candidate_, is_whole_, statistics_;
+  std::vector<TensorId> candidates_;  ///< tensors that may be kept
+  TensorSet is_candidate_, is_always_kept_, statistics_;
   std::vector<int32_t>
-      last_read_;  ///< by tensor: depth of the deepest reader, straight or through what is never materialised
+      last_read_;  ///< by tensor: depth of the deepest reader, straight or through what is never kept
   std::vector<std::vector<OpId>> own_operations_;
   // By pass:
   std::vector<TensorSet> goals_;             ///< what it must compute whole, before any choice
   std::vector<std::vector<bool>> measured_;  ///< by tensor: statistics that earlier passes have measured
-  std::vector<TensorSet> demands_;    ///< what deeper passes read directly, whatever is materialised: nothing
-                                      ///< of theirs can be ready
-  std::vector<TensorId> end_;         ///< one past its last tensor, those of earlier passes included
-  std::vector<TensorSet> own_later_;  ///< results of own operations of later passes
-  std::vector<TensorSet> far_back_;   ///< candidates that the next pass may not recompute any more
+  std::vector<TensorSet> demands_;           ///< what deeper passes read directly, whatever is kept: nothing
+                                             ///< of theirs can be ready
+  std::vector<TensorId> end_;                ///< one past its last tensor, those of earlier passes included
+  std::vector<TensorSet> own_later_;         ///< results of own operations of later passes
+  std::vector<TensorSet> far_back_;          ///< candidates that the next pass may not recompute any more
   std::vector<std::vector<TensorId>> in_reach_;  ///< candidates that the pass may keep
   std::vector<std::vector<TensorId>> kept_above_;
   size_t end_of_kept_above_ = 0;  ///< one past the last pass that may keep something above a row

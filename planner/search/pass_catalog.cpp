@@ -25,7 +25,7 @@ RankShare largest_share(int64_t latent_rows, int32_t ranks) {
 
 /// What lower parts of passes find: tensors that are stored whole, and those of which rows are left for them.
 std::vector<TensorId> found_by_lower_parts(const Present& present) {
-  std::vector<TensorId> found = present.whole;
+  std::vector<TensorId> found = present.kept;
   found.insert(found.end(), present.below.begin(), present.below.end());
   return found;
 }
@@ -48,7 +48,7 @@ PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t mic
       sizes_(sizes_for(graph_, request, micro_batch, ranks.count)),
       ranks_(ranks),
       liveness_(graph_, sizes_),
-      stored_rows_(graph_, liveness_, sizes_) {
+      kept_rows_(graph_, liveness_, sizes_) {
   if (costs.device() != request.device) throw std::logic_error("costs of another kind of device");
   find_sizes();
   keep_sets_.resize(passes());
@@ -70,7 +70,7 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const Present& pre
   };
   for (size_t subset = 0; subset < size_t{1} << free_choice.size(); ++subset) {
     KeepSet set;
-    set.keeps = liveness_.targets(pass).whole;
+    set.keeps = liveness_.targets(pass).kept;
     for (size_t i = 0; i < free_choice.size(); ++i) {
       if (subset >> i & 1) set.keeps.push_back(free_choice[i]);
     }
@@ -106,7 +106,7 @@ bool PassCatalog::complete(size_t pass, const Present& present, KeepSet& set) {
   if (above.any()) with.insert(above.tensor);
   const TensorSet reached_above = above.any() ? liveness_.read_after(pass, with) : reached;
   if (above.any() && reached_above.contains(above.tensor)) set.next.above = above;
-  if (!set_next(present, liveness_.materialised_of(reached, stored), reached_above, set)) return false;
+  if (!set_next(present, liveness_.kept_of(reached, stored), reached_above, set)) return false;
   add_again(liveness_.again(pass, reached, stored), liveness_.again(pass, reached_above, with), set);
   set.exchange_seconds = exchange_seconds(pass, set);
   std::optional<Touched> touched = touched_by(pass, present, set);
@@ -118,7 +118,7 @@ bool PassCatalog::complete(size_t pass, const Present& present, KeepSet& set) {
                        [&](const TouchedTensor& tensor) { return tensor.tensor == id; });
   };
   set.passing = present;
-  std::erase_if(set.passing.whole, is_touched);
+  std::erase_if(set.passing.kept, is_touched);
   std::erase_if(set.passing.below, is_touched);
   if (touched->two_parts) set.passing.above = {};
   set.work = &*works_[pass].try_emplace(std::move(*touched)).first;
@@ -135,7 +135,7 @@ bool PassCatalog::set_next(const Present& present, const std::vector<TensorId>& 
     if (!read && contains(set.keeps, id)) return false;     // lower parts alone would read it
     const bool left_below =
         !read && id != graph_.latent() && first_row_below(graph_, id, above.latent_rows) > 0;
-    (left_below ? set.next.below : set.next.whole).push_back(id);
+    (left_below ? set.next.below : set.next.kept).push_back(id);
   }
   return true;
 }
@@ -188,7 +188,7 @@ std::optional<Touched> PassCatalog::touched_by(size_t pass, const Present& prese
     const TensorId id = tensor.tensor;
     const int64_t first_row =
         contains(set.next.below, id) ? first_row_below(graph_, id, set.next.above.latent_rows) : 0;
-    tensor.leaves = !contains(set.next.whole, id) && first_row == 0;
+    tensor.leaves = !contains(set.next.kept, id) && first_row == 0;
     if (contains(present.below, id)) {
       tensor.begin_row = first_row_below(graph_, id, above.latent_rows);
     } else if (first_row > 0) {
@@ -272,7 +272,7 @@ const PassWork& PassCatalog::work(size_t pass, const Present& present, const Kee
   for (TensorId id : set.keeps) {
     if (id == set.above.tensor) continue;
     const TensorId base = in_place_base(graph_, whole, two_parts ? parts.lower : parts.option, id);
-    if (base == TensorId{-1} || contains(set.next.whole, base)) continue;
+    if (base == TensorId{-1} || contains(set.next.kept, base)) continue;
     if (two_parts && in_place_base(graph_, with, parts.option, id) != base) continue;
     work.takeovers.push_back({id, base});
   }
@@ -291,7 +291,7 @@ PassWork::Parts PassCatalog::parts_of(size_t pass, const LoweredParts& lowered, 
   const auto option_of = [&](const Pass& of_part, std::vector<TouchedTensor> tensors, int64_t rows) {
     WorkingBytes& working = working_bytes(pass, of_part);
     const Sizes sizes = sizes_of_part(sizes_, of_part.part, rows);
-    return std::make_unique<PassOption>(working, stored_rows_, sizes, of_part.part, std::move(tensors));
+    return std::make_unique<PassOption>(working, kept_rows_, sizes, of_part.part, std::move(tensors));
   };
   if (!touched.two_parts) {
     std::unique_ptr<PassOption> carrying;
@@ -339,13 +339,13 @@ const PassWork::Parts& PassCatalog::option(size_t pass, const Present& present, 
   return parts;
 }
 
-int64_t PassCatalog::stored_bytes(const KeptAbove& above) const {
-  Materialised entry;
+int64_t PassCatalog::kept_bytes(const KeptAbove& above) const {
+  KeptTensor entry;
   entry.tensor = above.tensor;
   entry.rows = rows_above(graph_, above);
   entry.block_rows =
       block_rows(entry.rows->length(), row_bytes(graph_, entry.tensor, sizes_), costs_.memory().block_bytes);
-  return materialised_bytes(graph_, entry, sizes_);
+  return headroom::kept_bytes(graph_, entry, sizes_);
 }
 
 TileChoice& PassCatalog::priced(const PassOption& option, const std::vector<MemoryTier>& tiers,
@@ -358,7 +358,7 @@ TileChoice& PassCatalog::priced(const PassOption& option, const std::vector<Memo
 
 std::vector<std::vector<TensorId>> PassCatalog::movable(size_t pass,
                                                         const std::vector<TensorId>& keeps) const {
-  const std::vector<TensorId>& whole = liveness_.targets(pass).whole;
+  const std::vector<TensorId>& whole = liveness_.targets(pass).kept;
   std::vector<std::vector<TensorId>> groups;
   for (TensorId id : keeps) {
     if (!contains(whole, id)) {
@@ -373,22 +373,22 @@ std::vector<std::vector<TensorId>> PassCatalog::movable(size_t pass,
 }
 
 /// What every operation's parameters take and the operation itself at the least; every tensor's blocks, were
-/// it materialised.
+/// it kept.
 void PassCatalog::find_sizes() {
   for (size_t i = 0; i < graph_.ops().size(); ++i) {
     op_weights_bytes_.push_back(
         weights_bytes(graph_, graph_.ops()[i], ConvolutionAlgorithm::direct, sizes_.storage()));
     op_least_seconds_.push_back(costs_.least_seconds(OpId{static_cast<int32_t>(i)}, sizes_));
   }
-  stored_bytes_.assign(graph_.tensors().size(), 0);
-  for (size_t t = 0; t < stored_bytes_.size(); ++t) {
-    Materialised entry;
+  bytes_if_kept_.assign(graph_.tensors().size(), 0);
+  for (size_t t = 0; t < bytes_if_kept_.size(); ++t) {
+    KeptTensor entry;
     entry.tensor = TensorId{static_cast<int32_t>(t)};
     if (graph_.tensor(entry.tensor).statistics) continue;
-    entry.rows = stored_rows_.of(entry.tensor);
-    entry.block_rows = block_rows(stored_rows(graph_, entry, sizes_).length(),
+    entry.rows = kept_rows_.of(entry.tensor);
+    entry.block_rows = block_rows(kept_rows(graph_, entry, sizes_).length(),
                                   row_bytes(graph_, entry.tensor, sizes_), costs_.memory().block_bytes);
-    stored_bytes_[t] = materialised_bytes(graph_, entry, sizes_);
+    bytes_if_kept_[t] = headroom::kept_bytes(graph_, entry, sizes_);
   }
 }
 
@@ -396,7 +396,7 @@ double PassCatalog::least_handover_seconds(size_t pass) const {
   double seconds = 0;
   for (TensorId id : liveness_.handed_on(pass)) {
     double least = costs_.least_store_seconds(id, sizes_);
-    if (!contains(liveness_.targets(pass).whole, id)) {
+    if (!contains(liveness_.targets(pass).kept, id)) {
       least = std::min(least, costs_.least_seconds(graph_.tensor(id).producer, sizes_));
     }
     seconds += least;
@@ -411,16 +411,16 @@ double PassCatalog::exchange_seconds(size_t pass, const KeepSet& set) const {
     const Step step{.kind = traits_of(graph_.op(id).kind).step, .op = id};
     values += statistics_values(graph_, step, sizes_);
   }
-  for (TensorId id : set.keeps) bytes += stored_rows_.awaited_bytes(id);
+  for (TensorId id : set.keeps) bytes += kept_rows_.awaited_bytes(id);
   return gather_seconds(values, ranks_) + message_seconds(double(bytes), ranks_.link);
 }
 
-int64_t PassCatalog::stored_bytes_below(TensorId id, int64_t latent_rows) const {
-  Materialised entry;
+int64_t PassCatalog::kept_bytes_below(TensorId id, int64_t latent_rows) const {
+  KeptTensor entry;
   entry.tensor = id;
   entry.block_rows = block_rows(graph_, id, sizes_, costs_.memory().block_bytes);
   const int64_t gone = first_row_below(graph_, id, latent_rows) / entry.block_rows;
-  return stored_bytes(id) - sizes_.items * gone * materialised_block_bytes(graph_, entry, sizes_);
+  return kept_bytes(id) - sizes_.items * gone * kept_block_bytes(graph_, entry, sizes_);
 }
 
 const std::vector<KeepSet>& PassCatalog::keep_sets(size_t pass, const Present& present, int64_t latent_rows) {

@@ -9,21 +9,21 @@
 #include "decoder/lowering/build_plan.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/exchange_costs.h"
+#include "planner/search/kept_rows.h"
 #include "planner/search/liveness.h"
 #include "planner/search/pass_option.h"
-#include "planner/search/stored_rows.h"
 #include "planner/search/tile_choice.h"
 
 namespace headroom::planner {
 
-/// The materialised tensors that the parts of a pass touch; a whole pass has no lower part.
+/// The kept tensors that the parts of a pass touch; a whole pass has no lower part.
 struct Touched {
   bool two_parts = false;
   std::vector<TouchedTensor> option, lower;
   friend auto operator<=>(const Touched&, const Touched&) = default;
 };
 
-/// What a pass does with the materialised tensors that it touches. What merely stays meanwhile does not
+/// What a pass does with the kept tensors that it touches. What merely stays meanwhile does not
 /// change it, so all frontiers that agree in the tensors touched share it.
 struct PassWork {
   struct Takeover {
@@ -39,10 +39,10 @@ struct PassWork {
   std::map<std::vector<TensorId>, Parts> options{};  ///< by what is added in place; empty until it is known
 };
 
-/// What is materialised before a pass: tensors that are stored whole, one that is kept above a row, and those
+/// What is kept before a pass: tensors that are stored whole, one that is kept above a row, and those
 /// of which the rows are left that lower parts of passes read. Each list is sorted.
 struct Present {
-  std::vector<TensorId> whole;
+  std::vector<TensorId> kept;
   KeptAbove above{};
   std::vector<TensorId> below{};
   friend auto operator<=>(const Present&, const Present&) = default;
@@ -54,9 +54,9 @@ struct KeepSet {
   bool at_cut_point = false;  ///< the pass is an optional one
   std::vector<TensorId> keeps;
   KeptAbove above{};  ///< that of `keeps` which is kept above a row
-  Present next;       ///< materialised tensors that are live after it
+  Present next;       ///< kept tensors that are live after it
   Present passing;    ///< those of `next` that the pass does not touch
-  /// What passes after it must run at the least since its result was not materialised (PassLiveness::again):
+  /// What passes after it must run at the least since its result was not kept (PassLiveness::again):
   /// least seconds and parameters of each operation, once.
   double recompute_seconds = 0;
   int64_t recompute_weights_bytes = 0;
@@ -90,13 +90,13 @@ class PassCatalog {
   const Request& request() const { return request_; }
   const PassLiveness& liveness() const { return liveness_; }
   /// What a rank waits for others because of the option: rows that are read to recompute what was not
-  /// materialised.
+  /// kept.
   double widening_seconds(const PassOption& option) const {
     return ranks_.alone() ? 0 : double(option.widened_bytes()) / ranks_.link.bytes_per_second;
   }
 
   /// What handing on what pass `pass` measures takes at the least: a norm of a later pass reads it again, so
-  /// it is stored, or added onto what is materialised, or computed anew.
+  /// it is stored, or added onto what is kept, or computed anew.
   double least_handover_seconds(size_t pass) const;
 
   /// What pass `pass` may keep where it finds these tensors: one of it above this row of the latent, or all
@@ -112,11 +112,11 @@ class PassCatalog {
   /// Those of the tensors that pass `pass` keeps which may live below the device, in groups that go there
   /// together: keys with their values, each other tensor by itself.
   std::vector<std::vector<TensorId>> movable(size_t pass, const std::vector<TensorId>& keeps) const;
-  /// Bytes of a materialised tensor's blocks.
-  int64_t stored_bytes(TensorId id) const { return stored_bytes_[index(id)]; }
-  int64_t stored_bytes(const KeptAbove& above) const;
+  /// Bytes of a kept tensor's blocks.
+  int64_t kept_bytes(TensorId id) const { return bytes_if_kept_[index(id)]; }
+  int64_t kept_bytes(const KeptAbove& above) const;
   /// Of what is left of a tensor for lower parts of passes.
-  int64_t stored_bytes_below(TensorId id, int64_t latent_rows) const;
+  int64_t kept_bytes_below(TensorId id, int64_t latent_rows) const;
 
  private:
   void find_sizes();
@@ -153,10 +153,10 @@ class PassCatalog {
   const Sizes sizes_;
   const Ranks ranks_;
   const PassLiveness liveness_;
-  const StoredRows stored_rows_;
+  const KeptRows kept_rows_;
   std::vector<int64_t> op_weights_bytes_;  ///< by operation, for the direct algorithm
   std::vector<double> op_least_seconds_;   ///< by operation
-  std::vector<int64_t> stored_bytes_;      ///< by tensor
+  std::vector<int64_t> bytes_if_kept_;     ///< by tensor
   std::vector<std::map<std::pair<Present, int64_t>, std::vector<KeepSet>>>
       keep_sets_;                                   ///< by pass, tensors present and row of the latent
   std::vector<std::map<Touched, PassWork>> works_;  ///< by pass and tensors touched

@@ -14,7 +14,7 @@
 
 namespace headroom::planner {
 
-PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Sizes& sizes, PassPart part,
+PassOption::PassOption(WorkingBytes& working, const KeptRows& stored, const Sizes& sizes, PassPart part,
                        std::vector<TouchedTensor> touched)
     : working_(working),
       graph_(working.graph()),
@@ -25,7 +25,7 @@ PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Si
       touched_(std::move(touched)),
       algorithms_(working.algorithms()) {
   for (const TouchedTensor& tensor : touched_) {
-    Materialised entry;
+    KeptTensor entry;
     entry.tensor = tensor.tensor;
     entry.rows = rows_of(tensor, stored);
     if (const std::optional<Interval> of_rank = stored.of(tensor.tensor)) {
@@ -33,10 +33,10 @@ PassOption::PassOption(WorkingBytes& working, const StoredRows& stored, const Si
       widened_bytes_ += std::max(known.begin - entry.rows->begin, entry.rows->end - known.end) *
                         row_bytes(graph_, tensor.tensor, sizes_) * sizes_.items;
     }
-    entry.block_rows = block_rows(stored_rows(graph_, entry, sizes_).length(),
+    entry.block_rows = block_rows(kept_rows(graph_, entry, sizes_).length(),
                                   row_bytes(graph_, entry.tensor, sizes_), costs_.memory().block_bytes);
     entries_.push_back(entry);
-    whole_bytes_.push_back(materialised_bytes(graph_, entry, sizes_));
+    whole_bytes_.push_back(kept_bytes(graph_, entry, sizes_));
   }
   for (const Step& step : pass_.steps) {
     if (!acquires_blocks(step)) continue;
@@ -92,10 +92,10 @@ void PassOption::find_seconds() const {
 void PassOption::find_least_bytes() {
   for (size_t i = 0; i < touched_.size(); ++i) {
     const TouchedTensor& tensor = touched_[i];
-    const Materialised& entry = entries_[i];
+    const KeptTensor& entry = entries_[i];
     const auto from = [&](int64_t row) {
       return whole_bytes_[i] -
-             sizes_.items * (row / entry.block_rows) * materialised_block_bytes(graph_, entry, sizes_);
+             sizes_.items * (row / entry.block_rows) * kept_block_bytes(graph_, entry, sizes_);
     };
     begin_bytes_.push_back(tensor.written ? 0 : from(tensor.begin_row));
     if (tensor.written) {
@@ -108,7 +108,7 @@ void PassOption::find_least_bytes() {
   }
 }
 
-std::optional<Interval> PassOption::rows_of(const TouchedTensor& tensor, const StoredRows& stored) const {
+std::optional<Interval> PassOption::rows_of(const TouchedTensor& tensor, const KeptRows& stored) const {
   if (tensor.latent_rows > 0) return rows_above(graph_, {tensor.tensor, tensor.latent_rows});
   std::optional<Interval> rows = stored.of(tensor.tensor);
   if (!rows) return rows;
@@ -179,10 +179,10 @@ int64_t PassOption::brought_bytes(const Shape& shape, WeightResidency residency)
 
 BlockBytes PassOption::blocks(size_t number, size_t tensor, bool below) const {
   const Height& height = heights_[number];
-  Materialised entry = entries_[tensor];
+  KeptTensor entry = entries_[tensor];
   if (below) entry.tier = MemoryTier::scratch;  // windows are the same in every tier below the device
-  const MaterialisedInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves,
-                                   touched_[tensor].begin_row, touched_[tensor].held_from};
+  const KeptInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves,
+                           touched_[tensor].begin_row, touched_[tensor].held_from};
   return block_bytes_by_band({graph_, pass_, touched, sizes_}, height.bands);
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "planner/search/stored_rows.h"
+#include "planner/search/kept_rows.h"
 #include "planner/search/working_bytes.h"
 
 namespace headroom::planner {
@@ -25,32 +25,32 @@ struct Shape {
   bool carries_rows = false;
 };
 
-/// A materialised tensor that a pass reads or writes.
+/// A kept tensor that a pass reads or writes.
 struct TouchedTensor {
   TensorId tensor{-1};
   bool written = false;     ///< by this pass
   bool leaves = false;      ///< nothing after this pass reads it
   int64_t latent_rows = 0;  ///< above which it is kept; 0: it is stored whole
-  // As MaterialisedInPass has them.
+  // As KeptInPass has them.
   int64_t begin_row = 0;
   std::optional<int64_t> held_from{};
   friend auto operator<=>(const TouchedTensor&, const TouchedTensor&) = default;
 };
 
-/// One way to run a pass: the materialised tensors that it touches, and what it computes. In which tier they
-/// live is still open, and so is what else is materialised meanwhile: one lowering serves all of that.
+/// One way to run a pass: the kept tensors that it touches, and what it computes. In which tier they
+/// live is still open, and so is what else is kept meanwhile: one lowering serves all of that.
 class PassOption {
  public:
   /// `working` is that of its steps, and must outlive the option. `sizes` are those of the part of the pass
   /// that it is.
-  PassOption(WorkingBytes& working, const StoredRows& stored, const Sizes& sizes, PassPart part,
+  PassOption(WorkingBytes& working, const KeptRows& stored, const Sizes& sizes, PassPart part,
              std::vector<TouchedTensor> touched);
 
   const std::vector<TouchedTensor>& touched() const { return touched_; }
   /// Bytes of the parameters that the pass needs, packed for the direct algorithm.
   int64_t parameter_bytes() const { return brought_[0].per_pass; }
 
-  /// Bytes of the rows on one side of a rank's own that the pass reads beyond those of StoredRows: it
+  /// Bytes of the rows on one side of a rank's own that the pass reads beyond those of KeptRows: it
   /// recomputes something from them. 0 where there is one rank.
   int64_t widened_bytes() const { return widened_bytes_; }
 
@@ -92,7 +92,7 @@ class PassOption {
   /// What the shape waits for keys and values that come block by block, for each tile and frame of queries
   /// again, longer than attention computes.
   double staging_seconds(const Shape& shape, const std::vector<MemoryTier>& tiers) const;
-  /// Materialised blocks by segment of the pass (decoder/lowering/peak.h).
+  /// Kept blocks by segment of the pass (decoder/lowering/peak.h).
   struct LiveBySegment {
     std::vector<SegmentBytes> first;  ///< in the first of several bands, where rows are carried
     std::vector<SegmentBytes> full;   ///< in all bands but the last; empty where there is one
@@ -122,7 +122,7 @@ class PassOption {
   /// For the shapes of all of algorithms_.
   void find_priced();
   /// Of one of several ranks, with the rows that this pass reads. Nothing where a tensor is stored whole.
-  std::optional<Interval> rows_of(const TouchedTensor& tensor, const StoredRows& stored) const;
+  std::optional<Interval> rows_of(const TouchedTensor& tensor, const KeptRows& stored) const;
   int64_t grid_rows() const { return own_rows(sizes_, pass_.scale.y).length(); }
   std::vector<TensorId> staged(const std::vector<MemoryTier>& tiers) const;
   BlockBytes blocks(size_t height, size_t tensor, bool below) const;
@@ -135,8 +135,8 @@ class PassOption {
   Pass& pass_;  ///< of the working bytes
   const PassPart part_;
   std::vector<TouchedTensor> touched_;
-  std::vector<Materialised> entries_;  ///< parallel to touched_
-  std::vector<size_t> stored_;         ///< touched tensors in the order of their stores
+  std::vector<KeptTensor> entries_;  ///< parallel to touched_
+  std::vector<size_t> stored_;       ///< touched tensors in the order of their stores
   std::vector<Height> heights_;
   std::vector<int64_t> widths_;
   std::vector<int64_t> chunks_;                           ///< frames of the pass's grid

@@ -17,9 +17,9 @@ MemoryTier tier_of(const Frontier& frontier, TensorId id) {
 Present present_in(const Frontier& frontier) {
   Present present;
   for (const Residence& residence : frontier.tensors) {
-    if (residence.rows == KeptRows::all) present.whole.push_back(residence.tensor);
-    if (residence.rows == KeptRows::below) present.below.push_back(residence.tensor);
-    if (residence.rows == KeptRows::above) present.above = {residence.tensor, frontier.above_latent_rows};
+    if (residence.rows == KeptPart::all) present.kept.push_back(residence.tensor);
+    if (residence.rows == KeptPart::below) present.below.push_back(residence.tensor);
+    if (residence.rows == KeptPart::above) present.above = {residence.tensor, frontier.above_latent_rows};
   }
   return present;
 }
@@ -76,23 +76,23 @@ State& PlanSpace::state_of(size_t pass, Frontier frontier) {
 int64_t PlanSpace::bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const {
   int64_t sum = 0;
   for (const Residence& residence : frontier.tensors)
-    sum += residence.tier != MemoryTier::device ? catalog_->stored_bytes(residence.tensor) : 0;
-  for (TensorId id : below) sum += catalog_->stored_bytes(id);
+    sum += residence.tier != MemoryTier::device ? catalog_->kept_bytes(residence.tensor) : 0;
+  for (TensorId id : below) sum += catalog_->kept_bytes(id);
   return sum;
 }
 
 int64_t PlanSpace::bytes_passing(const Frontier& frontier, const Present& passing) const {
-  int64_t sum = passing.above.any() ? catalog_->stored_bytes(passing.above) : 0;
-  for (TensorId id : passing.below) sum += catalog_->stored_bytes_below(id, frontier.above_latent_rows);
-  for (TensorId id : passing.whole) {
-    if (tier_of(frontier, id) == MemoryTier::device) sum += catalog_->stored_bytes(id);
+  int64_t sum = passing.above.any() ? catalog_->kept_bytes(passing.above) : 0;
+  for (TensorId id : passing.below) sum += catalog_->kept_bytes_below(id, frontier.above_latent_rows);
+  for (TensorId id : passing.kept) {
+    if (tier_of(frontier, id) == MemoryTier::device) sum += catalog_->kept_bytes(id);
   }
   return sum;
 }
 
 int64_t PlanSpace::bytes_on_device(const Frontier& frontier) const {
   Present present = present_in(frontier);
-  std::erase(present.whole, catalog_->graph().latent());
+  std::erase(present.kept, catalog_->graph().latent());
   return bytes_passing(frontier, present);
 }
 
@@ -106,10 +106,10 @@ MemoryTier PlanSpace::tier_after(const Frontier& frontier, const KeepSet& set,
 Frontier PlanSpace::frontier_after(size_t pass, const Frontier& frontier, const KeepSet& set,
                                    const std::vector<TensorId>& below) const {
   Frontier next;
-  for (TensorId id : set.next.whole) next.tensors.push_back({id, tier_after(frontier, set, below, id)});
-  for (TensorId id : set.next.below) next.tensors.push_back({id, MemoryTier::device, KeptRows::below});
+  for (TensorId id : set.next.kept) next.tensors.push_back({id, tier_after(frontier, set, below, id)});
+  for (TensorId id : set.next.below) next.tensors.push_back({id, MemoryTier::device, KeptPart::below});
   if (set.next.above.any()) {
-    next.tensors.push_back({set.next.above.tensor, MemoryTier::device, KeptRows::above});
+    next.tensors.push_back({set.next.above.tensor, MemoryTier::device, KeptPart::above});
     next.above_latent_rows = set.next.above.latent_rows;
   } else if (catalog_->liveness().keeps_any_above_after(pass)) {
     next.above_latent_rows = frontier.above_latent_rows;

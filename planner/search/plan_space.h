@@ -12,17 +12,17 @@ namespace headroom::planner {
 
 /// Which rows of a tensor are stored: all, or those above the row of the latent that the frontier names, or
 /// those that lower parts of passes read.
-enum class KeptRows { all, above, below };
+enum class KeptPart { all, above, below };
 
-/// A materialised tensor and where it lives.
+/// A kept tensor and where it lives.
 struct Residence {
   TensorId tensor{-1};
   MemoryTier tier = MemoryTier::device;
-  KeptRows rows = KeptRows::all;
+  KeptPart rows = KeptPart::all;
   friend auto operator<=>(const Residence&, const Residence&) = default;
 };
 
-/// The live materialised tensors: those that later passes can still read, sorted. Nothing else that happened
+/// The live kept tensors: those that later passes can still read, sorted. Nothing else that happened
 /// before matters to those passes, but for the row.
 struct Frontier {
   std::vector<Residence> tensors;
@@ -82,7 +82,7 @@ struct Configuration {
 };
 
 /// The plans that are searched for one configuration. docs/planning.md states the space; in short: passes in
-/// order of barrier depth; a tensor is materialised in the pass that first can compute it or in the next one,
+/// order of barrier depth; a tensor is kept in the pass that first can compute it or in the next one,
 /// on the device or below, and dropped as soon as no later pass reads it; residuals are added in place
 /// where nothing else reads them; tiles are bands or rectangles of halved extents.
 class PlanSpace {
@@ -119,7 +119,7 @@ class PlanSpace {
 
  private:
   State& state_of(size_t pass, Frontier frontier);
-  /// One choice for every way to put what is materialised on the device or below.
+  /// One choice for every way to put what is kept on the device or below.
   void add_choices(const State& state, const KeepSet& set, std::vector<Choice>& list);
   int64_t bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const;
   MemoryTier tier_after(const Frontier& frontier, const KeepSet& set, const std::vector<TensorId>& below,

@@ -47,7 +47,7 @@ struct Found {
 /// no shape. Little is found out at first, and more only once the path is the most promising one: what a
 /// shape needs takes long to find out. `bound(state, again)` is a lower bound of the cost still to come.
 /// `again` is what passes ahead take at the least to recompute tensors that the last choice did not
-/// materialise.
+/// keep.
 ///
 /// The bound is not consistent: it counts an operation in the first pass that could run it, even where a
 /// later pass does. So it may fall faster than costs rise, and a state that was expanded before may be

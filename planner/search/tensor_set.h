@@ -9,7 +9,7 @@
 
 namespace headroom::planner {
 
-/// Tensors of one graph, a bit each: the planner walks thousands of times over which are materialised and
+/// Tensors of one graph, a bit each: the planner walks thousands of times over which are kept and
 /// which are reached.
 class TensorSet {
  public:

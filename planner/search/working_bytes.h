@@ -9,7 +9,7 @@
 
 namespace headroom::planner {
 
-/// What the steps of a pass need beside materialised tensors: tiles, carried frames and workspace, by the
+/// What the steps of a pass need beside kept tensors: tiles, carried frames and workspace, by the
 /// tile's size. Which rows of tensors are stored does not change it, nor which part of a pass it is, so all
 /// options with the same steps share it. Graph and costs must outlive it.
 class WorkingBytes {

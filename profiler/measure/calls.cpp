@@ -145,7 +145,7 @@ class OperationCall {
   Call attention() const {
     const SharedTile queries = tile(region_of(1, rows_), graph_.tensor(op_.inputs[0]).channels);
     const auto map_of = [&](TensorId id) {
-      return std::make_shared<const MaterialisedMap>(operands_.blocks(columns_, graph_.tensor(id).channels));
+      return std::make_shared<const KeptMap>(operands_.blocks(columns_, graph_.tensor(id).channels));
     };
     const auto keys = map_of(op_.inputs[1]), values = map_of(op_.inputs[2]);
     return making(region_of(1, rows_), [*this, queries, keys, values](const MapView& made) {

@@ -7,7 +7,7 @@
 
 namespace headroom::profiler {
 
-/// A tensor that is materialised, in this dtype, as sweeps meet it: each view of it lies after the one
+/// A tensor that is kept, in this dtype, as sweeps meet it: each view of it lies after the one
 /// before, round and round, so far apart that caches do not hold it.
 class ColdBuffer {
  public:

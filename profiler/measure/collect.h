@@ -22,7 +22,7 @@ struct ProfileRequest {
       held_out{};  ///< measured and compared with the latency tables, which do not see them
   int64_t frames = 1;
   int64_t batch = 1;
-  Dtype dtype = Dtype::fp32;  ///< of materialised tensors
+  Dtype dtype = Dtype::fp32;  ///< of kept tensors
   int repeats = 1;            ///< decodes of each size
   LatencyEffort effort{};
   std::string weights_source;    ///< "files" or "random"

@@ -6,7 +6,7 @@
 
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/graph/errors.h"
-#include "decoder/interpreter/materialised_map.h"
+#include "decoder/interpreter/kept_map.h"
 #include "decoder/lowering/gpu_layout.h"
 #include "decoder/lowering/memory.h"
 #include "profiler/measure/filled.h"
@@ -63,13 +63,13 @@ DeviceTile GpuOperands::tile(const Region& region, int64_t channels) {
   return made;
 }
 
-MaterialisedMap GpuOperands::blocks(int64_t positions, int64_t channels) {
+KeptMap GpuOperands::blocks(int64_t positions, int64_t channels) {
   const int64_t row_bytes = channels * bytes_per_element(dtype_);
   const int64_t least_rows = (positions + gpu::kMostBlocks - 1) / gpu::kMostBlocks;
   const int64_t rows =
       std::min(positions, std::max(least_rows, std::max<int64_t>(1, MemoryModel{}.block_bytes / row_bytes)));
-  MaterialisedMap map(Materialised{.block_rows = rows}, Extent{1, positions, 1}, channels, 1, dtype_,
-                      [this](int64_t bytes, const InSeries&) { return device_.allocate(bytes, {}); });
+  KeptMap map(KeptTensor{.block_rows = rows}, Extent{1, positions, 1}, channels, 1, dtype_,
+              [this](int64_t bytes, const InSeries&) { return device_.allocate(bytes, {}); });
   map.acquire({0, map.blocks_per_item()});
   for (void* block : map.view().blocks) fill(block, rows * row_bytes);
   return map;

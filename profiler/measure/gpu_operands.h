@@ -18,7 +18,7 @@ class GpuOperands final : public Operands {
     return cold_buffer_.next(rows, columns, channels);
   }
   DeviceTile tile(const Region& region, int64_t channels) override;
-  MaterialisedMap blocks(int64_t positions, int64_t channels) override;
+  KeptMap blocks(int64_t positions, int64_t channels) override;
   int64_t tile_bytes(int64_t values) const override;
 
  private:

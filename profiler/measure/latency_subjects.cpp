@@ -99,7 +99,7 @@ std::vector<LatencySubject> latency_subjects(const Graph& graph, const std::vect
                 });
       }
       // A tile of anything may be copied, one of a result stored, one of a sum added onto what is
-      // materialised.
+      // kept.
       if (graph.tensor(op.output).statistics) continue;
       const Tensor& made = graph.tensor(op.output);
       for (const char* step : {"gather", "store", "accumulate", "emit"}) {

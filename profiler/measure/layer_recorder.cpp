@@ -63,7 +63,7 @@ std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& pla
   const auto add = [&](const std::string& name, TensorId id) {
     live.push_back({name, bytes_of(graph.tensor(id), sizes.latent, sizes.items, sizes.dtype)});
   };
-  for (const Materialised& entry : plan.materialised) {
+  for (const KeptTensor& entry : plan.kept) {
     if (entry.first_pass > peak.pass || entry.last_pass < peak.pass) continue;
     const auto stored = std::find_if(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
       return acquires_blocks(step) && step.tensor == entry.tensor;

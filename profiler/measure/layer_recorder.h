@@ -51,7 +51,7 @@ class LayerRecorder final : public EventSink {
 };
 
 /// Everything that was live at the peak of an untiled decode, largest first: weights, the latent, statistics
-/// that are on the device throughout, materialised tensors, tiles; the rest is workspace.
+/// that are on the device throughout, kept tensors, tiles; the rest is workspace.
 std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& plan, const Graph& graph,
                                 const Sizes& sizes);
 

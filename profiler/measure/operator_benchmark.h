@@ -26,7 +26,7 @@ class Benchmark {
   /// the graph that the benchmark is for.
   virtual Call operation_call(const Op& op, ConvolutionAlgorithm algorithm, int64_t rows,
                               int64_t columns) = 0;
-  /// A step that moves pixels between tiles and what is materialised: "gather", "store", "accumulate" or
+  /// A step that moves pixels between tiles and what is kept: "gather", "store", "accumulate" or
   /// "emit".
   virtual Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) = 0;
 

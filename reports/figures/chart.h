@@ -21,7 +21,7 @@ enum class ColourRole {
   // The kinds of memory, in their order (colour_role_of).
   weights,
   latent,
-  materialised,
+  kept,
   tile,
   workspace,
   slack,  ///< reserved and free: paler than what is in use
@@ -42,7 +42,7 @@ constexpr size_t kColourRoles = static_cast<size_t>(ColourRole::other) + 1;
 constexpr ColourRole colour_role_of(MemoryKind kind) {
   return static_cast<ColourRole>(kind);
 }
-static_assert(colour_role_of(MemoryKind::materialised) == ColourRole::materialised &&
+static_assert(colour_role_of(MemoryKind::kept) == ColourRole::kept &&
               colour_role_of(MemoryKind::outside) == ColourRole::outside &&
               static_cast<size_t>(ColourRole::driver) == kMemoryKinds);
 

@@ -376,14 +376,12 @@ void compare_plans(const PlanDocument& a, const PlanDocument& b, const Names& na
   add("", diff.whole);
   for (const planner::PartDifference& pass : diff.passes)
     add(pass_text(static_cast<size_t>(pass.pass), pass.name) + ": ", pass.values);
-  for (const planner::PartDifference& materialised : diff.materialised)
-    add("kept " + materialised.name + ": ", materialised.values);
+  for (const planner::PartDifference& kept : diff.kept) add("kept " + kept.name + ": ", kept.values);
   add_table("Memory", Unit::bytes, std::move(lines[Unit::bytes]), names, tables);
   add_table("Time", Unit::seconds, std::move(lines[Unit::seconds]), names, tables);
   add_table("Work", Unit::flops, std::move(lines[Unit::flops]), names, tables);
   const std::string same = std::to_string(diff.same_passes) + " passes and " +
-                           std::to_string(diff.same_materialised + diff.renumbered) +
-                           " kept tensors equal left out";
+                           std::to_string(diff.same_kept + diff.renumbered) + " kept tensors equal left out";
   tables.push_back(facts_table("What else differs, " + same, facts_a, facts_b, names));
 }
 

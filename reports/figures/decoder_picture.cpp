@@ -229,7 +229,7 @@ size_t free_lane(const std::vector<DrawnKept>& kept, const DrawnKept& entry) {
 
 void draw_kept(const PlanDocument& document, DecoderPicture& picture) {
   const Graph& graph = document.model.graph;
-  for (const MaterialisedSpan& span : materialised_spans(document)) {
+  for (const KeptSpan& span : kept_spans(document)) {
     DrawnKept entry;
     entry.tensor = graph.find_tensor(span.tensor);
     entry.tier = span.tier;
@@ -239,7 +239,7 @@ void draw_kept(const PlanDocument& document, DecoderPicture& picture) {
     entry.read_in.assign(span.read_in.begin(), span.read_in.end());
     if (!span.in_place_of.empty()) entry.in_place_of = graph.find_tensor(span.in_place_of);
     for (const LiveEntry& live : picture.passes[picture.peak_pass].live) {
-      if (live.kind == MemoryKind::materialised && live.name == span.tensor) entry.bytes_at_peak = live.bytes;
+      if (live.kind == MemoryKind::kept && live.name == span.tensor) entry.bytes_at_peak = live.bytes;
     }
     entry.lane = free_lane(picture.kept, entry);
     picture.kept_lanes = std::max(picture.kept_lanes, entry.lane + 1);

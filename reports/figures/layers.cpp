@@ -6,7 +6,7 @@
 namespace headroom::reports {
 namespace {
 
-/// Layers that made a size's peak: the one that ran then, and the one whose materialised tensor was the
+/// Layers that made a size's peak: the one that ran then, and the one whose kept tensor was the
 /// largest.
 std::set<std::string> peak_layers(const profiler::Profile& profile) {
   std::set<std::string> layers, made;

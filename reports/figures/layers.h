@@ -12,7 +12,7 @@ namespace headroom::reports {
 std::string size_text(const profiler::ProfiledSize& size);
 
 /// A row for each layer: kind, latency table, and for each size a group of activation, workspace, live bytes,
-/// FLOPs and time. The layers that ran at a size's peak stand out, and so do those whose materialised tensors
+/// FLOPs and time. The layers that ran at a size's peak stand out, and so do those whose kept tensors
 /// were then the largest.
 Table layers_table(const profiler::Profile& profile);
 

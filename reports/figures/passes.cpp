@@ -143,35 +143,34 @@ Chart passes_chart(const PlanDocument& document, const RunStats* run) {
   return chart;
 }
 
-std::vector<MaterialisedSpan> materialised_spans(const PlanDocument& document) {
+std::vector<KeptSpan> kept_spans(const PlanDocument& document) {
   const Plan& plan = document.plan;
   const Graph& graph = document.model.graph;
   std::vector<std::set<TensorId>> read;
   for (size_t pass = 0; pass < plan.passes.size(); ++pass)
     read.push_back(planner::tensors_read(plan, graph, pass));
-  std::vector<MaterialisedSpan> spans;
-  for (const Materialised& materialised : plan.materialised) {
-    const bool taken = materialised.in_place_of != TensorId{-1};
-    MaterialisedSpan span{graph.tensor(materialised.tensor).name,
-                          materialised.tier,
-                          materialised.first_pass,
-                          materialised.last_pass,
-                          {},
-                          planner::stored_bytes(graph, plan, materialised),
-                          taken ? graph.tensor(materialised.in_place_of).name : "",
-                          planner::above_text(plan, materialised)};
+  std::vector<KeptSpan> spans;
+  for (const KeptTensor& kept : plan.kept) {
+    const bool taken = kept.in_place_of != TensorId{-1};
+    KeptSpan span{graph.tensor(kept.tensor).name,
+                  kept.tier,
+                  kept.first_pass,
+                  kept.last_pass,
+                  {},
+                  planner::kept_bytes(graph, plan, kept),
+                  taken ? graph.tensor(kept.in_place_of).name : "",
+                  planner::above_text(plan, kept)};
     for (size_t pass = 0; pass < read.size(); ++pass) {
-      if (read[pass].contains(materialised.tensor)) span.read_in.push_back(static_cast<int32_t>(pass));
+      if (read[pass].contains(kept.tensor)) span.read_in.push_back(static_cast<int32_t>(pass));
     }
     spans.push_back(std::move(span));
   }
-  std::stable_sort(spans.begin(), spans.end(), [](const MaterialisedSpan& a, const MaterialisedSpan& b) {
-    return a.first_pass < b.first_pass;
-  });
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](const KeptSpan& a, const KeptSpan& b) { return a.first_pass < b.first_pass; });
   return spans;
 }
 
-Table materialised_table(const PlanDocument& document) {
+Table kept_table(const PlanDocument& document) {
   Table table{"Kept tensors", {}, {}};
   table.columns = {{.title = "tensor", .is_text = true},
                    {.title = "tier",
@@ -185,7 +184,7 @@ Table materialised_table(const PlanDocument& document) {
                    {.title = "in place of",
                     .is_text = true,
                     .explanation = "The tensor whose blocks it takes over as it is written."}};
-  for (const MaterialisedSpan& span : materialised_spans(document)) {
+  for (const KeptSpan& span : kept_spans(document)) {
     table.rows.push_back({{span.tensor, name_of(span.tier) + span.above, double(span.bytes),
                            double(span.first_pass), joined(span.read_in), double(span.last_pass),
                            span.in_place_of.empty() ? Cell() : Cell(span.in_place_of)},

@@ -18,8 +18,8 @@ Table passes_table(const RunStats& run);
 /// Predicted and measured peak of each pass as bars under the limit.
 Chart passes_chart(const PlanDocument& plan, const RunStats* run);
 
-/// Materialised tensors against passes: which passes write, hold and read each, and where it lives.
-struct MaterialisedSpan {
+/// Kept tensors against passes: which passes write, hold and read each, and where it lives.
+struct KeptSpan {
   std::string tensor;
   MemoryTier tier = MemoryTier::device;
   int32_t first_pass = 0;
@@ -29,11 +29,10 @@ struct MaterialisedSpan {
   std::string in_place_of;  ///< empty where it has blocks of its own
   std::string above{};      ///< ", above row 512", empty where it is kept whole
 };
-std::vector<MaterialisedSpan> materialised_spans(
-    const PlanDocument& plan);  ///< in the order in which they are written
+std::vector<KeptSpan> kept_spans(const PlanDocument& plan);  ///< in the order in which they are written
 
 /// The same as a table.
-Table materialised_table(const PlanDocument& plan);
+Table kept_table(const PlanDocument& plan);
 
 /// Peak against time: the frontier's points as a line, the limit as a vertical guide where it is above 0, and
 /// a note at the plan that it allows.

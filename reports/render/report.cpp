@@ -87,7 +87,7 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
   add(peak_section(found), false);
   add(passes_section(found), false);
   add(gpu_section(found), false);
-  add(materialised_section(found), false);
+  add(kept_section(found), false);
   add(eager_section(found), eager);
   add(layers_section(found), false);
   add(scaling_section(found), profile);

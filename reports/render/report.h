@@ -15,14 +15,14 @@
 
 namespace headroom::reports {
 
-/// Materialised tensors against the passes of their plan.
-struct MaterialisedChart {
+/// Kept tensors against the passes of their plan.
+struct KeptChart {
   std::string title;
-  std::vector<MaterialisedSpan> spans;
+  std::vector<KeptSpan> spans;
   std::vector<std::string> passes;  ///< their names, by number
 };
 
-using Drawing = std::variant<Chart, MaterialisedChart>;
+using Drawing = std::variant<Chart, KeptChart>;
 
 /// What stands together under one heading.
 struct Part {

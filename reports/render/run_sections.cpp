@@ -213,19 +213,17 @@ Section passes_section(const Findings& found) {
   return section;
 }
 
-Section materialised_section(const Findings& found) {
+Section kept_section(const Findings& found) {
   Section section{"Kept tensors and the passes that use them", {}};
   for (const ReportedRun& run : found.runs) {
-    if (run.planned() == nullptr || run.plan_shown_before || run.planned()->plan.materialised.empty())
-      continue;
-    MaterialisedChart chart{"From the pass that writes a tensor to the last that reads it",
-                            materialised_spans(*run.planned()),
-                            {}};
+    if (run.planned() == nullptr || run.plan_shown_before || run.planned()->plan.kept.empty()) continue;
+    KeptChart chart{
+        "From the pass that writes a tensor to the last that reads it", kept_spans(*run.planned()), {}};
     for (const Pass& pass : run.planned()->plan.passes) chart.passes.push_back(pass.name);
     Part part;
     part.heading = heading_of(found, run);
     part.drawings.push_back(std::move(chart));
-    part.tables.push_back(materialised_table(*run.planned()));
+    part.tables.push_back(kept_table(*run.planned()));
     section.parts.push_back(std::move(part));
   }
   return section;

@@ -23,7 +23,7 @@ Section lower_section(const Findings& found);
 Section peak_section(const Findings& found);
 Section passes_section(const Findings& found);
 Section gpu_section(const Findings& found);
-Section materialised_section(const Findings& found);
+Section kept_section(const Findings& found);
 Section eager_section(const Findings& found);
 Section layers_section(const Findings& found);
 Section scaling_section(const Findings& found);

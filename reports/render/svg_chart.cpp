@@ -207,8 +207,7 @@ std::string svg_chart(const Chart& chart, const std::string& id, const ChartRang
 
 std::string svg_drawing(const Drawing& drawing, const std::string& id, const ChartRanges* axes,
                         bool with_legend) {
-  if (const auto* materialised = std::get_if<MaterialisedChart>(&drawing))
-    return svg_materialised(*materialised, id);
+  if (const auto* kept = std::get_if<KeptChart>(&drawing)) return svg_kept(*kept, id);
   return svg_chart(std::get<Chart>(drawing), id, axes, with_legend);
 }
 

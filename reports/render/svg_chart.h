@@ -16,8 +16,8 @@ namespace headroom::reports {
 std::string svg_chart(const Chart& chart, const std::string& id, const ChartRanges* axes = nullptr,
                       bool with_legend = true);
 
-/// A bar for each materialised tensor from the pass that writes it to the last that reads it.
-std::string svg_materialised(const MaterialisedChart& chart, const std::string& id);
+/// A bar for each kept tensor from the pass that writes it to the last that reads it.
+std::string svg_kept(const KeptChart& chart, const std::string& id);
 
 std::string svg_drawing(const Drawing& drawing, const std::string& id, const ChartRanges* axes = nullptr,
                         bool with_legend = true);

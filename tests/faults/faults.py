@@ -64,7 +64,7 @@ def prepare(folder, programs):
         "schema": "headroom.requests", "version": 1, "model": "vae", "requests": [
             {"name": "large", "width_pixels": 48, "height_pixels": 48, "latent": "latent.npy", "output": "large.npy"},
             {"name": "small", "width_pixels": 16, "height_pixels": 16, "count": 2, "latent": "small.npy", "output": "small-{i}.png"}]}))
-    # Whose one materialised tensor is larger than blocks are, so that it can lie in a scratch file.
+    # Whose one kept tensor is larger than blocks are, so that it can lie in a scratch file.
     (folder / "wide").mkdir()
     (folder / "wide/config.json").write_text(json.dumps({
         **tiny_decode.CONFIG, "block_out_channels": [8], "down_block_types": ["DownEncoderBlock2D"],

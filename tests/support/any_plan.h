@@ -64,7 +64,7 @@ inline void check_any_plan(const nlohmann::json& config, uint64_t seed, Random& 
   CHECK(validate(halved, model).empty());
 }
 
-/// In 16 bits what a drawn plan materialises changes no bit, and the picture is as near to fp32's as `error`.
+/// In 16 bits what a drawn plan keeps changes no bit, and the picture is as near to fp32's as `error`.
 inline void check_any_plan_in_16_bits(const nlohmann::json& config, uint64_t seed, Random& random,
                                       double error_of_bf16, double error_of_fp16) {
   const Extent latent{1, random.integer(2, 9), random.integer(2, 9)};

@@ -101,7 +101,7 @@ class DecodeMaker {
   }
 
   void run_step(const Step& step) {
-    const auto kinds = {MemoryKind::tile, MemoryKind::workspace, MemoryKind::materialised};
+    const auto kinds = {MemoryKind::tile, MemoryKind::workspace, MemoryKind::kept};
     for (MemoryKind kind : kinds) {
       if (!random_.chance(0.6)) continue;
       const int64_t bytes = 512 * random_.integer(1, 2000);

@@ -9,7 +9,7 @@
 
 namespace headroom::test {
 
-/// What norms make is never materialised by the planner, and so not rounded.
+/// What norms make is never kept by the planner, and so not rounded.
 inline std::set<std::string> norms_of(const Graph& graph) {
   std::set<std::string> names;
   for (const Op& op : graph.ops()) {

@@ -63,7 +63,7 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleC
   depths_ = barrier_depths(graph_);
   for (const BarrierTargets& target : targets_) {
     const TensorId any = !target.statistics.empty() ? graph_.op(target.statistics[0]).inputs[0]
-                         : !target.whole.empty()    ? target.whole[0]
+                         : !target.kept.empty()     ? target.kept[0]
                          : target.emits             ? graph_.output()
                                                     : target.cut_points[0];
     pass_depths_.push_back(depths_[index(any)]);
@@ -85,8 +85,8 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleC
   }
 }
 
-/// docs/planning.md, "Materialise or recompute".
-bool PlanOracle::may_be_materialised(TensorId id) const {
+/// docs/planning.md, "Keep or recompute".
+bool PlanOracle::may_be_kept(TensorId id) const {
   const Tensor& tensor = graph_.tensor(id);
   if (id == graph_.latent() || id == graph_.output() || tensor.statistics) return false;
   if (optional_depths_.contains(depths_[index(id)])) return tensor.cut_point;
@@ -131,7 +131,7 @@ bool PlanOracle::may_be_kept_above(size_t pass, TensorId id) const {
   for (size_t other = 0; other < targets_.size(); ++other) {
     for (const OpId op : targets_[other].statistics) {
       const TensorId measured = graph_.op(op).inputs[0];
-      if (may_be_materialised(measured)) largest = std::max(largest, size(measured));
+      if (may_be_kept(measured)) largest = std::max(largest, size(measured));
       measured_here = measured_here || (other == pass && measured == id);
     }
   }
@@ -153,20 +153,20 @@ bool PlanOracle::all_goes_through(TensorId other, TensorId id) const {
   return !escapes(id) && met;
 }
 
-std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& materialised) const {
-  std::vector<bool> read(materialised.size(), false);
+std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& kept) const {
+  std::vector<bool> read(kept.size(), false);
   const std::function<void(TensorId)> visit = [&](TensorId id) {
     if (read[index(id)] || graph_.tensor(id).statistics) return;
     read[index(id)] = true;
-    if (materialised[index(id)] || id == graph_.latent()) return;
+    if (kept[index(id)] || id == graph_.latent()) return;
     for (const TensorId input : graph_.producer(id)->inputs) visit(input);
   };
   for (size_t later = pass + 1; later < targets_.size(); ++later) {
     for (const OpId op : targets_[later].statistics) visit(graph_.op(op).inputs[0]);
-    for (const TensorId id : targets_[later].whole) visit(id);
+    for (const TensorId id : targets_[later].kept) visit(id);
     if (targets_[later].emits) visit(graph_.output());
   }
-  for (size_t t = 0; t < read.size(); ++t) read[t] = read[t] && materialised[t];
+  for (size_t t = 0; t < read.size(); ++t) read[t] = read[t] && kept[t];
   return read;
 }
 
@@ -194,8 +194,7 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
     const bool own = depths_[t] == pass_depths_[pass];
     const bool late = depths_[t] + 1 == pass_depths_[pass] && !graph_.tensor(id).cut_point;
     const bool now = own || (late && !targets_[pass].optional());
-    if (!now || present[t] || id == above || has(targets_[pass].whole, id) || !may_be_materialised(id))
-      continue;
+    if (!now || present[t] || id == above || has(targets_[pass].kept, id) || !may_be_kept(id)) continue;
     std::vector<bool> with = present;
     with[t] = true;
     if (read_later(pass, with)[t]) free.push_back(id);
@@ -213,10 +212,10 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
       if (op.inputs[0] == op.inputs[1] || op.inputs[0] == op.inputs[2] || op.inputs[1] == op.inputs[2])
         continue;
       if (graph_.readers(op.inputs[1]).size() > 1 || graph_.readers(op.inputs[2]).size() > 1) continue;
-      if (has(targets_[pass].whole, op.inputs[1])) movable.push_back({op.inputs[1], op.inputs[2]});
+      if (has(targets_[pass].kept, op.inputs[1])) movable.push_back({op.inputs[1], op.inputs[2]});
     }
     if (!configuration_.lower_tier) movable.clear();
-    keeps.insert(keeps.end(), targets_[pass].whole.begin(), targets_[pass].whole.end());
+    keeps.insert(keeps.end(), targets_[pass].kept.begin(), targets_[pass].kept.end());
     for (size_t placing = 0; placing < size_t{1} << movable.size(); ++placing) {
       std::vector<TensorId> below;
       for (size_t i = 0; i < movable.size(); ++i) {
@@ -287,7 +286,7 @@ std::optional<std::vector<Found>> PlanOracle::found_after(size_t pass, const Ora
   for (const TensorId id : keeps) stored[index(id)] = id != above;
   const std::vector<bool> stays = read_later(pass, stored);
   for (const TensorId id : keeps) {
-    if (!stays[index(id)] && id != above) return std::nullopt;  // materialised for nothing
+    if (!stays[index(id)] && id != above) return std::nullopt;  // kept for nothing
   }
   std::vector<bool> stays_above = stays;
   if (above_after != TensorId{-1}) {
@@ -342,8 +341,7 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   const std::vector<bool> runs = operations_run(pass, keeps, present);
   for (size_t i = 0; i < runs.size(); ++i) {
     const TensorId made = graph_.ops()[i].output;
-    if (runs[i] && may_be_materialised(made) && depths_[index(made)] + kMostBarriers < pass_depths_[pass])
-      return;
+    if (runs[i] && may_be_kept(made) && depths_[index(made)] + kMostBarriers < pass_depths_[pass]) return;
   }
   const std::vector<bool> runs_above = operations_run(pass, keeps, more);
 
@@ -353,10 +351,10 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
     const Op& add = *graph_.producer(id);
     if (add.kind != OpKind::add || has(below, id) || id == above) continue;
     const TensorId other = add.inputs[0], base = add.inputs[1];
-    const auto materialised_base = std::find_if(state.found.begin(), state.found.end(),
-                                                [&](const Found& f) { return f.tensor == base; });
-    if (materialised_base == state.found.end() || materialised_base->tier != MemoryTier::device ||
-        !present[index(base)] || more[index(other)] || other == graph_.latent())
+    const auto kept_base = std::find_if(state.found.begin(), state.found.end(),
+                                        [&](const Found& f) { return f.tensor == base; });
+    if (kept_base == state.found.end() || kept_base->tier != MemoryTier::device || !present[index(base)] ||
+        more[index(other)] || other == graph_.latent())
       continue;
     const bool stays =
         std::any_of(after->begin(), after->end(), [&](const Found& found) { return found.tensor == base; });

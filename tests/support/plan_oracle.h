@@ -13,7 +13,7 @@ namespace headroom::test {
 /// Which rows of it are stored: all, those above the configuration's row, or those that lower parts read.
 enum class FoundRows { all, above, below };
 
-/// A materialised tensor between two passes.
+/// A kept tensor between two passes.
 struct Found {
   TensorId tensor{-1};
   MemoryTier tier = MemoryTier::device;
@@ -90,11 +90,11 @@ class PlanOracle {
   /// Prices the pass, or its parts where it reads what is kept above a row. False where it would read more.
   bool price(size_t pass, const OracleState& state, TensorId above, const std::vector<TensorId>& replaced,
              const std::vector<Found>& after, OracleChoice& choice) const;
-  bool may_be_materialised(TensorId id) const;
+  bool may_be_kept(TensorId id) const;
   bool may_be_kept_above(size_t pass, TensorId id) const;
   bool all_goes_through(TensorId other, TensorId id) const;
-  /// The materialised tensors that passes after `pass` read, straight or through what is recomputed.
-  std::vector<bool> read_later(size_t pass, const std::vector<bool>& materialised) const;
+  /// The kept tensors that passes after `pass` read, straight or through what is recomputed.
+  std::vector<bool> read_later(size_t pass, const std::vector<bool>& kept) const;
   std::vector<ConvolutionAlgorithms> algorithms_of(const Pass& pass) const;
   std::vector<OracleShape> priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const;
   /// Of a tensor of which so many rows are stored; 0: all.

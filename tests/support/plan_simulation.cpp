@@ -137,7 +137,7 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
   return ledger;
 }
 
-/// The first and last row, end exclusive, of a materialised tensor that steps read for one band; empty where
+/// The first and last row, end exclusive, of a kept tensor that steps read for one band; empty where
 /// none does.
 Interval rows_read(const Graph& graph, const Pass& pass, TensorId id, size_t band, const Sizes& sizes) {
   const int64_t rows = extent_of(graph.tensor(id), sizes.latent).y;
@@ -353,14 +353,14 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
       std::llround(assumptions.memory.reserve_bytes_per_pixel *
                    double(sizes.items * positions(extent_of(graph.tensor(graph.output()), sizes.latent)))) +
       sizes.items * pool_bytes(latent_values * 4, sizes.device);  // fp32 in every dtype
-  std::vector<Blocks> materialised;
-  for (const SimulatedTensor& tensor : tensors) materialised.emplace_back(graph, pass, tensor, sizes);
+  std::vector<Blocks> kept;
+  for (const SimulatedTensor& tensor : tensors) kept.emplace_back(graph, pass, tensor, sizes);
 
   double waiting = 0;  // for keys and values, which come anew for every tile of queries
   for (const Step& step : pass.steps) {
     if (step.kind != StepKind::attention) continue;
     double bringing = 0;
-    for (Blocks& blocks : materialised) {
+    for (Blocks& blocks : kept) {
       const bool read = blocks.tensor() == step.inputs[1].tensor || blocks.tensor() == step.inputs[2].tensor;
       if (!read || blocks.written() || blocks.tier() == MemoryTier::device) continue;
       const Extent extent = extent_of(graph.tensor(step.tensor), sizes.latent);
@@ -392,7 +392,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
     for (size_t y = 0; y < pass.tiles.y.size(); ++y) {
       const std::vector<StepLedger>& ledger = y + 1 == bands ? last : y == 0 ? first : full;
       int64_t live = throughout + handed_on;
-      for (Blocks& blocks : materialised) {
+      for (Blocks& blocks : kept) {
         blocks.begin_band(y);
         live += blocks.live_bytes();
       }
@@ -403,7 +403,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
               const bool stores =
                   pass.steps[i].kind == StepKind::store || pass.steps[i].target == StepTarget::blocks;
               if (x == 0 && stores) {
-                for (Blocks& blocks : materialised) {
+                for (Blocks& blocks : kept) {
                   if (!blocks.written() || blocks.tensor() != pass.steps[i].tensor) continue;
                   live -= blocks.live_bytes();
                   blocks.store(y);
@@ -434,7 +434,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   }
   if (sizes.device == DeviceKind::cuda) compute = simulated_gpu_seconds(graph, pass, sizes, assumptions.card);
   double in = 0, out = 0;
-  for (const Blocks& blocks : materialised) {
+  for (const Blocks& blocks : kept) {
     if (blocks.staged()) continue;
     const double rate = blocks.tier() == MemoryTier::host ? assumptions.host_bytes_per_second
                                                           : assumptions.scratch_bytes_per_second;
@@ -453,8 +453,8 @@ namespace {
 
 /// The last pass that reads a tensor and is no lower part, where lower parts alone read it later and find
 /// what they read from `first_left` on; -1 elsewhere. That pass lets go what comes before.
-int32_t lets_go_upper_rows(const Graph& graph, const Plan& plan, const Materialised& entry,
-                           int64_t first_left, const Sizes& sizes) {
+int32_t lets_go_upper_rows(const Graph& graph, const Plan& plan, const KeptTensor& entry, int64_t first_left,
+                           const Sizes& sizes) {
   int32_t last = -1;
   bool lower_reads = false, found = true;
   for (int32_t i = entry.first_pass; i <= entry.last_pass; ++i) {
@@ -491,7 +491,7 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
   SimulatedPlan result;
   double micro_batch_seconds = 0;
   int64_t line = 0;  // the lowest row of the latent above which something is kept
-  for (const Materialised& entry : plan.materialised) {
+  for (const KeptTensor& entry : plan.kept) {
     if (!entry.rows) continue;
     const int64_t rows = entry.rows->end / graph.tensor(entry.tensor).scale.y;
     line = line == 0 ? rows : std::min(line, rows);
@@ -499,9 +499,9 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     const auto pass = static_cast<int32_t>(i);
     std::vector<SimulatedTensor> tensors;
-    for (const Materialised& entry : plan.materialised) {
-      const Materialised* successor = nullptr;
-      for (const Materialised& other : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
+      const KeptTensor* successor = nullptr;
+      for (const KeptTensor& other : plan.kept) {
         if (other.in_place_of == entry.tensor) successor = &other;
       }
       if (pass < entry.first_pass || pass > entry.last_pass) continue;

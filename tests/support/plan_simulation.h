@@ -44,7 +44,7 @@ struct SimulatedPlan {
 };
 SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& assumptions);
 
-/// Bytes of all blocks of a materialised tensor, of all items.
+/// Bytes of all blocks of a kept tensor, of all items.
 int64_t block_bytes_of(const Graph& graph, const SimulatedTensor& stored, const Sizes& sizes);
 
 }  // namespace headroom::test

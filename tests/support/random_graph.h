@@ -94,7 +94,7 @@ class GraphMaker {
   void add_odd(const std::string& name) {
     const int64_t which = random_.integer(0, 4);
     if (which == 0 && graph().tensor(x_).scale.y * 2 <= style_.most_scale) {
-      // A norm right after upsampling: what is measured is never materialised.
+      // A norm right after upsampling: what is measured is never kept.
       x_ = graph().conv(name + ".conv", normed(name + ".norm", graph().upsample(name, x_, {1, 2, 2})),
                         channels(), {1, 3, 3});
     } else if (which == 1 && barriers_ + 2 <= style_.barriers) {
@@ -103,7 +103,7 @@ class GraphMaker {
       ++barriers_;
       x_ = graph().add(name, graph().attention(name + ".mix", n, n, n), x_);
     } else if (which == 2 && barriers_ + 2 <= style_.barriers) {
-      // A key that is a sum with something materialised.
+      // A key that is a sum with something kept.
       const TensorId n = normed(name + ".norm", x_);
       const TensorId q = graph().conv(name + ".q", n, channels_of(x_), {1, 1, 1});
       const TensorId k =

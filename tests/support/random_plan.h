@@ -40,12 +40,12 @@ inline std::vector<int32_t> pass_depths(const Graph& graph) {
 
 /// How random decisions are drawn.
 struct RandomStyle {
-  double keep = 0.5;      ///< share of the tensors that are materialised
-  double late = 0.2;      ///< of these, materialised one pass later than they could be
+  double keep = 0.5;      ///< share of the tensors that are kept
+  double late = 0.2;      ///< of these, kept one pass later than they could be
   double in_place = 0.5;  ///< of the residuals that could take over their operand
   double below =
-      0;  ///< of the materialised tensors whose blocks are nobody else's, in the configuration's lower tier
-  /// Of the passes that materialise something in blocks of its own, those that keep one such tensor above a
+      0;  ///< of the kept tensors whose blocks are nobody else's, in the configuration's lower tier
+  /// Of the passes that keep something in blocks of its own, those that keep one such tensor above a
   /// row. Not with `below`.
   double above = 0;
   double carries = 0.3;  ///< share of the passes that carry rows, of those that can
@@ -68,39 +68,38 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
   const std::vector<BarrierTargets> targets = barrier_targets(graph);
   const std::vector<int32_t> depths = barrier_depths(graph);
   const std::vector<int32_t> at = pass_depths(graph);
-  std::vector<size_t> materialised_in(graph.tensors().size(), targets.size());
+  std::vector<size_t> kept_in(graph.tensors().size(), targets.size());
   for (size_t t = 1; t < graph.tensors().size(); ++t) {
     const Tensor& tensor = graph.tensors()[t];
     const bool wanted = random.chance(style.keep);
     const size_t delay = random.chance(style.late) ? 1 : 0;
     if (!wanted || tensor.statistics || never.contains(tensor.name)) continue;
     const auto pass = static_cast<size_t>(std::lower_bound(at.begin(), at.end(), depths[t]) - at.begin());
-    // Of what an optional pass computes only the tensor of its cut point is materialised.
+    // Of what an optional pass computes only the tensor of its cut point is kept.
     if (targets[pass].optional() && !tensor.cut_point) continue;
-    materialised_in[t] = tensor.cut_point ? pass : pass + delay;
+    kept_in[t] = tensor.cut_point ? pass : pass + delay;
   }
   for (const BarrierTargets& target : targets) {
-    for (TensorId id : target.whole)
-      materialised_in[index(id)] = targets.size();  // materialised by the pass itself
+    for (TensorId id : target.kept) kept_in[index(id)] = targets.size();  // kept by the pass itself
   }
-  std::vector<bool> materialised(graph.tensors().size(), false), below(graph.tensors().size(), false);
+  std::vector<bool> kept(graph.tensors().size(), false), below(graph.tensors().size(), false);
   KeptAbove above;
   std::vector<PassDecision> decisions;
   for (size_t pass = 0; pass < targets.size(); ++pass) {
     PassDecision decision;
     decision.at_cut_point = targets[pass].optional();
     for (size_t t = 1; t < graph.tensors().size(); ++t) {
-      if (materialised_in[t] == pass) decision.keeps.push_back(TensorId{static_cast<int32_t>(t)});
+      if (kept_in[t] == pass) decision.keeps.push_back(TensorId{static_cast<int32_t>(t)});
     }
     std::erase_if(decision.keeps,
                   [&](TensorId id) { return decision.at_cut_point && !graph.tensor(id).cut_point; });
     if (decision.at_cut_point && decision.keeps.empty()) continue;
     PassGoal goal = goal_of(targets[pass], decision, sizes);
     std::vector<TensorId> taken;
-    std::vector<bool> with_above = materialised;
+    std::vector<bool> with_above = kept;
     if (above.any()) with_above[index(above.tensor)] = true;
     for (TensorId id : decision.keeps) {
-      const TensorId base = in_place_base(graph, materialised, goal, id);
+      const TensorId base = in_place_base(graph, kept, goal, id);
       const bool wanted = random.chance(style.in_place);
       if (base == TensorId{-1} || !wanted || below[index(base)]) continue;
       if (base != in_place_base(graph, with_above, goal, id)) continue;
@@ -114,7 +113,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
       decision.below.push_back(id);
       below[index(id)] = true;
     }
-    for (TensorId id : targets[pass].whole) {
+    for (TensorId id : targets[pass].kept) {
       const Op& reader = graph.op(graph.readers(id).front());
       if (style.below == 0 || !takes_keys_by_block(graph, reader) || reader.inputs[1] != id ||
           !random.chance(style.below))
@@ -126,7 +125,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
     if (style.above > 0 && !own_blocks.empty() && sizes.latent.y > 1 && random.chance(style.above))
       decision.above = {random.pick(own_blocks), random.integer(1, sizes.latent.y - 1)};
     goal = goal_of(targets[pass], decision, sizes);
-    const Pass lowered = lower_pass(graph, materialised, goal);
+    const Pass lowered = lower_pass(graph, kept, goal);
     const Extent grid = extent_at(lowered.scale, sizes.latent);
     decision.tile = grid;
     if (grid.t > 1 && takes_chunks(graph, lowered) && !random.chance(style.untiled_frames))
@@ -153,7 +152,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
     decision.convolutions = draw_algorithms();
     const auto in_two_parts = [&] {
       if (!above.any()) return false;
-      std::vector<bool> with = materialised;
+      std::vector<bool> with = kept;
       with[index(above.tensor)] = true;
       return upper_latent_rows(graph, lower_pass(graph, with, goal), above, sizes) > 0;
     };
@@ -165,9 +164,9 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
       ++(decision.tile.x < decision.tile.y ? decision.tile.x : decision.tile.y);
     if (above.any()) decision.lower_convolutions = draw_algorithms();
     if (decision.above.any()) above = decision.above;
-    for (TensorId id : goal.keeps) materialised[index(id)] = id != decision.above.tensor;
-    for (TensorId id : taken) materialised[index(id)] = false;
-    for (OpId op : goal.statistics) materialised[index(graph.op(op).output)] = true;
+    for (TensorId id : goal.keeps) kept[index(id)] = id != decision.above.tensor;
+    for (TensorId id : taken) kept[index(id)] = false;
+    for (OpId op : goal.statistics) kept[index(graph.op(op).output)] = true;
     decisions.push_back(std::move(decision));
   }
   return decisions;
@@ -202,7 +201,7 @@ inline int staged_attentions(const Plan& plan) {
   for (const Pass& pass : plan.passes) {
     for (const Step& step : pass.steps) {
       if (step.kind != StepKind::attention) continue;
-      for (const Materialised& entry : plan.materialised)
+      for (const KeptTensor& entry : plan.kept)
         count += entry.tensor == step.inputs[1].tensor && entry.tier != MemoryTier::device ? 1 : 0;
     }
   }

@@ -17,7 +17,7 @@ using planner::GpuCard;
 struct Moment {
   double area = 0;                                ///< positions of one item
   std::vector<std::pair<Operand, double>> reads;  ///< bytes
-  Operand written;                                ///< the tile of this step, or a materialised tensor
+  Operand written;                                ///< the tile of this step, or a kept tensor
   double written_bytes = 0;
   bool writes = false;
   double handed_on_bytes = 0;  ///< to the tile below, and from the one above

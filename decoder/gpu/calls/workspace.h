@@ -111,7 +111,7 @@ constexpr AttentionChunks full_attention_chunks(int64_t queries, int64_t keys, i
   }
   AttentionChunks chunks;
   chunks.queries = std::min(queries, most);
-  // A power of 2: blocks of materialised tensors often are, and keys across two blocks take two products.
+  // A power of 2: blocks of kept tensors often are, and keys across two blocks take two products.
   int64_t keys_at_once = kMostKeysAtOnce;
   while (keys_at_once > kFewestKeysAtOnce && chunks.queries * keys_at_once > kMostScores) keys_at_once /= 2;
   const int64_t count = (keys + keys_at_once - 1) / keys_at_once;

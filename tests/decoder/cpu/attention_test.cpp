@@ -1,7 +1,7 @@
 #include "decoder/cpu/attention.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/loops/storage.h"
-#include "decoder/interpreter/materialised_map.h"
+#include "decoder/interpreter/kept_map.h"
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/storage.h"
@@ -140,15 +140,15 @@ TEST_CASE(
   const std::vector<float> query_values = draw(query_rows * columns * channels);
   std::copy(query_values.begin(), query_values.end(), queries.values.get());
   const auto stored = [&](const std::vector<float>& all) {
-    MaterialisedMap map(Materialised{.block_rows = block_rows}, {1, rows, columns}, channels, 1, dtype,
-                        [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
+    KeptMap map(KeptTensor{.block_rows = block_rows}, {1, rows, columns}, channels, 1, dtype,
+                [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
     map.acquire({0, map.blocks_per_item()});
     for (int64_t y = 0; y < rows; ++y)
       kernels::narrow(dtype, all.data() + y * columns * channels, map.view().place({0, 0, y}, 0),
                       columns * channels);
     return map;
   };
-  const MaterialisedMap key_map = stored(keys), value_map = stored(values);
+  const KeptMap key_map = stored(keys), value_map = stored(values);
   const int64_t before = pool.live_bytes();
   pool.start_window();
   const Tile narrow = testing::attended(pool, queries, key_map.view(), value_map.view());

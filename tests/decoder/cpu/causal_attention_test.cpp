@@ -6,7 +6,7 @@
 #include "decoder/cpu/attention.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/loops/storage.h"
-#include "decoder/interpreter/materialised_map.h"
+#include "decoder/interpreter/kept_map.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/session/libraries.h"
@@ -77,9 +77,9 @@ struct Clip {
   /// No score's terms, without their signs, add up to more (Cauchy and Schwarz).
   double most_of_a_score() const { return longest(queries) * longest(keys) / std::sqrt(double(channels)); }
 
-  MaterialisedMap stored(LimitedPool& pool, const std::vector<float>& all, int64_t block_rows) const {
-    MaterialisedMap map(Materialised{.block_rows = block_rows}, extent(), channels, items, dtype,
-                        [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
+  KeptMap stored(LimitedPool& pool, const std::vector<float>& all, int64_t block_rows) const {
+    KeptMap map(KeptTensor{.block_rows = block_rows}, extent(), channels, items, dtype,
+                [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
     map.acquire({0, map.blocks_per_item()});
     each_row({{0, frames}, {0, rows}, {0, columns}}, [&](const Row& row) {
       kernels::narrow(dtype, all.data() + place(row, 0), map.view().place(row, 0), columns * channels);
@@ -143,8 +143,8 @@ TEST_CASE("attention of each frame with all before it is the softmax under a mas
   const double sharpness = random.pick<double>({0.3, 1, 6});
   const Clip clip(random, extent, random.integer(1, 2), random.integer(1, 40), dtype, sharpness);
   CAPTURE(seed, extent.t, extent.y, extent.x, clip.items, clip.channels, name_of(dtype), sharpness);
-  const MaterialisedMap keys = clip.stored(pool, clip.keys, random.integer(1, extent.y)),
-                        values = clip.stored(pool, clip.values, random.integer(1, extent.y));
+  const KeptMap keys = clip.stored(pool, clip.keys, random.integer(1, extent.y)),
+                values = clip.stored(pool, clip.values, random.integer(1, extent.y));
   const Tile all = clip.queries_of(pool, whole(extent));
   const Tile result = testing::attended(pool, all, keys.view(), values.view(), AttentionFrames::up_to_own);
   const std::vector<double> expected = clip.masked_softmax();
@@ -187,7 +187,7 @@ TEST_CASE("keys of many frames take no more workspace than is planned, and that 
   LimitedPool pool(int64_t{256} << 20);
   for (const int64_t frames : {2, 5}) {
     const Clip clip(random, {frames, 24, 24}, 1, kChannels, Dtype::fp32, 1);
-    const MaterialisedMap keys = clip.stored(pool, clip.keys, 5), values = clip.stored(pool, clip.values, 5);
+    const KeptMap keys = clip.stored(pool, clip.keys, 5), values = clip.stored(pool, clip.values, 5);
     const Tile queries = clip.queries_of(pool, {{frames - tile.t, frames}, {0, tile.y}, {0, tile.x}});
     const int64_t before = pool.live_bytes();
     pool.start_window();

@@ -11,7 +11,7 @@
 #include "decoder/cpu/tile.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/parameters.h"
-#include "decoder/interpreter/materialised_map.h"
+#include "decoder/interpreter/kept_map.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/session/libraries.h"
 #include "tests/support/random.h"
@@ -121,8 +121,8 @@ TEST_CASE("a region of a convolution equals that of the whole, by both algorithm
     const Weights transformed(pool, conv.graph, {conv.op}, ConvolutionAlgorithm::winograd, direct);
     for (const Weights* weights : {&direct, &loaded, &transformed}) {
       Tile tile = make_tile(pool, region, outputs, items);
-      MaterialisedMap map(Materialised{.block_rows = 3}, {1, height * scale, width * scale}, outputs, items,
-                          Dtype::fp32, [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
+      KeptMap map(KeptTensor{.block_rows = 3}, {1, height * scale, width * scale}, outputs, items,
+                  Dtype::fp32, [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
       if (into_blocks) map.acquire({0, map.blocks_per_item()});
       const MapView target = into_blocks ? map.view() : tile.view();
       for (int64_t item = 0; item < items; ++item) {

@@ -40,7 +40,7 @@ void ask(GpuMemory& memory, std::vector<std::byte*>& addresses) {
 TEST_CASE("a decode finds what its dry run asked for at its offsets, micro-batch by micro-batch") {
   const auto dry_run = std::make_shared<GpuMemory>();
   std::vector<std::byte*> nowhere;
-  const auto materialised = dry_run->allocate(5000);
+  const auto kept = dry_run->allocate(5000);
   const size_t micro_batch = dry_run->requests().events().size();
   ask(*dry_run, nowhere);
   const MemoryRequests requests = dry_run->requests();

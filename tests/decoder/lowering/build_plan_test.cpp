@@ -29,7 +29,7 @@ int64_t bytes_in(const Plan& plan, const Graph& graph, MemoryTier tier) {
   int64_t most = 0;
   for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
     int64_t live = 0;
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (entry.tier != tier || pass < entry.first_pass || pass > entry.last_pass) continue;
       live += static_cast<int64_t>(entry.blocks.size()) * entry.block_rows *
               row_bytes(graph, entry.tensor, sizes);
@@ -98,9 +98,8 @@ TEST_CASE("every plan that keeps tensors above a row is valid") {
   require_no_violations(plan, model);
   const Plan halved = with_halved_tiles(model, plan, memory);
   REQUIRE(halved.passes.size() == plan.passes.size());
-  REQUIRE(halved.materialised.size() == plan.materialised.size());
-  for (size_t i = 0; i < plan.materialised.size(); ++i)
-    CHECK(halved.materialised[i].rows == plan.materialised[i].rows);
+  REQUIRE(halved.kept.size() == plan.kept.size());
+  for (size_t i = 0; i < plan.kept.size(); ++i) CHECK(halved.kept[i].rows == plan.kept[i].rows);
   for (size_t i = 0; i < plan.passes.size(); ++i) CHECK(halved.passes[i].part == plan.passes[i].part);
   require_no_violations(halved, model);
 }
@@ -140,7 +139,7 @@ TEST_CASE("every plan with tensors below the device is valid") {
     CAPTURE(seed);
     const Drawn drawn = draw_below(seed);
     require_no_violations(drawn.plan, drawn.model);
-    for (const Materialised& entry : drawn.plan.materialised) {
+    for (const KeptTensor& entry : drawn.plan.kept) {
       below += entry.tier != MemoryTier::device;
       several += entry.tier != MemoryTier::device && entry.last_pass > entry.first_pass + 1;
     }
@@ -156,12 +155,12 @@ TEST_CASE("corrupted memory tiers, limits, weights and bounds are refused by the
     const Graph& graph = drawn.model.graph;
     Random random(seed);
     Plan plan = drawn.plan;
-    const auto lower_at = std::find_if(plan.materialised.begin(), plan.materialised.end(),
-                                       [](const Materialised& k) { return k.tier != MemoryTier::device; });
-    Materialised* const lower = lower_at == plan.materialised.end() ? nullptr : &*lower_at;
-    const auto place_of = [&](const Materialised& entry) {
-      return "kept[" + std::to_string(&entry - plan.materialised.data()) + "] (" +
-             graph.tensor(entry.tensor).name + ")";
+    const auto lower_at = std::find_if(plan.kept.begin(), plan.kept.end(),
+                                       [](const KeptTensor& k) { return k.tier != MemoryTier::device; });
+    KeptTensor* const lower = lower_at == plan.kept.end() ? nullptr : &*lower_at;
+    const auto place_of = [&](const KeptTensor& entry) {
+      return "kept[" + std::to_string(&entry - plan.kept.data()) + "] (" + graph.tensor(entry.tensor).name +
+             ")";
     };
     const auto kind = static_cast<size_t>(random.integer(0, 8));
     std::string place;  // where the plan must be refused
@@ -178,14 +177,14 @@ TEST_CASE("corrupted memory tiers, limits, weights and bounds are refused by the
       plan.optimal = true;
       place = "optimal";
     } else if (kind == 3) {
-      const auto taker = std::find_if(plan.materialised.begin(), plan.materialised.end(),
-                                      [](const Materialised& k) { return k.in_place_of != TensorId{-1}; });
-      if (taker == plan.materialised.end()) continue;
-      Materialised& either =
-          *(random.chance(0.5)
-                ? taker
-                : std::find_if(plan.materialised.begin(), plan.materialised.end(),
-                               [&](const Materialised& k) { return k.tensor == taker->in_place_of; }));
+      const auto taker = std::find_if(plan.kept.begin(), plan.kept.end(),
+                                      [](const KeptTensor& k) { return k.in_place_of != TensorId{-1}; });
+      if (taker == plan.kept.end()) continue;
+      KeptTensor& either =
+          *(random.chance(0.5) ? taker
+                               : std::find_if(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& k) {
+                                   return k.tensor == taker->in_place_of;
+                                 }));
       either.tier = MemoryTier::host;
       place = place_of(either) + ".place";
     } else if (kind == 4) {
@@ -194,7 +193,7 @@ TEST_CASE("corrupted memory tiers, limits, weights and bounds are refused by the
       for (const Op& op : graph.ops()) attention = op.kind == OpKind::attention ? &op : attention;
       if (attention == nullptr) continue;
       const TensorId whole = attention->inputs[static_cast<size_t>(random.integer(1, 2))];
-      for (Materialised& entry : plan.materialised) {
+      for (KeptTensor& entry : plan.kept) {
         if (entry.tensor == whole)
           entry.tier = entry.tier == MemoryTier::host ? MemoryTier::device : MemoryTier::host;
       }
@@ -215,8 +214,8 @@ TEST_CASE("corrupted memory tiers, limits, weights and bounds are refused by the
       place = place_of(*lower) + ".place";
     } else {
       // Two tensors in one block while both are there.
-      Materialised* other = nullptr;
-      for (Materialised& entry : plan.materialised) {
+      KeptTensor* other = nullptr;
+      for (KeptTensor& entry : plan.kept) {
         const bool meets =
             entry.tier == lower->tier && &entry != lower && entry.first_pass <= lower->last_pass;
         if (meets && lower->first_pass <= entry.last_pass) other = &entry;
@@ -276,10 +275,10 @@ TEST_CASE("halved tiles keep the decisions and need no more memory") {
   const Plan plan = test::random_plan(model, request_for(model, latent), 1, {}, memory, random).plan;
   const Plan halved = with_halved_tiles(model, plan, memory);
   CHECK(halved.predicted_peak_bytes <= plan.predicted_peak_bytes);
-  REQUIRE(halved.materialised.size() == plan.materialised.size());
-  for (size_t i = 0; i < plan.materialised.size(); ++i) {
-    CHECK(halved.materialised[i].tensor == plan.materialised[i].tensor);
-    CHECK(halved.materialised[i].in_place_of == plan.materialised[i].in_place_of);
+  REQUIRE(halved.kept.size() == plan.kept.size());
+  for (size_t i = 0; i < plan.kept.size(); ++i) {
+    CHECK(halved.kept[i].tensor == plan.kept[i].tensor);
+    CHECK(halved.kept[i].in_place_of == plan.kept[i].in_place_of);
   }
   require_no_violations(halved, model);
 }

@@ -48,8 +48,8 @@ TEST_CASE("memory: tiles are in the dtype on CUDA, the latent in fp32", "[unit][
   CHECK(tile_element_bytes(on(DeviceKind::cuda, Dtype::fp16)) == 2);
   CHECK(latent_bytes(graph, kCuda) == 2 * 8 * 8 * 4 * 4);
   const Plan plan = small_plan(graph);  // blocks of 2 rows, 8 columns, 8 channels
-  CHECK(materialised_block_bytes(graph, plan.materialised[0], kCuda) == 512);
-  CHECK(materialised_bytes(graph, plan.materialised[0], kCuda) == 2 * 4 * 512);
+  CHECK(kept_block_bytes(graph, plan.kept[0], kCuda) == 512);
+  CHECK(kept_bytes(graph, plan.kept[0], kCuda) == 2 * 4 * 512);
 }
 
 TEST_CASE("memory: parameters on CUDA begin on boundaries of 256 bytes", "[unit][memory]") {

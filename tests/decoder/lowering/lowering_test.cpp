@@ -56,7 +56,7 @@ TEST_CASE("the targets of all passes are the graph's barriers, each once") {
     const std::vector<BarrierTargets> targets = barrier_targets(graph);
     for (const BarrierTargets& target : targets) {
       for (OpId op : target.statistics) ++measured[op];
-      for (TensorId id : target.whole) ++whole[id];
+      for (TensorId id : target.kept) ++whole[id];
       emits += target.emits ? 1 : 0;
     }
     CHECK(emits == 1);

@@ -34,7 +34,7 @@ AllMoments look_at_all(const PassSweep& sweep, const Pass& pass) {
         if (later && tiles == 1) continue;
         const SweepPoint point{band, step, later};
         const LiveBytes live = sweep.live(point);
-        CHECK(sum_of(sweep.materialised(point)) == live.materialised);
+        CHECK(sum_of(sweep.kept(point)) == live.kept);
         CHECK(sum_of(sweep.tiles(point)) == live.step.tiles + live.step.carried);
         moments.highest_bytes = std::max(moments.highest_bytes, live.total());
         moments.carries |= live.step.carried > 0;

@@ -46,7 +46,7 @@ TEST_CASE("plan file: a plan comes back as it was", "[unit][plan_file]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
   plan.predicted_seconds = 0.1 + 0.2;  // a number that needs all its digits
-  plan.materialised[0].blocks = {7, 3, 4, 5, 0, 2, 1, 6};
+  plan.kept[0].blocks = {7, 3, 4, 5, 0, 2, 1, 6};
   plan.optimal = true;
   plan.assumed = false;
   plan.request.dtype = Dtype::bf16;
@@ -106,7 +106,7 @@ TEST_CASE("plan file: a plan comes back as it was", "[unit][plan_file]") {
 /// A plan that uses every key.
 Plan plan_with_everything(const Graph& graph) {
   Plan plan = small_plan_below(graph);
-  plan.materialised[1].tier = MemoryTier::host;
+  plan.kept[1].tier = MemoryTier::host;
   plan.host_limit_bytes = 1 << 20;
   plan.host_weights_bytes = 1 << 19;
   plan.weights = WeightResidency::per_pass;

@@ -30,7 +30,7 @@ RankedPlan small_ranked_plan(const Graph& graph) {
     plan.share = {rank, 2, shares[rank]};
     plan.limit_bytes += rank;
     plan.predicted_peak_bytes += rank;
-    plan.materialised[0].rows = stored[rank];
+    plan.kept[0].rows = stored[rank];
     ranked.plans.push_back(plan);
   }
   const TensorId start = graph.find_tensor("conv_in");

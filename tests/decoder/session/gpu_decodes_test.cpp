@@ -115,11 +115,10 @@ Seen check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
     const Array reference = untiled_on_cpu(clips, request, input, seed);
     CHECK(largest_difference(decoded.picture, reference) <= test::kExact * magnitude(reference));
     CHECK(decoded.stats.pool_peak_bytes <= plan.predicted_peak_bytes);
-    transfers +=
-        std::any_of(plan.materialised.begin(), plan.materialised.end(),
-                    [](const Materialised& materialised) { return materialised.tier == MemoryTier::host; })
-            ? 1
-            : 0;
+    transfers += std::any_of(plan.kept.begin(), plan.kept.end(),
+                             [](const KeptTensor& kept) { return kept.tier == MemoryTier::host; })
+                     ? 1
+                     : 0;
   }
   if (test::kSanitized) return seen;  // a few of them need not have all there is
   CHECK(transfers > 0);

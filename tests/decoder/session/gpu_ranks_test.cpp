@@ -169,7 +169,7 @@ TEST_CASE("several GPUs: AutoencoderDC") {
                     [](Random& random) { return test::random_dc_config(random); });
 }
 
-/// Two ranks, all tensors materialised, several tiles each.
+/// Two ranks, all tensors kept, several tiles each.
 struct TwoRanks {
   Model model = test::model_of(test::tiny_config({16, 32}));
   Request request = request_for(model, {1, 6, 4}, 1, Dtype::fp32, DeviceKind::cuda);

@@ -106,7 +106,7 @@ Plan in_bands(const Model& model, const Plan& plan, int64_t band_bytes) {
   std::vector<PassDecision> decisions;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     PassDecision decision;
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (static_cast<size_t>(entry.first_pass) != i) continue;
       decision.keeps.push_back(entry.tensor);
       if (entry.in_place_of != TensorId{-1}) decision.in_place.push_back(entry.tensor);

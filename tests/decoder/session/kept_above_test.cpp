@@ -32,14 +32,14 @@ struct Seen {
       columns += pass.tiles.x.size() > 1 ? 1 : 0;
       in_micro_batches += plan.micro_batch < plan.request.batch ? 1 : 0;
       for (const Step& step : pass.steps) attention += step.kind == StepKind::attention ? 1 : 0;
-      for (const Materialised& entry : plan.materialised) {
+      for (const KeptTensor& entry : plan.kept) {
         const bool written = entry.first_pass == number - 1;
         in_place += written && entry.in_place_of != TensorId{-1} ? 1 : 0;
         restored += written && entry.rows ? 1 : 0;
         drained_by_both += entry.last_pass == number ? 1 : 0;
       }
     }
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (!entry.rows) continue;
       several_blocks += static_cast<int64_t>(entry.blocks.size()) > plan.micro_batch ? 1 : 0;
       read_twice += entry.last_pass > entry.first_pass + 3 ? 1 : 0;

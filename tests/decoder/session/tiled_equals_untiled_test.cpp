@@ -27,13 +27,13 @@ struct Coverage {
       attention = 0;
 
   void count(const Plan& plan, const Model& model) {
-    for (const Materialised& entry : plan.materialised) in_place += entry.in_place_of != TensorId{-1} ? 1 : 0;
+    for (const KeptTensor& entry : plan.kept) in_place += entry.in_place_of != TensorId{-1} ? 1 : 0;
     for (const Pass& pass : plan.passes) {
       columns += pass.tiles.x.size() > 1 ? 1 : 0;
       one_row += pass.tiles.y.size() > 1 && pass.tiles.y.front().length() == 1 ? 1 : 0;
     }
     (plan.micro_batch < plan.request.batch ? in_micro_batches : together) += plan.request.batch > 1 ? 1 : 0;
-    dropped_all += plan.materialised.size() <= 2 ? 1 : 0;
+    dropped_all += plan.kept.size() <= 2 ? 1 : 0;
     attention += model.graph.find_op("decoder.mid_block.attentions.0.attention") != OpId{-1} ? 1 : 0;
   }
 };
@@ -50,7 +50,7 @@ TEST_CASE("any plan gives the pixels of the untiled decode") {
     const Request request = request_for(model, latent, batch);
     test::RandomStyle style;
     style.keep = random.pick<double>({0, 0.3, 0.6, 0.9, 1});
-    style.most_tiles = style.keep < 0.5 ? 10 : 24;  // each tile repeats what is not materialised
+    style.most_tiles = style.keep < 0.5 ? 10 : 24;  // each tile repeats what is not kept
     MemoryModel memory;
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
     const Plan plan = unlimited(test::random_plan(model, request, micro_batch, style, memory, random).plan);
@@ -129,7 +129,7 @@ TEST_CASE(
     wide += in_file && memory.block_bytes >= 16'384 ? 1 : 0;
     in_micro_batches += in_file && micro_batch < batch ? 1 : 0;
     read_twice += below.stats.scratch_read_bytes > below.stats.scratch_written_bytes ? 1 : 0;
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (entry.tier == MemoryTier::device) continue;
       columns += plan.passes[static_cast<size_t>(entry.first_pass)].tiles.x.size() > 1 ? 1 : 0;
       bands += plan.passes[static_cast<size_t>(entry.last_pass)].tiles.y.size() > 3 ? 1 : 0;
@@ -159,11 +159,10 @@ TEST_CASE("tensors below the device that the runtime cannot serve there are refu
     test::require_input_error([&] { decode(model, plan, test::random_source(1), input, sink, nullptr); },
                               parts);
   };
-  const auto entry = [&](const std::string& name) -> Materialised& {
-    return *std::find_if(plan.materialised.begin(), plan.materialised.end(),
-                         [&](const Materialised& materialised) {
-                           return model.graph.tensor(materialised.tensor).name == name;
-                         });
+  const auto entry = [&](const std::string& name) -> KeptTensor& {
+    return *std::find_if(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& kept) {
+      return model.graph.tensor(kept.tensor).name == name;
+    });
   };
   const Plan good = plan;
   entry("decoder.conv_in").tier = MemoryTier::host;

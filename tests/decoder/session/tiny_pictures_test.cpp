@@ -35,7 +35,7 @@ TEST_CASE(
   CHECK(seen.columns > 10);
 }
 
-/// Residual blocks behind barriers, so that their activated sums can take over a materialised operand.
+/// Residual blocks behind barriers, so that their activated sums can take over a kept operand.
 Model activated_sums(int64_t blocks) {
   Model model;
   Graph& graph = model.graph;
@@ -56,7 +56,7 @@ Model activated_sums(int64_t blocks) {
   return model;
 }
 
-TEST_CASE("sums that are added onto a materialised tensor are activated as those of tiles are") {
+TEST_CASE("sums that are added onto a kept tensor are activated as those of tiles are") {
   int in_place = 0;
   for (uint64_t seed = 0; seed < 16; ++seed) {
     Random random(seed + 8000);
@@ -75,8 +75,7 @@ TEST_CASE("sums that are added onto a materialised tensor are activated as those
       Plan plan = test::random_plan(model, request, 1, style, {}, random, test::norms_of(model.graph)).plan;
       plan.limit_bytes = plan.predicted_peak_bytes;
       REQUIRE(validate(plan, model).empty());
-      for (const Materialised& entry : plan.materialised)
-        in_place += entry.in_place_of != TensorId{-1} ? 1 : 0;
+      for (const KeptTensor& entry : plan.kept) in_place += entry.in_place_of != TensorId{-1} ? 1 : 0;
       const Array tiled = test::decode_to_memory(model, plan, test::random_source(seed), input).picture;
       CHECK(test::relative_error(tiled, untiled) <= (dtype == Dtype::fp32 ? test::kExact : 0.02));
     }

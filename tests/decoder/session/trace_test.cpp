@@ -122,7 +122,7 @@ TEST_CASE("the kinds of a trace add up to what the pool holds, at every event") 
     }
   }
   CHECK((most[size_t(MemoryKind::workspace)] > 0) == takes_workspace);
-  CHECK((most[size_t(MemoryKind::materialised)] > 0) == !recorded.plan.materialised.empty());
+  CHECK((most[size_t(MemoryKind::kept)] > 0) == !recorded.plan.kept.empty());
   CHECK(trace.summed_by_step_from_seconds < 0);
   CHECK_FALSE(trace.outside.empty());
 }

@@ -22,8 +22,8 @@ int widen_copies(Plan& plan, int32_t by) {
       const Operand& first = reader.inputs[0];
       if (first.step < 0) continue;
       Step& maker = pass.steps[static_cast<size_t>(first.step)];
-      const bool reads_materialised = maker.kind == StepKind::gather && maker.inputs[0].step == -1;
-      if (!reads_materialised) continue;
+      const bool reads_kept = maker.kind == StepKind::gather && maker.inputs[0].step == -1;
+      if (!reads_kept) continue;
       maker.halo.before.y += by;
       maker.halo.after.x += by;
       ++widened;

@@ -12,7 +12,7 @@ TEST_CASE("trace builder: what is moved has a place for each of its addresses, a
   TraceBuilder builder;
   builder.pass_started(0, 0);
   const auto add = [&](double seconds, int64_t offset, int64_t bytes, int32_t layer) {
-    builder.allocated(seconds, at(offset), bytes, MemoryKind::materialised, TensorId{layer});
+    builder.allocated(seconds, at(offset), bytes, MemoryKind::kept, TensorId{layer});
     builder.placed(seconds, at(offset));
   };
   add(0.1, 0, 100, 1);
@@ -31,7 +31,7 @@ TEST_CASE("trace builder: what is moved has a place for each of its addresses, a
     CHECK(trace.places[i].offset == offset);
     CHECK(trace.places[i].bytes == bytes);
     CHECK(trace.places[i].layer == TensorId{layer});
-    CHECK(trace.places[i].kind == MemoryKind::materialised);
+    CHECK(trace.places[i].kind == MemoryKind::kept);
   };
   check(0, 0.1, 0.5, 0, 100, 1);
   check(1, 0.2, 0.5, 100, 200, 2);

@@ -21,11 +21,11 @@ Trace sample_trace() {
   trace.limit_bytes = 28'000;
   trace.request = Request{"a \"model\"", 128, 64, 1, 3, Dtype::bf16};
   trace.seconds = 1.0 / 3;
-  const auto weights = MemoryKind::weights, latent = MemoryKind::latent,
-             materialised = MemoryKind::materialised, tile = MemoryKind::tile;
+  const auto weights = MemoryKind::weights, latent = MemoryKind::latent, kept = MemoryKind::kept,
+             tile = MemoryKind::tile;
   trace.events = {{0, 11840, -1, -1, TensorId{-1}, weights},  {0.000125, 1024, -1, -1, TensorId{0}, latent},
-                  {0.25, 4096, 0, 0, TensorId{1}, tile},      {0.25, 8192, 1, 0, TensorId{1}, materialised},
-                  {0.250001, -4096, 1, 1, TensorId{1}, tile}, {0.3, -8192, -1, 1, TensorId{-1}, materialised},
+                  {0.25, 4096, 0, 0, TensorId{1}, tile},      {0.25, 8192, 1, 0, TensorId{1}, kept},
+                  {0.250001, -4096, 1, 1, TensorId{1}, tile}, {0.3, -8192, -1, 1, TensorId{-1}, kept},
                   {0.3, -1024, -1, -1, TensorId{-1}, latent}};
   trace.summed_by_step_from_seconds = 0.250001;
   trace.summed_by_pass_from_seconds = 0.28;

@@ -159,7 +159,7 @@ TEST_CASE("validator: attention needs the keys and values of all frames, whole a
   // Below the device they come with their values or not at all.
   plan = sound;
   const TensorId keys = attention->inputs[1].tensor;
-  for (Materialised& entry : plan.materialised) {
+  for (KeptTensor& entry : plan.kept) {
     if (entry.tensor == keys) entry.tier = MemoryTier::host;
   }
   CHECK(refused_as(plan, model, Violation::misplaced));
@@ -179,7 +179,7 @@ TEST_CASE("validator: frames ahead and interleaved frames need all frames at onc
     const int64_t frames = plan.passes[p].tiles.t.back().end;
     plan.passes[p].tiles.t = cut(frames, 1);
     CAPTURE(p);
-    // A step that reads a whole materialised tensor finds all frames there; one that reads a tile does not.
+    // A step that reads a whole kept tensor finds all frames there; one that reads a tile does not.
     const bool reads_tile =
         std::any_of(plan.passes[p].steps.begin(), plan.passes[p].steps.end(), [&](const Step& step) {
           return step.op != OpId{-1} && needs_all_frames(model.graph.op(step.op)) && step.inputs[0].step >= 0;

@@ -114,7 +114,7 @@ TEST_CASE("validator: convolutions on CUDA that add and write blocks", "[unit][v
   refused(in_place(), point, Violation::malformed, writer,
           [&](Plan& plan) { of_writer(plan).target = StepTarget::blocks; });
   refused(in_place(), point, Violation::malformed, writer,
-          [&](Plan& plan) { plan.materialised[1].in_place_of = TensorId{-1}; });
+          [&](Plan& plan) { plan.kept[1].in_place_of = TensorId{-1}; });
   // Of each item six blocks and the convolution's input: the blocks that it writes are there with what it
   // reads, and it has no tile.
   Plan tight = fused();
@@ -134,7 +134,7 @@ TEST_CASE("validator: what CUDA does not have is refused", "[unit][validator]") 
 
   Plan scratch = on_cuda(small_plan_below(graph));
   refuses(scratch, graph, Violation::malformed, "kept[0] (conv_in).place");
-  scratch.materialised[0].tier = MemoryTier::host;
+  scratch.kept[0].tier = MemoryTier::host;
   scratch.host_limit_bytes = 1 << 20;
   accepts(scratch, graph);
 

@@ -97,14 +97,14 @@ TEST_CASE("validator: a block has all frames of its rows", "[unit][validator]") 
   }
   // Blocks per frame are the other reading, which this is not.
   Plan per_frame = plan;
-  for (int32_t block = 16; block < 32; ++block) per_frame.materialised[0].blocks.push_back(block);
+  for (int32_t block = 16; block < 32; ++block) per_frame.kept[0].blocks.push_back(block);
   CHECK(validate(per_frame, graph, clip)[0].place == "kept[0] (conv_in).blocks");
 
   // Cut along the time, a band of tiles still goes through all of its frames before the next one begins:
   // blocks go as they go in one chunk.
   plan.passes[1].tiles.t = {{0, 1}, {1, 3}};
   plan.passes[1].predicted_peak_bytes = plan.predicted_peak_bytes = plan.limit_bytes;
-  plan.materialised[1].blocks[2] = plan.materialised[0].blocks[0];
+  plan.kept[1].blocks[2] = plan.kept[0].blocks[0];
   CHECK(to_text(validate(plan, graph, clip)).empty());
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("validator: below the device only a window of blocks is on it", "[unit
       step_for(graph, StepKind::add, "residual", {{graph.find_tensor("conv"), 3}, {start, 1}}),
       step_for(graph, StepKind::store, "residual", {{graph.find_tensor("residual"), 4}})};
   idle.passes[2].steps.push_back(step_for(graph, StepKind::gather, "conv_in", {{start}}));
-  idle.materialised[0].last_pass = 2;
+  idle.kept[0].last_pass = 2;
   idle.limit_bytes = idle.passes[2].predicted_peak_bytes = 30'000;
   // conv_in 5 by 8, norm 5 by 10, conv 3 by 8 of 64 bytes; two of the residual's blocks as the second band
   // begins. The last band has a third, but lower tiles.

@@ -67,15 +67,15 @@ TEST_CASE("validator: both parts of a pass, and what is kept above a row", "[uni
         damaged(Violation::skipped_region, [](Plan&, Pass&, Pass& lower) { lower.tiles.y.pop_back(); });
       damaged(Violation::malformed, [](Plan&, Pass&, Pass& lower) { --lower.tiles.y.front().begin; });
       // The lower part may not read what is kept above: it is not there, or gone already.
-      const auto above = std::find_if(
-          sound.materialised.begin(), sound.materialised.end(),
-          [&](const Materialised& entry) { return entry.rows && reads(sound.passes[p - 1], entry.tensor); });
-      REQUIRE(above != sound.materialised.end());
+      const auto above = std::find_if(sound.kept.begin(), sound.kept.end(), [&](const KeptTensor& entry) {
+        return entry.rows && reads(sound.passes[p - 1], entry.tensor);
+      });
+      REQUIRE(above != sound.kept.end());
       const bool gone = above->last_pass < static_cast<int32_t>(p);
       damaged(gone ? Violation::read_after_release : Violation::missing_halo,
               [](Plan&, Pass& upper, Pass& lower) { lower.steps = upper.steps; });
       damaged(Violation::malformed, [](Plan& plan, Pass&, Pass&) {
-        for (Materialised& entry : plan.materialised) {
+        for (KeptTensor& entry : plan.kept) {
           if (!entry.rows) entry.tier = MemoryTier::host;
           if (!entry.rows) break;
         }
@@ -89,42 +89,38 @@ TEST_CASE("validator: both parts of a pass, and what is kept above a row", "[uni
           damaged(kind == StepKind::store ? Violation::malformed : Violation::skipped_region,
                   [](Plan&, Pass& upper, Pass&) { upper.steps.pop_back(); });
       }
-      for (size_t i = 0; i < sound.materialised.size(); ++i) {
-        const Materialised& entry = sound.materialised[i];
+      for (size_t i = 0; i < sound.kept.size(); ++i) {
+        const KeptTensor& entry = sound.kept[i];
         // A block that the lower part alone lets go must not be another's while the upper part runs.
         if (entry.last_pass != static_cast<int32_t>(p) || entry.in_place_of != TensorId{-1}) continue;
-        const auto written = std::find_if(
-            sound.materialised.begin(), sound.materialised.end(), [&](const Materialised& other) {
-              const bool taken_over =
-                  std::any_of(sound.materialised.begin(), sound.materialised.end(),
-                              [&](const Materialised& taker) { return taker.in_place_of == other.tensor; });
-              return other.first_pass == entry.last_pass - 1 && other.in_place_of == TensorId{-1} &&
-                     !taken_over;
-            });
-        if (written == sound.materialised.end()) continue;
+        const auto written = std::find_if(sound.kept.begin(), sound.kept.end(), [&](const KeptTensor& other) {
+          const bool taken_over =
+              std::any_of(sound.kept.begin(), sound.kept.end(),
+                          [&](const KeptTensor& taker) { return taker.in_place_of == other.tensor; });
+          return other.first_pass == entry.last_pass - 1 && other.in_place_of == TensorId{-1} && !taken_over;
+        });
+        if (written == sound.kept.end()) continue;
         ++drained;
         damaged(Violation::block_conflict, [&](Plan& plan, Pass&, Pass&) {
-          plan.materialised[static_cast<size_t>(written - sound.materialised.begin())].blocks.front() =
-              entry.blocks.back();
+          plan.kept[static_cast<size_t>(written - sound.kept.begin())].blocks.front() = entry.blocks.back();
         });
       }
     }
-    for (size_t i = 0; i < sound.materialised.size(); ++i) {
-      if (!sound.materialised[i].rows) continue;
+    for (size_t i = 0; i < sound.kept.size(); ++i) {
+      if (!sound.kept[i].rows) continue;
       ++kept;
       const auto damaged = [&](Violation::Kind kind, const auto& damage) {
         Plan plan = sound;
-        damage(plan.materialised[i]);
+        damage(plan.kept[i]);
         CHECK(refused_as(plan, model, kind));
       };
-      damaged(Violation::malformed, [](Materialised& entry) { ++entry.rows->begin; });
-      damaged(Violation::malformed, [](Materialised& entry) { entry.rows->end = 0; });
-      damaged(Violation::malformed, [](Materialised& entry) { entry.rows->end = 1 << 20; });
-      damaged(Violation::malformed,
-              [](Materialised& entry) { ++entry.last_pass, entry.first_pass = 1 << 20; });
+      damaged(Violation::malformed, [](KeptTensor& entry) { ++entry.rows->begin; });
+      damaged(Violation::malformed, [](KeptTensor& entry) { entry.rows->end = 0; });
+      damaged(Violation::malformed, [](KeptTensor& entry) { entry.rows->end = 1 << 20; });
+      damaged(Violation::malformed, [](KeptTensor& entry) { ++entry.last_pass, entry.first_pass = 1 << 20; });
       // With a block less it has fewer rows than are read of it.
-      if (sound.materialised[i].blocks.size() < 5) continue;
-      damaged(Violation::missing_halo, [](Materialised& entry) {
+      if (sound.kept[i].blocks.size() < 5) continue;
+      damaged(Violation::missing_halo, [](KeptTensor& entry) {
         entry.blocks.resize(1);
         entry.rows->end = entry.block_rows;
       });

@@ -22,7 +22,7 @@ Plan small_share(const Graph& graph, int32_t rank) {
   for (size_t p = 0; p < 2; ++p) plan.passes[p].tiles.y = {{first, first + 2}, {first + 2, first + 4}};
   plan.passes[2].tiles.y = {{2 * first, 2 * first + 3}, {2 * first + 3, 2 * first + 8}};
   int32_t block = 0;
-  for (Materialised& entry : plan.materialised) {
+  for (KeptTensor& entry : plan.kept) {
     entry.rows = rank == 0 ? Interval{0, 5} : Interval{3, 8};
     entry.block_rows = 1;
     entry.blocks.clear();
@@ -44,26 +44,26 @@ TEST_CASE("validator: a rank decodes its own rows and stores those that it reads
     changed.passes[2].tiles.y.pop_back();
     refuses(changed, graph, Violation::skipped_region, "passes[2].tiles.y");
     changed = plan;
-    changed.materialised[0].blocks.pop_back();
+    changed.kept[0].blocks.pop_back();
     refuses(changed, graph, Violation::malformed, "kept[0] (conv_in).blocks");
 
     // Without the row of the other rank.
     changed = plan;
-    changed.materialised[0].rows = plan.share.latent_rows;
-    changed.materialised[0].blocks.resize(8);
+    changed.kept[0].rows = plan.share.latent_rows;
+    changed.kept[0].blocks.resize(8);
     refuses(changed, graph, Violation::missing_halo, "passes[1].steps[0] (norm)");
     changed = plan;
-    changed.materialised[1].rows = plan.share.latent_rows;
-    changed.materialised[1].blocks.resize(8);
+    changed.kept[1].rows = plan.share.latent_rows;
+    changed.kept[1].blocks.resize(8);
     refuses(changed, graph, Violation::missing_halo, "passes[2].steps[0] (upsample)");
 
     // And with more rows than it reads.
     changed = plan;
-    changed.materialised[0].rows.reset();
-    changed.materialised[0].blocks = {0, 1, 2, 3, 4, 5, 6, 7, 20, 21, 22, 23, 24, 25, 26, 27};
+    changed.kept[0].rows.reset();
+    changed.kept[0].blocks = {0, 1, 2, 3, 4, 5, 6, 7, 20, 21, 22, 23, 24, 25, 26, 27};
     changed.limit_bytes = changed.predicted_peak_bytes = 50'000;
     for (Pass& pass : changed.passes) pass.predicted_peak_bytes = 50'000;
-    changed.materialised[1].blocks = {30, 31, 32, 33, 34, 35, 36, 37, 38, 39};
+    changed.kept[1].blocks = {30, 31, 32, 33, 34, 35, 36, 37, 38, 39};
     accepts(changed, graph);
   }
 }
@@ -75,7 +75,7 @@ TEST_CASE("validator: rows of other ranks have their blocks when those beside th
     CAPTURE(rank, block, of_conv_in);
     Plan plan = small_share(graph, rank);
     for (const size_t item : {size_t{0}, size_t{5}})
-      plan.materialised[1].blocks[item + block] = plan.materialised[0].blocks[item + of_conv_in];
+      plan.kept[1].blocks[item + block] = plan.kept[0].blocks[item + of_conv_in];
     if (possible) {
       accepts(plan, graph);
     } else {
@@ -125,14 +125,14 @@ TEST_CASE("validator: rows above a rank's own that the last pass does not read l
   plan.passes.push_back(plan.passes[2]);
   plan.passes[3].steps = {step(StepKind::gather, "sum", {{sum}}), step(StepKind::conv, "out", {{sum, 0}}),
                           step(StepKind::emit, "out", {{graph.output(), 1}})};
-  plan.materialised[0].last_pass = 2;
-  plan.materialised[1].tensor = first;
-  plan.materialised[1].rows = Interval{4, 8};
-  plan.materialised[1].blocks.resize(8);
-  plan.materialised.push_back({.tensor = sum, .first_pass = 2, .last_pass = 3});
-  plan.materialised[2].rows = Interval{4, 8};
-  plan.materialised[2].block_rows = 1;
-  plan.materialised[2].blocks = {30, 31, 32, 33, 34, 35, 36, 37};
+  plan.kept[0].last_pass = 2;
+  plan.kept[1].tensor = first;
+  plan.kept[1].rows = Interval{4, 8};
+  plan.kept[1].blocks.resize(8);
+  plan.kept.push_back({.tensor = sum, .first_pass = 2, .last_pass = 3});
+  plan.kept[2].rows = Interval{4, 8};
+  plan.kept[2].block_rows = 1;
+  plan.kept[2].blocks = {30, 31, 32, 33, 34, 35, 36, 37};
   plan.limit_bytes = plan.predicted_peak_bytes = 50'000;
   for (Pass& pass : plan.passes) pass.predicted_peak_bytes = 50'000;
   accepts(plan, graph);
@@ -140,9 +140,9 @@ TEST_CASE("validator: rows above a rank's own that the last pass does not read l
   for (const int32_t block : {0, 1}) {
     CAPTURE(block);
     Plan changed = plan;
-    changed.materialised[2].blocks[2] = plan.materialised[0].blocks[static_cast<size_t>(block)];
+    changed.kept[2].blocks[2] = plan.kept[0].blocks[static_cast<size_t>(block)];
     accepts(changed, graph);
-    changed.materialised[2].blocks[1] = plan.materialised[0].blocks[static_cast<size_t>(block)];
+    changed.kept[2].blocks[1] = plan.kept[0].blocks[static_cast<size_t>(block)];
     refuses(changed, graph, Violation::block_conflict, "kept[2] (sum)");
   }
 }
@@ -152,12 +152,12 @@ TEST_CASE("validator: a block that is taken over has the same rows", "[unit][val
   Plan plan = small_share(graph, 0);
   const Plan whole = testing::small_plan_in_place(graph);
   plan.passes[1].steps = whole.passes[1].steps;
-  plan.materialised[1].in_place_of = whole.materialised[1].in_place_of;
-  plan.materialised[1].blocks = plan.materialised[0].blocks;
+  plan.kept[1].in_place_of = whole.kept[1].in_place_of;
+  plan.kept[1].blocks = plan.kept[0].blocks;
   accepts(plan, graph);
-  plan.materialised[0].rows = Interval{0, 4};
-  plan.materialised[0].blocks.resize(8);
-  plan.materialised[1].rows = Interval{0, 5};
+  plan.kept[0].rows = Interval{0, 4};
+  plan.kept[0].blocks.resize(8);
+  plan.kept[1].rows = Interval{0, 5};
   refuses(plan, graph, Violation::malformed, "kept[1] (residual)");
 }
 

@@ -54,9 +54,9 @@ struct Case {
   size_t halo() const {
     return find([](const RowTransfer& t) { return t.from == 1 && t.to == 2 && t.rows.length() == 1; });
   }
-  const Materialised& kept(size_t rank, TensorId tensor) const {
-    const std::vector<Materialised>& all = plan.plans[rank].materialised;
-    return *std::find_if(all.begin(), all.end(), [&](const Materialised& k) { return k.tensor == tensor; });
+  const KeptTensor& kept(size_t rank, TensorId tensor) const {
+    const std::vector<KeptTensor>& all = plan.plans[rank].kept;
+    return *std::find_if(all.begin(), all.end(), [&](const KeptTensor& k) { return k.tensor == tensor; });
   }
 };
 
@@ -81,7 +81,7 @@ TEST_CASE("ranked plans that are drawn have what there is to check", "[unit][val
     on_cuda += plan.request.device == DeviceKind::cuda ? 1 : 0;
     for (const Plan& own : plan.plans)
       ranks_without_rows += !own.share.alone() && own.share.latent_rows.length() == 0 ? 1 : 0;
-    for (const Materialised& entry : plan.plans[0].materialised) {
+    for (const KeptTensor& entry : plan.plans[0].kept) {
       const bool sent = std::any_of(plan.transfers.begin(), plan.transfers.end(),
                                     [&](const RowTransfer& t) { return t.tensor == entry.tensor; });
       sent_in_place += sent && entry.in_place_of != TensorId{-1} ? 1 : 0;
@@ -163,9 +163,9 @@ TEST_CASE("no transfer can be left out, be shorter or come from elsewhere", "[un
 
 TEST_CASE("rows of a tensor whose blocks another has taken over are stale", "[unit][validator]") {
   const Case of(3, 1);
-  const std::vector<Materialised>& kept = of.plan.plans[0].materialised;
+  const std::vector<KeptTensor>& kept = of.plan.plans[0].kept;
   int tried = 0;
-  for (const Materialised& taker : kept) {
+  for (const KeptTensor& taker : kept) {
     if (taker.in_place_of == TensorId{-1}) continue;
     for (size_t i = 0; i < of.plan.transfers.size(); ++i) {
       if (of.plan.transfers[i].tensor != taker.tensor) continue;
@@ -219,7 +219,7 @@ TEST_CASE("transfers that are none are refused", "[unit][validator]") {
   // It has one now, but reads none of it.
   RankedPlan plan = of.plan;
   RowTransfer& transfer = plan.transfers[i];
-  for (Materialised& entry : plan.plans[0].materialised) {
+  for (KeptTensor& entry : plan.plans[0].kept) {
     if (entry.tensor != transfer.tensor) continue;
     entry.rows->end = transfer.rows.end;
     entry.block_rows = entry.rows->length();
@@ -275,7 +275,7 @@ TEST_CASE("more ranks than rows of the latent", "[unit][validator]") {
     plan.transfers[0].to = number;
     refuses(plan, of.model, Violation::not_owned, transfer_place(0));
     plan = of.plan;
-    plan.plans[rank].materialised[0].rows = Interval{0, 1};
+    plan.plans[rank].kept[0].rows = Interval{0, 1};
     refuses(plan, of.model, Violation::malformed, "ranks[" + std::to_string(rank) + "].plan.kept[0]");
     plan = of.plan;
     plan.plans[rank].passes[0].tiles.y = {{6, 7}};
@@ -386,7 +386,7 @@ TEST_CASE("each rank's tiles and blocks have its rows", "[unit][validator]") {
   const TensorId sent = of.plan.transfers[of.halo()].tensor;
   const auto refuses_rows = [&](Violation::Kind kind, const std::string& place, auto change) {
     RankedPlan plan = of.plan;
-    for (Materialised& entry : plan.plans[2].materialised) {
+    for (KeptTensor& entry : plan.plans[2].kept) {
       REQUIRE(entry.rows.has_value());
       if (entry.tensor == sent) change(entry);
     }
@@ -395,12 +395,12 @@ TEST_CASE("each rank's tiles and blocks have its rows", "[unit][validator]") {
   const std::string kept = "ranks[2].plan.kept[";
   REQUIRE(of.kept(2, sent).blocks.size() == 2);  // one for each item, whatever its rows
   refuses_rows(Violation::missing_halo, "ranks[2].plan.passes[",
-               [](Materialised& entry) { entry.rows->begin += 1; });
-  refuses_rows(Violation::skipped_region, kept, [](Materialised& entry) { entry.rows->end -= 1; });
-  refuses_rows(Violation::malformed, kept, [](Materialised& entry) { entry.rows->end += 1; });
-  refuses_rows(Violation::malformed, kept, [](Materialised& entry) { entry.rows = Interval{kHuge, -kHuge}; });
-  refuses_rows(Violation::malformed, kept, [](Materialised& entry) { entry.rows.reset(); });  // and its block
-  refuses_rows(Violation::misplaced, kept, [](Materialised& entry) { entry.tier = MemoryTier::host; });
+               [](KeptTensor& entry) { entry.rows->begin += 1; });
+  refuses_rows(Violation::skipped_region, kept, [](KeptTensor& entry) { entry.rows->end -= 1; });
+  refuses_rows(Violation::malformed, kept, [](KeptTensor& entry) { entry.rows->end += 1; });
+  refuses_rows(Violation::malformed, kept, [](KeptTensor& entry) { entry.rows = Interval{kHuge, -kHuge}; });
+  refuses_rows(Violation::malformed, kept, [](KeptTensor& entry) { entry.rows.reset(); });  // and its block
+  refuses_rows(Violation::misplaced, kept, [](KeptTensor& entry) { entry.tier = MemoryTier::host; });
 }
 
 TEST_CASE("each rank has a limit of its own, and sends what is said", "[unit][validator]") {
@@ -458,7 +458,7 @@ void damage(RankedPlan& plan, Random& random) {
   const auto small = static_cast<int32_t>(value);
   Plan& own = pick(plan.plans);
   RowTransfer& transfer = pick(plan.transfers);
-  Materialised& entry = pick(own.materialised);
+  KeptTensor& entry = pick(own.kept);
   Pass& pass = pick(own.passes);
   const std::vector<std::function<void()>> changes{
       [&] { transfer.pass = small; },

@@ -23,7 +23,7 @@ TEST_CASE("validator: memory tiers below the device", "[unit][validator]") {
   const Graph graph = small_graph();
   accepts(small_plan_below(graph), graph);
   Plan in_host = small_plan_below(graph);
-  in_host.materialised[0].tier = MemoryTier::host;
+  in_host.kept[0].tier = MemoryTier::host;
   in_host.host_limit_bytes = 4096;
   in_host.scratch_folder.clear();
   in_host.scratch_limit_bytes = 0;
@@ -33,7 +33,7 @@ TEST_CASE("validator: memory tiers below the device", "[unit][validator]") {
   plan.scratch_folder.clear();
   refuses(plan, graph, Violation::malformed, "kept[0] (conv_in).place");
   plan = small_plan_below(graph);
-  plan.materialised[0].tier = MemoryTier{77};
+  plan.kept[0].tier = MemoryTier{77};
   refuses(plan, graph, Violation::malformed, "kept[0] (conv_in).place");
   plan = small_plan_below(graph);
   plan.scratch_limit_bytes -= 1;
@@ -48,8 +48,8 @@ TEST_CASE("validator: memory tiers below the device", "[unit][validator]") {
 
   // A block at the end of an item is as large as the others.
   plan = small_plan_below(graph);
-  plan.materialised[0].block_rows = 3;
-  plan.materialised[0].blocks = {0, 1, 2, 3, 4, 5};
+  plan.kept[0].block_rows = 3;
+  plan.kept[0].blocks = {0, 1, 2, 3, 4, 5};
   plan.scratch_limit_bytes = 9 * 8 * 8 * 4 * 2;
   plan.passes[1].predicted_peak_bytes = plan.predicted_peak_bytes = plan.limit_bytes;
   accepts(plan, graph);
@@ -58,12 +58,12 @@ TEST_CASE("validator: memory tiers below the device", "[unit][validator]") {
 
   // Both tensors are there while the second pass reads the one and writes the other.
   plan = small_plan_below(graph);
-  plan.materialised[1].tier = MemoryTier::scratch;
+  plan.kept[1].tier = MemoryTier::scratch;
   plan.scratch_limit_bytes = 8192;
   accepts(plan, graph);
   plan.scratch_limit_bytes -= 1;
   refuses(plan, graph, Violation::peak_above_limit, "scratch.limit_bytes");
-  plan.materialised[1].tier = MemoryTier::host;  // each tier has its own limit
+  plan.kept[1].tier = MemoryTier::host;  // each tier has its own limit
   plan.host_limit_bytes = 4096;
   plan.scratch_limit_bytes = 4096;
   accepts(plan, graph);
@@ -72,22 +72,22 @@ TEST_CASE("validator: memory tiers below the device", "[unit][validator]") {
 TEST_CASE("validator: each memory tier counts its own blocks", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan_below(graph);
-  plan.materialised[1].blocks = plan.materialised[0].blocks;
+  plan.kept[1].blocks = plan.kept[0].blocks;
   accepts(plan, graph);
-  plan.materialised[1].tier = MemoryTier::host;
+  plan.kept[1].tier = MemoryTier::host;
   plan.host_limit_bytes = 4096;
   accepts(plan, graph);
-  plan.materialised[1].tier = MemoryTier::scratch;
+  plan.kept[1].tier = MemoryTier::scratch;
   plan.scratch_limit_bytes = 8192;
   refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
 
   // On the device a block changes hands within a pass; below it only between passes.
-  plan.materialised[1].blocks = {8, 9, 10, 11, 12, 13, 14, 15};
+  plan.kept[1].blocks = {8, 9, 10, 11, 12, 13, 14, 15};
   accepts(plan, graph);
-  plan.materialised[1].blocks[2] = plan.materialised[0].blocks[0];
-  plan.materialised[1].blocks[6] = plan.materialised[0].blocks[4];
+  plan.kept[1].blocks[2] = plan.kept[0].blocks[0];
+  plan.kept[1].blocks[6] = plan.kept[0].blocks[4];
   refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
-  plan.materialised[0].tier = plan.materialised[1].tier = MemoryTier::device;
+  plan.kept[0].tier = plan.kept[1].tier = MemoryTier::device;
   accepts(plan, graph);
 
   // A number of the device that comes between two owners of the same number below it does not hide them from
@@ -102,12 +102,12 @@ TEST_CASE("validator: each memory tier counts its own blocks", "[unit][validator
   plan.passes[1].steps.resize(2);
   plan.passes[1].steps.push_back(step_for(graph, StepKind::store, "conv", {{change, 1}}));
   plan.passes.insert(plan.passes.begin() + 2, adds);
-  plan.materialised[0].last_pass = 2;
-  plan.materialised[1] = {sum, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 2, 3, TensorId{-1}, MemoryTier::scratch};
-  plan.materialised.push_back({change, 2, {7, 6, 5, 4, 3, 2, 1, 0}, 1, 2});
+  plan.kept[0].last_pass = 2;
+  plan.kept[1] = {sum, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 2, 3, TensorId{-1}, MemoryTier::scratch};
+  plan.kept.push_back({change, 2, {7, 6, 5, 4, 3, 2, 1, 0}, 1, 2});
   plan.scratch_limit_bytes = 8192;
   accepts(plan, graph);
-  plan.materialised[1].blocks[0] = 6;
+  plan.kept[1].blocks[0] = 6;
   refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
     Plan plan = small_plan_in_place(pointwise);
     plan.scratch_folder = "/scratch";
     plan.scratch_limit_bytes = 1 << 20;
-    plan.materialised[entry].tier = MemoryTier::scratch;
+    plan.kept[entry].tier = MemoryTier::scratch;
     refuses(plan, pointwise, Violation::misplaced,
             entry == 0 ? "kept[0] (conv_in).place" : "kept[1] (residual).place");
   }
@@ -129,9 +129,9 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
   const TensorId value = graph.conv("value", latent, 4, {1, 1, 1});
   graph.set_output(graph.attention("attention", query, key, value));
   Plan plan = small_plan(small_graph());
-  plan.materialised = {{query, 2, {0, 1, 2, 3, 4, 5, 6, 7}, 0, 1},
-                       {key, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 0, 1},
-                       {value, 2, {16, 17, 18, 19, 20, 21, 22, 23}, 0, 1}};
+  plan.kept = {{query, 2, {0, 1, 2, 3, 4, 5, 6, 7}, 0, 1},
+               {key, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 0, 1},
+               {value, 2, {16, 17, 18, 19, 20, 21, 22, 23}, 0, 1}};
   plan.passes.resize(2);
   plan.passes[0].steps = {step_for(graph, StepKind::gather, "latent", {{latent}})};
   for (const char* name : {"query", "key", "value"}) {
@@ -148,28 +148,28 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
   Plan ungathered = plan;
   ungathered.passes[1].steps[1].inputs[0].step = -1;
   refuses(ungathered, graph, Violation::malformed, "passes[1].steps[1] (attention)");
-  plan.materialised[0].tier = MemoryTier::scratch;
+  plan.kept[0].tier = MemoryTier::scratch;
   accepts(plan, graph);
   for (size_t entry : {size_t{1}, size_t{2}}) {
     Plan below = plan;
-    below.materialised[entry].tier = MemoryTier::scratch;
+    below.kept[entry].tier = MemoryTier::scratch;
     refuses(below, graph, Violation::misplaced, "passes[1].steps[1] (attention)");
   }
 
   // Both come block by block.
   for (size_t entry : {size_t{1}, size_t{2}}) {
-    plan.materialised[entry].tier = MemoryTier::scratch;
-    plan.materialised[entry].blocks = std::vector<int32_t>(8);
-    std::iota(plan.materialised[entry].blocks.begin(), plan.materialised[entry].blocks.end(),
+    plan.kept[entry].tier = MemoryTier::scratch;
+    plan.kept[entry].blocks = std::vector<int32_t>(8);
+    std::iota(plan.kept[entry].blocks.begin(), plan.kept[entry].blocks.end(),
               static_cast<int32_t>(16 * entry));
   }
   accepts(plan, graph);
   Plan apart = plan;
-  apart.materialised[1].block_rows = 4;
-  apart.materialised[1].blocks.resize(4);
+  apart.kept[1].block_rows = 4;
+  apart.kept[1].blocks.resize(4);
   refuses(apart, graph, Violation::misplaced, "passes[1].steps[1] (attention)");
   Plan elsewhere = plan;
-  elsewhere.materialised[2].tier = MemoryTier::host;
+  elsewhere.kept[2].tier = MemoryTier::host;
   elsewhere.host_limit_bytes = 1 << 20;
   refuses(elsewhere, graph, Violation::misplaced, "passes[1].steps[1] (attention)");
   Plan twice = plan;

@@ -42,20 +42,20 @@ TEST_CASE("validator accepts sound plans", "[unit][validator]") {
 
   // Band 2 of the residual is first written by the second band of tiles, after conv_in let go of its band 0.
   Plan drained = small_plan(graph);
-  drained.materialised[1].blocks[2] = drained.materialised[0].blocks[0];
-  drained.materialised[1].blocks[6] = drained.materialised[0].blocks[4];
+  drained.kept[1].blocks[2] = drained.kept[0].blocks[0];
+  drained.kept[1].blocks[6] = drained.kept[0].blocks[4];
   accepts(drained, graph);
 }
 
-TEST_CASE("validator: a materialised tensor is read before its write", "[unit][validator]") {
+TEST_CASE("validator: a kept tensor is read before its write", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
   std::swap(plan.passes[1], plan.passes[2]);
-  plan.materialised[1].first_pass = 2;
+  plan.kept[1].first_pass = 2;
   refuses(plan, graph, Violation::read_before_write, "passes[1].steps[0] (upsample)");
 
   plan = small_plan(graph);
-  plan.materialised.erase(plan.materialised.begin());
+  plan.kept.erase(plan.kept.begin());
   plan.passes[0].steps.pop_back();
   refuses(plan, graph, Violation::read_before_write, "passes[1].steps[0] (norm)");
 
@@ -164,10 +164,10 @@ TEST_CASE("validator: a tile has what it reflects", "[unit][validator]") {
   accepts(changed, model.graph);
 }
 
-TEST_CASE("validator: a materialised tensor is read after its release", "[unit][validator]") {
+TEST_CASE("validator: a kept tensor is read after its release", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
-  plan.materialised[0].last_pass = 0;
+  plan.kept[0].last_pass = 0;
   refuses(plan, graph, Violation::read_after_release, "passes[1].steps[0] (norm)");
 }
 
@@ -254,18 +254,17 @@ TEST_CASE("validator: statistics counted twice or missing", "[unit][validator]")
 TEST_CASE("validator: a block in two owners", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
-  plan.materialised[1].blocks[1] =
-      plan.materialised[0].blocks[0];  // taken by the band of tiles that still reads it
+  plan.kept[1].blocks[1] = plan.kept[0].blocks[0];  // taken by the band of tiles that still reads it
   refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
   plan = small_plan(graph);
-  plan.materialised[0].blocks[7] = plan.materialised[0].blocks[3];
+  plan.kept[0].blocks[7] = plan.kept[0].blocks[3];
   refuses(plan, graph, Violation::block_conflict, "kept[0] (conv_in)");
 }
 
 TEST_CASE("validator: additions in place", "[unit][validator]") {
   const Graph graph = small_graph(1);
   Plan plan = small_plan_in_place(graph);
-  std::swap(plan.materialised[1].blocks[0], plan.materialised[1].blocks[1]);
+  std::swap(plan.kept[1].blocks[0], plan.kept[1].blocks[1]);
   refuses(plan, graph, Violation::malformed, "kept[1] (residual)");
 
   plan = small_plan_in_place(graph);  // read again after it has been added onto
@@ -279,7 +278,7 @@ TEST_CASE("validator: additions in place", "[unit][validator]") {
   refuses(plan, graph, Violation::read_after_release, "passes[1].steps[0] (norm)");
 
   plan = small_plan_in_place(graph);
-  plan.materialised[0].last_pass = 2;
+  plan.kept[0].last_pass = 2;
   refuses(plan, graph, Violation::never_released, "kept[0] (conv_in)");
   plan.passes[2].steps.push_back(
       step_for(graph, StepKind::gather, "conv_in", {{graph.find_tensor("conv_in")}}));
@@ -289,7 +288,7 @@ TEST_CASE("validator: additions in place", "[unit][validator]") {
 TEST_CASE("validator: blocks that nothing hands back", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
-  plan.materialised[0].last_pass = 2;
+  plan.kept[0].last_pass = 2;
   refuses(plan, graph, Violation::never_released, "kept[0] (conv_in)");
 }
 
@@ -345,7 +344,7 @@ TEST_CASE("validator: malformed steps", "[unit][validator]") {
       1, 1, [&](Step& s) { s.op = graph.find_op("conv_out"); }, "passes[1].steps[1] (conv)");
 }
 
-TEST_CASE("validator: what works on a tile reads no materialised tensor itself", "[unit][validator]") {
+TEST_CASE("validator: what works on a tile reads no kept tensor itself", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);  // an add makes its sum where its first operand's tile lies
   plan.passes[1].steps[2].inputs = {{graph.find_tensor("conv_in")}, {graph.find_tensor("conv"), 1}};
@@ -373,23 +372,23 @@ TEST_CASE("validator: malformed outlines", "[unit][validator]") {
   refuses_plan([](Plan& p) { p.limit_bytes = -1; }, "limit_bytes");
   refuses_plan([](Plan& p) { p.predicted_seconds = std::numeric_limits<double>::quiet_NaN(); },
                "predicted.seconds");
-  refuses_plan([](Plan& p) { p.materialised[0].tensor = TensorId{99}; }, "kept[0] (tensor 99).tensor");
-  refuses_plan([](Plan& p) { p.materialised[0].tensor = TensorId{0}; }, "kept[0] (latent).tensor");
-  refuses_plan([](Plan& p) { p.materialised[1] = p.materialised[0]; }, "kept[0] (conv_in).tensor");
-  refuses_plan([](Plan& p) { p.materialised[0].blocks.pop_back(); }, "kept[0] (conv_in).blocks");
-  refuses_plan([](Plan& p) { p.materialised[0].blocks[3] = -1; }, "kept[0] (conv_in).blocks");
-  refuses_plan([](Plan& p) { p.materialised[0].block_rows = 0; }, "kept[0] (conv_in).block_rows");
-  refuses_plan([](Plan& p) { p.materialised[0].block_rows = kLargest; }, "kept[0] (conv_in).blocks");
-  refuses_plan([](Plan& p) { p.materialised[0].first_pass = -1; }, "kept[0] (conv_in).first_pass");
-  refuses_plan([](Plan& p) { p.materialised[0].last_pass = 3; }, "kept[0] (conv_in).last_pass");
-  refuses_plan([](Plan& p) { p.materialised[0].in_place_of = TensorId{1}; }, "kept[0] (conv_in).in_place_of");
+  refuses_plan([](Plan& p) { p.kept[0].tensor = TensorId{99}; }, "kept[0] (tensor 99).tensor");
+  refuses_plan([](Plan& p) { p.kept[0].tensor = TensorId{0}; }, "kept[0] (latent).tensor");
+  refuses_plan([](Plan& p) { p.kept[1] = p.kept[0]; }, "kept[0] (conv_in).tensor");
+  refuses_plan([](Plan& p) { p.kept[0].blocks.pop_back(); }, "kept[0] (conv_in).blocks");
+  refuses_plan([](Plan& p) { p.kept[0].blocks[3] = -1; }, "kept[0] (conv_in).blocks");
+  refuses_plan([](Plan& p) { p.kept[0].block_rows = 0; }, "kept[0] (conv_in).block_rows");
+  refuses_plan([](Plan& p) { p.kept[0].block_rows = kLargest; }, "kept[0] (conv_in).blocks");
+  refuses_plan([](Plan& p) { p.kept[0].first_pass = -1; }, "kept[0] (conv_in).first_pass");
+  refuses_plan([](Plan& p) { p.kept[0].last_pass = 3; }, "kept[0] (conv_in).last_pass");
+  refuses_plan([](Plan& p) { p.kept[0].in_place_of = TensorId{1}; }, "kept[0] (conv_in).in_place_of");
   refuses_plan([](Plan& p) { p.passes[0].scale.y = 0; }, "passes[0].scale");
   refuses_plan([](Plan& p) { p.passes[0].tiles.y[2].end = kLargest; }, "passes[0].tiles.y");
   refuses_plan([](Plan& p) { p.passes[0].tiles.y[1] = {6, 3}; }, "passes[0].tiles.y");
   refuses_plan(
       [](Plan& p) {
-        p.materialised[1].first_pass = 2;
-        p.materialised[1].last_pass = 2;
+        p.kept[1].first_pass = 2;
+        p.kept[1].last_pass = 2;
       },
       "kept[1] (residual)");
 
@@ -413,7 +412,7 @@ TEST_CASE("validator: random damage is refused or harmless, never a crash", "[un
       const auto value = static_cast<int32_t>(pick(values));
       Pass& pass = pick(plan.passes);
       Step& step = pick(pass.steps);
-      Materialised& materialised = pick(plan.materialised);
+      KeptTensor& kept = pick(plan.kept);
       switch (random() % 18) {
         case 0:
           step.kind = StepKind{value};
@@ -437,13 +436,13 @@ TEST_CASE("validator: random damage is refused or harmless, never a crash", "[un
           if (!step.inputs.empty()) step.inputs[0].tensor = TensorId{value};
           break;
         case 7:
-          materialised.block_rows = value;
+          kept.block_rows = value;
           break;
         case 8:
-          materialised.last_pass = value;
+          kept.last_pass = value;
           break;
         case 9:
-          materialised.in_place_of = TensorId{value};
+          kept.in_place_of = TensorId{value};
           break;
         case 10:
           pass.scale.y = value;
@@ -458,7 +457,7 @@ TEST_CASE("validator: random damage is refused or harmless, never a crash", "[un
           std::swap(step, pick(pass.steps));
           break;
         case 14:
-          materialised.tier = MemoryTier{value};
+          kept.tier = MemoryTier{value};
           break;
         case 15:
           plan.weights = WeightResidency{value};

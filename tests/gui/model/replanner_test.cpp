@@ -407,10 +407,9 @@ TEST_CASE("pass tree: passes with what each reads, runs and keeps") {
       CHECK(PassTree::pass_of(line) == i);
       lines << line.data().toString();
     }
-    const auto materialised_here =
-        std::count_if(plan.materialised.begin(), plan.materialised.end(),
-                      [&](const Materialised& materialised) { return materialised.first_pass == i; });
-    CHECK(lines.filter("keep ").size() == materialised_here);
+    const auto kept_here = std::count_if(plan.kept.begin(), plan.kept.end(),
+                                         [&](const KeptTensor& kept) { return kept.first_pass == i; });
+    CHECK(lines.filter("keep ").size() == kept_here);
     CHECK_FALSE(lines.filter("read ").isEmpty());
   }
   tree.setMarked({1});

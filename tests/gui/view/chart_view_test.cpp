@@ -30,7 +30,7 @@ reports::Chart all_marks() {
   const std::vector<double> x{0, 1, 2, 3, 4};
   chart.series = {
       {"weights", reports::Mark::area, reports::ColourRole::weights, x, {100e6, 100e6, 100e6, 100e6, 100e6}},
-      {"kept", reports::Mark::area, reports::ColourRole::materialised, x, {50e6, 150e6, 100e6, 250e6, 0}},
+      {"kept", reports::Mark::area, reports::ColourRole::kept, x, {50e6, 150e6, 100e6, 250e6, 0}},
       {"predicted",
        reports::Mark::line,
        reports::ColourRole::measured,
@@ -72,7 +72,7 @@ TEST_CASE("chart view: every mark is drawn in its ink, in both themes") {
     const QImage image = drawn(view);
     const QPalette palette = view.palette();
     for (const reports::ColourRole colour_role :
-         {reports::ColourRole::weights, reports::ColourRole::materialised, reports::ColourRole::measured,
+         {reports::ColourRole::weights, reports::ColourRole::kept, reports::ColourRole::measured,
           reports::ColourRole::workspace, reports::ColourRole::other}) {
       CAPTURE(int(theme), int(colour_role));
       CHECK(pixels_of(image, colour_of(colour_role, palette)) > 40);
@@ -103,7 +103,7 @@ TEST_CASE("chart view: bars stand beside one another, categories are named") {
 TEST_CASE("chart view: areas are stacked, whatever their x") {
   reports::Chart chart;
   chart.series = {{"a", reports::Mark::area, reports::ColourRole::weights, {0, 2}, {1, 3}},
-                  {"b", reports::Mark::area, reports::ColourRole::materialised, {1, 2}, {10, 20}}};
+                  {"b", reports::Mark::area, reports::ColourRole::kept, {1, 2}, {10, 20}}};
   const Stack stack = stacked(chart);
   CHECK(stack.x == std::vector<double>{0, 1, 2});
   REQUIRE(stack.tops.size() == 2);

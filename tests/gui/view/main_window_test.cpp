@@ -157,12 +157,12 @@ TEST_CASE("main window: remembers page, theme, language, files, columns and spli
     table->view()->sortByColumn(1, Qt::DescendingOrder);
     columns = table->saveState();
     window.setTheme(Theme::dark);
-    QSettings materialised(file.fileName(), QSettings::IniFormat);
-    write_settings(materialised, window.settings());
+    QSettings kept(file.fileName(), QSettings::IniFormat);
+    write_settings(kept, window.settings());
   }
   {
-    QSettings materialised(file.fileName(), QSettings::IniFormat);
-    const WindowSettings settings = read_settings(materialised);
+    QSettings kept(file.fileName(), QSettings::IniFormat);
+    const WindowSettings settings = read_settings(kept);
     CHECK(settings.page == "layers");
     CHECK(settings.theme == Theme::dark);
     CHECK(settings.language == "en");

@@ -70,7 +70,7 @@ TEST_CASE("memory map: a click goes to the moment, and a place says what it is")
   const reports::MemoryMap& map = *shown.box.map();
   const reports::MapPlace* widest = &map.places.front();
   for (const reports::MapPlace& place : map.places) {
-    if (place.kind == MemoryKind::materialised && view.rectOf(place).width() > view.rectOf(*widest).width())
+    if (place.kind == MemoryKind::kept && view.rectOf(place).width() > view.rectOf(*widest).width())
       widest = &place;
   }
   const QPointF middle = view.rectOf(*widest).center();

@@ -12,8 +12,8 @@
 
 #include "decoder/lowering/tiles.h"
 #include "gui/view/grid_view.h"
+#include "gui/view/kept_view.h"
 #include "gui/view/main_window.h"
-#include "gui/view/materialised_view.h"
 #include "gui/view/table_view.h"
 #include "tests/gui/sample_files.h"
 
@@ -85,7 +85,7 @@ TEST_CASE("plan page: a pass that is chosen anywhere is shown everywhere") {
   auto& tree = *shown.page.findChild<QTreeView*>("passes");
   auto& table = shown.child<TableView>();
   auto& grid = shown.child<GridView>();
-  auto& materialised = shown.child<MaterialisedView>();
+  auto& kept = shown.child<KeptView>();
   const auto tiles_of = [&](size_t pass) {
     return static_cast<int>(plan.passes[pass].tiles.y.size() * plan.passes[pass].tiles.x.size());
   };
@@ -100,26 +100,26 @@ TEST_CASE("plan page: a pass that is chosen anywhere is shown everywhere") {
   table.view()->setCurrentIndex(table.view()->model()->index(4, 0));
   CHECK(shown.page.pass() == 4);
   CHECK(tree.currentIndex().row() == 4);
-  Q_EMIT materialised.passChosen(1);
+  Q_EMIT kept.passChosen(1);
   CHECK(tree.currentIndex().row() == 1);
 }
 
-TEST_CASE("plan page: a materialised tensor marks the passes that read it") {
+TEST_CASE("plan page: a kept tensor marks the passes that read it") {
   ShownPlan shown({sample_files().file("plan.json")});
-  auto& materialised = shown.child<MaterialisedView>();
+  auto& kept = shown.child<KeptView>();
   auto& tree = *shown.page.findChild<QTreeView*>("passes");
-  REQUIRE_FALSE(materialised.spans().empty());
-  QTest::keyClick(&materialised, Qt::Key_Down);
-  REQUIRE(materialised.chosen() == 0);
-  const std::vector<int32_t>& readers = materialised.spans()[0].read_in;
+  REQUIRE_FALSE(kept.spans().empty());
+  QTest::keyClick(&kept, Qt::Key_Down);
+  REQUIRE(kept.chosen() == 0);
+  const std::vector<int32_t>& readers = kept.spans()[0].read_in;
   for (int row = 0; row < tree.model()->rowCount(); ++row) {
     CAPTURE(row);
     CHECK(tree.model()->index(row, 0).data().toString().startsWith("●") == contains(readers, row));
   }
   // A click into its row.
-  const int line = materialised.fontMetrics().height() * 5 / 4;
-  QTest::mouseClick(&materialised, Qt::LeftButton, {}, {2, line * 3 + line / 2});
-  CHECK(materialised.chosen() == 1);
+  const int line = kept.fontMetrics().height() * 5 / 4;
+  QTest::mouseClick(&kept, Qt::LeftButton, {}, {2, line * 3 + line / 2});
+  CHECK(kept.chosen() == 1);
 }
 
 TEST_CASE("plan page: what differs in a plan that is open beside it") {

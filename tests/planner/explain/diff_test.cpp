@@ -34,7 +34,7 @@ TEST_CASE("diff: a plan does not differ from itself") {
     const Plan plan = test::random_plan(model, test::request_for(model, latent), 1, {}, {}, random).plan;
     const PlanDiff diff = diff_plans(plan, model.graph, plan, model.graph);
     CHECK(diff.empty());
-    CHECK(diff.same_materialised == plan.materialised.size());
+    CHECK(diff.same_kept == plan.kept.size());
     CHECK(diff.same_passes == plan.passes.size());
     CHECK(to_text(diff) == "no difference\n");
     CHECK(to_json(diff)["equal"] == true);
@@ -81,31 +81,31 @@ TEST_CASE("diff: every value that changes is listed, and nothing else") {
     const PlanDiff diff = diff_plans(plan, graph, other, graph);
     REQUIRE(diff.whole.size() == 1);
     CHECK(diff.whole[0].key == c.key);
-    CHECK(diff.materialised.empty());
+    CHECK(diff.kept.empty());
     CHECK(diff.passes.empty());
     CHECK(to_json(diff)["whole"][0]["key"] == c.key);
   }
-  const std::vector<Case> materialised{
-      {"tier", [](Plan& p) { p.materialised[1].tier = MemoryTier::host; }},
-      {"first_pass", [](Plan& p) { p.materialised[1].first_pass = 0; }},
-      {"last_pass", [](Plan& p) { p.materialised[1].last_pass = 1; }},
-      {"in_place_of", [](Plan& p) { p.materialised[1].in_place_of = p.materialised[0].tensor; }},
-      {"block_rows", [](Plan& p) { p.materialised[1].block_rows = 3; }},
-      {"blocks", [](Plan& p) { p.materialised[1].blocks.pop_back(); }},
+  const std::vector<Case> kept{
+      {"tier", [](Plan& p) { p.kept[1].tier = MemoryTier::host; }},
+      {"first_pass", [](Plan& p) { p.kept[1].first_pass = 0; }},
+      {"last_pass", [](Plan& p) { p.kept[1].last_pass = 1; }},
+      {"in_place_of", [](Plan& p) { p.kept[1].in_place_of = p.kept[0].tensor; }},
+      {"block_rows", [](Plan& p) { p.kept[1].block_rows = 3; }},
+      {"blocks", [](Plan& p) { p.kept[1].blocks.pop_back(); }},
   };
-  for (const Case& c : materialised) {
+  for (const Case& c : kept) {
     CAPTURE(c.key);
     Plan other = plan;
     c.change(other);
     const PlanDiff diff = diff_plans(plan, graph, other, graph);
     CHECK(diff.whole.empty());
     CHECK(diff.passes.empty());
-    REQUIRE(diff.materialised.size() == 1);
-    CHECK(diff.materialised[0].name == "residual");
-    CHECK(diff.materialised[0].side == PartDifference::both);
-    REQUIRE(diff.materialised[0].values.size() == 1);
-    CHECK(diff.materialised[0].values[0].key == c.key);
-    CHECK(diff.same_materialised == 1);
+    REQUIRE(diff.kept.size() == 1);
+    CHECK(diff.kept[0].name == "residual");
+    CHECK(diff.kept[0].side == PartDifference::both);
+    REQUIRE(diff.kept[0].values.size() == 1);
+    CHECK(diff.kept[0].values[0].key == c.key);
+    CHECK(diff.same_kept == 1);
   }
   const std::vector<Case> passes{
       {"predicted.peak_bytes", [](Plan& p) { p.passes[1].predicted_peak_bytes += 1; }},
@@ -136,7 +136,7 @@ TEST_CASE("diff: every value that changes is listed, and nothing else") {
     passes[i].change(other);
     const PlanDiff diff = diff_plans(plan, graph, other, graph);
     CHECK(diff.whole.empty());
-    CHECK(diff.materialised.empty());
+    CHECK(diff.kept.empty());
     REQUIRE(diff.passes.size() == 1);
     CHECK(diff.passes[0].pass == 1);
     CHECK(diff.passes[0].name == "residual");
@@ -145,9 +145,9 @@ TEST_CASE("diff: every value that changes is listed, and nothing else") {
     CHECK(diff.same_passes == 2);
   }
   Plan other = plan;
-  std::reverse(other.materialised[1].blocks.begin(), other.materialised[1].blocks.end());
+  std::reverse(other.kept[1].blocks.begin(), other.kept[1].blocks.end());
   const PlanDiff diff = diff_plans(plan, graph, other, graph);
-  CHECK(diff.materialised.empty());
+  CHECK(diff.kept.empty());
   CHECK(diff.renumbered == 1);
   CHECK_FALSE(diff.empty());
   CHECK_THAT(to_text(diff), Catch::Contains("1 kept tensor with other block numbers alone"));
@@ -157,21 +157,21 @@ TEST_CASE("diff: tensors and passes that only one plan has") {
   const Graph graph = testing::small_graph();
   const Plan plan = testing::small_plan(graph);
   Plan other = plan;
-  other.materialised.erase(other.materialised.begin());
+  other.kept.erase(other.kept.begin());
   other.passes[2].name = "elsewhere";
   other.passes.push_back(plan.passes[2]);
   const PlanDiff diff = diff_plans(plan, graph, other, graph);
-  REQUIRE(diff.materialised.size() == 1);
-  CHECK(diff.materialised[0].name == "conv_in");
-  CHECK(diff.materialised[0].side == PartDifference::only_a);
-  CHECK(find(diff.materialised[0].values, "tier")->a == "device");
-  CHECK(find(diff.materialised[0].values, "tier")->b.is_null());
+  REQUIRE(diff.kept.size() == 1);
+  CHECK(diff.kept[0].name == "conv_in");
+  CHECK(diff.kept[0].side == PartDifference::only_a);
+  CHECK(find(diff.kept[0].values, "tier")->a == "device");
+  CHECK(find(diff.kept[0].values, "tier")->b.is_null());
   REQUIRE(diff.passes.size() == 3);  // number and name both count
   CHECK((diff.passes[0].pass == 2 && diff.passes[0].side == PartDifference::only_a));
   CHECK((diff.passes[1].pass == 2 && diff.passes[1].side == PartDifference::only_b));
   CHECK((diff.passes[2].pass == 3 && diff.passes[2].side == PartDifference::only_b));
   const PlanDiff back = diff_plans(other, graph, plan, graph);
-  CHECK(back.materialised[0].side == PartDifference::only_b);
+  CHECK(back.kept[0].side == PartDifference::only_b);
   CHECK_THAT(to_text(back), Catch::Contains("kept conv_in  only in B: tier device"));
   CHECK(to_json(back)["kept"][0]["in"] == "b");
 }

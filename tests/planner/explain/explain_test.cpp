@@ -25,12 +25,11 @@ TEST_CASE("window: the blocks that a sweep has just written, or reads and fetche
   // Blocks of one row of two items, 512 bytes. Written by threes, of which two bands are there at a time;
   // read as rows [0, 4), [2, 7), [5, 8), two of which are there at a time.
   const Plan plan = testing::small_plan_below(model.graph, 1);
-  CHECK(window_bytes(model.graph, plan, plan.materialised[0], 0) == 6 * 512);
-  CHECK(window_bytes(model.graph, plan, plan.materialised[0], 1) == 7 * 512);
-  CHECK(window_bytes(model.graph, plan, plan.materialised[0]) == 7 * 512);
-  CHECK(stored_bytes(model.graph, plan, plan.materialised[0]) == 8 * 512);
-  CHECK(window_bytes(model.graph, plan, plan.materialised[1]) ==
-        stored_bytes(model.graph, plan, plan.materialised[1]));
+  CHECK(window_bytes(model.graph, plan, plan.kept[0], 0) == 6 * 512);
+  CHECK(window_bytes(model.graph, plan, plan.kept[0], 1) == 7 * 512);
+  CHECK(window_bytes(model.graph, plan, plan.kept[0]) == 7 * 512);
+  CHECK(kept_bytes(model.graph, plan, plan.kept[0]) == 8 * 512);
+  CHECK(window_bytes(model.graph, plan, plan.kept[1]) == kept_bytes(model.graph, plan, plan.kept[1]));
 }
 
 TEST_CASE("explain tells tiers, windows, weights and what is proven") {
@@ -67,11 +66,11 @@ TEST_CASE("explain tells tiers, windows, weights and what is proven") {
   CHECK(document["scratch_bytes"] == 4096);
   CHECK(document["host_bytes"] == 0);
   REQUIRE(document["passes"].size() == 3);
-  const json& materialised = document["passes"][0]["keeps"][0];
-  CHECK(materialised["tensor"] == "conv_in");
-  CHECK(materialised["tier"] == "scratch");
-  CHECK(materialised["bytes"] == 4096);
-  CHECK(materialised["window_bytes"] == 7 * 512);
+  const json& kept = document["passes"][0]["keeps"][0];
+  CHECK(kept["tensor"] == "conv_in");
+  CHECK(kept["tier"] == "scratch");
+  CHECK(kept["bytes"] == 4096);
+  CHECK(kept["window_bytes"] == 7 * 512);
   CHECK(document["passes"][1]["reads"][0]["tier"] == "scratch");
   CHECK(document["passes"][1]["reads"][0]["last_time"] == true);
   CHECK(document["passes"][1]["weights_bytes"] == 128 + 4672);
@@ -111,7 +110,7 @@ TEST_CASE("a window is never larger than what the peak of its pass has room for"
     memory.block_bytes = 1000;
     const Plan plan =
         test::random_plan(model, test::request_for(model, latent), 1, style, memory, random).plan;
-    for (const Materialised& entry : plan.materialised) {
+    for (const KeptTensor& entry : plan.kept) {
       if (entry.tier == MemoryTier::device) continue;
       for (int32_t p = entry.first_pass; p <= entry.last_pass; ++p) {
         const int64_t window = window_bytes(model.graph, plan, entry, static_cast<size_t>(p));

@@ -133,7 +133,7 @@ TEST_CASE("what would lower the peak: without the time to find the lowest that i
 
 TEST_CASE("what would lower the peak: a remedy that goes no lower than a smaller limit alone is none",
           "[long]") {
-  // At this size its peak is not made of materialised tensors.
+  // At this size its peak is not made of kept tensors.
   Asked asked;
   asked.model = test::model_of(test::tiny_config({16, 32, 48}));
   asked.costs = CostModel(asked.model.graph);

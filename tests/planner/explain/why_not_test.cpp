@@ -35,9 +35,9 @@ TEST_CASE("what stands in the way adds up to the smallest limit, each thing once
   const CostModel costs = test::exact_costs(model.graph, request.device);
   const WhyNot why = why_not({model, request, {.limit_bytes = 1}, costs});
   CHECK(sum_of(why) == why.smallest_limit_bytes);
-  std::set<std::string> materialised;
+  std::set<std::string> kept;
   for (const LiveEntry& blocker : why.blockers) {
-    if (blocker.kind == MemoryKind::materialised) CHECK(materialised.insert(blocker.name).second);
+    if (blocker.kind == MemoryKind::kept) CHECK(kept.insert(blocker.name).second);
   }
   CHECK(make_plan({model, request, {.limit_bytes = why.smallest_limit_bytes}, costs}));
   try {

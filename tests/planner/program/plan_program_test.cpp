@@ -348,12 +348,12 @@ TEST_CASE("validate refuses a corrupted plan and names the place") {
   CHECK(planned.validate(plan_document).code == 0);
 
   SECTION("a read before its write") {
-    // A materialised tensor is said to be written only in the pass that first reads it.
+    // A kept tensor is said to be written only in the pass that first reads it.
     const auto [p, s] = find_step(plan_document, [&](const json& step) {
       for (const json& input : step["inputs"]) {
         if (input.contains("step") || input["tensor"] == "latent") continue;
-        for (const json& materialised : plan_document["kept"]) {
-          if (materialised["tensor"] == input["tensor"] && materialised["first_pass"] == 0) return true;
+        for (const json& kept : plan_document["kept"]) {
+          if (kept["tensor"] == input["tensor"] && kept["first_pass"] == 0) return true;
         }
       }
       return false;
@@ -396,17 +396,16 @@ TEST_CASE("validate refuses a corrupted plan and names the place") {
     refused(plan_document, {place(p, steps.size() - 1), "statistics counted twice"});
   }
   SECTION("a block in two owners") {
-    // Two tensors that are materialised at one time.
-    json& materialised = plan_document["kept"];
+    // Two tensors that are kept at one time.
+    json& kept = plan_document["kept"];
     bool found = false;
-    for (size_t a = 0; a < materialised.size() && !found; ++a) {
-      for (size_t b = 0; b < materialised.size() && !found; ++b) {
-        const bool overlap = a != b && materialised[a]["first_pass"] < materialised[b]["first_pass"] &&
-                             materialised[b]["first_pass"] < materialised[a]["last_pass"] &&
-                             !materialised[b].contains("in_place_of");
+    for (size_t a = 0; a < kept.size() && !found; ++a) {
+      for (size_t b = 0; b < kept.size() && !found; ++b) {
+        const bool overlap = a != b && kept[a]["first_pass"] < kept[b]["first_pass"] &&
+                             kept[b]["first_pass"] < kept[a]["last_pass"] && !kept[b].contains("in_place_of");
         if (!overlap) continue;
-        const int64_t first = materialised[a]["blocks"][0][0];
-        materialised[b]["blocks"][0][0] = first;
+        const int64_t first = kept[a]["blocks"][0][0];
+        kept[b]["blocks"][0][0] = first;
         found = true;
       }
     }
@@ -542,8 +541,8 @@ TEST_CASE("explain prints every pass with what it reads and keeps") {
     CHECK_THAT(ended.out, Catch::Contains("Pass " + std::to_string(i) + "  " +
                                           short_name(document["passes"][i]["name"].get<std::string>())));
   }
-  for (const json& materialised : document["kept"]) {
-    CHECK_THAT(ended.out, Catch::Contains("keep " + short_name(materialised["tensor"].get<std::string>())));
+  for (const json& kept : document["kept"]) {
+    CHECK_THAT(ended.out, Catch::Contains("keep " + short_name(kept["tensor"].get<std::string>())));
   }
   CHECK_THAT(ended.out, Catch::Contains("emit conv_out"));
 }

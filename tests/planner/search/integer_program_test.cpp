@@ -24,27 +24,27 @@ using test::Random;
 constexpr double kTimeUnits = 1e5;
 
 /// Plan selection as an integer program: a binary for every way to run every pass with every shape, one of
-/// which each pass takes, and a binary materialised[tensor, tier, boundary] for every tensor between two
-/// passes. A pass's choice must find exactly the tensors that are materialised before it and leave exactly
-/// those that are materialised after it: equalities tensor by tensor. Nothing in it knows of paths.
+/// which each pass takes, and a binary kept[tensor, tier, boundary] for every tensor between two
+/// passes. A pass's choice must find exactly the tensors that are kept before it and leave exactly
+/// those that are kept after it: equalities tensor by tensor. Nothing in it knows of paths.
 IntegerProgram program_of(const PlanOracle& oracle, int64_t limit_bytes, bool by_peak) {
   IntegerProgram program;
   // Peaks in MiB, so that CBC's tolerances suit both objectives.
   constexpr double kUnit = 1 << 20;
   const int peak = by_peak ? program.continuous(1) : -1;
-  std::vector<std::map<Found, int>> materialised(oracle.passes() + 1);
+  std::vector<std::map<Found, int>> kept(oracle.passes() + 1);
   for (size_t boundary = 0; boundary <= oracle.passes(); ++boundary) {
     for (const test::OracleState& state : oracle.states(boundary)) {
       for (const Found& found : state.found) {
-        if (!materialised[boundary].contains(found)) materialised[boundary][found] = program.binary(0);
+        if (!kept[boundary].contains(found)) kept[boundary][found] = program.binary(0);
       }
     }
   }
   for (size_t pass = 0; pass < oracle.passes(); ++pass) {
     IntegerProgram::Terms one, peaks;
     std::map<Found, IntegerProgram::Terms> finds, leaves;
-    for (const auto& [found, variable] : materialised[pass]) finds[found] = {{variable, -1}};
-    for (const auto& [found, variable] : materialised[pass + 1]) leaves[found] = {{variable, -1}};
+    for (const auto& [found, variable] : kept[pass]) finds[found] = {{variable, -1}};
+    for (const auto& [found, variable] : kept[pass + 1]) leaves[found] = {{variable, -1}};
     for (const test::OracleState& state : oracle.states(pass)) {
       for (const test::OracleChoice& choice : state.choices) {
         IntegerProgram::Terms parts;

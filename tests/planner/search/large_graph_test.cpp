@@ -52,7 +52,7 @@ TEST_CASE("a tensor that is read more than eight barriers later is kept until th
   const CostModel costs(graph);
   const Plan plan = make_plan({model, request, {.limit_bytes = int64_t{1} << 40}, costs}).value();
   CHECK(validate(plan, model).empty());
-  CHECK(std::any_of(plan.materialised.begin(), plan.materialised.end(), [&](const Materialised& entry) {
+  CHECK(std::any_of(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& entry) {
     return entry.tensor == first && entry.last_pass + 1 == static_cast<int32_t>(plan.passes.size());
   }));
   CHECK_FALSE(make_plan({model, request, {.limit_bytes = 1}, costs}));

@@ -8,7 +8,7 @@
 namespace headroom::planner {
 namespace {
 
-/// The last pass of a decode that materialises nothing: all of the decoder but what barriers need.
+/// The last pass of a decode that keeps nothing: all of the decoder but what barriers need.
 Pass longest_pass(const Model& model, const Request& request) {
   const std::vector<PassDecision> decisions(barrier_targets(model.graph).size());
   return build_plan(model, request, {}, decisions, {}).passes.back();

@@ -142,7 +142,7 @@ TEST_CASE("rows are exchanged for each convolution where the link is fast, and r
   const std::vector<int64_t> limits = equal_limits(4, kNoLimit);
   const RankedPlan fast = make_ranked_plan(problem, {4, {1e12, 0}}, limits).value();
   const RankedPlan slow = make_ranked_plan(problem, {4, {1e5, 0.2}}, limits).value();
-  CHECK(fast.plans[0].materialised.size() > slow.plans[0].materialised.size());
+  CHECK(fast.plans[0].kept.size() > slow.plans[0].kept.size());
   CHECK(fast.transfers.size() > slow.transfers.size());
   // Each is the better one on its own link.
   const auto on = [&](RankedPlan plan, const Link& link) {

@@ -182,7 +182,7 @@ std::vector<int64_t> stated_heights(const Graph& graph, const Pass& pass, int64_
 double fastest_shapes(const Case& c, std::vector<PassDecision> decisions, const Plan& plan, int64_t limit) {
   const Sizes sizes = sizes_of(c.model.graph, plan);
   // Each shape is tried in all passes at once: passes do not depend on one another's tiles, only on what is
-  // materialised.
+  // kept.
   std::vector<double> best(decisions.size(), kInfinity);
   std::vector<std::vector<std::pair<Extent, ConvolutionAlgorithms>>> shapes(decisions.size());
   size_t most = 0;
@@ -218,7 +218,7 @@ double fastest_shapes(const Case& c, std::vector<PassDecision> decisions, const 
 
 /// Tensors that the space never keeps (docs/planning.md): recomputed position by position from something no
 /// larger.
-std::set<std::string> never_materialised(const Graph& graph) {
+std::set<std::string> never_kept(const Graph& graph) {
   std::set<std::string> names;
   const auto size = [&](TensorId id) {
     const Tensor& tensor = graph.tensor(id);
@@ -249,8 +249,8 @@ TEST_CASE("no decisions drawn at random are faster than the solver's") {
     test::RandomStyle style;
     style.keep = random.uniform(0, 1);
     style.in_place = random.pick<double>({0, 0.5, 1});
-    const test::RandomPlan drawn = test::random_plan(c.model, c.request, 1, style, c.costs.memory(), random,
-                                                     never_materialised(c.model.graph));
+    const test::RandomPlan drawn =
+        test::random_plan(c.model, c.request, 1, style, c.costs.memory(), random, never_kept(c.model.graph));
     const int64_t limit = random.pick(limits(smallest, space.fixed_bytes()));
     const double seconds = space.start_seconds() + fastest_shapes(c, drawn.decisions, drawn.plan, limit);
     const auto found = fastest(space, limit).solution;

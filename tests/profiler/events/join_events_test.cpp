@@ -284,10 +284,10 @@ TEST_CASE("contradictions are counted and set right", "[unit][join]") {
   recording.events = {
       SegmentChanged{1000, 4096, 1 << 20},
       Allocated{1100, 4096, 512, MemoryKind::tile, TensorId{1}},
-      Allocated{1200, 4096, 1024, MemoryKind::materialised, TensorId{2}},  // at the same place
-      Freed{1300, 99},                                                     // was never taken
-      Allocated{1400, 1 << 16, 2 << 20, MemoryKind::workspace},            // more than there is
-      DriverMemoryChanged{1500, 7, -100},                                  // was never given
+      Allocated{1200, 4096, 1024, MemoryKind::kept, TensorId{2}},  // at the same place
+      Freed{1300, 99},                                             // was never taken
+      Allocated{1400, 1 << 16, 2 << 20, MemoryKind::workspace},    // more than there is
+      DriverMemoryChanged{1500, 7, -100},                          // was never given
       DriverMemoryChanged{1600, 8, 100},
       DriverMemoryChanged{1700, 8, 300},  // twice
       SegmentChanged{1800, 4096, -(1 << 20)},
@@ -300,7 +300,7 @@ TEST_CASE("contradictions are counted and set right", "[unit][join]") {
     for (int64_t bytes : live) REQUIRE(bytes >= 0);
   }
   CHECK(live[static_cast<size_t>(MemoryKind::libraries)] == 300);
-  for (MemoryKind kind : {MemoryKind::tile, MemoryKind::materialised, MemoryKind::workspace})
+  for (MemoryKind kind : {MemoryKind::tile, MemoryKind::kept, MemoryKind::workspace})
     CHECK(live[static_cast<size_t>(kind)] == 0);
 }
 

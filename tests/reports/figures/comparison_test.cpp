@@ -152,7 +152,7 @@ TEST_CASE("comparison: plans as headroom-plan diff has it") {
   CHECK(row_of(facts, "scratch folder") != nullptr);
 
   // A tensor that one plan alone keeps.
-  b.plan.materialised.pop_back();
+  b.plan.kept.pop_back();
   CHECK(std::holds_alternative<std::monostate>(
       row(the(compared({"a.json", a}, {"b.json", b}), "What else"), "kept residual: tier").cells[2]));
 }

@@ -47,7 +47,7 @@ TEST_CASE("layers: a group of figures for each size") {
 TEST_CASE("layers: those that made a size's peak stand out") {
   const profiler::Profile profile = test::made_up_profile();
   const Table table = layers_table(profile);
-  CHECK(table.rows[0].stands_out);        // materialised tensor that was the largest at the first size's peak
+  CHECK(table.rows[0].stands_out);        // kept tensor that was the largest at the first size's peak
   CHECK(table.rows[1].stands_out);        // ran at the first size's peak
   CHECK(table.rows[2].stands_out);        // ran at the second size's
   CHECK_FALSE(table.rows[3].stands_out);  // neither

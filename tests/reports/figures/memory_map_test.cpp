@@ -48,7 +48,7 @@ void check_map(const PlanDocument& document) {
   }
   CHECK(kinds.contains(MemoryKind::weights));
   CHECK(kinds.contains(MemoryKind::tile));
-  CHECK(kinds.contains(MemoryKind::materialised));
+  CHECK(kinds.contains(MemoryKind::kept));
   std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.begins < b.begins;
   });
@@ -136,7 +136,7 @@ TEST_CASE("memory map: as a trace recorded it, the most that was live and the ad
   recorded.trace.passes = {{0.5, 2, 0, 0}};
   recorded.trace.places = {{0, 2, 0, 100, TensorId{-1}, -1, MemoryKind::weights},
                            {0.5, 1, 300, 50, TensorId{0}, 0, MemoryKind::tile},
-                           {1, 2, 100, 20, TensorId{0}, 0, MemoryKind::materialised}};
+                           {1, 2, 100, 20, TensorId{0}, 0, MemoryKind::kept}};
   const MemoryMap map = memory_map(recorded);
   CHECK(map.measured);
   CHECK(map.reserved_bytes == 350);

@@ -123,9 +123,9 @@ TEST_CASE("passes: bars under the limit") {
   CHECK(passes_chart(document, nullptr).guides.empty());
 }
 
-TEST_CASE("passes: materialised tensors by what writes and reads them") {
+TEST_CASE("passes: kept tensors by what writes and reads them") {
   const PlanDocument document = small_document();
-  const std::vector<MaterialisedSpan> spans = materialised_spans(document);
+  const std::vector<KeptSpan> spans = kept_spans(document);
   REQUIRE(spans.size() == 2);
   CHECK(spans[0].tensor == "conv_in");
   CHECK(spans[0].first_pass == 0);
@@ -138,10 +138,10 @@ TEST_CASE("passes: materialised tensors by what writes and reads them") {
   PlanDocument in_place;
   in_place.model.graph = testing::small_graph(1);
   in_place.plan = testing::small_plan_in_place(in_place.model.graph);
-  CHECK(materialised_spans(in_place)[1].in_place_of == "conv_in");
-  CHECK(materialised_spans(in_place)[0].read_in == std::vector<int32_t>{1});
+  CHECK(kept_spans(in_place)[1].in_place_of == "conv_in");
+  CHECK(kept_spans(in_place)[0].read_in == std::vector<int32_t>{1});
 
-  const Table table = materialised_table(in_place);
+  const Table table = kept_table(in_place);
   check_shape(table);
   REQUIRE(table.rows.size() == 2);
   CHECK(text(table, 1, "in place of") == "conv_in");
@@ -166,7 +166,7 @@ TEST_CASE("passes: spans of a real plan agree with its tile programs") {
   const Sizes sizes = sizes_of(model.graph, document.plan);
   int64_t bytes = 0, expected = 0, blocks = 0;
   int32_t written = 0;
-  for (const MaterialisedSpan& span : materialised_spans(document)) {
+  for (const KeptSpan& span : kept_spans(document)) {
     CAPTURE(span.tensor);
     bytes += span.bytes;
     CHECK(span.first_pass >= written);
@@ -183,9 +183,9 @@ TEST_CASE("passes: spans of a real plan agree with its tile programs") {
       CHECK(reads == (std::count(span.read_in.begin(), span.read_in.end(), static_cast<int32_t>(pass)) == 1));
     }
   }
-  for (const Materialised& materialised : document.plan.materialised) {
-    expected += materialised_bytes(model.graph, materialised, sizes);
-    blocks += static_cast<int64_t>(materialised.blocks.size());
+  for (const KeptTensor& kept : document.plan.kept) {
+    expected += kept_bytes(model.graph, kept, sizes);
+    blocks += static_cast<int64_t>(kept.blocks.size());
   }
   CHECK(bytes <= expected);
   CHECK(expected - bytes < blocks * 4096);  // the pool's pages

@@ -29,10 +29,10 @@ void check_decision(const DocumentPtr& document) {
   CHECK(pass.predicted_peak_bytes == plan.predicted_peak_bytes);
   CHECK(decision.pass_name == pass.name);
 
-  int64_t bytes = 0, materialised = 0, tiles = 0, working = 0;
+  int64_t bytes = 0, kept = 0, tiles = 0, working = 0;
   for (const LiveEntry& entry : decision.live) {
     bytes += entry.bytes;
-    if (entry.kind == MemoryKind::materialised) materialised += entry.bytes;
+    if (entry.kind == MemoryKind::kept) kept += entry.bytes;
     if (entry.kind == MemoryKind::tile) tiles += entry.bytes;
     if (entry.kind == MemoryKind::tile || entry.kind == MemoryKind::workspace) working += entry.bytes;
   }
@@ -41,11 +41,11 @@ void check_decision(const DocumentPtr& document) {
                        [](const LiveEntry& a, const LiveEntry& b) { return a.bytes > b.bytes; }));
   const Sizes sizes = sizes_of(graph, plan);
   int64_t stored = 0;
-  for (const Materialised& entry : plan.materialised) {
+  for (const KeptTensor& entry : plan.kept) {
     const auto now = static_cast<int32_t>(decision.pass);
-    if (entry.first_pass <= now && now <= entry.last_pass) stored += materialised_bytes(graph, entry, sizes);
+    if (entry.first_pass <= now && now <= entry.last_pass) stored += kept_bytes(graph, entry, sizes);
   }
-  CHECK(materialised <= stored);
+  CHECK(kept <= stored);
 
   // A step of that pass, as explain has it, which has just these tiles and this workspace.
   bool is_one = false;

@@ -314,17 +314,17 @@ TEST_CASE("sums of a trace are one moment each, known by kind alone") {
   RecordedTrace recorded;
   recorded.layers = {"latent", "conv_in"};
   Trace& trace = recorded.trace;
-  const auto materialised = MemoryKind::materialised, tile = MemoryKind::tile, weights = MemoryKind::weights;
+  const auto kept = MemoryKind::kept, tile = MemoryKind::tile, weights = MemoryKind::weights;
   trace.events = {{0.5, 100, -1, -1, TensorId{-1}, weights},
-                  {1, 1000, 0, 0, TensorId{1}, materialised},
-                  {1, 500, 0, 0, TensorId{1}, tile},          // the last that stands alone
-                  {1, 50, 0, 0, TensorId{-1}, materialised},  // and sums of the same microsecond
+                  {1, 1000, 0, 0, TensorId{1}, kept},
+                  {1, 500, 0, 0, TensorId{1}, tile},  // the last that stands alone
+                  {1, 50, 0, 0, TensorId{-1}, kept},  // and sums of the same microsecond
                   {1, -500, 0, 0, TensorId{-1}, tile},
-                  {2, 2000, 0, 0, TensorId{-1}, materialised},
+                  {2, 2000, 0, 0, TensorId{-1}, kept},
                   {2, 70, 0, 0, TensorId{-1}, tile},
-                  {2, -1000, 0, 0, TensorId{-1}, materialised},  // kinds begin again: the next moment
+                  {2, -1000, 0, 0, TensorId{-1}, kept},  // kinds begin again: the next moment
                   {2, -70, 0, 0, TensorId{-1}, tile},
-                  {3, -2050, 0, 0, TensorId{-1}, materialised}};
+                  {3, -2050, 0, 0, TensorId{-1}, kept}};
   trace.summed_by_step_from_seconds = 1.0000003;
   trace.seconds = 3;
   const Timeline timeline = measured_timeline(document_of(recorded));
@@ -334,10 +334,10 @@ TEST_CASE("sums of a trace are one moment each, known by kind alone") {
     CHECK(uses_of(timeline.live_set(i)) == timeline.use(i));
   }
   CHECK(totals == std::vector<int64_t>{100, 1100, 1600, 1150, 3220, 2150, 100});
-  CHECK(timeline.live_set(2) == std::vector<LiveEntry>{{"conv_in", MemoryKind::materialised, 1000},
+  CHECK(timeline.live_set(2) == std::vector<LiveEntry>{{"conv_in", MemoryKind::kept, 1000},
                                                        {"conv_in", MemoryKind::tile, 500},
                                                        {"weights", MemoryKind::weights, 100}});
-  CHECK(timeline.live_set(4) == std::vector<LiveEntry>{{"kept tensors", MemoryKind::materialised, 3050},
+  CHECK(timeline.live_set(4) == std::vector<LiveEntry>{{"kept tensors", MemoryKind::kept, 3050},
                                                        {"weights", MemoryKind::weights, 100},
                                                        {"tiles", MemoryKind::tile, 70}});
 }
@@ -345,12 +345,12 @@ TEST_CASE("sums of a trace are one moment each, known by kind alone") {
 TEST_CASE("a layer that frees more than it had is not told apart from its kind") {
   RecordedTrace recorded;
   recorded.layers = {"latent", "conv_in"};
-  recorded.trace.events = {{0, 100, -1, -1, TensorId{0}, MemoryKind::materialised},
-                           {1, -60, -1, -1, TensorId{1}, MemoryKind::materialised},
+  recorded.trace.events = {{0, 100, -1, -1, TensorId{0}, MemoryKind::kept},
+                           {1, -60, -1, -1, TensorId{1}, MemoryKind::kept},
                            {1, 5, -1, -1, TensorId{1}, MemoryKind::tile}};
   const Timeline timeline = measured_timeline(document_of(recorded));
-  CHECK(timeline.live_set(2) == std::vector<LiveEntry>{{"kept tensors", MemoryKind::materialised, 40},
-                                                       {"conv_in", MemoryKind::tile, 5}});
+  CHECK(timeline.live_set(2) ==
+        std::vector<LiveEntry>{{"kept tensors", MemoryKind::kept, 40}, {"conv_in", MemoryKind::tile, 5}});
 }
 
 TEST_CASE("a trace without events is a timeline on which nothing happens") {
@@ -511,18 +511,18 @@ TEST_CASE("blocks that a sum takes over stay, under the name of what it is added
   model.graph = testing::small_graph(1);
   const Plan plan = testing::small_plan_in_place(model.graph);
   const Timeline timeline = predicted_timeline(document_of(plan, model));
-  const int64_t all = materialised_bytes(model.graph, plan.materialised[0], sizes_of(model.graph, plan));
-  const auto materialised = [&](size_t i) {
+  const int64_t all = kept_bytes(model.graph, plan.kept[0], sizes_of(model.graph, plan));
+  const auto kept = [&](size_t i) {
     std::vector<LiveEntry> entries = timeline.live_set(i);
-    std::erase_if(entries, [](const LiveEntry& entry) { return entry.kind != MemoryKind::materialised; });
+    std::erase_if(entries, [](const LiveEntry& entry) { return entry.kind != MemoryKind::kept; });
     return entries;
   };
   const size_t first = timeline.from(timeline.passes()[1].begin),
                last = timeline.from(timeline.passes()[2].begin);
   REQUIRE(last - first == 3 * 3);
   for (size_t i = first; i < last; ++i)
-    CHECK(materialised(i) == std::vector<LiveEntry>{{"conv_in", MemoryKind::materialised, all}});
-  CHECK(materialised(last) == std::vector<LiveEntry>{{"residual", MemoryKind::materialised, all}});
+    CHECK(kept(i) == std::vector<LiveEntry>{{"conv_in", MemoryKind::kept, all}});
+  CHECK(kept(last) == std::vector<LiveEntry>{{"residual", MemoryKind::kept, all}});
 }
 
 TEST_CASE("plans without times go by FLOPs, and times still rise") {

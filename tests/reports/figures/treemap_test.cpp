@@ -56,7 +56,7 @@ void check_treemap(const std::vector<LiveEntry>& entries, double width, double h
 TEST_CASE("treemap: by module, block and tensor, each as large as its bytes") {
   const std::vector<LiveEntry> entries{{"decoder.up_blocks.3.resnets.1.conv1", MemoryKind::tile, 600},
                                        {"decoder.up_blocks.3.resnets.1.conv2", MemoryKind::tile, 200},
-                                       {"decoder.up_blocks.3.resnets.0", MemoryKind::materialised, 400},
+                                       {"decoder.up_blocks.3.resnets.0", MemoryKind::kept, 400},
                                        {"decoder.up_blocks.3.resnets.1.conv1", MemoryKind::workspace, 100},
                                        {"weights", MemoryKind::weights, 300}};
   check_treemap(entries, 320, 200);

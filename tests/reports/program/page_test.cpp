@@ -70,12 +70,12 @@ TEST_CASE("report: a page of one run has all sections in order, and the figures 
       CHECK(sum == double((1 << 20) + 4096 * static_cast<int64_t>(plan.passes.size())));
   }
 
-  // Materialised tensors, layers, frontier, files.
-  const PageTable& materialised = test::table_named(tables, "Kept tensors");
-  REQUIRE(materialised.rows.size() == plan.materialised.size());
+  // Kept tensors, layers, frontier, files.
+  const PageTable& kept = test::table_named(tables, "Kept tensors");
+  REQUIRE(kept.rows.size() == plan.kept.size());
   std::set<std::string> names, expected;
-  for (size_t row = 0; row < materialised.rows.size(); ++row) names.insert(materialised.text(row, "tensor"));
-  for (const Materialised& entry : plan.materialised)
+  for (size_t row = 0; row < kept.rows.size(); ++row) names.insert(kept.text(row, "tensor"));
+  for (const KeptTensor& entry : plan.kept)
     expected.insert(files.planned.model.graph.tensor(entry.tensor).name);
   CHECK(names == expected);
   const profiler::Profile profile = DecodeFiles::profiled();

@@ -87,7 +87,7 @@ TEST_CASE("page: hostile texts stay texts wherever they stand") {
     chart.x = {text, Unit::seconds};
     chart.y = {text, Unit::bytes};
     chart.series = {{text, Mark::area, ColourRole::tile, {0, 1}, {1, 2}},
-                    {text, Mark::line, ColourRole::materialised, {0, 1}, {1, 2}}};
+                    {text, Mark::line, ColourRole::kept, {0, 1}, {1, 2}}};
     chart.guides = {{text, 1.5}, {text, 0.5, true}};
     chart.notes = {{0.5, 1, text}};
     chart.spans = {{0, 1, text}};
@@ -97,7 +97,7 @@ TEST_CASE("page: hostile texts stay texts wherever they stand") {
     part.heading = text;
     part.sentences = {text, text};
     part.drawings = {chart, rows,
-                     MaterialisedChart{text, {{text, MemoryTier::device, 0, 1, {1}, 5, text}}, {text, text}}};
+                     KeptChart{text, {{text, MemoryTier::device, 0, 1, {1}, 5, text}}, {text, text}}};
     part.tables = {table};
     const Report report{text, {{text, {part}}}, 1};
 

@@ -288,11 +288,11 @@ TEST_CASE("svg: numbers that cannot be drawn leave no trace") {
   }
 }
 
-TEST_CASE("svg: materialised tensors are bars over the passes that hold them") {
-  const MaterialisedChart chart{"Kept",
-                                {{"conv_in", MemoryTier::device, 0, 3, {1, 3}, 64 << 20, ""},
-                                 {"residual", MemoryTier::scratch, 1, 2, {2}, 1 << 20, "conv_in"}},
-                                {"a", "b", "c", "d"}};
+TEST_CASE("svg: kept tensors are bars over the passes that hold them") {
+  const KeptChart chart{"Kept",
+                        {{"conv_in", MemoryTier::device, 0, 3, {1, 3}, 64 << 20, ""},
+                         {"residual", MemoryTier::scratch, 1, 2, {2}, 1 << 20, "conv_in"}},
+                        {"a", "b", "c", "d"}};
   const auto page = drawn(chart);
   const auto held = with_class(*page, "rect", "held");
   REQUIRE(held.size() == 2);
@@ -304,7 +304,7 @@ TEST_CASE("svg: materialised tensors are bars over the passes that hold them") {
   CHECK(groups[0]->all("path").size() == 2);
   CHECK_THAT(groups[1]->first("title").own_text,
              Catch::Contains("residual: 1.0 MiB in scratch, passes 1 to 2, in place of conv_in"));
-  CHECK_NOTHROW(drawn(MaterialisedChart{"Nothing", {}, {}}));
+  CHECK_NOTHROW(drawn(KeptChart{"Nothing", {}, {}}));
 }
 
 /// Contrast of two colours "#rrggbb" as WCAG 2 defines it.

@@ -1,4 +1,4 @@
-#include "decoder/interpreter/materialised_blocks.h"
+#include "decoder/interpreter/kept_blocks.h"
 
 #include <algorithm>
 
@@ -10,14 +10,14 @@ namespace headroom {
 
 namespace {
 
-MaterialisedMap::Allocate memory_of(Device& device) {
+KeptMap::Allocate memory_of(Device& device) {
   return [&device](int64_t bytes, const InSeries& series) { return device.allocate(bytes, series); };
 }
 
 }  // namespace
 
-MaterialisedBlocks::MaterialisedBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes,
-                                       Device& device, BlockTransfers* transfers)
+KeptBlocks::KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
+                       BlockTransfers* transfers)
     : graph_(graph),
       plan_(plan),
       sizes_(sizes),
@@ -25,35 +25,34 @@ MaterialisedBlocks::MaterialisedBlocks(const Graph& graph, const Plan& plan, con
       allocate_(memory_of(device)),
       transfers_(transfers) {}
 
-MaterialisedBlocks::~MaterialisedBlocks() {
+KeptBlocks::~KeptBlocks() {
   // After an error blocks may still be on their way, and their memory goes now.
   if (transfers_ != nullptr) transfers_->abandon();
 }
 
-const MapView& MaterialisedBlocks::add_latent() {
+const MapView& KeptBlocks::add_latent() {
   const TensorId id = graph_.latent();
   const Extent extent = extent_of(graph_.tensor(id), sizes_.latent);
-  MaterialisedMap map({.tensor = id, .block_rows = extent.y}, extent, graph_.tensor(id).channels,
-                      sizes_.items, Dtype::fp32, allocate_);
+  KeptMap map({.tensor = id, .block_rows = extent.y}, extent, graph_.tensor(id).channels, sizes_.items,
+              Dtype::fp32, allocate_);
   map.acquire({0, 1});
   return maps_.insert_or_assign(id, std::move(map)).first->second.view();
 }
 
-void MaterialisedBlocks::follow_moves() {
+void KeptBlocks::follow_moves() {
   const std::map<const void*, void*> moved = device_.move_blocks();
   if (moved.empty()) return;
   for (auto& [id, map] : maps_) map.follow(moved);
 }
 
-void MaterialisedBlocks::begin_pass(size_t number) {
+void KeptBlocks::begin_pass(size_t number) {
   pass_ = number;
-  for (const Materialised& entry : plan_.materialised) {
+  for (const KeptTensor& entry : plan_.kept) {
     if (entry.first_pass != static_cast<int32_t>(pass_)) continue;
     if (entry.in_place_of == TensorId{-1}) {
       const Tensor& tensor = graph_.tensor(entry.tensor);
-      maps_.insert_or_assign(entry.tensor,
-                             MaterialisedMap(entry, extent_of(tensor, sizes_.latent), tensor.channels,
-                                             sizes_.items, sizes_.dtype, allocate_));
+      maps_.insert_or_assign(entry.tensor, KeptMap(entry, extent_of(tensor, sizes_.latent), tensor.channels,
+                                                   sizes_.items, sizes_.dtype, allocate_));
     } else {
       // The blocks change hands before the sweep; each position becomes the sum when its tile is added.
       maps_.insert_or_assign(entry.tensor, std::move(maps_.at(entry.in_place_of)));
@@ -61,8 +60,8 @@ void MaterialisedBlocks::begin_pass(size_t number) {
     }
   }
   moving_.clear();
-  for (MaterialisedInPass& seen : materialised_in(graph_, plan_, pass_, sizes_)) {
-    const Materialised& entry = *seen.materialised;
+  for (KeptInPass& seen : kept_in(graph_, plan_, pass_, sizes_)) {
+    const KeptTensor& entry = *seen.kept;
     const auto map = maps_.find(entry.tensor);
     if (map == maps_.end()) continue;
     const bool below = entry.tier != MemoryTier::device;
@@ -77,7 +76,7 @@ void MaterialisedBlocks::begin_pass(size_t number) {
   }
 }
 
-void MaterialisedBlocks::stage(const Materialised& entry) {
+void KeptBlocks::stage(const KeptTensor& entry) {
   try {
     staged_.emplace(entry.tensor, StagedBlocks(graph_, entry, sizes_, device_));
   } catch (const LimitExceeded& refused) {
@@ -86,9 +85,9 @@ void MaterialisedBlocks::stage(const Materialised& entry) {
   }
 }
 
-void MaterialisedBlocks::for_each_block(TensorId keys, TensorId values, const Interval& frames,
-                                        const std::function<int64_t(int64_t frame)>& reads,
-                                        const std::function<void(const StagedKeys&)>& attend) {
+void KeptBlocks::for_each_block(TensorId keys, TensorId values, const Interval& frames,
+                                const std::function<int64_t(int64_t frame)>& reads,
+                                const std::function<void(const StagedKeys&)>& attend) {
   const StagedBlocks &key_blocks = staged_.at(keys), &value_blocks = staged_.at(values);
   const int64_t count = key_blocks.blocks_per_item(), places = key_blocks.places();
   const int64_t all = sizes_.items * frames.length() * count;
@@ -114,11 +113,11 @@ void MaterialisedBlocks::for_each_block(TensorId keys, TensorId values, const In
   }
 }
 
-void MaterialisedBlocks::begin_band(size_t band) {
+void KeptBlocks::begin_band(size_t band) {
   band_ = band;
   for (Moving& moving : moving_) let_go(moving, band == 0 ? 0 : band - 1);
   for (Moving& moving : moving_) {
-    if (moving.seen.materialised->tier == MemoryTier::device || moving.seen.written) continue;
+    if (moving.seen.kept->tier == MemoryTier::device || moving.seen.written) continue;
     if (band == 0) fetch(moving, 0);
     const BlockTransfers::Ticket needed = moving.last_fetch;
     if (band + 1 < pass().tiles.y.size()) fetch(moving, band + 1);
@@ -126,43 +125,42 @@ void MaterialisedBlocks::begin_band(size_t band) {
   }
 }
 
-void MaterialisedBlocks::before_store(TensorId tensor) {
+void KeptBlocks::before_store(TensorId tensor) {
   const auto moving = std::find_if(moving_.begin(), moving_.end(),
-                                   [&](const Moving& m) { return m.seen.materialised->tensor == tensor; });
-  moving->map->acquire(blocks_acquired(graph_, pass(), *moving->seen.materialised, band_));
+                                   [&](const Moving& m) { return m.seen.kept->tensor == tensor; });
+  moving->map->acquire(blocks_acquired(graph_, pass(), *moving->seen.kept, band_));
 }
 
-void MaterialisedBlocks::end_band() {
+void KeptBlocks::end_band() {
   const bool last = band_ + 1 == pass().tiles.y.size();
   for (Moving& moving : moving_) {
-    const Materialised& materialised = *moving.seen.materialised;
+    const KeptTensor& kept = *moving.seen.kept;
     const int64_t count = moving.map->blocks_per_item();
-    if (materialised.tier == MemoryTier::device) {
+    if (kept.tier == MemoryTier::device) {
       if (moving.seen.leaves)
         moving.map->release(blocks_released(moving.readers, pass(), moving.seen, count, band_));
     } else if (moving.seen.written) {
-      const Interval blocks = blocks_completed(graph_, pass(), materialised, band_);
+      const Interval blocks = blocks_completed(graph_, pass(), kept, band_);
       if (blocks.length() > 0)
         moving.leaving.push_back({band_, blocks, transfers_->queue_write(placed(moving, blocks))});
     } else {
       moving.map->release(
-          {0, last ? count
-                   : std::min(count, blocks_read(moving.readers, pass(), materialised, band_ + 1).begin)});
+          {0, last ? count : std::min(count, blocks_read(moving.readers, pass(), kept, band_ + 1).begin)});
     }
   }
 }
 
-void MaterialisedBlocks::end_pass() {
+void KeptBlocks::end_pass() {
   for (Moving& moving : moving_) let_go(moving, pass().tiles.y.size());
   moving_.clear();
   staged_.clear();
-  for (const Materialised& entry : plan_.materialised) {
+  for (const KeptTensor& entry : plan_.kept) {
     if (entry.last_pass == static_cast<int32_t>(pass_)) maps_.erase(entry.tensor);
   }
 }
 
 /// Frees written blocks that bands before `bands_done` completed, once the file has them.
-void MaterialisedBlocks::let_go(Moving& moving, size_t bands_done) {
+void KeptBlocks::let_go(Moving& moving, size_t bands_done) {
   while (!moving.leaving.empty() && moving.leaving.front().band < bands_done) {
     transfers_->wait(moving.leaving.front().written);
     moving.map->release(moving.leaving.front().blocks);
@@ -171,8 +169,8 @@ void MaterialisedBlocks::let_go(Moving& moving, size_t bands_done) {
 }
 
 /// Sends for the blocks up to the last one that `band` reads.
-void MaterialisedBlocks::fetch(Moving& moving, size_t band) {
-  const Interval needed = blocks_read(moving.readers, pass(), *moving.seen.materialised, band);
+void KeptBlocks::fetch(Moving& moving, size_t band) {
+  const Interval needed = blocks_read(moving.readers, pass(), *moving.seen.kept, band);
   if (band == 0) moving.fetched = needed.begin;
   if (needed.end <= moving.fetched) return;
   const Interval blocks{moving.fetched, needed.end};
@@ -180,22 +178,21 @@ void MaterialisedBlocks::fetch(Moving& moving, size_t band) {
     moving.map->acquire(blocks);
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded("pass " + std::to_string(pass_) + " (" + pass().name + "), fetch " +
-                        graph_.tensor(moving.seen.materialised->tensor).name + ": " + refused.what());
+                        graph_.tensor(moving.seen.kept->tensor).name + ": " + refused.what());
   }
   moving.fetched = blocks.end;
   moving.last_fetch = transfers_->queue_read(placed(moving, blocks));
 }
 
-std::vector<BlockTransfers::Block> MaterialisedBlocks::placed(const Moving& moving,
-                                                              const Interval& blocks) const {
+std::vector<BlockTransfers::Block> KeptBlocks::placed(const Moving& moving, const Interval& blocks) const {
   const MapView& view = moving.map->view();
-  const int64_t bytes = materialised_block_bytes(graph_, *moving.seen.materialised, sizes_);
+  const int64_t bytes = kept_block_bytes(graph_, *moving.seen.kept, sizes_);
   std::vector<BlockTransfers::Block> list;
   for (int64_t item = 0; item < sizes_.items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
       const auto i = static_cast<size_t>(item * view.blocks_per_item + b);
-      list.push_back({moving.seen.materialised->blocks[i], view.blocks[i], bytes,
-                      moving.seen.materialised->tensor, static_cast<int64_t>(i)});
+      list.push_back({moving.seen.kept->blocks[i], view.blocks[i], bytes, moving.seen.kept->tensor,
+                      static_cast<int64_t>(i)});
     }
   }
   return list;

@@ -7,26 +7,26 @@
 
 #include "decoder/interpreter/block_transfers.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/interpreter/materialised_map.h"
+#include "decoder/interpreter/kept_map.h"
 #include "decoder/interpreter/staged_blocks.h"
 #include "decoder/lowering/block_windows.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {
 
-/// The materialised tensors of one micro-batch. Takes their blocks from the device and hands
+/// The kept tensors of one micro-batch. Takes their blocks from the device and hands
 /// them back as the sweep of a pass moves on, and moves those that live below the device there and back,
 /// exactly as decoder/lowering/memory.h counts them. Throws LimitExceeded naming what was to be taken,
 /// DeviceError where a transfer failed.
-class MaterialisedBlocks {
+class KeptBlocks {
  public:
-  /// `transfers` is null where the plan materialises nothing below the device; it may be shared by
+  /// `transfers` is null where the plan keeps nothing below the device; it may be shared by
   /// micro-batches that run one after another.
-  MaterialisedBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
-                     BlockTransfers* transfers);
-  ~MaterialisedBlocks();
-  MaterialisedBlocks(const MaterialisedBlocks&) = delete;
-  MaterialisedBlocks& operator=(const MaterialisedBlocks&) = delete;
+  KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
+             BlockTransfers* transfers);
+  ~KeptBlocks();
+  KeptBlocks(const KeptBlocks&) = delete;
+  KeptBlocks& operator=(const KeptBlocks&) = delete;
 
   /// The latent in memory, to be filled.
   const MapView& add_latent();
@@ -68,15 +68,15 @@ class MaterialisedBlocks {
   };
   /// A tensor that this pass moves.
   struct Moving {
-    MaterialisedInPass seen;
-    MaterialisedMap* map;
+    KeptInPass seen;
+    KeptMap* map;
     RowReaders readers;
     std::deque<Leaving> leaving{};  ///< of a tensor on its way to the scratch file
     int64_t fetched = 0;            ///< blocks before this one have been sent for
     BlockTransfers::Ticket last_fetch = 0;
   };
 
-  void stage(const Materialised& entry);
+  void stage(const KeptTensor& entry);
   void let_go(Moving& moving, size_t bands_done);
   void fetch(Moving& moving, size_t band);
   std::vector<BlockTransfers::Block> placed(const Moving& moving, const Interval& blocks) const;
@@ -86,9 +86,9 @@ class MaterialisedBlocks {
   const Plan& plan_;
   const Sizes sizes_;
   Device& device_;
-  const MaterialisedMap::Allocate allocate_;
+  const KeptMap::Allocate allocate_;
   BlockTransfers* transfers_;
-  std::map<TensorId, MaterialisedMap> maps_;
+  std::map<TensorId, KeptMap> maps_;
   std::vector<Moving> moving_;               ///< in the pass that runs
   std::map<TensorId, StagedBlocks> staged_;  ///< in the pass that runs
   size_t pass_ = 0, band_ = 0;

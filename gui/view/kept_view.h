@@ -8,14 +8,14 @@
 
 namespace headroom::gui {
 
-/// Materialised tensors against passes, a bar for each from the pass that writes it to the last that reads
+/// Kept tensors against passes, a bar for each from the pass that writes it to the last that reads
 /// it, coloured by where it lives; dots where it is read. A click or the arrow keys choose one.
-class MaterialisedView : public QWidget {
+class KeptView : public QWidget {
   Q_OBJECT
  public:
-  explicit MaterialisedView(QWidget* parent = nullptr);
-  void setSpans(std::vector<reports::MaterialisedSpan> spans, int passes);
-  const std::vector<reports::MaterialisedSpan>& spans() const { return spans_; }
+  explicit KeptView(QWidget* parent = nullptr);
+  void setSpans(std::vector<reports::KeptSpan> spans, int passes);
+  const std::vector<reports::KeptSpan>& spans() const { return spans_; }
   /// The row that is chosen; -1: none.
   int chosen() const { return chosen_; }
   Export exporter(const QString& name);
@@ -45,12 +45,12 @@ class MaterialisedView : public QWidget {
   double left(int pass) const;
   int rowAt(double y) const;
   int passAt(double x) const;
-  QString describe(const reports::MaterialisedSpan& span) const;
+  QString describe(const reports::KeptSpan& span) const;
   void drawColumns(QPainter& painter) const;
   void drawRow(QPainter& painter, int row) const;
   void drawLegend(QPainter& painter) const;
 
-  std::vector<reports::MaterialisedSpan> spans_;
+  std::vector<reports::KeptSpan> spans_;
   int passes_ = 0, chosen_ = -1, pass_ = -1;
 };
 

@@ -1,18 +1,18 @@
-#include "decoder/interpreter/materialised_map.h"
+#include "decoder/interpreter/kept_map.h"
 
 #include <utility>
 
 namespace headroom {
 
-MaterialisedMap::MaterialisedMap(const Materialised& materialised, const Extent& picture, int64_t channels,
-                                 int64_t items, Dtype dtype, Allocate allocate)
+KeptMap::KeptMap(const KeptTensor& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype,
+                 Allocate allocate)
     : picture_(picture), allocate_(std::move(allocate)) {
   Region stored = whole(picture);
-  stored.y = materialised.rows.value_or(stored.y);
-  const int64_t blocks = (stored.y.length() + materialised.block_rows - 1) / materialised.block_rows;
+  stored.y = kept.rows.value_or(stored.y);
+  const int64_t blocks = (stored.y.length() + kept.block_rows - 1) / kept.block_rows;
   view_ = {.region = stored,
            .channels = channels,
-           .block_rows = materialised.block_rows,
+           .block_rows = kept.block_rows,
            .blocks_per_item = blocks,
            .blocks = {},
            .dtype = dtype};
@@ -20,7 +20,7 @@ MaterialisedMap::MaterialisedMap(const Materialised& materialised, const Extent&
   storage_.resize(view_.blocks.size());
 }
 
-void MaterialisedMap::acquire(const Interval& blocks) {
+void KeptMap::acquire(const Interval& blocks) {
   const int64_t items = static_cast<int64_t>(storage_.size()) / view_.blocks_per_item;
   for (int64_t item = 0; item < items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
@@ -35,7 +35,7 @@ void MaterialisedMap::acquire(const Interval& blocks) {
   }
 }
 
-void MaterialisedMap::release(const Interval& blocks) {
+void KeptMap::release(const Interval& blocks) {
   const int64_t items = static_cast<int64_t>(storage_.size()) / view_.blocks_per_item;
   for (int64_t item = 0; item < items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
@@ -46,7 +46,7 @@ void MaterialisedMap::release(const Interval& blocks) {
   }
 }
 
-void MaterialisedMap::follow(const std::map<const void*, void*>& moved) {
+void KeptMap::follow(const std::map<const void*, void*>& moved) {
   for (size_t i = 0; i < storage_.size(); ++i) {
     const auto place = moved.find(view_.blocks[i]);
     if (!storage_[i] || place == moved.end()) continue;

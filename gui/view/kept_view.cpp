@@ -1,4 +1,4 @@
-#include "gui/view/materialised_view.h"
+#include "gui/view/kept_view.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -21,13 +21,13 @@ constexpr int kLinesAbove = 2;
 
 }  // namespace
 
-MaterialisedView::MaterialisedView(QWidget* parent) : QWidget(parent) {
+KeptView::KeptView(QWidget* parent) : QWidget(parent) {
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Kept tensors against passes"));
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::MinimumExpanding);
 }
 
-void MaterialisedView::setSpans(std::vector<reports::MaterialisedSpan> spans, int passes) {
+void KeptView::setSpans(std::vector<reports::KeptSpan> spans, int passes) {
   spans_ = std::move(spans);
   passes_ = passes;
   pass_ = chosen_ = -1;
@@ -35,7 +35,7 @@ void MaterialisedView::setSpans(std::vector<reports::MaterialisedSpan> spans, in
   update();
 }
 
-void MaterialisedView::choose(int row) {
+void KeptView::choose(int row) {
   if (row >= static_cast<int>(spans_.size()) || row < -1 || row == chosen_) return;
   chosen_ = row;
   setAccessibleDescription(row < 0 ? QString() : describe(spans_[static_cast<size_t>(row)]));
@@ -43,52 +43,52 @@ void MaterialisedView::choose(int row) {
   Q_EMIT tensorChosen(row);
 }
 
-void MaterialisedView::setPass(int pass) {
+void KeptView::setPass(int pass) {
   pass_ = pass;
   update();
 }
 
 // A line for the legend, one for the numbers of passes, one for each tensor.
 
-int MaterialisedView::rowHeight() const {
+int KeptView::rowHeight() const {
   return fontMetrics().height() * 5 / 4;
 }
 
-int MaterialisedView::namesWidth() const {
+int KeptView::namesWidth() const {
   int widest = 0;
-  for (const reports::MaterialisedSpan& span : spans_)
+  for (const reports::KeptSpan& span : spans_)
     widest = std::max(widest, fontMetrics().horizontalAdvance(figure_text(span.tensor)));
   return std::min(widest + fontMetrics().height(), width() * 2 / 5);
 }
 
-double MaterialisedView::columnWidth() const {
+double KeptView::columnWidth() const {
   return double(width() - namesWidth() - fontMetrics().height() / 2) / std::max(passes_, 1);
 }
 
-double MaterialisedView::left(int pass) const {
+double KeptView::left(int pass) const {
   return namesWidth() + columnWidth() * pass;
 }
 
-int MaterialisedView::rowAt(double y) const {
+int KeptView::rowAt(double y) const {
   const int row = static_cast<int>(std::floor(y / rowHeight())) - kLinesAbove;
   return row >= 0 && row < static_cast<int>(spans_.size()) ? row : -1;
 }
 
-int MaterialisedView::passAt(double x) const {
+int KeptView::passAt(double x) const {
   const int pass = static_cast<int>(std::floor((x - namesWidth()) / columnWidth()));
   return pass >= 0 && pass < passes_ ? pass : -1;
 }
 
-QSize MaterialisedView::minimumSizeHint() const {
+QSize KeptView::minimumSizeHint() const {
   const int line = fontMetrics().height();
   return {line * 16, rowHeight() * (static_cast<int>(spans_.size()) + kLinesAbove) + line / 4};
 }
 
-QSize MaterialisedView::sizeHint() const {
+QSize KeptView::sizeHint() const {
   return {fontMetrics().height() * 28, minimumSizeHint().height()};
 }
 
-QString MaterialisedView::describe(const reports::MaterialisedSpan& span) const {
+QString KeptView::describe(const reports::KeptSpan& span) const {
   QStringList reads;
   for (const int32_t pass : span.read_in) reads << QString::number(pass);
   QString text = tr("%1: %2 %3, written in pass %4, read in %5")
@@ -101,7 +101,7 @@ QString MaterialisedView::describe(const reports::MaterialisedSpan& span) const 
   return text;
 }
 
-void MaterialisedView::paintEvent(QPaintEvent*) {
+void KeptView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.fillRect(rect(), palette().color(QPalette::Base));
@@ -116,7 +116,7 @@ void MaterialisedView::paintEvent(QPaintEvent*) {
 }
 
 /// Numbers of passes; the one that is looked at and those that read what is chosen stand out.
-void MaterialisedView::drawColumns(QPainter& painter) const {
+void KeptView::drawColumns(QPainter& painter) const {
   const int top = rowHeight() * (kLinesAbove - 1), lines = static_cast<int>(spans_.size()) + 1;
   const auto shade = [&](int pass, float strength) {
     QColor colour = palette().color(QPalette::Highlight);
@@ -135,8 +135,8 @@ void MaterialisedView::drawColumns(QPainter& painter) const {
                      Qt::AlignLeft | Qt::AlignVCenter, QString::number(pass));
 }
 
-void MaterialisedView::drawRow(QPainter& painter, int row) const {
-  const reports::MaterialisedSpan& span = spans_[static_cast<size_t>(row)];
+void KeptView::drawRow(QPainter& painter, int row) const {
+  const reports::KeptSpan& span = spans_[static_cast<size_t>(row)];
   const int top = rowHeight() * (row + kLinesAbove), inset = rowHeight() / 8;
   if (row == chosen_)
     painter.fillRect(0, top, namesWidth(), rowHeight(), palette().color(QPalette::Highlight));
@@ -165,12 +165,12 @@ void MaterialisedView::drawRow(QPainter& painter, int row) const {
   }
 }
 
-void MaterialisedView::drawLegend(QPainter& painter) const {
+void KeptView::drawLegend(QPainter& painter) const {
   const int line = fontMetrics().height(), top = (rowHeight() - line) / 2;
   int x = line / 4;
   for (const MemoryTier tier : {MemoryTier::device, MemoryTier::host, MemoryTier::scratch}) {
-    const bool used = std::any_of(spans_.begin(), spans_.end(),
-                                  [&](const reports::MaterialisedSpan& s) { return s.tier == tier; });
+    const bool used =
+        std::any_of(spans_.begin(), spans_.end(), [&](const reports::KeptSpan& s) { return s.tier == tier; });
     if (!used) continue;
     painter.fillRect(QRect(x, top + line / 6, line * 2 / 3, line * 2 / 3), colour_of(tier, palette()));
     x += line;
@@ -182,13 +182,13 @@ void MaterialisedView::drawLegend(QPainter& painter) const {
   painter.drawText(QPoint(x, top + fontMetrics().ascent()), tr("○ read"));
 }
 
-void MaterialisedView::mousePressEvent(QMouseEvent* event) {
+void KeptView::mousePressEvent(QMouseEvent* event) {
   const int row = rowAt(event->position().y()), pass = passAt(event->position().x());
   choose(row);
   if (pass >= 0) Q_EMIT passChosen(pass);
 }
 
-void MaterialisedView::keyPressEvent(QKeyEvent* event) {
+void KeptView::keyPressEvent(QKeyEvent* event) {
   const int last = static_cast<int>(spans_.size()) - 1;
   switch (event->key()) {
     case Qt::Key_Down:
@@ -206,7 +206,7 @@ void MaterialisedView::keyPressEvent(QKeyEvent* event) {
   }
 }
 
-bool MaterialisedView::event(QEvent* event) {
+bool KeptView::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
     const int row = rowAt(help->pos().y());
@@ -216,7 +216,7 @@ bool MaterialisedView::event(QEvent* event) {
   return QWidget::event(event);
 }
 
-Export MaterialisedView::exporter(const QString& name) {
+Export KeptView::exporter(const QString& name) {
   return painting_of(*this, name);
 }
 

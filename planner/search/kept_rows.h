@@ -7,14 +7,14 @@
 
 namespace headroom::planner {
 
-/// Rows of each tensor that one of several ranks would store, were it materialised, before it is known what
-/// reads it: its own, and of others' as many as operations read from there to what may be materialised next.
-/// Keys and values are read whole. A pass that recomputes across what was not materialised reads more.
-class StoredRows {
+/// Rows of each tensor that one of several ranks would store, were it kept, before it is known what
+/// reads it: its own, and of others' as many as operations read from there to what may be kept next.
+/// Keys and values are read whole. A pass that recomputes across what was not kept reads more.
+class KeptRows {
  public:
-  StoredRows(const Graph& graph, const PassLiveness& liveness, const Sizes& sizes);
+  KeptRows(const Graph& graph, const PassLiveness& liveness, const Sizes& sizes);
 
-  /// As Materialised::rows has them: nothing where there is one rank, which stores all.
+  /// As KeptTensor::rows has them: nothing where there is one rank, which stores all.
   std::optional<Interval> of(TensorId id) const;
   /// Bytes of all items that a rank waits for before its next pass begins: rows above its own, or all others
   /// where they are read whole. Rows below come while the bands before the last compute. A first rank, which

@@ -1,4 +1,4 @@
-#include "planner/search/stored_rows.h"
+#include "planner/search/kept_rows.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace headroom::planner {
 
-StoredRows::StoredRows(const Graph& graph, const PassLiveness& liveness, const Sizes& sizes)
+KeptRows::KeptRows(const Graph& graph, const PassLiveness& liveness, const Sizes& sizes)
     : graph_(graph),
       sizes_(sizes),
       whole_(graph.tensors().size(), false),
@@ -18,7 +18,7 @@ StoredRows::StoredRows(const Graph& graph, const PassLiveness& liveness, const S
     for (OpId reader : graph.readers(id)) {
       const Op& op = graph.op(reader);
       if (graph.tensor(op.output).statistics) continue;
-      const int64_t behind = liveness.may_be_materialised(op.output) ? 0 : around_[index(op.output)];
+      const int64_t behind = liveness.may_be_kept(op.output) ? 0 : around_[index(op.output)];
       for (size_t i = 0; i < op.inputs.size(); ++i) {
         if (op.inputs[i] != id) continue;
         if (is_barrier(op, i)) {
@@ -32,7 +32,7 @@ StoredRows::StoredRows(const Graph& graph, const PassLiveness& liveness, const S
   }
 }
 
-std::optional<Interval> StoredRows::of(TensorId id) const {
+std::optional<Interval> KeptRows::of(TensorId id) const {
   if (!sizes_.latent_rows) return {};
   const Interval all{0, extent_of(graph_.tensor(id), sizes_.latent).y};
   const Interval own = own_rows(sizes_, graph_.tensor(id).scale.y);
@@ -40,7 +40,7 @@ std::optional<Interval> StoredRows::of(TensorId id) const {
   return intersect({own.begin - around_[index(id)], own.end + around_[index(id)]}, all);
 }
 
-int64_t StoredRows::awaited_bytes(TensorId id) const {
+int64_t KeptRows::awaited_bytes(TensorId id) const {
   if (!sizes_.latent_rows) return 0;
   const Interval own = own_rows(sizes_, graph_.tensor(id).scale.y), stored = *of(id);
   const int64_t rows = whole_[index(id)] ? stored.length() - own.length()

@@ -11,14 +11,14 @@
 
 namespace headroom {
 
-/// A materialised tensor in memory: the blocks that are there now.
-class MaterialisedMap {
+/// A kept tensor in memory: the blocks that are there now.
+class KeptMap {
  public:
   /// Gives memory of so many bytes that lasts until the last copy of the pointer is gone.
   using Allocate = std::function<std::shared_ptr<void>(int64_t bytes, const InSeries& series)>;
 
-  MaterialisedMap(const Materialised& materialised, const Extent& picture, int64_t channels, int64_t items,
-                  Dtype dtype, Allocate allocate);
+  KeptMap(const KeptTensor& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype,
+          Allocate allocate);
 
   /// Takes blocks [begin, end) of every item, where they are not there yet.
   void acquire(const Interval& blocks);

@@ -14,12 +14,12 @@ constexpr double kSpansHeight = 1150;
 constexpr double kWidestTensorName = 300;
 
 ColourRole colour_role_of(MemoryTier tier) {
-  return tier == MemoryTier::device ? ColourRole::materialised
+  return tier == MemoryTier::device ? ColourRole::kept
          : tier == MemoryTier::host ? ColourRole::other
                                     : ColourRole::workspace;
 }
 
-std::string words_of(const MaterialisedSpan& span) {
+std::string words_of(const KeptSpan& span) {
   std::string text = span.tensor + ": " + format(Unit::bytes, double(span.bytes)) + " in " +
                      name_of(span.tier) + span.above + ", passes " + std::to_string(span.first_pass) +
                      " to " + std::to_string(span.last_pass);
@@ -34,11 +34,11 @@ struct PassScale {
   double middle(int32_t pass) const { return edge(pass + 0.5); }
 };
 
-std::vector<LegendEntry> legend_of(const MaterialisedChart& chart) {
+std::vector<LegendEntry> legend_of(const KeptChart& chart) {
   std::vector<LegendEntry> entries;
   for (const MemoryTier tier : {MemoryTier::device, MemoryTier::host, MemoryTier::scratch}) {
     const bool used = std::any_of(chart.spans.begin(), chart.spans.end(),
-                                  [&](const MaterialisedSpan& span) { return span.tier == tier; });
+                                  [&](const KeptSpan& span) { return span.tier == tier; });
     if (used) entries.push_back({std::string("held: ") + name_of(tier), colour_role_of(tier), Mark::bars, 0});
   }
   entries.push_back({"read in this pass", ColourRole::neutral, Mark::points, 0});
@@ -47,7 +47,7 @@ std::vector<LegendEntry> legend_of(const MaterialisedChart& chart) {
 
 }  // namespace
 
-std::string svg_materialised(const MaterialisedChart& chart, const std::string& id) {
+std::string svg_kept(const KeptChart& chart, const std::string& id) {
   const size_t rows = std::min(chart.spans.size(), kMostSpans);
   const double height =
       rows == 0 ? kTallestSpan : std::clamp(kSpansHeight / double(rows), kLowestSpan, kTallestSpan);
@@ -75,7 +75,7 @@ std::string svg_materialised(const MaterialisedChart& chart, const std::string& 
     draw_text(inner, x, bottom + 18, std::to_string(static_cast<int64_t>(pass)), "middle", "tick");
   }
   for (size_t i = 0; i < rows; ++i) {
-    const MaterialisedSpan& span = chart.spans[i];
+    const KeptSpan& span = chart.spans[i];
     const double y = top + height * double(i), middle = y + height / 2;
     inner.open("g", {});
     inner.element("title", {}, words_of(span));
