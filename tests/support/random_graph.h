@@ -74,12 +74,17 @@ class GraphMaker {
       attend(name);
     } else if (kind < style_.attention + style_.upsample &&
                graph().tensor(x_).scale.y * 2 <= style_.most_scale) {
-      x_ = random_.chance(0.5) ? convolved(name + ".conv", graph().upsample(name, x_, {1, 2, 2}), channels())
-                               : graph().upsampled_conv(name + ".conv", x_, channels(), {.edges = edges()});
+      if (random_.chance(0.5)) {
+        x_ = convolved(name + ".conv", graph().upsample(name, x_, {1, 2, 2}), channels());
+      } else {
+        const Edges outside = edges();
+        x_ = graph().upsampled_conv(name + ".conv", x_, channels(), {.edges = outside});
+      }
     } else if (kind < style_.attention + style_.upsample + style_.residual) {
       add_residual(name);
     } else {
-      x_ = convolved(name, random_.chance(0.5) ? normed(name + ".norm", x_) : x_, channels());
+      const int64_t width = channels();
+      x_ = convolved(name, random_.chance(0.5) ? normed(name + ".norm", x_) : x_, width);
     }
     if (random_.chance(style_.long_skip)) add_skip(name + ".skip");
     if (style_.cut_points > 0 && random_.chance(style_.cut_points)) {
