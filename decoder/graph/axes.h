@@ -33,7 +33,7 @@ struct Interval {
   int64_t end = 0;
   int64_t length() const { return end > begin ? end - begin : 0; }
   bool contains(const Interval& inner) const { return begin <= inner.begin && inner.end <= end; }
-  friend bool operator==(const Interval&, const Interval&) = default;
+  friend auto operator<=>(const Interval&, const Interval&) = default;
 };
 
 inline Interval intersect(const Interval& a, const Interval& b) {

@@ -60,18 +60,16 @@ void KeptBlocks::begin_pass(size_t number) {
     }
   }
   moving_.clear();
-  for (KeptInPass& seen : kept_in(graph_, plan_, pass_, sizes_)) {
-    const KeptTensor& entry = *seen.kept;
-    const auto map = maps_.find(entry.tensor);
-    if (map == maps_.end()) continue;
-    const bool below = entry.tier != MemoryTier::device;
-    seen.written = seen.written && entry.in_place_of == TensorId{-1};
-    if (!below && !seen.written && !seen.leaves) continue;
-    RowReaders readers(graph_, pass(), entry.tensor, sizes_);
-    if (below && !seen.written && readers.reads_whole()) {
+  for (Window& window : windows_of(graph_, plan_, pass_, sizes_)) {
+    const TensorUse& use = window.use;
+    const auto map = maps_.find(use.tensor);
+    if (map == maps_.end() || (!window.below_device() && !use.written && !use.leaves)) continue;
+    const KeptTensor& entry = *std::find_if(plan_.kept.begin(), plan_.kept.end(),
+                                            [&](const KeptTensor& k) { return k.tensor == use.tensor; });
+    if (window.staged) {
       stage(entry);
     } else {
-      moving_.push_back({seen, &map->second, std::move(readers)});
+      moving_.push_back({&entry, std::move(window), &map->second});
     }
   }
 }
@@ -117,7 +115,7 @@ void KeptBlocks::begin_band(size_t band) {
   band_ = band;
   for (Moving& moving : moving_) let_go(moving, band == 0 ? 0 : band - 1);
   for (Moving& moving : moving_) {
-    if (moving.seen.kept->tier == MemoryTier::device || moving.seen.written) continue;
+    if (!moving.window.below_device() || moving.window.use.written) continue;
     if (band == 0) fetch(moving, 0);
     const BlockTransfers::Ticket needed = moving.last_fetch;
     if (band + 1 < pass().tiles.y.size()) fetch(moving, band + 1);
@@ -126,26 +124,20 @@ void KeptBlocks::begin_band(size_t band) {
 }
 
 void KeptBlocks::before_store(TensorId tensor) {
-  const auto moving = std::find_if(moving_.begin(), moving_.end(),
-                                   [&](const Moving& m) { return m.seen.kept->tensor == tensor; });
-  moving->map->acquire(blocks_acquired(graph_, pass(), *moving->seen.kept, band_));
+  const auto moving =
+      std::find_if(moving_.begin(), moving_.end(), [&](const Moving& m) { return m.kept->tensor == tensor; });
+  moving->map->acquire({moving->window.before[band_], moving->window.after[band_]});
 }
 
 void KeptBlocks::end_band() {
-  const bool last = band_ + 1 == pass().tiles.y.size();
   for (Moving& moving : moving_) {
-    const KeptTensor& kept = *moving.seen.kept;
-    const int64_t count = moving.map->blocks_per_item();
-    if (kept.tier == MemoryTier::device) {
-      if (moving.seen.leaves)
-        moving.map->release(blocks_released(moving.readers, pass(), moving.seen, count, band_));
-    } else if (moving.seen.written) {
-      const Interval blocks = blocks_completed(graph_, pass(), kept, band_);
+    const Window& window = moving.window;
+    if (!window.use.written) {
+      moving.map->release({window.first[band_], window.first[band_ + 1]});
+    } else if (window.below_device()) {
+      const Interval blocks = window.completed(band_);
       if (blocks.length() > 0)
         moving.leaving.push_back({band_, blocks, transfers_->queue_write(placed(moving, blocks))});
-    } else {
-      moving.map->release(
-          {0, last ? count : std::min(count, blocks_read(moving.readers, pass(), kept, band_ + 1).begin)});
     }
   }
 }
@@ -170,29 +162,28 @@ void KeptBlocks::let_go(Moving& moving, size_t bands_done) {
 
 /// Sends for the blocks up to the last one that `band` reads.
 void KeptBlocks::fetch(Moving& moving, size_t band) {
-  const Interval needed = blocks_read(moving.readers, pass(), *moving.seen.kept, band);
-  if (band == 0) moving.fetched = needed.begin;
-  if (needed.end <= moving.fetched) return;
-  const Interval blocks{moving.fetched, needed.end};
+  if (band == 0) moving.fetched = moving.window.first[0];
+  const Interval blocks{moving.fetched, moving.window.fetched[band]};
+  if (blocks.length() == 0) return;
   try {
     moving.map->acquire(blocks);
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded("pass " + std::to_string(pass_) + " (" + pass().name + "), fetch " +
-                        graph_.tensor(moving.seen.kept->tensor).name + ": " + refused.what());
+                        graph_.tensor(moving.kept->tensor).name + ": " + refused.what());
   }
-  moving.fetched = blocks.end;
+  moving.fetched = moving.window.fetched[band];
   moving.last_fetch = transfers_->queue_read(placed(moving, blocks));
 }
 
 std::vector<BlockTransfers::Block> KeptBlocks::placed(const Moving& moving, const Interval& blocks) const {
   const MapView& view = moving.map->view();
-  const int64_t bytes = kept_block_bytes(graph_, *moving.seen.kept, sizes_);
+  const int64_t bytes = kept_block_bytes(graph_, *moving.kept, sizes_);
   std::vector<BlockTransfers::Block> list;
   for (int64_t item = 0; item < sizes_.items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
       const auto i = static_cast<size_t>(item * view.blocks_per_item + b);
-      list.push_back({moving.seen.kept->blocks[i], view.blocks[i], bytes, moving.seen.kept->tensor,
-                      static_cast<int64_t>(i)});
+      list.push_back(
+          {moving.kept->blocks[i], view.blocks[i], bytes, moving.kept->tensor, static_cast<int64_t>(i)});
     }
   }
   return list;

@@ -9,7 +9,7 @@
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/kept_map.h"
 #include "decoder/interpreter/staged_blocks.h"
-#include "decoder/lowering/block_windows.h"
+#include "decoder/lowering/window.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {
@@ -68,11 +68,11 @@ class KeptBlocks {
   };
   /// A tensor that this pass moves.
   struct Moving {
-    KeptInPass seen;
+    const KeptTensor* kept;
+    Window window;
     KeptMap* map;
-    RowReaders readers;
-    std::deque<Leaving> leaving{};  ///< of a tensor on its way to the scratch file
-    int64_t fetched = 0;            ///< blocks before this one have been sent for
+    std::deque<Leaving> leaving{};  ///< of a tensor on its way to its tier
+    int32_t fetched = 0;            ///< blocks before this one have been sent for
     BlockTransfers::Ticket last_fetch = 0;
   };
 

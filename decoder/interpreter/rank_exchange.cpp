@@ -41,11 +41,8 @@ void RankExchange::begin_pass(size_t pass) {
 }
 
 void RankExchange::begin_band(size_t band) {
-  const Interval& tile = pass().tiles.y[band];
   wait_for([&](const Pending& pending, const RowTransfer& transfer) {
-    const RowReaders& readers = readers_.at(transfer.tensor);
-    const Interval read{readers.first_row(tile.begin), readers.last_row(tile.end)};
-    return pending.received && intersect(read, transfer.rows).length() > 0;
+    return pending.received && readers_.at(transfer.tensor).first_band(pass(), transfer.rows) <= band;
   });
 }
 

@@ -6,7 +6,7 @@
 
 #include "decoder/exchange/exchange.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/lowering/block_windows.h"
+#include "decoder/lowering/row_readers.h"
 #include "decoder/plan/ranked_plan.h"
 
 namespace headroom {

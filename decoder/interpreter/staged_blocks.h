@@ -5,7 +5,7 @@
 
 #include "decoder/interpreter/block_transfers.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/lowering/block_windows.h"
+#include "decoder/lowering/window.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/sizes.h"
 

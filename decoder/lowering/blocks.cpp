@@ -25,16 +25,16 @@ int64_t block_rows(const Graph& graph, TensorId id, const Sizes& sizes, int64_t 
                     block_bytes);
 }
 
-int64_t block_count(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
-  return ceil_divide(kept_rows(graph, kept, sizes).length(), kept.block_rows);
+int64_t block_count(const Graph& graph, const TensorUse& use, const Sizes& sizes) {
+  return ceil_divide(kept_rows(graph, use, sizes).length(), use.block_rows);
 }
 
-int64_t kept_block_bytes(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
-  return allocated_bytes(kept.block_rows * row_bytes(graph, kept.tensor, sizes), sizes.device);
+int64_t kept_block_bytes(const Graph& graph, const TensorUse& use, const Sizes& sizes) {
+  return allocated_bytes(use.block_rows * row_bytes(graph, use.tensor, sizes), sizes.device);
 }
 
-int64_t kept_bytes(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
-  return sizes.items * block_count(graph, kept, sizes) * kept_block_bytes(graph, kept, sizes);
+int64_t kept_bytes(const Graph& graph, const TensorUse& use, const Sizes& sizes) {
+  return sizes.items * block_count(graph, use, sizes) * kept_block_bytes(graph, use, sizes);
 }
 
 ScratchLayout scratch_layout(const Graph& graph, const Plan& plan) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "decoder/plan/sizes.h"
+#include "decoder/lowering/tensor_use.h"
 
 namespace headroom {
 
@@ -11,12 +11,19 @@ namespace headroom {
 int64_t block_rows(int64_t rows, int64_t row_bytes, int64_t block_bytes);
 /// The same of the rows of a tensor that are decoded here.
 int64_t block_rows(const Graph& graph, TensorId tensor, const Sizes& sizes, int64_t block_bytes);
-/// Blocks per batch item, of the rows that are stored here.
-int64_t block_count(const Graph& graph, const KeptTensor& kept, const Sizes& sizes);
+/// Blocks per batch item, of the rows that are kept here.
+int64_t block_count(const Graph& graph, const TensorUse& use, const Sizes& sizes);
+inline int64_t block_count(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
+  return block_count(graph, use_of(kept), sizes);
+}
 
-/// Bytes that the device takes for one block of one batch item, and for all blocks of all items.
-int64_t kept_block_bytes(const Graph& graph, const KeptTensor& kept, const Sizes& sizes);
-int64_t kept_bytes(const Graph& graph, const KeptTensor& kept, const Sizes& sizes);
+/// Bytes that the device takes for one block of one batch item.
+int64_t kept_block_bytes(const Graph& graph, const TensorUse& use, const Sizes& sizes);
+inline int64_t kept_block_bytes(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
+  return kept_block_bytes(graph, use_of(kept), sizes);
+}
+/// Bytes of all blocks of all items.
+int64_t kept_bytes(const Graph& graph, const TensorUse& use, const Sizes& sizes);
 
 /// How a scratch file is cut: into slots of whole pages, each as large as the largest block that is ever
 /// written there.

@@ -9,6 +9,7 @@
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/peak.h"
 #include "decoder/lowering/rank_rows.h"
+#include "decoder/lowering/row_readers.h"
 #include "decoder/lowering/tiles.h"
 
 namespace headroom {
@@ -196,20 +197,16 @@ class Builder {
     BlockNumbers numbers, below;
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       const Pass& pass = plan_.passes[i];
-      std::vector<KeptTensor*> written, written_below, leaving_below;
-      std::vector<KeptInPass> leaving;
-      for (const KeptInPass& seen : kept_in(graph_, plan_, i, sizes_)) {
-        KeptTensor& entry = kept_of(seen.kept->tensor);
-        const bool on_device = entry.tier == MemoryTier::device;
-        if (seen.written && entry.in_place_of == TensorId{-1}) {
-          if (entry.first_pass == static_cast<int32_t>(i))
-            entry.blocks.assign(static_cast<size_t>(sizes_.items * block_count(graph_, entry, sizes_)), 0);
-          if (on_device || entry.first_pass == static_cast<int32_t>(i))
-            (on_device ? written : written_below).push_back(&entry);
-        }
-        if (!seen.leaves) continue;
-        if (on_device) leaving.push_back(seen);
-        if (!on_device && entry.last_pass == static_cast<int32_t>(i)) leaving_below.push_back(&entry);
+      std::vector<KeptTensor*> written_below, leaving_below;
+      const std::vector<Window> windows = windows_of(graph_, plan_, i, sizes_);
+      for (const Window& window : windows) {
+        KeptTensor& entry = kept_of(window.use.tensor);
+        const bool first = entry.first_pass == static_cast<int32_t>(i);
+        if (first && window.use.written)
+          entry.blocks.assign(static_cast<size_t>(sizes_.items * block_count(graph_, entry, sizes_)), 0);
+        if (!window.below_device()) continue;
+        if (first) written_below.push_back(&entry);
+        if (window.use.leaves && entry.last_pass == static_cast<int32_t>(i)) leaving_below.push_back(&entry);
       }
       for (KeptTensor* entry : written_below) {
         for (int32_t& b : entry->blocks) b = below.take();
@@ -223,15 +220,15 @@ class Builder {
         }
       }
       for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
-        for (KeptTensor* entry : written) {
-          for_blocks(*entry, blocks_acquired(graph_, pass, *entry, band),
+        for (const Window& window : windows) {
+          if (window.below_device() || !window.use.written) continue;
+          for_blocks(kept_of(window.use.tensor), {window.before[band], window.after[band]},
                      [&](int32_t& b) { b = numbers.take(); });
         }
-        for (const KeptInPass& seen : leaving) {
-          KeptTensor& entry = kept_of(seen.kept->tensor);
-          const Interval blocks = blocks_released({graph_, pass, entry.tensor, sizes_}, pass, seen,
-                                                  block_count(graph_, entry, sizes_), band);
-          for_blocks(entry, blocks, [&](int32_t& b) { numbers.give_back(b); });
+        for (const Window& window : windows) {
+          if (window.below_device() || window.use.written) continue;
+          for_blocks(kept_of(window.use.tensor), {window.first[band], window.first[band + 1]},
+                     [&](int32_t& b) { numbers.give_back(b); });
         }
       }
     }

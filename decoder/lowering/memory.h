@@ -4,11 +4,11 @@
 #include <functional>
 #include <vector>
 
-#include "decoder/lowering/block_windows.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/convolution.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/lowering/window.h"
 #include "decoder/plan/sizes.h"
 
 namespace headroom {

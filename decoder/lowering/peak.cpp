@@ -31,21 +31,7 @@ std::vector<SegmentBytes> step_bytes_by_segment(const Pass& pass, const std::vec
   return segments;
 }
 
-BlockBytes block_bytes_by_band(const LiveBlocks& blocks, size_t bands) {
-  BlockBytes bytes;
-  bytes.before_store.reserve(bands);
-  bytes.after_store.reserve(bands);
-  for (size_t band = 0; band < bands; ++band) {
-    const int64_t before = blocks.before_store(band);
-    bytes.before_store.push_back(before);
-    bytes.after_store.push_back(blocks.written() ? blocks.after_store(band) : before);
-  }
-  return bytes;
-}
-
-std::vector<SegmentBytes> block_bytes_by_segment(const std::vector<const BlockBytes*>& all,
-                                                 const std::vector<const BlockBytes*>& stored,
-                                                 const Interval& bands) {
+std::vector<SegmentBytes> block_bytes_by_segment(std::span<const Window> windows, const Interval& bands) {
   const auto first = static_cast<size_t>(bands.begin);
   std::vector<int64_t> live(static_cast<size_t>(bands.length()), 0);
   std::vector<SegmentBytes> segments;
@@ -53,16 +39,26 @@ std::vector<SegmentBytes> block_bytes_by_segment(const std::vector<const BlockBy
     const auto most = std::max_element(live.begin(), live.end());
     segments.push_back({*most, first + static_cast<size_t>(most - live.begin())});
   };
-  for (const BlockBytes* tensor : all) {
-    for (size_t i = 0; i < live.size(); ++i) live[i] += tensor->before_store[first + i];
+  std::vector<const Window*> stored;
+  for (const Window& window : windows) {
+    for (size_t i = 0; i < live.size(); ++i) live[i] += window.bytes_before_store(first + i);
+    if (window.store_step >= 0) stored.push_back(&window);
   }
   end_segment();
-  for (const BlockBytes* tensor : stored) {
+  std::sort(stored.begin(), stored.end(),
+            [](const Window* a, const Window* b) { return a->store_step < b->store_step; });
+  for (const Window* window : stored) {
     for (size_t i = 0; i < live.size(); ++i)
-      live[i] += tensor->after_store[first + i] - tensor->before_store[first + i];
+      live[i] += window->bytes_after_store(first + i) - window->bytes_before_store(first + i);
     end_segment();
   }
   return segments;
+}
+
+int64_t bytes_at(const Window& window, const SweepPoint& point) {
+  const bool after =
+      window.store_step < 0 || point.later_tile || static_cast<int32_t>(point.step) >= window.store_step;
+  return after ? window.bytes_after_store(point.band) : window.bytes_before_store(point.band);
 }
 
 Peak peak_of(std::span<const SegmentBytes> blocks, std::span<const SegmentBytes> steps, bool several_tiles) {
@@ -85,24 +81,12 @@ PassSweep::PassSweep(const Graph& graph, const Plan& plan, size_t number, const 
       throughout_(live_throughout(graph, plan)) {
   throughout_.pass_weights = allocated_bytes(
       pass_weights_bytes(graph, pass_, pass_.convolutions, plan.weights, sizes_.storage()), sizes_.device);
+  windows_ = windows_of(graph, plan, number, sizes_);
   std::vector<TensorId> below;
-  for (const KeptInPass& entry : kept_in(graph, plan, number, sizes_)) {
-    const TensorId tensor = entry.kept->tensor;
-    if (entry.kept->tier != MemoryTier::device) below.push_back(tensor);
-    const auto store = std::find_if(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
-      return acquires_blocks(step) && step.tensor == tensor;
-    });
-    // What is written without a store is in the blocks of the tensor that it replaces.
-    if (entry.written && store == pass_.steps.end()) continue;
-    const size_t store_step = entry.written ? store - pass_.steps.begin() : pass_.steps.size();
-    stored_.push_back({tensor, LiveBlocks(graph, pass_, entry, sizes_), store_step});
+  for (const Window& window : windows_) {
+    if (window.below_device()) below.push_back(window.use.tensor);
   }
   staged_ = staged_in(pass_, below);
-}
-
-int64_t PassSweep::Stored::bytes_at(const SweepPoint& point) const {
-  const bool after = point.later_tile || point.step >= store_step;
-  return after ? blocks.after_store(point.band) : blocks.before_store(point.band);
 }
 
 Extent PassSweep::tile_of(size_t band) const {
@@ -123,22 +107,13 @@ const std::vector<StepBytes>& PassSweep::steps_of(size_t band) const {
 LiveBytes PassSweep::live(const SweepPoint& point) const {
   LiveBytes live = throughout_;
   if (pass_.tiles.y.empty()) return live;
-  for (const Stored& tensor : stored_) live.kept += tensor.bytes_at(point);
+  for (const Window& window : windows_) live.kept += bytes_at(window, point);
   live.step = steps_of(point.band)[point.step];
   return live;
 }
 
 Peak PassSweep::peak() const {
   const size_t bands = pass_.tiles.y.size();
-  std::vector<BlockBytes> bytes;
-  for (const Stored& tensor : stored_) bytes.push_back(block_bytes_by_band(tensor.blocks, bands));
-  std::vector<const BlockBytes*> all, stored;
-  for (const BlockBytes& tensor : bytes) all.push_back(&tensor);
-  for (size_t step = 0; step < pass_.steps.size(); ++step) {
-    for (size_t i = 0; i < stored_.size(); ++i) {
-      if (stored_[i].store_step == step) stored.push_back(&bytes[i]);
-    }
-  }
   const bool several_tiles = pass_.tiles.x.size() * pass_.tiles.t.size() > 1;
   Peak peak;
   for (size_t begin = 0, end = 0; begin < bands; begin = end) {
@@ -148,7 +123,7 @@ Peak PassSweep::peak() const {
     };
     for (end = begin; end < bands && same_height(end);) ++end;
     const Interval range{static_cast<int64_t>(begin), static_cast<int64_t>(end)};
-    const Peak highest = peak_of(block_bytes_by_segment(all, stored, range),
+    const Peak highest = peak_of(block_bytes_by_segment(windows_, range),
                                  step_bytes_by_segment(pass_, steps_of(begin)), several_tiles);
     if (highest.bytes > peak.bytes) peak = highest;
   }
@@ -159,7 +134,7 @@ Peak PassSweep::peak() const {
 std::vector<PassSweep::LiveTensor> PassSweep::kept(const SweepPoint& point) const {
   std::vector<LiveTensor> list;
   if (pass_.tiles.y.empty()) return list;
-  for (const Stored& tensor : stored_) list.push_back({tensor.tensor, tensor.bytes_at(point)});
+  for (const Window& window : windows_) list.push_back({window.use.tensor, bytes_at(window, point)});
   return list;
 }
 

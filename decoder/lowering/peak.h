@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "decoder/lowering/block_windows.h"
 #include "decoder/lowering/memory.h"
+#include "decoder/lowering/window.h"
 
 // The one place where a pass's peak is counted. A pass sweeps over the picture band by band, and runs all of
 // its steps on every tile of a band. Its steps fall into segments, each of which but the first begins with a
@@ -60,16 +60,10 @@ struct SegmentBytes {
 };
 /// Of tiles, carried frames and workspace, by segment.
 std::vector<SegmentBytes> step_bytes_by_segment(const Pass& pass, const std::vector<StepBytes>& bytes);
-/// The blocks of one kept tensor, by band.
-struct BlockBytes {
-  std::vector<int64_t> before_store, after_store;
-};
-BlockBytes block_bytes_by_band(const LiveBlocks& blocks, size_t bands);
-/// Of kept blocks in these bands, by segment. `all` are the tensors that have blocks of their own in
-/// the pass; `stored` are those of them that it stores, in the order of their stores.
-std::vector<SegmentBytes> block_bytes_by_segment(const std::vector<const BlockBytes*>& all,
-                                                 const std::vector<const BlockBytes*>& stored,
-                                                 const Interval& bands);
+/// Bytes of the blocks of all windows in these bands, by segment.
+std::vector<SegmentBytes> block_bytes_by_segment(std::span<const Window> windows, const Interval& bands);
+/// Bytes of a window's blocks at a moment of the sweep.
+int64_t bytes_at(const Window& window, const SweepPoint& point);
 /// The peak of both together, in bands of one height. `several_tiles`: whether a band has more than one tile.
 Peak peak_of(std::span<const SegmentBytes> blocks, std::span<const SegmentBytes> steps, bool several_tiles);
 
@@ -93,12 +87,6 @@ class PassSweep {
   std::vector<LiveTensor> tiles(const SweepPoint& point) const;
 
  private:
-  struct Stored {
-    TensorId tensor{-1};
-    LiveBlocks blocks;
-    size_t store_step;  ///< the step that stores it; past the last where an earlier pass did
-    int64_t bytes_at(const SweepPoint& point) const;
-  };
   Extent tile_of(size_t band) const;
   /// Where it makes no difference, further down.
   BandPlace place_of(size_t band) const;
@@ -110,7 +98,7 @@ class PassSweep {
   Sizes sizes_;
   Extent tile_;
   LiveBytes throughout_;
-  std::vector<Stored> stored_;
+  std::vector<Window> windows_;
   std::vector<TensorId> staged_;  ///< keys and values that live below the device
   mutable std::map<std::pair<int64_t, BandPlace>, std::vector<StepBytes>>
       steps_;  ///< by height of a band, when first asked for

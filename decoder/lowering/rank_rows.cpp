@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "decoder/lowering/block_windows.h"
+#include "decoder/lowering/row_readers.h"
 
 namespace headroom {
 

@@ -27,10 +27,6 @@ Extent own_extent(const Tensor& tensor, const Sizes& sizes) {
   return extent;
 }
 
-Interval kept_rows(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
-  return kept.rows.value_or(Interval{0, extent_of(graph.tensor(kept.tensor), sizes.latent).y});
-}
-
 int64_t row_bytes(const Graph& graph, TensorId id, const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(id);
   const Extent extent = extent_of(tensor, sizes.latent);

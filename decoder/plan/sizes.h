@@ -28,8 +28,6 @@ Sizes sizes_of(const Graph& graph, const Plan& plan);
 Interval own_rows(const Sizes& sizes, int32_t scale);
 /// The positions of a tensor that are decoded here.
 Extent own_extent(const Tensor& tensor, const Sizes& sizes);
-/// Rows of a tensor that are stored here.
-Interval kept_rows(const Graph& graph, const KeptTensor& kept, const Sizes& sizes);
 
 /// Bytes of one row of one batch item, with all of its frames, as it is stored.
 int64_t row_bytes(const Graph& graph, TensorId tensor, const Sizes& sizes);

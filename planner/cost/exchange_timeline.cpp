@@ -5,9 +5,9 @@
 #include <tuple>
 #include <utility>
 
-#include "decoder/lowering/block_windows.h"
 #include "decoder/lowering/lowering.h"
 #include "decoder/lowering/ranked_plan.h"
+#include "decoder/lowering/row_readers.h"
 #include "planner/cost/exchange_costs.h"
 
 namespace headroom::planner {
@@ -75,11 +75,7 @@ class ExchangeTimeline {
                &plan.passes[static_cast<size_t>(entry.first_pass)] == &pass;
       });
       if (taken_over) return 0;
-      for (size_t band = 0; band < first; ++band) {
-        const Interval& rows = pass.tiles.y[band];
-        const Interval read{readers.first_row(rows.begin), readers.last_row(rows.end)};
-        if (intersect(read, transfer->rows).length() > 0) first = band;
-      }
+      first = std::min(first, readers.first_band(pass, transfer->rows));
     }
     return first;
   }

@@ -7,9 +7,9 @@
 
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/short_name.h"
-#include "decoder/lowering/block_windows.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/lowering/window.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/plan_peak.h"
@@ -168,10 +168,12 @@ int64_t most_bytes_in(MemoryTier tier, const Plan& plan, const Graph& graph) {
 int64_t window_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept, size_t number) {
   if (kept.tier == MemoryTier::device) return kept_bytes(graph, plan, kept);
   const Pass& pass = plan.passes[number];
-  const bool written = kept.first_pass == static_cast<int32_t>(number);
-  const LiveBlocks blocks(graph, pass, {&kept, written}, sizes_of(graph, plan));
+  TensorUse use = use_of(kept);
+  use.written = kept.first_pass == static_cast<int32_t>(number);
+  const Window window = window_of(graph, pass, use, sizes_of(graph, plan));
   int64_t most = 0;
-  for (size_t band = 0; band < pass.tiles.y.size(); ++band) most = std::max(most, blocks.after_store(band));
+  for (size_t band = 0; band < pass.tiles.y.size(); ++band)
+    most = std::max(most, window.bytes_after_store(band));
   return most;
 }
 

@@ -113,9 +113,8 @@ bool PassCatalog::complete(size_t pass, const Present& present, KeepSet& set) {
   if (!touched) return false;
   // What the pass does not read stays: only what it makes could stand in for it, and that is made of it.
   const auto is_touched = [&](TensorId id) {
-    return id == graph_.latent() ||
-           std::any_of(touched->option.begin(), touched->option.end(),
-                       [&](const TouchedTensor& tensor) { return tensor.tensor == id; });
+    return id == graph_.latent() || std::any_of(touched->option.begin(), touched->option.end(),
+                                                [&](const TensorUse& tensor) { return tensor.tensor == id; });
   };
   set.passing = present;
   std::erase_if(set.passing.kept, is_touched);
@@ -181,10 +180,10 @@ std::optional<Touched> PassCatalog::touched_by(size_t pass, const Present& prese
   if (set.above.any() && above.any() && !touched.two_parts) return std::nullopt;
   for (TensorId id : read_above) {
     if (contains(present.below, id)) return std::nullopt;
-    if (!contains(read, id) && id != above.tensor) touched.option.push_back({id});
+    if (!contains(read, id) && id != above.tensor) touched.option.push_back({.tensor = id});
   }
-  for (TensorId id : read) touched.option.push_back({id});
-  for (TouchedTensor& tensor : touched.option) {
+  for (TensorId id : read) touched.option.push_back({.tensor = id});
+  for (TensorUse& tensor : touched.option) {
     const TensorId id = tensor.tensor;
     const int64_t first_row =
         contains(set.next.below, id) ? first_row_below(graph_, id, set.next.above.latent_rows) : 0;
@@ -204,19 +203,21 @@ std::optional<Touched> PassCatalog::touched_by(size_t pass, const Present& prese
   }
   if (touched.two_parts) {
     const bool stays = set.next.above == above;
-    touched.option.push_back({above.tensor, false, !stays, above.latent_rows});
-    if (stays) touched.lower.push_back({above.tensor, false, false, above.latent_rows});
+    TensorUse use{.tensor = above.tensor, .rows = rows_above(graph_, above), .leaves = !stays};
+    touched.option.push_back(use);
+    if (stays) touched.lower.push_back(use);
   }
   for (TensorId id : set.keeps) {
-    const TouchedTensor tensor{id, true, false, id == set.above.tensor ? set.above.latent_rows : 0};
-    touched.option.push_back(tensor);
-    if (touched.two_parts) touched.lower.push_back(tensor);
+    TensorUse use{.tensor = id, .written = true};
+    if (id == set.above.tensor) use.rows = rows_above(graph_, set.above);
+    touched.option.push_back(use);
+    if (touched.two_parts) touched.lower.push_back(use);
   }
   return touched;
 }
 
 bool PassCatalog::finds_rows(const Pass& lower, const Touched& touched) const {
-  return std::all_of(touched.lower.begin(), touched.lower.end(), [&](const TouchedTensor& tensor) {
+  return std::all_of(touched.lower.begin(), touched.lower.end(), [&](const TensorUse& tensor) {
     return first_row_of_lower_part(graph_, lower, tensor.tensor, sizes_) >= tensor.begin_row;
   });
 }
@@ -288,7 +289,7 @@ WorkingBytes& PassCatalog::working_bytes(size_t pass, const Pass& lowered) {
 }
 
 PassWork::Parts PassCatalog::parts_of(size_t pass, const LoweredParts& lowered, Touched touched) {
-  const auto option_of = [&](const Pass& of_part, std::vector<TouchedTensor> tensors, int64_t rows) {
+  const auto option_of = [&](const Pass& of_part, std::vector<TensorUse> tensors, int64_t rows) {
     WorkingBytes& working = working_bytes(pass, of_part);
     const Sizes sizes = sizes_of_part(sizes_, of_part.part, rows);
     return std::make_unique<PassOption>(working, kept_rows_, sizes, of_part.part, std::move(tensors));
@@ -301,8 +302,8 @@ PassWork::Parts PassCatalog::parts_of(size_t pass, const LoweredParts& lowered, 
     return parts;
   }
   // What leaves in both parts.
-  for (TouchedTensor& tensor : touched.option) {
-    for (TouchedTensor& in_lower : touched.lower) {
+  for (TensorUse& tensor : touched.option) {
+    for (TensorUse& in_lower : touched.lower) {
       if (in_lower.tensor != tensor.tensor || !in_lower.leaves || !tensor.leaves) continue;
       in_lower.begin_row = first_row_of_lower_part(graph_, lowered.lower, tensor.tensor, sizes_);
       tensor.held_from = in_lower.begin_row;
@@ -321,14 +322,14 @@ const PassWork::Parts& PassCatalog::option(size_t pass, const Present& present, 
   const PassWork::Parts& without = work.options.at({});
   Touched touched{without.lower != nullptr, without.option->touched(), {}};
   if (touched.two_parts) touched.lower = without.lower->touched();
-  const auto keep_replaced = [&](std::vector<TouchedTensor>& tensors) {
-    for (TouchedTensor& tensor : tensors) {
+  const auto keep_replaced = [&](std::vector<TensorUse>& tensors) {
+    for (TensorUse& tensor : tensors) {
       // The tensor that takes its blocks over stays in them.
       const bool replaced =
           std::any_of(work.takeovers.begin(), work.takeovers.end(), [&](const PassWork::Takeover& takeover) {
             return takeover.base == tensor.tensor && contains(in_place, takeover.target);
           });
-      if (replaced) tensor = {tensor.tensor};
+      if (replaced) tensor = {.tensor = tensor.tensor};
     }
   };
   keep_replaced(touched.option);
@@ -340,7 +341,7 @@ const PassWork::Parts& PassCatalog::option(size_t pass, const Present& present, 
 }
 
 int64_t PassCatalog::kept_bytes(const KeptAbove& above) const {
-  KeptTensor entry;
+  TensorUse entry;
   entry.tensor = above.tensor;
   entry.rows = rows_above(graph_, above);
   entry.block_rows =
@@ -382,7 +383,7 @@ void PassCatalog::find_sizes() {
   }
   bytes_if_kept_.assign(graph_.tensors().size(), 0);
   for (size_t t = 0; t < bytes_if_kept_.size(); ++t) {
-    KeptTensor entry;
+    TensorUse entry;
     entry.tensor = TensorId{static_cast<int32_t>(t)};
     if (graph_.tensor(entry.tensor).statistics) continue;
     entry.rows = kept_rows_.of(entry.tensor);
@@ -416,7 +417,7 @@ double PassCatalog::exchange_seconds(size_t pass, const KeepSet& set) const {
 }
 
 int64_t PassCatalog::kept_bytes_below(TensorId id, int64_t latent_rows) const {
-  KeptTensor entry;
+  TensorUse entry;
   entry.tensor = id;
   entry.block_rows = block_rows(graph_, id, sizes_, costs_.memory().block_bytes);
   const int64_t gone = first_row_below(graph_, id, latent_rows) / entry.block_rows;

@@ -19,7 +19,7 @@ namespace headroom::planner {
 /// The kept tensors that the parts of a pass touch; a whole pass has no lower part.
 struct Touched {
   bool two_parts = false;
-  std::vector<TouchedTensor> option, lower;
+  std::vector<TensorUse> option, lower;
   friend auto operator<=>(const Touched&, const Touched&) = default;
 };
 

@@ -7,6 +7,7 @@
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/row_readers.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
@@ -14,8 +15,8 @@
 
 namespace headroom::planner {
 
-PassOption::PassOption(WorkingBytes& working, const KeptRows& stored, const Sizes& sizes, PassPart part,
-                       std::vector<TouchedTensor> touched)
+PassOption::PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes& sizes, PassPart part,
+                       std::vector<TensorUse> touched)
     : working_(working),
       graph_(working.graph()),
       costs_(working.costs()),
@@ -24,26 +25,20 @@ PassOption::PassOption(WorkingBytes& working, const KeptRows& stored, const Size
       part_(part),
       touched_(std::move(touched)),
       algorithms_(working.algorithms()) {
-  for (const TouchedTensor& tensor : touched_) {
-    KeptTensor entry;
-    entry.tensor = tensor.tensor;
-    entry.rows = rows_of(tensor, stored);
-    if (const std::optional<Interval> of_rank = stored.of(tensor.tensor)) {
+  for (TensorUse use : touched_) {
+    use.rows = rows_of(use, kept);
+    if (const std::optional<Interval> of_rank = kept.of(use.tensor)) {
       const Interval known = *of_rank;
-      widened_bytes_ += std::max(known.begin - entry.rows->begin, entry.rows->end - known.end) *
-                        row_bytes(graph_, tensor.tensor, sizes_) * sizes_.items;
+      widened_bytes_ += std::max(known.begin - use.rows->begin, use.rows->end - known.end) *
+                        row_bytes(graph_, use.tensor, sizes_) * sizes_.items;
     }
-    entry.block_rows = block_rows(kept_rows(graph_, entry, sizes_).length(),
-                                  row_bytes(graph_, entry.tensor, sizes_), costs_.memory().block_bytes);
-    entries_.push_back(entry);
-    whole_bytes_.push_back(kept_bytes(graph_, entry, sizes_));
-  }
-  for (const Step& step : pass_.steps) {
-    if (!acquires_blocks(step)) continue;
-    const auto found = std::find_if(touched_.begin(), touched_.end(), [&](const TouchedTensor& tensor) {
-      return tensor.tensor == step.tensor;
-    });
-    stored_.push_back(static_cast<size_t>(found - touched_.begin()));
+    use.block_rows = block_rows(kept_rows(graph_, use, sizes_).length(),
+                                row_bytes(graph_, use.tensor, sizes_), costs_.memory().block_bytes);
+    uses_.push_back(use);
+    whole_bytes_.push_back(kept_bytes(graph_, use, sizes_));
+    stored_.push_back(std::any_of(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
+      return acquires_blocks(step) && step.tensor == use.tensor;
+    }));
   }
   find_least_bytes();
   Extent grid = extent_at(pass_.scale, sizes_.latent);
@@ -91,28 +86,26 @@ void PassOption::find_seconds() const {
 
 void PassOption::find_least_bytes() {
   for (size_t i = 0; i < touched_.size(); ++i) {
-    const TouchedTensor& tensor = touched_[i];
-    const KeptTensor& entry = entries_[i];
+    const TensorUse& use = uses_[i];
     const auto from = [&](int64_t row) {
-      return whole_bytes_[i] -
-             sizes_.items * (row / entry.block_rows) * kept_block_bytes(graph_, entry, sizes_);
+      return whole_bytes_[i] - sizes_.items * (row / use.block_rows) * kept_block_bytes(graph_, use, sizes_);
     };
-    begin_bytes_.push_back(tensor.written ? 0 : from(tensor.begin_row));
-    if (tensor.written) {
+    begin_bytes_.push_back(use.written ? 0 : from(use.begin_row));
+    if (use.written) {
       // It has blocks of its own where it is stored; the upper part of a pass does not write them all.
-      end_bytes_.push_back(contains(stored_, i) && part_ != PassPart::upper ? whole_bytes_[i] : 0);
+      end_bytes_.push_back(stored_[i] && part_ != PassPart::upper ? whole_bytes_[i] : 0);
     } else {
-      const bool all_leaves = tensor.leaves && !tensor.held_from;
-      end_bytes_.push_back(all_leaves ? 0 : from(tensor.held_from.value_or(tensor.begin_row)));
+      const bool all_leaves = use.leaves && !use.held_from;
+      end_bytes_.push_back(all_leaves ? 0 : from(use.held_from.value_or(use.begin_row)));
     }
   }
 }
 
-std::optional<Interval> PassOption::rows_of(const TouchedTensor& tensor, const KeptRows& stored) const {
-  if (tensor.latent_rows > 0) return rows_above(graph_, {tensor.tensor, tensor.latent_rows});
-  std::optional<Interval> rows = stored.of(tensor.tensor);
+std::optional<Interval> PassOption::rows_of(const TensorUse& use, const KeptRows& kept) const {
+  if (use.rows) return use.rows;
+  const std::optional<Interval> rows = kept.of(use.tensor);
   if (!rows) return rows;
-  const RowReaders readers(graph_, pass_, tensor.tensor, sizes_);
+  const RowReaders readers(graph_, pass_, use.tensor, sizes_);
   const Interval grid = own_rows(sizes_, pass_.scale.y);
   return Interval{std::min(rows->begin, readers.first_row(grid.begin)),
                   std::max(rows->end, readers.last_row(grid.end))};
@@ -175,15 +168,6 @@ int64_t PassOption::brought_bytes(const Shape& shape, WeightResidency residency)
   const Brought& brought = brought_[shape.algorithms];
   const bool all = residency == WeightResidency::per_pass;
   return allocated_bytes(all ? brought.per_pass : brought.beside_resident, sizes_.device);
-}
-
-BlockBytes PassOption::blocks(size_t number, size_t tensor, bool below) const {
-  const Height& height = heights_[number];
-  KeptTensor entry = entries_[tensor];
-  if (below) entry.tier = MemoryTier::scratch;  // windows are the same in every tier below the device
-  const KeptInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves,
-                           touched_[tensor].begin_row, touched_[tensor].held_from};
-  return block_bytes_by_band({graph_, pass_, touched, sizes_}, height.bands);
 }
 
 Extent PassOption::tile(const Shape& shape) const {
@@ -303,22 +287,21 @@ const PassOption::LiveBySegment& PassOption::live_bytes(size_t height,
   if (!is_new) return bytes;
   pass_.part = part_;
   pass_.tiles.y = cut_rows(graph_, pass_, heights_[height].length, sizes_);
-  std::vector<BlockBytes> blocks_of(touched_.size());
-  std::vector<const BlockBytes*> all, stored;
-  for (size_t i = 0; i < touched_.size(); ++i) {
-    // What is written without a store is in the blocks of the tensor that it replaces.
-    if (touched_[i].written && !contains(stored_, i)) continue;
-    blocks_of[i] = blocks(height, i, tiers[i] != MemoryTier::device);
-    all.push_back(&blocks_of[i]);
+  std::vector<Window> windows;
+  for (size_t i = 0; i < uses_.size(); ++i) {
+    // A tensor that is written without a store is in the blocks of the one that it replaces.
+    if (uses_[i].written && !stored_[i]) continue;
+    TensorUse use = uses_[i];
+    use.tier = tiers[i];
+    windows.push_back(window_of(graph_, pass_, use, sizes_));
   }
-  for (size_t i : stored_) stored.push_back(&blocks_of[i]);
   pass_.tiles.y = {};
   const auto bands = static_cast<int64_t>(heights_[height].bands);
   bytes.staged = staged(tiers);
   const int64_t begin = pass_.carries_rows && bands > 1 ? 1 : 0;
-  if (begin > 0) bytes.first = block_bytes_by_segment(all, stored, {0, begin});
-  if (bands > begin + 1) bytes.full = block_bytes_by_segment(all, stored, {begin, bands - 1});
-  bytes.last = block_bytes_by_segment(all, stored, {bands - 1, bands});
+  if (begin > 0) bytes.first = block_bytes_by_segment(windows, {0, begin});
+  if (bands > begin + 1) bytes.full = block_bytes_by_segment(windows, {begin, bands - 1});
+  bytes.last = block_bytes_by_segment(windows, {bands - 1, bands});
   return bytes;
 }
 

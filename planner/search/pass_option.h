@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "decoder/lowering/tensor_use.h"
 #include "planner/search/kept_rows.h"
 #include "planner/search/working_bytes.h"
 
@@ -25,18 +26,6 @@ struct Shape {
   bool carries_rows = false;
 };
 
-/// A kept tensor that a pass reads or writes.
-struct TouchedTensor {
-  TensorId tensor{-1};
-  bool written = false;     ///< by this pass
-  bool leaves = false;      ///< nothing after this pass reads it
-  int64_t latent_rows = 0;  ///< above which it is kept; 0: it is stored whole
-  // As KeptInPass has them.
-  int64_t begin_row = 0;
-  std::optional<int64_t> held_from{};
-  friend auto operator<=>(const TouchedTensor&, const TouchedTensor&) = default;
-};
-
 /// One way to run a pass: the kept tensors that it touches, and what it computes. In which tier they
 /// live is still open, and so is what else is kept meanwhile: one lowering serves all of that.
 class PassOption {
@@ -44,9 +33,10 @@ class PassOption {
   /// `working` is that of its steps, and must outlive the option. `sizes` are those of the part of the pass
   /// that it is.
   PassOption(WorkingBytes& working, const KeptRows& stored, const Sizes& sizes, PassPart part,
-             std::vector<TouchedTensor> touched);
+             std::vector<TensorUse> touched);
 
-  const std::vector<TouchedTensor>& touched() const { return touched_; }
+  /// The kept tensors that the pass reads or writes, as given: without rows of a rank and block heights.
+  const std::vector<TensorUse>& touched() const { return touched_; }
   /// Bytes of the parameters that the pass needs, packed for the direct algorithm.
   int64_t parameter_bytes() const { return brought_[0].per_pass; }
 
@@ -121,11 +111,10 @@ class PassOption {
   void find_countable();
   /// For the shapes of all of algorithms_.
   void find_priced();
-  /// Of one of several ranks, with the rows that this pass reads. Nothing where a tensor is stored whole.
-  std::optional<Interval> rows_of(const TouchedTensor& tensor, const KeptRows& stored) const;
+  /// The kept rows of a tensor. A rank keeps the rows that this pass reads, too.
+  std::optional<Interval> rows_of(const TensorUse& use, const KeptRows& kept) const;
   int64_t grid_rows() const { return own_rows(sizes_, pass_.scale.y).length(); }
   std::vector<TensorId> staged(const std::vector<MemoryTier>& tiers) const;
-  BlockBytes blocks(size_t height, size_t tensor, bool below) const;
 
   std::unique_ptr<PassOption> carrying_;
   WorkingBytes& working_;
@@ -134,9 +123,9 @@ class PassOption {
   const Sizes sizes_;
   Pass& pass_;  ///< of the working bytes
   const PassPart part_;
-  std::vector<TouchedTensor> touched_;
-  std::vector<KeptTensor> entries_;  ///< parallel to touched_
-  std::vector<size_t> stored_;       ///< touched tensors in the order of their stores
+  std::vector<TensorUse> touched_;
+  std::vector<TensorUse> uses_;  ///< parallel to touched_, complete but for the tier
+  std::vector<bool> stored_;     ///< parallel to touched_: the pass stores it in blocks of its own
   std::vector<Height> heights_;
   std::vector<int64_t> widths_;
   std::vector<int64_t> chunks_;                           ///< frames of the pass's grid

@@ -159,7 +159,7 @@ bool PlanSpace::work_out(const State& state, Choice& choice) {
   const PassWork::Parts& parts = catalog_->option(state.pass, present, set, choice.in_place);
   const PassOption& option = *parts.option;
   std::vector<MemoryTier> tiers;
-  for (const TouchedTensor& tensor : option.touched())
+  for (const TensorUse& tensor : option.touched())
     tiers.push_back(tier_after(frontier, set, choice.below, tensor.tensor));
   choice.shapes = &catalog_->priced(option, tiers, configuration_.weights);
   if (parts.lower) {

@@ -1,0 +1,164 @@
+#include "decoder/lowering/window.h"
+
+#include <algorithm>
+
+#include "decoder/graph/geometry.h"
+#include "decoder/lowering/blocks.h"
+#include "decoder/lowering/row_readers.h"
+#include "decoder/lowering/tiles.h"
+
+namespace headroom {
+namespace {
+
+class WindowBuilder {
+ public:
+  WindowBuilder(const Graph& graph, const Pass& pass, const TensorUse& use, const Sizes& sizes)
+      : graph_(graph),
+        pass_(pass),
+        use_(use),
+        readers_(graph, pass, use.tensor, sizes),
+        bands_(pass.tiles.y.size()),
+        block_count_(block_count(graph, use, sizes)) {
+    window_.use = use;
+    window_.staged = window_.below_device() && !use.written && readers_.reads_whole();
+    const int64_t of_item = kept_block_bytes(graph, use, sizes);
+    window_.block_bytes = window_.staged ? of_item : sizes.items * of_item;
+    window_.first.reserve(bands_ + 1);
+    window_.before.reserve(bands_);
+    window_.after.reserve(bands_);
+  }
+
+  Window build() {
+    if (use_.written) {
+      window_.store_step = store_step();
+      write();
+    } else if (window_.staged) {
+      stage();
+    } else if (window_.below_device()) {
+      fetch();
+    } else {
+      read();
+    }
+    return std::move(window_);
+  }
+
+ private:
+  int32_t store_step() const {
+    const auto store = std::find_if(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
+      return acquires_blocks(step) && step.tensor == use_.tensor;
+    });
+    return store == pass_.steps.end() ? -1 : static_cast<int32_t>(store - pass_.steps.begin());
+  }
+
+  void write() {
+    for (size_t band = 0; band < bands_; ++band) {
+      const Interval rows = written_rows(band);
+      if (band == 0) window_.first.push_back(0);
+      window_.before.push_back(band == 0 ? block_from(rows.begin) : window_.after.back());
+      window_.after.push_back(block_from(rows.end));
+      const int64_t completed = window_.below_device() ? rows.begin / use_.block_rows : 0;
+      window_.first.push_back(static_cast<int32_t>(completed));
+    }
+  }
+
+  void stage() {
+    const auto places = static_cast<int32_t>(std::min(block_count_, kStagedBlocks));
+    window_.first.assign(bands_ + 1, 0);
+    window_.before.assign(bands_, places);
+    window_.after = window_.before;
+  }
+
+  void fetch() {
+    for (size_t band = 0; band < bands_; ++band) {
+      const Interval read = blocks_read(band);
+      window_.first.push_back(static_cast<int32_t>(std::min(read.begin, block_count_)));
+      window_.fetched.push_back(static_cast<int32_t>(read.end));
+    }
+    for (size_t band = 0; band < bands_; ++band) {
+      const int32_t next = band + 1 < bands_ ? window_.fetched[band + 1] : 0;
+      window_.before.push_back(std::max({window_.first[band], window_.fetched[band], next}));
+    }
+    window_.after = window_.before;
+    window_.first.push_back(static_cast<int32_t>(block_count_));
+  }
+
+  void read() {
+    for (size_t band = 0; band < bands_; ++band)
+      window_.first.push_back(static_cast<int32_t>(first_block(use_.leaves ? band : 0)));
+    const bool all_leave = use_.leaves && !use_.held_from;
+    window_.first.push_back(static_cast<int32_t>(
+        all_leave ? block_count_ : block_at(use_.leaves ? *use_.held_from : use_.begin_row)));
+    window_.before.assign(bands_, static_cast<int32_t>(block_count_));
+    window_.after = window_.before;
+  }
+
+  /// The rows that a band writes, counted from the first kept row. The first band's begin there and the last
+  /// band's end with the last: rows that a rank keeps beside its own are there as long as their neighbours.
+  /// Bands below a cut write no row of a tensor that is kept above it.
+  Interval written_rows(size_t band) const {
+    Interval rows = image(pass_.tiles.y[band], graph_.tensor(use_.tensor).scale.y, pass_.scale.y);
+    if (!use_.rows) return rows;
+    const Interval& kept = *use_.rows;
+    if (band == 0 && pass_.part != PassPart::lower) rows.begin = kept.begin;
+    if (band + 1 == bands_ && pass_.part != PassPart::upper) rows.end = kept.end;
+    return {std::min(rows.begin, kept.end) - kept.begin, std::min(rows.end, kept.end) - kept.begin};
+  }
+
+  Interval blocks_read(size_t band) const {
+    const Interval& tile = pass_.tiles.y[band];
+    const int64_t first = first_kept_row(), begin = readers_.first_row(tile.begin);
+    const int64_t end =
+        ceil_divide(std::max<int64_t>(0, readers_.last_row(tile.end) - first), use_.block_rows);
+    if (pass_.carries_rows && begin >= readers_.rows()) return {end, end};
+    return {std::max<int64_t>(0, begin - first) / use_.block_rows, end};
+  }
+
+  /// The first block that a band or a later pass still needs; blocks before it have left.
+  int64_t first_block(size_t band) const {
+    int64_t row = use_.begin_row;
+    if (band > 0) {
+      const int64_t read = readers_.first_row(pass_.tiles.y[band].begin);
+      // Where all is read before the last bands, its last block leaves as well.
+      if (pass_.carries_rows && read >= readers_.rows() && !use_.held_from) return block_count_;
+      row = std::max(row, std::min(read, use_.held_from.value_or(read)));
+    }
+    return block_at(row);
+  }
+
+  int64_t first_kept_row() const { return use_.rows ? use_.rows->begin : 0; }
+  /// The block that holds a row, at most the number of blocks.
+  int64_t block_at(int64_t row) const {
+    return std::min(block_count_, std::max<int64_t>(0, row - first_kept_row()) / use_.block_rows);
+  }
+  /// The first block that begins at this row or below it.
+  int32_t block_from(int64_t row) const { return static_cast<int32_t>(ceil_divide(row, use_.block_rows)); }
+
+  const Graph& graph_;
+  const Pass& pass_;
+  const TensorUse& use_;
+  const RowReaders readers_;
+  const size_t bands_;
+  const int64_t block_count_;
+  Window window_;
+};
+
+}  // namespace
+
+Interval Window::completed(size_t band) const {
+  return {first[band + 1], band + 2 < first.size() ? first[band + 2] : after[band]};
+}
+
+Window window_of(const Graph& graph, const Pass& pass, const TensorUse& use, const Sizes& sizes) {
+  return WindowBuilder(graph, pass, use, sizes).build();
+}
+
+std::vector<Window> windows_of(const Graph& graph, const Plan& plan, size_t pass, const Sizes& sizes) {
+  std::vector<Window> windows;
+  for (const TensorUse& use : uses_in(graph, plan, pass, sizes)) {
+    Window window = window_of(graph, plan.passes[pass], use, sizes);
+    if (!use.written || window.store_step >= 0) windows.push_back(std::move(window));
+  }
+  return windows;
+}
+
+}  // namespace headroom
