@@ -7,7 +7,8 @@
 
 namespace headroom {
 
-ScratchTransfers::ScratchTransfers(ScratchFile& file) : file_(file) {
+ScratchTransfers::ScratchTransfers(ScratchFile& file, std::map<TensorId, std::vector<int64_t>> slots)
+    : file_(file), slots_(std::move(slots)) {
   // Signals are for the program's own threads.
   sigset_t all, before;
   sigfillset(&all);
@@ -73,8 +74,9 @@ void ScratchTransfers::work() {
       std::exception_ptr failure;
       try {
         const Block& block = request.block;
-        request.write ? file_.write(block.slot, block.memory, block.bytes)
-                      : file_.read(block.slot, block.memory, block.bytes);
+        const int64_t slot = slots_.at(block.tensor).at(static_cast<size_t>(block.position));
+        request.write ? file_.write(slot, block.memory, block.bytes)
+                      : file_.read(slot, block.memory, block.bytes);
       } catch (...) {
         failure = std::current_exception();
       }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -18,7 +19,8 @@ namespace headroom {
 /// waited for. To be called from one thread.
 class ScratchTransfers final : public BlockTransfers {
  public:
-  explicit ScratchTransfers(ScratchFile& file);
+  /// `slots` are those of each tensor's blocks in the file, item by item, top to bottom.
+  ScratchTransfers(ScratchFile& file, std::map<TensorId, std::vector<int64_t>> slots);
   ~ScratchTransfers() override;
   ScratchTransfers(const ScratchTransfers&) = delete;
   ScratchTransfers& operator=(const ScratchTransfers&) = delete;
@@ -43,6 +45,7 @@ class ScratchTransfers final : public BlockTransfers {
   void work();
 
   ScratchFile& file_;
+  const std::map<TensorId, std::vector<int64_t>> slots_;
   std::mutex mutex_;
   std::condition_variable queued_, finished_;
   std::deque<Request> requests_;

@@ -16,7 +16,7 @@ HostLayout host_layout(const Graph& graph, const Plan& plan) {
       if (entry.tier != MemoryTier::host || entry.first_pass != now) continue;
       const int64_t block_bytes = kept_block_bytes(graph, entry, sizes);
       numbers[entry.tensor] =
-          requests.ask(aligned_bytes(block_bytes * static_cast<int64_t>(entry.blocks.size())));
+          requests.ask(aligned_bytes(block_bytes * sizes.items * block_count(graph, entry, sizes)));
       layout.tensors[entry.tensor].block_bytes = block_bytes;
     }
     for (const KeptTensor& entry : plan.kept) {

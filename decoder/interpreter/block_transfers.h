@@ -13,7 +13,6 @@ namespace headroom {
 class BlockTransfers {
  public:
   struct Block {
-    int64_t slot = 0;  ///< the plan's number
     void* memory = nullptr;
     int64_t bytes = 0;  ///< from the block's beginning on: all, or of what is read the first
     TensorId tensor{-1};

@@ -64,22 +64,20 @@ void KeptBlocks::begin_pass(size_t number) {
     const TensorUse& use = window.use;
     const auto map = maps_.find(use.tensor);
     if (map == maps_.end() || (!window.below_device() && !use.written && !use.leaves)) continue;
-    const KeptTensor& entry = *std::find_if(plan_.kept.begin(), plan_.kept.end(),
-                                            [&](const KeptTensor& k) { return k.tensor == use.tensor; });
     if (window.staged) {
-      stage(entry);
+      stage(use);
     } else {
-      moving_.push_back({&entry, std::move(window), &map->second});
+      moving_.push_back({std::move(window), &map->second});
     }
   }
 }
 
-void KeptBlocks::stage(const KeptTensor& entry) {
+void KeptBlocks::stage(const TensorUse& use) {
   try {
-    staged_.emplace(entry.tensor, StagedBlocks(graph_, entry, sizes_, device_));
+    staged_.emplace(use.tensor, StagedBlocks(graph_, use, sizes_, device_));
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded("pass " + std::to_string(pass_) + " (" + pass().name + "), blocks of " +
-                        graph_.tensor(entry.tensor).name + ": " + refused.what());
+                        graph_.tensor(use.tensor).name + ": " + refused.what());
   }
 }
 
@@ -124,8 +122,8 @@ void KeptBlocks::begin_band(size_t band) {
 }
 
 void KeptBlocks::before_store(TensorId tensor) {
-  const auto moving =
-      std::find_if(moving_.begin(), moving_.end(), [&](const Moving& m) { return m.kept->tensor == tensor; });
+  const auto moving = std::find_if(moving_.begin(), moving_.end(),
+                                   [&](const Moving& m) { return m.window.use.tensor == tensor; });
   moving->map->acquire({moving->window.before[band_], moving->window.after[band_]});
 }
 
@@ -169,7 +167,7 @@ void KeptBlocks::fetch(Moving& moving, size_t band) {
     moving.map->acquire(blocks);
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded("pass " + std::to_string(pass_) + " (" + pass().name + "), fetch " +
-                        graph_.tensor(moving.kept->tensor).name + ": " + refused.what());
+                        graph_.tensor(moving.window.use.tensor).name + ": " + refused.what());
   }
   moving.fetched = moving.window.fetched[band];
   moving.last_fetch = transfers_->queue_read(placed(moving, blocks));
@@ -177,13 +175,12 @@ void KeptBlocks::fetch(Moving& moving, size_t band) {
 
 std::vector<BlockTransfers::Block> KeptBlocks::placed(const Moving& moving, const Interval& blocks) const {
   const MapView& view = moving.map->view();
-  const int64_t bytes = kept_block_bytes(graph_, *moving.kept, sizes_);
+  const int64_t bytes = kept_block_bytes(graph_, moving.window.use, sizes_);
   std::vector<BlockTransfers::Block> list;
   for (int64_t item = 0; item < sizes_.items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
       const auto i = static_cast<size_t>(item * view.blocks_per_item + b);
-      list.push_back(
-          {moving.kept->blocks[i], view.blocks[i], bytes, moving.kept->tensor, static_cast<int64_t>(i)});
+      list.push_back({view.blocks[i], bytes, moving.window.use.tensor, static_cast<int64_t>(i)});
     }
   }
   return list;

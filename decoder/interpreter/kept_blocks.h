@@ -68,7 +68,6 @@ class KeptBlocks {
   };
   /// A tensor that this pass moves.
   struct Moving {
-    const KeptTensor* kept;
     Window window;
     KeptMap* map;
     std::deque<Leaving> leaving{};  ///< of a tensor on its way to its tier
@@ -76,7 +75,7 @@ class KeptBlocks {
     BlockTransfers::Ticket last_fetch = 0;
   };
 
-  void stage(const KeptTensor& entry);
+  void stage(const TensorUse& use);
   void let_go(Moving& moving, size_t bands_done);
   void fetch(Moving& moving, size_t band);
   std::vector<BlockTransfers::Block> placed(const Moving& moving, const Interval& blocks) const;

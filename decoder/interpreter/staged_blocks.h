@@ -16,7 +16,7 @@ namespace headroom {
 class StagedBlocks {
  public:
   /// Takes the places. Throws LimitExceeded.
-  StagedBlocks(const Graph& graph, const KeptTensor& kept, const Sizes& sizes, Device& device);
+  StagedBlocks(const Graph& graph, const TensorUse& use, const Sizes& sizes, Device& device);
 
   int64_t blocks_per_item() const { return count_; }
   /// Blocks that are on the device at one time.
@@ -27,7 +27,8 @@ class StagedBlocks {
   MapView view(int64_t block, int64_t place) const;
 
  private:
-  const KeptTensor& kept_;
+  TensorId tensor_;
+  int64_t block_rows_;
   Extent picture_;
   int64_t channels_, count_, frame_bytes_;
   Dtype dtype_;

@@ -1,6 +1,7 @@
 #include "decoder/lowering/blocks.h"
 
 #include <algorithm>
+#include <set>
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/allocation.h"
@@ -40,11 +41,24 @@ int64_t kept_bytes(const Graph& graph, const TensorUse& use, const Sizes& sizes)
 ScratchLayout scratch_layout(const Graph& graph, const Plan& plan) {
   const Sizes sizes = sizes_of(graph, plan);
   ScratchLayout layout;
-  for (const KeptTensor& kept : plan.kept) {
-    if (kept.tier != MemoryTier::scratch) continue;
-    const int64_t bytes = kept.block_rows * row_bytes(graph, kept.tensor, sizes);
-    layout.slot_bytes = std::max(layout.slot_bytes, cpu::round_up(bytes, cpu::kPageBytes));
-    for (int32_t number : kept.blocks) layout.slots = std::max(layout.slots, int64_t{number} + 1);
+  std::set<int64_t> free;  // the smallest free slot goes first
+  const auto take = [&] {
+    if (free.empty()) return layout.slots++;
+    return free.extract(free.begin()).value();
+  };
+  for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
+    for (const KeptTensor& kept : plan.kept) {
+      if (kept.tier != MemoryTier::scratch || kept.first_pass != pass) continue;
+      const int64_t bytes = kept.block_rows * row_bytes(graph, kept.tensor, sizes);
+      layout.slot_bytes = std::max(layout.slot_bytes, cpu::round_up(bytes, cpu::kPageBytes));
+      std::vector<int64_t>& slots = layout.slots_of[kept.tensor];
+      slots.resize(static_cast<size_t>(sizes.items * block_count(graph, kept, sizes)));
+      std::generate(slots.begin(), slots.end(), take);
+    }
+    for (const KeptTensor& kept : plan.kept) {
+      if (kept.tier != MemoryTier::scratch || kept.last_pass != pass) continue;
+      for (const int64_t slot : layout.slots_of.at(kept.tensor)) free.insert(slot);
+    }
   }
   return layout;
 }

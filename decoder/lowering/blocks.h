@@ -1,5 +1,8 @@
 #pragma once
 
+#include <map>
+#include <vector>
+
 #include "decoder/lowering/tensor_use.h"
 
 namespace headroom {
@@ -25,11 +28,14 @@ inline int64_t kept_block_bytes(const Graph& graph, const KeptTensor& kept, cons
 /// Bytes of all blocks of all items.
 int64_t kept_bytes(const Graph& graph, const TensorUse& use, const Sizes& sizes);
 
-/// How a scratch file is cut: into slots of whole pages, each as large as the largest block that is ever
-/// written there.
+/// Where the blocks of kept tensors lie in a scratch file, which is cut into slots of whole pages. A slot is
+/// as large as the largest block that is ever written there. A tensor has its slots from its first pass to
+/// its last.
 struct ScratchLayout {
   int64_t slot_bytes = 0;
-  int64_t slots = 0;  ///< the plan's block numbers there are all below this; 0 where nothing is in a file
+  int64_t slots = 0;  ///< 0 where the plan keeps nothing in a file
+  /// By tensor: the slots of its blocks, item by item, top to bottom.
+  std::map<TensorId, std::vector<int64_t>> slots_of{};
 };
 ScratchLayout scratch_layout(const Graph& graph, const Plan& plan);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <stdexcept>
 
 #include "decoder/graph/geometry.h"
@@ -16,22 +15,6 @@ namespace headroom {
 namespace {
 
 constexpr int32_t kNever = -1;
-
-/// Smallest free numbers first, so that numbers stay close to the number of blocks in use.
-class BlockNumbers {
- public:
-  int32_t take() {
-    if (free_.empty()) return next_++;
-    const int32_t number = *free_.begin();
-    free_.erase(free_.begin());
-    return number;
-  }
-  void give_back(int32_t number) { free_.insert(number); }
-
- private:
-  std::set<int32_t> free_;
-  int32_t next_ = 0;
-};
 
 class Builder {
  public:
@@ -53,7 +36,6 @@ class Builder {
     lower(decisions);
     find_lifetimes();
     if (!plan_.share.alone()) find_kept_rows();
-    number_blocks();
     predict();
     return std::move(plan_);
   }
@@ -189,58 +171,6 @@ class Builder {
   KeptTensor& kept_of(TensorId id) {
     return *std::find_if(plan_.kept.begin(), plan_.kept.end(),
                          [&](const KeptTensor& k) { return k.tensor == id; });
-  }
-
-  void number_blocks() {
-    // A tier below the device has its own numbers, and a tensor there has its blocks through the whole of
-    // the passes that write and read it.
-    BlockNumbers numbers, below;
-    for (size_t i = 0; i < plan_.passes.size(); ++i) {
-      const Pass& pass = plan_.passes[i];
-      std::vector<KeptTensor*> written_below, leaving_below;
-      const std::vector<Window> windows = windows_of(graph_, plan_, i, sizes_);
-      for (const Window& window : windows) {
-        KeptTensor& entry = kept_of(window.use.tensor);
-        const bool first = entry.first_pass == static_cast<int32_t>(i);
-        if (first && window.use.written)
-          entry.blocks.assign(static_cast<size_t>(sizes_.items * block_count(graph_, entry, sizes_)), 0);
-        if (!window.below_device()) continue;
-        if (first) written_below.push_back(&entry);
-        if (window.use.leaves && entry.last_pass == static_cast<int32_t>(i)) leaving_below.push_back(&entry);
-      }
-      for (KeptTensor* entry : written_below) {
-        for (int32_t& b : entry->blocks) b = below.take();
-      }
-      for (KeptTensor* entry : leaving_below) {
-        for (int32_t b : entry->blocks) below.give_back(b);
-      }
-      for (KeptTensor& entry : plan_.kept) {
-        if (entry.first_pass == static_cast<int32_t>(i) && entry.in_place_of != TensorId{-1}) {
-          entry.blocks = kept_of(entry.in_place_of).blocks;
-        }
-      }
-      for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
-        for (const Window& window : windows) {
-          if (window.below_device() || !window.use.written) continue;
-          for_blocks(kept_of(window.use.tensor), {window.before[band], window.after[band]},
-                     [&](int32_t& b) { b = numbers.take(); });
-        }
-        for (const Window& window : windows) {
-          if (window.below_device() || window.use.written) continue;
-          for_blocks(kept_of(window.use.tensor), {window.first[band], window.first[band + 1]},
-                     [&](int32_t& b) { numbers.give_back(b); });
-        }
-      }
-    }
-  }
-
-  template <typename F>
-  void for_blocks(KeptTensor& entry, const Interval& bands, F f) {
-    const int64_t count = block_count(graph_, entry, sizes_);
-    for (int64_t item = 0; item < sizes_.items; ++item) {
-      for (int64_t b = bands.begin; b < bands.end; ++b)
-        f(entry.blocks[static_cast<size_t>(item * count + b)]);
-    }
   }
 
   void predict() {

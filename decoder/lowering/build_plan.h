@@ -72,7 +72,7 @@ struct PlanConfiguration {
   RankShare share{};
 };
 
-/// A whole plan from its decisions: lowered passes, block numbers, lifetimes and predicted peaks.
+/// A whole plan from its decisions: lowered passes, lifetimes and predicted peaks.
 /// Seconds are left at 0. Throws std::logic_error where the decisions contradict one another.
 Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& configuration,
                 const std::vector<PassDecision>& decisions, const MemoryModel& memory);

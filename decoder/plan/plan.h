@@ -92,9 +92,6 @@ struct RankShare {
 struct KeptTensor {
   TensorId tensor{-1};
   int64_t block_rows = 0;
-  /// One number per block, item by item, top to bottom; each tier counts its own. A number has one owner at
-  /// a time.
-  std::vector<int32_t> blocks{};
   int32_t first_pass = 0;  ///< the pass that writes it; the upper part of one in two parts
   int32_t last_pass = 0;   ///< the last pass that reads it; it hands the blocks back as it sweeps past them
   /// The tensor whose blocks it takes over position by position as it is written (a residual added in place);

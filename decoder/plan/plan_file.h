@@ -15,9 +15,9 @@
 namespace headroom {
 
 /// The version of "headroom.plan" of a single decode.
-constexpr int64_t kPlanVersion = 3;
+constexpr int64_t kPlanVersion = 4;
 /// The same of a plan for several ranks (decoder/plan/ranked_plan.h).
-constexpr int64_t kRankedPlanVersion = 5;
+constexpr int64_t kRankedPlanVersion = 6;
 
 /// A plan as the document that docs/formats.md describes. Tensors and operations are written by name, so
 /// `graph` must be the one that the plan was made for; std::out_of_range where an id is not one of its own.

@@ -16,7 +16,6 @@ constexpr int64_t kMostPasses = 10'000;
 constexpr int64_t kMostSteps = 10'000;
 constexpr int64_t kMostOperands = 8;
 constexpr int64_t kMostIntervals = 1'000'000;
-constexpr int64_t kMostBlocks = 4'000'000;  ///< of all kept tensors together
 constexpr size_t kMostNameBytes = 4096;
 
 int32_t small_integer(const JsonFields& fields, int64_t least, int64_t most) {
@@ -73,7 +72,6 @@ class PlanReader {
     kept.tensor = names_.tensor(fields["tensor"]);
     if (fields.has("rows")) kept.rows = read_interval(fields["rows"], kMostPosition);
     kept.block_rows = fields["block_rows"].integer(1, kMostPosition);
-    kept.blocks = read_blocks(fields["blocks"]);
     kept.first_pass = small_integer(fields["first_pass"], 0, kMostPasses - 1);
     kept.last_pass = small_integer(fields["last_pass"], 0, kMostPasses - 1);
     if (fields.has("in_place_of")) kept.in_place_of = names_.tensor(fields["in_place_of"]);
@@ -108,22 +106,6 @@ class PlanReader {
   }
 
  private:
-  std::vector<int32_t> read_blocks(const JsonFields& fields) {
-    std::vector<int32_t> blocks;
-    const size_t ranges = fields.size(kMostBlocks);
-    for (size_t i = 0; i < ranges; ++i) {
-      const JsonFields range = fields[i];
-      if (range.size(2) != 2) range.fail("expected [first, count]");
-      const int64_t first = range[0].integer(0, kMostBlocks);
-      const int64_t count = range[1].integer(1, blocks_left_);
-      blocks_left_ -= count;
-      for (int64_t block = first; block < first + count; ++block) {
-        blocks.push_back(static_cast<int32_t>(block));
-      }
-    }
-    return blocks;
-  }
-
   StepKind step_kind(const JsonFields& fields) const { return one_of(fields, kAllSteps); }
 
   Step read_step(const JsonFields& fields) const {
@@ -153,7 +135,6 @@ class PlanReader {
   }
 
   const GraphNames names_;
-  int64_t blocks_left_ = kMostBlocks;
 };
 
 }  // namespace

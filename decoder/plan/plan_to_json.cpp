@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/sizes.h"
 
@@ -18,22 +19,12 @@ json intervals_to_json(const std::vector<Interval>& intervals) {
   return list;
 }
 
-/// Runs of ascending numbers as [first, count].
-json blocks_to_json(const std::vector<int32_t>& blocks) {
-  json ranges = json::array();
-  for (size_t i = 0; i < blocks.size();) {
-    size_t run = 1;
-    while (i + run < blocks.size() && blocks[i + run] == blocks[i] + static_cast<int64_t>(run)) ++run;
-    ranges.push_back({blocks[i], run});
-    i += run;
-  }
-  return ranges;
-}
-
 /// Bytes of all blocks, each at its full rows. Derived from the rest, for readers of the file only.
 int64_t block_bytes(const KeptTensor& kept, const Plan& plan, const Graph& graph) {
-  return static_cast<int64_t>(kept.blocks.size()) * kept.block_rows *
-         row_bytes(graph, kept.tensor, sizes_of(graph, plan));
+  const Sizes sizes = sizes_of(graph, plan);
+  const int64_t rows = kept.rows ? kept.rows->length() : extent_of(graph.tensor(kept.tensor), sizes.latent).y;
+  return sizes.items * ceil_divide(rows, kept.block_rows) * kept.block_rows *
+         row_bytes(graph, kept.tensor, sizes);
 }
 
 json kept_to_json(const KeptTensor& kept, const Plan& plan, const Graph& graph) {
@@ -41,7 +32,6 @@ json kept_to_json(const KeptTensor& kept, const Plan& plan, const Graph& graph) 
            {"tier", name_of(kept.tier)},
            {"bytes", block_bytes(kept, plan, graph)},
            {"block_rows", kept.block_rows},
-           {"blocks", blocks_to_json(kept.blocks)},
            {"first_pass", kept.first_pass},
            {"last_pass", kept.last_pass}};
   if (kept.rows) out["rows"] = {kept.rows->begin, kept.rows->end};

@@ -76,10 +76,10 @@ void check_tiers(const Graph& graph, const Plan& plan) {
 class Scratch {
  public:
   Scratch(const Graph& graph, const Plan& plan) {
-    const ScratchLayout layout = scratch_layout(graph, plan);
+    ScratchLayout layout = scratch_layout(graph, plan);
     if (layout.slots == 0) return;
     file_.emplace(plan.scratch_folder, layout.slots, layout.slot_bytes, plan.scratch_limit_bytes);
-    transfers_.emplace(*file_);
+    transfers_.emplace(*file_, std::move(layout.slots_of));
   }
   ScratchTransfers* transfers() { return transfers_ ? &*transfers_ : nullptr; }
 

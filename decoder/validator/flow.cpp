@@ -305,8 +305,8 @@ class FlowCheck {
     const auto report = [&](Violation::Kind kind, std::string what) {
       view_.findings.add(kind, view_.place(entry), std::move(what));
     };
-    if (entry.blocks != base.blocks || entry.block_rows != base.block_rows) {
-      report(Violation::malformed, "its blocks are not those of " + view_.name(base.tensor));
+    if (entry.block_rows != base.block_rows) {
+      report(Violation::malformed, "its block_rows are not those of " + view_.name(base.tensor));
     }
     if (entry.rows != base.rows) {
       report(Violation::malformed, "its rows are not those of " + view_.name(base.tensor));

@@ -7,18 +7,10 @@
 namespace headroom::validation {
 namespace {
 
-/// When one block of a kept tensor holds its number, in the time of pass_starts().
+/// When one block of a kept tensor is in use, in the time of pass_starts().
 struct Lifetime {
   int64_t acquired = std::numeric_limits<int64_t>::max();
   int64_t released = -1;  ///< the last band of tiles that needs it
-};
-
-/// One block of one tensor over its lifetime.
-struct Tenancy {
-  int32_t block = 0;
-  Lifetime life;
-  const KeptTensor* owner = nullptr;
-  int64_t position = 0;  ///< index in owner->blocks
 };
 
 class MemoryCheck {
@@ -31,7 +23,6 @@ class MemoryCheck {
       lifetimes_.push_back(lifetimes_of(entry));
       if (view_.work_left == 0) return;  // reported by spend()
     }
-    check_owners();
     check_lower_tiers(view_);
     check_values();
     check_bytes();
@@ -134,56 +125,6 @@ class MemoryCheck {
 
   int64_t band_count(const KeptTensor& entry) const {
     return static_cast<int64_t>(lifetimes_[static_cast<size_t>(&entry - view_.plan.kept.data())].size());
-  }
-
-  /// Every block number of a tier must be let go before another tensor takes it, except where that one
-  /// replaces it in place.
-  void check_owners() {
-    std::vector<Tenancy> tenancies;
-    for (const KeptTensor& entry : view_.plan.kept) {
-      for (size_t i = 0; i < entry.blocks.size(); ++i) {
-        const auto position = static_cast<int64_t>(i);
-        tenancies.push_back(
-            {entry.blocks[i], lifetime(entry, position % band_count(entry)), &entry, position});
-      }
-    }
-    std::sort(tenancies.begin(), tenancies.end(), [](const Tenancy& a, const Tenancy& b) {
-      return std::tie(a.owner->tier, a.block, a.life.acquired) <
-             std::tie(b.owner->tier, b.block, b.life.acquired);
-    });
-    const Tenancy* holder = nullptr;  // of those before, the one that lets go last
-    for (const Tenancy& next : tenancies) {
-      if (view_.findings.full()) return;
-      if (holder == nullptr || holder->block != next.block || holder->owner->tier != next.owner->tier) {
-        holder = &next;
-        continue;
-      }
-      if (next.life.acquired <= holder->life.released && !replaces(*holder, next) &&
-          !replaces(next, *holder)) {
-        report_conflict(*holder, next);
-      }
-      if (next.life.released >= holder->life.released) holder = &next;
-    }
-  }
-
-  static bool replaces(const Tenancy& base, const Tenancy& taker) {
-    return taker.owner->in_place_of == base.owner->tensor && taker.position == base.position;
-  }
-
-  void report_conflict(const Tenancy& holder, const Tenancy& next) {
-    view_.findings.add(Violation::block_conflict, view_.place(*next.owner),
-                       "takes block " + std::to_string(next.block) + of_tier(next.owner->tier) +
-                           " in passes[" + std::to_string(pass_at(next.life.acquired)) + "], which " +
-                           view_.name(holder.owner->tensor) + " holds into passes[" +
-                           std::to_string(pass_at(holder.life.released)) + "]");
-  }
-
-  static std::string of_tier(MemoryTier tier) {
-    return tier == MemoryTier::device ? "" : " of " + std::string(name_of(tier));
-  }
-
-  int64_t pass_at(int64_t time) const {
-    return std::upper_bound(starts_.begin(), starts_.end(), time) - starts_.begin() - 1;
   }
 
   /// Bands of tiles of a pass, half-open.

@@ -150,18 +150,13 @@ void check_blocks(View& view, const KeptTensor& entry) {
     view.findings.add(Violation::malformed, view.place(entry) + ".block_rows", "expected at least 1");
     return;
   }
-  const int64_t expected = multiply(view.block_count(entry), view.plan.micro_batch);
-  if (static_cast<int64_t>(entry.blocks.size()) != expected) {
-    view.findings.add(
-        Violation::malformed, view.place(entry) + ".blocks",
-        "expected " + std::to_string(expected) + " blocks, found " + std::to_string(entry.blocks.size()));
-  }
-  for (int32_t block : entry.blocks) {
-    if (block < 0) {
-      view.findings.add(Violation::malformed, view.place(entry) + ".blocks",
-                        "expected numbers of at least 0");
-      return;
-    }
+  // Checks remember something of each block.
+  const int64_t count = multiply(view.block_count(entry), view.plan.micro_batch);
+  view.blocks_left -= std::min(count, view.blocks_left + 1);
+  if (view.blocks_left < 0) {
+    view.blocks_left = 0;
+    view.findings.add(Violation::malformed, view.place(entry) + ".block_rows",
+                      "expected at most 4,000,000 blocks of all kept tensors together");
   }
 }
 

@@ -20,7 +20,7 @@ struct Violation {
     computed_twice,      ///< positions that two tiles or two steps write
     statistics_twice,    ///< positions that count twice in a mean and deviation
     statistics_missing,  ///< a norm whose statistics no step measures
-    block_conflict,      ///< one block number of one tier in the hands of two tensors
+    block_conflict,      ///< a block in the hands of two tensors
     misplaced,           ///< a tensor lives below the device that must be on it
     never_released,      ///< blocks that no step's reading hands back
     wrong_output,        ///< what is emitted is not the output, exactly once

@@ -58,6 +58,7 @@ class View {
   /// Work that the checks may still do, in intervals looked at. Real plans need about a million; without a
   /// bound a small file with large counts could hold the validator for hours.
   int64_t work_left = 50'000'000;
+  int64_t blocks_left = 4'000'000;  ///< of all kept tensors together
   /// Takes from the work left. Reports once where nothing is left.
   bool spend(int64_t work);
 

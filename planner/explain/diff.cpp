@@ -52,7 +52,6 @@ Values values_of(const KeptTensor& kept, const Graph& graph) {
           {"last_pass", kept.last_pass},
           {"in_place_of", taken ? json(graph.tensor(kept.in_place_of).name) : json(nullptr)},
           {"block_rows", kept.block_rows},
-          {"blocks", kept.blocks.size()},
           {"rows", kept.rows ? json{kept.rows->begin, kept.rows->end} : json(nullptr)}};
 }
 
@@ -157,7 +156,7 @@ void compare_kept(const Plan& a, const Graph& graph_a, const Plan& b, const Grap
     if (!values.empty()) {
       diff.kept.push_back({name, -1, PartDifference::both, std::move(values)});
     } else {
-      ++(entry.blocks == b.kept[other].blocks ? diff.same_kept : diff.renumbered);
+      ++diff.same_kept;
     }
   }
   for (size_t i = 0; i < b.kept.size(); ++i) {
@@ -304,8 +303,6 @@ std::string to_text(const PlanDiff& diff) {
   for (const PartDifference& part : diff.kept) part_text(part, "kept " + part.name, text);
   for (const PartDifference& part : diff.passes)
     part_text(part, "Pass " + std::to_string(part.pass) + "  " + part.name, text);
-  if (diff.renumbered > 0)
-    text += counted(diff.renumbered, "kept tensor") + " with other block numbers alone\n";
   text += "the same: " + counted(diff.same_kept, "kept tensor") + ", " + std::to_string(diff.same_passes) +
           (diff.same_passes == 1 ? " pass\n" : " passes\n");
   return text;
@@ -316,7 +313,6 @@ json to_json(const PlanDiff& diff) {
           {"whole", to_json(diff.whole)},
           {"kept", to_json(diff.kept, "tensor")},
           {"passes", to_json(diff.passes, "name")},
-          {"renumbered_kept", diff.renumbered},
           {"same_kept", diff.same_kept},
           {"same_passes", diff.same_passes}};
 }

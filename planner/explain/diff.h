@@ -28,10 +28,9 @@ struct PlanDiff {
   std::vector<Difference> whole;  ///< request, limits, weights, predictions
   std::vector<PartDifference> kept;
   std::vector<PartDifference> passes;
-  size_t renumbered = 0;  ///< kept tensors that differ in their block numbers alone
   size_t same_kept = 0;
   size_t same_passes = 0;
-  bool empty() const { return whole.empty() && kept.empty() && passes.empty() && renumbered == 0; }
+  bool empty() const { return whole.empty() && kept.empty() && passes.empty(); }
 };
 
 /// The graphs are those of the plans' models, which need not be the same. For any two plans that could be

@@ -381,7 +381,7 @@ void compare_plans(const PlanDocument& a, const PlanDocument& b, const Names& na
   add_table("Time", Unit::seconds, std::move(lines[Unit::seconds]), names, tables);
   add_table("Work", Unit::flops, std::move(lines[Unit::flops]), names, tables);
   const std::string same = std::to_string(diff.same_passes) + " passes and " +
-                           std::to_string(diff.same_kept + diff.renumbered) + " kept tensors equal left out";
+                           std::to_string(diff.same_kept) + " kept tensors equal left out";
   tables.push_back(facts_table("What else differs, " + same, facts_a, facts_b, names));
 }
 

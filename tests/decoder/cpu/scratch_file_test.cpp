@@ -151,15 +151,15 @@ TEST_CASE("transfers run in their order, and waiting for one waits for those bef
   const Scratch scratch;
   const int64_t bytes = 16 * kPage;
   ScratchFile file(scratch.folder(), 4, bytes, kNoLimit);
-  ScratchTransfers transfers(file);
+  ScratchTransfers transfers(file, {{TensorId{0}, {3, 2, 1, 0}}});
   test::Random random(8);
   Memory first(bytes, true), second(bytes, true), back(bytes, true), again(bytes, true);
   first.fill(random);
   second.fill(random);
-  transfers.queue_write({{2, first.data(), bytes}, {3, second.data(), bytes}});
-  transfers.queue_read({{2, back.data(), bytes}});
-  transfers.queue_write({{2, second.data(), bytes}});
-  const auto last = transfers.queue_read({{2, again.data(), bytes}});
+  transfers.queue_write({{first.data(), bytes, TensorId{0}, 2}, {second.data(), bytes, TensorId{0}, 3}});
+  transfers.queue_read({{back.data(), bytes, TensorId{0}, 2}});
+  transfers.queue_write({{second.data(), bytes, TensorId{0}, 2}});
+  const auto last = transfers.queue_read({{again.data(), bytes, TensorId{0}, 2}});
   transfers.wait(last);
   CHECK((back.text() == first.text()));
   CHECK((again.text() == second.text()));
@@ -172,12 +172,13 @@ TEST_CASE("a transfer that fails is the waiting thread's error, and the rest is 
   const Scratch scratch;
   const int64_t bytes = 16 * kPage;
   ScratchFile file(scratch.folder(), 2, bytes, kNoLimit);
-  ScratchTransfers transfers(file);
+  ScratchTransfers transfers(file, {{TensorId{0}, {0, 1, 7}}});
   Memory memory(bytes, true);
   memory.clear();
-  transfers.wait(transfers.queue_write({{0, memory.data(), bytes}}));
-  const auto beyond = transfers.queue_read({{7, memory.data(), bytes}});  // past the end of the file
-  const auto after = transfers.queue_write({{1, memory.data(), bytes}});
+  transfers.wait(transfers.queue_write({{memory.data(), bytes, TensorId{0}, 0}}));
+  const auto beyond =
+      transfers.queue_read({{memory.data(), bytes, TensorId{0}, 2}});  // slot 7 is past the end
+  const auto after = transfers.queue_write({{memory.data(), bytes, TensorId{0}, 1}});
   CHECK_THROWS_AS(transfers.wait(beyond), DeviceError);
   CHECK_THROWS_AS(transfers.wait(after), DeviceError);
   transfers.abandon();

@@ -46,7 +46,6 @@ TEST_CASE("plan file: a plan comes back as it was", "[unit][plan_file]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
   plan.predicted_seconds = 0.1 + 0.2;  // a number that needs all its digits
-  plan.kept[0].blocks = {7, 3, 4, 5, 0, 2, 1, 6};
   plan.optimal = true;
   plan.assumed = false;
   plan.request.dtype = Dtype::bf16;
@@ -255,12 +254,6 @@ TEST_CASE("plan file: wrong values are refused by their path", "[unit][plan_file
   refuses_at("/kept/0/tensor", "nobody\nknows",
              "kept[0].tensor: expected the name of a tensor of this model");
   refuses_at("/kept/1/in_place_of", 7, "kept[1].in_place_of: expected a string");
-  refuses_at("/kept/0/blocks", json::parse("[[0, 4000001]]"), "kept[0].blocks[0][1]: expected an integer");
-  refuses_at("/kept/0/blocks", json::parse("[[0, 4000000], [0, 1]]"),
-             "kept[0].blocks[1][1]: expected an integer");
-  refuses_at("/kept/0/blocks", json::parse("[[0, 0]]"), "kept[0].blocks[0][1]: expected an integer");
-  refuses_at("/kept/0/blocks", json::parse("[[0]]"), "kept[0].blocks[0]: expected [first, count]");
-  refuses_at("/kept/0/blocks/0/0", 5'000'000, "kept[0].blocks[0][0]: expected an integer");
   refuses_at("/kept/0/block_rows", 0, "kept[0].block_rows: expected an integer");
   refuses_at("/kept/0/last_pass", 1LL << 33, "kept[0].last_pass: expected an integer");
   refuses_at("/kept", json::array_t(100, sound["kept"][0]), "kept: expected at most");

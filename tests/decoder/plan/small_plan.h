@@ -47,8 +47,7 @@ inline Plan small_plan(const Graph& graph) {
   plan.reserve_bytes = 20;
   plan.predicted_peak_bytes = 26'000;
   plan.predicted_seconds = 0.3;
-  plan.kept = {{id("conv_in"), 2, {0, 1, 2, 3, 4, 5, 6, 7}, 0, 1, TensorId{-1}},
-               {id("residual"), 2, {8, 9, 10, 11, 12, 13, 14, 15}, 1, 2, TensorId{-1}}};
+  plan.kept = {{id("conv_in"), 2, 0, 1, TensorId{-1}}, {id("residual"), 2, 1, 2, TensorId{-1}}};
   plan.passes.resize(3);
 
   Pass& first = plan.passes[0];
@@ -88,8 +87,6 @@ inline Plan small_plan_below(const Graph& graph, int64_t block_rows = 2) {
   Plan plan = small_plan(graph);
   plan.kept[0].tier = MemoryTier::scratch;
   plan.kept[0].block_rows = block_rows;
-  plan.kept[0].blocks.clear();
-  for (int32_t block = 0; block < 2 * 8 / block_rows; ++block) plan.kept[0].blocks.push_back(block);
   plan.scratch_folder = "/scratch";
   plan.scratch_limit_bytes = 4096;
   return plan;
@@ -99,7 +96,6 @@ inline Plan small_plan_below(const Graph& graph, int64_t block_rows = 2) {
 inline Plan small_plan_in_place(const Graph& graph) {
   const auto id = [&](const char* name) { return graph.find_tensor(name); };
   Plan plan = small_plan(graph);
-  plan.kept[1].blocks = plan.kept[0].blocks;
   plan.kept[1].in_place_of = id("conv_in");
   plan.passes[1].steps = {
       step_for(graph, StepKind::norm, "norm", {{id("conv_in")}, {id("norm.statistics")}}),

@@ -41,7 +41,7 @@ struct Seen {
     }
     for (const KeptTensor& entry : plan.kept) {
       if (!entry.rows) continue;
-      several_blocks += static_cast<int64_t>(entry.blocks.size()) > plan.micro_batch ? 1 : 0;
+      several_blocks += entry.rows->length() > entry.block_rows ? 1 : 0;
       read_twice += entry.last_pass > entry.first_pass + 3 ? 1 : 0;
     }
   }

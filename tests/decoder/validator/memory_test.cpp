@@ -95,16 +95,10 @@ TEST_CASE("validator: a block has all frames of its rows", "[unit][validator]") 
     REQUIRE_FALSE(found.empty());
     CHECK(found[0].place == "passes[" + std::to_string(p) + "].predicted.peak_bytes");
   }
-  // Blocks per frame are the other reading, which this is not.
-  Plan per_frame = plan;
-  for (int32_t block = 16; block < 32; ++block) per_frame.kept[0].blocks.push_back(block);
-  CHECK(validate(per_frame, graph, clip)[0].place == "kept[0] (conv_in).blocks");
-
   // Cut along the time, a band of tiles still goes through all of its frames before the next one begins:
   // blocks go as they go in one chunk.
   plan.passes[1].tiles.t = {{0, 1}, {1, 3}};
   plan.passes[1].predicted_peak_bytes = plan.predicted_peak_bytes = plan.limit_bytes;
-  plan.kept[1].blocks[2] = plan.kept[0].blocks[0];
   CHECK(to_text(validate(plan, graph, clip)).empty());
 }
 

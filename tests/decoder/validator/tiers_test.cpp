@@ -1,7 +1,6 @@
 #include "decoder/validator/validator.h"
 
 #include <catch2/catch.hpp>
-#include <numeric>
 #include <vector>
 
 #include "decoder/graph/errors.h"
@@ -49,7 +48,6 @@ TEST_CASE("validator: memory tiers below the device", "[unit][validator]") {
   // A block at the end of an item is as large as the others.
   plan = small_plan_below(graph);
   plan.kept[0].block_rows = 3;
-  plan.kept[0].blocks = {0, 1, 2, 3, 4, 5};
   plan.scratch_limit_bytes = 9 * 8 * 8 * 4 * 2;
   plan.passes[1].predicted_peak_bytes = plan.predicted_peak_bytes = plan.limit_bytes;
   accepts(plan, graph);
@@ -67,48 +65,6 @@ TEST_CASE("validator: memory tiers below the device", "[unit][validator]") {
   plan.host_limit_bytes = 4096;
   plan.scratch_limit_bytes = 4096;
   accepts(plan, graph);
-}
-
-TEST_CASE("validator: each memory tier counts its own blocks", "[unit][validator]") {
-  const Graph graph = small_graph();
-  Plan plan = small_plan_below(graph);
-  plan.kept[1].blocks = plan.kept[0].blocks;
-  accepts(plan, graph);
-  plan.kept[1].tier = MemoryTier::host;
-  plan.host_limit_bytes = 4096;
-  accepts(plan, graph);
-  plan.kept[1].tier = MemoryTier::scratch;
-  plan.scratch_limit_bytes = 8192;
-  refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
-
-  // On the device a block changes hands within a pass; below it only between passes.
-  plan.kept[1].blocks = {8, 9, 10, 11, 12, 13, 14, 15};
-  accepts(plan, graph);
-  plan.kept[1].blocks[2] = plan.kept[0].blocks[0];
-  plan.kept[1].blocks[6] = plan.kept[0].blocks[4];
-  refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
-  plan.kept[0].tier = plan.kept[1].tier = MemoryTier::device;
-  accepts(plan, graph);
-
-  // A number of the device that comes between two owners of the same number below it does not hide them from
-  // each other.
-  plan = small_plan_below(graph);
-  const TensorId start = graph.find_tensor("conv_in"), change = graph.find_tensor("conv"),
-                 sum = graph.find_tensor("residual");
-  Pass adds = plan.passes[1];
-  adds.steps = {step_for(graph, StepKind::gather, "conv", {{change}}),
-                step_for(graph, StepKind::add, "residual", {{change, 0}, {start}}),
-                step_for(graph, StepKind::store, "residual", {{sum, 1}})};
-  plan.passes[1].steps.resize(2);
-  plan.passes[1].steps.push_back(step_for(graph, StepKind::store, "conv", {{change, 1}}));
-  plan.passes.insert(plan.passes.begin() + 2, adds);
-  plan.kept[0].last_pass = 2;
-  plan.kept[1] = {sum, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 2, 3, TensorId{-1}, MemoryTier::scratch};
-  plan.kept.push_back({change, 2, {7, 6, 5, 4, 3, 2, 1, 0}, 1, 2});
-  plan.scratch_limit_bytes = 8192;
-  accepts(plan, graph);
-  plan.kept[1].blocks[0] = 6;
-  refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
 }
 
 TEST_CASE("validator: what must be on the device", "[unit][validator]") {
@@ -129,9 +85,7 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
   const TensorId value = graph.conv("value", latent, 4, {1, 1, 1});
   graph.set_output(graph.attention("attention", query, key, value));
   Plan plan = small_plan(small_graph());
-  plan.kept = {{query, 2, {0, 1, 2, 3, 4, 5, 6, 7}, 0, 1},
-               {key, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 0, 1},
-               {value, 2, {16, 17, 18, 19, 20, 21, 22, 23}, 0, 1}};
+  plan.kept = {{query, 2, 0, 1}, {key, 2, 0, 1}, {value, 2, 0, 1}};
   plan.passes.resize(2);
   plan.passes[0].steps = {step_for(graph, StepKind::gather, "latent", {{latent}})};
   for (const char* name : {"query", "key", "value"}) {
@@ -159,14 +113,10 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
   // Both come block by block.
   for (size_t entry : {size_t{1}, size_t{2}}) {
     plan.kept[entry].tier = MemoryTier::scratch;
-    plan.kept[entry].blocks = std::vector<int32_t>(8);
-    std::iota(plan.kept[entry].blocks.begin(), plan.kept[entry].blocks.end(),
-              static_cast<int32_t>(16 * entry));
   }
   accepts(plan, graph);
   Plan apart = plan;
   apart.kept[1].block_rows = 4;
-  apart.kept[1].blocks.resize(4);
   refuses(apart, graph, Violation::misplaced, "passes[1].steps[1] (attention)");
   Plan elsewhere = plan;
   elsewhere.kept[2].tier = MemoryTier::host;

@@ -39,12 +39,6 @@ TEST_CASE("validator accepts sound plans", "[unit][validator]") {
   steps[3].inputs = {{start, 2}, {change, 1}};
   steps[4].inputs[0].step = 3;
   accepts(swapped, graph);
-
-  // Band 2 of the residual is first written by the second band of tiles, after conv_in let go of its band 0.
-  Plan drained = small_plan(graph);
-  drained.kept[1].blocks[2] = drained.kept[0].blocks[0];
-  drained.kept[1].blocks[6] = drained.kept[0].blocks[4];
-  accepts(drained, graph);
 }
 
 TEST_CASE("validator: a kept tensor is read before its write", "[unit][validator]") {
@@ -251,20 +245,10 @@ TEST_CASE("validator: statistics counted twice or missing", "[unit][validator]")
   refuses(plan, graph, Violation::statistics_missing, "passes[1].steps[0] (norm)");
 }
 
-TEST_CASE("validator: a block in two owners", "[unit][validator]") {
-  const Graph graph = small_graph();
-  Plan plan = small_plan(graph);
-  plan.kept[1].blocks[1] = plan.kept[0].blocks[0];  // taken by the band of tiles that still reads it
-  refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
-  plan = small_plan(graph);
-  plan.kept[0].blocks[7] = plan.kept[0].blocks[3];
-  refuses(plan, graph, Violation::block_conflict, "kept[0] (conv_in)");
-}
-
 TEST_CASE("validator: additions in place", "[unit][validator]") {
   const Graph graph = small_graph(1);
   Plan plan = small_plan_in_place(graph);
-  std::swap(plan.kept[1].blocks[0], plan.kept[1].blocks[1]);
+  plan.kept[1].block_rows = 1;
   refuses(plan, graph, Violation::malformed, "kept[1] (residual)");
 
   plan = small_plan_in_place(graph);  // read again after it has been added onto
@@ -375,10 +359,7 @@ TEST_CASE("validator: malformed outlines", "[unit][validator]") {
   refuses_plan([](Plan& p) { p.kept[0].tensor = TensorId{99}; }, "kept[0] (tensor 99).tensor");
   refuses_plan([](Plan& p) { p.kept[0].tensor = TensorId{0}; }, "kept[0] (latent).tensor");
   refuses_plan([](Plan& p) { p.kept[1] = p.kept[0]; }, "kept[0] (conv_in).tensor");
-  refuses_plan([](Plan& p) { p.kept[0].blocks.pop_back(); }, "kept[0] (conv_in).blocks");
-  refuses_plan([](Plan& p) { p.kept[0].blocks[3] = -1; }, "kept[0] (conv_in).blocks");
   refuses_plan([](Plan& p) { p.kept[0].block_rows = 0; }, "kept[0] (conv_in).block_rows");
-  refuses_plan([](Plan& p) { p.kept[0].block_rows = kLargest; }, "kept[0] (conv_in).blocks");
   refuses_plan([](Plan& p) { p.kept[0].first_pass = -1; }, "kept[0] (conv_in).first_pass");
   refuses_plan([](Plan& p) { p.kept[0].last_pass = 3; }, "kept[0] (conv_in).last_pass");
   refuses_plan([](Plan& p) { p.kept[0].in_place_of = TensorId{1}; }, "kept[0] (conv_in).in_place_of");

@@ -26,7 +26,8 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
   double staging = 0;
   for (const KeptTensor& entry : plan.kept) {
     if (entry.tier == MemoryTier::device) continue;
-    const auto bytes = double(entry.blocks.size()) * double(kept_block_bytes(model.graph, entry, sizes));
+    const auto bytes = double(sizes.items * block_count(model.graph, entry, sizes)) *
+                       double(kept_block_bytes(model.graph, entry, sizes));
     const bool reads = std::any_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
       return std::find(step.inputs.begin(), step.inputs.end(), Operand{entry.tensor, -1}) !=
              step.inputs.end();
