@@ -17,10 +17,11 @@ constexpr size_t kDeepestNesting = 64;
 constexpr size_t kLongestToken = size_t{1} << 20;
 
 /// Adds up the memory that a parsed JSON text takes beside the text itself: an upper bound for nlohmann::json
-/// with glibc's malloc. A text is refused as soon as both would take more than kMostJsonBytes.
+/// with glibc's malloc. A text is refused as soon as both would take more than `most_bytes`.
 class JsonCost {
  public:
-  JsonCost(const std::string& text, const std::string& origin) : origin_(origin), bytes_(text.size()) {}
+  JsonCost(const std::string& text, const std::string& origin, int64_t most_bytes)
+      : origin_(origin), most_bytes_(static_cast<size_t>(most_bytes)), bytes_(text.size()) {}
 
   /// Longer ones than std::string has room for lie elsewhere.
   void string(size_t length) { add(kString + (length > kOwnRoom ? length + kOverhead : 0)); }
@@ -61,12 +62,13 @@ class JsonCost {
 
   void add(size_t bytes) {
     bytes_ += bytes;
-    if (bytes_ <= size_t{kMostJsonBytes}) return;
-    throw InputError(origin_ + ": expected JSON that takes at most " + std::to_string(kMostJsonBytes >> 20) +
+    if (bytes_ <= most_bytes_) return;
+    throw InputError(origin_ + ": expected JSON that takes at most " + std::to_string(most_bytes_ >> 20) +
                      " MiB in memory, found more");
   }
 
   const std::string& origin_;
+  const size_t most_bytes_;
   size_t bytes_;
   std::array<size_t, kDeepestNesting> elements_{};  ///< of each open array; 0 for an object
   size_t depth_ = 0, most_elements_ = 0, token_ = 0;
@@ -198,8 +200,8 @@ std::string JsonFields::message(const std::string& what) const {
   return origin_ + ": " + (path_.empty() ? "" : path_ + ": ") + what;
 }
 
-void check_json(const std::string& text, const std::string& origin) {
-  JsonCost cost(text, origin);
+void check_json(const std::string& text, const std::string& origin, int64_t most_bytes) {
+  JsonCost cost(text, origin, most_bytes);
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '"') {
@@ -218,11 +220,16 @@ void check_json(const std::string& text, const std::string& origin) {
 }
 
 nlohmann::json parse_json(const std::string& text, const std::string& origin) {
+  return parse_json(text, origin, kMostJsonBytes, [&] { return nlohmann::json::parse(text); });
+}
+
+nlohmann::json parse_json(const std::string& text, const std::string& origin, int64_t most_bytes,
+                          const std::function<nlohmann::json()>& parse) {
   const std::string other = instead_of_json(text);
   if (!other.empty()) throw InputError(origin + ": not valid JSON: " + other);
-  check_json(text, origin);
+  check_json(text, origin, most_bytes);
   try {
-    return nlohmann::json::parse(text);
+    return parse();
   } catch (const nlohmann::json::exception& error) {
     std::string reason = error.what();
     std::replace(reason.begin(), reason.end(), '\n', ' ');

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -56,10 +57,13 @@ nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_by
 nlohmann::json parse_json(const std::string& text, const std::string& origin);
 /// Limit on the memory of a JSON text and its values together.
 constexpr int64_t kMostJsonBytes = int64_t{192} << 20;
+/// The same for text that `parse` hands to the JSON library, with another limit on the memory.
+nlohmann::json parse_json(const std::string& text, const std::string& origin, int64_t most_bytes,
+                          const std::function<nlohmann::json()>& parse);
 
 /// Refuses text before the JSON library sees it: nested deeper than 64 levels, with strings of more than 1
-/// MiB, or too large by kMostJsonBytes. Throws InputError.
-void check_json(const std::string& text, const std::string& origin);
+/// MiB, or too large. Throws InputError.
+void check_json(const std::string& text, const std::string& origin, int64_t most_bytes = kMostJsonBytes);
 
 /// Refuses a file whose "schema" is not `schema` or whose integer "version" is not `version`.
 void check_schema(const JsonFields& file, const std::string& schema, int64_t version);

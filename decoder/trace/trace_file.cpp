@@ -26,8 +26,6 @@ void add_device(const Trace& trace, json& head) {
   head["activity_kinds"] = json::array();
   for (size_t kind = 0; kind < kActivityKinds; ++kind)
     head["activity_kinds"].push_back(name_of(static_cast<ActivityKind>(kind)));
-  head["activity_fields"] = activity_field_names();
-  head["driver_fields"] = driver_field_names();
   head["clock"] = trace.by_device_clock ? "device" : "host";
   head["activity_names"] = trace.activity_names;
   head["activities_left_out"] = trace.activities_left_out;
@@ -65,12 +63,9 @@ json head_of(const Trace& trace, const Graph& graph) {
             {"tiles_left_out", trace.tiles_left_out},
             {"steps_left_out", trace.steps_left_out},
             {"kinds", names_of_kinds()},
-            {"event_fields", event_field_names()},
-            {"tile_fields", tile_field_names()},
-            {"outside_fields", outside_field_names()},
-            {"place_fields", place_field_names()},
             {"places_left_out", trace.places_left_out},
             {"request", to_json(trace.request)}};
+  head.update(trace_field_names());
   add_device(trace, head);
   if (trace.rank) head["rank"] = to_json(*trace.rank);
   if (trace.summed_by_step_from_seconds >= 0)

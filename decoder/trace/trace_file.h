@@ -41,5 +41,7 @@ constexpr int64_t kMostTraceFileBytes = int64_t{512} << 20;
 RecordedTrace read_trace(const std::filesystem::path& file);
 /// The same of a text; `origin` names it in errors.
 RecordedTrace trace_from_json(const std::string& text, const std::string& origin);
+/// The same of a document whose long lists are in `rows` already.
+RecordedTrace trace_of(const JsonFields& file, Trace rows);
 
 }  // namespace headroom

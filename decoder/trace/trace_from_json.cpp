@@ -24,9 +24,14 @@ std::string name_text(const JsonFields& fields) {
 }
 
 /// The file must list exactly these names: rows and kinds are read by position.
-void require_names(const JsonFields& fields, const std::vector<std::string>& names) {
-  if (fields.value() == json(names)) return;
-  fields.fail("expected " + json(names).dump() + ", found " + fields.value().dump().substr(0, 80));
+void require_names(const JsonFields& fields, const json& names) {
+  if (fields.value() == names) return;
+  fields.fail("expected " + names.dump() + ", found " + fields.value().dump().substr(0, 80));
+}
+
+/// The rows of a long list are in the trace already, and the array is left without elements.
+void require_taken(const JsonFields& list) {
+  if (list.size(SIZE_MAX) > 0) list.fail("expected rows alone, found other values");
 }
 
 std::vector<std::string> kind_names() {
@@ -103,14 +108,14 @@ void read_steps(const JsonFields& list, RecordedTrace& recorded) {
 
 /// Checks of the rows that need the whole document: which layers and passes there are, and that no more is
 /// freed than was there.
-void check_rows(const RecordedTrace& recorded, const std::string& origin) {
+void check_rows(const RecordedTrace& recorded, const JsonFields& file) {
   const auto passes = static_cast<int64_t>(recorded.pass_names.size()),
              layers = static_cast<int64_t>(recorded.layers.size());
   const auto refuse = [&](const char* list, size_t row, size_t column, int64_t least, int64_t most,
                           int64_t found) {
-    throw InputError(origin + ": " + list + "[" + std::to_string(row) + "][" + std::to_string(column) +
-                     "]: expected an integer from " + std::to_string(least) + " to " + std::to_string(most) +
-                     ", found " + std::to_string(found));
+    file.fail(std::string(list) + "[" + std::to_string(row) + "][" + std::to_string(column) +
+              "]: expected an integer from " + std::to_string(least) + " to " + std::to_string(most) +
+              ", found " + std::to_string(found));
   };
   KindBytes live{};
   int64_t total = 0;
@@ -158,8 +163,6 @@ void check_rows(const RecordedTrace& recorded, const std::string& origin) {
 void read_device(const JsonFields& file, RecordedTrace& recorded) {
   Trace& trace = recorded.trace;
   require_names(file["activity_kinds"], activity_kind_names());
-  require_names(file["activity_fields"], activity_field_names());
-  require_names(file["driver_fields"], driver_field_names());
   trace.by_device_clock = file["clock"].text() == "device";
   if (!trace.by_device_clock && file["clock"].text() != "host")
     file["clock"].fail("expected \"host\" or \"device\", found " +
@@ -167,7 +170,7 @@ void read_device(const JsonFields& file, RecordedTrace& recorded) {
   const JsonFields names = file["activity_names"];
   const size_t count = names.size(static_cast<size_t>(kMostTraceNames));
   for (size_t i = 0; i < count; ++i) trace.activity_names.push_back(name_text(names[i]));
-  for (const char* list : {"activities", "driver"}) file[list].size(0);
+  for (const char* list : {"activities", "driver"}) require_taken(file[list]);
   trace.activities_left_out = file["activities_left_out"].integer(0, kMostTraceBytes);
   trace.activities_of_no_step = file["activities_of_no_step"].integer(0, kMostTraceBytes);
   trace.records_lost = file["records_lost"].integer(0, kMostTraceBytes);
@@ -181,14 +184,11 @@ void read_device(const JsonFields& file, RecordedTrace& recorded) {
 
 }  // namespace
 
-RecordedTrace trace_from_json(const std::string& text, const std::string& origin) {
-  ParsedTrace parsed = parse_trace(text, origin);
-  const JsonFields file(parsed.document, origin);
-  if (file.has("ranks")) file["ranks"].fail("expected the trace of one rank, found that of several");
+RecordedTrace trace_of(const JsonFields& file, Trace rows) {
   check_schema(file, "headroom.trace", kTraceVersion);
   RecordedTrace recorded;
   Trace& trace = recorded.trace;
-  trace = std::move(parsed.trace);
+  trace = std::move(rows);
   trace.model = name_text(file["model"]);
   trace.device = name_text(file["device"]);
   trace.libraries = name_text(file["libraries"]);
@@ -201,24 +201,28 @@ RecordedTrace trace_from_json(const std::string& text, const std::string& origin
   if (file.has("summed_by_pass_from_seconds"))
     trace.summed_by_pass_from_seconds = file["summed_by_pass_from_seconds"].amount();
   require_names(file["kinds"], kind_names());
-  require_names(file["event_fields"], event_field_names());
-  require_names(file["tile_fields"], tile_field_names());
-  require_names(file["outside_fields"], outside_field_names());
-  require_names(file["place_fields"], place_field_names());
+  const json fields = trace_field_names();
+  for (const auto& [key, names] : fields.items()) require_names(file[key], names);
   const JsonFields layers = file["layers"];
   const size_t layer_count = layers.size(static_cast<size_t>(kMostTraceLayers));
   for (size_t i = 0; i < layer_count; ++i) recorded.layers.push_back(name_text(layers[i]));
   read_passes(file["passes"], recorded);
   read_steps(file["steps"], recorded);
-  // Their rows are in the trace already; here they are arrays without elements.
-  for (const char* list : {"tiles", "events", "outside", "places"}) file[list].size(0);
+  for (const char* list : {"tiles", "events", "outside", "places"}) require_taken(file[list]);
   trace.places_left_out = file["places_left_out"].integer(0, kMostTraceBytes);
   read_device(file, recorded);
-  check_rows(recorded, origin);
+  check_rows(recorded, file);
   trace.request = request_from_json(file["request"]);
   if (file.has("rank"))
     trace.rank = rank_from_json(file["rank"], static_cast<int64_t>(recorded.pass_names.size()));
   return recorded;
+}
+
+RecordedTrace trace_from_json(const std::string& text, const std::string& origin) {
+  ParsedTraces parsed = parse_traces(text, origin);
+  const JsonFields file(parsed.document, origin);
+  if (file.has("ranks")) file["ranks"].fail("expected the trace of one rank, found that of several");
+  return trace_of(file, std::move(parsed.traces[0]));
 }
 
 RecordedTrace read_trace(const std::filesystem::path& file) {

@@ -2,20 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <string_view>
-#include <utility>
 
 #include "decoder/graph/json_fields.h"
 
 namespace headroom {
 namespace {
 
+using nlohmann::json;
+
 constexpr size_t kMostRows = 5'000'000;  ///< of each long list
-constexpr size_t kMostCutPointBytes = size_t{64} << 20;
-constexpr size_t kLongestFound = 40;  ///< of a number in a message
 constexpr int64_t kMostItems = 1'000'000;
 constexpr int64_t kMostTiles = int64_t{1} << 40;
 
@@ -59,286 +57,198 @@ constexpr std::array kActivityFields{time_field("begin_seconds"),
 constexpr std::array kDriverFields{time_field("seconds"),
                                    Field{"bytes", false, -kMostTraceBytes, kMostTraceBytes}};
 
-/// The end of the JSON number that begins at `at`; null where none does.
-const char* number_end(const char* at) {
-  const auto digits = [&at] {
-    const char* const begin = at;
-    while (*at >= '0' && *at <= '9') ++at;
-    return at > begin;
-  };
-  if (*at == '-') ++at;
-  const bool leads_with_zero = *at == '0';
-  const char* const whole = at;
-  if (!digits() || (leads_with_zero && at > whole + 1)) return nullptr;
-  if (*at == '.' && (++at, !digits())) return nullptr;
-  if (*at == 'e' || *at == 'E') {
-    ++at;
-    if (*at == '+' || *at == '-') ++at;
-    if (!digits()) return nullptr;
-  }
-  return at;
-}
+/// Values by column.
+struct Row {
+  std::array<double, 2> seconds{};
+  std::array<int64_t, std::max(kEventFields.size(), kActivityFields.size())> numbers{};
 
-/// Goes through the text of a trace, reads the rows of its long lists and leaves all else to the JSON
-/// library. The text ends in a zero, which is no part of any value, so that looking at the next character
-/// needs no bound.
-class TraceScanner {
+  int32_t small(size_t column) const { return static_cast<int32_t>(numbers[column]); }
+  TensorId tensor(size_t column) const { return TensorId{small(column)}; }
+};
+
+/// A long list of a trace.
+struct RowList {
+  const char* key;
+  const char* fields_key;
+  std::span<const Field> fields;
+  void (*clear)(Trace& trace);
+  void (*add)(const Row& row, Trace& trace);
+};
+constexpr RowList kLists[]{
+    {"events", "event_fields", kEventFields, [](Trace& trace) { trace.events.clear(); },
+     [](const Row& row, Trace& trace) {
+       trace.events.push_back({row.seconds[0], row.numbers[5], row.numbers[4], row.small(3), row.tensor(2),
+                               static_cast<MemoryKind>(row.numbers[1]), row.numbers[6]});
+     }},
+    {"tiles", "tile_fields", kTileFields, [](Trace& trace) { trace.tiles.clear(); },
+     [](const Row& row, Trace& trace) {
+       trace.tiles.push_back(
+           {row.seconds[0], row.seconds[1], row.numbers[2], row.small(3), row.numbers[4], -1});
+     }},
+    {"outside", "outside_fields", kOutsideFields, [](Trace& trace) { trace.outside.clear(); },
+     [](const Row& row, Trace& trace) { trace.outside.push_back({row.seconds[0], row.numbers[1]}); }},
+    {"places", "place_fields", kPlaceFields, [](Trace& trace) { trace.places.clear(); },
+     [](const Row& row, Trace& trace) {
+       trace.places.push_back({row.seconds[0], row.seconds[1], row.numbers[5], row.numbers[6], row.tensor(3),
+                               row.small(4), static_cast<MemoryKind>(row.numbers[2])});
+     }},
+    {"activities", "activity_fields", kActivityFields, [](Trace& trace) { trace.activities.clear(); },
+     [](const Row& row, Trace& trace) {
+       trace.activities.push_back({row.seconds[0], row.seconds[1], row.numbers[6], row.numbers[8],
+                                   row.small(5), row.small(7), row.small(3), row.small(4),
+                                   static_cast<ActivityKind>(row.numbers[2])});
+     }},
+    {"driver", "driver_fields", kDriverFields, [](Trace& trace) { trace.driver.clear(); },
+     [](const Row& row, Trace& trace) { trace.driver.push_back({row.seconds[0], row.numbers[1]}); }},
+};
+
+/// Follows the JSON library through a trace, and takes the rows of the long lists. They lie at depth 2 of a
+/// trace alone, and at depth 4 of one among "ranks".
+class RowTaker {
  public:
-  TraceScanner(const std::string& text, std::string origin)
-      : origin_(std::move(origin)), at_(text.c_str()), end_(at_ + text.size()), copied_(at_) {}
+  explicit RowTaker(const std::string& origin) : origin_(origin) {}
 
-  ParsedTrace run() {
-    int64_t depth = 0;
-    std::string_view word;
-    while (at_ < end_) {
-      const char c = *at_++;
-      if (c == '"') {
-        const char* const begin = at_;
-        skip_string();
-        if (depth == 1) word = {begin, static_cast<size_t>(at_ - begin)};
-      } else if (c == '{' || c == '[') {
-        ++depth;
-      } else if (c == '}' || c == ']') {
-        --depth;
-      } else if (c == ':' && depth == 1) {
-        skip_space();
-        if (*at_ == '[') read_list(word);
-      }
+  /// As the JSON library calls it; false where the value is not kept.
+  bool follow(int depth, json::parse_event_t event, json& value) {
+    using Event = json::parse_event_t;
+    const bool inside_row = list_ != nullptr && depth > list_depth_;
+    if (!inside_row) count(event, value);
+    switch (event) {
+      case Event::key:
+        if (depth == 1) ranked_ = value == "ranks";
+        if (depth == (ranked_ ? 3 : 1)) next_ = list_of(value);
+        break;
+      case Event::object_start:
+        if (depth == 2 && ranked_) traces_.emplace_back();
+        break;
+      case Event::array_start:
+        if (list_ == nullptr && next_ != nullptr && depth == (ranked_ ? 3 : 1)) begin_list(depth);
+        if (inside_row && depth == list_depth_ + 1) values_of_row_ = 0;
+        break;
+      case Event::value:
+        if (inside_row && depth > list_depth_ + 1 && ++values_of_row_ > list_->fields.size())
+          refuse_count("more");
+        break;
+      case Event::array_end:
+        if (inside_row && depth == list_depth_ + 1) return take_row(value);
+        if (list_ != nullptr && depth == list_depth_) list_ = next_ = nullptr;
+        break;
+      case Event::object_end:
+        break;
     }
-    copy_rest();
-    return {parse_json(rest_, origin_), std::move(trace_)};
+    return true;
+  }
+
+  std::vector<Trace> traces() {
+    if (traces_.empty()) traces_.emplace_back();
+    return std::move(traces_);
   }
 
  private:
-  void skip_string() {
-    while (at_ < end_ && *at_ != '"') at_ += *at_ == '\\' ? 2 : 1;
-    at_ = at_ < end_ ? at_ + 1 : end_;  // beyond the quotation mark
-  }
-  void skip_space() {
-    while (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r') lines_ += *at_++ == '\n' ? 1 : 0;
+  static const RowList* list_of(const json& key) {
+    const auto* const found = std::find_if(std::begin(kLists), std::end(kLists),
+                                           [&](const RowList& list) { return key == list.key; });
+    return found == std::end(kLists) ? nullptr : found;
   }
 
-  void copy_rest() {
-    rest_.append(copied_, at_);
-    copied_ = at_;
-    if (rest_.size() > kMostCutPointBytes) {
-      throw InputError(origin_ + ": larger than the " + std::to_string(kMostCutPointBytes) +
-                       " bytes that it may have beside its events");
-    }
+  /// Adds up what the values beside the rows take in memory.
+  void count(json::parse_event_t event, const json& value) {
+    constexpr size_t kEntry = 96, kValue = 48;
+    kept_bytes_ += event == json::parse_event_t::key ? kEntry : kValue;
+    if (value.is_string()) kept_bytes_ += value.get_ref<const std::string&>().size();
+    if (kept_bytes_ > size_t{kMostJsonBytes})
+      throw InputError(origin_ + ": expected a trace that takes at most " +
+                       std::to_string(kMostJsonBytes >> 20) + " MiB beside its events, found more");
   }
 
-  /// `name` with the quotation mark that ends it.
-  void read_list(std::string_view name) {
-    if (name == "events\"") {
-      trace_.events.clear();
-      read_rows("events", kEventFields, [&](const Row& row) {
-        trace_.events.push_back({row.seconds[0], row.numbers[5], row.numbers[4],
-                                 static_cast<int32_t>(row.numbers[3]),
-                                 TensorId{static_cast<int32_t>(row.numbers[2])},
-                                 static_cast<MemoryKind>(row.numbers[1]), row.numbers[6]});
-      });
-    } else if (name == "tiles\"") {
-      trace_.tiles.clear();
-      read_rows("tiles", kTileFields, [&](const Row& row) {
-        trace_.tiles.push_back({row.seconds[0], row.seconds[1], row.numbers[2],
-                                static_cast<int32_t>(row.numbers[3]), row.numbers[4], -1});
-      });
-    } else if (name == "outside\"") {
-      trace_.outside.clear();
-      read_rows("outside", kOutsideFields, [&](const Row& row) {
-        trace_.outside.push_back({row.seconds[0], row.numbers[1]});
-      });
-    } else if (name == "places\"") {
-      trace_.places.clear();
-      read_rows("places", kPlaceFields, [&](const Row& row) {
-        trace_.places.push_back({row.seconds[0], row.seconds[1], row.numbers[5], row.numbers[6],
-                                 TensorId{static_cast<int32_t>(row.numbers[3])},
-                                 static_cast<int32_t>(row.numbers[4]),
-                                 static_cast<MemoryKind>(row.numbers[2])});
-      });
-    } else if (name == "driver\"") {
-      trace_.driver.clear();
-      read_rows("driver", kDriverFields, [&](const Row& row) {
-        trace_.driver.push_back({row.seconds[0], row.numbers[1]});
-      });
-    } else if (name == "activities\"") {
-      trace_.activities.clear();
-      read_rows("activities", kActivityFields, [&](const Row& row) {
-        const auto small = [&](size_t column) { return static_cast<int32_t>(row.numbers[column]); };
-        trace_.activities.push_back({row.seconds[0], row.seconds[1], row.numbers[6], row.numbers[8], small(5),
-                                     small(7), small(3), small(4),
-                                     static_cast<ActivityKind>(row.numbers[2])});
-      });
-    }
-  }
-
-  /// Values by column.
-  struct Row {
-    std::array<double, 2> seconds{};
-    std::array<int64_t, std::max(kEventFields.size(), kActivityFields.size())> numbers{};
-  };
-
-  template <typename Add>
-  void read_rows(const char* list, std::span<const Field> fields, Add add) {
-    copy_rest();
-    list_ = list;
+  void begin_list(int depth) {
+    list_ = next_;
+    list_depth_ = depth;
     row_ = 0;
-    lines_ = 0;
     earliest_ = 0;
+    if (traces_.empty()) traces_.emplace_back();
+    list_->clear(traces_.back());  // of a key that comes twice the last one counts
+  }
+
+  bool take_row(const json& value) {
+    if (row_ == kMostRows)
+      throw InputError(origin_ + ": " + place() + list_->key + ": expected at most " +
+                       std::to_string(kMostRows) + " elements");
+    if (value.size() < list_->fields.size()) refuse_count(std::to_string(value.size()));
     Row row;
-    ++at_;
-    skip_space();
-    while (*at_ != ']') {
-      if (row_ > 0) {
-        expect(',');
-        skip_space();
-      }
-      if (row_ == kMostRows) refuse(list_, "expected at most " + std::to_string(kMostRows) + " elements");
-      read_row(fields, row);
-      add(row);
-      earliest_ = row.seconds[0];
-      ++row_;
-      skip_space();
-    }
-    copied_ = ++at_;
-    // What comes after is still on its line, should there be something wrong with it.
-    rest_ += '[' + std::string(lines_, '\n') + ']';
-  }
-
-  void read_row(std::span<const Field> fields, Row& row) {
-    if (*at_ != '[') refuse(row_path(), "expected an array, found " + found());
-    ++at_;
-    skip_space();
-    const auto refuse_count = [&](const std::string& count) {
-      refuse(row_path(), "expected " + std::to_string(fields.size()) + " numbers, found " + count);
-    };
-    for (column_ = 0; column_ < fields.size(); ++column_) {
-      const Field& field = fields[column_];
-      if (*at_ == ']') refuse_count(std::to_string(column_));
-      if (column_ > 0) {
-        expect(',');
-        skip_space();
-      }
+    for (size_t column = 0; column < list_->fields.size(); ++column) {
+      const Field& field = list_->fields[column];
       if (field.is_time) {
-        row.seconds[column_] = earliest_ = read_time();
+        row.seconds[column] = earliest_ = time_in(value[column], column);
       } else {
-        row.numbers[column_] = read_integer(field);
+        row.numbers[column] = integer_in(value[column], column);
       }
-      skip_space();
     }
-    if (*at_ == ',') refuse_count("more");
-    expect(']');
+    earliest_ = row.seconds[0];
+    list_->add(row, traces_.back());
+    ++row_;
+    return false;
   }
 
-  /// The number that comes next, as text.
-  std::string_view number() {
-    const char* const end = number_end(at_);
-    if (end == nullptr) refuse_cell("expected a number, found " + found());
-    const std::string_view text(at_, static_cast<size_t>(end - at_));
-    at_ = end;
-    return text;
+  double time_in(const json& value, size_t column) const {
+    if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() < earliest_)
+      JsonFields(value, origin_, cell(column))
+          .fail("expected a number of at least " + json(earliest_).dump() + ", found " +
+                value.dump().substr(0, 40));
+    return value.get<double>();
   }
-
-  double read_time() {
-    const std::string_view text = number();
-    double seconds = 0;
-    const std::errc error = std::from_chars(text.data(), text.data() + text.size(), seconds).ec;
-    if (error != std::errc() || !(seconds >= earliest_)) {
-      refuse_cell("expected at least " + nlohmann::json(earliest_).dump() + ", found " +
-                  std::string(text.substr(0, kLongestFound)));
+  /// JsonFields names what is wrong; it is slow where nothing is.
+  int64_t integer_in(const json& value, size_t column) const {
+    const Field& field = list_->fields[column];
+    if (value.is_number_integer()) {
+      const bool too_large = value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX};
+      const auto number = value.get<int64_t>();
+      if (!too_large && number >= field.least && number <= field.most) return number;
     }
-    return seconds;
+    return JsonFields(value, origin_, cell(column)).integer(field.least, field.most);
   }
 
-  int64_t read_integer(const Field& field) {
-    const std::string_view text = number();
-    int64_t value = 0;
-    const std::from_chars_result read = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (read.ec != std::errc() || read.ptr != text.data() + text.size() || value < field.least ||
-        value > field.most) {
-      refuse_cell("expected an integer from " + std::to_string(field.least) + " to " +
-                  std::to_string(field.most) + ", found " + std::string(text.substr(0, kLongestFound)));
-    }
-    return value;
+  std::string place() const {
+    return ranked_ ? "ranks[" + std::to_string(traces_.size() - 1) + "]: " : std::string();
+  }
+  std::string row_path() const { return place() + list_->key + "[" + std::to_string(row_) + "]"; }
+  std::string cell(size_t column) const { return row_path() + "[" + std::to_string(column) + "]"; }
+  [[noreturn]] void refuse_count(const std::string& count) const {
+    throw InputError(origin_ + ": " + row_path() + ": expected " + std::to_string(list_->fields.size()) +
+                     " numbers, found " + count);
   }
 
-  void expect(char c) {
-    if (*at_ != c) refuse(row_path(), std::string("expected '") + c + "', found " + found());
-    ++at_;
-  }
-
-  /// What comes next, in words.
-  std::string found() const {
-    if (at_ == end_) return "the end of the file";
-    if (const char* const end = number_end(at_); end != nullptr)
-      return {at_, std::min(end, at_ + kLongestFound)};
-    switch (*at_) {
-      case '"':
-        return "a string";
-      case '[':
-        return "an array";
-      case '{':
-        return "an object";
-      case 't':
-      case 'f':
-        return "a boolean";
-      case 'n':
-        return "null";
-    }
-    return "something else";
-  }
-
-  [[noreturn]] void refuse(const std::string& path, const std::string& what) const {
-    throw InputError(origin_ + ": " + path + ": " + what);
-  }
-  std::string row_path() const { return std::string(list_) + "[" + std::to_string(row_) + "]"; }
-  [[noreturn]] void refuse_cell(const std::string& what) const {
-    refuse(row_path() + "[" + std::to_string(column_) + "]", what);
-  }
-
-  const std::string origin_;
-  const char* at_;
-  const char* const end_;
-  const char* copied_;  ///< up to here the text is in rest_, or was a list
-  std::string rest_;
-  Trace trace_;
-  const char* list_ = "";
-  size_t row_ = 0, column_ = 0;
-  size_t lines_ = 0;     ///< ends of lines in the list
+  const std::string& origin_;
+  std::vector<Trace> traces_;
+  const RowList* next_ = nullptr;  ///< that the last key names
+  const RowList* list_ = nullptr;  ///< that is being read
+  int list_depth_ = 0;
+  bool ranked_ = false;  ///< inside of "ranks"
+  size_t row_ = 0, values_of_row_ = 0;
+  size_t kept_bytes_ = 0;
   double earliest_ = 0;  ///< that the next time may be
 };
 
-template <size_t count>
-std::vector<std::string> names_of(const std::array<Field, count>& fields) {
-  std::vector<std::string> names;
-  names.reserve(count);
-  for (const Field& field : fields) names.emplace_back(field.name);
-  return names;
-}
-
 }  // namespace
 
-ParsedTrace parse_trace(const std::string& text, const std::string& origin) {
-  return TraceScanner(text, origin).run();
+ParsedTraces parse_traces(const std::string& text, const std::string& origin) {
+  RowTaker taker(origin);
+  ParsedTraces parsed;
+  parsed.document = parse_json(text, origin, INT64_MAX, [&] {
+    return json::parse(text, [&](int depth, json::parse_event_t event, json& value) {
+      return taker.follow(depth, event, value);
+    });
+  });
+  parsed.traces = taker.traces();
+  return parsed;
 }
 
-std::vector<std::string> event_field_names() {
-  return names_of(kEventFields);
-}
-std::vector<std::string> activity_field_names() {
-  return names_of(kActivityFields);
-}
-std::vector<std::string> driver_field_names() {
-  return names_of(kDriverFields);
-}
-std::vector<std::string> tile_field_names() {
-  return names_of(kTileFields);
-}
-std::vector<std::string> outside_field_names() {
-  return names_of(kOutsideFields);
-}
-std::vector<std::string> place_field_names() {
-  return names_of(kPlaceFields);
+json trace_field_names() {
+  json names = json::object();
+  for (const RowList& list : kLists) {
+    for (const Field& field : list.fields) names[list.fields_key].push_back(field.name);
+  }
+  return names;
 }
 
 }  // namespace headroom

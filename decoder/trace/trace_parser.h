@@ -16,24 +16,19 @@ constexpr int64_t kMostTraceLayers = 100'000;
 constexpr int32_t kMostTraceSteps = 10'000;
 constexpr int64_t kMostTraceNames = 100'000;
 
-/// A trace's file, parsed: the rows of its long lists in `trace`, all else in a document in which these lists
-/// are without elements.
-struct ParsedTrace {
+/// A trace's file, parsed: the rows of its long lists in `traces`, all else in a document in which these
+/// lists are without elements.
+struct ParsedTraces {
   nlohmann::json document;
-  Trace trace;
+  std::vector<Trace> traces;  ///< one for each element of the document's "ranks", or a single one
 };
 
-/// Checks each row while the text is parsed, so that no JSON value is made for any of millions of numbers.
-/// What a row may refer to, layers and passes, is for the caller to check. Throws InputError naming `origin`
-/// and the path.
-ParsedTrace parse_trace(const std::string& text, const std::string& origin);
+/// Checks each row while the text is parsed and drops its JSON values then, since there are millions of them.
+/// The caller checks what a row may refer to, layers and passes. Throws InputError naming `origin` and the
+/// path.
+ParsedTraces parse_traces(const std::string& text, const std::string& origin);
 
-// What the positions in a row stand for.
-std::vector<std::string> event_field_names();
-std::vector<std::string> activity_field_names();
-std::vector<std::string> driver_field_names();
-std::vector<std::string> tile_field_names();
-std::vector<std::string> outside_field_names();
-std::vector<std::string> place_field_names();
+/// Names of the columns of each long list, by the key that has them in a trace's file: "event_fields".
+nlohmann::json trace_field_names();
 
 }  // namespace headroom

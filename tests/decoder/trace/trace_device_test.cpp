@@ -85,8 +85,8 @@ TEST_CASE("trace file: wrong values of a GPU's trace are refused by their path",
   refuses("/events/4/6", (int64_t{1} << 60) - 1, "events[4][6]: expected an integer from");
   refuses("/events/2/1", 8, "events[2][1]: expected an integer from 0 to 7, found 8");
   refuses("/kinds/5", "loose", "kinds: expected [\"weights\",");
-  refuses("/activities/1/0", 0.0005, "activities[1][0]: expected at least 0.001");
-  refuses("/activities/1/1", 0.0005, "activities[1][1]: expected at least 0.0015");
+  refuses("/activities/1/0", 0.0005, "activities[1][0]: expected a number of at least 0.001");
+  refuses("/activities/1/1", 0.0005, "activities[1][1]: expected a number of at least 0.0015");
   refuses("/activities/1/2", 3, "activities[1][2]: expected an integer from 0 to 2, found 3");
   refuses("/activities/1/4", 2, "activities[1][4]: expected an integer from 0 to 1, found 2");
   refuses("/activities/1/5", 2, "activities[1][5]: expected an integer from -1 to 1, found 2");
@@ -98,7 +98,7 @@ TEST_CASE("trace file: wrong values of a GPU's trace are refused by their path",
   refuses("/activity_names/0", 5, "activity_names[0]: expected a string");
   refuses("/activity_fields", 5, "activity_fields: expected [\"begin_seconds\",");
   refuses("/clock", "wall", "clock: expected \"host\" or \"device\"");
-  refuses("/driver/1/0", -1, "driver[1][0]: expected at least 0.0");
+  refuses("/driver/1/0", -1, "driver[1][0]: expected a number of at least 0.0");
   refuses("/driver_fields", 5, "driver_fields: expected [\"seconds\",");
   refuses("/sources/0/captured", 1, "sources[0].captured: expected");
   refuses("/records_lost", -1, "records_lost: expected an integer");
