@@ -152,37 +152,14 @@ TEST_CASE("values of AutoencoderDC that are not supported are refused by their k
   refuses(gap, {"decoder_layers_per_block[0]"});
   refuses(changed_dc("attention_head_dim", 17), {"decoder_block_out_channels[2]", "attention_head_dim = 17"});
   refuses(changed_dc("scaling_factor", 0), {"scaling_factor", "other than 0"});
-  json fewer = tiny_dc_config();
-  fewer.erase("decoder_layers_per_block");
-  refuses(fewer, {"decoder_layers_per_block: missing"});
-}
-
-TEST_CASE("hostile configs of AutoencoderDC are refused by their key") {
-  for (const char* key : {"in_channels", "latent_channels", "attention_head_dim"}) {
-    for (const json& value : {json("4"), json(-1), json(0), json(1.5), json(9.3e18), json(UINT64_MAX),
-                              json(INT64_MAX), json(true), json(), json::array(), json::object()}) {
-      refuses(changed_dc(key, value), {std::string("config.json: ") + key, "expected an integer"});
-    }
-  }
-  for (const char* key :
-       {"decoder_block_out_channels", "decoder_layers_per_block", "decoder_qkv_multiscales"}) {
-    for (const json& value : {json(8), json("8"), json(), json::object()})
-      refuses(changed_dc(key, value), {key, "expected an array"});
-    refuses(changed_dc(key, std::vector<int64_t>(1000, 8)), {key, "at most"});
-  }
-  refuses(changed_dc("decoder_block_out_channels", json::array()),
-          {"decoder_block_out_channels", "at least one"});
-  refuses(changed_dc("decoder_block_out_channels", {8, 16, int64_t{1} << 40}),
-          {"decoder_block_out_channels[2]"});
   refuses(changed_dc("decoder_layers_per_block", {1, 2, 1'000'000}), {"decoder_layers_per_block[2]"});
   refuses(changed_dc("decoder_layers_per_block", {1, -2, 2}), {"decoder_layers_per_block[1]"});
-  refuses(changed_dc("decoder_qkv_multiscales", {json::array(), json::array(), {int64_t{1} << 33}}),
-          {"decoder_qkv_multiscales[2][0]"});
   refuses(changed_dc("decoder_qkv_multiscales", {json::array(), json::array(), std::vector<int64_t>(99, 3)}),
           {"decoder_qkv_multiscales[2]", "at most"});
   refuses(changed_dc("decoder_block_types", 3), {"decoder_block_types", "expected a string"});
-  refuses(changed_dc("decoder_in_shortcut", "yes"), {"decoder_in_shortcut", "expected true or false"});
-  refuses(changed_dc("upsample_block_type", json()), {"upsample_block_type", "expected a string"});
+  json fewer = tiny_dc_config();
+  fewer.erase("decoder_layers_per_block");
+  refuses(fewer, {"decoder_layers_per_block: missing"});
 }
 
 }  // namespace

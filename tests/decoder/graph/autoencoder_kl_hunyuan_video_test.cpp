@@ -91,23 +91,5 @@ TEST_CASE("values of AutoencoderKLHunyuanVideo that are not supported are refuse
   refuses(changed_hunyuan_video("scaling_factor", 0), {"scaling_factor", "other than 0"});
 }
 
-TEST_CASE("hostile configs of AutoencoderKLHunyuanVideo are refused by their key") {
-  for (const char* key : {"latent_channels", "out_channels", "layers_per_block", "norm_num_groups",
-                          "spatial_compression_ratio", "temporal_compression_ratio"}) {
-    for (const json& value : {json("4"), json(-1), json(1.5), json(9.3e18), json(UINT64_MAX), json(INT64_MAX),
-                              json(true), json(), json::array(), json::object()}) {
-      refuses(changed_hunyuan_video(key, value), {std::string("config.json: ") + key, "expected an integer"});
-    }
-  }
-  for (const char* key : {"block_out_channels", "up_block_types"}) {
-    for (const json& value : {json(8), json("8"), json(), json::object()})
-      refuses(changed_hunyuan_video(key, value), {key, "expected an array"});
-  }
-  refuses(changed_hunyuan_video("block_out_channels", std::vector<int64_t>(1000, 8)),
-          {"block_out_channels", "at most"});
-  refuses(changed_hunyuan_video("mid_block_add_attention", 1),
-          {"mid_block_add_attention", "expected true or false"});
-}
-
 }  // namespace
 }  // namespace headroom

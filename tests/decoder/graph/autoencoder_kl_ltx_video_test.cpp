@@ -96,22 +96,5 @@ TEST_CASE("values of LTX's decoders that are not supported are refused by their 
   refuses(changed_ltx2("scaling_factor", 0), {"scaling_factor", "other than 0"});
 }
 
-TEST_CASE("hostile configs of LTX's decoders are refused by their key") {
-  for (const char* key : {"latent_channels", "out_channels", "patch_size", "patch_size_t"}) {
-    for (const json& value : {json("4"), json(-1), json(1.5), json(9.3e18), json(UINT64_MAX), json(INT64_MAX),
-                              json(true), json(), json::array(), json::object()})
-      refuses(changed_ltx2(key, value), {std::string("config.json: ") + key, "expected an integer"});
-  }
-  for (const char* key :
-       {"decoder_block_out_channels", "decoder_layers_per_block", "upsample_factor", "upsample_type"}) {
-    for (const json& value : {json(8), json("8"), json(), json::object()})
-      refuses(changed_ltx2(key, value), {key, "expected an array"});
-  }
-  refuses(changed_ltx2("decoder_block_out_channels", std::vector<int64_t>(1000, 8)),
-          {"decoder_block_out_channels"});
-  for (const char* key : {"decoder_causal", "timestep_conditioning"})
-    refuses(changed_ltx2(key, 1), {key, "expected"});
-}
-
 }  // namespace
 }  // namespace headroom

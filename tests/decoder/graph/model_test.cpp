@@ -158,31 +158,15 @@ TEST_CASE("a class that is not supported is refused by its name, with those that
   }
 }
 
-TEST_CASE("hostile configs are refused by their key") {
-  const std::vector<std::string> integers{"latent_channels", "out_channels", "layers_per_block",
-                                          "norm_num_groups"};
-  for (const std::string& key : integers) {
-    for (const json& value : {json("4"), json(-1), json(0), json(1.5), json(9.3e18), json(UINT64_MAX),
-                              json(INT64_MAX), json(true), json::array(), json::object()}) {
-      refuses(changed(key.c_str(), value), {"config.json: " + key, "expected an integer"});
-    }
-  }
-  for (const char* key : {"mid_block_add_attention", "use_post_quant_conv", "force_upcast"}) {
-    for (const json& value : {json("true"), json(1), json(), json::array()}) {
-      refuses(changed(key, value), {std::string("config.json: ") + key, "expected true or false"});
-    }
-  }
-  for (const json& value : {json(8), json("8"), json(), json::object()}) {
-    refuses(changed("block_out_channels", value), {"block_out_channels", "expected an array"});
-    refuses(changed("up_block_types", value), {"up_block_types", "expected an array"});
-  }
+TEST_CASE("hostile configs of AutoencoderKL are refused by their key") {
+  for (const json& value : {json("true"), json(1), json(), json::array()})
+    refuses(changed("force_upcast", value), {"config.json: force_upcast", "expected true or false"});
   refuses(changed("block_out_channels", json::array()), {"block_out_channels", "at least one"});
   refuses(changed("up_block_types", json::array()), {"up_block_types"});
   refuses(changed("block_out_channels", {8, "16"}), {"block_out_channels[1]"});
   refuses(changed("block_out_channels", {8, json::array({16})}), {"block_out_channels[1]"});
   refuses(changed("block_out_channels", {8, -16}), {"block_out_channels[1]"});
   refuses(changed("block_out_channels", {8, int64_t{1} << 40}), {"block_out_channels[1]"});
-  refuses(changed("block_out_channels", std::vector<int64_t>(1000, 8)), {"block_out_channels", "at most"});
   refuses(changed("act_fn", 3), {"act_fn", "expected a string"});
   refuses(changed("act_fn", json()), {"act_fn", "expected a string"});
   refuses(changed("scaling_factor", "1"), {"scaling_factor", "expected a number"});
