@@ -245,15 +245,6 @@ def make_plan(model: str, size: tuple[int, int], limit_bytes: int, file: Path, p
             "optimal": plan["optimal"], "assumed": plan.get("assumed", False)}
 
 
-def smallest_limit(model: str, size: tuple[int, int], scratch: Path, profile: str | None = None) -> int:
-    """The smallest limit that works, by asking for one that cannot."""
-    try:
-        make_plan(model, size, MIB, scratch / "smallest.json", profile)
-    except DoesNotFit as refusal:
-        return refusal.smallest_bytes
-    return MIB
-
-
 def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: int | None, threads: int,
                     programs: Path = BIN, extra: Sequence[str] = ()) -> Run:
     """One decode in a fresh process. `seconds` is the passes alone, as the weights are ready for diffusers too."""
