@@ -4,22 +4,6 @@
 
 namespace headroom::profiler {
 
-const char* name_of(MemoryPlace place) {
-  switch (place) {
-    case MemoryPlace::device:
-      return "device";
-    case MemoryPlace::pinned:
-      return "pinned";
-    case MemoryPlace::managed:
-      return "managed";
-    case MemoryPlace::pageable:
-      return "pageable";
-    case MemoryPlace::unknown:
-      return "unknown";
-  }
-  return "";
-}
-
 const char* name_of(WatchKind kind) {
   switch (kind) {
     case WatchKind::kernels:

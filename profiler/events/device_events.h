@@ -60,7 +60,6 @@ struct MemoryRefused {
 };
 
 enum class MemoryPlace : uint8_t { device, pinned, managed, pageable, unknown };
-const char* name_of(MemoryPlace place);
 
 /// The driver handed memory out or took it back.
 struct DriverMemoryChanged {
@@ -129,7 +128,6 @@ using DeviceEvent =
 
 /// All events that were captured of one decode.
 struct DeviceRecording {
-  std::string plan;    ///< that was decoded, as recorded_plan() names it
   std::string device;  ///< as RunStats has them
   std::string libraries;
   std::vector<DeviceEvent> events;

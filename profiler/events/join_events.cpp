@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "decoder/graph/errors.h"
 #include "profiler/events/activity_list.h"
 #include "profiler/events/driver_ledger.h"
 #include "profiler/events/merged_timeline.h"
@@ -15,41 +14,6 @@
 
 namespace headroom::profiler {
 namespace {
-
-/// More are in no decode that anyone waits for.
-constexpr int64_t kMostPasses = 100'000;
-
-void check_scope(const ScopeBegan& scope, size_t event, const Plan& plan) {
-  const auto passes = static_cast<int64_t>(plan.passes.size());
-  const bool known =
-      scope.pass >= -1 && scope.pass < passes && scope.tile >= -1 && scope.item >= 0 && scope.step >= -1 &&
-      (scope.pass >= 0 || scope.step == -1) &&
-      (scope.step == -1 ||
-       scope.step < static_cast<int64_t>(plan.passes[static_cast<size_t>(scope.pass)].steps.size()));
-  if (!known) {
-    throw InputError("event " + std::to_string(event) + ": the plan has no step " +
-                     std::to_string(scope.step) + " in a pass " + std::to_string(scope.pass));
-  }
-}
-
-void check(const std::vector<DeviceEvent>& events, const Plan& plan, const Graph& graph) {
-  const auto tensors = static_cast<int64_t>(graph.tensors().size());
-  int64_t passes = 0;
-  for (size_t i = 0; i < events.size(); ++i) {
-    if (const auto* scope = std::get_if<ScopeBegan>(&events[i])) {
-      check_scope(*scope, i, plan);
-      passes += scope->tile == 0 && scope->step == 0 ? 1 : 0;
-      if (passes > kMostPasses)
-        throw InputError("event " + std::to_string(i) + ": expected at most " + std::to_string(kMostPasses) +
-                         " passes");
-    }
-    const auto* taken = std::get_if<Allocated>(&events[i]);
-    if (taken == nullptr) continue;
-    const auto layer = static_cast<int64_t>(taken->layer);
-    if (layer < -1 || layer >= tensors)
-      throw InputError("event " + std::to_string(i) + ": the model has no tensor " + std::to_string(layer));
-  }
-}
 
 class Joining {
  public:
@@ -62,7 +26,6 @@ class Joining {
     for (const TimelineEntry& entry : merged_timeline) {
       at_ = seconds(entry.at_ns);
       tell(entry);
-      check_room(entry.event);
     }
   }
   double seconds(int64_t at_ns) const { return double(at_ns - start_ns_) * 1e-9; }
@@ -96,14 +59,6 @@ class Joining {
       case TimelineEntry::What::counted:
         return count(std::get<DriverCounted>(event).bytes);
     }
-  }
-
-  /// No machine has so much: what adds up to it was made up.
-  void check_room(size_t event) const {
-    constexpr int64_t kMostMemoryBytes = int64_t{1} << 50;
-    if (all() > kMostMemoryBytes)
-      throw InputError("event " + std::to_string(event) + ": all memory together is more than " +
-                       std::to_string(kMostMemoryBytes) + " bytes");
   }
 
   /// Only names what is there.
@@ -220,23 +175,8 @@ void add_refusals(const std::vector<DeviceEvent>& events, std::vector<TraceSourc
 
 }  // namespace
 
-std::string recorded_plan(const Plan& plan) {
-  const Request& request = plan.request;
-  const auto text = [](int64_t number) { return std::to_string(number); };
-  return text(request.width_pixels) + "x" + text(request.height_pixels) + ", frames " + text(request.frames) +
-         ", batch " + text(request.batch) + ", " + name_of(request.dtype) + ", " + name_of(request.device) +
-         ", " + text(static_cast<int64_t>(plan.passes.size())) + " passes, peak " +
-         text(plan.predicted_peak_bytes);
-}
-
-Trace join_events(const DeviceRecording& recording, const Plan& plan, const Graph& graph,
-                  const TraceBounds& bounds) {
-  if (recording.plan != recorded_plan(plan)) {
-    throw InputError("recorded of another plan: expected \"" + recorded_plan(plan) + "\", found \"" +
-                     recording.plan + "\"");
-  }
+Trace join_events(const DeviceRecording& recording, const Plan& plan, const TraceBounds& bounds) {
   const std::vector<DeviceEvent>& events = recording.events;
-  check(events, plan, graph);
   const ScopeTimes times(events);
   Joining joining(events, plan, bounds);
   joining.run(merged_timeline_of(events, times));

@@ -1,15 +1,10 @@
 #pragma once
 
-#include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
 #include "decoder/trace/trace_builder.h"
 #include "profiler/events/device_events.h"
 
 namespace headroom::profiler {
-
-/// What a recording says of its plan, so that it is not joined by another: size, device, passes and peak, but
-/// neither file nor model, which may lie elsewhere.
-std::string recorded_plan(const Plan& plan);
 
 /// Makes one trace of all captured events of a decode of this plan, in whatever order they are. At every
 /// event the bytes of all kinds add up to what the driver has given out, as far as that was captured. Where
@@ -20,9 +15,7 @@ std::string recorded_plan(const Plan& plan);
 /// host's. Lost records are missing from the trace and counted in it. No kind of memory falls below zero for
 /// them.
 ///
-/// The limit and the model's name are the plan's. Throws InputError where the recording is of another plan,
-/// or an event of a pass, step or tensor that this plan does not have.
-Trace join_events(const DeviceRecording& recording, const Plan& plan, const Graph& graph,
-                  const TraceBounds& bounds = {});
+/// The limit and the model's name are the plan's.
+Trace join_events(const DeviceRecording& recording, const Plan& plan, const TraceBounds& bounds = {});
 
 }  // namespace headroom::profiler

@@ -33,37 +33,16 @@ struct MeasuredDecode {
   double waited_share = 0;  ///< of its time that threads waited for processors
 };
 
-/// Fills in what the latency tables say of the layers of a size.
-void predict(const Graph& graph, const Plan& plan, const Profile& profile, HeldOutSize& size) {
-  const Sizes sizes = sizes_of(graph, plan);
-  for (size_t i = 0; i < size.layers.size(); ++i) {
-    const Op& op = graph.ops()[i];
-    const Extent extent = latency_table_extent(graph, op, sizes.latent);
-    const auto frames = double(extent_of(graph.tensor(measured_tensor(op)), sizes.latent).t);
-    const CallsOfStep calls = calls_of(traits_of(op.kind).step, sizes.device, frames, double(sizes.items));
-    const LatencyTable& latency_table = *profile.find_latency_table(profile.layers[i].latency_table);
-    const double call =
-        op.kind == OpKind::attention
-            ? attention_seconds(latency_table, graph, op, sizes.latent, double(extent.y))
-            : latency_table.seconds_at(double(extent.y) / frames * calls.layers, double(extent.x));
-    size.layers[i].predicted_seconds = calls.calls * call;
-    size.seconds += size.layers[i].seconds;
-    size.predicted_seconds += size.layers[i].predicted_seconds;
-  }
-}
-
 class Collecting {
  public:
   Collecting(const Model& model, const ProfileRequest& request, const ParameterSource& weights,
              const ProfileProgress& progress, gpu::Gpu* gpu, const Clock& clock)
       : model_(model), graph_(model.graph), request_(request), progress_(progress), clock_(clock) {
     const DeviceKind kind = gpu == nullptr ? DeviceKind::cpu : DeviceKind::cuda;
-    for (const auto* list : {&request.sizes, &request.held_out}) {
-      for (const auto& [width, height] : *list) {
-        const Request decoded{request.model, width,         height, request.frames,
-                              request.batch, request.dtype, kind};
-        plans_.push_back(untiled_plan(model, decoded, algorithms_on(kind).back()));
-      }
+    for (const auto& [width, height] : request.sizes) {
+      const Request decoded{request.model, width,         height, request.frames,
+                            request.batch, request.dtype, kind};
+      plans_.push_back(untiled_plan(model, decoded, algorithms_on(kind).back()));
     }
     if (kind == DeviceKind::cpu && !request.effort.coarse) plans_.push_back(tiled_plan());
     for (const Plan& plan : plans_) work_.push_back(flops_of(plan));
@@ -79,19 +58,15 @@ class Collecting {
     const bool on_cpu = profile_.device_kind == DeviceKind::cpu;
     if (on_cpu) start_benchmark();
     for (size_t s = 0; s < plans_.size(); ++s) measure(s);
-    for (size_t s = 0; s < held_out_end(); ++s) take(s);
+    for (size_t s = 0; s < request_.sizes.size(); ++s) take(s);
     if (!on_cpu) start_benchmark();
     measure_tables();
-    const size_t sizes = request_.sizes.size();
-    for (size_t i = 0; i < profile_.held_out.size(); ++i)
-      predict(graph_, plans_[sizes + i], profile_, profile_.held_out[i]);
     return std::move(profile_);
   }
 
  private:
   void start_benchmark() { benchmark_ = device_->benchmark(clock_, request_.effort.target_error); }
 
-  size_t held_out_end() const { return request_.sizes.size() + request_.held_out.size(); }
 
   /// Of the first size, or of a picture of it that is small enough to be decoded in a moment.
   Plan tiled_plan() const {
@@ -143,7 +118,7 @@ class Collecting {
     return work / flops_per_second_ + request_.effort.seconds;
   }
 
-  /// Decodes a size, profiled or held out.
+  /// Decodes a size, or the small tiled decode.
   void measure(size_t s) {
     const Plan& plan = plans_[s];
     const Request& decoded = plan.request;
@@ -190,12 +165,6 @@ class Collecting {
   void take(size_t s) {
     const MeasuredDecode& measured = decodes_[s];
     profile_.outside_bytes = std::max(profile_.outside_bytes, measured.outside_bytes);
-    if (s >= request_.sizes.size()) {
-      profile_.held_out.push_back({measured.size.width_pixels, measured.size.height_pixels, 0, 0, {}});
-      for (size_t i = 0; i < graph_.ops().size(); ++i)
-        profile_.held_out.back().layers.push_back({graph_.ops()[i].name, measured.layers[i].seconds, 0});
-      return;
-    }
     profile_.sizes.push_back(measured.size);
     for (size_t i = 0; i < graph_.ops().size(); ++i) profile_.layers[i].sizes.push_back(measured.layers[i]);
   }
@@ -221,7 +190,7 @@ class Collecting {
     if (seconds > 0) precision.waited_share = std::max(precision.waited_share, waited_seconds / seconds);
     const ClockDrift drift(*benchmark_, clock_, points_.reference_seconds);
     const auto add = [&](size_t s) { decodes.push_back(without_drift(decodes_[s].calls, drift)); };
-    for (size_t s = held_out_end(); s < plans_.size(); ++s) add(s);
+    for (size_t s = request_.sizes.size(); s < plans_.size(); ++s) add(s);
     for (size_t s = 0; s < request_.sizes.size(); ++s) add(s);
     precision.decode_ratio = calibrate_with_decodes(profile_.latency_tables, decodes);
   }
@@ -231,7 +200,7 @@ class Collecting {
   const ProfileRequest& request_;
   const ProfileProgress& progress_;
   const Clock clock_;
-  std::vector<Plan> plans_;   ///< of the sizes that are profiled, then of those held out, then a tiled one
+  std::vector<Plan> plans_;   ///< of the sizes that are profiled, then a tiled one
   std::vector<double> work_;  ///< FLOPs of each, all repeats
   std::vector<Extent> latents_;
   std::unique_ptr<ProfiledDevice> device_;

@@ -18,8 +18,6 @@ namespace headroom::profiler {
 struct ProfileRequest {
   std::string model;                                 ///< the --model argument
   std::vector<std::pair<int64_t, int64_t>> sizes{};  ///< pictures, width and height in pixels
-  std::vector<std::pair<int64_t, int64_t>>
-      held_out{};  ///< measured and compared with the latency tables, which do not see them
   int64_t frames = 1;
   int64_t batch = 1;
   Dtype dtype = Dtype::fp32;  ///< of kept tensors

@@ -4,7 +4,6 @@
 #include "decoder/session/libraries.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/session.h"
-#include "profiler/events/join_events.h"
 #include "profiler/measure/device_recorder.h"
 
 namespace headroom::profiler {
@@ -57,7 +56,6 @@ RecordedDecode record_decode(const Model& model, const Plan& plan, const Paramet
                                       {"LibTorch's allocator", allocator.captured(),
                                        allocator.captured() ? "" : "it reports nothing here"});
   }
-  recorded.recording.plan = recorded_plan(plan);
   recorded.recording.device = recorded.stats.device;
   recorded.recording.libraries = recorded.stats.libraries;
   return recorded;

@@ -48,22 +48,6 @@ struct ProfiledSize {
   friend bool operator==(const ProfiledSize&, const ProfiledSize&) = default;
 };
 
-/// A size that was measured and that no latency table was fitted to.
-struct HeldOutSize {
-  struct Layer {
-    std::string name;
-    double seconds = 0;
-    double predicted_seconds = 0;
-    friend bool operator==(const Layer&, const Layer&) = default;
-  };
-  int64_t width_pixels = 0;
-  int64_t height_pixels = 0;
-  double seconds = 0;            ///< of the layers together
-  double predicted_seconds = 0;  ///< of the layers together, by the latency tables
-  std::vector<Layer> layers;
-  friend bool operator==(const HeldOutSize&, const HeldOutSize&) = default;
-};
-
 /// How well the latency tables of a profile were measured.
 struct MeasuredPrecision {
   double target = 0;         ///< relative standard error that each point was measured to
@@ -100,7 +84,6 @@ struct Profile {
   std::vector<ProfiledSize> sizes;
   std::vector<LayerProfile> layers;
   std::vector<LatencyTable> latency_tables;
-  std::vector<HeldOutSize> held_out;
   MeasuredPrecision precision{};
   friend bool operator==(const Profile&, const Profile&) = default;
 

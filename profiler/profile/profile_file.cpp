@@ -87,39 +87,6 @@ MeasuredPrecision precision_from_json(const JsonFields& entry) {
           not_negative(entry["waited_share"]), more_than_zero(entry["decode_ratio"])};
 }
 
-nlohmann::json to_json(const HeldOutSize& size) {
-  const auto error = [](double predicted, double measured) {
-    return measured > 0 ? predicted / measured - 1 : 0;
-  };
-  nlohmann::json layers = nlohmann::json::array();
-  for (const HeldOutSize::Layer& layer : size.layers) {
-    layers.push_back({{"name", layer.name},
-                      {"seconds", layer.seconds},
-                      {"predicted_seconds", layer.predicted_seconds},
-                      {"error", error(layer.predicted_seconds, layer.seconds)}});
-  }
-  return {{"width_pixels", size.width_pixels},
-          {"height_pixels", size.height_pixels},
-          {"seconds", size.seconds},
-          {"predicted_seconds", size.predicted_seconds},
-          {"error", error(size.predicted_seconds, size.seconds)},
-          {"layers", layers}};
-}
-
-HeldOutSize held_out_from_json(const JsonFields& entry) {
-  HeldOutSize size{entry["width_pixels"].integer(1, kMostPixels),
-                   entry["height_pixels"].integer(1, kMostPixels),
-                   not_negative(entry["seconds"]),
-                   not_negative(entry["predicted_seconds"]),
-                   {}};
-  const JsonFields layers = entry["layers"];
-  for (size_t i = 0; i < layers.size(kMostLayers); ++i) {
-    size.layers.push_back({layers[i]["name"].text(), not_negative(layers[i]["seconds"]),
-                           not_negative(layers[i]["predicted_seconds"])});
-  }
-  return size;
-}
-
 void read_latency_tables(const JsonFields& file, Profile& profile) {
   profile.threads = static_cast<int>(file["threads"].integer(1, 1 << 20));
   profile.weights_bytes_per_second = not_negative(file["weights_bytes_per_second"]);
@@ -143,9 +110,6 @@ void read_latency_tables(const JsonFields& file, Profile& profile) {
     if (first != &profile.latency_tables.back())
       latency_tables[i]["name"].fail("expected a name of its own, found that of an earlier latency table");
   }
-  const JsonFields held_out = file["held_out"];
-  for (size_t i = 0; i < held_out.size(kMostSizes); ++i)
-    profile.held_out.push_back(held_out_from_json(held_out[i]));
 }
 
 nlohmann::json to_json(const LayerProfile& layer) {
@@ -260,7 +224,6 @@ nlohmann::json to_json(const Profile& profile) {
                      {"sizes", list_of(profile.sizes)},
                      {"layers", list_of(profile.layers)},
                      {"latency_tables", list_of(profile.latency_tables)},
-                     {"held_out", list_of(profile.held_out)},
                      {"precision", to_json(profile.precision)}};
   if (profile.to_host_bytes_per_second > 0)
     out["to_host_bytes_per_second"] = profile.to_host_bytes_per_second;

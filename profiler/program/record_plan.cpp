@@ -16,7 +16,6 @@
 #include "decoder/validator/validator.h"
 #include "decoder/weights/random_weights.h"
 #include "profiler/cupti/open_cupti.h"
-#include "profiler/events/event_stream.h"
 #include "profiler/events/join_events.h"
 #include "profiler/measure/device_recorder.h"
 #include "profiler/measure/record_decode.h"
@@ -33,9 +32,7 @@ Plan plan_of(const Model& model, const std::string& file) {
 /// Writes all files that were asked for. Returns what the record lacks.
 std::vector<std::string> write_recording(const DeviceRecording& recording, const Plan& plan,
                                          const Graph& graph, const RecordRequest& request) {
-  // First what all else is made of.
-  if (!request.events_file.empty()) write_events(request.events_file, recording);
-  const Trace trace = join_events(recording, plan, graph);
+  const Trace trace = join_events(recording, plan);
   write_traces(trace, plan, graph, request.traces);
   std::vector<std::string> warnings = warnings_of(trace.sources);
   if (trace.records_lost > 0)
@@ -80,8 +77,7 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
   }
   progress.tell(news);
   start_libraries(request.threads);
-  const bool keeps_events = !request.events_file.empty();
-  if (!on_gpu && !keeps_events) return {trace_on_cpu(model, plan, weights, latent, request, progress), {}};
+  if (!on_gpu) return {trace_on_cpu(model, plan, weights, latent, request, progress), {}};
 
   std::optional<ProgressEvents> events;
   const RecordedDecode recorded =
@@ -92,17 +88,6 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
                      .with_events = [&](EventSink* recorder) { return &events.emplace(progress, recorder); },
                      .loading = [&](double share) { events->loading(share); }});
   return {recorded.stats, write_recording(recorded.recording, plan, model.graph, request)};
-}
-
-std::vector<std::string> replay_events(const Model& model, const RecordRequest& request,
-                                       const std::string& events_file) {
-  const Plan plan = plan_of(model, request.plan_file);
-  const DeviceRecording recording = read_events(events_file);
-  try {
-    return write_recording(recording, plan, model.graph, request);
-  } catch (const InputError& error) {
-    throw InputError(events_file + ": " + error.what());
-  }
 }
 
 }  // namespace headroom::profiler

@@ -17,7 +17,6 @@ struct RecordRequest {
   std::string plan_file;
   std::string latent;  ///< seeded random where empty
   TraceFiles traces;
-  std::string events_file;  ///< the captured events, before they are joined
   std::string device;       ///< that the plan must be for; any where empty
   Watching watching;        ///< of a GPU
   int threads = 0;
@@ -33,10 +32,5 @@ struct Recorded {
 /// watches a GPU nothing that fails stops the decode.
 Recorded record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
                      Progress& progress);
-
-/// Makes the same files of events that were recorded before, without a decode. Throws InputError where they
-/// are not of this plan.
-std::vector<std::string> replay_events(const Model& model, const RecordRequest& request,
-                                       const std::string& events_file);
 
 }  // namespace headroom::profiler

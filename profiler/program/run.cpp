@@ -39,8 +39,7 @@ namespace {
 constexpr const char* kQuickSize = "256x256";
 
 struct Options {
-  std::string plan, latent, trace, chrome, events, replay, watch = "all", model, weights, sizes, held_out,
-                                                           scratch, output, csv, device, dtype = "fp32";
+  std::string plan, latent, trace, chrome, watch = "all", model, weights, sizes, scratch, output, csv, device, dtype = "fp32";
   std::optional<uint64_t> random_seed;
   int64_t frames = 1;
   int64_t batch = 1;
@@ -91,10 +90,6 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--watch", options.watch,
                  "with --plan for cuda, what is captured beside the decode: all, none, or some of allocator, "
                  "kernels, copies, memory, pools, calls");
-  app.add_option("--events", options.events, "with --plan: all captured events, before they are joined");
-  app.add_option("--replay", options.replay,
-                 "with --plan: join these events again instead of decoding; needs no GPU");
-  app.add_option("--hold-out", options.held_out, "sizes to measure and compare with what the others predict");
   app.add_option("--scratch", options.scratch,
                  "folder for plans that keep tensors in files: measure its rates (512 MiB)");
   app.add_option("--frames", options.frames, "frames of a clip; 1 for pictures")
@@ -142,13 +137,6 @@ void print_summary(const Profile& profile, const std::string& output, std::ostre
     }
     out << "\n";
   }
-  for (const HeldOutSize& size : profile.held_out) {
-    out << size.width_pixels << "x" << size.height_pixels << ", held out: layers "
-        << format_seconds(size.seconds) << ", predicted " << format_seconds(size.predicted_seconds) << " ("
-        << std::showpos << std::fixed << std::setprecision(1)
-        << 100 * (size.predicted_seconds / size.seconds - 1) << std::noshowpos << std::defaultfloat
-        << " %)\n";
-  }
   out << one_line(output) << ": " << one_line(profile.model) << " in " << name_of(profile.dtype) << ", "
       << profile.layers.size() << " layers at " << profile.sizes.size() << " sizes, "
       << profile.latency_tables.size() << " latency tables, median error between measured extents "
@@ -164,13 +152,11 @@ MadeFolders prepare_files(const Options& options) {
                           {"--csv", options.csv},
                           {"--trace", options.trace},
                           {"--chrome", options.chrome},
-                          {"--events", options.events},
                           {"--json", options.json ? "-" : ""}},
                          {{"--plan", options.plan},
                           {"--model", options.model},
                           {"--weights", options.weights},
-                          {"--latent", latent_file_of(options.latent)},
-                          {"--replay", options.replay}});
+                          {"--latent", latent_file_of(options.latent)}});
 }
 
 void needs(bool given, const char* what) {
@@ -185,23 +171,19 @@ void check_options(const Options& options) {
     needs(!options.sizes.empty() || options.quick, "--sizes is required, or --quick, or --plan");
     needs(!options.output.empty(), "--output is required");
     needs(options.latent.empty(), "--latent goes with --plan");
-    needs(options.trace.empty() && options.chrome.empty() && options.events.empty() &&
-              options.replay.empty() && options.watch == "all",
-          "--trace, --chrome, --watch, --events and --replay go with --plan");
+    needs(options.trace.empty() && options.chrome.empty() && options.watch == "all",
+          "--trace, --chrome and --watch go with --plan");
   } else {
-    needs(options.sizes.empty() && options.held_out.empty() && options.scratch.empty() && !options.quick &&
-              !options.accept_noise && options.seconds == 0,
-          "--sizes, --hold-out, --scratch, --quick, --seconds and --accept-noise do not go with --plan");
+    needs(options.sizes.empty() && options.scratch.empty() && !options.quick && !options.accept_noise &&
+              options.seconds == 0,
+          "--sizes, --scratch, --quick, --seconds and --accept-noise do not go with --plan");
     needs(!options.of_request,
           "--frames, --batch, --dtype and --repeats do not go with --plan, which has its own");
     needs(options.output.empty() || options.trace.empty(),
           "with --plan, -o and --trace mean the same: expected one of them");
     needs(!options.output.empty() || !options.trace.empty() || !options.chrome.empty() ||
-              !options.csv.empty() || !options.events.empty(),
+              !options.csv.empty(),
           "--plan needs --output");
-    needs(options.replay.empty() || (options.events.empty() && options.latent.empty() &&
-                                     options.device.empty() && options.watch == "all" && !options.json),
-          "--replay decodes nothing: --events, --latent, --device, --watch and --json do not go with it");
   }
 }
 
@@ -211,28 +193,21 @@ RecordRequest record_request(const Options& options) {
           .traces = {.trace = options.output.empty() ? options.trace : options.output,
                      .chrome = options.chrome,
                      .csv = options.csv},
-          .events_file = options.events,
           .device = options.device,
           .watching = parse_watching(options.watch, "--watch"),
           .threads = options.threads};
 }
 
-/// With --plan: runs it and writes what was recorded, or joins what was recorded before.
+/// With --plan: runs it and writes what was recorded.
 RunEnded record(const Options& options, const Model& model, std::optional<uint64_t> seed, Progress& progress,
                 std::ostream& out, std::ostream& err) {
   const RecordRequest request = record_request(options);
-  const auto warn = [&](const std::vector<std::string>& warnings) {
-    for (const std::string& line : warnings) err << "headroom-profile: warning: " << printable(line) << "\n";
-  };
-  if (!options.replay.empty()) {
-    warn(replay_events(model, request, options.replay));
-    return {};
-  }
   const ParameterSource weights = open_weights(options.model, options.weights, seed);
   const Recorded recorded = record_plan(model, request, weights, progress);
   const RunStats& stats = recorded.stats;
   progress.wipe();
-  warn(recorded.warnings);
+  for (const std::string& line : recorded.warnings)
+    err << "headroom-profile: warning: " << printable(line) << "\n";
   if (options.json) {
     out << to_json(stats).dump(2) << "\n";
   } else {
@@ -248,7 +223,6 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   ProfileRequest request;
   request.model = options.model;
   request.sizes = parse_sizes(options.sizes.empty() ? kQuickSize : options.sizes, "--sizes");
-  if (!options.held_out.empty()) request.held_out = parse_sizes(options.held_out, "--hold-out");
   request.frames = options.frames;
   request.batch = options.batch;
   request.repeats = options.repeats;
@@ -257,9 +231,7 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   request.scratch_folder = options.scratch;
   if (gpu != nullptr && !options.scratch.empty())
     throw InputError("--scratch: plans for cuda keep nothing in files");
-  for (const auto& list : {request.sizes, request.held_out}) {
-    for (const auto& [width, height] : list) latent_extent(model, width, height, options.frames);
-  }
+  for (const auto& [width, height] : request.sizes) latent_extent(model, width, height, options.frames);
   const ParameterSource weights = open_weights(options.model, options.weights, seed);
   request.weights_source = seed ? "random" : "files";
   RunBegun news;
@@ -287,7 +259,7 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
   check_options(options);
   const MadeFolders folders = prepare_files(options);
   std::ostream& said =
-      message_stream({options.output, options.csv, options.trace, options.chrome, options.events}, out, err);
+      message_stream({options.output, options.csv, options.trace, options.chrome}, out, err);
   // The GPU is opened first: without it nothing else is worth doing. A plan is recorded on its own device,
   // which is opened once its watcher is there.
   std::unique_ptr<gpu::Gpu> gpu;

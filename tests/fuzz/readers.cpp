@@ -24,7 +24,6 @@
 #include "decoder/validator/validator.h"
 #include "decoder/weights/open_weights.h"
 #include "profiler/eager/recording_file.h"
-#include "profiler/events/event_stream.h"
 #include "profiler/history/memory_history.h"
 #include "profiler/profile/profile_file.h"
 #include "reports/figures/document.h"
@@ -129,9 +128,6 @@ void read_frontier(std::string_view bytes) {
   const nlohmann::json document = parse_json(std::string(bytes), "frontier.json");
   reports::frontier_from_json(document, "frontier.json");
 }
-void read_events_file(std::string_view bytes) {
-  profiler::events_from_text(std::string(bytes), "events.jsonl");
-}
 void read_snapshot(std::string_view bytes) {
   profiler::read_memory_snapshot(as_file(bytes, "snapshot.pickle"));
 }
@@ -144,7 +140,6 @@ constexpr Reader kReaders[] = {{"config", true, read_config},
                                {"recording", true, read_recording},
                                {"trace", true, read_traces},
                                {"frontier", true, read_frontier},
-                               {"events", false, read_events_file},
                                {"index", true, read_index},
                                {"safetensors", false, read_safetensors},
                                {"npy", false, read_npy},

@@ -58,7 +58,6 @@ class DecodeMaker {
     while (!place_bytes_.empty()) free_place(0);
     release_segment();
     count();
-    captured_.recording.plan = profiler::recorded_plan(plan_);
     captured_.recording.device = "a GPU";
     captured_.recording.libraries = "libraries";
     return std::move(captured_);

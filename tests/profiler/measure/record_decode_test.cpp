@@ -80,7 +80,7 @@ TEST_CASE("a decode on a GPU is recorded with all that the driver counts") {
   EmulatedGpu gpu(int64_t{1} << 30);
   const auto watcher = std::make_unique<NoWatcher>();
   const RecordedDecode recorded = decode.record(*watcher, &gpu, allocator);
-  const Trace trace = join_events(recorded.recording, decode.plan, decode.model.graph);
+  const Trace trace = join_events(recorded.recording, decode.plan);
   CHECK(trace.records_lost == 0);
   CHECK(trace.device == "emulated GPU");
   CHECK(trace.sources.size() == (allocator ? 1 : 0));
@@ -136,7 +136,7 @@ TEST_CASE("whoever watches knows for which step the host asks") {
   }
   began.push_back(kNoScope);
   CHECK(watcher.scopes == began);
-  const Trace trace = join_events(recorded.recording, decode.plan, decode.model.graph);
+  const Trace trace = join_events(recorded.recording, decode.plan);
   CHECK(trace.records_lost == 3);
   CHECK(std::count(trace.sources.begin(), trace.sources.end(), TraceSource{"listening", true, "well"}) == 1);
 }
@@ -147,7 +147,7 @@ TEST_CASE("a decode on the CPU gives the trace that is made as it happens") {
   const Case decode(DeviceKind::cpu, seed % 2 == 0 ? 1.0 : 0.7, 1 + static_cast<int64_t>(seed / 2));
   const auto watcher = std::make_unique<NoWatcher>();
   const RecordedDecode recorded = decode.record(*watcher, nullptr);
-  const Trace joined = join_events(recorded.recording, decode.plan, decode.model.graph);
+  const Trace joined = join_events(recorded.recording, decode.plan);
   TraceRecorder recorder;
   test::decode_to_memory(decode.model, decode.plan, test::random_source(5), decode.latent, &recorder);
   const Trace made = recorder.finish();
