@@ -28,7 +28,6 @@
 #include "planner/python/bindings.h"
 #include "planner/python/cpu_decoder.h"
 #include "planner/python/gpu_decoder.h"
-#include "planner/python/python_exchange.h"
 #include "planner/python/python_memory.h"
 #include "planner/python/tensor_sink.h"
 
@@ -139,20 +138,16 @@ struct DecodeOptions {
     if (given.contains("threads")) threads = nb::cast<int>(given["threads"]);
     if (given.contains("progress")) progress = given["progress"];
     if (given.contains("trace_file")) trace_file = nb::cast<std::string>(given["trace_file"]);
-    if (given.contains("ranks")) exchange = std::make_unique<PythonExchange>(nb::object(given["ranks"]));
   }
   int threads = 0;
   nb::object progress = nb::none();
   std::string trace_file;
-  std::unique_ptr<PythonExchange> exchange;
 };
 
 std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
                    const std::optional<nb::dict>& tensors, const Stored& latent, const Picture& out,
                    const nb::kwargs& given) {
   const DecodeOptions options(given);
-  if ((planned.ranked != nullptr) != (options.exchange != nullptr))
-    throw std::logic_error("ranks: expected with a plan of several ranks, and with no other");
   const PictureShape shape = picture_shape(planned.model->graph, planned.plan.request);
   if (static_cast<int64_t>(out.size()) != elements_of(shape))
     throw InputError("out: expected as many elements as the picture has, found " +
@@ -166,11 +161,9 @@ std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
   std::optional<TraceRecorder> recorder;
   if (!options.trace_file.empty()) recorder.emplace();
   ProgressEvents events(told, recorder ? &*recorder : nullptr);
-  std::optional<RankLink> link;
-  if (planned.ranked) link.emplace(RankLink{*options.exchange, planned.ranked->transfers});
   const RunStats stats =
       self.decode({planned.plan, held ? &held->weights() : nullptr, values, sink, options.threads, &events,
-                   [&](double share) { events.loading(share); }, link ? &*link : nullptr});
+                   [&](double share) { events.loading(share); }});
   if (recorder) {
     write_traces(described(recorder->finish(), planned.plan, stats), planned.plan, planned.model->graph,
                  {.trace = options.trace_file});
@@ -199,9 +192,7 @@ void bind_decoder(nb::module_& module) {
            "Decodes `latent` into `out`. `tensors` are the model's parameters by name; none where the packed "
            "ones of the decode before still hold. Keywords: threads=0 "
            "(OMP_NUM_THREADS, or one for each processor), progress=None (called with the share that is "
-           "done), trace_file='', and ranks, "
-           "where the plan is one of several ranks': the way to them, as headroom/group_exchange.py has it. "
-           "`out` then gets the rows of this rank. Returns the run's figures as JSON.")
+           "done), trace_file=''. Returns the run's figures as JSON.")
       .def(
           "has_weights",
           [](InProcessDecoder& self, const PlannedDecode& planned) { return self.has_weights(planned.plan); },

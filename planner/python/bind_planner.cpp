@@ -19,8 +19,6 @@
 #include "decoder/outputs/require_apart.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
-#include "decoder/plan/ranked_plan_file.h"
-#include "decoder/session/ranked_run.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/explain.h"
@@ -31,7 +29,6 @@
 #include "planner/python/planned_decode.h"
 #include "planner/search/frontier.h"
 #include "planner/search/make_plan.h"
-#include "planner/search/ranked_plan.h"
 
 namespace headroom::python {
 namespace {
@@ -68,23 +65,6 @@ class Planner {
     if (!limit_bytes) found->limit_bytes = found->predicted_peak_bytes;  // it takes no more
     return PlannedDecode{model_, *std::move(found)};
   }
-  /// For as many ranks as there are limits; of the rank that needs most. Nothing where none fits.
-  std::optional<PlannedDecode> plan_for_ranks(const std::vector<std::optional<int64_t>>& limits_bytes) const {
-    std::vector<int64_t> limits;
-    for (const std::optional<int64_t>& limit : limits_bytes) limits.push_back(limit.value_or(kNoLimit));
-    const Ranks ranks = ranks_of(limits.size());
-    std::optional<RankedPlan> found = make_ranked_plan(problem(kNoLimit), ranks, limits);
-    if (!found) return {};
-    for (size_t rank = 0; rank < limits.size(); ++rank) {
-      Plan& own = found->plans[rank];
-      if (!limits_bytes[rank]) own.limit_bytes = own.predicted_peak_bytes;
-    }
-    return of_neediest(*std::move(found));
-  }
-  /// The plan that needs least.
-  PlannedDecode smallest_for_ranks(size_t ranks) const {
-    return of_neediest(smallest_ranked_plan(problem(0), ranks_of(ranks)));
-  }
   std::pair<std::string, std::string> why_not(int64_t limit_bytes) const {
     const WhyNot why = planner::why_not(problem(limit_bytes), kSecondsToLook);
     return {to_text(why, request_), to_json(why).dump()};
@@ -94,19 +74,6 @@ class Planner {
   }
 
  private:
-  Ranks ranks_of(size_t count) const {
-    if (count < 1 || count > kMostRanks)
-      throw InputError("group: expected from 1 to " + std::to_string(kMostRanks) + " ranks, found " +
-                       std::to_string(count));
-    return {static_cast<int32_t>(count), assumed_link(request_.device)};
-  }
-  PlannedDecode of_neediest(RankedPlan found) const {
-    const auto most = std::max_element(
-        found.plans.begin(), found.plans.end(),
-        [](const Plan& a, const Plan& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
-    const Plan own = *most;
-    return {model_, own, std::make_shared<const RankedPlan>(std::move(found))};
-  }
   Problem problem(int64_t limit_bytes) const {
     Problem asked{*model_, request_, options_, costs_};
     asked.options.limit_bytes = limit_bytes;
@@ -149,42 +116,15 @@ void make_planner(Planner* self, std::shared_ptr<Model> model, const nb::kwargs&
                      taken<std::string>(asked, "profile", {}));
 }
 
-nlohmann::json document_of(const PlannedDecode& planned) {
-  const Graph& graph = planned.model->graph;
-  return planned.ranked ? to_json(*planned.ranked, graph) : to_json(planned.plan, graph);
-}
-
-std::vector<Plan> plans_of(const PlannedDecode& planned) {
-  return planned.ranked ? planned.ranked->plans : std::vector<Plan>{planned.plan};
-}
-
-std::vector<std::pair<int64_t, int64_t>> rows_of_ranks(const PlannedDecode& planned) {
-  std::vector<std::pair<int64_t, int64_t>> rows;
-  for (const Plan& own : plans_of(planned)) {
-    const Interval of_rank = output_rows(*planned.model, own);
-    rows.emplace_back(of_rank.begin, of_rank.end);
-  }
-  return rows;
-}
-
-std::vector<int64_t> peaks_of_ranks(const PlannedDecode& planned) {
-  std::vector<int64_t> peaks;
-  for (const Plan& own : plans_of(planned)) peaks.push_back(own.predicted_peak_bytes);
-  return peaks;
-}
-
 std::optional<std::pair<double, double>> seconds_range_of(const PlannedDecode& planned) {
-  if (planned.ranked || planned.plan.predicted_seconds_high <= 0) return std::nullopt;
+  if (planned.plan.predicted_seconds_high <= 0) return std::nullopt;
   return std::pair{planned.plan.predicted_seconds_low, planned.plan.predicted_seconds_high};
 }
 
 void bind_plan(nb::module_& module) {
   nb::class_<PlannedDecode>(module, "Plan", "How a decode is run under a limit.")
       .def_prop_ro("peak_bytes", [](const PlannedDecode& self) { return self.plan.predicted_peak_bytes; })
-      .def_prop_ro("seconds",
-                   [](const PlannedDecode& self) {
-                     return self.ranked ? self.ranked->predicted_seconds : self.plan.predicted_seconds;
-                   })
+      .def_prop_ro("seconds", [](const PlannedDecode& self) { return self.plan.predicted_seconds; })
       .def_prop_ro("seconds_range", &seconds_range_of,
                    "Low and high, between which a decode stays nine times of ten; None without a profile.")
       .def_prop_ro("limit_bytes", [](const PlannedDecode& self) { return self.plan.limit_bytes; })
@@ -210,19 +150,13 @@ void bind_plan(nb::module_& module) {
       .def(
           "explain", [](const PlannedDecode& self) { return explain(self.plan, *self.model); },
           "A tree of passes: what each reads, runs and keeps, its tiles, its peak and its time.")
-      .def("json", [](const PlannedDecode& self) { return document_of(self).dump(); })
-      .def_prop_ro("ranks", [](const PlannedDecode& self) { return self.plan.share.ranks; })
-      .def_prop_ro("rank", [](const PlannedDecode& self) { return self.plan.share.rank; })
-      .def_prop_ro(
-          "rows", &rows_of_ranks,
-          "First row of the picture and the one after the last, of each rank; of a plan alone all rows.")
-      .def_prop_ro("peaks_bytes", &peaks_of_ranks, "Of each rank.")
+      .def("json",
+           [](const PlannedDecode& self) { return to_json(self.plan, self.model->graph).dump(); })
       .def(
           "save",
           [](const PlannedDecode& self, const std::string& file) {
             const std::filesystem::path config(self.model->config_file);  // a name alone for a built-in model
             require_apart({{"save:", file}}, {{"the model", config.parent_path().string()}});
-            if (self.ranked) return write_ranked_plan(file, *self.ranked, self.model->graph);
             write_plan(file, self.plan, self.model->graph);
           },
           "file"_a, "As headroom-plan writes it.");
@@ -243,10 +177,6 @@ void bind_planner(nb::module_& module) {
       .def("smallest", &Planner::smallest, Release())
       .def("plan", &Planner::plan, "limit_bytes"_a = nb::none(), Release(),
            "The fastest plan under the limit; None where nothing fits.")
-      .def("plan_for_ranks", &Planner::plan_for_ranks, "limits_bytes"_a, Release(),
-           "The plan of the first of as many ranks as there are limits; None where nothing fits.")
-      .def("smallest_for_ranks", &Planner::smallest_for_ranks, "ranks"_a, Release(),
-           "The plan of the rank that needs most, where all need least: its limit works for each of so many.")
       .def("why_not", &Planner::why_not, "limit_bytes"_a, Release(),
            "Why nothing fits: in one line, and as JSON.")
       .def("frontier", &Planner::frontier, "points"_a, Release());

@@ -9,6 +9,5 @@ void bind_exceptions(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
 void bind_planner(nanobind::module_& module);
 void bind_decoder(nanobind::module_& module);
-void bind_ranks(nanobind::module_& module);
 
 }  // namespace headroom::python

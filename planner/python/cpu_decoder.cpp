@@ -58,8 +58,8 @@ RunStats CpuDecoder::decode(const Call& call) {
   session_->limit_to(call.plan.limit_bytes - call.plan.reserve_bytes,
                      call.plan.predicted_peak_bytes - call.plan.reserve_bytes);
   const int64_t before = resident_bytes();
-  RunStats stats = session_->decode(0, call.latent, call.sink, call.events, call.link);
-  if (call.link == nullptr) call.sink.finish();
+  RunStats stats = session_->decode(0, call.latent, call.sink, call.events);
+  call.sink.finish();
   // Other threads of the process come and go with theirs: what is held to the limit is the pool's.
   stats.peak_bytes = stats.pool_peak_bytes + picture_bytes(model_->graph, call.plan.request);
   stats.rss_growth_bytes = std::max<int64_t>(0, peak_resident_bytes() - before);

@@ -1,6 +1,5 @@
 #include <exception>
 
-#include "decoder/exchange/exchange.h"
 #include "decoder/graph/errors.h"
 #include "planner/python/bindings.h"
 
@@ -36,8 +35,6 @@ void translate(const std::exception_ptr& thrown, void*) {
     raise("InputError", error);
   } catch (const LimitExceeded& error) {
     raise("LimitExceeded", error);
-  } catch (const ExchangeError& error) {
-    raise("ExchangeError", error);
   } catch (const DeviceError& error) {
     raise("DeviceError", error);
   }

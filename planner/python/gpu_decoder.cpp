@@ -18,7 +18,6 @@ GpuDecoder::GpuDecoder(std::shared_ptr<const Model> model, const std::filesystem
 
 RunStats GpuDecoder::decode(const Call& call) {
   require_valid(call.plan, *model_, "headroom.plan");
-  if (call.link != nullptr) throw InputError("group=: on the CPU only so far");
   const std::lock_guard lock(mutex_);
   const ParameterSource source = [&](const Parameter& parameter, const Interval& elements, float* out) {
     if (call.weights == nullptr) throw std::logic_error("a decode without weights");

@@ -9,7 +9,6 @@
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/interpreter/events.h"
-#include "decoder/interpreter/rank_exchange.h"
 #include "decoder/plan/stats.h"
 #include "decoder/weights/memory_weights.h"
 #include "planner/python/planned_decode.h"
@@ -30,9 +29,6 @@ class InProcessDecoder {
     int threads = 0;  ///< 0 leaves the default
     EventSink* events = nullptr;
     std::function<void(double)> loading{};  ///< told the share of the weights that is there
-    /// Where the plan is one of several ranks'. The sink then gets the rows that this one owns, and is not
-    /// finished; after any error the caller abandons the exchange.
-    const RankLink* link = nullptr;
   };
   /// Throws InputError, LimitExceeded, DeviceError, and what events and loading throw; another decode may
   /// follow. The sink is finished.

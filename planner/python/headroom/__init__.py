@@ -13,7 +13,6 @@ from .described import SUPPORTED_CLASSES, describe
 from .errors import (
     DeviceError,
     DoesNotFit,
-    ExchangeError,
     HeadroomError,
     InputError,
     LimitExceeded,
@@ -31,7 +30,6 @@ __all__ = [
     "DecodeReport",
     "DeviceError",
     "DoesNotFit",
-    "ExchangeError",
     "Frontier",
     "FrontierPoint",
     "Handle",

@@ -14,10 +14,8 @@ from . import _core
 from .amounts import require_sensible_limit, whole_number
 from .described import config_text, describe, dtype_name, loaded_vae_of, model_of, output_name
 from .errors import DoesNotFit, HeadroomError, InputError
-from .group_exchange import exchange_of
 from .module import DecodeReport, ModuleDecoder
 from .prediction import Prediction, planner_of, planner_options
-from .ranks import GATHERS, RankedDecoder
 from .verification import largest_error
 
 WITHOUT_EFFECT = {
@@ -40,8 +38,6 @@ class Options:
     verify: bool = False
     release: bool = False
     progress: bool | Callable[[float], None] | None = None
-    group: Any = None
-    gather: str = "all"
 
     def checked(self) -> Options:
         if self.on_misfit not in ("raise", "original"):
@@ -55,18 +51,7 @@ class Options:
         planner_options(0 if self.host_limit == "auto" else self.host_limit, self.scratch, self.profile)
         if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
             raise InputError(f"progress: expected True, False, None or a function of the share that is done, found {self.progress!r}")
-        if self.gather not in GATHERS:
-            raise InputError(f"gather: expected one of {', '.join(map(repr, GATHERS))}, found {self.gather!r}")
-        if self.group is None and self.gather != "all":
-            raise InputError(f"gather={self.gather!r}: expected a group beside it")
-        if self.group is not None and self.scratch is not None:
-            raise InputError("scratch: not with group=")
         return self
-
-    def decoder(self, vae: Any, model: _core.Model) -> ModuleDecoder:
-        """Decodes of one process, or of the ranks of a group."""
-        exchange = None if self.group is None else exchange_of(self.group)
-        return ModuleDecoder(vae, model) if exchange is None or exchange.size == 1 else RankedDecoder(vae, model, exchange, self.gather)
 
 
 class Handle:
@@ -76,7 +61,7 @@ class Handle:
     def __init__(self, vae: Any, model: _core.Model, options: Options, pipeline_bar: Any = None, earlier: Any = None):
         self.options = options
         self.model = model
-        self.decoder = options.decoder(vae, model)
+        self.decoder = ModuleDecoder(vae, model)
         self.last: DecodeReport | None = None
         self._pipeline_bar = pipeline_bar
         self._trace_file = ""
@@ -190,14 +175,14 @@ class Handle:
             self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample))
         return sample
 
-    # A copy of the VAE decodes with its own weights. One in another process knows no group.
+    # A copy of the VAE decodes with its own weights.
 
     def __deepcopy__(self, memo: dict) -> Handle:
         vae = self.vae
         return Handle(memo.get(id(vae), vae), self.model, self.options, earlier=copy.deepcopy(self._earlier, memo))
 
     def __reduce__(self) -> tuple:
-        return _rebuilt, (self.vae, config_text(self.vae), self.model.class_name, replace(self.options, group=None, gather="all"))
+        return _rebuilt, (self.vae, config_text(self.vae), self.model.class_name, self.options)
 
 
 class Decode:
@@ -249,8 +234,6 @@ def enable(
     *,
     release: bool = False,
     progress: bool | Callable[[float], None] | None = None,
-    group: Any = None,
-    gather: str = "all",
 ) -> Handle:
     """From now on ``vae.decode`` gives the untiled picture inside a limit. Everything else of the VAE stays as it is.
 
@@ -268,11 +251,6 @@ def enable(
         release: drop the module's own copy of the weights once they are packed. Cannot be undone.
         progress: True for a tqdm bar, a function that is called with the share that is done, False for neither; None
             shows a bar for long decodes of a pipeline whose own bars are on.
-        group: a process group of torch.distributed whose ranks share each decode: all of them call ``decode`` with the same
-            latent at the same time, and each decodes rows of its own. The limit is this rank's, how long ranks wait for one
-            another the group's timeout. On the CPU only so far, and without scratch.
-        gather: of a group, ``"all"`` ranks get the picture, or ``"rank0"``, the group's first, alone and the others one of no
-            items.
 
     Returns the handle, whose ``last`` is the DecodeReport of the last decode. Enabling again replaces the options. As a context manager
     it disables the VAE at its end::
@@ -281,11 +259,11 @@ def enable(
             handle.predict(1536, 2048).require()
             image = pipe(prompt, height=1536, width=2048).images[0]
 
-    Raises Unsupported where the decoder is not supported, by key, and InputError. Decodes by a group raise ExchangeError, too.
+    Raises Unsupported where the decoder is not supported, by key, and InputError.
     """
     vae = loaded_vae_of(vae_or_pipe)
     bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
-    options = Options(limit, host_limit, scratch, profile, on_misfit, verify, release, progress, group, gather).checked()
+    options = Options(limit, host_limit, scratch, profile, on_misfit, verify, release, progress).checked()
     model, installed = describe(vae), vars(vae).get("decode")
     if not hasattr(vae, "named_parameters"):
         raise InputError(f"{type(vae).__name__}: expected a torch module with parameters")

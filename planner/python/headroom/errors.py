@@ -57,9 +57,5 @@ class DeviceError(HeadroomError, RuntimeError):
     """The machine or a file failed."""
 
 
-class ExchangeError(DeviceError):
-    """Another rank has ended, did not answer in time, or decodes something else."""
-
-
 class VerificationError(HeadroomError):
     """``verify=True`` found another picture than the original decode's."""

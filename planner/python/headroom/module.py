@@ -27,7 +27,7 @@ PLANS = 3
 
 @dataclass(frozen=True, repr=False)
 class DecodeReport:
-    """What the last decode took. It draws itself in a notebook."""
+    """What the last decode took."""
 
     plan: _core.Plan
     """The plan that it ran."""
@@ -46,8 +46,6 @@ class DecodeReport:
     """0 where the plan of an earlier decode served."""
     passes: tuple[dict, ...] = field(repr=False)
     """Each with ``name``, ``seconds``, ``peak_bytes`` and what was predicted of them."""
-    sent_bytes: int = 0
-    """To other ranks, the picture's rows included."""
     largest_error: float | None = None
     """Under ``verify=True``: the largest difference from the original decode, of its largest magnitude. None where that cannot run."""
     device: str = "cpu"
@@ -60,11 +58,6 @@ class DecodeReport:
 
     def __repr__(self) -> str:
         return f"<decode: {self}>"
-
-    def _repr_html_(self) -> str:
-        from .notebook import report_html
-
-        return report_html(self)
 
 
 class ModuleDecoder:

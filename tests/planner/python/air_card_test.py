@@ -55,6 +55,18 @@ def put_behind(stream: torch.cuda.Stream) -> None:
             to.copy_(values, non_blocking=True)
 
 
+def _raising(error, times=1000):
+    """torch.empty that refuses bytes, so many times, and makes all other tensors."""
+    made, left = torch.empty, iter(range(times))
+
+    def empty(*shape, **options):
+        if options.get("dtype") is torch.uint8 and next(left, None) is not None:
+            raise error
+        return made(*shape, **options)
+
+    return empty
+
+
 class AirCard(unittest.TestCase):
     def setUp(self):
         for patch in (
@@ -224,6 +236,25 @@ class Decodes(AirCard):
         self.addCleanup(torch.cuda.set_per_process_memory_fraction, 1.0)
         with self.assertRaises(headroom.OutOfGpuMemory):
             vae.decode(z)
+
+    def test_all_that_is_free_is_asked_for_anew_where_others_were_quicker(self):
+        # Its peak is well above the smallest reservation of torch's allocator.
+        vae, z = tiny.kl(mid_block_add_attention=False), latent(1, 4, 64, 48)
+        whole = vae.decode(z).sample
+        handle = headroom.enable(vae.to(CARD), limit="auto", host_limit=0)
+        refused = torch.OutOfMemoryError("CUDA out of memory.")
+        for asking in (headroom.module, headroom.prediction):
+            free = mock.patch.object(asking, "free_bytes", return_value=64 << 20)
+            free.start()
+            self.addCleanup(free.stop)
+        with mock.patch.object(torch, "empty", side_effect=_raising(refused, times=1)):
+            self.assert_close(vae.decode(z).sample, whole)
+        self.assert_on_card()
+        self.assertLessEqual(handle.last.plan.peak_bytes, handle.predict(*whole.shape[2:]).peak_bytes * 7 // 8)
+        with mock.patch.object(torch, "empty", side_effect=_raising(refused)):
+            with self.assertRaises(headroom.OutOfGpuMemory) as raised:
+                vae.decode(z)
+        self.assertIsInstance(raised.exception, headroom.DoesNotFit)
 
     def test_a_decode_that_is_stopped_leaves_nothing_behind(self):
         class Stopped(Exception):

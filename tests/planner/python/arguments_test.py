@@ -83,7 +83,7 @@ class Arguments(unittest.TestCase):
                  ("height", "width", "frames", "batch", "dtype", "device", "limit", "host_limit", "scratch", "profile")),
                 (lambda **named: headroom.frontier(*BUILT_IN, **named), ("points", "dtype", "scratch")),
                 (lambda **named: headroom.enable(vae, **named),
-                 ("limit", "host_limit", "scratch", "profile", "on_misfit", "verify", "release", "progress", "group", "gather")),
+                 ("limit", "host_limit", "scratch", "profile", "on_misfit", "verify", "release", "progress")),
                 (lambda **named: handle.predict(**{"height": 64, "width": 64, **named}), ("height", "width", "frames", "batch")),
                 (lambda vae: headroom.predict(vae, 64, 64), ("vae",)),
                 (lambda file: handle.trace(file), ("file",)),
