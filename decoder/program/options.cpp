@@ -85,7 +85,6 @@ void add_run_options(CLI::App& app, DecodeOptions& options) {
                  "the most bytes in that folder (20GiB); the plan's by default");
   app.add_option("--stats", options.stats_file, "write what was measured (JSON)");
   app.add_option("--trace", options.trace_file, "write allocations, passes and tiles as they were (JSON)");
-  app.add_option("--chrome", options.chrome_file, "the same for chrome://tracing or Perfetto");
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
   app.add_flag("--verify", options.verify, "decode again another way and compare");
   app.add_flag("--other-environment", options.other_environment,
@@ -129,7 +128,6 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
     return refuse_given({{options.verify, "--verify"},
                          {!options.preview_file.empty(), "--preview"},
                          {!options.trace_file.empty(), "--trace"},
-                         {!options.chrome_file.empty(), "--chrome"},
                          {!options.scratch.empty(), "--scratch"},
                          {!options.scratch_limit.empty(), "--scratch-limit"}},
                         "not with --queue; decode one of its plans by itself");
@@ -151,7 +149,7 @@ void check_rank_options(const CLI::App& app) {
   const bool timeout = app.count("--rank-timeout") > 0, exchange = app.count("--rank-exchange") > 0;
   if ((!timeout && !exchange) || rank_environment()) return;
   refuse_given({{timeout, "--rank-timeout"}, {exchange, "--rank-exchange"}},
-               "goes with several ranks, as torchrun, srun or mpirun start them");
+               "goes with several ranks, as torchrun starts them");
 }
 
 /// Outputs of a queue are named in its file.

@@ -15,7 +15,7 @@ namespace headroom {
 /// What headroom-decode is asked for, as it is written on the command line.
 struct DecodeOptions {
   std::string plan_file, limit, queue_file, profile_file, model, weights, latent_scale, output, preview_file,
-      stats_file, trace_file, chrome_file, scratch, scratch_limit;
+      stats_file, trace_file, scratch, scratch_limit;
   std::vector<std::string> latents;
   std::optional<uint64_t> random_seed;
   FrameRate frame_rate;

@@ -9,7 +9,6 @@ std::vector<NamedFile> files_beside(const DecodeOptions& options) {
   return {{"--preview", options.preview_file},
           {"--stats", options.stats_file},
           {"--trace", options.trace_file},
-          {"--chrome", options.chrome_file},
           {"--json", options.json ? "-" : ""}};
 }
 

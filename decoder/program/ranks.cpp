@@ -86,8 +86,7 @@ RankedDecode decode_asked_for(const DecodeOptions& options, const RankEnvironmen
   const std::string origin = options.plan_file.empty() ? "--limit" : options.plan_file;
   if (static_cast<int32_t>(plan.plans.size()) != environment.ranks) {
     throw InputError(origin + ": expected a plan for the " + std::to_string(environment.ranks) +
-                     " ranks that " + environment.launcher + " started, found one for " +
-                     std::to_string(plan.plans.size()));
+                     " ranks that torchrun started, found one for " + std::to_string(plan.plans.size()));
   }
   require_valid(plan, model, origin);
   check_latent(model, asked.own(environment.rank), asked.latent);
@@ -126,8 +125,7 @@ RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Excha
     check_environment(own, environment_here(gpu),
                       options.plan_file.empty() ? options.profile_file : options.plan_file);
   std::optional<TraceRecorder> recorder;
-  if (!options.trace_file.empty() || !options.chrome_file.empty())
-    recorder.emplace(nullptr, bounds_of_rank(exchange.size()));
+  if (!options.trace_file.empty()) recorder.emplace(nullptr, bounds_of_rank(exchange.size()));
   ProgressEvents events(progress, recorder ? &*recorder : nullptr, &model.graph);
   ResidentLimit limit = ResidentLimit::of_decode(own.limit_bytes, recorder.has_value(), before);
   WatchedExchange watched(exchange, events, gpu == nullptr ? &limit : nullptr);
@@ -145,9 +143,7 @@ RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Excha
       options.scratch.empty() ? folder_for_temporary_files() : std::filesystem::path(options.scratch);
   RunStats stats = decode(model, plan, asked.weights, asked.latent, watched, hooks);
   if (sink) stats.output_wait_seconds += sink->waited_seconds();
-  if (recorder)
-    write_rank_traces(exchange, {*recorder, own, model.graph, stats},
-                      {.trace = options.trace_file, .chrome = options.chrome_file});
+  if (recorder) write_rank_traces(exchange, {*recorder, own, model.graph, stats}, options.trace_file);
   return stats;
 }
 
@@ -216,7 +212,7 @@ std::optional<RankEnvironment> rank_of(const DecodeOptions& options) {
   if (for_ranks && !environment) {
     throw InputError(options.plan_file +
                      ": a plan for several ranks; start as many (torchrun --no-python --nproc-per-node N "
-                     "headroom-decode …, or srun, or mpirun)");
+                     "headroom-decode …)");
   }
   if (environment && environment->ranks == 1 && !for_ranks) return std::nullopt;
   return environment;

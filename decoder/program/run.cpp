@@ -34,7 +34,7 @@
 #include "decoder/session/progress_events.h"
 #include "decoder/session/session.h"
 #include "decoder/session/trace_recorder.h"
-#include "decoder/trace/exports.h"
+#include "decoder/trace/trace_file.h"
 #include "decoder/validator/validator.h"
 #include "decoder/weights/open_model.h"
 #include "decoder/weights/open_weights.h"
@@ -113,16 +113,14 @@ RunStats run_plan(const DecodeOptions& options, DecodeJob& job, Progress& progre
                       options.plan_file.empty() ? options.profile_file : options.plan_file);
   }
   std::optional<TraceRecorder> recorder;
-  if (!options.trace_file.empty() || !options.chrome_file.empty()) recorder.emplace();
+  if (!options.trace_file.empty()) recorder.emplace();
   ProgressEvents events(progress, recorder ? &*recorder : nullptr, &model.graph);
   ReportedSink sink(outputs.first(), events);
   RunStats stats = decode_once(options, job, sink, events, progress);
   stats.output_wait_seconds += sink.waited_seconds();
   stats.weights_hash = hash.text();
-  if (recorder) {
-    write_traces(described(recorder->finish(), plan, stats), plan, model.graph,
-                 {.trace = options.trace_file, .chrome = options.chrome_file});
-  }
+  if (recorder)
+    write_trace(options.trace_file, described(recorder->finish(), plan, stats), plan, model.graph);
   return stats;
 }
 
@@ -227,10 +225,8 @@ int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ost
     const RunStats& stats = *measured;
     if (!options.stats_file.empty()) write_stats(options.stats_file, stats);
     progress->wipe();
-    print_results(
-        options, stats,
-        message_stream({options.output, options.stats_file, options.trace_file, options.chrome_file}, out,
-                       err));
+    print_results(options, stats,
+                  message_stream({options.output, options.stats_file, options.trace_file}, out, err));
     ended.peak_bytes = stats.peak_bytes;
     ended.decode_seconds = stats.seconds;
     return static_cast<int>(kDone);

@@ -20,7 +20,7 @@ double clock_offset(Exchange& exchange, const TraceRecorder& recorder) {
 
 }  // namespace
 
-void write_rank_traces(Exchange& exchange, const RecordedRank& own, const TraceFiles& files) {
+void write_rank_traces(Exchange& exchange, const RecordedRank& own, const std::filesystem::path& file) {
   const double offset = clock_offset(exchange, own.recorder);
   Trace trace = described(own.recorder.finish(), own.plan, own.stats);
   if (!trace.rank) trace.rank.emplace();  // it exchanged nothing
@@ -29,14 +29,8 @@ void write_rank_traces(Exchange& exchange, const RecordedRank& own, const TraceF
   trace.rank->latent_rows = own.plan.share.latent_rows;
   trace.rank->predicted_peak_bytes = own.plan.predicted_peak_bytes;
   trace.rank->clock_offset_seconds = offset;
-  if (!files.trace.empty()) {
-    const std::vector<std::string> texts = gather_texts(exchange, trace_text(trace, own.plan, own.graph));
-    if (exchange.rank() == 0) write_ranked_trace(files.trace, texts);
-  }
-  if (!files.chrome.empty()) {
-    const std::vector<std::string> events = gather_texts(exchange, chrome_events(trace, own.plan, own.graph));
-    if (exchange.rank() == 0) write_chrome_trace(files.chrome, trace, events);
-  }
+  const std::vector<std::string> texts = gather_texts(exchange, trace_text(trace, own.plan, own.graph));
+  if (exchange.rank() == 0) write_ranked_trace(file, texts);
 }
 
 }  // namespace headroom

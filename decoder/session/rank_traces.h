@@ -2,7 +2,7 @@
 
 #include "decoder/exchange/exchange.h"
 #include "decoder/session/trace_recorder.h"
-#include "decoder/trace/exports.h"
+#include "decoder/trace/trace_file.h"
 
 namespace headroom {
 
@@ -11,7 +11,7 @@ namespace headroom {
 //     TraceRecorder recorder(nullptr, bounds_of_rank(exchange.size()));
 //     WatchedExchange watched(exchange, events, nullptr);  events end at the recorder
 //     ... decode with RankLink{watched, transfers} ...
-//     write_rank_traces(exchange, {recorder, plan, graph, stats}, files);
+//     write_rank_traces(exchange, {recorder, plan, graph, stats}, file);
 
 /// One rank's decode, once it is over.
 struct RecordedRank {
@@ -21,10 +21,9 @@ struct RecordedRank {
   const RunStats& stats;
 };
 
-/// Finishes the recording, and rank 0 writes the files of all ranks: `trace` and `chrome`, as far as they
-/// have names. All ranks call it with the same names; others than rank 0 write nothing. `exchange` is the one
+/// Finishes the recording, and rank 0 writes the file of all ranks. All ranks call it. `exchange` is the one
 /// that is not watched. Ranks leave one gather together: by that moment their clocks are lined up. Throws
 /// ExchangeError, DeviceError.
-void write_rank_traces(Exchange& exchange, const RecordedRank& own, const TraceFiles& files);
+void write_rank_traces(Exchange& exchange, const RecordedRank& own, const std::filesystem::path& file);
 
 }  // namespace headroom

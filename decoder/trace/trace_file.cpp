@@ -169,6 +169,15 @@ void write_trace(const std::filesystem::path& file, const Trace& trace, const Pl
   write_file_whole(file, [&](std::ostream& out) { write_whole(trace, plan, graph, out); });
 }
 
+Trace described(Trace trace, const Plan& plan, const RunStats& stats) {
+  trace.model = plan.request.model;
+  trace.request = plan.request;
+  trace.device = stats.device;
+  trace.libraries = stats.libraries;
+  trace.limit_bytes = stats.limit_bytes;
+  return trace;
+}
+
 std::string trace_text(const Trace& trace, const Plan& plan, const Graph& graph) {
   TextWriter out;
   write_whole(trace, plan, graph, out);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "decoder/graph/json_fields.h"
+#include "decoder/plan/stats.h"
 #include "decoder/trace/trace.h"
 
 namespace headroom {
@@ -16,6 +17,10 @@ void write_trace(const std::filesystem::path& file, const Trace& trace, const Pl
 /// The same as a text; of one of several ranks it goes to the rank that writes them all
 /// (decoder/trace/ranked_trace_file.h).
 std::string trace_text(const Trace& trace, const Plan& plan, const Graph& graph);
+
+/// The trace with what it does not know itself: the model, the device and the limit that it was recorded
+/// with.
+Trace described(Trace trace, const Plan& plan, const RunStats& stats);
 
 /// What one step of a plan is called.
 struct RecordedStep {

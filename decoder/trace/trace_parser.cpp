@@ -86,7 +86,9 @@ constexpr RowList kLists[]{
            {row.seconds[0], row.seconds[1], row.numbers[2], row.small(3), row.numbers[4], -1});
      }},
     {"outside", "outside_fields", kOutsideFields, [](Trace& trace) { trace.outside.clear(); },
-     [](const Row& row, Trace& trace) { trace.outside.push_back({row.seconds[0], row.numbers[1]}); }},
+     [](const Row& row, Trace& trace) {
+       trace.outside.push_back({row.seconds[0], row.numbers[1]});
+     }},
     {"places", "place_fields", kPlaceFields, [](Trace& trace) { trace.places.clear(); },
      [](const Row& row, Trace& trace) {
        trace.places.push_back({row.seconds[0], row.seconds[1], row.numbers[5], row.numbers[6], row.tensor(3),
@@ -99,7 +101,9 @@ constexpr RowList kLists[]{
                                    static_cast<ActivityKind>(row.numbers[2])});
      }},
     {"driver", "driver_fields", kDriverFields, [](Trace& trace) { trace.driver.clear(); },
-     [](const Row& row, Trace& trace) { trace.driver.push_back({row.seconds[0], row.numbers[1]}); }},
+     [](const Row& row, Trace& trace) {
+       trace.driver.push_back({row.seconds[0], row.numbers[1]});
+     }},
 };
 
 /// Follows the JSON library through a trace, and takes the rows of the long lists. They lie at depth 2 of a

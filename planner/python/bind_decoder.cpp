@@ -24,7 +24,7 @@
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"
 #include "decoder/session/trace_recorder.h"
-#include "decoder/trace/exports.h"
+#include "decoder/trace/trace_file.h"
 #include "planner/python/bindings.h"
 #include "planner/python/cpu_decoder.h"
 #include "planner/python/gpu_decoder.h"
@@ -165,8 +165,8 @@ std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
       self.decode({planned.plan, held ? &held->weights() : nullptr, values, sink, options.threads, &events,
                    [&](double share) { events.loading(share); }});
   if (recorder) {
-    write_traces(described(recorder->finish(), planned.plan, stats), planned.plan, planned.model->graph,
-                 {.trace = options.trace_file});
+    write_trace(options.trace_file, described(recorder->finish(), planned.plan, stats), planned.plan,
+                planned.model->graph);
   }
   return to_json(stats).dump();
 }

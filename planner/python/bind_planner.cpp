@@ -150,8 +150,7 @@ void bind_plan(nb::module_& module) {
       .def(
           "explain", [](const PlannedDecode& self) { return explain(self.plan, *self.model); },
           "A tree of passes: what each reads, runs and keeps, its tiles, its peak and its time.")
-      .def("json",
-           [](const PlannedDecode& self) { return to_json(self.plan, self.model->graph).dump(); })
+      .def("json", [](const PlannedDecode& self) { return to_json(self.plan, self.model->graph).dump(); })
       .def(
           "save",
           [](const PlannedDecode& self, const std::string& file) {

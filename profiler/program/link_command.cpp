@@ -50,8 +50,7 @@ int run_link(const std::vector<std::string>& args, std::ostream& out, std::ostre
   if (!environment || environment->ranks < 2) {
     throw InputError(
         "link: expected two ranks or more; start them (torchrun --no-python --nproc-per-node N "
-        "headroom-profile "
-        "link, or srun, or mpirun)");
+        "headroom-profile link)");
   }
   ExchangeOptions how;
   how.ranks = *environment;

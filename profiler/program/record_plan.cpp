@@ -12,7 +12,7 @@
 #include "decoder/session/progress_events.h"
 #include "decoder/session/session.h"
 #include "decoder/session/trace_recorder.h"
-#include "decoder/trace/exports.h"
+#include "decoder/trace/trace_file.h"
 #include "decoder/validator/validator.h"
 #include "decoder/weights/random_weights.h"
 #include "profiler/cupti/open_cupti.h"
@@ -29,11 +29,11 @@ Plan plan_of(const Model& model, const std::string& file) {
   return plan;
 }
 
-/// Writes all files that were asked for. Returns what the record lacks.
+/// Writes the trace. Returns what the record lacks.
 std::vector<std::string> write_recording(const DeviceRecording& recording, const Plan& plan,
                                          const Graph& graph, const RecordRequest& request) {
   const Trace trace = join_events(recording, plan);
-  write_traces(trace, plan, graph, request.traces);
+  write_trace(request.trace_file, trace, plan, graph);
   std::vector<std::string> warnings = warnings_of(trace.sources);
   if (trace.records_lost > 0)
     warnings.push_back(std::to_string(trace.records_lost) + " records were lost: the trace lacks them");
@@ -48,7 +48,7 @@ RunStats trace_on_cpu(const Model& model, const Plan& plan, const ParameterSourc
   ProgressEvents events(progress, &recorder, &model.graph);
   const RunStats stats =
       decode(model, plan, weights, latent, sink, {&events, [&](double share) { events.loading(share); }});
-  write_traces(described(recorder.finish(), plan, stats), plan, model.graph, request.traces);
+  write_trace(request.trace_file, described(recorder.finish(), plan, stats), plan, model.graph);
   return stats;
 }
 
@@ -72,9 +72,7 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
   const Array latent = request.latent.empty() ? random_latent(latent_shape(model, extent, decoded.batch), 0)
                                               : with_batch_axis(model, read_latent(request.latent));
   RunBegun news = begun("headroom-profile", plan);
-  for (const std::string& file : {request.traces.trace, request.traces.chrome, request.traces.csv}) {
-    if (news.output.empty()) news.output = file;
-  }
+  news.output = request.trace_file;
   progress.tell(news);
   start_libraries(request.threads);
   if (!on_gpu) return {trace_on_cpu(model, plan, weights, latent, request, progress), {}};

@@ -6,19 +6,18 @@
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
 #include "decoder/progress/progress.h"
-#include "decoder/trace/exports.h"
 #include "decoder/weights/parameter_source.h"
 #include "profiler/program/watching.h"
 
 namespace headroom::profiler {
 
-/// A plan to run and where its record goes; file names may be empty.
+/// A plan to run and where its record goes.
 struct RecordRequest {
   std::string plan_file;
   std::string latent;  ///< seeded random where empty
-  TraceFiles traces;
-  std::string device;       ///< that the plan must be for; any where empty
-  Watching watching;        ///< of a GPU
+  std::string trace_file;
+  std::string device;  ///< that the plan must be for; any where empty
+  Watching watching;   ///< of a GPU
   int threads = 0;
 };
 

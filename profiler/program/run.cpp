@@ -39,7 +39,8 @@ namespace {
 constexpr const char* kQuickSize = "256x256";
 
 struct Options {
-  std::string plan, latent, trace, chrome, watch = "all", model, weights, sizes, scratch, output, csv, device, dtype = "fp32";
+  std::string plan, latent, trace, watch = "all", model, weights, sizes, scratch, output, csv, device,
+                                   dtype = "fp32";
   std::optional<uint64_t> random_seed;
   int64_t frames = 1;
   int64_t batch = 1;
@@ -62,8 +63,7 @@ std::string profile_description() {
          "of this machine.\n\n"
          "Example:\n"
          "  headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json --csv layers.csv\n"
-         "  headroom-profile --plan plan.json --model sdxl --random-weights 0 -o trace.json --chrome "
-         "trace.chrome.json\n"
+         "  headroom-profile --plan plan.json --model sdxl --random-weights 0 -o trace.json\n"
          "  torchrun --no-python --nproc-per-node 4 headroom-profile link\n\n" +
          commands_help(profile_commands());
 }
@@ -86,7 +86,6 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--latent", options.latent,
                  "with --plan: .npy or .safetensors[:key]; seeded random by default");
   app.add_option("--trace", options.trace, "with --plan: the record; the same as -o");
-  app.add_option("--chrome", options.chrome, "with --plan: the record for chrome://tracing or Perfetto");
   app.add_option("--watch", options.watch,
                  "with --plan for cuda, what is captured beside the decode: all, none, or some of allocator, "
                  "kernels, copies, memory, pools, calls");
@@ -109,7 +108,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
                "write the profile although the machine was too busy; plans give wider times");
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
   app.add_option("-o,--output", options.output, "the profile; with --plan the record");
-  app.add_option("--csv", options.csv, "the layers as a table; with --plan what came and went");
+  app.add_option("--csv", options.csv, "the layers as a table");
   app.add_flag("--json", options.json, "print the profile on standard output");
   add_progress_options(app, options.progress);
   if (!parse_arguments(app, args, out)) return false;
@@ -151,7 +150,6 @@ MadeFolders prepare_files(const Options& options) {
   return prepare_outputs({{"-o", options.output},
                           {"--csv", options.csv},
                           {"--trace", options.trace},
-                          {"--chrome", options.chrome},
                           {"--json", options.json ? "-" : ""}},
                          {{"--plan", options.plan},
                           {"--model", options.model},
@@ -171,28 +169,23 @@ void check_options(const Options& options) {
     needs(!options.sizes.empty() || options.quick, "--sizes is required, or --quick, or --plan");
     needs(!options.output.empty(), "--output is required");
     needs(options.latent.empty(), "--latent goes with --plan");
-    needs(options.trace.empty() && options.chrome.empty() && options.watch == "all",
-          "--trace, --chrome and --watch go with --plan");
+    needs(options.trace.empty() && options.watch == "all", "--trace and --watch go with --plan");
   } else {
-    needs(options.sizes.empty() && options.scratch.empty() && !options.quick && !options.accept_noise &&
-              options.seconds == 0,
-          "--sizes, --scratch, --quick, --seconds and --accept-noise do not go with --plan");
+    needs(options.sizes.empty() && options.csv.empty() && options.scratch.empty() && !options.quick &&
+              !options.accept_noise && options.seconds == 0,
+          "--sizes, --csv, --scratch, --quick, --seconds and --accept-noise do not go with --plan");
     needs(!options.of_request,
           "--frames, --batch, --dtype and --repeats do not go with --plan, which has its own");
     needs(options.output.empty() || options.trace.empty(),
           "with --plan, -o and --trace mean the same: expected one of them");
-    needs(!options.output.empty() || !options.trace.empty() || !options.chrome.empty() ||
-              !options.csv.empty(),
-          "--plan needs --output");
+    needs(!options.output.empty() || !options.trace.empty(), "--plan needs --output");
   }
 }
 
 RecordRequest record_request(const Options& options) {
   return {.plan_file = options.plan,
           .latent = options.latent,
-          .traces = {.trace = options.output.empty() ? options.trace : options.output,
-                     .chrome = options.chrome,
-                     .csv = options.csv},
+          .trace_file = options.output.empty() ? options.trace : options.output,
           .device = options.device,
           .watching = parse_watching(options.watch, "--watch"),
           .threads = options.threads};
@@ -258,8 +251,7 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
 RunEnded run(const Options& options, Progress& progress, std::ostream& out, std::ostream& err) {
   check_options(options);
   const MadeFolders folders = prepare_files(options);
-  std::ostream& said =
-      message_stream({options.output, options.csv, options.trace, options.chrome}, out, err);
+  std::ostream& said = message_stream({options.output, options.csv, options.trace}, out, err);
   // The GPU is opened first: without it nothing else is worth doing. A plan is recorded on its own device,
   // which is opened once its watcher is there.
   std::unique_ptr<gpu::Gpu> gpu;

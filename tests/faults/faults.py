@@ -34,7 +34,6 @@ MEASURED = {
     "stats.json": ("seconds", "output_wait_seconds", "rss_growth_bytes", "outside_bytes", "resident_before_bytes", "resident_bytes",
                    "outside_growth_bytes", "outside_growth_after_warmup_bytes"),
     "trace.json": ("seconds", "begin_seconds", "end_seconds", "device_seconds"),
-    "chrome.json": ("ts", "dur"),
 }
 HARMLESS = ("short", "interrupted")
 # How many calls of each kind a test refuses; of kinds that are not named here, all.
@@ -90,8 +89,8 @@ def cases(gpu):
     found = [
         Case("decode", [*decode, "--plan", "plan.json", "-o", "p.npy"], ["p.npy"]),
         Case("decode with all files", [*decode, "--plan", "plan.json", "-o", "p.png", "--stats", "stats.json", "--trace",
-                                       "trace.json", "--chrome", "chrome.json", "--preview", "small.ppm"],
-             ["p.png", "stats.json", "trace.json", "chrome.json", "small.ppm"]),
+                                       "trace.json", "--preview", "small.ppm"],
+             ["p.png", "stats.json", "trace.json", "small.ppm"]),
         Case("decode with a scratch file", ["headroom-decode", *DECODE[2:], "--model", "wide", "--latent", "wide.npy", "--plan",
                                             "scratch-plan.json", "-o", "p.npy"], ["p.npy"],
              kinds=("open", "read", "write", "size", "look", "close", "thread")),
@@ -137,9 +136,6 @@ def without_measurements(name, document):
             key = rows if rows == "driver" else "activities" if rows == "activity" else rows + "s"
             plain[key] = [[row[i] for i in kept if i < len(row)] for row in plain.get(key, [])]
         plain["outside"] = bool(plain["outside"])
-    if name == "chrome.json":
-        plain["outside"] = any(event["name"] == "outside" for event in plain["traceEvents"])
-        plain["traceEvents"] = [event for event in plain["traceEvents"] if event["name"] != "outside"]
     return plain
 
 

@@ -119,7 +119,7 @@ bool C10dExchange::keeps_store() const {
 std::string C10dExchange::store_keeper() const {
   if (!options_.ranks.store_file.empty()) return "the store in " + options_.ranks.store_file;
   if (!options_.ranks.store_is_there) return "rank 0";
-  return options_.ranks.launcher + " at " + options_.ranks.address;
+  return "torchrun at " + options_.ranks.address;
 }
 
 /// Why the wait that is under way is in vain. Called with mutex_ held.

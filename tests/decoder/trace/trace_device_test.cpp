@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "decoder/trace/exports.h"
 #include "decoder/trace/trace_file.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/decoder/plan/small_plan.h"
@@ -110,50 +109,6 @@ TEST_CASE("trace file: wrong values of a GPU's trace are refused by their path",
     CHECK_THROWS_WITH(trace_from_json(less.dump(), "t"),
                       Catch::StartsWith(std::string("t: ") + key + ": missing"));
   }
-}
-
-TEST_CASE("trace exports: a GPU's streams are tracks of their own, with the steps that they work for",
-          "[unit][trace_file]") {
-  const Files files;
-  write_chrome_trace(files.scratch / "chrome.json", gpu_sample_trace(), files.plan, files.graph);
-  const json chrome = read_json_file(files.scratch / "chrome.json", 1 << 20);
-  std::map<std::string, std::vector<json>> by_name;
-  for (const json& event : chrome["traceEvents"]) by_name[event["name"]].push_back(event);
-  REQUIRE(by_name["multiply"].size() == 2);
-  const json& kernel = by_name["multiply"][0];
-  CHECK(kernel["ph"] == "X");
-  CHECK(kernel["pid"] == 2);
-  CHECK(kernel["tid"] == 7);
-  CHECK(kernel["ts"] == Approx(1000));
-  CHECK(kernel["dur"] == Approx(1000));
-  const Step& step = files.plan.passes[0].steps[1];
-  CHECK(kernel["args"]["step"] ==
-        std::string(name_of(step.kind)) + " " + files.graph.tensor(step.tensor).name);
-  CHECK_FALSE(by_name["multiply"][1]["args"].contains("step"));  // between steps
-  CHECK(by_name["host to device"][0]["args"]["bytes"] == 1 << 20);
-  const auto last = [&](const char* name) { return by_name.at(name).back()["args"]["bytes"]; };
-  CHECK(last("slack") == 10'000);
-  CHECK(last("tile") == 0);
-  CHECK(last("libraries") == 512);
-  CHECK(last("context") == 300);
-  CHECK(last("counted by the driver") == 10'812);
-}
-
-TEST_CASE("trace exports: the table has what there is of every kind after each event", "[unit][trace_file]") {
-  const Files files;
-  write_trace_csv(files.scratch / "events.csv", gpu_sample_trace(), files.graph);
-  std::istringstream lines(test::read_bytes(files.scratch / "events.csv"));
-  std::vector<std::string> rows;
-  for (std::string line; std::getline(lines, line);) rows.push_back(line);
-  REQUIRE(rows.size() == 6);
-  CHECK(rows[0] ==
-        "seconds,kind,layer,pass,tile,bytes,weights_bytes,latent_bytes,kept_bytes,tile_bytes,workspace_bytes,"
-        "slack_bytes,libraries_bytes,context_bytes,all_bytes");
-  CHECK(rows[1] == "0.000000,context,,,,300,0,0,0,0,0,0,0,300,300");
-  CHECK(rows[3] ==
-        "0.000125,tile," + files.graph.tensor(TensorId{1}).name + ",0,0,4096,0,0,0,4096,0,5904,0,300,10300");
-  CHECK(rows[5] ==
-        "0.300000,tile," + files.graph.tensor(TensorId{1}).name + ",0,0,-4096,0,0,0,0,0,10000,512,300,10812");
 }
 
 }  // namespace

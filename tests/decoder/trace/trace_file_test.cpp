@@ -217,7 +217,8 @@ TEST_CASE("trace file: what is no trace at all is refused in one line", "[unit][
   require_input_error([&] { trace_from_json("{\"events\":" + deep, "t"); },
                       {"t: nested deeper than 64 levels"});
   const std::string large = "{\"x\":\"" + std::string(64 << 20, 'x') + "\"}";
-  require_input_error([&] { trace_from_json(large, "t"); }, {"t: expected JSON with strings of at most 1 MiB"});
+  require_input_error([&] { trace_from_json(large, "t"); },
+                      {"t: expected JSON with strings of at most 1 MiB"});
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ TEST_CASE("what is no history is refused in a line") {
   const auto text = [](const std::string& key) {
     return "\x8c" + std::string(1, static_cast<char>(key.size())) + key;
   };
-  refused("cposix\nsystem\n(S'touch " + (scratch / "executed").string() + "'\ntR.",
+  refused("cposix\nsystem\n(" + text("touch " + (scratch / "executed").string()) + "tR.",
           {"a.pickle: the snapshot: expected a dict, found a call of posix.system, which is not made"});
   CHECK_FALSE(std::filesystem::exists(scratch / "executed"));
   refused(

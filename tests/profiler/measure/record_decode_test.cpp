@@ -141,35 +141,6 @@ TEST_CASE("whoever watches knows for which step the host asks") {
   CHECK(std::count(trace.sources.begin(), trace.sources.end(), TraceSource{"listening", true, "well"}) == 1);
 }
 
-TEST_CASE("a decode on the CPU gives the trace that is made as it happens") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{4}));
-  CAPTURE(seed);
-  const Case decode(DeviceKind::cpu, seed % 2 == 0 ? 1.0 : 0.7, 1 + static_cast<int64_t>(seed / 2));
-  const auto watcher = std::make_unique<NoWatcher>();
-  const RecordedDecode recorded = decode.record(*watcher, nullptr);
-  const Trace joined = join_events(recorded.recording, decode.plan);
-  TraceRecorder recorder;
-  test::decode_to_memory(decode.model, decode.plan, test::random_source(5), decode.latent, &recorder);
-  const Trace made = recorder.finish();
-  // Whatever does not depend on the clock, nor on which thread of several was first.
-  const auto sums = [](const Trace& trace) {
-    std::map<std::tuple<MemoryKind, TensorId, int32_t, int64_t>, std::pair<int64_t, int64_t>> found;
-    for (const TraceEvent& event : trace.events) {
-      auto& [bytes, count] = found[{event.kind, event.layer, event.pass, event.tile}];
-      bytes += event.bytes;
-      ++count;
-      CHECK(event.slack_bytes == 0);
-    }
-    return found;
-  };
-  CHECK(sums(joined) == sums(made));
-  CHECK(joined.tiles.size() == made.tiles.size());
-  CHECK(joined.passes.size() == made.passes.size());
-  REQUIRE(joined.step_sums.size() == made.step_sums.size());
-  for (size_t i = 0; i < made.step_sums.size(); ++i)
-    CHECK(joined.step_sums[i].calls == made.step_sums[i].calls);
-}
-
 TEST_CASE("a trace of a GPU that is made as it happens has what the driver counts beside it") {
   const Case decode(DeviceKind::cuda);
   EmulatedGpu gpu(int64_t{1} << 30);
