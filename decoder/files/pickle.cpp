@@ -63,14 +63,12 @@ std::optional<double> PickleValue::real() const {
 
 std::optional<std::string_view> PickleValue::text() const {
   if (kind() != PickleKind::text) return std::nullopt;
-  const std::string_view whole = node().decoded ? std::string_view(arena_->decoded_text) : arena_->bytes;
-  return whole.substr(node().value, node().count);
+  return arena_->bytes.substr(node().value, node().count);
 }
 
 std::optional<std::string_view> PickleValue::bytes() const {
   if (kind() != PickleKind::bytes && kind() != PickleKind::large_integer) return std::nullopt;
-  const std::string_view whole = node().decoded ? std::string_view(arena_->decoded_text) : arena_->bytes;
-  return whole.substr(node().value, node().count);
+  return arena_->bytes.substr(node().value, node().count);
 }
 
 const Call* PickleValue::call() const {

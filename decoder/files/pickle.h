@@ -41,7 +41,6 @@ struct Node {
   uint64_t value = 0;  ///< the number; first byte or item; index of a call
   uint32_t count = 0;  ///< bytes or items
   PickleKind kind = PickleKind::none;
-  bool decoded = false;  ///< text that lies in `decoded_text`, since the file writes it with escapes
 };
 
 struct Call {
@@ -58,7 +57,6 @@ struct Arena {
   std::string_view bytes;  ///< in one of the next two
   std::string given;
   std::unique_ptr<char[]> read;  ///< those of a file, as far as they were read
-  std::string decoded_text;
   GrowingArray<Node> nodes;
   GrowingArray<uint32_t> items;  ///< of nodes; those of one container together
   GrowingArray<Call> calls;

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <limits>
 
-#include "decoder/files/pickle_text.h"
 #include "decoder/graph/errors.h"
 #include "decoder/outputs/printable.h"
 
@@ -64,8 +62,8 @@ uint32_t PickleMachine::run() {
     check_memory(0);
     const auto opcode = static_cast<unsigned char>(take(1, "an instruction")[0]);
     if (opcode == '.') break;
-    const bool known = scalar(opcode) || text(opcode) || text_line(opcode) || container(opcode) ||
-                       growth(opcode) || object(opcode) || stack(opcode) || memo(opcode);
+    const bool known = scalar(opcode) || text(opcode) || container(opcode) || growth(opcode) ||
+                       object(opcode) || stack(opcode) || memo(opcode);
     if (!known) fail("an instruction of a pickle", "byte " + hexadecimal(opcode));
   }
   const uint32_t result = pop("a value before the end");
@@ -127,10 +125,10 @@ uint64_t PickleMachine::little_endian(int count) {
 
 // ---- values
 
-uint32_t PickleMachine::add(PickleKind kind, uint64_t value, uint32_t count, bool decoded) {
+uint32_t PickleMachine::add(PickleKind kind, uint64_t value, uint32_t count) {
   const size_t index = arena_.nodes.size();
   if (index == kNoBatch) fail("fewer than 2^32 values", "another");
-  arena_.nodes.push_back({value, count, kind, decoded});
+  arena_.nodes.push_back({value, count, kind});
   return static_cast<uint32_t>(index);
 }
 
@@ -148,34 +146,11 @@ uint32_t PickleMachine::add_view(PickleKind kind, std::string_view view) {
   return add(kind, offset_of(view), static_cast<uint32_t>(view.size()));
 }
 
-void PickleMachine::push_decoded(PickleKind kind, std::string_view text) {
-  push(add(kind, arena_.decoded_text.size(), static_cast<uint32_t>(text.size()), true));
-  arena_.decoded_text += text;
-}
-
 void PickleMachine::push_long(std::string_view bytes) {
   if (bytes.size() > 8) return push_view(PickleKind::large_integer, bytes);
   uint64_t value = !bytes.empty() && (bytes.back() & 0x80) != 0 ? ~uint64_t{0} : 0;
   for (size_t i = bytes.size(); i > 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[i - 1]);
   push(PickleKind::integer, value);
-}
-
-void PickleMachine::push_integer_line(std::string_view digits, const char* what) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) {
-    fail(what, "\"" + printable(digits) + "\"");
-  }
-  push(PickleKind::integer, static_cast<uint64_t>(value));
-}
-
-void PickleMachine::push_real_line(std::string_view digits) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) {
-    fail("a float", "\"" + printable(digits) + "\"");
-  }
-  push(PickleKind::real, std::bit_cast<uint64_t>(value));
 }
 
 bool PickleMachine::scalar(unsigned char opcode) {
@@ -246,46 +221,6 @@ bool PickleMachine::text(unsigned char opcode) {
   }
 }
 
-bool PickleMachine::text_line(unsigned char opcode) {
-  switch (opcode) {
-    case 'I': {
-      const std::string_view digits = line("an integer");
-      if (digits == "00" || digits == "01") {
-        push(digits == "01" ? true_ : false_);
-      } else {
-        push_integer_line(digits, "an integer");
-      }
-      return true;
-    }
-    case 'L': {
-      std::string_view digits = line("an integer");
-      if (digits.ends_with('L')) digits.remove_suffix(1);
-      push_integer_line(digits, "an integer of at most 64 bits");
-      return true;
-    }
-    case 'F':
-      push_real_line(line("a float"));
-      return true;
-    case 'S': {
-      const std::optional<std::string> decoded = unquoted(line("a string"));
-      if (!decoded) fail("a string in quotes", "none");
-      push_decoded(PickleKind::text, *decoded);
-      return true;
-    }
-    case 'V': {
-      const std::optional<std::string> decoded = unescaped(line("a string"));
-      if (!decoded) fail("a string whose escapes are whole", "another");
-      push_decoded(PickleKind::text, *decoded);
-      return true;
-    }
-    case 'P':
-      push(PickleKind::persistent, add_view(PickleKind::text, line("a persistent id")));
-      return true;
-    default:
-      return false;
-  }
-}
-
 // ---- the stack
 
 uint32_t PickleMachine::top(const char* what) const {
@@ -326,7 +261,7 @@ bool PickleMachine::stack(unsigned char opcode) {
       return true;
     case 0x80: {
       const uint64_t protocol = little_endian(1);
-      if (protocol > 5) fail("protocol 0 to 5", std::to_string(protocol));
+      if (protocol < 2 || protocol > 5) fail("protocol 2 to 5", std::to_string(protocol));
       return true;
     }
     case 0x95: {
@@ -387,12 +322,6 @@ bool PickleMachine::container(unsigned char opcode) {
       return true;
     case 0x8f:
       new_container(PickleKind::set, stack_.size());
-      return true;
-    case 'l':
-      new_container(PickleKind::list, take_mark("a list's items"));
-      return true;
-    case 'd':
-      new_container(PickleKind::dict, take_mark("a dict's items"));
       return true;
     case 0x91:
       new_container(PickleKind::set, take_mark("a set's items"));
@@ -513,30 +442,15 @@ void PickleMachine::push_global(uint32_t module, uint32_t name) {
 
 bool PickleMachine::object(unsigned char opcode) {
   switch (opcode) {
-    case 'c':
-    case 'i': {
+    case 'c': {
       const uint32_t module = add_view(PickleKind::text, line("the name of a module"));
       const uint32_t name = add_view(PickleKind::text, line("a name"));
       push_global(module, name);
-      if (opcode == 'c') return true;
-      const uint32_t callee = pop("a class");
-      push_tuple(take_mark("arguments"));
-      push_call(callee, pop("arguments"), none_);
       return true;
     }
     case 0x93: {
       const uint32_t name = pop("a name");
       push_global(pop("the name of a module"), name);
-      return true;
-    }
-    case 'o': {
-      const size_t first = take_mark("a class and its arguments");
-      if (stack_.size() == first) fail("a class", "nothing on the stack");
-      const uint32_t callee = stack_[first];
-      push_tuple(first + 1);
-      const uint32_t arguments = pop("arguments");
-      pop("a class");
-      push_call(callee, arguments, none_);
       return true;
     }
     case 'R':

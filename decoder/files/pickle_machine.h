@@ -52,16 +52,13 @@ class PickleMachine {
   }
 
   // Values.
-  uint32_t add(PickleKind kind, uint64_t value = 0, uint32_t count = 0, bool decoded = false);
+  uint32_t add(PickleKind kind, uint64_t value = 0, uint32_t count = 0);
   void push(uint32_t node);
   void push(PickleKind kind, uint64_t value = 0) { push(add(kind, value)); }
   void push_small(uint64_t value);
   void push_view(PickleKind kind, std::string_view view) { push(add_view(kind, view)); }
   uint32_t add_view(PickleKind kind, std::string_view view);
-  void push_decoded(PickleKind kind, std::string_view text);
   void push_long(std::string_view bytes);
-  void push_integer_line(std::string_view digits, const char* what);
-  void push_real_line(std::string_view digits);
 
   // The stack.
   uint32_t pop(const char* what);
@@ -71,7 +68,6 @@ class PickleMachine {
 
   // Instructions, by what they are about; false where an instruction is none of these.
   bool scalar(unsigned char opcode);
-  bool text_line(unsigned char opcode);
   bool text(unsigned char opcode);
   bool container(unsigned char opcode);
   bool growth(unsigned char opcode);

@@ -23,17 +23,7 @@ void PickleMachine::get(uint64_t index) {
 }
 
 bool PickleMachine::memo(unsigned char opcode) {
-  const auto number = [&] {
-    push_integer_line(line("a memo index"), "a memo index");
-    const int64_t index = static_cast<int64_t>(arena_.nodes[stack_.back()].value);
-    stack_.pop_back();
-    if (index < 0) fail("a memo index from 0", std::to_string(index));
-    return static_cast<uint64_t>(index);
-  };
   switch (opcode) {
-    case 'p':
-      put(number());
-      return true;
     case 'q':
       put(little_endian(1));
       return true;
@@ -42,9 +32,6 @@ bool PickleMachine::memo(unsigned char opcode) {
       return true;
     case 0x94:
       put(memo_count_);
-      return true;
-    case 'g':
-      get(number());
       return true;
     case 'h':
       get(little_endian(1));

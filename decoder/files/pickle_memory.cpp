@@ -15,7 +15,7 @@ constexpr uint64_t kAlwaysMemory = 48 << 20;
 
 uint64_t pickle_detail::held(const Arena& arena) {
   return arena.nodes.size() * sizeof(Node) + arena.items.size() * sizeof(uint32_t) +
-         arena.calls.size() * sizeof(Call) + arena.decoded_text.size();
+         arena.calls.size() * sizeof(Call);
 }
 
 uint64_t PickleMachine::held_bytes() const {

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "decoder/files/json_text.h"
 #include "decoder/files/start_of_file.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/graph/system_failure.h"
@@ -28,7 +27,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kMostFileBytes = int64_t{64} << 20;  ///< where the reader of a kind has no bound of its own
-constexpr int64_t kMostSearchedBytes = int64_t{4} << 30;  ///< of the largest kind
 constexpr int64_t kMostBytes = int64_t{1} << 60;
 constexpr size_t kMostPoints = 100'000;
 constexpr const char* kPickle = "pickle";
@@ -38,44 +36,26 @@ std::string quoted(const std::string& text) {
   return json(text.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Finds the top level's "schema" and stops the parser there.
-class SchemaFinder final : public json::json_sax_t {
- public:
-  std::optional<std::string> schema;
-
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(json::number_integer_t) override { return true; }
-  bool number_unsigned(json::number_unsigned_t) override { return true; }
-  bool number_float(json::number_float_t, const std::string&) override { return true; }
-  bool string(std::string& text) override {
-    if (depth_ == 1 && key_ == "schema") schema = text;
-    return !schema;
+/// The top level's "schema". Nothing where the text has none, or is damaged before it.
+std::optional<std::string> schema_in(const std::string& text) {
+  int64_t depth = 0;
+  std::string last;  // string of the top level
+  bool is_value = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    if (depth == 1 && (c == ':' || c == ',')) is_value = c == ':';
+    if (c != '"') continue;
+    const size_t begin = ++i;
+    while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+    if (depth != 1) continue;
+    const std::string found = text.substr(begin, i - begin);
+    if (is_value && last == "schema") return found;
+    last = found;
   }
-  bool binary(json::binary_t&) override { return true; }
-  bool start_object(size_t) override { return open(); }
-  bool start_array(size_t) override { return open(); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(std::string& key) override {
-    if (depth_ == 1) key_ = key;
-    return true;
-  }
-  bool parse_error(size_t, const std::string&, const json::exception&) override { return false; }
-
- private:
-  bool open() {
-    ++depth_;
-    return true;
-  }
-  bool close() {
-    --depth_;
-    return true;
-  }
-
-  int64_t depth_ = 0;
-  std::string key_;  ///< the last one of the top level
-};
+  return std::nullopt;
+}
 
 /// By its first two bytes, protocols 2 to 5, or its name where that is of an older one. One byte alone would
 /// not do: so begins one .safetensors file of 256.
@@ -107,14 +87,13 @@ json json_object_of(const std::filesystem::path& file) {
 /// like the rest, so this looks for the schema alone and makes no value of anything before it.
 std::string schema_of(const std::filesystem::path& file) {
   if (is_pickle(file)) return kPickle;
+  require_json_object(file);
   std::error_code error;
   if (is_file_at(file) &&
-      static_cast<int64_t>(std::filesystem::file_size(file, error)) <= kMostSearchedBytes) {
-    SchemaFinder finder;
-    json::sax_parse(*open_json_text(file, kMostSearchedBytes), &finder);
-    if (finder.schema) return *finder.schema;
+      static_cast<int64_t>(std::filesystem::file_size(file, error)) <= kMostTraceFileBytes) {
+    const std::optional<std::string> schema = schema_in(read_text_file(file, kMostTraceFileBytes));
+    if (schema) return *schema;
   }
-  require_json_object(file);
   // Not there, or not plainly: the parser says what is wrong.
   const json document = json_object_of(file);
   if (document.is_object() && !document.contains("schema"))

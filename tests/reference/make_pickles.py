@@ -53,7 +53,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=pathlib.Path)
     folder = parser.parse_args().folder
-    for protocol in range(6):
+    for protocol in range(2, 6):
         with open(folder / f"protocol{protocol}.pickle", "wb") as out:
             Pickler(out, protocol).dump(value())
 

@@ -94,7 +94,7 @@ void check_objects(const PickleValue& root) {
 }
 
 TEST_CASE("a value of Python is read from each protocol") {
-  for (int protocol = 0; protocol <= 5; ++protocol) {
+  for (int protocol = 2; protocol <= 5; ++protocol) {
     CAPTURE(protocol);
     const std::string name = "/pickles/protocol" + std::to_string(protocol) + ".pickle";
     const Pickle pickle = Pickle::read(HEADROOM_TEST_DATA + name);
@@ -114,20 +114,8 @@ TEST_CASE("a value of Python is read from each protocol") {
 }
 
 TEST_CASE("instructions that Python writes no more") {
-  CHECK(parse("S'it\\'s\\x41\\101\\n'\n.").root().text() ==
-        "it's"
-        "AA\n");
   CHECK(parse("U\x02hi.").root().text() == "hi");
   CHECK(parse("T\x02\0\0\0hi."s).root().text() == "hi");
-  CHECK(parse("L12L\n.").root().integer() == 12);
-  CHECK(parse("I01\n.").root().boolean() == true);
-  CHECK(parse("(K\1K\2d.").root().find("x") == std::nullopt);
-  const Pickle instance = parse("(K\1icollections\nCounter\n.");
-  CHECK(instance.root().name() == "collections.Counter");
-  CHECK(integers(instance.root().arguments()) == std::vector<int64_t>{1});
-  const Pickle object = parse("(cm\nC\nK\1K\2o.");
-  CHECK(object.root().name() == "m.C");
-  CHECK(integers(object.root().arguments()) == std::vector<int64_t>{1, 2});
   const Pickle keywords = parse("cm\nC\n)}U\1kK\5s\x92.");
   CHECK(of(keywords.root().keywords(), "k").integer() == 5);
   const Pickle large = parse("\x8a\x09\0\0\0\0\0\0\0\0\1."s);
@@ -165,11 +153,9 @@ TEST_CASE("several pickles in a row are read one by one") {
 TEST_CASE("nothing that a pickle asks for is executed") {
   const Scratch scratch;
   const std::string file = (scratch / "executed").string();
-  for (const std::string& command :
-       {"cos\nsystem\n(S'touch " + file + "'\ntR.", "(S'touch " + file + "'\nios\nsystem\n.",
-        "(cos\nsystem\nS'touch " + file + "'\no.",
-        "\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c" + std::string(1, static_cast<char>(file.size() + 6)) +
-            "touch " + file + "\x85R."}) {
+  const std::string argument = "\x8c" + std::string(1, static_cast<char>(file.size() + 6)) + "touch " + file;
+  for (const std::string& command : {"cos\nsystem\n(" + argument + "tR.",
+                                     "\x80\x04\x8c\x05posix\x8c\x06system\x93" + argument + "\x85R."}) {
     const Pickle pickle = parse(command);
     CHECK(pickle.root().kind() == PickleKind::call);
     CHECK_THAT(pickle.root().name(), Catch::EndsWith(".system"));
@@ -218,7 +204,8 @@ TEST_CASE("what is claimed and not there is refused, with its byte") {
                "of the file"});
   refused("K\1", {"byte 2: expected an instruction, found the end"});
   refused("{\"json\": 1}", {"byte 0: expected an instruction of a pickle, found byte 0x7b"});
-  refused("\x80\x06N.", {"byte 0: expected protocol 0 to 5, found 6"});
+  refused("\x80\x06N.", {"byte 0: expected protocol 2 to 5, found 6"});
+  refused("\x80\x01N.", {"byte 0: expected protocol 2 to 5, found 1"});
   refused("\x8d" + ten_gigabytes + "abc", {"byte 0: expected 10000000000 bytes of a string, found 3"});
   refused("\x8e" + ten_gigabytes + "abc", {"expected 10000000000 bytes of bytes, found 3"});
   refused("\x96" + ten_gigabytes, {"10000000000 bytes"});
@@ -232,16 +219,9 @@ TEST_CASE("what is claimed and not there is refused, with its byte") {
       "abc",
       {"expected 2147483647 bytes of an integer"});
   refused("Nr\xff\xff\xff\xff.", {"byte 1: expected a memo index below", "found 4294967295"});
-  refused("Np99999999999\n.", {"expected a memo index below"});
-  refused("Np-1\n.", {"expected a memo index from 0, found -1"});
   refused("h\0."s, {"byte 0: expected a memo index that was put, found 0"});
   refused("K", {"byte 0: expected", "a number"});
-  refused("I12", {"expected a line with an integer, found none"});
-  refused("Ix\n.", {"expected an integer, found \"x\""});
-  refused("L123456789012345678901L\n.", {"expected an integer of at most 64 bits"});
-  refused("Fx\n.", {"expected a float"});
-  refused("S'open\n.", {"expected a string in quotes"});
-  refused("V\\u12\n.", {"expected a string whose escapes are whole"});
+  refused("cmodule", {"expected a line with the name of a module, found none"});
   refused("c" + std::string(2000, 'm') + "\nn\n.", {"a name of at most 1000 bytes, found 2000"});
 }
 
@@ -266,7 +246,6 @@ TEST_CASE("a stack that holds something else is refused") {
   refused("cm\nf\nNR.", {"expected a tuple of arguments, found None"});
   refused("N}b.", {"expected an object for the state, found None"});
   refused("NN\x93.", {"expected the name of a module"});
-  refused("(o.", {"expected a class"});
   refused("\x82\1.", {"expected an instruction of a pickle, found byte 0x82"});
   refused("\x97.", {"found byte 0x97"});
 }
