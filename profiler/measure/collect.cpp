@@ -40,8 +40,7 @@ class Collecting {
       : model_(model), graph_(model.graph), request_(request), progress_(progress), clock_(clock) {
     const DeviceKind kind = gpu == nullptr ? DeviceKind::cpu : DeviceKind::cuda;
     for (const auto& [width, height] : request.sizes) {
-      const Request decoded{request.model, width,         height, request.frames,
-                            request.batch, request.dtype, kind};
+      const Request decoded{request.model, width, height, request.frames, request.batch, request.dtype, kind};
       plans_.push_back(untiled_plan(model, decoded, algorithms_on(kind).back()));
     }
     if (kind == DeviceKind::cpu && !request.effort.coarse) plans_.push_back(tiled_plan());
@@ -66,7 +65,6 @@ class Collecting {
 
  private:
   void start_benchmark() { benchmark_ = device_->benchmark(clock_, request_.effort.target_error); }
-
 
   /// Of the first size, or of a picture of it that is small enough to be decoded in a moment.
   Plan tiled_plan() const {

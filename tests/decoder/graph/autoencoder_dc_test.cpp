@@ -23,12 +23,8 @@ json changed_dc(const char* key, const json& value) {
   return test::changed(tiny_dc_config(), key, value);
 }
 
-TEST_CASE("Sana's decoder has the parameters of diffusers' and a barrier for each attention") {
+TEST_CASE("Sana's decoder has a barrier for each attention") {
   const Model sana = resolve_model("sana-dc-ae-f32c32");
-  CHECK(sana.latent_channels == 32);
-  CHECK(sana.scaling_factor == 0.41407);
-  CHECK(parameter_elements(sana.graph) == 159223171);
-  CHECK(sana.graph.tensor(sana.graph.output()).scale == Axes<int32_t>{1, 32, 32});
   CHECK(latent_extent(sana, 1024, 2048, 1) == Extent{1, 64, 32});
   int barriers = 0, cut_points = 0;
   for (const Op& op : sana.graph.ops()) barriers += op.kind == OpKind::key_value_sums ? 1 : 0;

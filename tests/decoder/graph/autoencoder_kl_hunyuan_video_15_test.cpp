@@ -24,12 +24,6 @@ json changed_hunyuan_video_15(const char* key, const json& value) {
 
 TEST_CASE("HunyuanVideo 1.5's decoder has the parameters of diffusers'") {
   const Model model = resolve_model("hunyuan-video-1.5");
-  CHECK(model.class_name == "AutoencoderKLHunyuanVideo15");
-  CHECK(model.latent_channels == 32);
-  CHECK(model.scaling_factor == 1.03682);
-  CHECK(model.decodes_clips);
-  CHECK(parameter_elements(model.graph) == 871309571);
-  CHECK(model.graph.tensor(model.graph.output()).scale == Axes<int32_t>{4, 16, 16});
   CHECK(latent_extent(model, 1280, 720, 121) == Extent{31, 45, 80});
   const auto shape = [&](const char* name) {
     return parameters_of(model.graph, op_named(model.graph, name))[0].shape;

@@ -24,12 +24,6 @@ json changed_hunyuan_video(const char* key, const json& value) {
 
 TEST_CASE("HunyuanVideo's decoder has the parameters of diffusers'") {
   const Model model = resolve_model("hunyuan-video");
-  CHECK(model.class_name == "AutoencoderKLHunyuanVideo");
-  CHECK(model.latent_channels == 16);
-  CHECK(model.scaling_factor == 0.476986);
-  CHECK(model.decodes_clips);
-  CHECK(parameter_elements(model.graph) == 146136339);
-  CHECK(model.graph.tensor(model.graph.output()).scale == Axes<int32_t>{4, 8, 8});
   CHECK(latent_extent(model, 1280, 720, 129) == Extent{33, 90, 160});
   const auto shape = [&](const char* name) {
     return parameters_of(model.graph, op_named(model.graph, name))[0].shape;

@@ -18,35 +18,6 @@ using test::changed;
 using test::model_of;
 using test::refuses;
 
-TEST_CASE("Wan's decoder has the parameters of diffusers', and Qwen-Image's is the same network") {
-  const Model wan = resolve_model("wan2.1"), qwen = resolve_model("qwen-image");
-  CHECK(wan.latent_channels == 16);
-  CHECK(wan.latents_mean.size() == 16);
-  CHECK(wan.latents_std[8] == 3.2687);
-  CHECK(parameter_elements(wan.graph) == 73295603);
-  CHECK(parameter_elements(qwen.graph) == 73295603);
-  CHECK(wan.graph.tensor(wan.graph.output()).scale == Axes<int32_t>{4, 8, 8});
-  CHECK(qwen.graph.ops().size() == wan.graph.ops().size());
-}
-
-TEST_CASE("Wan 2.2's and Qwen-Image 2.1's decoders have the parameters of diffusers'") {
-  const Model wan = resolve_model("wan2.2"), qwen = resolve_model("qwen-image-2.1");
-  CHECK(wan.latent_channels == 48);
-  CHECK(wan.latents_mean.size() == 48);
-  CHECK(wan.latents_std.size() == 48);
-  CHECK(parameter_elements(wan.graph) == 555051580);
-  CHECK(wan.graph.tensor(wan.graph.output()).scale == Axes<int32_t>{4, 16, 16});
-  CHECK(wan.graph.tensor(wan.graph.output()).channels == 3);
-  CHECK(qwen.latent_channels == 64);
-  CHECK(qwen.latents_mean.size() == 64);
-  CHECK(qwen.latents_std.size() == 64);
-  // Those of its kernels over the time lie in the checkpoint, and no picture needs them.
-  CHECK(parameter_elements(qwen.graph) == 259048212 - 5977728);
-  CHECK(qwen.graph.tensor(qwen.graph.output()).scale == Axes<int32_t>{1, 16, 16});
-  CHECK(qwen.graph.tensor(qwen.graph.output()).channels == 4);
-  CHECK_FALSE(qwen.decodes_clips);
-}
-
 TEST_CASE("a decoder of one frame has kernels of one frame, and no frames to unfold") {
   for (const char* name : {"wan2.1", "wan2.2", "qwen-image", "open-sora-plan", "hunyuan-video",
                            "hunyuan-video-1.5", "ltx-2", "ltx-video"}) {

@@ -64,7 +64,8 @@ TEST_CASE("hostile configs of every class are refused by their key") {
     for (const char* key : family.integers) {
       for (const json& value : {json("4"), json(-1), json(1.5), json(9.3e18), json(UINT64_MAX),
                                 json(INT64_MAX), json(true), json::array(), json::object()}) {
-        refuses(changed(family.config, key, value), {std::string("config.json: ") + key, "expected an integer"});
+        refuses(changed(family.config, key, value),
+                {std::string("config.json: ") + key, "expected an integer"});
       }
     }
     for (const char* key : family.lists) {
