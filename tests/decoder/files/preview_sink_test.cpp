@@ -130,23 +130,6 @@ TEST_CASE("preview: a large picture is averaged over squares") {
   CHECK(largest <= 8);  // a pixel that was left out would be some 100 off
 }
 
-TEST_CASE("preview: an average is that of the square") {
-  const Scratch scratch;
-  DiscardingSink behind({1, 3, 1, 2048, 4});
-  PreviewSink sink(behind, scratch / "p.ppm");
-  write_region(sink, {0, 2048}, {0, 4}, [](int64_t y, int64_t x, int64_t c) {
-    return c == 0 ? 1.0f : (y % 2 == 0 && x % 2 == 0 ? 1.0f : -1.0f);
-  });
-  const Preview preview = read_preview(scratch / "p.ppm");
-  CHECK(preview.rows == 1024);
-  CHECK(preview.columns == 2);
-  for (const int64_t y : {0, 500, 1023}) {
-    CHECK(preview.at(y, 1, 0) == 255);
-    CHECK(preview.at(y, 1, 1) == 64);  // a quarter
-    CHECK(preview.at(y, 1, 2) == 64);
-  }
-}
-
 TEST_CASE("preview: a pixel is that of the tile that holds its middle, whichever comes first") {
   const Scratch scratch;
   const int64_t columns = 3 * 1024;  // squares of 3

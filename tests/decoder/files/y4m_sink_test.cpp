@@ -129,19 +129,6 @@ TEST_CASE("y4m: items have files of their own and may alternate") {
     check_clip(scratch / ("o-" + std::to_string(item) + ".y4m"), shape, item);
 }
 
-TEST_CASE("y4m: a clip that is not finished leaves nothing") {
-  const Scratch scratch;
-  {
-    const PictureShape shape{2, 3, 4, 8, 9};
-    auto sink = open_sink(scratch / "o.y4m", shape);
-    test::write_clip_region(*sink, 0, whole({4, 8, 9}));
-    test::write_clip_region(*sink, 1, whole({3, 8, 9}));
-    CHECK(scratch.files().size() == 2);
-    CHECK_THROWS_AS(sink->finish(), std::logic_error);
-  }
-  CHECK(scratch.files().empty());
-}
-
 TEST_CASE("y4m: what it cannot hold is refused") {
   const Scratch scratch;
   const auto opened = [&](const PictureShape& shape) { open_sink(scratch / "o.y4m", shape); };

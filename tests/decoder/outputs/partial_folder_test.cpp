@@ -67,26 +67,6 @@ TEST_CASE("a folder that was filled in the meantime is not replaced") {
   CHECK(test::read_bytes(scratch / "o/file") == "x");
 }
 
-TEST_CASE("what a killed program left of the same folder goes, and nothing else") {
-  const Scratch scratch;
-  const pid_t gone = fork();
-  if (gone == 0) _exit(0);
-  waitpid(gone, nullptr, 0);
-  const auto leave = [&](const std::string& name) {
-    std::filesystem::create_directories(scratch / name / "0");
-    scratch.write(name + "/pixels", "x");
-    scratch.write(name + "/0/00000.png", "x");
-  };
-  const std::string dead = process_mark(gone), alive = process_mark(getppid());
-  leave("o.partial-" + dead);
-  leave("o.partial-" + process_mark(getpid()));
-  const std::vector<std::string> others{"o.partial-" + alive, "o.partial-x", "other.partial-" + dead};
-  for (const std::string& name : others) leave(name);
-  { const PartialFolder folder(scratch / "o"); }
-  CHECK(scratch.files() == others);
-  for (const std::string& name : others) CHECK(test::read_bytes(scratch / name / "0/00000.png") == "x");
-}
-
 TEST_CASE("a folder that is given up goes also where there are no more descriptors") {
   const Scratch scratch;
   {

@@ -110,16 +110,6 @@ TEST_CASE("with --verify it compares with the untiled decode") {
         std::vector<std::string>{"frames", "latent.npy", "model", "out.npy", "plan.json"});
 }
 
-TEST_CASE("random weights are those of the seed") {
-  const ReadyDecode ready;
-  REQUIRE(ready.decode().code == 0);
-  const Array from_files = read_latent(ready.output);
-  REQUIRE(ready.decode({"--random-weights", "1"}).code == 0);
-  CHECK(read_latent(ready.output).values == from_files.values);
-  REQUIRE(ready.decode({"--random-weights", "2"}).code == 0);
-  CHECK(read_latent(ready.output).values != from_files.values);
-}
-
 Ended spawn(const Words& words) {
   return test::spawn(HEADROOM_BIN "/headroom-decode", words);
 }

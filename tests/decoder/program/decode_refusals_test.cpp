@@ -80,20 +80,6 @@ TEST_CASE("one picture in a name without a suffix is a mistyped file, with a sla
   CHECK(std::filesystem::exists(name + "/00000.png"));
 }
 
-TEST_CASE("suffixes of outputs may be in upper case") {
-  const ReadyDecode ready;
-  CHECK(ready.decode({"-o", ready.scratch / "out.PNG"}).code == 0);
-  CHECK(test::read_bytes(ready.scratch / "out.PNG").substr(1, 3) == "PNG");
-}
-
-TEST_CASE("outputs in formats that are not written are refused before the work") {
-  const ReadyDecode ready;
-  for (const char* name : {"out.gif", "out.npy.bak"}) {
-    CAPTURE(name);
-    ready.refuses({"-o", ready.scratch / name}, {name, ".png, .jpg, .webp, .y4m, .npy or .safetensors"});
-  }
-}
-
 TEST_CASE("latents of the wrong shape or with values that are not finite are refused") {
   const ReadyDecode ready;
   const auto with = [&](const Array& latent) {
@@ -118,90 +104,6 @@ TEST_CASE("latents of the wrong shape or with values that are not finite are ref
     ready.refuses({"--latent", ready.scratch.write("cut.npy", npy.substr(0, length))}, {"cut.npy"});
   }
   ready.refuses({"--latent", ready.scratch.write("text.txt", "1 2 3")}, {"text.txt", ".npy"});
-}
-
-TEST_CASE("weights that are truncated, misshapen, lying or not finite are refused") {
-  const ReadyDecode ready;
-  const std::string good = test::read_bytes(ready.weights());
-  const auto lies = [&](const std::string& from, const std::string& to) {
-    std::string bytes = good;
-    REQUIRE(bytes.find(from) != std::string::npos);
-    REQUIRE(from.size() == to.size());
-    return bytes.replace(bytes.find(from), from.size(), to);
-  };
-  for (const size_t length :
-       {size_t{0}, size_t{4}, size_t{8}, size_t{200}, good.size() / 2, good.size() - 1}) {
-    CAPTURE(length);
-    ready.write_weights(good.substr(0, length));
-    ready.refuses({}, {kWeights});
-  }
-  ready.write_weights(lies("\"decoder.conv_in.bias\"", "\"decoder.conv_in.bios\""));
-  ready.refuses({}, {kWeights, "decoder.conv_in.bias", "no such tensor"});
-  ready.write_weights(lies("\"shape\":[16,4,3,3]", "\"shape\":[16,3,4,3]"));
-  ready.refuses({}, {kWeights, "decoder.conv_in.weight", "shape", "16"});
-  ready.write_weights(lies("\"F32\"", "\"I32\""));
-  ready.refuses({}, {kWeights});
-  std::string huge = good;
-  std::fill_n(huge.begin(), 8, '\x7f');  // a header of 2^63 bytes
-  ready.write_weights(huge);
-  ready.refuses({}, {kWeights});
-  std::string bad = good;
-  const uint32_t nan = 0x7fc00000;
-  std::memcpy(bad.data() + bad.size() - 4, &nan, 4);
-  ready.write_weights(bad);
-  ready.refuses({}, {kWeights, "not finite"});
-  ready.write_weights(good);
-  CHECK(ready.decode().code == 0);
-}
-
-TEST_CASE("hostile configs are refused by key") {
-  const ReadyDecode ready;
-  const auto refuses = [&](const char* key, const json& value) {
-    json config = ready.config;
-    config[key] = value;
-    std::ofstream(ready.model + "/config.json") << config.dump();
-    CAPTURE(key, value.dump());
-    ready.refuses({}, {"config.json: ", key});
-  };
-  refuses("_class_name", "AutoencoderKLMochi");
-  refuses("latent_channels", int64_t{1} << 60);
-  refuses("block_out_channels", json::array());
-  refuses("act_fn", json::object());
-  std::ofstream(ready.model + "/config.json") << std::string(1 << 20, '[');
-  ready.refuses({}, {"config.json"});
-}
-
-TEST_CASE("hostile plans are refused by key, and plans that lie by place") {
-  const ReadyDecode ready;
-  const json good = ready.plan_json();
-  const auto refuses = [&](const json& document, const std::vector<std::string>& parts) {
-    ready.write_plan_json(document);
-    ready.refuses({}, parts);
-  };
-  json plan = good;
-  plan["version"] = 4;
-  refuses(plan, {"plan.json: version", "newer"});
-  plan = good;
-  plan["passes"][0]["steps"][0]["kind"] = "launch";
-  refuses(plan, {"plan.json: passes[0].steps[0].kind"});
-  plan = good;
-  plan["request"]["batch"] = 1'000'000;
-  plan["micro_batch"] = 1'000'000;
-  refuses(plan, {"plan.json"});
-  plan = good;
-  plan["limit_bytes"] = plan["predicted"]["peak_bytes"].get<int64_t>() - 1;
-  refuses(plan, {"plan.json", "limit"});
-  plan = good;
-  json& last_steps = plan["passes"].back()["steps"];
-  last_steps.erase(last_steps.size() - 1);
-  refuses(plan, {"plan.json", "output"});
-  ready.scratch.write("plan.json", "{");
-  ready.refuses({}, {"plan.json: not valid JSON"});
-  ready.scratch.write("plan.json", std::string(1 << 16, '['));
-  ready.refuses({}, {"plan.json: nested"});
-  // A good plan for another model.
-  ready.write_plan_json(good);
-  ready.refuses({"--model", "sdxl", "--random-weights", "1"}, {"plan.json"});
 }
 
 /// The plan with all that it says of tiles and blocks scaled down, as far as the validator can know it to be

@@ -181,30 +181,5 @@ TEST_CASE("a decode that is ended by a signal leaves no output and no scratch fi
   CHECK(left > 0);
 }
 
-TEST_CASE("what a killed decode of the same output left behind goes, and nothing else") {
-  const ReadyDecode ready;
-  const pid_t gone = fork();
-  if (gone == 0) _exit(0);
-  waitpid(gone, nullptr, 0);
-  const std::string dead = process_mark(gone), alive = process_mark(getppid());
-  const std::vector<std::string> others{"out.npy.partial-" + alive,
-                                        "out.npy.partial-x",
-                                        "out.npy.partial-",
-                                        "other.npy.partial-" + dead,
-                                        "out.npy.partial-" + dead + "0000000000",
-                                        "out.npy.partial-" + dead + ".txt",
-                                        "out.npy.partial-" + std::to_string(gone),
-                                        "out.npy.partial-00000000-" + std::to_string(gone)};
-  for (const std::string& name : others) ready.scratch.write(name, "x");
-  for (const std::string& name : {"out.npy.partial-" + dead, "out.npy.verify-" + dead + ".npy",
-                                  "out.npy.verify-" + dead + ".npy.partial-" + dead}) {
-    ready.scratch.write(name, "x");
-  }
-  REQUIRE(ready.decode().code == 0);
-  std::vector<std::string> expected = joined({"latent.npy", "model", "out.npy", "plan.json"}, others);
-  std::sort(expected.begin(), expected.end());
-  CHECK(ready.scratch.files() == expected);
-}
-
 }  // namespace
 }  // namespace headroom

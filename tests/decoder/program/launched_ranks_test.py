@@ -62,14 +62,6 @@ class Decode:
         subprocess.run([BIN / "headroom-plan", *map(str, words), *more], check=True, capture_output=True)
         return file
 
-    def smallest_limit(self, ranks):
-        """Bytes, from the planner's refusal."""
-        try:
-            self.plan(ranks, "1KiB")
-        except subprocess.CalledProcessError as refused:
-            return re.search(rb"\((\d+) bytes\)", refused.stderr).group(1).decode()
-        raise AssertionError("1 KiB is enough")
-
     def words(self, output, plan, more=()):
         return [str(word) for word in [BIN / "headroom-decode", "--model", self.folder, *SEED, "--latent", self.latent,
                                        "--plan", plan, "-o", self.folder / output, "--threads", 1, *more]]
@@ -192,13 +184,6 @@ class Faults(unittest.TestCase):
             return said
         return self.decode.run(3, words)
 
-    def test_other_weights(self):
-        self.check_ended(*self.run_with(2, "--random-weights", "4"), 2, 5, "weights")
-
-    def test_another_latent(self):
-        other = Decode(KL, (1, 4, 48, 48), seed=1)
-        self.check_ended(*self.run_with(0, "--latent", str(other.latent)), 0, 5, "latent")
-
     def test_a_rank_with_bad_input(self):
         self.check_ended(*self.run_with(1, "--latent", "missing.npy"), 1, 2, "missing.npy")
 
@@ -236,19 +221,6 @@ class Faults(unittest.TestCase):
                         self.assertEqual(len(faults), 1, lines)
                 if codes[0] != 0:
                     self.assertFalse((self.decode.folder / f"k{phase}.npy").exists())
-
-    def test_stopped(self):
-        port = free_port()
-        started = [self.decode.start(rank, 3, port, self.decode.words("stopped.npy", self.plan, ["--rank-timeout", "3"]))
-                   for rank in range(3)]
-        time.sleep(0.8)
-        started[2].send_signal(signal.SIGSTOP)
-        codes, lines = finish(started[:2])
-        started[2].kill()
-        finish(started[2:])
-        if codes[0] != 0:  # rank 0 had not all of its rows yet
-            self.assertEqual(codes, [5, 5], lines)
-            self.assertFalse((self.decode.folder / "stopped.npy").exists())
 
     def test_a_plan_for_other_ranks(self):
         codes, lines = self.decode.run(2, lambda rank: self.decode.words("out.npy", self.plan))
@@ -324,22 +296,6 @@ class Network(unittest.TestCase):
         self.assertIn("more than the limit of 150.0 MiB", lines[0][-1])
         self.assertFalse((decode.folder / "out.npy").exists())
 
-    def test_a_store_that_is_flooded_before_ranks_have_met_ends_the_rank_that_keeps_it(self):
-        decode, port = Decode(KL, (1, 4, 8, 8)), free_port()
-        waits = decode.start(0, 2, port, decode.words("out.npy", decode.plan(2)))
-        flood(port)
-        codes, lines = finish([waits])
-        self.assertEqual(codes, [4], lines)
-        self.assertIn("that it may take before it decodes", lines[0][-1])
-
-    def test_the_smallest_limits_are_not_taken_for_a_flood(self):
-        for shape, ranks in (((1, 4, 13, 10), 3), ((1, 4, 200, 200), 2)):
-            decode = Decode(KL, shape)
-            decode.limit = decode.smallest_limit(ranks)
-            plan, trace = decode.plan(ranks), decode.folder / "trace.json"
-            codes, lines = decode.run(ranks, lambda rank: decode.words("out.npy", plan, ["--trace", trace]))
-            self.assertEqual(codes, [0] * ranks, lines)
-
 
 class File(unittest.TestCase):
     """Ranks of one machine that meet in a file."""
@@ -365,21 +321,6 @@ class File(unittest.TestCase):
         self.assertEqual(codes, [0, 0], lines)
         self.assertLessEqual(relative_error(np.load(self.decode.folder / "out.npy"), self.decode.alone()), 1e-5)
         self.assertFalse(self.file.exists())
-
-    def test_each_lost_rank_ends_the_other(self):
-        for lost in (0, 1, 0):  # and the file that is left is no hindrance
-            with self.subTest(lost=lost):
-                started = [self.start(rank, "--rank-timeout", 5) for rank in range(2)]
-                for line in started[0].stderr:
-                    if "latent as given" in line:
-                        break  # the decode begins
-                started[lost].send_signal(signal.SIGKILL)
-                begin = time.monotonic()
-                codes, lines = finish(started)
-                self.assertEqual(codes[1 - lost], 5, lines)
-                self.assertIn(f"rank {lost} ", lines[1 - lost][0])
-                self.assertLess(time.monotonic() - begin, 8)
-        self.assertEqual(finish([self.start(rank) for rank in range(2)])[0], [0, 0])
 
     def test_what_others_may_write_is_refused(self):
         other = self.decode.folder / "other"

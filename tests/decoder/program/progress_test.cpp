@@ -150,24 +150,6 @@ TEST_CASE("progress changes no pixel and no trace, and is not reported unless it
   test::require_refused(decode({"--progress", "lines", "--quiet"}), 2, {"--quiet"});
 }
 
-TEST_CASE("bands of the picture are reported once, one after another") {
-  const ReadyProgress ready(400, "3.69MiB");
-  const json last = ready.plan()["passes"].back();
-  REQUIRE(last["tiles"]["y"].size() > 2);
-  REQUIRE(last["tiles"]["x"].size() == 1);
-  const Ended ended = call(run_decode, ready.words({"--progress", "lines"}));
-  INFO(ended.err);
-  REQUIRE(ended.code == 0);
-  int64_t rows = 0;  // a line may stand for several bands, so their number is not known
-  for (const TileDone& tile : told(ended.err).news<TileDone>()) {
-    if (!tile.region) continue;
-    CHECK(tile.region->columns == Interval{0, 64});
-    CHECK(tile.region->rows.begin == rows);
-    rows = tile.region->rows.end;
-  }
-  CHECK(rows == 800);
-}
-
 TEST_CASE("a batch in micro-batches counts as one whole") {
   const ReadyProgress ready(40, "1.79MiB", 3);
   REQUIRE(ready.plan()["micro_batch"] < 3);
@@ -272,30 +254,6 @@ TEST_CASE("a queue is reported decode by decode, and its share is that of the wh
                         {"--preview", "--queue"});
 }
 
-TEST_CASE("the preview of a small picture has the picture's pixels") {
-  const ReadyProgress ready;
-  const std::string preview = ready.scratch / "p.ppm";
-  const Ended ended = call(run_decode, ready.words({"--progress", "lines", "--preview", preview}));
-  INFO(ended.err);
-  REQUIRE(ended.code == 0);
-  const Reported lines = told(ended.err);
-  CHECK(std::get<RunBegun>(lines.events.front().news).preview == preview);
-  REQUIRE_FALSE(lines.news<WeightsLoaded>().empty());  // this one keeps them
-  CHECK(lines.news<WeightsLoaded>().back().share == 1);
-  const Array picture = read_latent(ready.output);
-  std::string expected = "P6\n64 80\n255\n";
-  for (size_t i = 0; i < 64 * 80; ++i) {
-    for (size_t c = 0; c < 3; ++c) {
-      uint8_t byte = 0;
-      quantise(&picture.values[c * 64 * 80 + i], 1, &byte);
-      expected += static_cast<char>(byte);
-    }
-  }
-  CHECK(test::read_bytes(preview) == expected);
-  test::require_refused(call(run_decode, ready.words({"--preview", ready.scratch / "p.png"})), 2,
-                        {"p.png", ".ppm"});
-}
-
 /// A started headroom-decode whose standard error is a pipe.
 struct Child {
   pid_t process = 0;
@@ -344,20 +302,6 @@ TEST_CASE("a decode outlives whoever reads its progress") {
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
   CHECK(read_latent(ready.output).shape == std::vector<int64_t>{1, 3, 800, 64});
-}
-
-TEST_CASE("a decode does not wait for a reader that does not read") {
-  const ReadyProgress ready(400, "40MiB");
-  Child child(ready.words({"--progress", "lines"}));
-  REQUIRE(fcntl(child.error, F_SETPIPE_SZ, 4096) == 4096);
-  int status = 0;
-  for (int i = 0; i < 600 && !std::filesystem::exists(ready.output); ++i) usleep(100'000);
-  CHECK(std::filesystem::exists(ready.output));
-  child.read_until("never");
-  close(child.error);
-  status = child.wait();
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("a preview goes with a decode that a signal ends") {

@@ -318,10 +318,6 @@ std::pair<size_t, size_t> find_step(const json& document, const std::function<bo
   return {};
 }
 
-std::string place(size_t pass, size_t step) {
-  return "passes[" + std::to_string(pass) + "].steps[" + std::to_string(step) + "]";
-}
-
 TEST_CASE("validate refuses a corrupted plan and names the place") {
   // Little enough memory for bands, so that tiles have neighbours. Attention's workspace would take as much
   // as all other passes in one tile.
@@ -347,39 +343,6 @@ TEST_CASE("validate refuses a corrupted plan and names the place") {
   };
   CHECK(planned.validate(plan_document).code == 0);
 
-  SECTION("a read before its write") {
-    // A kept tensor is said to be written only in the pass that first reads it.
-    const auto [p, s] = find_step(plan_document, [&](const json& step) {
-      for (const json& input : step["inputs"]) {
-        if (input.contains("step") || input["tensor"] == "latent") continue;
-        for (const json& kept : plan_document["kept"]) {
-          if (kept["tensor"] == input["tensor"] && kept["first_pass"] == 0) return true;
-        }
-      }
-      return false;
-    });
-    // Its store moves from the pass that made it to nowhere.
-    const std::string tensor = [&] {
-      for (const json& input : plan_document["passes"][p]["steps"][s]["inputs"]) {
-        if (!input.contains("step") && input["tensor"] != "latent") return input["tensor"].get<std::string>();
-      }
-      return std::string();
-    }();
-    json& steps = plan_document["passes"][0]["steps"];
-    for (size_t i = 0; i < steps.size(); ++i) {
-      if (steps[i]["kind"] == "store" && steps[i]["tensor"] == tensor) {
-        steps.erase(i);
-        break;
-      }
-    }
-    refused(plan_document, {"changed.json: ", tensor});
-  }
-  SECTION("a tile without its halo") {
-    const auto [p, s] = find_step(plan_document, [](const json& step) { return step.contains("pad"); });
-    plan_document["passes"][p]["steps"][s].erase("halo");
-    plan_document["passes"][p]["steps"][s].erase("pad");
-    refused(plan_document, {"passes[" + std::to_string(p) + "]", "halo"});
-  }
   SECTION("a skipped region") {
     size_t p = 0;
     while (p < plan_document["passes"].size() && plan_document["passes"][p]["tiles"]["y"].size() < 2) ++p;
@@ -387,87 +350,15 @@ TEST_CASE("validate refuses a corrupted plan and names the place") {
     plan_document["passes"][p]["tiles"]["y"].erase(1);
     refused(plan_document, {"passes[" + std::to_string(p) + "]", "skipped region"});
   }
-  SECTION("statistics counted twice") {
-    const auto [p, s] =
-        find_step(plan_document, [](const json& step) { return step["kind"] == "statistics"; });
-    json& steps = plan_document["passes"][p]["steps"];
-    const json copy = steps[s];
-    steps.push_back(copy);
-    refused(plan_document, {place(p, steps.size() - 1), "statistics counted twice"});
-  }
-  SECTION("a block in two owners") {
-    // Two tensors that are kept at one time.
-    json& kept = plan_document["kept"];
-    bool found = false;
-    for (size_t a = 0; a < kept.size() && !found; ++a) {
-      for (size_t b = 0; b < kept.size() && !found; ++b) {
-        const bool overlap = a != b && kept[a]["first_pass"] < kept[b]["first_pass"] &&
-                             kept[b]["first_pass"] < kept[a]["last_pass"] && !kept[b].contains("in_place_of");
-        if (!overlap) continue;
-        const int64_t first = kept[a]["blocks"][0][0];
-        kept[b]["blocks"][0][0] = first;
-        found = true;
-      }
-    }
-    REQUIRE(found);
-    refused(plan_document, {"block in two owners"});
-  }
   SECTION("a peak above the limit") {
     plan_document["limit_bytes"] = plan_document["predicted"]["peak_bytes"].get<int64_t>() - 1;
     refused(plan_document, {"limit"});
-  }
-  SECTION("a pass's peak above the limit") {
-    const int64_t above = plan_document["limit_bytes"].get<int64_t>() + 1;
-    plan_document["passes"][2]["predicted"]["peak_bytes"] = above;
-    plan_document["predicted"]["peak_bytes"] = above;
-    refused(plan_document, {"predicted.peak_bytes", "above the limit"});
-  }
-  SECTION("a peak that is understated") {
-    for (json& pass : plan_document["passes"]) pass["predicted"]["peak_bytes"] = 1000;
-    refused(plan_document, {"passes[0]", "understated"});
   }
   SECTION("a step that is missing") {
     const auto [p, s] = find_step(plan_document, [](const json& step) { return step["kind"] == "emit"; });
     plan_document["passes"][p]["steps"].erase(s);
     refused(plan_document, {"output"});
   }
-}
-
-TEST_CASE("plans of hostile contents end with 2, one line and no crash") {
-  const Planned planned;
-  const json good = planned.document();
-  const auto refused = [&](const json& changed, const std::vector<std::string>& parts) {
-    require_refused(planned.validate(changed), 2, parts);
-  };
-  json changed = good;
-  changed["version"] = 99;
-  refused(changed, {"version", "newer"});
-  changed = good;
-  changed["schema"] = "headroom.stats";
-  refused(changed, {"schema"});
-  for (const char* key : {"request", "limit_bytes", "micro_batch", "predicted", "kept", "passes"}) {
-    for (const json& value : {json(), json("x"), json(-1), json(1e300), json::array({json::array()})}) {
-      changed = good;
-      changed[key] = value;
-      CAPTURE(key, value.dump());
-      refused(changed, {key});
-    }
-    changed = good;
-    changed.erase(key);
-    refused(changed, {std::string(key) + ": missing"});
-  }
-  changed = good;
-  changed["passes"][0]["tiles"]["y"] = json::array({json::array({0, INT64_MAX})});
-  refused(changed, {"passes[0]"});
-  changed = good;
-  changed["kept"][0]["block_rows"] = 0;
-  refused(changed, {"kept[0].block_rows"});
-  changed = good;
-  changed["passes"][0]["steps"][0]["tensor"] = "no.such.tensor";
-  refused(changed, {"passes[0].steps[0].tensor"});
-  changed = good;
-  changed["request"]["width_pixels"] = 1 << 24;
-  CHECK(planned.validate(changed).code == 2);
 }
 
 TEST_CASE("commands that read a plan find its model from the plan's folder, or say how to name it") {

@@ -214,16 +214,6 @@ class Enable(unittest.TestCase):
             self.assertGreater(handle.last.plan.scratch_bytes, 0)
             self.assertEqual(os.listdir(folder), [])
 
-    def test_verify(self):
-        vae, z = tiny.kl(), latent(1, 4, 8, 8)
-        handle = headroom.enable(vae, verify=True)
-        vae.decode(z)
-        self.assertLessEqual(handle.last.largest_error, 1e-5)
-
-        other = 1.001 * vae.decode(z).sample
-        with mock.patch.object(verification, "_untiled", lambda *_: other), self.assertRaises(headroom.VerificationError):
-            vae.decode(z)
-
     def test_a_trace_of_the_next_decode(self):
         vae = tiny.kl()
         handle = headroom.enable(vae)

@@ -1,5 +1,5 @@
-"""Limits that are too small: the limit that an error names works at the first try, and one byte less does not. In pipelines,
-in the ComfyUI node, in predictions and in the programs.
+"""Limits that are too small: the limit that an error names works at the first try, and one byte less does not. In pipelines
+and in the ComfyUI node.
 
   python limits_test.py --bin build/bin
 """
@@ -11,7 +11,6 @@ import json
 import os
 import pathlib
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ import tiny
 import torch
 from comfyui_test import comfy_vae, nodes
 
-DRAWN = {"enable": 40, "node": 20, "predict": 24, "programs": 16}
+DRAWN = {"enable": 40, "node": 20}
 BIN = pathlib.Path()
 
 
@@ -134,66 +133,6 @@ class DrawnLimits(InFolder):
                 with self.assertRaises(headroom.DoesNotFit) as refused:
                     decode(max(1024, draw.randint(1, 3 * z.numel() * 4)))  # three quarters of the picture
                 self.assert_named_limit(decode, refused.exception)
-
-    def test_of_predictions(self):
-        for seed in range(DRAWN["predict"]):
-            draw = random.Random(200 + seed)
-            name, frames = draw.choice((("sd15", 1), ("taesd", 1), ("taesd", 1), ("wan2.1", 5), ("qwen-image", 1)))
-            size = {"height": 16 * draw.randint(4, 24), "width": 16 * draw.randint(4, 24), "frames": frames, "batch": draw.choice((1, 2))}
-            dtype = draw.choice(("fp32", "bf16"))
-            with self.subTest(seed=seed, model=name, dtype=dtype, **size):
-                ample = headroom.predict(name, **size, dtype=dtype)
-                picture = 3 * size["height"] * size["width"] * frames * size["batch"] * (4 if dtype == "fp32" else 2)
-                self.assertEqual(ample.plan.picture_bytes, picture)
-                limit = draw.randint(1, ample.smallest_limit_bytes - 1)
-                found = headroom.predict(name, **size, dtype=dtype, limit=limit)
-                with self.assertRaises(headroom.DoesNotFit) as refused:
-                    found.require()
-                self.assert_named_limit(lambda limit: headroom.plan(name, **size, dtype=dtype, limit=limit).peak_bytes, refused.exception)
-                for remedy in found.remedies if seed % 3 == 0 else ():
-                    options = {"dtype": dtype}
-                    key, value = remedy["change"].split("=")
-                    options[key] = self.folder if key == "scratch" else value
-                    smallest = remedy.get("smallest_limit_bytes")
-                    self.assertTrue(headroom.predict(name, **size, **options, limit=limit if remedy["fits"] else smallest).fits, remedy)
-                    if not remedy["fits"]:
-                        self.assertFalse(headroom.predict(name, **size, **options, limit=smallest - 1).fits, remedy)
-
-    def test_of_the_programs(self):
-        for seed in range(DRAWN["programs"]):
-            draw = random.Random(300 + seed)
-            model, frames = draw.choice((("taesd", 1), ("wan2.1", 5), ("sd15", 1)))
-            size = f"{16 * draw.randint(4, 10)}x{16 * draw.randint(4, 10)}"
-            asked = ["--model", model, "--size", size, "--frames", str(frames), "--batch", str(draw.choice((1, 2)))]
-            if draw.random() < 0.3:
-                asked += ["--scratch", self.folder, "--scratch-limit", "1GiB"]
-            with self.subTest(seed=seed, asked=asked):
-                smallest = self.named(asked, draw.randint(1, 1 << 20))
-                self.assertEqual(self.named(asked, smallest - 1), smallest)
-                run = self.program("headroom-plan", *asked, "--limit", str(smallest), "-o", f"{self.folder}/plan.json")
-                self.assertEqual(run.returncode, 0, run.stderr)
-                predicted = json.loads(pathlib.Path(self.folder, "plan.json").read_text())["predicted"]
-                self.assertLessEqual(predicted["peak_bytes"], smallest)
-                if model == "taesd":
-                    self.assert_decodes(size, smallest, asked)
-
-    def assert_decodes(self, size: str, smallest: int, asked: list[str]):
-        width, height = (int(length) // 8 for length in size.split("x"))
-        torch.save(torch.randn(int(asked[asked.index("--batch") + 1]), 4, height, width), f"{self.folder}/z.pt")
-        scratch = asked[asked.index("--scratch"):] if "--scratch" in asked else []
-        arguments = ["--model", "taesd", "--random-weights", "1", "--latent", f"{self.folder}/z.pt", "-o", f"{self.folder}/o.npy", *scratch]
-        run = self.program("headroom-decode", *arguments, "--limit", str(smallest), "--stats", f"{self.folder}/stats.json")
-        self.assertEqual(run.returncode, 0, run.stderr)
-        stats = json.loads(pathlib.Path(self.folder, "stats.json").read_text())
-        self.assertLessEqual(stats["peak_bytes"], smallest)
-        run = self.program("headroom-decode", *arguments, "--limit", str(smallest - 1))
-        self.assertEqual(run.returncode, 3)
-        self.assertIn(f"({smallest} bytes)", run.stderr)
-
-    def named(self, asked: list[str], limit: int) -> int:
-        run = self.program("headroom-plan", *asked, "--limit", str(limit), "-o", f"{self.folder}/plan.json")
-        self.assertEqual(run.returncode, 3, run.stderr)
-        return int(re.search(r"\((\d+) bytes\)", run.stderr)[1])
 
 
 class CountedInOneWay(unittest.TestCase):
