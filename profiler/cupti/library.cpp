@@ -34,8 +34,7 @@ const char* find_all(void* handle, Library& library) {
   need("cuptiGetVersion", library.get_version);
   need("cuptiGetResultString", library.get_result_string);
   need("cuptiGetTimestamp", library.get_timestamp);
-  need("cuptiSubscribe", library.subscribe);
-  find(handle, "cuptiSubscribe_v2", library.subscribe_v2);
+  need("cuptiSubscribe_v2", library.subscribe);
   need("cuptiUnsubscribe", library.unsubscribe);
   need("cuptiActivitySetAttribute", library.set_attribute);
   need("cuptiActivityRegisterCallbacks", library.register_callbacks);

@@ -13,8 +13,7 @@ struct Library {
   decltype(&cuptiGetVersion) get_version;
   decltype(&cuptiGetResultString) get_result_string;
   decltype(&cuptiGetTimestamp) get_timestamp;
-  decltype(&cuptiSubscribe) subscribe;
-  decltype(&cuptiSubscribe_v2) subscribe_v2;  ///< null before CUDA 13: it is not reported who is in the way
+  decltype(&cuptiSubscribe_v2) subscribe;
   decltype(&cuptiUnsubscribe) unsubscribe;
   decltype(&cuptiActivitySetAttribute) set_attribute;
   decltype(&cuptiActivityRegisterCallbacks) register_callbacks;

@@ -130,18 +130,13 @@ std::string CuptiWatcher::why(const char* call, CUptiResult result) const {
 std::string CuptiWatcher::subscribe() {
   // Nothing is called back: to subscribe keeps others from taking the records away.
   const CUpti_CallbackFunc nothing = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
-  CUptiResult result = CUPTI_SUCCESS;
   std::array<char, 2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> holder{};
-  if (library_->subscribe_v2 != nullptr) {
-    CUpti_SubscriberParams parameters{};
-    parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
-    parameters.subscriberName = "Headroom";
-    parameters.oldSubscriberName = holder.data();
-    parameters.oldSubscriberSize = holder.size() - 1;
-    result = library_->subscribe_v2(&subscriber_, nothing, nullptr, &parameters);
-  } else {
-    result = library_->subscribe(&subscriber_, nothing, nullptr);
-  }
+  CUpti_SubscriberParams parameters{};
+  parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+  parameters.subscriberName = "Headroom";
+  parameters.oldSubscriberName = holder.data();
+  parameters.oldSubscriberSize = holder.size() - 1;
+  const CUptiResult result = library_->subscribe(&subscriber_, nothing, nullptr, &parameters);
   if (result == CUPTI_SUCCESS) return {};
   subscriber_ = nullptr;
   std::string name = holder.data();

@@ -90,16 +90,4 @@ std::string place_of(const CodeStacks& stacks, StackId stack) {
   return base_name(frame.file) + ":" + std::to_string(frame.line) + " " + frame.function;
 }
 
-std::vector<std::string> frame_lines(const CodeStacks& stacks, StackId stack, size_t most) {
-  std::vector<std::string> lines;
-  for (const CodeFrame* frame : frames_of(stacks, stack)) {
-    if (lines.size() == most) break;
-    const std::string place =
-        frame->file.empty() ? ""
-                            : frame->file + (frame->line == 0 ? "" : ":" + std::to_string(frame->line)) + " ";
-    lines.push_back(place + frame->function);
-  }
-  return lines;
-}
-
 }  // namespace headroom::profiler

@@ -15,7 +15,4 @@ std::vector<std::string> module_path(const CodeStacks& stacks, StackId stack);
 /// The innermost line outside torch: "resnet.py:348 forward". Where there is none the innermost frame.
 std::string place_of(const CodeStacks& stacks, StackId stack);
 
-/// Every frame, innermost first, at most `most`: "diffusers/models/resnet.py:348 forward".
-std::vector<std::string> frame_lines(const CodeStacks& stacks, StackId stack, size_t most);
-
 }  // namespace headroom::profiler

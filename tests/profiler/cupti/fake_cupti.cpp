@@ -362,17 +362,11 @@ CUptiResult cuptiGetTimestamp(uint64_t* timestamp) {
   return fake().result("cuptiGetTimestamp");
 }
 
-CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc, void*) {
-  return fake().subscribe(subscriber, nullptr);
-}
-
-#ifndef HEADROOM_FAKE_OF_CUDA_12
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc, void*,
                               CUpti_SubscriberParams* parameters) {
   if (parameters->structSize != CUpti_SubscriberParams_STRUCT_SIZE) return CUPTI_ERROR_INVALID_PARAMETER;
   return fake().subscribe(subscriber, parameters);
 }
-#endif
 
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
   return fake().unsubscribe(subscriber);

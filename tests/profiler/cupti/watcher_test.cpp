@@ -412,19 +412,6 @@ TEST_CASE("who holds CUPTI is named, and nothing is enabled") {
   CHECK(fake.log().size() == 1);
 }
 
-TEST_CASE("before CUDA 13 the holder has no name") {
-  FakeCupti& fake = open_fake(HEADROOM_FAKE_CUPTI_12);
-  {
-    auto watcher = watch_with_cupti({WatchKind::kernels}, {HEADROOM_FAKE_CUPTI_12});
-    CHECK(watcher->sources()[0].captured);
-    CHECK(fake.log().front() == "subscribe ");
-  }
-  fake.reset();
-  fake.hold("somebody");
-  auto watcher = watch_with_cupti({WatchKind::kernels}, {HEADROOM_FAKE_CUPTI_12});
-  CHECK(watcher->sources()[0].detail == "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED");
-}
-
 TEST_CASE("one kind that fails leaves the others") {
   FakeCupti& fake = fresh_fake();
   fake.fail_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
