@@ -82,8 +82,6 @@ def main():
     for file in sorted((DATA / "torch").glob("*.pt")):
         if file.stat().st_size < 20_000:
             put("torch", file.name, file.read_bytes())
-    for file in sorted((DATA / "device_events").glob("*.jsonl")):
-        put("events", file.name, b"".join(file.read_bytes().splitlines(keepends=True)[:60]))
     for file in sorted([*(DATA / "pickles").glob("*"), *(DATA / "memory_histories").glob("*.pickle")]):
         if file.is_file() and file.stat().st_size < 60_000:
             put("snapshot", file.name, file.read_bytes())
