@@ -85,15 +85,17 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleC
   }
 }
 
+/// Values of one item.
+int64_t PlanOracle::size(TensorId id) const {
+  const Extent extent = extent_of(graph_.tensor(id), sizes_.latent);
+  return extent.t * extent.y * extent.x * graph_.tensor(id).channels;
+}
+
 /// docs/planning.md, "Keep or recompute".
 bool PlanOracle::may_be_kept(TensorId id) const {
   const Tensor& tensor = graph_.tensor(id);
   if (id == graph_.latent() || id == graph_.output() || tensor.statistics) return false;
   if (optional_depths_.contains(depths_[index(id)])) return tensor.cut_point;
-  const auto size = [&](TensorId of) {
-    const Extent extent = extent_of(graph_.tensor(of), sizes_.latent);
-    return extent.t * extent.y * extent.x * graph_.tensor(of).channels;
-  };
   const auto made_by_position = [&](TensorId of) {
     bool at_barrier = false;
     for (const OpId reader : graph_.readers(of)) {
@@ -122,10 +124,6 @@ bool PlanOracle::may_be_kept(TensorId id) const {
 
 /// docs/planning.md, "Kept above a row".
 bool PlanOracle::may_be_kept_above(size_t pass, TensorId id) const {
-  const auto size = [&](TensorId of) {
-    const Extent extent = extent_of(graph_.tensor(of), sizes_.latent);
-    return extent.t * extent.y * extent.x * graph_.tensor(of).channels;
-  };
   int64_t largest = 0;
   bool measured_here = false;
   for (size_t other = 0; other < targets_.size(); ++other) {
@@ -507,14 +505,18 @@ std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<Simulat
   return shapes;
 }
 
-double PlanOracle::sequences() const {
-  std::vector<double> ahead(states_.back().size(), 1);
+template <typename Value, typename OfChoice, typename Join>
+Value PlanOracle::least(const OfChoice& of_choice, const Join& join) const {
+  using Limits = std::numeric_limits<Value>;
+  constexpr Value kNever = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  std::vector<Value> ahead(states_.back().size(), Value{0});
   for (size_t pass = targets_.size(); pass-- > 0;) {
-    std::vector<double> from;
+    std::vector<Value> from;
     for (const OracleState& state : states_[pass]) {
-      double sum = 0;
-      for (const OracleChoice& choice : state.choices) sum += ahead[choice.next];
-      from.push_back(sum);
+      Value best = kNever;
+      for (const OracleChoice& choice : state.choices)
+        best = std::min(best, join(of_choice(choice), ahead[choice.next]));
+      from.push_back(best);
     }
     ahead = std::move(from);
   }
@@ -523,70 +525,29 @@ double PlanOracle::sequences() const {
 
 double PlanOracle::fewest_seconds(int64_t limit_bytes) const {
   constexpr double kNever = std::numeric_limits<double>::infinity();
-  // The fastest shape of each choice, once; then every sequence of choices.
-  std::vector<std::vector<std::vector<double>>> seconds(targets_.size());
-  for (size_t pass = 0; pass < targets_.size(); ++pass) {
-    for (const OracleState& state : states_[pass]) {
-      std::vector<double> of_state;
-      for (const OracleChoice& choice : state.choices) {
-        const auto fewest = [&](const std::vector<OracleShape>& shapes) {
-          double best = kNever;
-          for (const OracleShape& shape : shapes)
-            best = shape.peak_bytes <= limit_bytes ? std::min(best, shape.seconds) : best;
-          return best;
-        };
-        const double lower = choice.lower_shapes.empty() ? 0 : fewest(choice.lower_shapes);
-        of_state.push_back(fewest(choice.shapes) + lower);
-      }
-      seconds[pass].push_back(std::move(of_state));
-    }
-  }
-  double best = kNever;
-  const std::function<void(size_t, size_t, double)> walk = [&](size_t pass, size_t number, double so_far) {
-    if (pass == targets_.size()) {
-      best = std::min(best, so_far);
-      return;
-    }
-    const OracleState& state = states_[pass][number];
-    for (size_t i = 0; i < state.choices.size(); ++i) {
-      const double more = seconds[pass][number][i];
-      if (more < kNever) walk(pass + 1, state.choices[i].next, so_far + more);
-    }
+  const auto fewest = [&](const std::vector<OracleShape>& shapes) {
+    double best = kNever;
+    for (const OracleShape& shape : shapes)
+      best = shape.peak_bytes <= limit_bytes ? std::min(best, shape.seconds) : best;
+    return best;
   };
-  walk(0, 0, start_seconds_);
-  return best;
+  const auto of_choice = [&](const OracleChoice& choice) {
+    return fewest(choice.shapes) + (choice.lower_shapes.empty() ? 0 : fewest(choice.lower_shapes));
+  };
+  return start_seconds_ + least<double>(of_choice, std::plus<double>());
 }
 
 int64_t PlanOracle::smallest_peak() const {
-  int64_t best = std::numeric_limits<int64_t>::max();
-  std::vector<std::vector<std::vector<int64_t>>> peaks(targets_.size());
-  for (size_t pass = 0; pass < targets_.size(); ++pass) {
-    for (const OracleState& state : states_[pass]) {
-      std::vector<int64_t> of_state;
-      for (const OracleChoice& choice : state.choices) {
-        const auto least = [](const std::vector<OracleShape>& shapes) {
-          int64_t peak = std::numeric_limits<int64_t>::max();
-          for (const OracleShape& shape : shapes) peak = std::min(peak, shape.peak_bytes);
-          return peak;
-        };
-        const int64_t upper = least(choice.shapes);
-        of_state.push_back(choice.lower_shapes.empty() ? upper : std::max(upper, least(choice.lower_shapes)));
-      }
-      peaks[pass].push_back(std::move(of_state));
-    }
-  }
-  const std::function<void(size_t, size_t, int64_t)> walk = [&](size_t pass, size_t number, int64_t so_far) {
-    if (pass == targets_.size()) {
-      best = std::min(best, so_far);
-      return;
-    }
-    const OracleState& state = states_[pass][number];
-    for (size_t i = 0; i < state.choices.size(); ++i) {
-      walk(pass + 1, state.choices[i].next, std::max(so_far, peaks[pass][number][i]));
-    }
+  const auto smallest = [](const std::vector<OracleShape>& shapes) {
+    int64_t peak = std::numeric_limits<int64_t>::max();
+    for (const OracleShape& shape : shapes) peak = std::min(peak, shape.peak_bytes);
+    return peak;
   };
-  walk(0, 0, 0);
-  return best;
+  const auto of_choice = [&](const OracleChoice& choice) {
+    const int64_t upper = smallest(choice.shapes);
+    return choice.lower_shapes.empty() ? upper : std::max(upper, smallest(choice.lower_shapes));
+  };
+  return least<int64_t>(of_choice, [](int64_t a, int64_t b) { return std::max(a, b); });
 }
 
 }  // namespace headroom::test

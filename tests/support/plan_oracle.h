@@ -61,14 +61,10 @@ class PlanOracle {
 
   bool complete() const { return complete_; }
   size_t passes() const { return targets_.size(); }
-  /// The states before a pass; the first pass has one.
-  const std::vector<OracleState>& states(size_t pass) const { return states_[pass]; }
-  /// Sequences of choices from the first pass to the last.
-  double sequences() const;
   double start_seconds() const { return start_seconds_; }
 
-  /// By trying every sequence of choices, none left out: the fewest seconds of one micro-batch under the
-  /// limit, infinite where none fits.
+  /// The fewest seconds of one micro-batch over all sequences of choices under the limit. Infinite where none
+  /// fits.
   double fewest_seconds(int64_t limit_bytes) const;
   /// The same for the smallest peak.
   int64_t smallest_peak() const;
@@ -90,6 +86,10 @@ class PlanOracle {
   /// Prices the pass, or its parts where it reads what is kept above a row. False where it would read more.
   bool price(size_t pass, const OracleState& state, TensorId above, const std::vector<TensorId>& replaced,
              const std::vector<Found>& after, OracleChoice& choice) const;
+  /// Joins the values of the choices of every sequence of choices. Returns the least result.
+  template <typename Value, typename OfChoice, typename Join>
+  Value least(const OfChoice& of_choice, const Join& join) const;
+  int64_t size(TensorId id) const;
   bool may_be_kept(TensorId id) const;
   bool may_be_kept_above(size_t pass, TensorId id) const;
   bool all_goes_through(TensorId other, TensorId id) const;
