@@ -3,16 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "decoder/lowering/memory.h"
-#include "decoder/lowering/tiles.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"
-#include "tests/decoder/files/scratch.h"
 #include "tests/support/causal_attention.h"
 #include "tests/support/decoding.h"
 #include "tests/support/drawn_plans.h"
-#include "tests/support/picture.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/tiny_video.h"
@@ -23,97 +19,6 @@ namespace {
 using test::norms_of;
 using test::Random;
 using test::request_for;
-
-/// Draws plans of drawn models and holds their decodes against untiled ones. `least` is the shortest side of
-/// a latent: a norm over few values has a deviation near 0 and multiplies what rounding left.
-template <typename Draw>
-void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw& draw) {
-  int chunked = 0, carried = 0, one_frame = 0, below = 0, columns = 0, pictures = 0, staged = 0, attended = 0;
-  const test::Scratch scratch;
-  for (uint64_t seed = first_seed; seed < first_seed + static_cast<uint64_t>(count); ++seed) {
-    Random random(seed);
-    const test::DrawnModel drawn = draw(random);
-    const Model& clips = drawn.model;
-    const Extent latent{clips.decodes_clips ? random.integer(1, 5) : 1, random.integer(least, 6),
-                        random.integer(least, 6)};
-    const int64_t batch = random.integer(1, 2), micro_batch = random.integer(1, batch);
-    CAPTURE(seed, drawn.text, latent.t, latent.y, latent.x, batch, micro_batch);
-    const Request request = request_for(clips, latent, batch);
-    // Half of the pictures without what lies before their frame; the untiled decode has it.
-    const Model model = random.chance(0.5) ? for_frames(clips, request.frames) : clips;
-    pictures += clips.decodes_clips && !model.decodes_clips ? 1 : 0;
-    test::RandomStyle style;
-    style.keep = random.pick<double>({0, 0.3, 0.6, 1});
-    style.most_tiles = 6;
-    style.below = random.pick<double>({0, 0, 0.5});
-    const PlanConfiguration configuration{
-        micro_batch, random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
-        MemoryTier::scratch};
-    MemoryModel memory = planner::CostModel(model.graph).memory();
-    memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, configuration).plan;
-    const bool in_file = test::limit_to_prediction(model.graph, scratch, plan);
-    const std::vector<Violation> violations = validate(plan, model);
-    const std::string violation = violations.empty() ? "" : violations[0].place + ": " + violations[0].what;
-    CAPTURE(violation);
-    REQUIRE(violations.empty());
-    const Array input = test::latent_for(model, request, seed);
-    const test::Decoded tiled = test::decode_to_memory(model, plan, test::random_source(seed), input);
-    const Array untiled =
-        test::decode_to_memory(clips, untiled_plan(clips, request), test::random_source(seed), input).picture;
-    CHECK(test::relative_error(tiled.picture, untiled) <= test::kExact);
-    CHECK(tiled.stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);
-    for (const Pass& pass : plan.passes) {
-      const bool chunks = pass.tiles.t.size() > 1;
-      chunked += chunks ? 1 : 0;
-      one_frame += chunks && pass.tiles.t.front().length() == 1 ? 1 : 0;
-      columns += pass.tiles.x.size() > 1 ? 1 : 0;
-      for (const Step& step : pass.steps) carried += chunks && carried_frames(step) > 0 ? 1 : 0;
-    }
-    below += in_file ? 1 : 0;
-    staged += test::staged_attentions(plan);
-    for (const Op& op : model.graph.ops())
-      attended += op.kind == OpKind::attention && op.frames != AttentionFrames::interleaved ? 1 : 0;
-  }
-  CHECK(chunked > 10);
-  CHECK(carried > 10);
-  CHECK(one_frame > 5);
-  CHECK(below > 3);
-  CHECK(staged >= attended / 10);
-  CHECK(columns > 5);
-  CHECK(pictures > 0);
-}
-
-TEST_CASE(
-    "any plan of an AutoencoderKLWan gives the frames of its untiled decode, within its predicted peak") {
-  check_drawn_plans(5000, 50, 1, test::random_wan_config);
-}
-
-TEST_CASE("any plan of Wan 2.2's network gives the frames of its untiled decode, within its predicted peak") {
-  check_drawn_plans(9000, 60, 1, test::random_wan_22_config);
-}
-
-TEST_CASE("any plan of a CausalVAEModel gives the frames of its untiled decode, within its predicted peak") {
-  check_drawn_plans(6000, 40, 4, test::random_causal_config);
-}
-
-TEST_CASE("any plan with attention of each frame with all before it gives the frames of the untiled decode") {
-  check_drawn_plans(11000, 40, 2, test::random_causal_attention_model);
-}
-
-TEST_CASE(
-    "any plan of an AutoencoderKLHunyuanVideo gives the frames of its untiled decode, within its peak") {
-  check_drawn_plans(13000, 40, 2, test::random_hunyuan_video_config);
-}
-
-TEST_CASE(
-    "any plan of an AutoencoderKLHunyuanVideo15 gives the frames of its untiled decode, within its peak") {
-  check_drawn_plans(14000, 40, 1, test::random_hunyuan_video_15_config);
-}
-
-TEST_CASE("any plan of LTX's decoders gives the frames of its untiled decode, within its peak") {
-  check_drawn_plans(15000, 60, 2, test::random_ltx_video_config);
-}
 
 TEST_CASE("frames that attend to those before them do not depend on later ones, nor on how they are tiled") {
   for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
@@ -154,32 +59,6 @@ TEST_CASE("frames that attend to those before them do not depend on later ones, 
                          whole.values.begin() + plane * kFrames * of_frame * 4));
       }
     }
-  }
-}
-
-TEST_CASE("in 16 bits what a clip's decode keeps changes no bit") {
-  for (uint64_t seed = 0; seed < 16; ++seed) {
-    Random random(seed + 7000);
-    const nlohmann::json config =
-        seed % 2 == 0 ? test::random_wan_config(random) : test::random_causal_config(random);
-    const Extent latent{random.integer(1, 4), random.integer(2, 5), random.integer(2, 5)};
-    const Dtype dtype = random.pick<Dtype>({Dtype::bf16, Dtype::fp16});
-    CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, name_of(dtype));
-    const Model model = test::model_of(config);
-    const Request request = request_for(model, latent, 1, dtype);
-    test::RandomStyle style;
-    style.form = ConvolutionAlgorithm::direct;
-    style.keep = random.pick<double>({0, 0.5, 1});
-    style.untiled_rows = style.untiled_columns = 1;
-    const MemoryModel memory = planner::CostModel(model.graph).memory();
-    Plan plan = test::random_plan(model, request, 1, style, memory, random, norms_of(model.graph)).plan;
-    plan.limit_bytes = plan.predicted_peak_bytes;
-    REQUIRE(validate(plan, model).empty());
-    const Array input = test::latent_for(model, request, seed);
-    const auto source = test::random_source(seed);
-    const Array tiled = test::decode_to_memory(model, plan, source, input).picture;
-    const Array untiled = test::decode_to_memory(model, untiled_plan(model, request), source, input).picture;
-    CHECK(tiled.values == untiled.values);
   }
 }
 

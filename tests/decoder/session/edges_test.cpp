@@ -1,28 +1,16 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "decoder/graph/errors.h"
-#include "decoder/validator/validator.h"
-#include "planner/cost/cost_model.h"
-#include "tests/support/decoding.h"
-#include "tests/support/drawn_plans.h"
+#include "tests/support/any_plan.h"
 #include "tests/support/edged_models.h"
 #include "tests/support/plain_decode.h"
-#include "tests/support/random_plan.h"
-#include "tests/support/tiny_model.h"
 
 // What stands outside the picture: decodes against plain loops over whole tensors, and tiles of any size
 // against none.
 namespace headroom {
 namespace {
 
-using test::Random;
 using test::request_for;
-
-/// A side of a latent: often so short that a kernel reaches past it on both sides.
-int64_t any_side(Random& random) {
-  return random.chance(0.4) ? random.integer(1, 3) : random.integer(4, 9);
-}
 
 struct Drawn {
   int edges = 0, reflected = 0, columns = 0, chunks = 0, winograd = 0, gathered = 0, made_by_others = 0;
@@ -45,33 +33,19 @@ struct Drawn {
 TEST_CASE("edges: any plan gives the untiled pixels, and these are those of plain loops") {
   Drawn drawn;
   int pictures = 0;
+  const test::Scratch scratch;
   for (uint64_t seed = 0; seed < 120; ++seed) {
-    Random random(seed);
-    const Model drawn_model = test::random_edged_model(random);
-    const int64_t frames = drawn_model.decodes_clips ? random.integer(1, 4) : 1;
-    const Model model = random.chance(0.5) ? for_frames(drawn_model, frames) : drawn_model;
-    pictures += drawn_model.decodes_clips && !model.decodes_clips ? 1 : 0;
-    const Extent latent{frames, any_side(random), any_side(random)};
-    CAPTURE(seed, test::edges_of(model.graph), latent.t, latent.y, latent.x);
-    const Request request = request_for(model, latent);
-    test::RandomStyle style;
-    style.keep = random.pick<double>({0, 0.3, 0.7, 1});
-    style.most_tiles = 12;
-    MemoryModel memory = planner::CostModel(model.graph).memory();
-    memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    const Plan plan = test::unlimited(test::random_plan(model, request, 1, style, memory, random).plan);
-    const std::vector<Violation> violations = validate(plan, model);
-    const std::string violation = violations.empty() ? "" : violations[0].place + ": " + violations[0].what;
-    CAPTURE(violation);
-    REQUIRE(violations.empty());
-    drawn.count(plan);
-    const Array input = test::latent_for(model, request, seed);
-    const auto source = test::random_source(seed);
-    const Array tiled = test::decode_to_memory(model, plan, source, input).picture;
-    const Array untiled = test::decode_to_memory(model, untiled_plan(model, request), source, input).picture;
-    CHECK(test::relative_error(tiled, untiled) <= test::kExact);
-    const Array plain = test::PlainDecode(drawn_model, latent, seed).run(input, untiled.shape);
-    CHECK(test::relative_error(untiled, plain) <= test::kExact);
+    const test::DecodeStyle style{.most_frames = 4, .most_batch = 1};
+    test::DrawnDecode decode = test::draw_decode(seed, style, test::random_edged_model);
+    const Extent& latent = decode.latent_extent;
+    CAPTURE(seed, test::edges_of(decode.model.graph), latent.t, latent.y, latent.x);
+    pictures += decode.drawn.model.decodes_clips && !decode.model.decodes_clips ? 1 : 0;
+    drawn.count(decode.plan);
+    const test::TiledAndUntiled both = test::decode_both(decode, scratch);
+    CHECK(test::relative_error(both.tiled.picture, both.untiled) <= test::kExact);
+    const Array plain =
+        test::PlainDecode(decode.drawn.model, latent, seed).run(decode.latent, both.untiled.shape);
+    CHECK(test::relative_error(both.untiled, plain) <= test::kExact);
   }
   CHECK(drawn.edges > 100);
   CHECK(drawn.reflected > 30);
@@ -114,26 +88,6 @@ TEST_CASE("edges: one convolution of any small picture is that of plain loops, b
       const Array plain = test::PlainDecode(model, latent, 3).run(input, found.shape);
       CHECK(test::relative_error(found, plain) <= test::kExact);
     }
-  }
-}
-
-TEST_CASE("edges: a convolution over upsampling is that of the upsampled tensor") {
-  const Edges edges = GENERATE(Edges::zeros, Edges::replicate, Edges::reflect);
-  const ConvolutionTraits traits{.edges = edges};
-  const Model fused =
-      of_one([&](Graph& graph, TensorId x) { return graph.upsampled_conv("conv", x, 3, traits); });
-  const Model apart = of_one([&](Graph& graph, TensorId x) {
-    return graph.conv("conv", graph.upsample("large", x, {1, 2, 2}), 3, {1, 3, 3}, traits);
-  });
-  for (int64_t rows = 1; rows <= 4; ++rows) {
-    const Request request = request_for(fused, {1, rows, 3});
-    CAPTURE(name_of(edges), rows);
-    const Array input = test::latent_for(fused, request, 4);
-    const auto decoded = [&](const Model& model) {
-      return test::decode_to_memory(model, untiled_plan(model, request), test::random_source(4), input)
-          .picture;
-    };
-    CHECK(test::relative_error(decoded(fused), decoded(apart)) <= test::kExact);
   }
 }
 

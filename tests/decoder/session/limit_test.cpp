@@ -84,33 +84,6 @@ TEST_CASE("the pool's true peak is enough, and one page less is not") {
   CHECK_THROWS_AS(decode(model, plan, test::random_source(1), latent, sink, nullptr), LimitExceeded);
 }
 
-TEST_CASE("no plan takes more than it predicts") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{24}));
-  CAPTURE(seed);
-  test::Random random(seed);
-  const nlohmann::json config = test::random_config(random);
-  const Extent latent{1, random.integer(1, 14), random.integer(1, 14)};
-  const int64_t batch = random.integer(1, 2);
-  CAPTURE(config.dump(), latent.y, latent.x, batch);
-  const Model model = test::model_of(config);
-  const Request request = request_for(model, latent, batch);
-  const planner::CostModel costs(model.graph);
-  MemoryModel memory = costs.memory();
-  memory.block_bytes = random.pick<int64_t>({5000, 20'000, memory.block_bytes});
-  Plan plan = test::random_plan(model, request, random.integer(1, batch), {}, memory, random).plan;
-  plan.limit_bytes = plan.predicted_peak_bytes;  // not a byte more
-  const RunStats stats =
-      test::decode_to_memory(model, plan, test::random_source(seed), test::latent_for(model, request, seed))
-          .stats;
-  CHECK(stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);
-  REQUIRE(stats.passes.size() == plan.passes.size());
-  for (size_t i = 0; i < stats.passes.size(); ++i) {
-    CAPTURE(i, stats.passes[i].name);
-    CHECK(stats.passes[i].peak_bytes + plan.reserve_bytes <= plan.passes[i].predicted_peak_bytes);
-    CHECK(stats.passes[i].peak_bytes <= stats.pool_peak_bytes);
-  }
-}
-
 TEST_CASE("what the planner predicts is what the pool measures, to 80 KiB") {
   const Model model = test::model_of(wide_config());
   // With 41 rows the last band of tiles is lower than the others.

@@ -1,5 +1,10 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
+#include <tuple>
+#include <vector>
 
+#include "decoder/interpreter/events.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/cost_model.h"
@@ -9,10 +14,36 @@
 #include "tests/support/picture.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
-#include "tests/support/told_parts.h"
 
 namespace headroom {
 namespace {
+
+/// One after another, the shares that were told of each step on each tile.
+class ToldParts final : public EventSink {
+ public:
+  using Where = std::tuple<int32_t, int64_t, int32_t>;  ///< pass, tile, step
+
+  void step_part_done(const Plan& plan, const StepPart& part) override {
+    const Pass& pass = plan.passes[static_cast<size_t>(part.pass)];
+    shares[pass.steps[static_cast<size_t>(part.step)].kind][{part.pass, part.tile, part.step}].push_back(
+        part.share);
+  }
+  std::map<StepKind, std::map<Where, std::vector<double>>> shares;
+};
+
+/// What is told of each step of the kind rises and ends with all of it. Returns the most that was told of
+/// one.
+size_t most_told(const ToldParts& told, StepKind kind) {
+  size_t most = 0;
+  REQUIRE(told.shares.contains(kind));
+  for (const auto& [where, shares] : told.shares.at(kind)) {
+    CHECK(shares.front() > 0);
+    CHECK(std::is_sorted(shares.begin(), shares.end()));
+    CHECK(shares.back() == 1);
+    most = std::max(most, shares.size());
+  }
+  return most;
+}
 
 /// Attention of so many channels that keys and values are nearly all that a decode takes.
 Model attending_model(int64_t channels) {
@@ -50,14 +81,27 @@ TEST_CASE("keys and values that are larger than the limit come from the scratch 
   CHECK(whole_bytes > plan.limit_bytes);
 
   const Array input = test::latent_for(model, request, 3);
-  test::ToldParts told;
+  ToldParts told;
   const test::Decoded staged = test::decode_to_memory(model, plan, test::random_source(3), input, &told);
   // Block by block it tells how far it is with all of them.
-  CHECK(test::most_told(told, StepKind::attention) > 8);
+  CHECK(most_told(told, StepKind::attention) > 8);
   const Array untiled =
       test::decode_to_memory(model, untiled_plan(model, request), test::random_source(3), input).picture;
   CHECK(test::relative_error(staged.picture, untiled) <= test::kExact);
   CHECK(staged.stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);
+}
+
+TEST_CASE("step parts: attention and convolutions tell how far they are, up to their end") {
+  const Model model = test::model_of(test::tiny_config());
+  const Request request = test::request_for(model, {1, 48, 48}, 2);
+  const Plan plan = untiled_plan(model, request);
+  ToldParts told;
+  const Array latent = test::latent_for(model, request, 1);
+  const Array reported = test::decode_to_memory(model, plan, test::random_source(1), latent, &told).picture;
+  CHECK(most_told(told, StepKind::attention) > 8);
+  CHECK(most_told(told, StepKind::conv) > 1);
+  CHECK(reported.values ==
+        test::decode_to_memory(model, plan, test::random_source(1), latent).picture.values);
 }
 
 }  // namespace
