@@ -15,23 +15,42 @@
 
 namespace headroom::test {
 
-/// How decodes on the CPU are drawn.
+/// How decodes are drawn.
 struct DecodeStyle {
   int64_t most_frames = 5;  ///< of the latents of clips
   int64_t least_side = 1;   ///< rows and columns of latents
   int64_t most_side = 9;
   int64_t most_batch = 3;
   bool in_16_bits = false;  ///< what plans keep then changes no bit
+  DeviceKind device = DeviceKind::cpu;
 };
 
-/// A decode that was drawn.
-struct DrawnDecode {
+/// A request for a model that was drawn.
+struct DrawnRequest {
   uint64_t seed;
   DrawnModel drawn;
   Extent latent_extent;
   Model model;  ///< of single frames now and then without what lies before them
   Request request;
+  int64_t micro_batch;
   Array latent;
+};
+
+/// `draw` makes a DrawnModel, or what one is made of.
+template <typename Draw>
+DrawnRequest draw_request(uint64_t seed, Random& random, const DecodeStyle& style, const Draw& draw) {
+  const DrawnModel drawn = draw(random);
+  const auto side = [&] { return random.integer(style.least_side, style.most_side); };
+  const Extent extent{drawn.model.decodes_clips ? random.integer(1, style.most_frames) : 1, side(), side()};
+  const Dtype dtype = !style.in_16_bits ? Dtype::fp32 : random.pick<Dtype>({Dtype::bf16, Dtype::fp16});
+  const int64_t batch = random.integer(1, style.most_batch), micro_batch = random.integer(1, batch);
+  const Request request = request_for(drawn.model, extent, batch, dtype, style.device);
+  const Model model = random.chance(0.5) ? for_frames(drawn.model, extent.t) : drawn.model;
+  return {seed, drawn, extent, model, request, micro_batch, latent_for(drawn.model, request, seed)};
+}
+
+/// A decode on the CPU that was drawn.
+struct DrawnDecode : DrawnRequest {
   int64_t block_bytes;
   Plan plan;
 
@@ -42,40 +61,30 @@ struct DrawnDecode {
   }
 };
 
-/// `draw` makes a DrawnModel, or what one is made of.
 template <typename Draw>
 DrawnDecode draw_decode(uint64_t seed, const DecodeStyle& style, const Draw& draw) {
   Random random(seed);
-  const DrawnModel drawn = draw(random);
-  const bool clips = drawn.model.decodes_clips;
-  const auto side = [&] { return random.integer(style.least_side, style.most_side); };
-  const Extent extent{clips ? random.integer(1, style.most_frames) : 1, side(), side()};
-  const Dtype dtype =
-      style.in_16_bits ? random.pick<Dtype>({Dtype::bf16, Dtype::fp16}) : random.pick<Dtype>({Dtype::fp32});
-  const int64_t batch = random.integer(1, style.most_batch), micro_batch = random.integer(1, batch);
-  const Request request = request_for(drawn.model, extent, batch, dtype);
-  const Model model = random.chance(0.5) ? for_frames(drawn.model, extent.t) : drawn.model;
-
+  DrawnDecode decode{draw_request(seed, random, style, draw), 0, {}};
+  const Model& model = decode.model;
   RandomStyle plans;
   plans.keep = random.pick<double>({0, 0.3, 0.6, 0.9, 1});
-  plans.most_tiles = plans.keep < 0.5 ? 6 : 16;  // each tile repeats what is not kept
-  if (extent.y < 4) plans.carries = 0;           // tiles of the planner carry no more rows than a tensor has
+  plans.most_tiles = plans.keep < 0.5 ? 6 : 16;       // each tile repeats what is not kept
+  if (decode.latent_extent.y < 4) plans.carries = 0;  // a tensor has no fewer rows than tiles carry
   if (style.in_16_bits) {
     plans.form = ConvolutionAlgorithm::direct;
     plans.untiled_rows = plans.untiled_columns = 1;
   } else {
     plans.below = random.pick<double>({0, 0, 0.5});
-    if (plans.below == 0 && !clips && random.chance(0.5)) plans.above = 0.6;
+    if (plans.below == 0 && !decode.drawn.model.decodes_clips && random.chance(0.5)) plans.above = 0.6;
   }
-  const auto block_bytes = random.pick<int64_t>({1, 700, 17'000, int64_t{4} << 20});
+  decode.block_bytes = random.pick<int64_t>({1, 700, 17'000, int64_t{4} << 20});
   const PlanConfiguration configuration{
-      micro_batch, random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
+      decode.micro_batch, random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
       MemoryTier::scratch};
   const std::set<std::string> never = style.in_16_bits ? norms_of(model.graph) : std::set<std::string>{};
-  DrawnDecode decode{seed,        drawn, extent, model, request, latent_for(drawn.model, request, seed),
-                     block_bytes, {}};
-  decode.plan =
-      random_plan(model, request, micro_batch, plans, decode.memory(), random, never, configuration).plan;
+  decode.plan = random_plan(model, decode.request, decode.micro_batch, plans, decode.memory(), random, never,
+                            configuration)
+                    .plan;
   return decode;
 }
 

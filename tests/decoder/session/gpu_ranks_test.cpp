@@ -9,26 +9,20 @@
 #include <vector>
 
 #include "decoder/graph/errors.h"
-#include "decoder/lowering/ranked_plan.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/search/add_gaps.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
+#include "tests/support/any_plan.h"
 #include "tests/support/causal_attention.h"
 #include "tests/support/decoding_by_ranks.h"
-#include "tests/support/drawn_plans.h"
 #include "tests/support/late_gpu.h"
 #include "tests/support/lent_rows.h"
-#include "tests/support/random_plan.h"
+#include "tests/support/random_ranked_plan.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/tiny_dc.h"
-#include "tests/support/tiny_model.h"
-#include "tests/support/tiny_pictures.h"
-#include "tests/support/tiny_video.h"
 
 namespace headroom {
 namespace {
 
-using test::norms_of;
 using test::Random;
 using test::request_for;
 
@@ -79,21 +73,8 @@ Array whole_on_cpu(const Model& model, Request request, const Array& latent, uin
       .picture;
 }
 
-/// A plan for so many GPUs by drawn decisions, with the gaps of each rank's reservation.
-RankedPlan drawn_plan(const Model& model, const Request& request, int64_t micro_batch, int32_t ranks,
-                      Random& random) {
-  test::RandomStyle style;
-  style.keep = random.pick<double>({0, 0.5, 0.8, 1});
-  style.carries = 0;  // ranks carry no rows
-  style.most_tiles = test::kSanitized ? 3 : 6;
-  style.form = ConvolutionAlgorithm::direct;
-  MemoryModel memory = planner::cuda_memory_model(model.graph);
-  memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-  const PlanConfiguration configuration{
-      micro_batch, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident};
-  const test::RandomPlan alone = test::random_plan(model, request, micro_batch, style, memory, random,
-                                                   norms_of(model.graph), configuration);
-  RankedPlan plan = build_ranked_plan(model, request, configuration, alone.decisions, memory, ranks);
+/// With the gaps of each rank's reservation.
+RankedPlan with_gaps(RankedPlan plan, const Model& model) {
   for (Plan& of_rank : plan.plans) {
     of_rank.limit_bytes = int64_t{1} << 29;
     planner::add_gaps(of_rank, model);
@@ -108,24 +89,29 @@ void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
   int64_t moved = 0;
   for (uint64_t seed = 0; seed < seeds; ++seed) {
     Random random(seed);
-    const test::DrawnModel drawn = draw(random);
-    const Model& clips = drawn.model;
-    const int64_t frames = random.integer(1, most_frames);
+    const test::DecodeStyle decodes{most_frames, 2, 6, 2, false, DeviceKind::cuda};
+    const test::DrawnRequest drawn = test::draw_request(seed, random, decodes, draw);
+    const Extent& latent = drawn.latent_extent;
     const int32_t ranks = seed % 4 == 3 ? 1 : 2 + static_cast<int32_t>(seed % 2);
-    const int64_t rows = seed % 4 == 1 ? 2 : random.integer(2, 6);  // sometimes fewer than ranks
-    const Extent latent{clips.decodes_clips ? frames : 1, rows, random.integer(2, 5)};
-    const Model model = for_frames(clips, latent.t);
-    const int64_t batch = random.integer(1, 2), micro_batch = random.integer(1, batch);
     const Way way{random.chance(0.5), random.chance(0.5)};
-    CAPTURE(seed, drawn.text, latent.t, latent.y, latent.x, batch, micro_batch, ranks, way.device_memory,
-            way.late);
-    const Request request = request_for(model, latent, batch, Dtype::fp32, DeviceKind::cuda);
-    const RankedPlan plan = drawn_plan(model, request, micro_batch, ranks, random);
-    const Array input = test::latent_for(model, request, seed);
+    CAPTURE(seed, drawn.drawn.text, latent.t, latent.y, latent.x, drawn.request.batch, drawn.micro_batch,
+            ranks, way.device_memory, way.late);
+    test::RandomStyle style;
+    style.keep = random.pick<double>({0, 0.5, 0.8, 1});
+    style.most_tiles = test::kSanitized ? 3 : 6;
+    style.form = ConvolutionAlgorithm::direct;
+    MemoryModel memory = planner::cuda_memory_model(drawn.model.graph);
+    memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
+    const WeightResidency weights =
+        random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident;
+    const RankedPlan plan = with_gaps(test::draw_ranked_plan(drawn.model, drawn.request, ranks, style, memory,
+                                                             random, drawn.micro_batch, weights),
+                                      drawn.model);
     const Gpus gpus(plan.plans.size(), way);
     const test::DecodedByRanks decoded =
-        test::decode_by_ranks(model, plan, test::random_source(seed), input, seed, gpus.on());
-    CHECK(test::relative_error(decoded.picture, whole_on_cpu(model, request, input, seed)) <= test::kExact);
+        test::decode_by_ranks(drawn.model, plan, test::random_source(seed), drawn.latent, seed, gpus.on());
+    const Array whole = whole_on_cpu(drawn.drawn.model, drawn.request, drawn.latent, seed);
+    CHECK(test::relative_error(decoded.picture, whole) <= test::kExact);
     for (size_t rank = 0; rank < plan.plans.size(); ++rank) {
       CAPTURE(rank);
       CHECK(decoded.stats[rank].pool_peak_bytes <= plan.plans[rank].predicted_peak_bytes);
@@ -137,7 +123,7 @@ void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
 }
 
 TEST_CASE("several GPUs give the pixels of the untiled decode: AutoencoderKL") {
-  check_drawn_ranks(test::kSanitized ? 2 : 8, 1, [](Random& random) { return test::random_config(random); });
+  check_drawn_ranks(test::kSanitized ? 2 : 8, 1, test::random_config);
 }
 
 TEST_CASE("several GPUs: AutoencoderTiny and HunyuanImage", "[long]") {
@@ -165,8 +151,7 @@ TEST_CASE("several GPUs: HunyuanVideo's and LTX's decoders", "[long]") {
 }
 
 TEST_CASE("several GPUs: AutoencoderDC") {
-  check_drawn_ranks(test::kSanitized ? 1 : 6, 1,
-                    [](Random& random) { return test::random_dc_config(random); });
+  check_drawn_ranks(test::kSanitized ? 1 : 6, 1, test::random_dc_config);
 }
 
 /// Two ranks, all tensors kept, several tiles each.
@@ -178,19 +163,10 @@ struct TwoRanks {
 
   TwoRanks() {
     Random random(5);
-    test::RandomStyle style;
-    style.keep = 1;
-    style.carries = 0;
-    style.most_tiles = 3;
-    style.form = ConvolutionAlgorithm::direct;
-    const MemoryModel memory = planner::cuda_memory_model(model.graph);
-    const test::RandomPlan alone =
-        test::random_plan(model, request, 1, style, memory, random, norms_of(model.graph), {});
-    plan = build_ranked_plan(model, request, {}, alone.decisions, memory, 2);
-    for (Plan& of_rank : plan.plans) {
-      of_rank.limit_bytes = int64_t{1} << 29;
-      planner::add_gaps(of_rank, model);
-    }
+    const test::RandomStyle style{.keep = 1, .most_tiles = 3, .form = ConvolutionAlgorithm::direct};
+    plan = with_gaps(
+        test::draw_ranked_plan(model, request, 2, style, planner::cuda_memory_model(model.graph), random),
+        model);
     REQUIRE(!plan.transfers.empty());
   }
   std::vector<std::string> errors_of(const ParameterSource& weights,

@@ -2,16 +2,12 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "decoder/gpu/weights_ahead.h"
 #include "decoder/graph/errors.h"
 #include "decoder/session/gpu_session.h"
 #include "planner/cost/cost_model.h"
-#include "planner/cost/memory_costs.h"
-#include "planner/search/add_gaps.h"
 #include "planner/search/make_plan.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/decoding_gpu.h"
-#include "tests/support/drawn_plans.h"
 #include "tests/support/picture.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
@@ -164,71 +160,6 @@ TEST_CASE("a decode that ends early leaves no weights on their way to memory of 
     // This plan has the same places, and its weights come on the compute stream.
     CHECK(ready.decode(session, 1) == pixels);
   }
-}
-
-/// Whether something lies in the place of a pass's weights between their event and the pass.
-bool taken(const DryRun& dry_run, size_t pass, const WeightsAhead& ahead) {
-  const auto& events = dry_run.requests.events();
-  const MemoryRequests::Event& weights = events[dry_run.passes[pass]];
-  std::map<int64_t, std::pair<int64_t, int64_t>> live;  // by number: offset and bytes
-  const auto meets = [&](int64_t offset, int64_t bytes) {
-    return offset < ahead.offset + weights.bytes && ahead.offset < offset + bytes;
-  };
-  auto move = dry_run.placement.moves.begin();
-  bool found = false;
-  for (size_t i = 0; i <= dry_run.passes[pass]; ++i) {
-    for (; move != dry_run.placement.moves.end() && move->event == i; ++move) {
-      live[move->number].first = move->to;
-      found = found || (i > ahead.event && meets(move->to, move->bytes));
-    }
-    if (i >= ahead.event) {
-      for (const auto& [number, place] : live) found = found || meets(place.first, place.second);
-    }
-    if (events[i].bytes > 0)
-      live[events[i].number] = {dry_run.placement.offsets[static_cast<size_t>(events[i].number)],
-                                events[i].bytes};
-    else
-      live.erase(events[i].number);
-  }
-  return found;
-}
-
-TEST_CASE("weights come ahead as soon as their place is free, and no sooner") {
-  int64_t early = 0, late = 0, moves = 0;
-  for (uint64_t seed = 0; seed < 30; ++seed) {
-    CAPTURE(seed);
-    test::Random random(seed);
-    const Model model = test::model_of(test::random_config(random));
-    const Request request = test::request_for(model, {1, random.integer(2, 8), random.integer(2, 8)}, 1,
-                                              Dtype::fp32, DeviceKind::cuda);
-    test::RandomStyle style;
-    style.keep = 0.8;
-    style.form = ConvolutionAlgorithm::direct;
-    const MemoryModel memory = planner::cuda_memory_model(model.graph);
-    Plan plan = test::random_plan(model, request, 1, style, memory, random, test::norms_of(model.graph),
-                                  {1, WeightResidency::per_pass})
-                    .plan;
-    plan.limit_bytes = random.chance(0.7) ? plan.predicted_peak_bytes : int64_t{1} << 29;
-    planner::add_gaps(plan, model);
-    const DryRun dry_run = run_dry(model, plan);
-    moves += std::ssize(dry_run.placement.moves);
-    const std::vector<WeightsAhead> ahead = weights_ahead(dry_run);
-    REQUIRE(ahead.size() == dry_run.passes.size());
-    for (size_t pass = 1; pass < ahead.size(); ++pass) {
-      CAPTURE(pass);
-      const WeightsAhead& own = ahead[pass];
-      const size_t begin = dry_run.passes[pass];
-      REQUIRE(own.event > dry_run.passes[pass - 1]);
-      REQUIRE(own.event <= begin);
-      CHECK_FALSE((own.event < begin && taken(dry_run, pass, own)));
-      const bool first = own.event == dry_run.passes[pass - 1] + 1;
-      CHECK((first || taken(dry_run, pass, {own.event - 1, own.offset})));
-      ++(own.event < begin ? early : late);
-    }
-  }
-  CHECK(early > 0);
-  CHECK(late > 0);
-  CHECK(moves > 0);
 }
 
 }  // namespace

@@ -1,23 +1,15 @@
 #include <catch2/catch.hpp>
 
-#include "decoder/lowering/ranked_plan.h"
-#include "planner/cost/cost_model.h"
+#include "tests/support/any_plan.h"
 #include "tests/support/causal_attention.h"
 #include "tests/support/decoding_by_ranks.h"
-#include "tests/support/drawn_plans.h"
-#include "tests/support/random_plan.h"
+#include "tests/support/random_ranked_plan.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/tiny_dc.h"
-#include "tests/support/tiny_model.h"
-#include "tests/support/tiny_pictures.h"
-#include "tests/support/tiny_video.h"
 
 namespace headroom {
 namespace {
 
-using test::norms_of;
 using test::Random;
-using test::request_for;
 
 /// Draws plans of a family for several ranks and holds their decodes to the untiled one, their peaks to the
 /// predicted ones and what they send to what was predicted.
@@ -26,33 +18,26 @@ void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
   int64_t moved = 0, uneven = 0, idle = 0;
   for (uint64_t seed = 0; seed < seeds; seed += test::kSeedStep) {
     Random random(seed);
-    const test::DrawnModel drawn = draw(random);
-    const Model& clips = drawn.model;
-    const int64_t frames = random.integer(1, most_frames);
     // A group of one value or two has hardly a deviation: what rounding leaves of it counts a thousandfold.
-    const Extent latent{clips.decodes_clips ? frames : 1, random.integer(2, 9), random.integer(2, 6)};
-    const Model model = for_frames(clips, latent.t);
-    const int64_t batch = random.integer(1, 2), micro_batch = random.integer(1, batch);
+    const test::DrawnRequest drawn = test::draw_request(seed, random, {most_frames, 2, 9, 2}, draw);
+    const Extent& latent = drawn.latent_extent;
     const auto ranks = static_cast<int32_t>(random.integer(1, 5));
-    CAPTURE(seed, drawn.text, latent.t, latent.y, latent.x, batch, micro_batch, ranks);
-    const Request request = request_for(model, latent, batch);
+    CAPTURE(seed, drawn.drawn.text, latent.t, latent.y, latent.x, drawn.request.batch, drawn.micro_batch,
+            ranks);
     test::RandomStyle style;
-    style.carries = 0;  // ranks carry no rows
     style.keep = random.pick<double>({0, 0.5, 0.8, 1});
     style.most_tiles = 8;
-    MemoryModel memory = planner::CostModel(model.graph).memory();
+    MemoryModel memory = planner::CostModel(drawn.model.graph).memory();
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    PlanConfiguration configuration{
-        micro_batch, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident};
-    const test::RandomPlan alone = test::random_plan(model, request, micro_batch, style, memory, random,
-                                                     norms_of(model.graph), configuration);
-    RankedPlan plan = build_ranked_plan(model, request, configuration, alone.decisions, memory, ranks);
-    for (Plan& of_rank : plan.plans) of_rank.limit_bytes = of_rank.predicted_peak_bytes;
-    const Array input = test::latent_for(model, request, seed);
+    const RankedPlan plan =
+        test::draw_ranked_plan(drawn.model, drawn.request, ranks, style, memory, random, drawn.micro_batch,
+                               random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident);
     const test::DecodedByRanks decoded =
-        test::decode_by_ranks(model, plan, test::random_source(seed), input, seed);
-    const Array untiled =
-        test::decode_to_memory(model, untiled_plan(model, request), test::random_source(seed), input).picture;
+        test::decode_by_ranks(drawn.model, plan, test::random_source(seed), drawn.latent, seed);
+    const Model& whole = drawn.drawn.model;
+    const Array untiled = test::decode_to_memory(whole, untiled_plan(whole, drawn.request),
+                                                 test::random_source(seed), drawn.latent)
+                              .picture;
     CHECK(test::relative_error(decoded.picture, untiled) <= test::kExact);
     for (size_t rank = 0; rank < plan.plans.size(); ++rank) {
       CAPTURE(rank);
@@ -70,7 +55,7 @@ void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
 }
 
 TEST_CASE("several ranks give the pixels of the untiled decode: AutoencoderKL") {
-  check_drawn_ranks(24, 1, [](Random& random) { return test::random_config(random); });
+  check_drawn_ranks(24, 1, test::random_config);
 }
 
 TEST_CASE("several ranks: AutoencoderTiny and HunyuanImage") {
@@ -106,7 +91,7 @@ TEST_CASE("several ranks: LTX's decoders") {
 }
 
 TEST_CASE("several ranks: AutoencoderDC") {
-  check_drawn_ranks(24, 1, [](Random& random) { return test::random_dc_config(random); });
+  check_drawn_ranks(24, 1, test::random_dc_config);
 }
 
 }  // namespace
