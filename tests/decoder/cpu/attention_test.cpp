@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
 #include "decoder/cpu/attention.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/loops/storage.h"
@@ -5,13 +10,8 @@
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/storage.h"
-#include "planner/cost/memory_costs.h"
-
-#include <catch2/catch.hpp>
-#include <cmath>
-#include <vector>
-
 #include "decoder/session/libraries.h"
+#include "planner/cost/memory_costs.h"
 #include "tests/support/attended.h"
 #include "tests/support/random.h"
 
@@ -20,148 +20,197 @@ namespace {
 
 using test::Random;
 
-/// Values of a map cut into blocks of rows, each in memory of its own.
-struct Blocks {
-  std::vector<std::vector<float>> storage;
-  MapView view;
+/// Queries, keys and values of a clip as plain arrays: item by item, frame by frame, channels last.
+struct Clip {
+  int64_t items, frames, rows, columns, channels;
+  Dtype dtype;
+  std::vector<float> queries, keys, values;
 
-  Blocks(const std::vector<float>& values, int64_t items, int64_t rows, int64_t columns, int64_t channels,
-         int64_t block_rows) {
-    const int64_t count = (rows + block_rows - 1) / block_rows;
-    view = {{{0, 1}, {0, rows}, {0, columns}}, channels, block_rows, count, {}};
+  Clip(Random& random, const Extent& extent, int64_t item_count, int64_t channel_count, Dtype stored,
+       double sharpness)
+      : items(item_count),
+        frames(extent.t),
+        rows(extent.y),
+        columns(extent.x),
+        channels(channel_count),
+        dtype(stored) {
+    queries = draw(random, sharpness);
+    keys = draw(random, sharpness);
+    values = draw(random, 1);
+  }
+
+  int64_t tokens() const { return frames * rows * columns; }
+  Extent extent() const { return {frames, rows, columns}; }
+  int64_t place(const Row& row, int64_t x) const {
+    return (((row.item * frames + row.t) * rows + row.y) * columns + x) * channels;
+  }
+
+  /// As diffusers does it: the scores of all tokens, minus infinity where a key does not count. Of the
+  /// queries in `region`.
+  std::vector<double> masked_softmax(AttentionFrames rule, const Region& region) const {
+    std::vector<double> expected;
+    each_row(region, [&](const Row& row) {
+      const auto first = static_cast<size_t>(row.item * tokens() * channels);
+      for (int64_t x = region.x.begin; x < region.x.end; ++x) {
+        const float* query = queries.data() + place(row, x);
+        std::vector<double> scores;
+        for (int64_t k = 0; k < tokens(); ++k) {
+          const int64_t frame = k / (rows * columns);
+          const bool counts = rule == AttentionFrames::each ? frame == row.t : frame <= row.t;
+          double dot = 0;
+          for (int64_t c = 0; c < channels; ++c)
+            dot += double(query[c]) * double(keys[first + static_cast<size_t>(k * channels + c)]);
+          scores.push_back(counts ? dot / std::sqrt(double(channels)) : -HUGE_VAL);
+        }
+        const double largest = *std::max_element(scores.begin(), scores.end());
+        double total = 0;
+        for (double& score : scores) total += score = std::exp(score - largest);
+        for (int64_t c = 0; c < channels; ++c) {
+          double sum = 0;
+          for (int64_t k = 0; k < tokens(); ++k)
+            sum += scores[static_cast<size_t>(k)] / total *
+                   double(values[first + static_cast<size_t>(k * channels + c)]);
+          expected.push_back(sum);
+        }
+      }
+    });
+    return expected;
+  }
+
+  /// No score's terms, without their signs, add up to more (Cauchy and Schwarz).
+  double most_of_a_score() const { return longest(queries) * longest(keys) / std::sqrt(double(channels)); }
+
+  KeptMap stored(LimitedPool& pool, const std::vector<float>& all, int64_t block_rows) const {
+    KeptMap map(KeptTensor{.block_rows = block_rows}, extent(), channels, items, dtype,
+                [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
+    map.acquire({0, map.blocks_per_item()});
+    each_row({{0, frames}, {0, rows}, {0, columns}}, [&](const Row& row) {
+      kernels::narrow(dtype, all.data() + place(row, 0), map.view().place(row, 0), columns * channels);
+    });
+    return map;
+  }
+
+  Tile queries_of(LimitedPool& pool, const Region& region) const {
+    Tile tile = make_tile(pool, region, channels, items);
+    const MapView view = tile.view();
+    each_row(region, [&](const Row& row) {
+      std::copy_n(queries.begin() + place(row, region.x.begin), region.x.length() * channels,
+                  view.at(row, region.x.begin));
+    });
+    return tile;
+  }
+
+  template <typename F>
+  void each_row(const Region& region, const F& f) const {
     for (int64_t item = 0; item < items; ++item) {
-      for (int64_t b = 0; b < count; ++b) {
-        const int64_t row = item * rows + b * block_rows;
-        const int64_t end = item * rows + std::min(rows, (b + 1) * block_rows);
-        // What lies behind the last row of a short block must not count.
-        std::vector<float> block(static_cast<size_t>(block_rows * columns * channels), 1e9f);
-        std::copy(values.begin() + row * columns * channels, values.begin() + end * columns * channels,
-                  block.begin());
-        storage.push_back(std::move(block));
+      for (int64_t t = region.t.begin; t < region.t.end; ++t) {
+        for (int64_t y = region.y.begin; y < region.y.end; ++y) f(Row{item, t, y});
       }
     }
-    for (std::vector<float>& block : storage) view.blocks.push_back(block.data());
+  }
+
+ private:
+  /// The norm of that position which has the largest.
+  double longest(const std::vector<float>& all) const {
+    double most = 0;
+    for (size_t first = 0; first < all.size(); first += static_cast<size_t>(channels)) {
+      double squares = 0;
+      for (size_t c = 0; c < static_cast<size_t>(channels); ++c)
+        squares += double(all[first + c]) * double(all[first + c]);
+      most = std::max(most, squares);
+    }
+    return std::sqrt(most);
+  }
+
+  std::vector<float> draw(Random& random, double spread) const {
+    std::vector<float> drawn(static_cast<size_t>(items * tokens() * channels));
+    for (float& value : drawn) value = static_cast<float>(random.uniform(-spread, spread));
+    kernels::round_to(dtype, drawn.data(), static_cast<int64_t>(drawn.size()));
+    return drawn;
   }
 };
 
-TEST_CASE("attention over blocks is the softmax over all positions") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{24}));
-  CAPTURE(seed);
-  start_libraries(2);
-  LimitedPool pool(int64_t{64} << 20);
-  Random random(seed);
-  const int64_t items = random.integer(1, 2), channels = 8 * random.integer(1, 4), value_channels = channels;
-  const int64_t rows = random.integer(1, 12), columns = random.integer(1, 11);
-  const int64_t query_rows = random.integer(1, 3);
-  const double sharpness =
-      random.pick<double>({0.3, 1, 6});  // from nearly even weights to nearly one-hot ones
-  CAPTURE(items, channels, rows, columns, query_rows, sharpness);
-  const auto draw = [&](int64_t count, double spread) {
-    std::vector<float> values(static_cast<size_t>(count));
-    for (float& value : values) value = static_cast<float>(random.uniform(-spread, spread));
-    return values;
-  };
-  const std::vector<float> keys = draw(items * rows * columns * channels, sharpness);
-  const std::vector<float> values = draw(items * rows * columns * value_channels, 1);
-  Tile queries = make_tile(pool, {{0, 1}, {0, query_rows}, {0, columns}}, channels, items);
-  const std::vector<float> query_values = draw(items * query_rows * columns * channels, sharpness);
-  std::copy(query_values.begin(), query_values.end(), queries.values.get());
+/// Some of the positions along one axis.
+Interval part_of(Random& random, int64_t length) {
+  const int64_t begin = random.integer(0, length - 1);
+  return {begin, random.integer(begin + 1, length)};
+}
 
-  std::vector<double> expected;
-  for (int64_t item = 0; item < items; ++item) {
-    for (int64_t q = 0; q < query_rows * columns; ++q) {
-      const float* query = query_values.data() + (item * query_rows * columns + q) * channels;
-      std::vector<double> scores;
-      double largest = -HUGE_VAL, total = 0;
-      for (int64_t k = 0; k < rows * columns; ++k) {
-        double dot = 0;
-        for (int64_t c = 0; c < channels; ++c) {
-          dot += double(query[c]) *
-                 double(keys[static_cast<size_t>((item * rows * columns + k) * channels + c)]);
-        }
-        scores.push_back(dot / std::sqrt(double(channels)));
-        largest = std::max(largest, scores.back());
-      }
-      for (double& score : scores) total += score = std::exp(score - largest);
-      for (int64_t c = 0; c < value_channels; ++c) {
-        double sum = 0;
-        for (int64_t k = 0; k < rows * columns; ++k) {
-          sum += scores[static_cast<size_t>(k)] / total *
-                 double(values[static_cast<size_t>((item * rows * columns + k) * value_channels + c)]);
-        }
-        expected.push_back(sum);
-      }
-    }
-  }
-  for (const int64_t block_rows : {int64_t{1}, int64_t{2}, int64_t{5}, rows}) {
-    CAPTURE(block_rows);
-    const Blocks key_blocks(keys, items, rows, columns, channels, block_rows);
-    const Blocks value_blocks(values, items, rows, columns, value_channels, block_rows);
-    const Tile result = testing::attended(pool, queries, key_blocks.view, value_blocks.view);
-    REQUIRE(result.value_count() == static_cast<int64_t>(expected.size()));
-    CHECK(result.region == queries.region);
-    double largest = 0;
-    for (size_t i = 0; i < expected.size(); ++i) {
-      largest = std::max(largest, std::abs(double(result.values.get()[i]) - expected[i]));
-    }
-    CHECK(largest < 5e-6);
+/// The largest error of the queries in a region.
+double error_of(const Clip& clip, AttentionFrames rule, const Tile& result) {
+  const std::vector<double> expected = clip.masked_softmax(rule, result.region);
+  double worst = 0;
+  for (size_t i = 0; i < expected.size(); ++i)
+    worst = std::max(worst, std::abs(double(result.values.get()[i]) - expected[i]));
+  return worst;
+}
+
+TEST_CASE("attention is the softmax over the keys that count, whatever the tiles and blocks") {
+  const AttentionFrames rule = GENERATE(AttentionFrames::each, AttentionFrames::up_to_own);
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{30}));
+  Random random(seed);
+  start_libraries(2);
+  LimitedPool pool(int64_t{256} << 20);
+  const Extent extent{random.integer(1, 5), random.integer(1, 11), random.integer(1, 13)};
+  const Dtype dtype = random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::bf16, Dtype::fp16});
+  const double sharpness = random.pick<double>({0.3, 1, 6});
+  const Clip clip(random, extent, random.integer(1, 2), random.integer(1, 40), dtype, sharpness);
+  CAPTURE(seed, extent.t, extent.y, extent.x, clip.items, clip.channels, name_of(dtype), sharpness);
+  const KeptMap keys = clip.stored(pool, clip.keys, random.integer(1, extent.y)),
+                values = clip.stored(pool, clip.values, random.integer(1, extent.y));
+  const Tile result =
+      testing::attended(pool, clip.queries_of(pool, whole(extent)), keys.view(), values.view(), rule);
+  // A score is off by roundings of its size, and the weight of its value, which is at most 1, by as large a
+  // share.
+  constexpr double kRounding = 0x1p-24;
+  CHECK(error_of(clip, rule, result) < 1e-6 + kRounding * clip.most_of_a_score());
+  for (int tile = 0; tile < 6; ++tile) {
+    const Region region{part_of(random, extent.t), part_of(random, extent.y), part_of(random, extent.x)};
+    CAPTURE(region.t.begin, region.t.end, region.y.begin, region.y.end, region.x.begin, region.x.end);
+    const Tile part =
+        testing::attended(pool, clip.queries_of(pool, region), keys.view(), values.view(), rule);
+    bool same = true;
+    clip.each_row(region, [&](const Row& row) {
+      const float* found = part.view().at(row, region.x.begin);
+      same = same && std::equal(found, found + region.x.length() * clip.channels,
+                                result.view().at(row, region.x.begin));
+    });
+    CHECK(same);
   }
 }
 
-TEST_CASE(
-    "attention over keys and values in 16 bits is that over the values they hold, within its workspace") {
-  const Dtype dtype = GENERATE(Dtype::bf16, Dtype::fp16);
-  const int64_t block_rows = GENERATE(int64_t{50}, int64_t{31});
+TEST_CASE("keys of many frames take no more workspace than is planned, and that does not grow with them") {
+  const Dtype dtype = GENERATE(Dtype::fp32, Dtype::bf16, Dtype::fp16);
+  const auto block_rows = GENERATE(int64_t{5}, int64_t{50});
   CAPTURE(name_of(dtype), block_rows);
   start_libraries(2);
-  Random random(77);
-  // Several chunks of keys in a block.
-  const int64_t rows = 50, columns = 100, channels = 16, query_rows = 2;
-  REQUIRE(block_rows * columns > 2 * attention_work(1, rows * columns, channels).chunk);
-  const auto draw = [&](int64_t count) {
-    std::vector<float> values(static_cast<size_t>(count));
-    for (float& value : values) value = static_cast<float>(random.uniform(-1, 1));
-    kernels::round_to(dtype, values.data(), count);
-    return values;
-  };
-  const std::vector<float> keys = draw(rows * columns * channels), values = draw(rows * columns * channels);
+  Random random(5);
+  const Extent tile{2, 2, 100};
+  constexpr int64_t kRows = 50, kColumns = 100, kChannels = 16;
+  // Several chunks of keys in a large block.
+  REQUIRE(50 * kColumns > 2 * attention_work(1, kRows * kColumns, kChannels).chunk);
   Graph graph;
-  const TensorId latent = graph.add_latent(channels);
-  const TensorId q = graph.conv("q", latent, channels, {1, 1, 1}),
-                 k = graph.conv("k", latent, channels, {1, 1, 1}),
-                 v = graph.conv("v", latent, channels, {1, 1, 1});
-  graph.set_output(graph.attention("attention", q, k, v));
+  const TensorId latent = graph.add_latent(kChannels);
+  graph.set_output(graph.attention("attention", latent, latent, latent, AttentionFrames::up_to_own));
   const MemoryModel memory = planner::cpu_memory_model(graph, 2);
-  const Extent tile{1, query_rows, columns};
-  const int64_t result_bytes =
-      allocated_bytes(positions(tile) * channels * int64_t{sizeof(float)}, DeviceKind::cpu);
-  LimitedPool pool(int64_t{64} << 20);
-  Tile queries = make_tile(pool, {{0, 1}, {0, query_rows}, {0, columns}}, channels, 1);
-  const std::vector<float> query_values = draw(query_rows * columns * channels);
-  std::copy(query_values.begin(), query_values.end(), queries.values.get());
-  const auto stored = [&](const std::vector<float>& all) {
-    KeptMap map(KeptTensor{.block_rows = block_rows}, {1, rows, columns}, channels, 1, dtype,
-                [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
-    map.acquire({0, map.blocks_per_item()});
-    for (int64_t y = 0; y < rows; ++y)
-      kernels::narrow(dtype, all.data() + y * columns * channels, map.view().place({0, 0, y}, 0),
-                      columns * channels);
-    return map;
+  const auto planned = [&](int64_t frames) {
+    return memory.workspace_bytes(graph.ops()[0], ConvolutionAlgorithm::direct, tile,
+                                  {{frames, kRows, kColumns}, 1, dtype});
   };
-  const KeptMap key_map = stored(keys), value_map = stored(values);
+  LimitedPool pool(int64_t{256} << 20);
+  const Clip clip(random, {3, kRows, kColumns}, 1, kChannels, dtype, 1);
+  const KeptMap keys = clip.stored(pool, clip.keys, block_rows),
+                values = clip.stored(pool, clip.values, block_rows);
+  const Tile queries = clip.queries_of(pool, {{1, 3}, {0, tile.y}, {0, tile.x}});
   const int64_t before = pool.live_bytes();
   pool.start_window();
-  const Tile narrow = testing::attended(pool, queries, key_map.view(), value_map.view());
-  CHECK(pool.window_peak_bytes() - before <=
-        result_bytes + memory.workspace_bytes(graph.op(graph.find_op("attention")),
-                                              ConvolutionAlgorithm::direct, tile,
-                                              {{1, rows, columns}, 1, dtype}));
-  const Blocks wide_keys(keys, 1, rows, columns, channels, rows),
-      wide_values(values, 1, rows, columns, channels, rows);
-  const Tile wide = testing::attended(pool, queries, wide_keys.view, wide_values.view);
-  for (int64_t i = 0; i < wide.value_count(); ++i) {
-    REQUIRE(narrow.values.get()[i] == Approx(wide.values.get()[i]).epsilon(1e-4).margin(1e-6));
-  }
+  const Tile result =
+      testing::attended(pool, queries, keys.view(), values.view(), AttentionFrames::up_to_own);
+  const int64_t result_bytes =
+      allocated_bytes(positions(tile) * kChannels * int64_t{sizeof(float)}, DeviceKind::cpu);
+  CHECK(pool.window_peak_bytes() - before <= result_bytes + planned(3));
+  CHECK(error_of(clip, AttentionFrames::up_to_own, result) < 1e-5);
+  CHECK(planned(2) == planned(129));
 }
 
 }  // namespace

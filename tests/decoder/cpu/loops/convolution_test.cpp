@@ -103,44 +103,6 @@ float element(const Packed& kernel, const std::vector<float>& packed, int64_t ma
                                     input * panel_width(kernel.shape, first) + output % 16)];
 }
 
-TEST_CASE(
-    "the direct algorithm's matrices have each tap where the product looks for it, and zeros beyond the "
-    "outputs") {
-  Random random(3);
-  for (const bool upsamples : {false, true}) {
-    const KernelShape shape{21, 75, 3, 3, upsamples};
-    const Packed kernel = packed(random, shape);
-    const auto tap = [&](int64_t o, int64_t i, int64_t y, int64_t x) {
-      return double(kernel.taps[static_cast<size_t>(((o * shape.inputs + i) * 3 + y) * 3 + x)]);
-    };
-    for (int64_t o = 0; o < shape.padded_outputs(); ++o) {
-      for (int64_t i = 0; i < shape.inputs; ++i) {
-        for (int64_t m = 0; m < shape.matrices(ConvolutionAlgorithm::direct); ++m) {
-          const float found = element(kernel, kernel.direct, m, i, o);
-          if (o >= shape.outputs) {
-            REQUIRE(found == 0);
-          } else if (!upsamples) {
-            REQUIRE(found == float(tap(o, i, m / 3, m % 3)));
-          } else {
-            // Phase p: output 2l + p reads l - 1 + p and l + p; its tap t has all kernel taps that fall
-            // there.
-            double sum = 0;
-            for (int64_t y = 0; y < 3; ++y) {
-              for (int64_t x = 0; x < 3; ++x) {
-                const auto read = [](int64_t phase, int64_t k) { return (phase + k - 1 + 2) / 2 - 1; };
-                const int64_t py = m / 4 / 2, px = m % 4 / 2;
-                const bool here = read(py, y) == m / 4 % 2 - 1 + py && read(px, x) == m % 4 % 2 - 1 + px;
-                if (here) sum += tap(o, i, y, x);
-              }
-            }
-            REQUIRE(found == float(sum));
-          }
-        }
-      }
-    }
-  }
-}
-
 /// One block by transforms and plain products, against the convolution in double.
 TEST_CASE("a Winograd block gives the convolution's outputs, edges and all") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{40}));
