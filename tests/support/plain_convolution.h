@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -28,18 +29,48 @@ class PlainConvolution {
 
   /// Inputs that a region of the outputs reads; later frames that are not held are the last one of those.
   gpu::Box needed(const gpu::Box& region) const {
-    const int32_t up = upsampling(), y = shape_.rows / 2, x = shape_.columns / 2;
+    const auto read = [&](const gpu::Span& span, int32_t taps) -> gpu::Span {
+      const int32_t first = span.begin - taps / 2, last = span.end - 1 - taps / 2 + taps - 1;
+      return {first >> upsampling(), (last >> upsampling()) + 1};
+    };
     return {{std::max(0, region.t.begin - frames_before()), region.t.end + shape_.frames_ahead},
-            {(region.y.begin - y) >> up, ((region.y.end - 1 + y) >> up) + 1},
-            {(region.x.begin - x) >> up, ((region.x.end - 1 + x) >> up) + 1}};
+            read(region.y, shape_.rows),
+            read(region.x, shape_.columns)};
   }
 
-  /// All channels of an output.
-  std::vector<double> output(HeldView& input, int32_t t, int32_t y, int32_t x) const {
+  /// All channels of an output. The input has frames up to `end_frame`, and `value` reads one of its values.
+  template <typename Value>
+  std::vector<double> output(int32_t end_frame, int32_t t, int32_t y, int32_t x, const Value& value) const {
     std::vector<double> sums(bias_.begin(), bias_.end());
+    each_product(end_frame, t, y, x, value,
+                 [&](int32_t o, double product) { sums[static_cast<size_t>(o)] += product; });
+    return sums;
+  }
+  std::vector<double> output(HeldView& input, int32_t t, int32_t y, int32_t x) const {
+    return output(input.view.region.t.end, t, y, x,
+                  [&](int32_t frame, int32_t row, int32_t column, int32_t c) {
+                    return input.value(frame, row, column, c);
+                  });
+  }
+  /// The same, of the magnitudes of all that is summed.
+  template <typename Value>
+  std::vector<double> magnitudes(int32_t end_frame, int32_t t, int32_t y, int32_t x,
+                                 const Value& value) const {
+    std::vector<double> sums;
+    for (const float bias : bias_) sums.push_back(std::abs(double(bias)));
+    each_product(end_frame, t, y, x, value,
+                 [&](int32_t o, double product) { sums[static_cast<size_t>(o)] += std::abs(product); });
+    return sums;
+  }
+
+ private:
+  /// Calls `add(output, product)` for each product of an output's sum.
+  template <typename Value, typename Add>
+  void each_product(int32_t end_frame, int32_t t, int32_t y, int32_t x, const Value& value,
+                    const Add& add) const {
     const bool without_first = shape_.before_first == BeforeFirst::zeros_for_it_too;
     for (int32_t k = 0; k < shape_.frames; ++k) {
-      int32_t frame = std::min(t - frames_before() + k, input.view.region.t.end - 1);
+      int32_t frame = std::min(t - frames_before() + k, end_frame - 1);
       if (shape_.before_first == BeforeFirst::first_frame) frame = std::max(0, frame);
       if (frame < (without_first ? 1 : 0)) continue;
       for (int32_t i = 0; i < shape_.rows; ++i) {
@@ -47,19 +78,16 @@ class PlainConvolution {
           const int32_t row = (y + i - shape_.rows / 2) >> upsampling();
           const int32_t column = (x + j - shape_.columns / 2) >> upsampling();
           std::vector<double> values;
-          for (int32_t c = 0; c < shape_.inputs; ++c) values.push_back(input.value(frame, row, column, c));
+          for (int32_t c = 0; c < shape_.inputs; ++c) values.push_back(double(value(frame, row, column, c)));
           for (int32_t o = 0; o < shape_.outputs; ++o) {
             const int32_t first = o / (shape_.outputs / shape_.groups) * group_inputs();
             for (int32_t c = 0; c < group_inputs(); ++c)
-              sums[static_cast<size_t>(o)] += values[static_cast<size_t>(first + c)] * tap(o, k, i, j, c);
+              add(o, values[static_cast<size_t>(first + c)] * tap(o, k, i, j, c));
           }
         }
       }
     }
-    return sums;
   }
-
- private:
   int32_t frames_before() const { return shape_.frames - 1 - shape_.frames_ahead; }
   int32_t upsampling() const { return shape_.upsamples ? 1 : 0; }
   int32_t group_inputs() const { return shape_.inputs / shape_.groups; }

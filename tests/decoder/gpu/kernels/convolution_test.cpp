@@ -6,11 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "decoder/cpu/loops/storage.h"
 #include "decoder/gpu/kernels/kernels.h"
 #include "tests/decoder/gpu/kernels/map.h"
 #include "tests/emulated_gpu/emulator.h"
 #include "tests/emulated_gpu/guarded_memory.h"
+#include "tests/support/plain_convolution.h"
 #include "tests/support/sanitized.h"
 
 namespace headroom::gpu {
@@ -24,15 +24,11 @@ using test::Position;
 using test::Random;
 using test::rounding_of;
 
-/// Values one after another, with nothing behind them.
-GuardedMemory stored(Dtype dtype, const std::vector<float>& values) {
-  GuardedMemory memory(values.size() * static_cast<size_t>(bytes_per_element(dtype)), true);
-  kernels::narrow(dtype, values.data(), memory.data(), static_cast<int64_t>(values.size()));
+/// Bytes with nothing behind them.
+GuardedMemory guarded(const std::vector<std::byte>& bytes) {
+  GuardedMemory memory(bytes.size(), true);
+  std::copy(bytes.begin(), bytes.end(), memory.data());
   return memory;
-}
-
-int32_t half_below(int32_t value) {
-  return value >= 0 ? value / 2 : -((1 - value) / 2);
 }
 
 /// By whichever kernel is chosen.
@@ -45,9 +41,8 @@ struct ConvolutionProblem {
   ConvolutionShape shape;
   Dtype dtype;
   Box region;
-  std::vector<float> taps;  ///< [outputs][frames][rows][columns][inputs / groups] of the original kernel
-  std::vector<float> bias;
-  GuardedMemory stored_kernel, stored_bias;
+  headroom::test::PlainConvolution plain;
+  GuardedMemory kernel, bias;
   std::optional<Map> input, target;
   std::optional<Map> own_residual, residual;  ///< where it lies by itself; its values before the call
   GuardedMemory lone_input;                   ///< with nothing before it or behind it
@@ -55,28 +50,15 @@ struct ConvolutionProblem {
 
   ConvolutionProblem(Random& random, const ConvolutionShape& of, Dtype type, const Box& where,
                      bool in_blocks = false)
-      : shape(of), dtype(type), region(where) {
-    const int32_t group_inputs = shape.inputs / shape.groups;
-    // Eighths: sums of some of them are numbers of every dtype.
-    taps.resize(static_cast<size_t>(int64_t{shape.outputs} * shape.frames * shape.rows * shape.columns *
-                                    group_inputs));
-    for (float& tap : taps) tap = static_cast<float>(random.integer(-8, 8)) / 8;
-    for (int32_t o = 0; o < shape.outputs; ++o)
-      bias.push_back(static_cast<float>(random.integer(-16, 16)) / 8);
-    stored_kernel = stored(dtype, shape.upsamples ? phase_kernels() : taps);
-    stored_bias = stored(dtype, bias);
-
-    const auto needed = [&](const Span& span, int32_t reach) {
-      if (!shape.upsamples) return Span{span.begin - reach / 2, span.end - reach / 2 + reach - 1};
-      return Span{half_below(span.begin - 1), half_below(span.end) + 1};
-    };
+      : shape(of),
+        dtype(type),
+        region(where),
+        plain(random, of, type),
+        kernel(guarded(plain.kernel())),
+        bias(guarded(plain.bias())) {
+    Box read = plain.needed(region);
     // Where later frames are read, the clip may end before all of them.
-    const int32_t ahead = shape.frames_ahead,
-                  later = ahead > 0 ? ahead - static_cast<int32_t>(random.integer(0, ahead)) : 0;
-    const Box read{
-        {std::max(0, region.t.begin - (shape.frames - 1 - shape.frames_ahead)), region.t.end + later},
-        needed(region.y, shape.rows),
-        needed(region.x, shape.columns)};
+    read.t.end -= static_cast<int32_t>(random.integer(0, shape.frames_ahead));
     const Box held{{std::max(0, read.t.begin - static_cast<int32_t>(random.integer(0, 1))), read.t.end},
                    around(random, read.y),
                    around(random, read.x)};
@@ -99,8 +81,8 @@ struct ConvolutionProblem {
     call.target = target->view();
     call.region = region;
     call.shape = shape;
-    call.kernel = stored_kernel.data();
-    call.bias = stored_bias.data();
+    call.kernel = kernel.data();
+    call.bias = bias.data();
   }
 
   /// Adds a residual, from elsewhere or from where the result goes.
@@ -117,97 +99,31 @@ struct ConvolutionProblem {
     wanted(*own_residual);
   }
 
-  float tap(int32_t o, int32_t frame, int32_t y, int32_t x, int32_t c) const {
-    const int64_t at = (((int64_t{o} * shape.frames + frame) * shape.rows + y) * shape.columns + x) *
-                           (shape.inputs / shape.groups) +
-                       c;
-    return taps[static_cast<size_t>(at)];
-  }
-
-  /// Of each phase the kernel that its outputs see: taps that fall on one position are one.
-  std::vector<float> phase_kernels() const {
-    std::vector<float> all;
-    for (int32_t phase = 0; phase < 4; ++phase) {
-      for (int32_t o = 0; o < shape.outputs; ++o) {
-        for (int32_t frame = 0; frame < shape.frames; ++frame) {
-          for (int32_t seen = 0; seen < 4; ++seen) {
-            for (int32_t c = 0; c < shape.inputs / shape.groups; ++c) {
-              const auto falls = [](int32_t odd, int32_t k, int32_t second) {
-                return half_below(odd + k - 1) == odd - 1 + second;
-              };
-              float sum = 0;
-              for (int32_t y = 0; y < 3; ++y) {
-                for (int32_t x = 0; x < 3; ++x) {
-                  if (falls(phase / 2, y, seen / 2) && falls(phase % 2, x, seen % 2))
-                    sum += tap(o, frame, y, x, c);
-                }
-              }
-              all.push_back(sum);
-            }
-          }
-        }
-      }
-    }
-    return all;
-  }
-
-  std::optional<int32_t> frame_read(int32_t t, int32_t frame) const {
-    const int32_t read =
-        std::min(t - (shape.frames - 1 - shape.frames_ahead) + frame, call.input.region.t.end - 1);
-    switch (shape.before_first) {
-      case BeforeFirst::zeros:
-        return read < 0 ? std::nullopt : std::optional(read);
-      case BeforeFirst::first_frame:
-        return std::max(0, read);
-      case BeforeFirst::zeros_for_it_too:
-        return read <= 0 ? std::nullopt : std::optional(read);
-    }
-    return std::nullopt;
-  }
-
   /// Largest error of the region as a share of what rounding allows: of a sum in fp32, and of the result
   /// once.
   double error() const {
     const double unit = rounding_of(dtype);
-    const int32_t group_inputs = shape.inputs / shape.groups;
+    const double terms = 1 + double(shape.frames) * shape.rows * shape.columns * shape.inputs / shape.groups;
+    const auto read = [&](int32_t frame, int32_t row, int32_t column, int32_t c) {
+      return input->at({frame, row, column, c});
+    };
+    const int32_t end_frame = call.input.region.t.end;
     double worst = 0;
-    for (int32_t t = region.t.begin; t < region.t.end; ++t) {
-      for (int32_t y = region.y.begin; y < region.y.end; ++y) {
-        for (int32_t x = region.x.begin; x < region.x.end; ++x) {
-          for (int32_t o = 0; o < shape.outputs; ++o) {
-            const int32_t first_input = o / (shape.outputs / shape.groups) * group_inputs;
-            double sum = bias[static_cast<size_t>(o)];
-            if (residual) sum += double(residual->at({t, y, x, o}));
-            double magnitude = std::abs(sum), terms = 1;
-            for (int32_t frame = 0; frame < shape.frames; ++frame) {
-              const std::optional<int32_t> from = frame_read(t, frame);
-              if (!from) continue;
-              for (int32_t ky = 0; ky < shape.rows; ++ky) {
-                for (int32_t kx = 0; kx < shape.columns; ++kx) {
-                  const int32_t row = shape.upsamples ? half_below(y - 1 + ky) : y - shape.rows / 2 + ky;
-                  const int32_t column =
-                      shape.upsamples ? half_below(x - 1 + kx) : x - shape.columns / 2 + kx;
-                  for (int32_t c = 0; c < group_inputs; ++c) {
-                    const double product = double(tap(o, frame, ky, kx, c)) *
-                                           double(input->at({*from, row, column, first_input + c}));
-                    sum += product;
-                    magnitude += std::abs(product);
-                    ++terms;
-                  }
-                }
-              }
-            }
-            const double allowed = unit * std::abs(sum) + 0x1p-24 * (4 + std::sqrt(terms)) * magnitude +
-                                   1e-30 + (dtype == Dtype::fp16 ? 0x1p-25 : 0);
-            const double error = std::abs(double(target->at({t, y, x, o})) - sum) / allowed;
-            if (!(error <= worst)) worst = error;  // NaN too
-          }
-        }
+    headroom::test::for_positions(region, [&](int32_t t, int32_t y, int32_t x) {
+      const std::vector<double> sums = plain.output(end_frame, t, y, x, read),
+                                magnitudes = plain.magnitudes(end_frame, t, y, x, read);
+      for (int32_t o = 0; o < shape.outputs; ++o) {
+        const double added = residual ? double(residual->at({t, y, x, o})) : 0;
+        const double sum = sums[static_cast<size_t>(o)] + added;
+        const double magnitude = magnitudes[static_cast<size_t>(o)] + std::abs(added);
+        const double allowed = unit * std::abs(sum) + 0x1p-24 * (4 + std::sqrt(terms)) * magnitude + 1e-30 +
+                               (dtype == Dtype::fp16 ? 0x1p-25 : 0);
+        const double error = std::abs(double(target->at({t, y, x, o})) - sum) / allowed;
+        if (!(error <= worst)) worst = error;  // NaN too
       }
-    }
+    });
     return worst;
   }
-
   /// Runs one of the ways and holds it against the definition.
   template <typename Run>
   void check(Run&& run) {

@@ -106,39 +106,6 @@ TEST_CASE("upsample: all of a tile, zero outside the picture") {
         }) == "");
 }
 
-TEST_CASE("depth to space: channels become pixels") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{120}, headroom::test::kSeedStep));
-  CAPTURE(seed);
-  Random random(seed);
-  const auto factor = [&] { return random.chance(0.6) ? 2 : static_cast<int32_t>(random.integer(1, 4)); };
-  const int32_t channels = any_channels(random), factor_y = factor(), factor_x = factor();
-  const auto inside = [&](int32_t most) {
-    const auto begin = static_cast<int32_t>(random.integer(0, 4));
-    return Span{begin, begin + static_cast<int32_t>(random.integer(1, most))};
-  };
-  const Box box{frames(random), inside(most_rows(channels)), inside(most_columns(channels))};
-  Box read = box;
-  read.y = {box.y.begin / factor_y, (box.y.end - 1) / factor_y + 1};
-  read.x = {box.x.begin / factor_x, (box.x.end - 1) / factor_x + 1};
-  Map source(random, around(random, read), channels * factor_y * factor_x, any_dtype(random));
-  Map target(random, around(random, box), channels, any_dtype(random));
-  const Map before = target;
-  const DepthLayout layout{.channel_step = factor_y * factor_x};
-  start(DepthToSpace{.source = source.view(),
-                     .target = target.view(),
-                     .factor_y = factor_y,
-                     .factor_x = factor_x,
-                     .first = layout,
-                     .later = layout,
-                     .region = box},
-        nullptr);
-  CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
-          if (!has(box, at)) return std::nullopt;
-          const int32_t phase = at.y % factor_y * factor_x + at.x % factor_x;
-          return source.at({at.t, at.y / factor_y, at.x / factor_x, at.c * factor_y * factor_x + phase});
-        }) == "");
-}
-
 TEST_CASE("depth to space of several frames, and of channels that are repeated, in either order") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{160}, headroom::test::kSeedStep));
   const bool by_pixel = GENERATE(false, true);
@@ -149,7 +116,8 @@ TEST_CASE("depth to space of several frames, and of channels that are repeated, 
   const int32_t of_frame = factor_y * factor_x, pixels = in_depth * of_frame;
   const int32_t repeats = random.pick<int32_t>(by_pixel ? std::vector<int32_t>{1, 1, in_depth, 2 * in_depth}
                                                         : std::vector<int32_t>{1, 2, pixels});
-  const int32_t channels = repeats * static_cast<int32_t>(random.integer(1, 12));
+  const int32_t channels =
+      repeats * static_cast<int32_t>(random.chance(0.1) ? random.integer(250, 600) : random.integer(1, 12));
   const auto inside = [&](int32_t most) {
     const auto begin = static_cast<int32_t>(random.integer(0, 4));
     return Span{begin, begin + static_cast<int32_t>(random.integer(1, most))};
