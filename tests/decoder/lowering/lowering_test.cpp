@@ -5,7 +5,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/geometry.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/tiles.h"
 #include "tests/support/random_plan.h"
@@ -148,75 +147,6 @@ TEST_CASE("a goal that only a later pass could serve is refused") {
   output.emits = true;
   CHECK_THROWS_AS(lower_pass(model.graph, nothing, output), std::logic_error);
   CHECK_THROWS_AS(lower_pass(model.graph, nothing, {}), std::logic_error);
-}
-
-/// The part of a region that lies in the picture.
-Region in_picture(const Region& region, const Extent& picture) {
-  return per_axis(
-      [](const Interval& a, int64_t length) {
-        return intersect(a, {0, length});
-      },
-      region, picture);
-}
-
-bool covers(const Region& outer, const Region& inner) {
-  return outer.t.contains(inner.t) && outer.y.contains(inner.y) && outer.x.contains(inner.x);
-}
-
-/// Checks every tile of a pass: what each step reads of another step's tile is there.
-void check_reads(const Graph& graph, const Pass& pass, const Extent& latent) {
-  for (const Interval& y : pass.tiles.y) {
-    for (const Interval& x : pass.tiles.x) {
-      const Region grid{pass.tiles.t.front(), y, x};
-      for (const Step& step : pass.steps) {
-        const bool measures = step.kind == StepKind::statistics;
-        Step positioned = step;
-        if (measures) positioned.tensor = step.inputs[0].tensor;
-        // What lies outside the picture is zero, not computed.
-        Region own = in_picture(tile_region(graph, pass, positioned, grid, latent),
-                                extent_of(graph.tensor(positioned.tensor), latent));
-        // Nor what comes from the tile above.
-        if (carried_rows(pass, step) > 0)
-          own.y.begin = std::max<int64_t>(0, fresh_rows(graph, pass, step, grid.y, latent).begin);
-        if (own.y.length() <= 0) continue;
-        for (size_t i = 0; i < step.inputs.size(); ++i) {
-          const Operand& operand = step.inputs[i];
-          if (operand.step < 0) continue;
-          const Step& maker = pass.steps[static_cast<size_t>(operand.step)];
-          CHECK(maker.tensor == operand.tensor);
-          const Region there = tile_region(graph, pass, maker, grid, latent);
-          const bool computes = step.op != OpId{-1} && !measures;
-          const Region needed = computes ? needed_region(graph.op(step.op), i, own) : own;
-          CAPTURE(graph.tensor(step.tensor).name, name_of(step.kind), y.begin, y.end, x.begin, x.end);
-          if (step.kind == StepKind::conv && graph.op(step.op).factor.y == 1) {
-            CHECK(there == needed);  // zeros outside the picture included
-          } else if (step.kind == StepKind::conv) {
-            CHECK(covers(there, needed));
-          } else {
-            CHECK(covers(there, in_picture(needed, extent_of(graph.tensor(operand.tensor), latent))));
-          }
-        }
-      }
-    }
-  }
-}
-
-TEST_CASE("every tile holds what its readers need") {
-  const uint64_t seed = GENERATE(range(uint64_t{100}, uint64_t{130}));
-  CAPTURE(seed);
-  Random random(seed);
-  const nlohmann::json config = test::random_config(random);
-  const Extent latent{1, random.integer(1, 11), random.integer(1, 11)};
-  CAPTURE(config.dump(), latent.y, latent.x);
-  const Model model = test::model_of(config);
-  test::RandomStyle style;
-  style.keep = random.uniform(0, 1);
-  style.most_tiles = 12;
-  const Plan plan = test::random_plan(model, test::request_for(model, latent), 1, style, {}, random).plan;
-  for (const Pass& pass : plan.passes) {
-    CAPTURE(pass.name);
-    check_reads(model.graph, pass, latent);
-  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <functional>
 #include <limits>
 #include <random>
 #include <vector>
@@ -292,40 +293,33 @@ TEST_CASE("validator: the output, once", "[unit][validator]") {
 
 TEST_CASE("validator: malformed steps", "[unit][validator]") {
   const Graph graph = small_graph();
-  const auto refuses_step = [&](size_t pass, size_t step, auto change, const std::string& place) {
-    Plan plan = small_plan(graph);
-    change(plan.passes[pass].steps[step]);
-    refuses(plan, graph, Violation::malformed, place);
+  struct Change {
+    size_t pass, step;
+    std::function<void(Step&)> make;
+    std::string place;
   };
-  const std::string conv = "passes[0].steps[1] (conv_in)";
-  refuses_step(
-      0, 1, [](Step& s) { s.inputs.clear(); }, conv);
-  refuses_step(
-      0, 1, [](Step& s) { s.inputs.push_back(s.inputs[0]); }, conv);
-  refuses_step(
-      0, 1, [](Step& s) { s.inputs[0].step = -1; }, conv);
-  refuses_step(
-      0, 1, [](Step& s) { s.inputs[0].tensor = TensorId{2}; }, conv);
-  refuses_step(
-      0, 1, [](Step& s) { s.op = OpId{-1}; }, conv);
-  refuses_step(
-      0, 1, [](Step& s) { s.op = OpId{999}; }, conv);
-  refuses_step(
-      1, 3, [](Step& s) { s.pad = kPadOne; }, "passes[1].steps[3] (residual)");
-  refuses_step(
-      0, 1, [](Step& s) { s.halo.before.y = -1; }, conv);
-  refuses_step(
-      0, 1, [](Step& s) { s.kind = StepKind{77}; }, conv);
-  refuses_step(
-      0, 1, [](Step& s) { s.tensor = TensorId{-7}; }, "passes[0].steps[1] (tensor -7)");
-  refuses_step(
-      0, 0, [](Step& s) { s.op = OpId{0}; }, "passes[0].steps[0] (latent)");
-  refuses_step(
-      1, 0, [](Step& s) { s.inputs[1].step = 0; }, "passes[1].steps[0] (norm)");
-  refuses_step(
-      1, 3, [](Step& s) { s.inputs[0].step = 1; }, "passes[1].steps[3] (residual)");
-  refuses_step(
-      1, 1, [&](Step& s) { s.op = graph.find_op("conv_out"); }, "passes[1].steps[1] (conv)");
+  const std::string conv = "passes[0].steps[1] (conv_in)", sum = "passes[1].steps[3] (residual)";
+  const std::vector<Change> changes{
+      {0, 1, [](Step& s) { s.inputs.clear(); }, conv},
+      {0, 1, [](Step& s) { s.inputs.push_back(s.inputs[0]); }, conv},
+      {0, 1, [](Step& s) { s.inputs[0].step = -1; }, conv},
+      {0, 1, [](Step& s) { s.inputs[0].tensor = TensorId{2}; }, conv},
+      {0, 1, [](Step& s) { s.op = OpId{-1}; }, conv},
+      {0, 1, [](Step& s) { s.op = OpId{999}; }, conv},
+      {1, 3, [](Step& s) { s.pad = kPadOne; }, sum},
+      {0, 1, [](Step& s) { s.halo.before.y = -1; }, conv},
+      {0, 1, [](Step& s) { s.kind = StepKind{77}; }, conv},
+      {0, 1, [](Step& s) { s.tensor = TensorId{-7}; }, "passes[0].steps[1] (tensor -7)"},
+      {0, 0, [](Step& s) { s.op = OpId{0}; }, "passes[0].steps[0] (latent)"},
+      {1, 0, [](Step& s) { s.inputs[1].step = 0; }, "passes[1].steps[0] (norm)"},
+      {1, 3, [](Step& s) { s.inputs[0].step = 1; }, sum},
+      {1, 1, [&](Step& s) { s.op = graph.find_op("conv_out"); }, "passes[1].steps[1] (conv)"},
+  };
+  for (const Change& change : changes) {
+    Plan plan = small_plan(graph);
+    change.make(plan.passes[change.pass].steps[change.step]);
+    refuses(plan, graph, Violation::malformed, change.place);
+  }
 }
 
 TEST_CASE("validator: what works on a tile reads no kept tensor itself", "[unit][validator]") {
@@ -393,63 +387,33 @@ TEST_CASE("validator: random damage is refused or harmless, never a crash", "[un
       const auto value = static_cast<int32_t>(pick(values));
       Pass& pass = pick(plan.passes);
       Step& step = pick(pass.steps);
+      Step& other = pick(pass.steps);
       KeptTensor& kept = pick(plan.kept);
-      switch (random() % 18) {
-        case 0:
-          step.kind = StepKind{value};
-          break;
-        case 1:
-          step.op = OpId{value};
-          break;
-        case 2:
-          step.tensor = TensorId{value};
-          break;
-        case 3:
-          step.halo.before.y = value;
-          break;
-        case 4:
-          step.pad.x = value;
-          break;
-        case 5:
-          if (!step.inputs.empty()) step.inputs[0].step = value;
-          break;
-        case 6:
-          if (!step.inputs.empty()) step.inputs[0].tensor = TensorId{value};
-          break;
-        case 7:
-          kept.block_rows = value;
-          break;
-        case 8:
-          kept.last_pass = value;
-          break;
-        case 9:
-          kept.in_place_of = TensorId{value};
-          break;
-        case 10:
-          pass.scale.y = value;
-          break;
-        case 11:
-          pick(pass.tiles.y).end = value;
-          break;
-        case 12:
-          plan.micro_batch = value;
-          break;
-        case 13:
-          std::swap(step, pick(pass.steps));
-          break;
-        case 14:
-          kept.tier = MemoryTier{value};
-          break;
-        case 15:
-          plan.weights = WeightResidency{value};
-          break;
-        case 16:
-          plan.scratch_limit_bytes = value;
-          break;
-        case 17:
-          pick(pass.tiles.t).end = value;
-          break;
-      }
+      std::vector<std::function<void()>> changes{
+          [&] { step.kind = StepKind{value}; },
+          [&] { step.op = OpId{value}; },
+          [&] { step.tensor = TensorId{value}; },
+          [&] { step.halo.before.y = value; },
+          [&] { step.pad.x = value; },
+          [&] {
+            if (!step.inputs.empty()) step.inputs[0].step = value;
+          },
+          [&] {
+            if (!step.inputs.empty()) step.inputs[0].tensor = TensorId{value};
+          },
+          [&] { kept.block_rows = value; },
+          [&] { kept.last_pass = value; },
+          [&] { kept.in_place_of = TensorId{value}; },
+          [&] { kept.tier = MemoryTier{value}; },
+          [&] { pass.scale.y = value; },
+          [&] { pick(pass.tiles.y).end = value; },
+          [&] { pick(pass.tiles.t).end = value; },
+          [&] { std::swap(step, other); },
+          [&] { plan.micro_batch = value; },
+          [&] { plan.weights = WeightResidency{value}; },
+          [&] { plan.scratch_limit_bytes = value; },
+      };
+      pick(changes)();
     }
     REQUIRE(validate(plan, graph, kSmallLatent).size() <= 20);
   }

@@ -215,19 +215,6 @@ TEST_CASE("attention in fp32, of every mixture of dtypes, whatever the channels"
   CHECK(only_frame_differs(problem, before));
 }
 
-TEST_CASE("attention in fp32 takes vectors where all values lie so") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{12}, headroom::test::kSeedStep));
-  CAPTURE(seed);
-  Random random(100 + seed);
-  Shape shape = random_shape(random, 300);
-  shape.channels = shape.value_channels = static_cast<int32_t>(4 * random.integer(1, 128));
-  CAPTURE_SHAPE(shape);
-  AttentionProblem problem(random, shape);
-  problem.draw(random, random.pick<double>({0.3, 1, 3}));
-  start(problem.call, nullptr);
-  CHECK(error_of(problem, false) <= 1);
-}
-
 TEST_CASE("attention of interleaved frames") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{12}, headroom::test::kSeedStep));
   CAPTURE(seed);
