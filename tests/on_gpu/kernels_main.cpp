@@ -72,66 +72,32 @@ void run_there(const gpu::Call& call) {
 
 namespace gpu {
 
-void start(const Gather& call, StreamHandle) {
-  run_there(call);
-}
-void start(const Copy& call, StreamHandle) {
-  run_there(call);
-}
-void start(const Add& call, StreamHandle) {
-  run_there(call);
-}
-void start(const Normalise& call, StreamHandle) {
-  run_there(call);
-}
-void start(const RmsNorm& call, StreamHandle) {
-  run_there(call);
-}
-void start(const Upsample& call, StreamHandle) {
-  run_there(call);
-}
-void start(const DepthToSpace& call, StreamHandle) {
-  run_there(call);
-}
-void start(const Gate& call, StreamHandle) {
-  run_there(call);
-}
-void start(const Interpolate& call, StreamHandle) {
-  run_there(call);
-}
-void start(const UnfoldFrames& call, StreamHandle) {
-  run_there(call);
-}
-void start(const Activate& call, StreamHandle) {
-  run_there(call);
-}
-void start(const FillOutside& call, StreamHandle) {
-  run_there(call);
-}
-void start(const AddMoments& call, StreamHandle) {
-  run_there(call);
-}
-void start(const Affine& call, StreamHandle) {
-  run_there(call);
-}
-void start(const AddKeyValueSums& call, StreamHandle) {
-  run_there(call);
-}
-void start(const LinearAttention& call, StreamHandle) {
-  run_there(call);
-}
-void start(const Interleave& call, StreamHandle) {
-  run_there(call);
-}
-void start(const Emit& call, StreamHandle) {
-  run_there(call);
-}
-void start(const CheckFinite& call, StreamHandle) {
-  run_there(call);
-}
-void start(const Checksum& call, StreamHandle) {
-  run_there(call);
-}
+#define HEADROOM_RUNS_THERE(Kind)              \
+  void start(const Kind& call, StreamHandle) { \
+    run_there(call);                           \
+  }
+HEADROOM_RUNS_THERE(Gather)
+HEADROOM_RUNS_THERE(Copy)
+HEADROOM_RUNS_THERE(Add)
+HEADROOM_RUNS_THERE(Normalise)
+HEADROOM_RUNS_THERE(RmsNorm)
+HEADROOM_RUNS_THERE(Upsample)
+HEADROOM_RUNS_THERE(DepthToSpace)
+HEADROOM_RUNS_THERE(Gate)
+HEADROOM_RUNS_THERE(Interpolate)
+HEADROOM_RUNS_THERE(UnfoldFrames)
+HEADROOM_RUNS_THERE(Activate)
+HEADROOM_RUNS_THERE(FillOutside)
+HEADROOM_RUNS_THERE(AddMoments)
+HEADROOM_RUNS_THERE(Affine)
+HEADROOM_RUNS_THERE(AddKeyValueSums)
+HEADROOM_RUNS_THERE(LinearAttention)
+HEADROOM_RUNS_THERE(Interleave)
+HEADROOM_RUNS_THERE(Emit)
+HEADROOM_RUNS_THERE(CheckFinite)
+HEADROOM_RUNS_THERE(Checksum)
+#undef HEADROOM_RUNS_THERE
+
 /// By our own kernels: no library's plan fits less than nothing.
 void start(const Convolve& call, StreamHandle) {
   Convolve own = call;

@@ -4,7 +4,7 @@
 
 namespace headroom::test {
 
-/// Another GPU's memory and what it says of itself; what is done on it, and when, is for those that derive.
+/// Does all that it is asked for on another GPU.
 class ForwardingGpu : public gpu::Gpu {
  public:
   explicit ForwardingGpu(gpu::Gpu& gpu) : gpu_(gpu) {}
@@ -19,6 +19,15 @@ class ForwardingGpu : public gpu::Gpu {
   std::byte* reserve_host(int64_t bytes) override { return gpu_.reserve_host(bytes); }
   std::shared_ptr<std::byte> pin(int64_t bytes) override { return gpu_.pin(bytes); }
   void release() noexcept override { gpu_.release(); }
+  void run(const gpu::Call& call) override { gpu_.run(call); }
+  void copy(gpu::Stream stream, void* to, const void* from, int64_t bytes) override {
+    gpu_.copy(stream, to, from, bytes);
+  }
+  void clear(void* memory, int64_t bytes) override { gpu_.clear(memory, bytes); }
+  gpu::Event record(gpu::Stream stream) override { return gpu_.record(stream); }
+  void wait(gpu::Stream stream, gpu::Event event) override { gpu_.wait(stream, event); }
+  void wait_on_host(gpu::Event event) override { gpu_.wait_on_host(event); }
+  bool happened(gpu::Event event) override { return gpu_.happened(event); }
 
  protected:
   gpu::Gpu& gpu_;

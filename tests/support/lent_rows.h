@@ -39,10 +39,6 @@ class LendingGpu final : public ForwardingGpu {
     check({static_cast<std::byte*>(memory), bytes, true});
     gpu_.clear(memory, bytes);
   }
-  gpu::Event record(gpu::Stream stream) override { return gpu_.record(stream); }
-  void wait(gpu::Stream stream, gpu::Event event) override { gpu_.wait(stream, event); }
-  void wait_on_host(gpu::Event event) override { gpu_.wait_on_host(event); }
-  bool happened(gpu::Event event) override { return gpu_.happened(event); }
 
  private:
   void check(const gpu::Access& access) const {

@@ -7,7 +7,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
 #include "decoder/graph/parameters.h"
-#include "tests/decoder/gpu/kernels/activated.h"
+#include "tests/support/activated.h"
 #include "tests/support/decoding.h"
 
 namespace headroom::test {
@@ -57,8 +57,7 @@ class PlainDecode {
     for (int64_t c = 0; c < graph_.tensor(op.output).channels; ++c)
       for (int64_t t = 0; t < size.t; ++t)
         for (int64_t y = 0; y < size.y; ++y)
-          for (int64_t x = 0; x < size.x; ++x)
-            made.push_back(gpu::test::activated(op.activation, value(c, t, y, x)));
+          for (int64_t x = 0; x < size.x; ++x) made.push_back(activated(op.activation, value(c, t, y, x)));
   }
 
   void make(const Op& op) {
@@ -85,7 +84,7 @@ class PlainDecode {
       case OpKind::gate: {
         const int64_t half = graph_.tensor(op.output).channels;
         return each(op, [&](int64_t c, int64_t t, int64_t y, int64_t x) {
-          return at(c, t, y, x) * gpu::test::silu(at(c + half, t, y, x));
+          return at(c, t, y, x) * silu(at(c + half, t, y, x));
         });
       }
       case OpKind::activate:

@@ -22,11 +22,6 @@ class TimedGpu final : public ForwardingGpu {
     gpu_.copy(stream, to, from, bytes);
     if (stream != gpu::Stream::compute) seconds_ += double(bytes) / bytes_per_second(stream);
   }
-  void clear(void* memory, int64_t bytes) override { gpu_.clear(memory, bytes); }
-  gpu::Event record(gpu::Stream stream) override { return gpu_.record(stream); }
-  void wait(gpu::Stream stream, gpu::Event event) override { gpu_.wait(stream, event); }
-  void wait_on_host(gpu::Event event) override { gpu_.wait_on_host(event); }
-  bool happened(gpu::Event event) override { return gpu_.happened(event); }
 
   double seconds() const { return seconds_; }
   std::function<double()> clock() const {

@@ -9,11 +9,8 @@
 #include <vector>
 
 #include "decoder/files/eight_bit.h"
-#include "decoder/files/preview_sink.h"
 #include "decoder/gpu/plain_view.h"
 #include "decoder/graph/errors.h"
-#include "tests/decoder/files/png_file.h"
-#include "tests/decoder/files/scratch.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/late_gpu.h"
 #include "tests/support/sanitized.h"
@@ -138,26 +135,6 @@ TEST_CASE("a decode goes on while its sink is slow, until the staging is used up
     picture.emit_piece(output, piece, sink);
   output.finish();
   CHECK(sink.values == Picture::expected());
-}
-
-TEST_CASE("tiles side by side that leave in several pieces each make the rows of a .png") {
-  EmulatedGpu gpu;
-  const Picture picture(gpu);
-  const test::Scratch scratch;
-  constexpr int64_t kPngRows = 4 * kRows;
-  const PictureShape shape{1, 1, 1, kPngRows, kColumns};
-  const auto png = open_sink(scratch / "o.png", shape);
-  PreviewSink in_values(*png, scratch / "o.ppm");  // takes no bytes: half as large pieces and less
-  GpuOutput output(gpu, picture.staging);
-  for (const Interval columns : {Interval{0, 600}, Interval{600, kColumns}})
-    output.emit(picture.view(), 0, {{0, 1}, {0, kPngRows}, columns}, "conv_out", in_values);
-  output.finish();
-  in_values.finish();
-  std::vector<float> values = Picture::expected();
-  values.resize(kPngRows * kColumns);
-  std::vector<uint8_t> bytes(values.size());
-  quantise(values.data(), std::ssize(values), bytes.data());
-  CHECK(test::read_png(scratch / "o.png", 1).bytes == bytes);
 }
 
 TEST_CASE("the first layer that is not finite is named, and no piece behind it is handed on") {

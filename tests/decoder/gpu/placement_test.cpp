@@ -38,28 +38,15 @@ void check(const MemoryRequests& requests, const Placement& placement) {
   CHECK(placement.bytes >= most);
 }
 
-TEST_CASE("no two requests that are live at once overlap") {
-  for (uint64_t seed = 0; seed < 60; ++seed) {
-    CAPTURE(seed);
+TEST_CASE(
+    "no two requests that are live at once overlap, also where offsets have more than 32 bits of units") {
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    const int64_t unit = seed % 2 == 0 ? kOffsetUnit : kOffsetUnit << 27;
+    CAPTURE(unit, seed);
     test::Random random(seed);
-    const MemoryRequests requests = drawn_requests(random, random.integer(1, 150));
+    const MemoryRequests requests = drawn_requests(random, random.integer(1, 150), unit);
     check(requests, find_placement(requests));
   }
-}
-
-TEST_CASE("nothing overlaps where offsets have more than 32 bits of units") {
-  for (uint64_t seed = 0; seed < 60; ++seed) {
-    CAPTURE(seed);
-    test::Random random(seed);
-    const MemoryRequests requests = drawn_requests(random, random.integer(50, 150), kOffsetUnit << 27);
-    check(requests, find_placement(requests));
-  }
-}
-
-TEST_CASE("with very many requests a placement is found as they come") {
-  test::Random random(1);
-  const MemoryRequests requests = drawn_requests(random, 70'000);
-  check(requests, find_placement(requests));
 }
 
 /// Bands of tiles; blocks that stay come and go at any time.
@@ -159,23 +146,13 @@ TEST_CASE("a repeat that asks for something else is none") {
   }
 }
 
-TEST_CASE("scopes that hand on to one another are not alike, though they look it") {
-  MemoryRequests requests;
-  int64_t before = requests.ask(10 * kOffsetUnit);
-  for (int scope = 0; scope < 6; ++scope) {
-    requests.begin_scope();
-    const int64_t next = requests.ask(10 * kOffsetUnit);
-    requests.hand_back(before);
-    before = next;
-  }
-  check(requests, find_placement(requests));
-}
-
-TEST_CASE("tiles of very many requests are placed") {
+TEST_CASE("very many requests are placed") {
   test::Random random(7);
   const MemoryRequests requests = drawn_sweep(random, 100, 250, false);
   REQUIRE(requests.count() > 70'000);
   check(requests, find_placement(requests));
+  const MemoryRequests without_tiles = drawn_requests(random, 70'000);
+  check(without_tiles, find_placement(without_tiles));
 }
 
 TEST_CASE("requests that can lie where others lie are not placed, and lie there") {
@@ -260,44 +237,6 @@ TEST_CASE("of few requests the best placement is found") {
     check(requests, placement);
     CHECK(placement.bytes <= least + placement.live_bytes / 250);
   }
-}
-
-TEST_CASE("gaps are closed that an allocator would leave, since it cannot know what comes") {
-  // A tile goes, a small one that stays comes; the next tile is larger than what the first left.
-  MemoryRequests requests;
-  const int64_t tile = requests.ask(30 * kOffsetUnit);
-  requests.ask(10 * kOffsetUnit);
-  requests.hand_back(tile);
-  requests.ask(60 * kOffsetUnit);
-  const Placement placement = find_placement(requests);
-  check(requests, placement);
-  CHECK(placement.bytes == 70 * kOffsetUnit);
-
-  // Three that overlap like the links of a chain, over one that stays.
-  MemoryRequests chain;
-  chain.ask(5 * kOffsetUnit);
-  int64_t before = chain.ask(40 * kOffsetUnit);
-  for (const int64_t units : {50, 45, 48, 43}) {
-    const int64_t next = chain.ask(units * kOffsetUnit);
-    chain.hand_back(before);
-    before = next;
-  }
-  const Placement linked = find_placement(chain);
-  check(chain, linked);
-  CHECK(double(linked.bytes) <= 1.02 * double(linked.live_bytes));
-}
-
-TEST_CASE("the five requests drawn in placement.h leave no gap where most is live") {
-  MemoryRequests requests;
-  const int64_t a = requests.ask(2 * kOffsetUnit), b = requests.ask(kOffsetUnit);
-  requests.hand_back(a);
-  requests.ask(2 * kOffsetUnit);
-  requests.ask(kOffsetUnit);
-  requests.hand_back(b);
-  requests.ask(2 * kOffsetUnit);
-  const Placement placement = find_placement(requests);
-  check(requests, placement);
-  CHECK(placement.bytes == 5 * kOffsetUnit);
 }
 
 TEST_CASE("nothing is asked for: nothing is taken") {

@@ -8,6 +8,7 @@
 
 #include "decoder/cpu/loops/channel_sums.h"
 #include "decoder/cpu/loops/norm.h"
+#include "tests/support/activated.h"
 #include "tests/support/random.h"
 
 namespace headroom::kernels {
@@ -34,30 +35,6 @@ Affine affine(float x, float scale, float shift) {
   return {value, kFloatEpsilon * (std::abs(product) + std::abs(value))};
 }
 
-double silu(double v) {
-  return v / (1 + std::exp(-v));
-}
-
-double activated(double v, Activation activation) {
-  switch (activation) {
-    case Activation::silu:
-      return silu(v);
-    case Activation::relu:
-      return v > 0 ? v : 0;
-    case Activation::gelu:
-      return 0.5 * v * std::erfc(-v / std::sqrt(2.0));
-    case Activation::mish:
-      return v * std::tanh(std::log1p(std::exp(v)));
-    case Activation::clamp:
-      return std::clamp(v, -1.0, 1.0);
-    case Activation::soft_clamp:
-      return 3 * std::tanh(v / 3);
-    case Activation::none:
-      break;
-  }
-  return v;
-}
-
 TEST_CASE("scale and shift per channel, for every count of channels") {
   CAPTURE(kSeed);
   test::Random random(kSeed);
@@ -78,8 +55,9 @@ TEST_CASE("scale and shift per channel, for every count of channels") {
         const Affine expected = affine(x[i], scale[c], shift[c]);
         wrong += std::abs(plain[i] - expected.value) > expected.error;
         // The slope of SiLU is at most 1.1; the exponential, sum and quotient add five roundings.
-        const double allowed = 1.1 * expected.error + 8 * kFloatEpsilon * std::abs(silu(expected.value));
-        wrong += std::abs(with_silu[i] - silu(expected.value)) > allowed;
+        const double allowed =
+            1.1 * expected.error + 8 * kFloatEpsilon * std::abs(test::silu(expected.value));
+        wrong += std::abs(with_silu[i] - test::silu(expected.value)) > allowed;
       }
       CHECK(wrong == 0);
       CHECK(plain.back() == 77.0f);
@@ -98,7 +76,7 @@ TEST_CASE("SiLU over its whole range, far ends included") {
     loops->affine_silu(x.data(), out.data(), static_cast<int64_t>(x.size()), 1, &one, &nought);
     double largest = 0;
     for (size_t i = 0; i < x.size(); ++i) {
-      const double expected = silu(double(x[i]));
+      const double expected = test::silu(double(x[i]));
       if (expected != 0) largest = std::max(largest, std::abs(out[i] - expected) / std::abs(expected));
     }
     CHECK(largest < 5e-7);
@@ -190,7 +168,7 @@ TEST_CASE("norm and activation, in place too") {
       const Affine expected = affine(x[i], scale[c], shift[c]);
       // Slopes are at most 1.13. gelu's 1 + erf and mish's tanh round at the magnitude of their argument.
       const double allowed = 1.2 * expected.error + 8 * kFloatEpsilon * std::abs(expected.value);
-      wrong += std::abs(out[i] - activated(expected.value, activation)) > allowed;
+      wrong += std::abs(out[i] - test::activated(activation, expected.value)) > allowed;
     }
     CHECK(wrong == 0);
   }
@@ -234,7 +212,7 @@ TEST_CASE("a pixel's norm and a gate, for every count of channels") {
           wrong += std::abs(out[i] - expected) > 4e-6 * (1 + std::abs(expected)) + of_mean;
           wrong += in_place[i] != out[i];
           const auto at = static_cast<size_t>(p * 2 * channels + c);
-          const double product = double(x[at]) * silu(double(x[at + static_cast<size_t>(channels)]));
+          const double product = double(x[at]) * test::silu(double(x[at + static_cast<size_t>(channels)]));
           wrong += std::abs(gated[i] - product) > 4e-6 * (1 + std::abs(product));
         }
       }

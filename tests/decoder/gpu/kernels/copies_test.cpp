@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "decoder/gpu/kernels/kernels.h"
-#include "tests/decoder/gpu/kernels/activated.h"
 #include "tests/decoder/gpu/kernels/map.h"
+#include "tests/support/activated.h"
 #include "tests/support/sanitized.h"
 
 // Kernels that move values: each against a plain loop over positions.
@@ -11,6 +11,8 @@ namespace headroom::gpu {
 namespace {
 
 using namespace test;
+using headroom::test::activated;
+using headroom::test::any_activation;
 using Value = std::optional<double>;
 
 TEST_CASE("gather: all of a tile, zero outside the picture") {

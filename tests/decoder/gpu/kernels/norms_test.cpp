@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "decoder/gpu/kernels/kernels.h"
-#include "tests/decoder/gpu/kernels/activated.h"
 #include "tests/decoder/gpu/kernels/map.h"
+#include "tests/support/activated.h"
 #include "tests/support/sanitized.h"
 
 // Norms, activations and what mixes a few values: each against a plain loop in double.
@@ -11,6 +11,9 @@ namespace headroom::gpu {
 namespace {
 
 using namespace test;
+using headroom::test::activated;
+using headroom::test::any_activation;
+using headroom::test::silu;
 using Value = std::optional<double>;
 
 constexpr double kError = 2e-6;  // of fp32 arithmetic

@@ -40,17 +40,11 @@ class AskedCard final : public gpu::ConvolutionEngine {
   void convolve(const gpu::ConvolutionChunk& chunk) override {
     const gpu::CudnnPlan& plan = *plans_.find(chunk.problem, chunk.workspace_bytes);
     if (plan.workspace_bytes > chunk.workspace_bytes) ++found_.over_grant;
-    if (plan.workspace_bytes > found_.workspace_bytes) {
-      found_.workspace_bytes = plan.workspace_bytes;
-      found_.granted_bytes = chunk.workspace_bytes;
-    }
     EngineUse& use = found_.engines[plan.engine];
     use.tensor_cores = plan.tensor_cores;
     use.compiles = plan.compiles;
     use.most_inputs = std::max(use.most_inputs, chunk.problem.inputs);
-    use.workspace_bytes = std::max(use.workspace_bytes, plan.workspace_bytes);
     if (!seen_.emplace(chunk.problem, plan.engine).second) return;
-    ++use.convolutions;
     if (plans_.fit(chunk.problem, chunk.workspace_bytes) != Fit::good) ++found_.poor;
   }
   void interleave(const gpu::Interleave&) override {}

@@ -23,13 +23,11 @@ struct SurveyedDecode {
   bool tight = false;
 };
 
-/// An engine of cuDNN, and the distinct convolutions that it was taken for.
+/// An engine of cuDNN that was taken.
 struct EngineUse {
   bool tensor_cores = false;
   bool compiles = false;
   int32_t most_inputs = 0;  ///< channels that one of them reads
-  int64_t convolutions = 0;
-  int64_t workspace_bytes = 0;  ///< the largest
 };
 
 /// Why a convolution is left to kernels of our own.
@@ -39,8 +37,6 @@ enum class LeftFor { groups, first_frames, one_tap_in_place, something_else };
 struct EnginesOfCard {
   std::map<int64_t, EngineUse> engines;
   std::map<LeftFor, int64_t> left;  ///< distinct shapes of kernels
-  int64_t workspace_bytes = 0;      ///< largest of a plan,
-  int64_t granted_bytes = 0;        ///< and what there was for that one
   int64_t over_grant = 0;           ///< plans that take more than there was
   int64_t poor = 0;  ///< convolutions that cuDNN would rather compute otherwise, given more workspace
 };

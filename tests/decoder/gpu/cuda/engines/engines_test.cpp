@@ -2,9 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/gpu/cuda/cudnn_plans.h"
 #include "tests/decoder/gpu/cuda/engines/engine_survey.h"
-#include "tests/decoder/gpu/cuda/engines/surveyed_decodes.h"
 #include "tests/support/sanitized.h"
 
 namespace headroom::test {
@@ -17,11 +15,25 @@ bool can_ask_cudnn() {
   return why.empty();
 }
 
+/// Pictures of 1024² and, with all sizes, 2048², clips of 480p, each under an ample limit and a tight one.
+std::vector<SurveyedDecode> decodes_of(const std::string& model, bool all_sizes) {
+  std::vector<SurveyedDecode> decodes;
+  for (const bool tight : {false, true}) {
+    if (model.starts_with("wan")) {
+      decodes.push_back({model, 832, 480, 17, tight});
+      continue;
+    }
+    decodes.push_back({model, 1024, 1024, 1, tight});
+    if (all_sizes) decodes.push_back({model, 2048, 2048, 1, tight});
+  }
+  return decodes;
+}
+
 void check_engines(const std::string& model, const EnginesOfCard& found) {
   const int64_t latent_channels = resolve_model(model).latent_channels;
   CHECK_FALSE(found.engines.empty());
   for (const auto& [engine, use] : found.engines) {
-    CAPTURE(engine, use.convolutions, use.most_inputs);
+    CAPTURE(engine, use.most_inputs);
     CHECK_FALSE(use.compiles);
     // What reads a latent of few channels cuDNN would rather compute without.
     CHECK((use.tensor_cores || use.most_inputs <= latent_channels));

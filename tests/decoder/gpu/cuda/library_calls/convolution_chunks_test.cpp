@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "decoder/gpu/kernels/kernels.h"
+#include "decoder/lowering/gpu_layout.h"
 #include "tests/support/plain_convolution.h"
 
 namespace headroom::gpu {
@@ -193,18 +194,29 @@ class NotingEngine : public ConvolutionEngine {
   void interleave(const Interleave&) override {}
 };
 
-TEST_CASE("tensors of 2^31 elements are cut into chunks of rows") {
-  // Addresses that nothing reads.
+/// A view of all of a region, at an address that nothing reads.
+View unread_view(uintptr_t address, const Box& region, int32_t channels, Dtype dtype) {
+  View view;
+  view.base = reinterpret_cast<std::byte*>(address);
+  view.region = region;
+  view.block_rows = test::length(region.y);
+  view.channels = channels;
+  view.dtype = dtype;
+  return view;
+}
+
+/// A convolution of square kernels over packed tiles.
+Convolve unread_call(const Box& region, int32_t inputs, int32_t outputs, int32_t side, Dtype dtype) {
   Convolve call;
-  call.shape = {.inputs = 128, .outputs = 128, .rows = 3, .columns = 3};
-  call.input.base = call.target.base = reinterpret_cast<std::byte*>(4096);
-  call.input.channels = call.target.channels = 128;
-  call.input.dtype = call.target.dtype = Dtype::fp16;
-  call.region = {{0, 1}, {0, 8192}, {0, 8192}};
-  call.target.region = call.region;
-  call.target.block_rows = 8192;
-  call.input.region = {{0, 1}, {-1, 8193}, {-1, 8193}};
-  call.input.block_rows = 8194;
+  call.shape = {.inputs = inputs, .outputs = outputs, .rows = side, .columns = side};
+  call.region = region;
+  call.input = unread_view(4096, widened(region, side / 2, side / 2), inputs, dtype);
+  call.target = unread_view(4096, region, outputs, dtype);
+  return call;
+}
+
+TEST_CASE("tensors of 2^31 elements are cut into chunks of rows") {
+  const Convolve call = unread_call({{0, 1}, {0, 8192}, {0, 8192}}, 128, 128, 3, Dtype::fp16);
   NotingEngine engine;
   CHECK(convolve_in_chunks(call, engine).empty());
   int64_t rows = 0;
@@ -217,14 +229,50 @@ TEST_CASE("tensors of 2^31 elements are cut into chunks of rows") {
   CHECK(engine.chunks.size() == 8);
 }
 
+/// Wants 16 bytes of workspace for every output position, as cuDNN does where there are three outputs: it
+/// pads them to eight. With less it has slower ways.
+class PaddingEngine : public ConvolutionEngine {
+ public:
+  int64_t chunks = 0, positions = 0;
+
+  static int64_t wanted_bytes(const ConvolutionProblem& problem) {
+    return 16 * problem.frames * problem.rows * problem.columns;
+  }
+  Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) override {
+    return wanted_bytes(problem) <= workspace_bytes ? Fit::good : Fit::poor;
+  }
+  void convolve(const ConvolutionChunk& chunk) override {
+    CHECK(fit(chunk.problem, chunk.workspace_bytes) == Fit::good);
+    ++chunks;
+    positions += chunk.problem.frames * chunk.problem.rows * chunk.problem.columns;
+  }
+  void interleave(const Interleave&) override {}
+};
+
+TEST_CASE("a convolution to three channels is cut into chunks of rows that its workspace is enough for") {
+  const Dtype dtype = GENERATE(Dtype::bf16, Dtype::fp32);
+  const auto [frames, rows, columns, chunks] =
+      GENERATE(table<int32_t, int32_t, int32_t, int64_t>({{1, 16, 16, 1},
+                                                          {1, 1024, 1024, 1},
+                                                          {1, 1448, 1448, 1},
+                                                          {1, 1500, 1500, 2},
+                                                          {1, 2048, 2048, 2},
+                                                          {1, 4096, 4096, 8},
+                                                          {1, 8192, 8192, 32},
+                                                          {1, 64, 100'000, 4},
+                                                          {17, 480, 832, 4}}));
+  CAPTURE(frames, rows, columns, name_of(dtype));
+  Convolve call = unread_call({{0, frames}, {0, rows}, {0, columns}}, 128, 3, 3, dtype);
+  const KernelShape kernel{.inputs = 128, .outputs = 3, .rows = 3, .columns = 3};
+  call.workspace_bytes = convolution_workspace_bytes(kernel, {frames, rows, columns}, dtype);
+  PaddingEngine engine;
+  CHECK(convolve_in_chunks(call, engine).empty());
+  CHECK(engine.positions == int64_t{frames} * rows * columns);
+  CHECK(engine.chunks == chunks);
+}
+
 TEST_CASE("blocks that lie one behind the other are written at once") {
-  Convolve call;
-  call.shape = {.inputs = 64, .outputs = 64, .rows = 3, .columns = 3};
-  call.input.base = call.target.base = reinterpret_cast<std::byte*>(4096);
-  call.input.channels = call.target.channels = 64;
-  call.region = call.target.region = {{0, 1}, {0, 32}, {0, 16}};
-  call.input.region = {{0, 1}, {-1, 33}, {-1, 17}};
-  call.input.block_rows = 34;
+  Convolve call = unread_call({{0, 1}, {0, 32}, {0, 16}}, 64, 64, 3, Dtype::fp32);
   call.target.block_rows = 8;
   call.target.blocks = 4;
   constexpr uint32_t kUnits = 8 * 16 * 64 * 4 / kBlockUnit;
@@ -241,13 +289,11 @@ TEST_CASE("blocks that lie one behind the other are written at once") {
   CHECK(rows() == std::vector<int64_t>{16, 8, 8});
   call.target.block_units[3] += 1;
   CHECK(rows() == std::vector<int64_t>{16, 16});
-
   // What is added is read where it lies, in blocks of its own.
   call.residual = call.target;
   call.residual.block_rows = 10;
   for (uint32_t i = 0; i < 4; ++i) call.residual.block_units[i] = 10000 + i * kUnits * 2;
   CHECK(rows() == std::vector<int64_t>{10, 6, 4, 10, 2});
-
   // A block of a clip has all frames of its rows, so the rows of two blocks never follow one another.
   call.residual = {};
   call.region.t = call.target.region.t = call.input.region.t = {0, 2};
@@ -256,17 +302,10 @@ TEST_CASE("blocks that lie one behind the other are written at once") {
 }
 
 TEST_CASE("a library is asked to add what lies as its result does, anything else is copied there first") {
-  Convolve call;
-  call.shape = {.inputs = 64, .outputs = 64, .rows = 3, .columns = 3};
-  call.target.base = reinterpret_cast<std::byte*>(4096);
-  call.residual.base = reinterpret_cast<std::byte*>(1 << 20);
-  call.target.channels = call.residual.channels = 64;
-  call.target.dtype = call.residual.dtype = Dtype::bf16;
-  call.region = call.target.region = call.residual.region = {{0, 1}, {0, 8}, {0, 16}};
-  call.residual.region.y = {-1, 20};
+  Convolve call = unread_call({{0, 1}, {0, 8}, {0, 16}}, 64, 64, 3, Dtype::bf16);
+  call.residual = unread_view(1 << 20, {{0, 1}, {-1, 20}, {0, 16}}, 64, Dtype::bf16);
   CHECK_FALSE(as_asked(call).before);
   CHECK(as_asked(call).call.residual.base == call.residual.base);
-
   call.residual.region.x = {-1, 17};
   const AskedToAdd asked = as_asked(call);
   REQUIRE(asked.before);
@@ -282,13 +321,8 @@ TEST_CASE("a library is asked to add what lies as its result does, anything else
 }
 
 TEST_CASE("one tap that adds in 16 bits in the place of its result is left to others") {
-  Convolve call;
-  call.shape = {.inputs = 64, .outputs = 64};
-  call.input.base = call.target.base = call.residual.base = reinterpret_cast<std::byte*>(4096);
-  call.input.channels = call.target.channels = call.residual.channels = 64;
-  call.input.dtype = call.target.dtype = call.residual.dtype = Dtype::bf16;
-  call.region = call.input.region = call.target.region = call.residual.region = {{0, 1}, {0, 8}, {0, 16}};
-  call.input.block_rows = call.target.block_rows = call.residual.block_rows = 8;
+  Convolve call = unread_call({{0, 1}, {0, 8}, {0, 16}}, 64, 64, 1, Dtype::bf16);
+  call.residual = call.target;
   NotingEngine engine;
   CHECK(convolve_in_chunks(call, engine).size() == 1);
   CHECK(engine.chunks.empty());
@@ -303,14 +337,7 @@ TEST_CASE("one tap that adds in 16 bits in the place of its result is left to ot
 }
 
 TEST_CASE("frames are a batch where nothing lies between them") {
-  Convolve call;
-  call.shape = {.inputs = 4, .outputs = 4, .rows = 3, .columns = 3};
-  call.input.base = call.target.base = reinterpret_cast<std::byte*>(4096);
-  call.input.channels = call.target.channels = 4;
-  call.region = call.target.region = {{0, 5}, {0, 8}, {0, 8}};
-  call.target.block_rows = 8;
-  call.input.region = {{0, 5}, {-1, 9}, {-1, 9}};
-  call.input.block_rows = 10;
+  Convolve call = unread_call({{0, 5}, {0, 8}, {0, 8}}, 4, 4, 3, Dtype::fp32);
   NotingEngine engine;
   CHECK(convolve_in_chunks(call, engine).empty());
   REQUIRE(engine.chunks.size() == 1);
@@ -321,9 +348,8 @@ TEST_CASE("frames are a batch where nothing lies between them") {
 }
 
 TEST_CASE("groups are left to others") {
-  Convolve call;
-  call.shape = {.inputs = 8, .outputs = 8, .groups = 2};
-  call.region = {{0, 1}, {0, 4}, {0, 4}};
+  Convolve call = unread_call({{0, 1}, {0, 4}, {0, 4}}, 8, 8, 1, Dtype::fp32);
+  call.shape.groups = 2;
   NotingEngine engine;
   CHECK(convolve_in_chunks(call, engine).size() == 1);
   CHECK(engine.chunks.empty());

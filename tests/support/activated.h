@@ -7,9 +7,7 @@
 #include "tests/support/random.h"
 
 // Activations in double, to hold kernels against.
-namespace headroom::gpu::test {
-
-using headroom::test::Random;
+namespace headroom::test {
 
 inline double silu(double v) {
   return v / (1 + std::exp(-v));
@@ -40,4 +38,4 @@ inline Activation any_activation(Random& random) {
                                   Activation::mish, Activation::clamp, Activation::soft_clamp});
 }
 
-}  // namespace headroom::gpu::test
+}  // namespace headroom::test
