@@ -73,7 +73,7 @@ TEST_CASE("only files that this program left behind on this machine are removed"
                                 "o.partial-" + dead + ".txt",   "o.partial-" + dead + ".npy",
                                 "o.partial-00000000-" + number, "o.partial-0" + dead};
   for (const std::string& name : kept) scratch.write(name, "x");
-  for (const char* file : {"notes.txt", "0/notes.txt", "0/1/00000.png", "a.png"}) {
+  for (const char* const file : {"notes.txt", "0/notes.txt", "0/1/00000.png", "a.png"}) {
     const std::string folder = "folder" + std::to_string(kept.size());
     const std::filesystem::path partial = scratch / (folder + ".partial-" + dead);
     std::filesystem::create_directories((partial / file).parent_path());
