@@ -49,10 +49,11 @@ struct Found {
 /// `again` is what passes ahead take at the least to recompute tensors that the last choice did not
 /// keep.
 ///
-/// The bound is not consistent: it counts an operation in the first pass that could run it, even where a
-/// later pass does. So it may fall faster than costs rise, and a state that was expanded before may be
-/// reached more cheaply later. Then it is expanded again. A weight above 1 overstates the bound, which finds
-/// some path soon and proves nothing.
+/// The bound is consistent: along a choice it never falls by more than the choice costs. The bound counts an
+/// operation in the first pass that could run it. Where that pass does not run it, `again` counts it from
+/// there on, until some pass runs it. So the first arrival at a state that is expanded is the cheapest one,
+/// and no state is expanded twice. A weight above 1 overstates the bound, which finds some path soon and
+/// proves nothing.
 template <typename LookAt, typename Bound>
 class Search {
  public:
@@ -136,7 +137,7 @@ class Search {
 
   bool is_of_use(const Trial& trial) {
     const Arrival& next = at(*trial.choice->next);
-    return trial.cost < next.cost && !(a_star_weight_ > 1 && next.settled);
+    return trial.cost < next.cost && !next.settled;
   }
 
   void push(Entry entry) { queue_.push(std::move(entry)); }
