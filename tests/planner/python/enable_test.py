@@ -104,6 +104,22 @@ class Enable(unittest.TestCase):
             self.assertEqual(ours.dtype, dtype)
             self.assert_close(ours, theirs, 5e-2)
 
+    def test_a_vae_in_another_dtype_gets_a_plan_of_that_dtype(self):
+        z = latent(1, 4, 8, 8)
+        dtypes = {torch.float32: "fp32", torch.bfloat16: "bf16"}
+        for first, second in (dtypes, reversed(dtypes)):
+            with self.subTest(first=first, second=second):
+                vae = tiny.kl().to(first)
+                handle = headroom.enable(vae, limit="64MiB")
+                vae.decode(z.to(first))
+                self.assertEqual(handle.last.plan.dtype, dtypes[first])
+                vae.to(second)
+                ours = vae.decode(z.to(second)).sample
+                self.assertEqual(handle.last.plan.dtype, dtypes[second])
+                fresh = copy.deepcopy(vae)
+                headroom.enable(fresh, limit="64MiB")
+                self.assertTrue(torch.equal(ours, fresh.decode(z.to(second)).sample))
+
     def test_a_latent_in_another_order_or_dtype_is_no_other_picture(self):
         vae, z = tiny.kl(), latent(2, 4, 8, 12)
         headroom.enable(vae)
