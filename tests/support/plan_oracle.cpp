@@ -19,11 +19,6 @@ constexpr int64_t kMostBands = 128;
 constexpr int64_t kMostBlocks = 256;
 constexpr int64_t kRowsAbove = 4;  // of the latent, above the line, that lower parts are sure to find
 
-template <typename Id>
-bool has(const std::vector<Id>& list, Id id) {
-  return std::find(list.begin(), list.end(), id) != list.end();
-}
-
 bool by_position(const Op& op) {
   return op.kind == OpKind::add || op.kind == OpKind::norm ||
          (op.kind == OpKind::conv && op.kernel.t * op.kernel.y * op.kernel.x == 1);
@@ -192,7 +187,7 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
     const bool own = depths_[t] == pass_depths_[pass];
     const bool late = depths_[t] + 1 == pass_depths_[pass] && !graph_.tensor(id).cut_point;
     const bool now = own || (late && !targets_[pass].optional());
-    if (!now || present[t] || id == above || has(targets_[pass].kept, id) || !may_be_kept(id)) continue;
+    if (!now || present[t] || id == above || contains(targets_[pass].kept, id) || !may_be_kept(id)) continue;
     std::vector<bool> with = present;
     with[t] = true;
     if (read_later(pass, with)[t]) free.push_back(id);
@@ -210,7 +205,7 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
       if (op.inputs[0] == op.inputs[1] || op.inputs[0] == op.inputs[2] || op.inputs[1] == op.inputs[2])
         continue;
       if (graph_.readers(op.inputs[1]).size() > 1 || graph_.readers(op.inputs[2]).size() > 1) continue;
-      if (has(targets_[pass].kept, op.inputs[1])) movable.push_back({op.inputs[1], op.inputs[2]});
+      if (contains(targets_[pass].kept, op.inputs[1])) movable.push_back({op.inputs[1], op.inputs[2]});
     }
     if (!configuration_.lower_tier) movable.clear();
     keeps.insert(keeps.end(), targets_[pass].kept.begin(), targets_[pass].kept.end());
@@ -227,7 +222,7 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
     for (size_t i = earlier; i < free.size(); ++i) {
       const TensorId id = free[i];
       const bool keeps_earlier = (subset & ((size_t{1} << earlier) - 1)) != 0;
-      if (configuration_.above_latent_rows == 0 || has(keeps, id) || keeps_earlier) continue;
+      if (configuration_.above_latent_rows == 0 || contains(keeps, id) || keeps_earlier) continue;
       if (!may_be_kept_above(pass, id)) continue;
       std::vector<TensorId> with = keeps;
       with.push_back(id);
@@ -271,6 +266,20 @@ bool PlanOracle::adds_onto(TensorId sum, TensorId base, const std::vector<bool>&
   return true;
 }
 
+void PlanOracle::add_measured(size_t pass, std::vector<bool>& present) const {
+  for (size_t earlier = 0; earlier < pass; ++earlier) {
+    for (const OpId op : targets_[earlier].statistics) present[index(graph_.op(op).output)] = true;
+  }
+}
+
+bool PlanOracle::convolution_adds(size_t pass, const std::vector<TensorId>& keeps, std::vector<bool> present,
+                                  TensorId sum) const {
+  add_measured(pass, present);
+  const Pass lowered = lower_pass(graph_, present, goal_of(targets_[pass], {.keeps = keeps}, sizes_));
+  return std::any_of(lowered.steps.begin(), lowered.steps.end(),
+                     [&](const Step& step) { return step.add != OpId{-1} && step.tensor == sum; });
+}
+
 std::optional<std::vector<Found>> PlanOracle::found_after(size_t pass, const OracleState& state,
                                                           const std::vector<TensorId>& keeps,
                                                           const std::vector<TensorId>& below,
@@ -310,7 +319,7 @@ std::optional<std::vector<Found>> PlanOracle::found_after(size_t pass, const Ora
     if (found.rows != FoundRows::above && !add(found, false)) return std::nullopt;
   }
   for (const TensorId id : keeps) {
-    const MemoryTier tier = has(below, id) ? *configuration_.lower_tier : MemoryTier::device;
+    const MemoryTier tier = contains(below, id) ? *configuration_.lower_tier : MemoryTier::device;
     if (id != above && !add({id, tier}, true)) return std::nullopt;
   }
   if (above_after != TensorId{-1}) after.push_back({above_after, MemoryTier::device, FoundRows::above});
@@ -347,18 +356,23 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   std::vector<TensorId> replaced;
   for (const TensorId id : keeps) {
     const Op& add = *graph_.producer(id);
-    if (add.kind != OpKind::add || has(below, id) || id == above) continue;
-    const TensorId other = add.inputs[0], base = add.inputs[1];
-    const auto kept_base = std::find_if(state.found.begin(), state.found.end(),
-                                        [&](const Found& f) { return f.tensor == base; });
-    if (kept_base == state.found.end() || kept_base->tier != MemoryTier::device || !present[index(base)] ||
-        more[index(other)] || other == graph_.latent())
-      continue;
-    const bool stays =
-        std::any_of(after->begin(), after->end(), [&](const Found& found) { return found.tensor == base; });
-    if (stays || !adds_onto(id, base, runs) || !adds_onto(id, base, runs_above)) continue;
-    choice.in_place.push_back(id);
-    replaced.push_back(base);
+    if (add.kind != OpKind::add || contains(below, id) || id == above) continue;
+    for (const size_t k : {size_t{0}, size_t{1}}) {
+      const TensorId base = add.inputs[k], other = add.inputs[1 - k];
+      const auto kept_base = std::find_if(state.found.begin(), state.found.end(),
+                                          [&](const Found& f) { return f.tensor == base; });
+      if (kept_base == state.found.end() || kept_base->tier != MemoryTier::device || !present[index(base)] ||
+          more[index(other)])
+        continue;
+      const bool stays =
+          std::any_of(after->begin(), after->end(), [&](const Found& found) { return found.tensor == base; });
+      if (stays || !adds_onto(id, base, runs) || !adds_onto(id, base, runs_above)) continue;
+      // The add overwrites its first operand's tile, unless a convolution carries it out.
+      if (k == 0 && !(convolution_adds(pass, keeps, present, id) && convolution_adds(pass, keeps, more, id)))
+        continue;
+      choice.in_place.push_back(id);
+      replaced.push_back(base);
+    }
   }
 
   const auto known = numbers_[pass + 1].find(*after);
@@ -384,9 +398,7 @@ bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
     present[index(found.tensor)] = found.rows != FoundRows::above;
     if (found.rows == FoundRows::above) found_above = {found.tensor, line};
   }
-  for (size_t earlier = 0; earlier < pass; ++earlier) {
-    for (const OpId op : targets_[earlier].statistics) present[index(graph_.op(op).output)] = true;
-  }
+  add_measured(pass, present);
   const PassDecision decision{
       .keeps = choice.keeps, .in_place = choice.in_place, .above = {above, above == TensorId{-1} ? 0 : line}};
   const PassGoal goal = goal_of(targets_[pass], decision, sizes_);
@@ -394,9 +406,7 @@ bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
   const std::vector<bool> of_whole = present;
   const auto reads = [&](const Pass& lowered, TensorId id) {
     return std::any_of(lowered.steps.begin(), lowered.steps.end(), [&](const Step& step) {
-      return std::any_of(step.inputs.begin(), step.inputs.end(), [&](const Operand& input) {
-        return input == Operand{id, -1};
-      });
+      return contains(step.inputs, Operand{id, -1});
     });
   };
   if (found_above.any()) {
@@ -424,7 +434,7 @@ bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
         std::find_if(after.begin(), after.end(), [&](const Found& other) { return other.tensor == id; });
     const int64_t rows = found.rows == FoundRows::above ? line * scale(id) : 0;
     SimulatedTensor tensor{id, found.tier, rows_of_block(id, rows), false, false, rows};
-    const bool leaves = next == after.end() && !has(replaced, id);
+    const bool leaves = next == after.end() && !contains(replaced, id);
     const bool left = next != after.end() && next->rows == FoundRows::below;  // its lower rows
     if (found.rows == FoundRows::below) tensor.gone_rows = first_left(id);
     SimulatedTensor in_lower = tensor;
@@ -440,8 +450,8 @@ bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
     tensors.push_back(tensor);
   }
   for (const TensorId id : choice.keeps) {
-    if (has(choice.in_place, id)) continue;
-    const MemoryTier tier = has(choice.below, id) ? *configuration_.lower_tier : MemoryTier::device;
+    if (contains(choice.in_place, id)) continue;
+    const MemoryTier tier = contains(choice.below, id) ? *configuration_.lower_tier : MemoryTier::device;
     const int64_t rows = id == above ? line * scale(id) : 0;
     tensors.push_back({id, tier, rows_of_block(id, rows), true, false, rows});
     of_lower.push_back(tensors.back());
@@ -468,7 +478,7 @@ std::vector<ConvolutionAlgorithms> PlanOracle::algorithms_of(const Pass& pass) c
     const Op& op = graph_.op(step.op);
     const Axes<int32_t>& scale = graph_.tensor(op.inputs[0]).scale;
     std::vector<OpId>& ops = by_resolution[{int64_t{scale.t} * scale.y * scale.x, op.factor.y == 1}];
-    if (!has(ops, step.op)) ops.push_back(step.op);
+    if (!contains(ops, step.op)) ops.push_back(step.op);
   }
   std::vector<OpId> direct;
   for (const auto& [resolution, ops] : by_resolution) {

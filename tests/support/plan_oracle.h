@@ -83,6 +83,11 @@ class PlanOracle {
                                    const std::vector<bool>& present) const;
   /// Whether the sum could be added onto `base` by a pass that runs these operations.
   bool adds_onto(TensorId sum, TensorId base, const std::vector<bool>& runs) const;
+  /// Whether a convolution carries out the add that makes `sum`, in a pass that finds these tensors.
+  bool convolution_adds(size_t pass, const std::vector<TensorId>& keeps, std::vector<bool> present,
+                        TensorId sum) const;
+  /// Adds the statistics that passes before `pass` take.
+  void add_measured(size_t pass, std::vector<bool>& present) const;
   /// Prices the pass, or its parts where it reads what is kept above a row. False where it would read more.
   bool price(size_t pass, const OracleState& state, TensorId above, const std::vector<TensorId>& replaced,
              const std::vector<Found>& after, OracleChoice& choice) const;
