@@ -42,7 +42,9 @@ inline Model causal_attention_model(int64_t channels, bool over_all_frames, bool
 }
 
 inline Model random_causal_attention_model(Random& random) {
-  return causal_attention_model(4 * random.integer(1, 5), random.chance(0.5), random.chance(0.3));
+  const int64_t channels = 4 * random.integer(1, 5);
+  const bool over_all_frames = random.chance(0.5);
+  return causal_attention_model(channels, over_all_frames, random.chance(0.3));
 }
 
 }  // namespace headroom::test

@@ -101,8 +101,8 @@ TEST_CASE("statistics gathered tile by tile are those of the whole, for each ite
   CAPTURE(mean, deviation, seed);
   Random random(seed);
   const int64_t groups = random.pick<int64_t>({1, 2, 4});
-  Pixels pixels(random.integer(1, 3), random.integer(1, 33), random.integer(1, 29),
-                groups * random.integer(1, 9));
+  Pixels pixels{random.integer(1, 3), random.integer(1, 33), random.integer(1, 29),
+                groups * random.integer(1, 9)};
   for (float& value : pixels.values) value = static_cast<float>(mean + deviation * random.uniform(-1, 1));
   GroupStatistics tiled(pixels.items, groups);
   for (const Interval& y : cut(pixels.rows, random.integer(1, pixels.rows))) {

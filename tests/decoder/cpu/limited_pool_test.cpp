@@ -156,7 +156,8 @@ TEST_CASE("any order of allocations keeps contents, counts and the limit") {
   const uint64_t seed = GENERATE(range(uint64_t{1}, uint64_t{9}));
   CAPTURE(seed);
   test::Random random(seed);
-  const int64_t limit = random.integer(1, 12) * kMiB + random.integer(0, 5000);
+  int64_t limit = random.integer(1, 12) * kMiB;
+  limit += random.integer(0, 5000);
   LimitedPool pool(limit);
   struct Piece {
     unsigned char* memory;

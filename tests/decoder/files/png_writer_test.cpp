@@ -128,7 +128,8 @@ TEST_CASE("png writer: pictures of any size come back, the same file by any numb
                                         noisy(65537, 4, 1, random)};
   for (int i = 0; i < 12; ++i) {
     const auto extent = [&] { return static_cast<int64_t>(1 + random() % 600); };
-    pictures.push_back(noisy(extent(), extent(), i % 2 == 0 ? 1 : 3, random));
+    const int64_t columns = extent(), rows = extent();
+    pictures.push_back(noisy(columns, rows, i % 2 == 0 ? 1 : 3, random));
   }
   pictures.push_back(drawn_by(640, 480, 3, [](int64_t, int64_t, int64_t) { return 7; }));
   for (const DrawnPicture& picture : pictures) {

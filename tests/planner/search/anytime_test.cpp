@@ -18,8 +18,8 @@ TEST_CASE("a search cut short gives a valid plan with its bound, or says that it
     Random random(seed);
     const Model model =
         test::random_model(random, {.operations = random.integer(4, 60), .barriers = random.integer(1, 14)});
-    const Request request = test::request_for(model, {1, random.integer(2, 48), random.integer(2, 48)},
-                                              random.pick<int64_t>({1, 1, 2}));
+    const Extent latent{1, random.integer(2, 48), random.integer(2, 48)};
+    const Request request = test::request_for(model, latent, random.pick<int64_t>({1, 1, 2}));
     const CostModel costs(model.graph);
     PlanOptions options;
     options.cuts = seed % 2 > 0 ? Cuts::always : Cuts::never;

@@ -62,9 +62,10 @@ Drawn draw(uint64_t seed, const Style& style) {
                                   .cut_points = style.cut_points,
                                   .past_cut_points = style.past_cut_points});
   const int64_t columns = wide ? random.integer(500, 4000) : random.integer(3, 60);
+  const Extent latent{1, random.integer(2, 20), columns};
+  const auto batch = random.pick<int64_t>({1, 1, 1, 3});
   drawn.request =
-      test::request_for(drawn.model, {1, random.integer(2, 20), columns}, random.pick<int64_t>({1, 1, 1, 3}),
-                        random.pick<Dtype>({Dtype::fp32, Dtype::bf16}), device);
+      test::request_for(drawn.model, latent, batch, random.pick<Dtype>({Dtype::fp32, Dtype::bf16}), device);
   drawn.configuration.micro_batch = random.pick<int64_t>({1, drawn.request.batch});
   drawn.configuration.weights =
       random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});

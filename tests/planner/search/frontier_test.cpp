@@ -23,8 +23,8 @@ TEST_CASE("a frontier falls, and every point of it is what the planner finds und
     const Model model = random.chance(0.2) ? test::model_of(test::random_config(random))
                                            : test::random_model(random, {.operations = random.integer(4, 24),
                                                                          .barriers = random.integer(1, 5)});
-    const Request request = test::request_for(model, {1, random.integer(2, 48), random.integer(2, 48)},
-                                              random.pick<int64_t>({1, 1, 2}));
+    const Extent latent{1, random.integer(2, 48), random.integer(2, 48)};
+    const Request request = test::request_for(model, latent, random.pick<int64_t>({1, 1, 2}));
     const CostModel costs(model.graph);
     PlanOptions options;
     options.cuts = seed % 2 > 0 ? Cuts::always : Cuts::never;

@@ -91,8 +91,8 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
                                                           .barriers = random.integer(1, 8),
                                                           .edges = hundred % 2 == 0 ? 0 : 0.6});
     const Dtype dtype = random.pick<Dtype>({Dtype::fp32, Dtype::fp16});
-    Request request = test::request_for(model, {1, random.integer(1, 24), random.integer(1, 24)},
-                                        random.integer(1, 3), dtype);
+    const Extent latent{1, random.integer(1, 24), random.integer(1, 24)};
+    Request request = test::request_for(model, latent, random.integer(1, 3), dtype);
     const bool on_cuda = hundred >= 15 && hundred < 25;
     if (on_cuda) request.device = DeviceKind::cuda;
     Assumptions assumptions = test::assumptions_for(request);

@@ -87,10 +87,11 @@ TEST_CASE("drawn problems: ranks keep to their limits, down to the smallest") {
     CAPTURE(seed);
     Random random(static_cast<uint64_t>(seed));
     const Model model = drawn_model(random);
-    const Request request =
-        test::request_for(model, {1, random.integer(1, 13), random.integer(1, 9)},
-                          random.pick<int64_t>({1, 1, 2}), random.pick<Dtype>({Dtype::fp32, Dtype::bf16}),
-                          random.pick<DeviceKind>({DeviceKind::cpu, DeviceKind::cpu, DeviceKind::cuda}));
+    const Extent latent{1, random.integer(1, 13), random.integer(1, 9)};
+    const auto batch = random.pick<int64_t>({1, 1, 2});
+    const auto dtype = random.pick<Dtype>({Dtype::fp32, Dtype::bf16});
+    const auto device = random.pick<DeviceKind>({DeviceKind::cpu, DeviceKind::cpu, DeviceKind::cuda});
+    const Request request = test::request_for(model, latent, batch, dtype, device);
     const CostModel costs = test::exact_costs(model.graph, request.device);
     const Problem problem{model, request, {}, costs};
     const Ranks ranks{static_cast<int32_t>(random.integer(1, 5)),

@@ -34,8 +34,8 @@ TEST_CASE("at the smallest limit a plan exists, and one byte below none") {
   const nlohmann::json config = test::random_config(random);
   CAPTURE(config.dump());
   const Model model = test::model_of(config);
-  const Request request =
-      request_for(model, {1, random.integer(1, 24), random.integer(1, 24)}, random.integer(1, 2));
+  const Extent latent{1, random.integer(1, 24), random.integer(1, 24)};
+  const Request request = request_for(model, latent, random.integer(1, 2));
   const CostModel costs(model.graph);
   int64_t smallest = 0;
   try {
@@ -59,8 +59,8 @@ TEST_CASE("more memory never makes a plan slower", "[long]") {
   CAPTURE(seed);
   Random random(seed);
   const Model model = test::model_of(test::random_config(random));
-  const Request request =
-      request_for(model, {1, random.integer(8, 40), random.integer(8, 40)}, random.integer(1, 3));
+  const Extent latent{1, random.integer(8, 40), random.integer(8, 40)};
+  const Request request = request_for(model, latent, random.integer(1, 3));
   const CostModel costs(model.graph);
   PlanSpace space(model, request, {}, costs);
   const int64_t smallest = smallest_limit(space).bytes;

@@ -26,8 +26,10 @@ TEST_CASE("a sum of calls is within its range nine times of ten") {
   constexpr int kRounds = 3000;
   for (int round = 0; round < kRounds; ++round) {
     std::vector<LatencyTable> tables;
-    for (int i = 0; i < 6; ++i)
-      tables.push_back(table_with("t" + std::to_string(i), random.uniform(0, 0.2), random.uniform(0, 0.2)));
+    for (int i = 0; i < 6; ++i) {
+      const double first = random.uniform(0, 0.2), second = random.uniform(0, 0.2);
+      tables.push_back(table_with("t" + std::to_string(i), first, second));
+    }
     const double common = random.uniform(0, 0.1);
     ErrorSum sum;
     double taken = 0;

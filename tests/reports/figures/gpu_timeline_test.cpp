@@ -69,9 +69,11 @@ class DrawnDecode {
           held_.pop_back();
         } else {
           held_.push_back(++address_);
-          builder_.allocated(now(), reinterpret_cast<const void*>(address_), random_.integer(1, 40'000),
-                             static_cast<MemoryKind>(random_.integer(0, kDecodeKinds - 1)),
-                             TensorId{static_cast<int32_t>(random_.integer(0, 3))});
+          const double at = now();
+          const int64_t bytes = random_.integer(1, 40'000);
+          const auto kind = static_cast<MemoryKind>(random_.integer(0, kDecodeKinds - 1));
+          const TensorId tensor{static_cast<int32_t>(random_.integer(0, 3))};
+          builder_.allocated(at, reinterpret_cast<const void*>(address_), bytes, kind, tensor);
         }
       }
       if (random_.chance(0.05)) change(MemoryKind::libraries, random_.integer(1, 5000));

@@ -113,7 +113,8 @@ TEST_CASE("CSV: no text is a formula to a spreadsheet") {
 TEST_CASE("CSV: numbers are read back as they were") {
   test::Random random(7);
   for (int i = 0; i < 1000; ++i) {
-    const double value = std::ldexp(random.uniform(-1, 1), static_cast<int>(random.integer(-80, 80)));
+    const double fraction = random.uniform(-1, 1);
+    const double value = std::ldexp(fraction, static_cast<int>(random.integer(-80, 80)));
     Table table;
     table.columns = {{.title = "x"}};
     table.rows = {{{value}, false}};

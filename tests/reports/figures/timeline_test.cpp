@@ -423,8 +423,8 @@ TEST_CASE("a plan's timeline adds up at every moment and reaches every pass's pr
                                                                          .barriers = random.integer(1, 8)});
     const Dtype dtype = random.pick<Dtype>({Dtype::fp32, Dtype::fp16});
     const DeviceKind device = ten < 8 ? DeviceKind::cpu : DeviceKind::cuda;
-    const Request request = test::request_for(model, {1, random.integer(1, 24), random.integer(1, 24)},
-                                              random.integer(1, 3), dtype, device);
+    const Extent latent{1, random.integer(1, 24), random.integer(1, 24)};
+    const Request request = test::request_for(model, latent, random.integer(1, 3), dtype, device);
     // Plans of other machines too: workspace goes by their threads.
     const auto threads = random.pick<int64_t>({1, 2, 3, 8, 64});
     MemoryModel memory = device == DeviceKind::cuda ? planner::cuda_memory_model(model.graph)

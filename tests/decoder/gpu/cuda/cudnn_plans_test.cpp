@@ -223,7 +223,7 @@ TEST_CASE("what is chosen does not depend on which engines were kept") {
     }
     return plans;
   };
-  TestSource source(engines(12), engines(4));
+  TestSource source{engines(12), engines(4)};
   PlanChoice<TestPlan> choice;
   CAPTURE(seed);
   for (int i = 0; i < 12; ++i) {

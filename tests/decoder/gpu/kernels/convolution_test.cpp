@@ -187,9 +187,11 @@ TEST_CASE("convolution by tensor cores, small tiles and few outputs") {
   ConvolutionShape shape = random_shape(random);
   shape.inputs = static_cast<int32_t>(8 * random.integer(1, 9));
   shape.outputs = static_cast<int32_t>(random.pick<int64_t>({3, 16, 17, 64, 96, random.integer(1, 100)}));
-  ConvolutionProblem problem(
-      random, shape, random.pick<Dtype>({Dtype::fp16, Dtype::bf16}),
-      {random_frames(random, shape), span_between(random, 1, 12), span_between(random, 1, 30)});
+  ConvolutionProblem problem{
+      random,
+      shape,
+      random.pick<Dtype>({Dtype::fp16, Dtype::bf16}),
+      {random_frames(random, shape), span_between(random, 1, 12), span_between(random, 1, 30)}};
   maybe_add_residual(random, problem);
   REQUIRE(convolves_by_tensor_cores(problem.call));
   problem.check(convolve);
@@ -203,9 +205,11 @@ TEST_CASE("convolution by tensor cores, large tiles") {
   ConvolutionShape shape = random_shape(random);
   shape.inputs = static_cast<int32_t>(8 * random.integer(1, 6));
   shape.outputs = static_cast<int32_t>(random.pick<int64_t>({65, 128, random.integer(65, 200)}));
-  ConvolutionProblem problem(
-      random, shape, random.pick<Dtype>({Dtype::fp16, Dtype::bf16}),
-      {random_frames(random, shape), span_between(random, 6, 14), span_between(random, 10, 25)});
+  ConvolutionProblem problem{
+      random,
+      shape,
+      random.pick<Dtype>({Dtype::fp16, Dtype::bf16}),
+      {random_frames(random, shape), span_between(random, 6, 14), span_between(random, 10, 25)}};
   maybe_add_residual(random, problem);
   REQUIRE(convolves_by_tensor_cores(problem.call));
   problem.check(convolve);
@@ -251,9 +255,11 @@ TEST_CASE("convolution in fp32, of every dtype, whatever the channels") {
   ConvolutionShape shape = random_shape(random);
   shape.inputs = static_cast<int32_t>(random.pick<int64_t>({3, 4, 16, 20, random.integer(1, 40)}));
   shape.outputs = static_cast<int32_t>(random.pick<int64_t>({3, 16, 17, 128, 130, random.integer(1, 140)}));
-  ConvolutionProblem problem(
-      random, shape, random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::fp16, Dtype::bf16}),
-      {random_frames(random, shape), span_between(random, 1, 14), span_between(random, 1, 30)});
+  ConvolutionProblem problem{
+      random,
+      shape,
+      random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::fp16, Dtype::bf16}),
+      {random_frames(random, shape), span_between(random, 1, 14), span_between(random, 1, 30)}};
   maybe_add_residual(random, problem);
   REQUIRE(convolves_by_tiles(problem.call));
   problem.check(convolve_by_tiles);
@@ -270,9 +276,12 @@ TEST_CASE("convolution of several groups, of each channel by itself, from blocks
   shape.inputs = shape.groups * (by_channel ? 1 : of_group);
   shape.outputs = shape.groups * (by_channel ? 1 : static_cast<int32_t>(random.integer(1, 8)));
   const bool in_blocks = shape.groups == 1 || random.chance(0.5);
-  ConvolutionProblem problem(
-      random, shape, random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16}),
-      {random_frames(random, shape), span_between(random, 1, 9), span_between(random, 1, 15)}, in_blocks);
+  ConvolutionProblem problem{
+      random,
+      shape,
+      random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16}),
+      {random_frames(random, shape), span_between(random, 1, 9), span_between(random, 1, 15)},
+      in_blocks};
   maybe_add_residual(random, problem);
   problem.check(convolve);
 }

@@ -22,7 +22,7 @@ TEST_CASE("gather: all of a tile, zero outside the picture") {
   const int32_t channels = any_channels(random);
   const Box box = any_box(random, channels);
   const Size picture = picture_near(random, box);
-  Map source(random, around(random, within(box, picture)), channels, any_dtype(random));
+  Map source{random, around(random, within(box, picture)), channels, any_dtype(random)};
   Map target(random, box, channels, any_dtype(random));
   const Map before = target;
   start(Gather{.source = source.view(), .target = target.view(), .picture = picture}, nullptr);
@@ -37,8 +37,8 @@ TEST_CASE("copy: a region that both hold") {
   Random random(seed);
   const int32_t channels = any_channels(random);
   const Box box = any_box(random, channels);
-  Map source(random, around(random, box), channels, any_dtype(random));
-  Map target(random, around(random, box), channels, any_dtype(random));
+  Map source{random, around(random, box), channels, any_dtype(random)};
+  Map target{random, around(random, box), channels, any_dtype(random)};
   const Map before = target;
   start(Copy{.source = source.view(), .target = target.view(), .region = box}, nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) {
@@ -71,8 +71,8 @@ TEST_CASE("add: onto a region, activated") {
   Random random(seed);
   const int32_t channels = any_channels(random);
   const Box box = any_box(random, channels);
-  Map source(random, around(random, box), channels, any_dtype(random));
-  Map target(random, around(random, box), channels, any_dtype(random));
+  Map source{random, around(random, box), channels, any_dtype(random)};
+  Map target{random, around(random, box), channels, any_dtype(random)};
   const Activation activation = random.chance(0.5) ? Activation::none : any_activation(random);
   const Map before = target;
   start(Add{.source = source.view(), .target = target.view(), .activation = activation, .region = box},
@@ -94,7 +94,7 @@ TEST_CASE("upsample: all of a tile, zero outside the picture") {
   Box read = within(box, picture);
   read.y = {read.y.begin / factor_y, (read.y.end - 1) / factor_y + 1};
   read.x = {read.x.begin / factor_x, (read.x.end - 1) / factor_x + 1};
-  Map source(random, around(random, read), channels, any_dtype(random));
+  Map source{random, around(random, read), channels, any_dtype(random)};
   Map target(random, box, channels, any_dtype(random));
   const Map before = target;
   start(Upsample{.source = source.view(),
@@ -132,8 +132,8 @@ TEST_CASE("depth to space of several frames, and of channels that are repeated, 
                  {box.y.begin / factor_y, (box.y.end - 1) / factor_y + 1},
                  {box.x.begin / factor_x, (box.x.end - 1) / factor_x + 1}};
   const int32_t inputs = channels * pixels / repeats;
-  Map source(random, around(random, read), inputs, any_dtype(random));
-  Map target(random, around(random, box), channels, any_dtype(random));
+  Map source{random, around(random, read), inputs, any_dtype(random)};
+  Map target{random, around(random, box), channels, any_dtype(random)};
   const Map before = target;
   // By pixel the first frame has all channels of one frame's pixels.
   const DepthLayout of_first = by_pixel ? DepthLayout{0, std::max(inputs / of_frame, channels), 1,
@@ -205,9 +205,9 @@ TEST_CASE("unfold frames: the first, then two for each") {
   box.t.end += static_cast<int32_t>(random.integer(0, 3));
   const Dtype dtype = any_dtype(random);
   Map first(random, around(random, Box{{0, 2}, box.y, box.x}), channels, dtype);
-  Map rest(random, around(random, Box{{(box.t.begin + 1) / 2, box.t.end / 2 + 1}, box.y, box.x}),
-           2 * channels, random.chance(0.9) ? dtype : any_dtype(random));
-  Map target(random, around(random, box), channels, any_dtype(random));
+  Map rest{random, around(random, Box{{(box.t.begin + 1) / 2, box.t.end / 2 + 1}, box.y, box.x}),
+           2 * channels, random.chance(0.9) ? dtype : any_dtype(random)};
+  Map target{random, around(random, box), channels, any_dtype(random)};
   const Map before = target;
   start(UnfoldFrames{.first = first.view(), .rest = rest.view(), .target = target.view(), .region = box},
         nullptr);

@@ -50,7 +50,7 @@ TEST_CASE("emit: a region's pixels one after another, as values and as the bytes
   Random random(seed);
   const int32_t channels = random.chance(0.7) ? 3 : any_channels(random);
   const Box box = any_box(random, channels);
-  Map source(random, around(random, box), channels, any_dtype(random));
+  Map source{random, around(random, box), channels, any_dtype(random)};
   const std::vector<float> values = values_of(source, box);
   const Emitted as_values = emitted(source, box, PixelFormat::fp32);
   CHECK(std::memcmp(as_values.pixels.data(), values.data(), as_values.pixels.size()) == 0);

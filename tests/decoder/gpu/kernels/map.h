@@ -22,7 +22,8 @@ struct Position {
   int32_t t, y, x, c;
 };
 
-/// Values in blocks that lie anywhere, NaNs beside them, and what was written there.
+/// Values in blocks that lie anywhere, NaNs beside them, and what was written there. Braces construct it
+/// where several arguments draw: compilers evaluate braces from left to right, and parentheses in any order.
 class Map {
  public:
   Map(Random& random, const Box& region, int32_t channels, Dtype dtype, bool one_block = false) {

@@ -212,7 +212,7 @@ TEST_CASE("sums of linear attention") {
   CAPTURE(heads, channels);
   const bool large = random.chance(0.3);
   const Box box{frames(random), span(random, large ? 24 : 5), span(random, large ? 40 : 12)};
-  Map chunk(random, around(random, box), 3 * heads * channels, any_dtype(random));
+  Map chunk{random, around(random, box), 3 * heads * channels, any_dtype(random)};
   const int64_t values = int64_t{heads} * channels * (channels + 1);
   std::vector<float> partial(static_cast<size_t>(key_value_partials(box) * values), NAN);
   std::vector<double> sums(static_cast<size_t>(values)), expected(sums.size()), magnitude(sums.size());
@@ -269,11 +269,11 @@ TEST_CASE("linear attention: queries by the sums") {
   const auto [heads, channels] = any_heads(random);
   CAPTURE(heads, channels);
   const Box box{frames(random), span(random, 9), span(random, 20)};
-  Map chunk(random, around(random, box), 3 * heads * channels, any_dtype(random));
+  Map chunk{random, around(random, box), 3 * heads * channels, any_dtype(random)};
   const auto first_channel = static_cast<int32_t>(random.integer(0, 3));
-  Map target(random, around(random, box),
+  Map target{random, around(random, box),
              first_channel + heads * channels + static_cast<int32_t>(random.integer(0, 2)),
-             any_dtype(random));
+             any_dtype(random)};
   std::vector<double> sums(static_cast<size_t>(heads * channels * (channels + 1)));
   for (size_t i = 0; i < sums.size(); ++i) {
     const bool keys_alone = static_cast<int32_t>(i) % (channels + 1) == channels;

@@ -96,7 +96,8 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   const Box region{span(0, 4), span(0, 40), span(0, 9)};
 
   const bool exactly = random.chance(0.5);
-  Box held = widened(convolution.needed(region), exactly ? 0 : extent(2), exactly ? 0 : extent(2));
+  const int32_t more_rows = exactly ? 0 : extent(2), more_columns = exactly ? 0 : extent(2);
+  Box held = widened(convolution.needed(region), more_rows, more_columns);
   held.t.end -= static_cast<int32_t>(random.integer(0, shape.frames_ahead));  // where the clip ends
   HeldView input(held, shape.inputs, test::length(held.y), Dtype::fp32);
   input.fill(random, 1);
