@@ -27,7 +27,7 @@ PLANS = 3
 
 @dataclass(frozen=True, repr=False)
 class DecodeReport:
-    """What the last decode took."""
+    """What the last decode took. It draws itself in a notebook."""
 
     plan: _core.Plan
     """The plan that it ran."""
@@ -58,6 +58,11 @@ class DecodeReport:
 
     def __repr__(self) -> str:
         return f"<decode: {self}>"
+
+    def _repr_html_(self) -> str:
+        from .notebook import report_html
+
+        return report_html(self)
 
 
 class ModuleDecoder:

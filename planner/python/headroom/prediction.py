@@ -87,13 +87,25 @@ class Prediction:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        from .notebook import prediction_html
+
+        return prediction_html(self)
+
 
 def _plan_text(plan: _core.Plan) -> str:
     under = f"under {_core.format_bytes(plan.limit_bytes)}: peak {_core.format_bytes(plan.peak_bytes)}"
     return f"<plan {under}, {_core.format_seconds(plan.seconds)}{' by assumed costs' if plan.assumed else ''}>"
 
 
+def _plan_html(plan: _core.Plan) -> str:
+    from .notebook import plan_html
+
+    return plan_html(plan)
+
+
 _core.Plan.__repr__ = _plan_text
+_core.Plan._repr_html_ = _plan_html
 
 
 def planner_of(

@@ -131,6 +131,9 @@ class Handles(unittest.TestCase):
         for result in (handle.last, handle.last.plan, headroom.plan(vae, 64, 64)):
             self.assertNotIn("object at", repr(result))
             self.assertIn("peak", repr(result))
+            self.assertIn("peak", result._repr_html_())
+        self.assertIn("<table>", handle.last._repr_html_())
+        self.assertIn("&lt;-", handle.last.plan._repr_html_())
 
     def test_an_upcast_is_named(self):
         vae = tiny.kl().half()

@@ -42,6 +42,7 @@ class Predictions(unittest.TestCase):
         self.assertLess(found.peak_bytes, found.untiled_peak_bytes)
         self.assertGreater(found.seconds, 0)
         self.assertIn("768x1024", str(found))
+        self.assertIn("<table>", found._repr_html_())
 
     def test_the_smallest_limit_works_and_less_does_not(self):
         found = headroom.predict("sd15", 512, 512, limit=1)
@@ -57,6 +58,7 @@ class Predictions(unittest.TestCase):
         self.assertIn("with scratch=DIR it", str(refused.exception))
         self.assertIn("scratch=DIR", [remedy["change"] for remedy in found.remedies])
         self.assertIsInstance(refused.exception, MemoryError)
+        self.assertIn("does not fit", found._repr_html_())
 
     def test_without_a_limit_it_takes_what_is_of_use(self):
         ample = headroom.predict("sdxl", 512, 512)
@@ -101,6 +103,7 @@ class Predictions(unittest.TestCase):
         self.assertGreater(len(found), 2)
         self.assertEqual(found, tuple(sorted(found, reverse=True)))
         self.assertEqual([p.seconds for p in found], sorted(p.seconds for p in found))
+        self.assertIn("<svg", found._repr_html_())
         self.assertIn("#", str(found))
 
     def test_a_clip(self):
@@ -147,7 +150,7 @@ class Predictions(unittest.TestCase):
                 sys.modules[name] = None
             import headroom
             found = headroom.predict("sdxl", 2048, 2048, limit="2GiB")
-            print(found, found.smallest_limit_bytes, headroom.frontier("sd15", 64, 64, points=3))
+            print(found, found.smallest_limit_bytes, found._repr_html_(), headroom.frontier("sd15", 64, 64, points=3))
             """
         folder = str(pathlib.Path(headroom.__file__).parent.parent)
         done = subprocess.run(

@@ -1,0 +1,84 @@
+"""How results look in a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from . import _core
+
+if TYPE_CHECKING:
+    from .frontiers import Frontier
+    from .module import DecodeReport
+    from .prediction import Prediction
+
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 480, 220, 60, 40
+
+
+def prediction_html(prediction: Prediction) -> str:
+    """The figures as a table, with a bar for each number of bytes."""
+    rows = [("untiled", prediction.untiled_peak_bytes)]
+    if prediction.plan is not None:
+        rows.append(("peak, planned", prediction.plan.peak_bytes))
+    rows.append(("smallest limit", prediction.smallest_limit_bytes))
+    if prediction.limit_bytes is not None:
+        rows.append(("limit", prediction.limit_bytes))
+    largest = max(number for _, number in rows)
+    cells = "".join(
+        f"<tr><td>{name}</td><td style='text-align:right'>{_core.format_bytes(number)}</td>"
+        f"<td><div style='background:#4c78a8;height:0.8em;width:{max(1, round(200 * number / largest))}px'></div></td></tr>"
+        for name, number in rows
+    )
+    if prediction.plan is not None:
+        seconds = _core.format_seconds(prediction.plan.seconds) + (" by assumed costs" if prediction.assumed else "")
+        cells += f"<tr><td>time</td><td colspan=2>{seconds}</td></tr>"
+    else:
+        cells += f"<tr><td>does not fit</td><td colspan=2>{escape(str(prediction).splitlines()[-1])}</td></tr>"
+    return f"<table><caption>{escape(prediction.what)}</caption>{cells}</table>"
+
+
+def report_html(report: DecodeReport) -> str:
+    """Predicted beside measured."""
+    size, seconds = _core.format_bytes, _core.format_seconds
+    rows = (
+        ("peak", size(report.predicted_peak_bytes), size(report.peak_bytes)),
+        ("time", seconds(report.predicted_seconds), seconds(report.seconds)),
+    )
+    cells = "".join(f"<tr><td>{name}</td><td style='text-align:right'>{then}</td><td style='text-align:right'>{now}</td></tr>" for name, then, now in rows)
+    return f"<table><caption>{escape(str(report))}</caption><tr><th></th><th>predicted</th><th>measured</th></tr>{cells}</table>"
+
+
+def plan_html(plan: _core.Plan) -> str:
+    """The plan as a tree, folded up."""
+    return f"<details><summary>{escape(repr(plan))}</summary><pre>{escape(plan.explain())}</pre></details>"
+
+
+def frontier_html(frontier: Frontier) -> str:
+    """Time over peak as an SVG."""
+    if not frontier:
+        return f"<p>{escape(frontier.what)}: nothing fits</p>"
+    most_bytes = max(point.peak_bytes for point in frontier)
+    most_seconds = max(point.seconds for point in frontier)
+
+    def at(point: tuple[float, float]) -> str:
+        x = _LEFT + (_WIDTH - _LEFT - 10) * point[0] / most_bytes
+        return f"{x:.1f},{_HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - 10) * point[1] / most_seconds:.1f}"
+
+    line = " ".join(at(point) for point in frontier)
+    dots = "".join(
+        "<circle cx='{0}' cy='{1}' r='3' fill='#4c78a8'><title>{2}, {3}</title></circle>".format(
+            *at(p).split(","), _core.format_bytes(p.peak_bytes), _core.format_seconds(p.seconds)
+        )
+        for p in frontier
+    )
+    return (
+        f"<figure><figcaption>{escape(frontier.what)}</figcaption>"
+        f"<svg width='{_WIDTH}' height='{_HEIGHT}' font-size='11' font-family='sans-serif'>"
+        f"<path d='M{_LEFT},10 V{_HEIGHT - _BOTTOM} H{_WIDTH - 10}' fill='none' stroke='#888'/>"
+        f"<polyline points='{line}' fill='none' stroke='#4c78a8'/>{dots}"
+        f"<text x='{_LEFT - 4}' y='18' text-anchor='end'>{_core.format_seconds(most_seconds)}</text>"
+        f"<text x='{_LEFT - 4}' y='{_HEIGHT - _BOTTOM}' text-anchor='end'>0</text>"
+        f"<text x='{_WIDTH - 10}' y='{_HEIGHT - _BOTTOM + 14}' text-anchor='end'>{_core.format_bytes(most_bytes)}</text>"
+        f"<text x='{(_LEFT + _WIDTH) // 2}' y='{_HEIGHT - 6}' text-anchor='middle'>peak of the decode, weights included</text>"
+        "</svg></figure>"
+    )
