@@ -95,25 +95,21 @@ std::string message_of(const std::function<void()>& decode) {
 
 TEST_CASE("a value that is not finite ends a decode in the words of the CPU, and leaves no file") {
   Ready ready;
-  ParameterSource weights = test::random_source(5);
+  std::string spoilt = "none";
   SECTION("in the last picture's latent") {
     ready.latent.values.back() = std::nanf("");
   }
   SECTION("in a layer in the middle") {
-    const ParameterSource sound = weights;
-    weights = [sound](const Parameter& parameter, const Interval& elements, float* out) {
-      sound(parameter, elements, out);
-      if (parameter.name == "decoder.mid_block.resnets.1.conv1.bias")
-        std::fill_n(out, elements.length(), NAN);
-    };
+    spoilt = "decoder.mid_block.resnets.1.conv1.bias";
   }
   SECTION("in the last layer") {
-    const ParameterSource sound = weights;
-    weights = [sound](const Parameter& parameter, const Interval& elements, float* out) {
-      sound(parameter, elements, out);
-      if (parameter.name == "decoder.conv_out.bias") std::fill_n(out, elements.length(), INFINITY);
-    };
+    spoilt = "decoder.conv_out.bias";
   }
+  const ParameterSource weights = [&, sound = test::random_source(5)](const Parameter& parameter,
+                                                                      const Interval& elements, float* out) {
+    sound(parameter, elements, out);
+    if (parameter.name == spoilt) std::fill_n(out, elements.length(), INFINITY);
+  };
   Request on_cpu = ready.request;
   on_cpu.device = DeviceKind::cpu;
   const PictureShape shape = picture_shape(ready.model, ready.request);

@@ -71,6 +71,18 @@ TEST_CASE("a GPU takes what was predicted where its allocator has whole pages, a
   CHECK(gpu.reservations() == 0);
 }
 
+/// A decode that takes little.
+struct Small {
+  Model model = test::model_of(test::tiny_config());
+  Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);
+  Plan plan =
+      planner::make_plan({model, request, {.limit_bytes = int64_t{1} << 29}, test::exact_costs(model.graph)})
+          .value();
+  Array latent = test::latent_for(model, request, 1);
+
+  test::Decoded decode_on(gpu::Gpu& gpu) const { return on_gpu(gpu, model, plan, latent, 1); }
+};
+
 /// Tells of engines, as CUDA's libraries have them, and forgets them where counting begins anew.
 class GpuOfEngines final : public EmulatedGpu {
  public:
@@ -85,18 +97,12 @@ class GpuOfEngines final : public EmulatedGpu {
 };
 
 TEST_CASE("statistics have the engines that a GPU tells of") {
-  const Model model = test::model_of(test::tiny_config());
-  const Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);
-  planner::PlanOptions options;
-  options.limit_bytes = int64_t{1} << 29;
-  const planner::CostModel costs = test::exact_costs(model.graph);
-  const Plan plan = planner::make_plan({model, request, options, costs}).value();
-  const Array input = test::latent_for(model, request, 1);
+  const Small small;
   GpuOfEngines telling;
   const std::vector<EngineStats> expected{{"cuDNN 41", false, 3}, {"own kernels", false, 1}};
-  CHECK(on_gpu(telling, model, plan, input, 1).stats.engines == expected);
+  CHECK(small.decode_on(telling).stats.engines == expected);
   EmulatedGpu silent;
-  CHECK(on_gpu(silent, model, plan, input, 1).stats.engines.empty());
+  CHECK(small.decode_on(silent).stats.engines.empty());
 }
 
 TEST_CASE("in 16 bits the shift of a picture is not rounded") {
@@ -120,29 +126,22 @@ TEST_CASE("in 16 bits the shift of a picture is not rounded") {
 }
 
 TEST_CASE("what a GPU cannot do is refused before anything is taken") {
-  const Model model = test::model_of(test::tiny_config());
-  const Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);
-  planner::PlanOptions options;
-  options.limit_bytes = int64_t{1} << 29;
-  Plan plan = planner::make_plan({model, request, options, test::exact_costs(model.graph)}).value();
-  const Array input = test::latent_for(model, request, 1);
+  Small small;
   SECTION("a card with less memory than the plan takes") {
     EmulatedGpu gpu(1 << 16);
-    CHECK_THROWS_AS(on_gpu(gpu, model, plan, input, 1), OutOfGpuMemory);
+    CHECK_THROWS_AS(small.decode_on(gpu), OutOfGpuMemory);
     CHECK(gpu.reserved_bytes() == 0);
   }
   SECTION("a limit that the plan does not keep") {
-    plan.limit_bytes = 1 << 16;
+    small.plan.limit_bytes = 1 << 16;
     EmulatedGpu gpu;
-    CHECK_THROWS_WITH(on_gpu(gpu, model, plan, input, 1),
-                      Catch::Contains("bytes of the GPU's memory, limit 65536"));
+    CHECK_THROWS_WITH(small.decode_on(gpu), Catch::Contains("bytes of the GPU's memory, limit 65536"));
     CHECK(gpu.reservations() == 0);
   }
   SECTION("a latent that is not finite") {
-    Array broken = input;
-    broken.values[3] = std::nanf("");
+    small.latent.values[3] = std::nanf("");
     EmulatedGpu gpu;
-    CHECK_THROWS_WITH(on_gpu(gpu, model, plan, broken, 1), Catch::Contains("is not finite"));
+    CHECK_THROWS_WITH(small.decode_on(gpu), Catch::Contains("is not finite"));
     CHECK(gpu.reserved_bytes() == 0);
   }
 }

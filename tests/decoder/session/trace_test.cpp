@@ -234,7 +234,7 @@ TEST_CASE("a trace within tight bounds still has the peak, and adds up where it 
   CHECK(static_cast<int64_t>(trace.steps.size()) + trace.steps_left_out == recorded.steps);
 }
 
-TEST_CASE("a session goes on after traced decodes, and later decodes are traced in full") {
+TEST_CASE("a session goes on after traced decodes, those that fail too, and later ones are traced in full") {
   Random random(7);
   const Model model = test::model_of(test::random_config(random));
   const Request request = request_for(model, {1, 8, 8}, 1);
@@ -258,30 +258,16 @@ TEST_CASE("a session goes on after traced decodes, and later decodes are traced 
   const int64_t weights_bytes = traced();
   CHECK(weights_bytes > 0);
   CHECK(traced() == weights_bytes);
-  session.drop_weights();  // the recorders are gone
-  CHECK(session.pool().live_bytes() == 0);
-  CHECK(traced() == weights_bytes);
-}
-
-TEST_CASE("a decode that fails leaves no observer behind") {
-  Random random(9);
-  const Model model = test::model_of(test::random_config(random));
-  const Request request = request_for(model, {1, 8, 8}, 1);
-  std::vector<Plan> plans{test::random_plan(model, request, 1, {}, {}, random).plan};
-  plans[0].weights = WeightResidency::resident;
-  const ParameterSource source = test::random_source(9);
-  const Array latent = test::latent_for(model, request, 9);
-  start_libraries(2);
-  CpuSession session({model, source, plans, int64_t{1} << 32, int64_t{1} << 32});
-  test::MemorySink sink(test::picture_shape(model, request));
-  session.decode(0, latent, sink, nullptr);
   {
     TraceRecorder recorder;
+    test::MemorySink sink(test::picture_shape(model, request));
     session.limit_to(session.pool().live_bytes() + 64, 0);
     CHECK_THROWS_AS(session.decode(0, latent, sink, &recorder), LimitExceeded);
   }
-  session.drop_weights();
+  session.drop_weights();  // the recorders are gone
   CHECK(session.pool().live_bytes() == 0);
+  session.limit_to(plans[0].limit_bytes, plans[0].limit_bytes);
+  CHECK(traced() == weights_bytes);
 }
 
 TEST_CASE("the files of a trace can be read again") {
