@@ -50,8 +50,8 @@ struct Found {
 /// keep.
 ///
 /// The bound is consistent: along a choice it never falls by more than the choice costs. The bound counts an
-/// operation in the first pass that could run it. Where that pass does not run it, `again` counts it from
-/// there on, until some pass runs it. So the first arrival at a state that is expanded is the cheapest one,
+/// operation in the first pass that could run it. If that pass does not run it, `again` counts it from there
+/// on, until some pass runs it. So the first arrival at a state that is expanded is the cheapest one,
 /// and no state is expanded twice. A weight above 1 overstates the bound, which finds some path soon and
 /// proves nothing.
 template <typename LookAt, typename Bound>

@@ -83,7 +83,7 @@ class PlanOracle {
                                    const std::vector<bool>& present) const;
   /// Whether the sum could be added onto `base` by a pass that runs these operations.
   bool adds_onto(TensorId sum, TensorId base, const std::vector<bool>& runs) const;
-  /// Whether a convolution carries out the add that makes `sum`, in a pass that finds these tensors.
+  /// True where a convolution carries out the add that makes `sum`, in a pass that finds these tensors.
   bool convolution_adds(size_t pass, const std::vector<TensorId>& keeps, std::vector<bool> present,
                         TensorId sum) const;
   /// Adds the statistics that passes before `pass` take.

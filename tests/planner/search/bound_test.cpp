@@ -20,7 +20,7 @@ double fastest_seconds(PlanSpace& space, const State& state, Choice& choice) {
 
 /// Holds the bound of every state of a space to that of each state that follows.
 void check_bound(PlanSpace& space) {
-  // By state: what passes ahead recompute at the least, by the choice that led there.
+  // Least seconds that later passes spend on recomputing, by state. The choice that led there says them.
   std::map<State*, double> reached{{&space.start(), 0}};
   for (size_t pass = 0; pass < space.passes(); ++pass) {
     std::map<State*, double> next;
