@@ -27,6 +27,9 @@ inline int64_t kept_block_bytes(const Graph& graph, const KeptTensor& kept, cons
 }
 /// Bytes of all blocks of all items.
 int64_t kept_bytes(const Graph& graph, const TensorUse& use, const Sizes& sizes);
+inline int64_t kept_bytes(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
+  return kept_bytes(graph, use_of(kept), sizes);
+}
 
 /// Where the blocks of kept tensors lie in a scratch file, which is cut into slots of whole pages. A slot is
 /// as large as the largest block that is ever written there. A tensor has its slots from its first pass to

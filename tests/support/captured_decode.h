@@ -39,12 +39,8 @@ struct CapturedDecode {
 /// Draws one, step by step through the plan.
 class DecodeMaker {
  public:
-  DecodeMaker(uint64_t seed, const Plan& plan, const Graph& graph, const Hearing& hearing)
-      : random_(seed),
-        plan_(plan),
-        graph_(graph),
-        hearing_(hearing),
-        correlation_(hearing.first_correlation) {}
+  DecodeMaker(uint64_t seed, const Plan& plan, const Hearing& hearing)
+      : random_(seed), plan_(plan), hearing_(hearing), correlation_(hearing.first_correlation) {}
 
   CapturedDecode make() {
     count();
@@ -221,7 +217,6 @@ class DecodeMaker {
 
   Random random_;
   const Plan& plan_;
-  const Graph& graph_;
   const Hearing hearing_;
   CapturedDecode captured_;
   KindBytes live_{};
@@ -234,9 +229,8 @@ class DecodeMaker {
   profiler::ScopeId scope_ = profiler::kNoScope;
 };
 
-inline CapturedDecode hear_decode(uint64_t seed, const Plan& plan, const Graph& graph,
-                                  const Hearing& hearing = {}) {
-  return DecodeMaker(seed, plan, graph, hearing).make();
+inline CapturedDecode hear_decode(uint64_t seed, const Plan& plan, const Hearing& hearing = {}) {
+  return DecodeMaker(seed, plan, hearing).make();
 }
 
 }  // namespace headroom::test

@@ -30,7 +30,7 @@ HostLayout layout_of(const std::vector<Blocks>& tensors) {
 }
 
 BlockTransfers::Block block(TensorId tensor, int64_t position, std::byte* memory) {
-  return {0, memory, kBlock, tensor, position};
+  return {memory, kBlock, tensor, position};
 }
 
 TEST_CASE("blocks go to the host and come back, ordered by events alone") {

@@ -77,7 +77,7 @@ TEST_CASE("keys and values that are larger than the limit come from the scratch 
   REQUIRE(test::staged_attentions(plan) == 1);
   int64_t whole_bytes = 0;
   for (const KeptTensor& entry : plan.kept)
-    whole_bytes += kept_bytes(graph, use_of(entry), sizes_of(graph, plan));
+    whole_bytes += kept_bytes(graph, entry, sizes_of(graph, plan));
   CHECK(whole_bytes > plan.limit_bytes);
 
   const Array input = test::latent_for(model, request, 3);

@@ -63,8 +63,7 @@ TEST_CASE("every kind is at every event what it really was, and all of them what
   const bool memory = GENERATE(true, false);
   CAPTURE(seed, memory);
   const Program program;
-  const CapturedDecode captured =
-      hear_decode(seed, program.plan, program.graph, {.kernels = false, .memory = memory});
+  const CapturedDecode captured = hear_decode(seed, program.plan, {.kernels = false, .memory = memory});
   const Trace trace = program.join(captured.recording);
   CHECK_FALSE(trace.by_device_clock);
   CHECK(trace.records_lost == 0);
@@ -100,7 +99,7 @@ TEST_CASE("by the device's clock all kinds still add up, and come in the order o
   const uint64_t seed = GENERATE(range(uint64_t{20}, uint64_t{40}));
   CAPTURE(seed);
   const Program program;
-  const CapturedDecode captured = hear_decode(seed, program.plan, program.graph);
+  const CapturedDecode captured = hear_decode(seed, program.plan);
   const Trace trace = program.join(captured.recording);
   CHECK(trace.by_device_clock);
   KindBytes live{};
@@ -113,7 +112,7 @@ TEST_CASE("by the device's clock all kinds still add up, and come in the order o
       REQUIRE(sum(live) == captured.all_at(ns_of(seconds, captured)));
   }
   // The host's clock moves them, no more.
-  CapturedDecode without = hear_decode(seed, program.plan, program.graph);
+  CapturedDecode without = hear_decode(seed, program.plan);
   std::erase_if(without.recording.events,
                 [](const DeviceEvent& event) { return std::holds_alternative<ScopeOfCall>(event); });
   const Trace by_host = program.join(without.recording);
@@ -133,7 +132,7 @@ TEST_CASE("a step begins with its first kernel and what it took is there from th
   const uint64_t seed = GENERATE(range(uint64_t{40}, uint64_t{50}));
   CAPTURE(seed);
   const Program program;
-  const CapturedDecode captured = hear_decode(seed, program.plan, program.graph);
+  const CapturedDecode captured = hear_decode(seed, program.plan);
   const Trace trace = program.join(captured.recording);
   std::map<std::tuple<int32_t, int64_t, int32_t>, std::pair<double, double>> kernels;
   std::map<std::pair<int32_t, int32_t>, double> busy;
@@ -170,10 +169,9 @@ TEST_CASE("the order in which records arrive is of no matter, nor that counters 
   const uint64_t seed = GENERATE(range(uint64_t{50}, uint64_t{60}));
   CAPTURE(seed);
   const Program program;
-  const Trace expected = program.join(hear_decode(seed, program.plan, program.graph).recording);
+  const Trace expected = program.join(hear_decode(seed, program.plan).recording);
   Random random(seed);
-  CapturedDecode captured =
-      hear_decode(seed, program.plan, program.graph, {.first_correlation = UINT32_MAX - 20});
+  CapturedDecode captured = hear_decode(seed, program.plan, {.first_correlation = UINT32_MAX - 20});
   require_same(program.join(captured.recording), expected);
   depth_to_space(captured.recording.events, random);
   require_same(program.join(captured.recording), expected);
@@ -198,7 +196,7 @@ TEST_CASE("whatever is lost, nothing is below zero and the driver's word stands"
   const uint64_t seed = GENERATE(range(uint64_t{60}, uint64_t{90}));
   CAPTURE(seed);
   const Program program;
-  CapturedDecode captured = hear_decode(seed, program.plan, program.graph);
+  CapturedDecode captured = hear_decode(seed, program.plan);
   Random random(seed);
   // Records are lost by whole buffers as well as one by one.
   const double share = random.chance(0.5) ? 0.05 : 0.4;
@@ -241,7 +239,7 @@ TEST_CASE("sums over steps and passes add up to the same", "[unit][join]") {
   const bool by_pass = GENERATE(false, true);
   CAPTURE(seed, by_pass);
   const Program program;
-  const CapturedDecode captured = hear_decode(seed, program.plan, program.graph, {.kernels = false});
+  const CapturedDecode captured = hear_decode(seed, program.plan, {.kernels = false});
   const Trace single = program.join(captured.recording);
   const Trace summed = program.join(captured.recording,
                                     {.single_events = 20, .events = by_pass ? size_t{40} : size_t{1} << 20});
