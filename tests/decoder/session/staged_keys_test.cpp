@@ -76,8 +76,7 @@ TEST_CASE("keys and values that are larger than the limit come from the scratch 
   REQUIRE(validate(plan, model).empty());
   REQUIRE(test::staged_attentions(plan) == 1);
   int64_t whole_bytes = 0;
-  for (const KeptTensor& entry : plan.kept)
-    whole_bytes += kept_bytes(graph, entry, sizes_of(graph, plan));
+  for (const KeptTensor& entry : plan.kept) whole_bytes += kept_bytes(graph, entry, sizes_of(graph, plan));
   CHECK(whole_bytes > plan.limit_bytes);
 
   const Array input = test::latent_for(model, request, 3);
