@@ -1,10 +1,7 @@
 #include "gui/model/replanner.h"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "decoder/graph/errors.h"
@@ -27,19 +24,6 @@ constexpr milliseconds kProof{10'000}, kFrontierPoint{1500};
 constexpr milliseconds kLimitAtRest{150};
 constexpr milliseconds kBetweenFrontiers{60};
 
-/// A question with its number; newer ones have larger numbers.
-struct NumberedQuestion {
-  PlanningQuestion question;
-  quint64 number = 0;
-  Clock::time_point since = Clock::now();
-};
-
-struct FrontierJob {
-  PlanningQuestion question;
-  size_t points = 0;
-  quint64 number = 0;
-};
-
 /// As much as is known at first. `smallest_live_bytes` leaves out gaps between what is live: where only they
 /// do not fit, the smallest limit is still to be found.
 planner::WhyNot does_not_fit(int64_t limit_bytes, int64_t smallest_live_bytes) {
@@ -49,296 +33,176 @@ planner::WhyNot does_not_fit(int64_t limit_bytes, int64_t smallest_live_bytes) {
   return why;
 }
 
+/// One more point of the frontier; false where nothing is left to be found out.
+bool add_point(const Groundwork& ground, size_t most) {
+  const std::vector<planner::FrontierPoint> points = ground.found().points();
+  if (!points.empty() && !ground.found().smallest()) {
+    ground.smallest();
+    return true;
+  }
+  const std::optional<int64_t> limit = ground.found().next_limit();
+  if (!limit || points.size() >= most) return false;
+  const planner::ConfigurationSearch search = ground.search(*limit, kFrontierPoint);
+  ground.found().add(*limit, search);  // not proven is better than nothing here
+  return search.best.has_value();
+}
+
 }  // namespace
 
-/// What the threads and that of the GUI share. Everything but the link is under the mutex.
-struct Replanner::Board {
-  explicit Board(Replanner& owner) : link(owner), replanner(&owner) {}
-
-  OwnerLink link;
-  Replanner* const replanner;  ///< only where the link posts
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  quint64 number = 0, frontier_number = 0;   ///< of the newest questions
-  std::optional<NumberedQuestion> asked;     ///< waits for a plan
-  std::optional<NumberedQuestion> unproven;  ///< waits for a proof, or for any plan
-  std::optional<NumberedQuestion> refused;   ///< nothing fits: waits for why
-  std::optional<FrontierJob> frontier;       ///< as long as there is something left of it
-  std::optional<PlanningQuestion> known;     ///< whose plans these are, whatever its limit
-  std::shared_ptr<FoundPlans> found;
-
-  void tell(Answer answer, const NumberedQuestion& asked_for, bool final) {
-    answer.question = asked_for.question;
-    answer.final = final;
-    answer.seconds = std::chrono::duration<double>(Clock::now() - asked_for.since).count();
-    link.post([to = replanner, answer, asked_number = asked_for.number] { to->tell(answer, asked_number); });
-  }
-
-  void tell(const FoundFrontier& told, quint64 reported_number) {
-    link.post([to = replanner, told, reported_number] { to->tellFrontier(told, reported_number); });
-  }
-
-  /// Shared by the threads as long as they are at the same question.
-  std::shared_ptr<FoundPlans> found_of(const PlanningQuestion& question) {
-    const std::lock_guard lock(mutex);
-    if (!known || !same_but_limit(*known, question)) {
-      known = question;
-      found = std::make_shared<FoundPlans>();
+/// The groundwork of one thread, kept from one question to the next.
+struct Replanner::Ground {
+  Groundwork& of(const PlanningQuestion& question, const std::shared_ptr<FoundPlans>& found) {
+    if (made == nullptr || !same_but_limit(made->question(), question)) {
+      made.reset();
+      made = std::make_unique<Groundwork>(question, found);
     }
-    return found;
+    return *made;
   }
-
-  bool is_newest(const NumberedQuestion& which) {
-    const std::lock_guard lock(mutex);
-    return which.number == number;
-  }
+  std::unique_ptr<Groundwork> made;
 };
 
-/// What both threads have.
-class Replanner::Worker {
- public:
-  explicit Worker(std::shared_ptr<Board> board) : board_(std::move(board)) {}
+/// A question on its way through the threads.
+struct Replanner::Asked {
+  Replanner* replanner;  ///< only where a turn posts
+  PlanningQuestion question;
+  std::shared_ptr<FoundPlans> found;
+  Clock::time_point since = Clock::now();
 
- protected:
-  Groundwork& ground_of(const PlanningQuestion& question) {
-    if (ground_ == nullptr || !same_but_limit(ground_->question(), question)) {
-      ground_.reset();
-      ground_ = std::make_unique<Groundwork>(question, board_->found_of(question));
-    }
-    return *ground_;
+  int64_t limit() const { return question.options.limit_bytes; }
+  void tell(const Job::Turn& turn, Answer answer, bool final) const {
+    answer.question = question;
+    answer.final = final;
+    answer.seconds = std::chrono::duration<double>(Clock::now() - since).count();
+    turn.post([to = replanner, answer] { Q_EMIT to->answered(answer); });
   }
-
-  Board& board() { return *board_; }
-
   /// What a search has found, if anything. False where there is no plan: none has room for its gaps, as far
   /// as `gaps` goes.
-  bool tell_plan(const Groundwork& ground, const planner::ConfigurationSearch& search,
-                 const NumberedQuestion& asked, const planner::GapSearch& gaps, bool final) {
+  bool tell_plan(const Job::Turn& turn, const Groundwork& ground, const planner::ConfigurationSearch& search,
+                 const planner::GapSearch& gaps, bool final) const {
     if (!search.best) return false;
     Answer answer;
-    answer.plan = ground.plan(search, asked.question.options.limit_bytes, gaps);
+    answer.plan = ground.plan(search, limit(), gaps);
     if (answer.plan == nullptr) return false;
     answer.peak = reports::peak_cause(answer.plan);
-    board().tell(answer, asked, final);
+    tell(turn, answer, final);
     return true;
   }
 
-  void tell_failure(const std::exception& error, const NumberedQuestion& asked) {
-    Answer answer;
-    answer.failure = QString::fromStdString(error.what());
-    board().tell(answer, asked, true);
-  }
-
- private:
-  std::shared_ptr<Board> board_;
-  std::unique_ptr<Groundwork> ground_;
-};
-
-/// Finds the plan under the newest limit.
-class Replanner::QuickWorker : public Worker {
- public:
-  using Worker::Worker;
-
-  void run(const std::stop_token& stop) {
-    while (true) {
-      std::unique_lock lock(board().mutex);
-      board().wake.wait(lock, stop, [&] { return board().asked.has_value(); });
-      if (stop.stop_requested()) return;
-      const NumberedQuestion asked = *std::exchange(board().asked, std::nullopt);
-      lock.unlock();
-      try {
-        answer(asked, stop);
-      } catch (const std::exception& error) {
-        tell_failure(error, asked);
-      }
-    }
-  }
-
- private:
-  void answer(const NumberedQuestion& asked, const std::stop_token& stop) {
-    const Groundwork& ground = ground_of(asked.question);
-    const int64_t limit = asked.question.options.limit_bytes;
-    planner::ConfigurationSearch search = ground.search(limit, kFirstAnswer);
+  enum class Left { nothing, proof, reasons };
+  /// Finds the plan under the limit; returns what is left to be found out.
+  Left answer(const Job::Turn& turn, const Groundwork& ground) const {
+    planner::ConfigurationSearch search = ground.search(limit(), kFirstAnswer);
     bool told = false;
     if (!search.in_time) {
-      told = tell_plan(ground, search, asked, {Clock::now() + kFirstAnswer, false}, false);
-      if (!told) board().tell(Answer{}, asked, false);
-      if (stop.stop_requested() || !board().is_newest(asked)) return;
-      search = ground.search(limit, kSecondAnswer);
+      told = tell_plan(turn, ground, search, {Clock::now() + kFirstAnswer, false}, false);
+      if (!told) tell(turn, Answer{}, false);
+      if (!turn.goOn()) return Left::nothing;
+      search = ground.search(limit(), kSecondAnswer);
     }
-    if (search.in_time && !search.best) return refuse(ground, asked);
-    if (tell_plan(ground, search, asked, {Clock::now() + kSecondAnswer, false}, search.in_time)) {
-      if (search.in_time) return;
-    } else if (!told) {
-      board().tell(Answer{}, asked, false);
+    if (search.in_time && !search.best) {
+      Answer refusal;
+      const auto smallest = ground.found().smallest();
+      refusal.why_not = does_not_fit(limit(), smallest ? smallest->bytes : 0);
+      tell(turn, refusal, false);
+      return Left::reasons;
     }
-    hand_over(board().unproven, asked);
+    if (tell_plan(turn, ground, search, {Clock::now() + kSecondAnswer, false}, search.in_time))
+      return search.in_time ? Left::nothing : Left::proof;
+    if (!told) tell(turn, Answer{}, false);
+    return Left::proof;
   }
-
-  void refuse(const Groundwork& ground, const NumberedQuestion& asked) {
-    Answer answer;
-    const auto smallest = ground.found().smallest();
-    answer.why_not = does_not_fit(asked.question.options.limit_bytes, smallest ? smallest->bytes : 0);
-    board().tell(answer, asked, false);
-    hand_over(board().refused, asked);
-  }
-
-  /// To the other thread, unless it is of no use any more.
-  void hand_over(std::optional<NumberedQuestion>& slot, const NumberedQuestion& asked) {
-    const std::lock_guard lock(board().mutex);
-    if (asked.number != board().number) return;
-    slot = asked;
-    board().wake.notify_all();
-  }
-};
-
-/// Proves what takes long, finds out why nothing fits, and otherwise one point of the frontier after another.
-class Replanner::SlowWorker : public Worker {
- public:
-  using Worker::Worker;
-
-  void run(const std::stop_token& stop) {
-    while (true) {
-      std::unique_lock lock(board().mutex);
-      board().wake.wait(lock, stop, [&] { return board().unproven || board().refused || board().frontier; });
-      if (stop.stop_requested()) return;
-      const std::optional<NumberedQuestion> unproven = std::exchange(board().unproven, std::nullopt),
-                                            refused = std::exchange(board().refused, std::nullopt);
-      if (unproven || refused) {
-        const NumberedQuestion& asked = unproven ? *unproven : *refused;
-        lock.unlock();
-        try {
-          if (refused || !prove(asked)) explain(asked, stop);
-        } catch (const std::exception& error) {
-          tell_failure(error, asked);
-        }
-      } else {
-        const FrontierJob job = *board().frontier;
-        lock.unlock();
-        go_on(job);
-      }
-    }
-  }
-
- private:
   /// False where nothing fits.
-  bool prove(const NumberedQuestion& asked) {
-    const Groundwork& ground = ground_of(asked.question);
-    const planner::ConfigurationSearch search = ground.search(asked.question.options.limit_bytes, kProof);
+  bool prove(const Job::Turn& turn, const Groundwork& ground) const {
+    const planner::ConfigurationSearch search = ground.search(limit(), kProof);
     if (!search.best && !search.in_time)
       throw InputError("no plan was found in time; headroom-plan searches for as long as it takes");
-    return tell_plan(ground, search, asked, {Clock::now() + kProof}, true);
+    return tell_plan(turn, ground, search, {Clock::now() + kProof}, true);
   }
-
-  void explain(const NumberedQuestion& asked, const std::stop_token& stop) {
-    const Groundwork& ground = ground_of(asked.question);
+  void explain(const Job::Turn& turn, const Groundwork& ground) const {
     Answer answer;
-    answer.why_not = does_not_fit(asked.question.options.limit_bytes, ground.smallest().bytes);
-    board().tell(answer, asked, false);
-    if (!limit_stays(asked, stop)) return;
-    answer.why_not =
-        planner::why_not(ground.problem_under(asked.question.options.limit_bytes), planner::kSecondsToLook);
-    board().tell(answer, asked, true);
+    answer.why_not = does_not_fit(limit(), ground.smallest().bytes);
+    tell(turn, answer, false);
+    std::this_thread::sleep_for(kLimitAtRest);
+    if (!turn.goOn()) return;
+    answer.why_not = planner::why_not(ground.problem_under(limit()), planner::kSecondsToLook);
+    tell(turn, answer, true);
   }
-
-  bool limit_stays(const NumberedQuestion& asked, const std::stop_token& stop) {
-    std::unique_lock lock(board().mutex);
-    const auto overtaken = [&] { return board().number != asked.number; };
-    return !board().wake.wait_for(lock, stop, kLimitAtRest, overtaken) && !stop.stop_requested();
-  }
-
-  void go_on(const FrontierJob& job) {
-    FoundFrontier told{job.question, {}, false, {}};
-    try {
-      const Groundwork& ground = ground_of(job.question);
-      told.complete = !add_point(ground, job.points);
-      told.points = ground.found().points();
-    } catch (const std::exception& error) {
-      told.failure = QString::fromStdString(error.what());
-      told.complete = true;
-    }
-    if (told.complete) {
-      const std::lock_guard lock(board().mutex);
-      if (board().frontier && board().frontier->number == job.number) board().frontier.reset();
-    } else if (Clock::now() - reported_ < kBetweenFrontiers) {
-      return;
-    }
-    reported_ = Clock::now();
-    board().tell(told, job.number);
-  }
-
-  /// False where nothing is left to be found out.
-  static bool add_point(const Groundwork& ground, size_t most) {
-    const std::vector<planner::FrontierPoint> points = ground.found().points();
-    if (!points.empty() && !ground.found().smallest()) {
-      ground.smallest();
-      return true;
-    }
-    const std::optional<int64_t> limit = ground.found().next_limit();
-    if (!limit || points.size() >= most) return false;
-    const planner::ConfigurationSearch search = ground.search(*limit, kFrontierPoint);
-    ground.found().add(*limit, search);  // not proven is better than nothing here
-    return search.best.has_value();
-  }
-
-  Clock::time_point reported_{};
 };
 
 Replanner::Replanner(QObject* parent)
     : QObject(parent),
-      board_(std::make_shared<Board>(*this)),
-      quick_([board = board_](const std::stop_token& stop) { QuickWorker(board).run(stop); }),
-      slow_([board = board_](const std::stop_token& stop) { SlowWorker(board).run(stop); }) {}
-
-Replanner::~Replanner() {
-  board_->link.cut();
-  quick_.request_stop();  // both, before either is waited for
-  slow_.request_stop();
+      quick_ground_(std::make_shared<Ground>()),
+      slow_ground_(std::make_shared<Ground>()),
+      frontier_ground_(std::make_shared<Ground>()) {
+  for (Job* job : {&quick_, &slow_, &frontier_}) {
+    connect(job, &Job::busyChanged, this, [this] {
+      if (busy_ == busy()) return;
+      busy_ = busy();
+      Q_EMIT busyChanged(busy_);
+    });
+  }
 }
 
 bool Replanner::busy() const {
-  return plan_open_ || frontier_open_;
+  return quick_.busy() || slow_.busy() || frontier_.busy();
+}
+
+/// Shared by the threads as long as they are at the same question.
+std::shared_ptr<FoundPlans> Replanner::foundOf(const PlanningQuestion& question) {
+  if (found_ == nullptr || !same_but_limit(known_, question)) {
+    known_ = question;
+    found_ = std::make_shared<FoundPlans>();
+  }
+  return found_;
 }
 
 void Replanner::ask(const PlanningQuestion& question) {
-  {
-    const std::lock_guard lock(board_->mutex);
-    board_->asked = NumberedQuestion{question, ++board_->number};
-    board_->unproven.reset();
-    board_->refused.reset();
-    board_->wake.notify_all();
-  }
-  setOpen(plan_open_, true);
+  const Asked asked{this, question, foundOf(question)};
+  const auto failed = [this, question](const QString& failure) {
+    Answer answer;
+    answer.question = question;
+    answer.failure = failure;
+    Q_EMIT answered(answer);
+  };
+  quick_.start(
+      [asked, ground = quick_ground_](const Job::Turn& turn) {
+        return asked.answer(turn, ground->of(asked.question, asked.found));
+      },
+      [this, asked, failed](Asked::Left left) {
+        if (left == Asked::Left::nothing) return;
+        slow_.start(
+            [asked, left, ground = slow_ground_](const Job::Turn& turn) {
+              const Groundwork& of = ground->of(asked.question, asked.found);
+              if (left == Asked::Left::reasons || !asked.prove(turn, of)) asked.explain(turn, of);
+              return true;
+            },
+            [](bool) {}, failed);
+      },
+      failed);
+  slow_.forget();
 }
 
 void Replanner::askFrontier(const PlanningQuestion& question, int points) {
-  {
-    const std::lock_guard lock(board_->mutex);
-    board_->frontier =
-        FrontierJob{question, static_cast<size_t>(std::max(points, 2)), ++board_->frontier_number};
-    board_->wake.notify_all();
-  }
-  setOpen(frontier_open_, true);
-}
-
-void Replanner::tell(const Answer& answer, quint64 number) {
-  // Only this thread changes the number.
-  if (number != board_->number) return;
-  Q_EMIT answered(answer);
-  // A slot of this signal may have asked again.
-  if (answer.final && number == board_->number) setOpen(plan_open_, false);
-}
-
-void Replanner::tellFrontier(const FoundFrontier& found, quint64 number) {
-  if (number != board_->frontier_number) return;
-  Q_EMIT frontierFound(found);
-  if (found.complete && number == board_->frontier_number) setOpen(frontier_open_, false);
-}
-
-void Replanner::setOpen(bool& open, bool now) {
-  const bool before = busy();
-  open = now;
-  if (busy() != before) Q_EMIT busyChanged(busy());
+  const auto most = static_cast<size_t>(std::max(points, 2));
+  frontier_.start(
+      [this, question, most, ground = frontier_ground_, found = foundOf(question)](const Job::Turn& turn) {
+        const Groundwork& of = ground->of(question, found);
+        FoundFrontier told{question, {}, false, {}};
+        Clock::time_point reported{};
+        while (turn.goOn() && add_point(of, most)) {
+          if (Clock::now() - reported < kBetweenFrontiers) continue;
+          reported = Clock::now();
+          told.points = found->points();
+          turn.post([this, told] { Q_EMIT frontierFound(told); });
+        }
+        told.points = found->points();
+        told.complete = true;
+        return told;
+      },
+      [this](const FoundFrontier& told) { Q_EMIT frontierFound(told); },
+      [this, question](const QString& failure) {
+        Q_EMIT frontierFound({question, {}, true, failure});
+      });
 }
 
 }  // namespace headroom::gui

@@ -5,7 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "gui/model/patient_thread.h"
+#include "gui/model/found_plans.h"
+#include "gui/model/job.h"
 #include "gui/model/workspace.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/frontier.h"
@@ -37,14 +38,12 @@ struct FoundFrontier {
 /// ones than the newest are dropped. What a question has in common with the one before (model, costs,
 /// spaces, plans that were found) is kept, so that a moved limit is answered in well below 100 ms. A
 /// search that takes longer is answered with the best so far, and again when it is done or has gone on for a
-/// second. What cannot be stopped has a thread of its own, which the next limit does not wait for: the
+/// second. What cannot be stopped has threads of its own, which the next limit does not wait for: the
 /// smallest limit, what else would help, the frontier.
 class Replanner : public QObject {
   Q_OBJECT
  public:
   explicit Replanner(QObject* parent = nullptr);
-  /// Takes about a second at most, whatever is being searched.
-  ~Replanner() override;
   bool busy() const;
 
  public Q_SLOTS:
@@ -59,16 +58,15 @@ class Replanner : public QObject {
   void busyChanged(bool busy);
 
  private:
-  struct Board;
-  class Worker;
-  class QuickWorker;
-  class SlowWorker;
-  void tell(const Answer& answer, quint64 number);
-  void tellFrontier(const FoundFrontier& found, quint64 number);
-  void setOpen(bool& open, bool now);
-  std::shared_ptr<Board> board_;
-  PatientThread quick_, slow_;
-  bool plan_open_ = false, frontier_open_ = false;
+  struct Asked;
+  struct Ground;
+  std::shared_ptr<FoundPlans> foundOf(const PlanningQuestion& question);
+
+  PlanningQuestion known_;  ///< whose plans found_ has, whatever its limit
+  std::shared_ptr<FoundPlans> found_;
+  std::shared_ptr<Ground> quick_ground_, slow_ground_, frontier_ground_;
+  bool busy_ = false;
+  Job quick_, slow_, frontier_;
 };
 
 }  // namespace headroom::gui

@@ -1,10 +1,13 @@
 #include "gui/model/workspace.h"
 
+#include <QDir>
 #include <QFileInfo>
 #include <QMetaObject>
 #include <algorithm>
 #include <iterator>
 
+#include "decoder/graph/errors.h"
+#include "decoder/outputs/whole_file.h"
 #include "decoder/plan/plan_file.h"
 #include "planner/explain/lower_peak.h"
 
@@ -47,32 +50,55 @@ void Workspace::open(const QStringList& files, const QString& model) {
     // Absolute, so that a file keeps its name among the recent ones and opening it again replaces it.
     const std::filesystem::path file = QFileInfo(name).absoluteFilePath().toStdString();
     readers_.start([this, file, named = model.toStdString()] {
-      reports::DocumentPtr document;
-      QString failure, plan;
+      Read read{file, nullptr, {}, {}};
       try {
-        document = reports::read_document(file, named);
+        read.document = reports::read_document(file, named);
       } catch (const ModelOfPlan& error) {
-        failure = QString::fromUtf8(error.what());
-        plan = QString::fromStdString(file.string());
+        read.failure = QString::fromUtf8(error.what());
+        read.plan = QString::fromStdString(file.string());
       } catch (const InputError& error) {
-        failure = QString::fromUtf8(error.what());
+        read.failure = QString::fromUtf8(error.what());
       } catch (const std::exception& error) {
-        failure = QString::fromStdString(file.string() + ": " + error.what());
+        read.failure = QString::fromStdString(file.string() + ": " + error.what());
       }
       QMetaObject::invokeMethod(
-          this, [this, document, failure, plan] { finish(document, failure, plan); }, Qt::QueuedConnection);
+          this, [this, read] { finish(read); }, Qt::QueuedConnection);
     });
   }
 }
 
-void Workspace::finish(const reports::DocumentPtr& document, const QString& failure, const QString& plan) {
-  if (document != nullptr) {
-    add(document);
-    Q_EMIT opened(document);
+void Workspace::finish(const Read& read) {
+  const auto answered = answered_.extract(read.file);
+  if (read.document != nullptr) {
+    add(read.document);
+    if (!answered.empty()) ask(answered.mapped());
+    Q_EMIT opened(read.document);
   } else {
-    Q_EMIT failed(failure, plan);
+    Q_EMIT failed(read.failure, read.plan);
   }
   if (--opening_ == 0) Q_EMIT busyChanged(false);
+}
+
+void Workspace::use(const reports::DocumentPtr& plan, const PlanningQuestion& question, const QString& name) {
+  if (!used_folder_.isValid()) throw DeviceError(QDir::tempPath().toStdString() + ": cannot be written");
+  std::vector<reports::DocumentPtr> before;
+  std::copy_if(documents_.begin(), documents_.end(), std::back_inserter(before),
+               [&](const reports::DocumentPtr& open) { return isUsed(*open); });
+  save(plan, question, used_folder_.filePath(name));
+  for (const reports::DocumentPtr& document : before) close(document);
+}
+
+bool Workspace::isUsed(const reports::Document& document) const {
+  return document.file.parent_path() == used_folder_.path().toStdString();
+}
+
+void Workspace::save(const reports::DocumentPtr& plan, const PlanningQuestion& question,
+                     const QString& file) {
+  const auto& document = *plan->as<reports::PlanDocument>();
+  const std::filesystem::path path = QFileInfo(file).absoluteFilePath().toStdString();
+  write_file_whole(path, plan_text(document.plan, document.model.graph));
+  answered_[path] = question;
+  open({file});
 }
 
 QString Workspace::titleOf(const reports::Document& document) {

@@ -2,7 +2,9 @@
 
 #include <QObject>
 #include <QStringList>
+#include <QTemporaryDir>
 #include <QThreadPool>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +52,16 @@ class Workspace : public QObject {
   PlanningQuestion questionOf(const reports::DocumentPtr& plan) const;
   bool busy() const { return opening_ > 0; }
 
+  /// Opens a plan that is in no file of the user's as the answer to `question`, in place of the one that was
+  /// used before. Its file `name` goes with the workspace. Throws DeviceError where the file cannot be
+  /// written; then all stays as it was.
+  void use(const reports::DocumentPtr& plan, const PlanningQuestion& question, const QString& name);
+  /// Whether use() opened this document.
+  bool isUsed(const reports::Document& document) const;
+  /// Writes the plan, whole or not at all, and opens it; `question` is then what is asked, since the file of
+  /// a plan says less than what led to it. Throws DeviceError.
+  void save(const reports::DocumentPtr& plan, const PlanningQuestion& question, const QString& file);
+
  public Q_SLOTS:
   /// Reads files one after another; each ends in opened() or failed(). A plan sets the question. Plans are of
   /// `model`, a folder or a built-in name, or where it is empty of the model that they name.
@@ -70,7 +82,12 @@ class Workspace : public QObject {
   void busyChanged(bool busy);
 
  private:
-  void finish(const reports::DocumentPtr& document, const QString& failure, const QString& plan);
+  struct Read {
+    std::filesystem::path file;
+    reports::DocumentPtr document;  ///< null where it failed
+    QString failure, plan;
+  };
+  void finish(const Read& read);
   void add(const reports::DocumentPtr& document);
   PlanningQuestion questionInFile(const reports::PlanDocument& plan) const;
   QThreadPool readers_;
@@ -78,6 +95,8 @@ class Workspace : public QObject {
   std::vector<reports::DocumentPtr> chosen_;  ///< at most one of each kind
   reports::DocumentPtr beside_;
   PlanningQuestion question_;
+  QTemporaryDir used_folder_;                                   ///< of the plan in use
+  std::map<std::filesystem::path, PlanningQuestion> answered_;  ///< by plans that are being opened
   int opening_ = 0;
 };
 

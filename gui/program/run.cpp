@@ -12,7 +12,6 @@
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
-#include "gui/model/window_folder.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/screenshots.h"
@@ -37,7 +36,6 @@ void choose_platform(bool needs_screen) {
 }
 
 void apply(const GuiArguments& arguments, WindowSettings& settings) {
-  if (!arguments.theme.empty()) settings.theme = theme_named(QString::fromStdString(arguments.theme));
   if (!arguments.language.empty()) settings.language = QString::fromStdString(arguments.language);
 }
 
@@ -67,7 +65,6 @@ int take_screenshots(const GuiArguments& arguments) {
   if (!QDir().mkpath(folder))
     throw InputError("--screenshot: the folder " + arguments.screenshot_folder + " cannot be made");
   WindowSettings settings;
-  settings.theme = Theme::light;
   settings.language = QStringLiteral("en");
   apply(arguments, settings);
   Workspace workspace;
@@ -86,7 +83,6 @@ int take_screenshots(const GuiArguments& arguments) {
 }
 
 int show_window(const GuiArguments& arguments) {
-  remove_old_window_folders();
   QSettings stored;
   WindowSettings settings = read_settings(stored);
   apply(arguments, settings);
@@ -110,7 +106,7 @@ std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, 
       "Examples:\n"
       "  headroom-gui\n"
       "  headroom-gui plan.json stats.json trace.json\n"
-      "  headroom-gui profile.json --screenshot pictures/ --theme dark --size 1600x1000\n\n"
+      "  headroom-gui profile.json --screenshot pictures/ --size 1600x1000\n\n"
       "Exit codes: 0 done; 2 bad usage or, with --screenshot, bad input; 5 no display or a picture that "
       "cannot be written.",
       "headroom-gui");
@@ -124,8 +120,6 @@ std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, 
                  "the model of the plans, where the one that they name is not found");
   app.add_option("--screenshot", arguments.screenshot_folder,
                  "write every page as a picture into this folder and end; needs no display");
-  app.add_option("--theme", arguments.theme, "system, light or dark; as last time by default")
-      ->check(CLI::IsMember({"system", "light", "dark"}));
   app.add_option("--language", arguments.language, "system, en or zh_CN; as last time by default")
       ->check(CLI::IsMember({"system", "en", "zh_CN"}));
   app.add_option("--size", size, "of the window in pixels: 1280x800");

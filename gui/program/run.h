@@ -12,10 +12,9 @@ struct GuiArguments {
   std::vector<std::string> files;
   std::string model;              ///< of the plans; empty: the one that each names
   std::string screenshot_folder;  ///< empty: a window
-  std::string theme;              ///< these two: empty where the window's memory decides
-  std::string language;
-  double scale = 0;  ///< pixels of the screen to one of the window; 0: as the desktop says
-  int width = 0;     ///< 0: the same
+  std::string language;           ///< empty: as the window remembers it
+  double scale = 0;               ///< pixels of the screen to one of the window; 0: as the desktop says
+  int width = 0;                  ///< 0: the same
   int height = 0;
 };
 

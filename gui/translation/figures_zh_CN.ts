@@ -388,8 +388,8 @@
         <translation>直接形式的浮点运算次数，包括边缘。</translation>
     </message>
     <message>
-        <source>Where it is stored whole.</source>
-        <translation>完整存放的位置。</translation>
+        <source>Where it is stored, and above which row if not whole.</source>
+        <translation>存放的位置；若不完整，则注明从哪一行以上。</translation>
     </message>
     <message>
         <source>The pass that writes it.</source>

@@ -269,6 +269,18 @@ takes %2 and %3 there</source>
 <context>
     <name>headroom::gui::DecoderCanvas</name>
     <message>
+        <source>on the device</source>
+        <translation>在设备上</translation>
+    </message>
+    <message>
+        <source>in host memory</source>
+        <translation>在主机内存中</translation>
+    </message>
+    <message>
+        <source>in the scratch file</source>
+        <translation>在暂存文件中</translation>
+    </message>
+    <message>
         <source>The decoder, pass by pass</source>
         <translation>逐遍显示的解码器</translation>
     </message>
@@ -319,17 +331,6 @@ takes %2 and %3 there</source>
     <message>
         <source>%1 of it on the device at the peak</source>
         <translation>峰值时其中 %1 在设备上</translation>
-    </message>
-</context>
-<context>
-    <name>headroom::gui::DecoderOverview</name>
-    <message>
-        <source>Peak of each pass</source>
-        <translation>各遍的峰值</translation>
-    </message>
-    <message>
-        <source>Pass %1, %2: %3</source>
-        <translation>第 %1 遍，%2：%3</translation>
     </message>
 </context>
 <context>
@@ -707,14 +708,6 @@ takes %2 and %3 there</source>
         <translation>其边缘</translation>
     </message>
     <message>
-        <source>Goes through the tiles in the order in which they run.</source>
-        <translation>按运行顺序播放各切块。</translation>
-    </message>
-    <message>
-        <source>Play</source>
-        <translation>播放</translation>
-    </message>
-    <message>
         <source>Tile</source>
         <translation>切块</translation>
     </message>
@@ -729,68 +722,6 @@ takes %2 and %3 there</source>
     <message>
         <source>Its frames come in %1 chunks, %2 at a time.</source>
         <translation>帧分 %1 段处理，每次 %2 帧。</translation>
-    </message>
-</context>
-<context>
-    <name>headroom::gui::LanesView</name>
-    <message>
-        <source>kernels</source>
-        <translation>内核</translation>
-    </message>
-    <message>
-        <source>copies</source>
-        <translation>拷贝</translation>
-    </message>
-    <message>
-        <source>fills</source>
-        <translation>填充</translation>
-    </message>
-    <message>
-        <source>What the GPU&apos;s streams did</source>
-        <translation>GPU 各流的工作</translation>
-    </message>
-    <message>
-        <source>a tile</source>
-        <translation>一个分块</translation>
-    </message>
-    <message>
-        <source>of no pass</source>
-        <translation>不属于任何一遍</translation>
-    </message>
-    <message>
-        <source>%1, %2, %3</source>
-        <translation>%1，%2，%3</translation>
-    </message>
-</context>
-<context>
-    <name>headroom::gui::KeptView</name>
-    <message>
-        <source>on the device</source>
-        <translation>在设备上</translation>
-    </message>
-    <message>
-        <source>in host memory</source>
-        <translation>在主机内存中</translation>
-    </message>
-    <message>
-        <source>in the scratch file</source>
-        <translation>在暂存文件中</translation>
-    </message>
-    <message>
-        <source>Kept tensors against passes</source>
-        <translation>各遍中的保留张量</translation>
-    </message>
-    <message>
-        <source>%1: %2 %3, written in pass %4, read in %5</source>
-        <translation>%1：%2 %3，第 %4 遍写入，读取于 %5</translation>
-    </message>
-    <message>
-        <source>, in place of %1</source>
-        <translation>，取代 %1</translation>
-    </message>
-    <message>
-        <source>○ read</source>
-        <translation>○ 读取</translation>
     </message>
 </context>
 <context>
@@ -1008,6 +939,10 @@ takes %2 and %3 there</source>
 <context>
     <name>headroom::gui::MainWindow</name>
     <message>
+        <source>The language changes when the window is opened again.</source>
+        <translation>语言在下次打开窗口时更换。</translation>
+    </message>
+    <message>
         <source>The profile has no layer %1.</source>
         <translation>性能剖析文件中没有层 %1。</translation>
     </message>
@@ -1048,20 +983,8 @@ takes %2 and %3 there</source>
         <translation>视图(&amp;V)</translation>
     </message>
     <message>
-        <source>&amp;Theme</source>
-        <translation>主题(&amp;T)</translation>
-    </message>
-    <message>
         <source>&amp;System</source>
         <translation>跟随系统(&amp;S)</translation>
-    </message>
-    <message>
-        <source>&amp;Light</source>
-        <translation>浅色(&amp;L)</translation>
-    </message>
-    <message>
-        <source>&amp;Dark</source>
-        <translation>深色(&amp;D)</translation>
     </message>
     <message>
         <source>L&amp;anguage</source>
@@ -1116,16 +1039,16 @@ takes %2 and %3 there</source>
         <translation>所有文件 (*)</translation>
     </message>
     <message>
-        <source>The language changes once nothing is running any more.</source>
-        <translation>当前任务结束后即切换语言。</translation>
-    </message>
-    <message>
         <source>Folder of the model of %1</source>
         <translation>%1 的模型所在的文件夹</translation>
     </message>
 </context>
 <context>
     <name>headroom::gui::MemoryMapBox</name>
+    <message>
+        <source>Open a trace to see where everything lay in memory. The page Run and headroom-decode --trace record one.</source>
+        <translation>打开轨迹可查看一切在内存中的位置。“运行”页和 headroom-decode --trace 会记录轨迹。</translation>
+    </message>
     <message>
         <source>Memory map</source>
         <translation>内存图</translation>
@@ -1139,24 +1062,8 @@ takes %2 and %3 there</source>
         <translation>此跟踪没有地址。</translation>
     </message>
     <message>
-        <source>A plan for the CPU has no addresses: its pool gives them only as it decodes. Open a trace of its decode. The page Run and headroom-decode --trace record one.</source>
-        <translation>CPU 的方案没有地址：内存池在解码时才分配。请打开其解码的跟踪。“运行”页和 headroom-decode --trace 会记录跟踪。</translation>
-    </message>
-    <message>
-        <source>%1, as it ran</source>
-        <translation>%1，实际运行</translation>
-    </message>
-    <message>
-        <source>%1, as planned</source>
-        <translation>%1，按方案</translation>
-    </message>
-    <message>
         <source>Addresses of %1 were in use; at most %2 of them were live at one time. What lies between are addresses without memory: the pool gives free pages back, or to the next tile.</source>
         <translation>用到的地址共 %1，同时在用的至多 %2。其间的空隙是没有内存的地址：内存池把空闲页归还系统，或留给下一个切块。</translation>
-    </message>
-    <message>
-        <source>Placing…</source>
-        <translation>正在安排位置…</translation>
     </message>
     <message>
         <source>The reservation is %1; at most %2 of it are live at one time. What stays free then, %3, are gaps between what has to lie side by side.</source>
@@ -1276,10 +1183,6 @@ takes %2 and %3 there</source>
     <message>
         <source>Time</source>
         <translation>时间</translation>
-    </message>
-    <message>
-        <source>%1: reads the chosen tensor</source>
-        <translation>%1：读取所选张量</translation>
     </message>
 </context>
 <context>
@@ -1881,8 +1784,8 @@ Written beside it: %1.</source>
         <translation>以前打开的文件</translation>
     </message>
     <message>
-        <source>There is no folder demo/ beside this program or above it. In Headroom&apos;s folder, &lt;code&gt;make demo&lt;/code&gt; makes one: it decodes a picture inside a limit and leaves the plan and what was measured.</source>
-        <translation>本程序旁边或上级没有 demo/ 文件夹。在 Headroom 的文件夹中执行 &lt;code&gt;make demo&lt;/code&gt; 即可生成：它在上限之内解码一幅图像，并留下方案和实测结果。</translation>
+        <source>There is no folder demo/ beside this program or above it. In Headroom&apos;s folder, “make demo” makes one: it decodes a picture inside a limit and leaves the plan and what was measured.</source>
+        <translation>本程序旁边或上级没有 demo/ 文件夹。在 Headroom 的文件夹中执行 “make demo”即可生成：它在上限之内解码一幅图像，并留下方案和实测结果。</translation>
     </message>
     <message>
         <source>Start</source>
@@ -1917,10 +1820,6 @@ Written beside it: %1.</source>
     <message>
         <source>Memory map</source>
         <translation>内存图</translation>
-    </message>
-    <message>
-        <source>Streams</source>
-        <translation>流</translation>
     </message>
     <message>
         <source>Predicted</source>
@@ -1971,99 +1870,10 @@ Written beside it: %1.</source>
     </message>
 </context>
 <context>
-    <name>headroom::gui::TreemapView</name>
-    <message>
-        <source>On the device, as areas by module</source>
-        <translation>设备上的内存，按模块显示为面积</translation>
-    </message>
-    <message>
-        <source>%1: %2</source>
-        <translation>%1：%2</translation>
-    </message>
-    <message>
-        <source>%1: %2, %3</source>
-        <translation>%1：%2，%3</translation>
-    </message>
-</context>
-<context>
-    <name>headroom::gui::WatchNote</name>
-    <message>
-        <source>Watched by %1.</source>
-        <translation>监测来源：%1。</translation>
-    </message>
-    <message>
-        <source>%1: not captured.</source>
-        <translation>%1：没有收到。</translation>
-    </message>
-    <message>
-        <source>%1: not captured: %2.</source>
-        <translation>%1：没有收到：%2。</translation>
-    </message>
-    <message>
-        <source>Records lost: %1.</source>
-        <translation>丢失的记录：%1。</translation>
-    </message>
-    <message>
-        <source>Activities that belong to no step: %1.</source>
-        <translation>不属于任何步骤的活动：%1。</translation>
-    </message>
-    <message>
-        <source>Activities not listed one by one: %1.</source>
-        <translation>未逐项列出的活动：%1。</translation>
-    </message>
-    <message>
-        <source>The driver counted the same.</source>
-        <translation>驱动的统计与此相同。</translation>
-    </message>
-    <message>
-        <source>The driver counted at most %1 more, at %2.</source>
-        <translation>驱动最多多统计 %1，在 %2。</translation>
-    </message>
-    <message>
-        <source>The driver counted at most %1 less, at %2.</source>
-        <translation>驱动最多少统计 %1，在 %2。</translation>
-    </message>
-    <message>
-        <source>, </source>
-        <translation>、</translation>
-    </message>
-</context>
-<context>
     <name>headroom::gui::Workspace</name>
     <message>
         <source>%1, rank %2</source>
         <translation>%1，进程 %2</translation>
-    </message>
-</context>
-<context>
-    <name>headroom::gui::UnsavedPlan</name>
-    <message>
-        <source>Unsaved plan</source>
-        <translation>未保存的方案</translation>
-    </message>
-    <message>
-        <source>The plan %1 is not saved. Do you want to save it?</source>
-        <translation>方案 %1 尚未保存。要保存吗？</translation>
-    </message>
-    <message>
-        <source>&amp;Save…</source>
-        <translation>保存(&amp;S)…</translation>
-    </message>
-    <message>
-        <source>&amp;Discard</source>
-        <translation>不保存(&amp;D)</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
-    </message>
-    <message>
-        <source>Save plan</source>
-        <translation>保存方案</translation>
-    </message>
-    <message>
-        <source>Plans (*.json)</source>
-        <translation>方案 (*.json)</translation>
     </message>
 </context>
 <context>

@@ -2,7 +2,7 @@
 
 #include <qcustomplot.h>
 
-#include "gui/view/chart_axis.h"
+#include "reports/figures/chart_ranges.h"
 
 namespace headroom::gui {
 
@@ -12,7 +12,7 @@ namespace headroom::gui {
 class ChartAreas final : public QCPLayerable {
  public:
   explicit ChartAreas(QCustomPlot* plot) : QCPLayerable(plot, QStringLiteral("main")) {}
-  void show(Stack stack) { stack_ = std::move(stack); }
+  void show(reports::Stack stack) { stack_ = std::move(stack); }
   void colour(const std::vector<QColor>& colours) { colours_ = colours; }
 
  protected:
@@ -24,7 +24,7 @@ class ChartAreas final : public QCPLayerable {
   /// Of each column of pixels of this width from the left edge, the moment that is drawn; -1 where there is
   /// none.
   std::vector<int> highestOfColumns(double pixel) const;
-  Stack stack_;
+  reports::Stack stack_;
   std::vector<QColor> colours_;  ///< parallel to the stack's tops
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "gui/model/figure_text.h"
 #include "reports/figures/ticks.h"
@@ -51,140 +50,9 @@ class UnitTicker final : public QCPAxisTicker {
   std::vector<reports::Tick> ticks_;
 };
 
-/// Names at 0, 1, 2 …: as many as fit, the ends of long ones, which is what tells layers apart.
-class CategoryTicker final : public QCPAxisTicker {
- public:
-  explicit CategoryTicker(const std::vector<std::string>& categories) {
-    for (const std::string& category : categories) names_ << figure_text(category);
-  }
-
- protected:
-  double getTickStep(const QCPRange& range) override {
-    return std::max(1.0, std::ceil(range.size() / tickCount()));
-  }
-  int getSubTickCount(double) override { return 0; }
-  QString getTickLabel(double tick, const QLocale&, QChar, int) override {
-    const auto at = std::llround(tick);
-    if (at < 0 || at >= names_.size() || std::abs(tick - double(at)) > 1e-6) return {};
-    constexpr int kMost = 22;
-    const QString& name = names_[at];
-    return name.size() <= kMost ? name : QStringLiteral("…") + name.right(kMost - 1);
-  }
-
- private:
-  QStringList names_;
-};
-
-struct Bounds {
-  double least = HUGE_VAL, most = -HUGE_VAL;
-  bool logarithmic = false;
-  bool empty() const { return least > most; }
-  void take(double value) {
-    if (!std::isfinite(value) || (logarithmic && value <= 0)) return;
-    least = std::min(least, value);
-    most = std::max(most, value);
-  }
-  /// With `share` of the whole beside each end.
-  QCPRange widened(double before, double after, double nothing = 1) const {
-    if (empty()) return logarithmic ? QCPRange(nothing, nothing * 10) : QCPRange(0, nothing);
-    if (logarithmic) {
-      const double whole = std::max(std::log(most / least), std::log(2.0));
-      return {least * std::exp(-whole * before), most * std::exp(whole * after)};
-    }
-    double whole = most - least;
-    if (whole <= 0) whole = std::max(std::abs(most), 1e-9);
-    return {least - whole * before, most + whole * after};
-  }
-};
-
-QCPRange x_extent(const reports::Chart& chart) {
-  Bounds bounds;
-  bounds.logarithmic = chart.x.logarithmic;
-  bool exact = false;
-  for (const reports::Series& series : chart.series) {
-    exact = exact || series.mark == reports::Mark::area;
-    if (series.mark == reports::Mark::bars || !chart.categories.empty()) {
-      const auto last =
-          std::max(series.x.empty() ? 0.0 : series.x.back(), double(chart.categories.size()) - 1);
-      return {-0.7, last + 0.7};
-    }
-    for (const double x : series.x) bounds.take(x);
-  }
-  for (const reports::Span& span : chart.spans) {
-    bounds.take(span.begin);
-    bounds.take(span.end);
-    exact = true;
-  }
-  for (const reports::Note& note : chart.notes) bounds.take(note.x);
-  if (exact && !bounds.empty() && bounds.most > bounds.least) return {bounds.least, bounds.most};
-  for (const reports::Guide& guide : chart.guides) {
-    if (guide.vertical) bounds.take(guide.at);
-  }
-  return bounds.widened(0.05, 0.05);
-}
-
-QCPRange y_extent(const reports::Chart& chart) {
-  Bounds bounds;
-  bounds.logarithmic = chart.y.logarithmic;
-  if (!bounds.logarithmic) bounds.take(0);
-  for (const reports::Series& series : chart.series) {
-    if (series.mark == reports::Mark::area) continue;
-    for (const double y : series.y) bounds.take(y);
-  }
-  if (const Stack stack = stacked(chart); !stack.tops.empty()) {
-    for (const double y : stack.tops.back()) bounds.take(y);
-  }
-  for (const reports::Note& note : chart.notes) bounds.take(note.y);
-  // A limit far above would press everything else flat: it is then named at the edge.
-  const double highest = bounds.empty() ? 0 : bounds.most;
-  for (const reports::Guide& guide : chart.guides) {
-    if (!guide.vertical &&
-        (guide.always_in_sight || bounds.logarithmic || highest <= 0 || guide.at <= 2 * highest))
-      bounds.take(guide.at);
-  }
-  const QCPRange range =
-      bounds.widened(0, chart.spans.empty() ? 0.1 : 0.16);  // with a line for passes' names
-  if (bounds.logarithmic) return bounds.widened(0.05, 0.1);
-  return {bounds.empty() || bounds.least >= 0 ? 0 : range.lower - range.size() * 0.05, range.upper};
-}
-
 }  // namespace
 
-Stack stacked(const reports::Chart& chart) {
-  std::vector<const reports::Series*> areas;
-  for (const reports::Series& series : chart.series) {
-    if (series.mark == reports::Mark::area) areas.push_back(&series);
-  }
-  Stack stack;
-  if (areas.empty()) return stack;
-  const bool alike = std::all_of(areas.begin(), areas.end(),
-                                 [&](const reports::Series* area) { return area->x == areas[0]->x; });
-  if (alike) {
-    stack.x = areas[0]->x;
-  } else {
-    std::set<double> places;
-    for (const reports::Series* area : areas) places.insert(area->x.begin(), area->x.end());
-    stack.x.assign(places.begin(), places.end());
-  }
-  std::vector<double> top(stack.x.size(), 0);
-  for (const reports::Series* area : areas) {
-    size_t next = 0;
-    for (size_t i = 0; i < stack.x.size(); ++i) {
-      while (next < area->x.size() && next < area->y.size() && area->x[next] <= stack.x[i]) ++next;
-      if (next > 0) top[i] += area->y[next - 1];
-    }
-    stack.tops.push_back(top);
-  }
-  return stack;
-}
-
-ChartExtent extent_of(const reports::Chart& chart) {
-  return {x_extent(chart), y_extent(chart)};
-}
-
-QSharedPointer<QCPAxisTicker> ticker_of(const reports::ChartAxis& axis,
-                                        const std::vector<std::string>& categories) {
-  if (!categories.empty()) return QSharedPointer<QCPAxisTicker>(new CategoryTicker(categories));
+QSharedPointer<QCPAxisTicker> ticker_of(const reports::ChartAxis& axis) {
   return QSharedPointer<QCPAxisTicker>(new UnitTicker(axis.unit, axis.logarithmic));
 }
 

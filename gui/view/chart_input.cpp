@@ -128,7 +128,7 @@ void ChartView::moveHandleTo(double at) {
 
 void ChartView::zoom(double factor) {
   if (factor == 0) {
-    plot_->xAxis->setRange(extent_->x);
+    plot_->xAxis->setRange(extent_.x.least, extent_.x.most);
     return;
   }
   const double middle = cursor_->x.value_or(plot_->xAxis->range().center());

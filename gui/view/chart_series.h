@@ -1,9 +1,11 @@
 #pragma once
 
+#include <qcustomplot.h>
+
 #include <QPalette>
 #include <vector>
 
-#include "gui/view/chart_axis.h"
+#include "reports/figures/chart.h"
 
 namespace headroom::gui {
 
@@ -22,14 +24,12 @@ class ChartSeries {
   struct Shown {
     reports::Mark mark{};
     QCPGraph* graph = nullptr;  ///< of lines, steps and points
-    QCPBars* bars = nullptr;
   };
   bool fits(const reports::Chart& chart) const;
   void rebuild(const reports::Chart& chart);
   QCustomPlot& plot_;
   std::vector<Shown> shown_;  ///< parallel to the chart's series
   ChartAreas* areas_;         ///< below everything else; owned by the plot
-  QCPBarsGroup* group_ = nullptr;
 };
 
 }  // namespace headroom::gui

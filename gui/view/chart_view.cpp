@@ -2,17 +2,21 @@
 
 #include <qcustomplot.h>
 
+#include <QHBoxLayout>
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMetaMethod>
+#include <QPainter>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
 #include "gui/model/figure_text.h"
-#include "gui/view/chart_head.h"
+#include "gui/view/chart_axis.h"
 #include "gui/view/chart_layers.h"
 #include "gui/view/chart_series.h"
+#include "gui/view/legend.h"
+#include "gui/view/plain_label.h"
 
 namespace headroom::gui {
 namespace {
@@ -29,12 +33,10 @@ void add_layers(QCustomPlot& plot) {
   plot.layer(kCursorLayer)->setMode(QCPLayer::lmBuffered);
 }
 
-void set_axis(QCPAxis& axis, const reports::ChartAxis& shown, const std::vector<std::string>& categories) {
+void set_axis(QCPAxis& axis, const reports::ChartAxis& shown) {
   axis.setLabel(figure_text(shown.title));
   axis.setScaleType(shown.logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-  axis.setTicker(ticker_of(shown, categories));
-  axis.setTickLabelRotation(categories.size() > 4 ? 40 : 0);
-  axis.setSubTicks(categories.empty());
+  axis.setTicker(ticker_of(shown));
 }
 
 void colour_axis(QCPAxis& axis, const QPalette& palette, const QFont& font) {
@@ -57,13 +59,32 @@ void colour_axis(QCPAxis& axis, const QPalette& palette, const QFont& font) {
 /// outside.
 std::optional<double> value_at(const reports::Series& series, double x) {
   const size_t count = std::min(series.x.size(), series.y.size());
-  if (count == 0 || (series.mark != reports::Mark::bars && x < series.x.front())) return {};
+  if (count == 0 || x < series.x.front()) return {};
   const auto after = std::upper_bound(series.x.begin(), series.x.begin() + std::ptrdiff_t(count), x);
   auto at = static_cast<size_t>(after - series.x.begin());
   if (at > 0) --at;
   const bool held = series.mark == reports::Mark::area || series.mark == reports::Mark::steps;
   if (!held && at + 1 < count && series.x[at + 1] - x < x - series.x[at]) ++at;
   return series.y[at];
+}
+
+QCPRange range_of(const reports::Range& range) {
+  return {range.least, range.most};
+}
+
+LegendEntry legend_entry(const std::string& name, reports::Mark mark, reports::ColourRole role) {
+  return {figure_text(name), [mark, role](QPainter& painter, const QRectF& swatch, const QPalette& palette) {
+            const QColor colour = colour_of(role, palette);
+            painter.setPen(Qt::NoPen);
+            painter.setBrush(colour);
+            if (mark == reports::Mark::area) {
+              painter.drawRect(swatch);
+            } else if (mark == reports::Mark::points) {
+              painter.drawEllipse(swatch.center(), 4, 4);
+            } else {
+              painter.drawRect(QRectF(swatch.left(), swatch.center().y() - 1, swatch.width(), 3));
+            }
+          }};
 }
 
 /// The visible range, moved and cut so that nothing beyond the chart is shown.
@@ -82,11 +103,22 @@ QCPRange within(const QCPRange& all, QCPRange range, bool logarithmic) {
 }  // namespace
 
 ChartView::ChartView(QWidget* parent)
-    : QWidget(parent), plot_(new QCustomPlot(this)), extent_(std::make_unique<ChartExtent>()) {
+    : QWidget(parent), plot_(new QCustomPlot(this)), title_(new PlainLabel(this)), legend_(new Legend(this)) {
   series_ = std::make_unique<ChartSeries>(*plot_);
+  QFont bold = title_->font();
+  bold.setBold(true);
+  title_->setFont(bold);
+  title_->setMinimumWidth(1);  // a long one is cut
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(1, 1, 1, 1);
-  layout->addWidget(plot_);
+  layout->setSpacing(0);
+  auto* head = new QHBoxLayout;
+  head->setContentsMargins(8, 3, 8, 0);
+  head->setSpacing(32);
+  head->addWidget(title_, 0, Qt::AlignTop);
+  head->addWidget(legend_, 1);
+  layout->addLayout(head);
+  layout->addWidget(plot_, 1);
   setFocusPolicy(Qt::StrongFocus);
   plot_->setFocusPolicy(Qt::ClickFocus);
   plot_->setFocusProxy(this);
@@ -103,17 +135,14 @@ ChartView::ChartView(QWidget* parent)
   foot_ = new ChartFoot(plot_, kMarksLayer);
   marks_ = new ChartMarks(plot_, kMarksLayer);
   cursor_ = new ChartCursor(plot_, kCursorLayer);
-  plot_->plotLayout()->insertRow(0);
-  head_ = new ChartHead(plot_);
-  plot_->plotLayout()->addElement(0, 0, head_);
-  plot_->plotLayout()->setRowStretchFactor(0, 0.0001);
-  plot_->plotLayout()->setRowSpacing(0);
   plot_->axisRect()->setMinimumMargins(QMargins(4, 8, 14, 4));
   plot_->setMinimumSize(80, 60);  // without a size there is nothing to draw on
   connect(plot_->xAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, &ChartView::rangeMoved);
   connect(plot_, &QCustomPlot::beforeReplot, this, &ChartView::beforeDrawing);
   connectMouse();
   setAccessibleName(tr("Chart"));
+  setAutoFillBackground(true);
+  setBackgroundRole(QPalette::Base);
   colour();
 }
 
@@ -123,13 +152,13 @@ void ChartView::setChart(const reports::Chart& chart, bool keep_range) {
   source_ = nullptr;
   stale_ = false;
   chart_ = chart;
-  *extent_ = extent_of(chart_);
+  extent_ = reports::ranges_of(chart_);
   draw();
-  plot_->yAxis->setRange(extent_->y);
+  plot_->yAxis->setRange(range_of(extent_.y));
   if (keep_range) {
     rangeMoved(plot_->xAxis->range());
   } else {
-    plot_->xAxis->setRange(extent_->x);
+    plot_->xAxis->setRange(range_of(extent_.x));
   }
 }
 
@@ -138,19 +167,18 @@ void ChartView::setSource(double begin, double end,
   source_ = nullptr;  // not asked while the axes are set
   asked_columns_ = columns();
   chart_ = source(begin, end, asked_columns_);
-  *extent_ = extent_of(chart_);  // heights of the whole: a column shows its highest moment
-  extent_->x = QCPRange(begin, std::max(end, begin + 1e-9));
+  extent_ = reports::ranges_of(chart_);  // heights of the whole: a column shows its highest moment
+  extent_.x = {begin, std::max(end, begin + 1e-9)};
   draw();
-  plot_->yAxis->setRange(extent_->y);
-  plot_->xAxis->setRange(extent_->x);
+  plot_->yAxis->setRange(range_of(extent_.y));
+  plot_->xAxis->setRange(range_of(extent_.x));
   source_ = std::move(source);
 }
 
 void ChartView::beforeDrawing() {
   // As many marks as have room; the axes' own rectangle is still that of the drawing before.
   const QSize area = plot_->size() - kBesideAxes;
-  const bool names = !chart_.categories.empty();
-  plot_->xAxis->ticker()->setTickCount(std::clamp(area.width() / (names ? 26 : 105), 2, names ? 60 : 12));
+  plot_->xAxis->ticker()->setTickCount(std::clamp(area.width() / 105, 2, 12));
   plot_->yAxis->ticker()->setTickCount(std::clamp(area.height() / 36, 2, 8));
   // Another width has other columns; the plot may be drawn between the event that says so and its own.
   if (!source_ || (!stale_ && columns() == asked_columns_)) return;
@@ -166,14 +194,36 @@ void ChartView::beforeDrawing() {
 }
 
 void ChartView::draw() {
-  set_axis(*plot_->xAxis, chart_.x, chart_.categories);
-  set_axis(*plot_->yAxis, chart_.y, {});
+  set_axis(*plot_->xAxis, chart_.x);
+  set_axis(*plot_->yAxis, chart_.y);
   series_->show(chart_);
   bands_->show(chart_.spans);
   foot_->show(chart_.strip);
   marks_->show(chart_);
-  setAccessibleDescription(figure_text(chart_.title));
+  showHead();
   colour();
+}
+
+/// Title and legend stand beside the plot, so that they cover no data.
+void ChartView::showHead() {
+  title_->setText(figure_text(chart_.title));
+  title_->setVisible(!chart_.title.empty());
+  setAccessibleDescription(title_->text());
+  std::vector<LegendEntry> entries;
+  // One needs no legend; where all look alike, notes name them.
+  const bool alike =
+      std::all_of(chart_.series.begin(), chart_.series.end(), [&](const reports::Series& series) {
+        return series.colour_role == chart_.series.front().colour_role &&
+               series.mark == chart_.series.front().mark;
+      });
+  for (const reports::Series& series : chart_.series) {
+    if (!alike && !series.name.empty())
+      entries.push_back(legend_entry(series.name, series.mark, series.colour_role));
+  }
+  if (chart_.strip)
+    entries.push_back(legend_entry(chart_.strip->name, reports::Mark::area, chart_.strip->colour_role));
+  legend_->setVisible(!entries.empty());
+  legend_->setEntries(std::move(entries));
 }
 
 void ChartView::colour() {
@@ -182,7 +232,6 @@ void ChartView::colour() {
   colour_axis(*plot_->xAxis, colours, font());
   colour_axis(*plot_->yAxis, colours, font());
   series_->colour(chart_, colours);
-  head_->show(chart_, colours, font());
   for (ChartLayer* layer : {static_cast<ChartLayer*>(bands_), static_cast<ChartLayer*>(foot_),
                             static_cast<ChartLayer*>(marks_), static_cast<ChartLayer*>(cursor_)})
     layer->setLook(colours, font());
@@ -190,7 +239,7 @@ void ChartView::colour() {
 }
 
 void ChartView::rangeMoved(const QCPRange& range) {
-  const QCPRange kept = within(extent_->x, range, chart_.x.logarithmic);
+  const QCPRange kept = within(range_of(extent_.x), range, chart_.x.logarithmic);
   if (kept.lower != range.lower || kept.upper != range.upper) {
     const QSignalBlocker quiet(plot_->xAxis);
     plot_->xAxis->setRange(kept);
@@ -230,17 +279,10 @@ void to_one_height(const std::vector<ChartView*>& charts) {
 
 QString ChartView::textAt(double x) const {
   QStringList lines;
-  const auto category = std::llround(x);
-  if (!chart_.categories.empty()) {
-    if (category < 0 || category >= std::ssize(chart_.categories)) return {};
-    lines << figure_text(chart_.categories[static_cast<size_t>(category)]);
-    x = double(category);
-  } else {
-    for (const reports::Span& span : chart_.spans) {
-      if (span.begin <= x && x < span.end) lines << figure_text(span.name);
-    }
-    lines << tick_text(chart_.x.unit, x, columnWidth());
+  for (const reports::Span& span : chart_.spans) {
+    if (span.begin <= x && x < span.end) lines << figure_text(span.name);
   }
+  lines << tick_text(chart_.x.unit, x, columnWidth());
   for (const reports::Series& series : chart_.series) {
     const std::optional<double> y = value_at(series, x);
     if (!y) continue;

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "gui/view/page.h"
-#include "reports/figures/chart.h"
+#include "reports/figures/chart_ranges.h"
 
 class QCustomPlot;
+class QLabel;
 class QCPRange;
 
 namespace headroom::gui {
@@ -17,10 +17,9 @@ namespace headroom::gui {
 class ChartBands;
 class ChartCursor;
 class ChartFoot;
-class ChartHead;
 class ChartMarks;
 class ChartSeries;
-struct ChartExtent;
+class Legend;
 
 /// The colour of an colour role on this palette: light and dark have their own.
 QColor colour_of(reports::ColourRole colour_role, const QPalette& palette);
@@ -62,7 +61,6 @@ class ChartView : public QWidget {
   double columnWidth() const;
   /// What there is at x, a line for each series: for tooltips and screen readers.
   QString textAt(double x) const;
-  Export exporter(const QString& name);
 
   QSize sizeHint() const override { return {480, 260}; }
   QSize minimumSizeHint() const override { return {240, 120}; }
@@ -86,6 +84,7 @@ class ChartView : public QWidget {
  private:
   void draw();
   void colour();
+  void showHead();
   void beforeDrawing();
   void connectMouse();
   void rangeMoved(const QCPRange& range);
@@ -98,12 +97,13 @@ class ChartView : public QWidget {
   size_t columns() const;
   QCustomPlot* plot_;
   std::unique_ptr<ChartSeries> series_;
-  std::unique_ptr<ChartExtent> extent_;
+  reports::ChartRanges extent_;  ///< of the whole chart
   ChartBands* bands_;
   ChartFoot* foot_;
   ChartMarks* marks_;
   ChartCursor* cursor_;
-  ChartHead* head_;
+  QLabel* title_;
+  Legend* legend_;
   reports::Chart chart_;
   std::function<reports::Chart(double, double, size_t)> source_;
   bool stale_ = false;  ///< the source is asked before the next drawing

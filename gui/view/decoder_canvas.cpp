@@ -11,7 +11,6 @@
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/fitting_name.h"
-#include "gui/view/painting.h"
 #include "gui/view/show_tooltip.h"
 #include "gui/view/tier_colours.h"
 
@@ -433,10 +432,6 @@ bool DecoderCanvas::event(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   show_tooltip(help->globalPos(), textAt(help->pos()), this);
   return true;
-}
-
-Export DecoderCanvas::exporter(const QString& name) {
-  return painting_of(*this, name);
 }
 
 }  // namespace headroom::gui

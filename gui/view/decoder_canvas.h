@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "gui/view/decoder_layout.h"
-#include "gui/view/page.h"
 #include "reports/figures/decoder_picture.h"
 
 namespace headroom::gui {
@@ -32,7 +31,6 @@ class DecoderCanvas : public QWidget {
   /// Where the bars of kept tensors stand, from left to right.
   double keptLeft() const { return layout_.kept_left; }
   double laneWidth() const { return layout_.lane_width; }
-  Export exporter(const QString& name);
 
   QSize minimumSizeHint() const override;
 

@@ -16,14 +16,14 @@ constexpr size_t kMostGuesses = 4;
 
 DecoderGuessBox::DecoderGuessBox(QWidget* parent) : QWidget(parent), column_(new QVBoxLayout(this)) {
   column_->setContentsMargins({});
-  connect(&job_, &LatestJob::busyChanged, this, &DecoderGuessBox::busyChanged);
+  connect(&job_, &Job::busyChanged, this, &DecoderGuessBox::busyChanged);
   hide();
 }
 
 void DecoderGuessBox::guess(const reports::DocumentPtr& history, size_t device) {
   clear();
   job_.start(
-      [history, device] {
+      [history, device](const Job::Turn&) {
         const auto& recorded = *history->as<profiler::MemoryHistory>();
         return reports::guess_decoder(recorded, recorded.devices[device]);
       },

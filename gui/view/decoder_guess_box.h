@@ -2,7 +2,7 @@
 
 #include <QWidget>
 
-#include "gui/model/latest_job.h"
+#include "gui/model/job.h"
 #include "reports/figures/decoder_guess.h"
 #include "reports/figures/document.h"
 
@@ -31,7 +31,7 @@ class DecoderGuessBox : public QWidget {
   /// "wan2.1 832x480, 81 frames, bf16 / fp16".
   static QString name_of(const reports::DecoderFit& fit);
   QVBoxLayout* column_;
-  LatestJob job_;
+  Job job_;
 };
 
 }  // namespace headroom::gui

@@ -17,7 +17,6 @@
 #include "gui/model/run_of_plan.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/decoder_canvas.h"
-#include "gui/view/decoder_overview.h"
 #include "gui/view/legend.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
@@ -52,10 +51,8 @@ DecoderPage::DecoderPage(Workspace& workspace, QWidget* parent)
   layout->setContentsMargins(8, 8, 8, 8);
   layout->addWidget(stack_);
   connect(&workspace_, &Workspace::documentsChanged, this, &DecoderPage::refresh);
-  connect(&job_, &LatestJob::busyChanged, this, &Page::busyChanged);
+  connect(&job_, &Job::busyChanged, this, &Page::busyChanged);
   connect(canvas_, &DecoderCanvas::chosen, this, &DecoderPage::showChosen);
-  connect(canvas_, &DecoderCanvas::chosen, overview_, &DecoderOverview::setPass);
-  connect(overview_, &DecoderOverview::passChosen, this, &DecoderPage::goToPass);
   connect(canvas_, &DecoderCanvas::opened, show_pass_, &QPushButton::click);
   connect(peak_, &QPushButton::clicked, this, &DecoderPage::goToPeak);
   connect(show_pass_, &QPushButton::clicked, this, [this] {
@@ -79,7 +76,6 @@ QWidget* DecoderPage::buildViews() {
   heading_->setWordWrap(true);
   heading_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   legend_ = new Legend(views);
-  overview_ = new DecoderOverview(views);
   auto* halves = new QSplitter(Qt::Vertical, views);
   halves->setObjectName(QStringLiteral("decoder"));
   halves->setChildrenCollapsible(false);
@@ -95,7 +91,6 @@ QWidget* DecoderPage::buildViews() {
   halves->setSizes({560, 170});
   column->addWidget(heading_);
   column->addWidget(legend_);
-  column->addWidget(overview_);
   column->addWidget(halves, 1);
   return views;
 }
@@ -141,7 +136,6 @@ void DecoderPage::refresh() {
     job_.forget();
     picture_.reset();
     canvas_->setPicture(nullptr, nullptr);
-    overview_->setPicture(nullptr);
     stack_->setCurrentIndex(0);
     nothing_->setText(plan == nullptr ? tr("Open a plan to see the decoder as it runs it: what each pass "
                                            "computes, what it keeps for later ones, and where the peak is.")
@@ -154,7 +148,7 @@ void DecoderPage::refresh() {
   showChosen();
   if (drawn || plan_ == nullptr) return;
   job_.start(
-      [plan, run] {
+      [plan, run](const Job::Turn&) {
         return std::make_shared<const reports::DecoderPicture>(reports::decoder_picture(
             *plan->as<reports::PlanDocument>(), run == nullptr ? nullptr : run->as<RunStats>()));
       },
@@ -169,7 +163,6 @@ void DecoderPage::showPicture(std::shared_ptr<const reports::DecoderPicture> pic
   picture_ = std::move(picture);
   stack_->setCurrentIndex(1);
   canvas_->setPicture(picture_, plan_);
-  overview_->setPicture(picture_);
   listMarks();
   describePeak();
   goToPeak();
@@ -283,7 +276,7 @@ void DecoderPage::showChosen() {
 
 std::vector<Export> DecoderPage::exports() {
   if (picture_ == nullptr) return {};
-  return {canvas_->exporter(tr("Decoder")), live_->exporter(tr("Live at the pass's peak"))};
+  return {painting_of(*canvas_, tr("Decoder")), live_->exporter(tr("Live at the pass's peak"))};
 }
 
 }  // namespace headroom::gui

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "gui/model/latest_job.h"
+#include "gui/model/job.h"
 #include "gui/model/workspace.h"
 #include "gui/view/page.h"
 #include "reports/figures/decoder_picture.h"
@@ -15,7 +15,6 @@ class QStackedWidget;
 namespace headroom::gui {
 
 class DecoderCanvas;
-class DecoderOverview;
 class Legend;
 class TableView;
 
@@ -31,7 +30,6 @@ class DecoderPage : public Page {
   std::vector<Export> exports() override;
 
   DecoderCanvas* canvas() { return canvas_; }
-  DecoderOverview* overview() { return overview_; }
   const std::shared_ptr<const reports::DecoderPicture>& picture() const { return picture_; }
 
  public Q_SLOTS:
@@ -65,11 +63,10 @@ class DecoderPage : public Page {
   QLabel *nothing_, *heading_, *chosen_;
   Legend* legend_;
   QScrollArea* area_;
-  DecoderOverview* overview_;
   DecoderCanvas* canvas_;
   QPushButton *peak_, *show_pass_, *show_layer_;
   TableView* live_;
-  LatestJob job_;
+  Job job_;
 };
 
 }  // namespace headroom::gui

@@ -1,7 +1,5 @@
 #include "gui/view/documents_dock.h"
 #include "gui/model/plain_tooltip.h"
-#include "gui/model/used_plan.h"
-#include "gui/view/unsaved_plan.h"
 
 #include <QPushButton>
 #include <QShortcut>
@@ -45,7 +43,7 @@ DocumentsDock::DocumentsDock(Workspace& workspace, QWidget* parent)
   tree_->setIndentation(12);
   tree_->setTextElideMode(Qt::ElideMiddle);
   tree_->setMinimumWidth(140);
-  close_ = new QPushButton(content);
+  close_ = new QPushButton(tr("&Close file"), content);
   auto* layout = new QVBoxLayout(content);
   layout->setContentsMargins(4, 4, 4, 4);
   layout->addWidget(tree_, 1);
@@ -62,13 +60,8 @@ DocumentsDock::DocumentsDock(Workspace& workspace, QWidget* parent)
   connect(remove, &QShortcut::activated, this, &DocumentsDock::closeCurrent);
   // Queued: the list must not vanish while one of its own clicks is being answered.
   connect(&workspace_, &Workspace::documentsChanged, this, &DocumentsDock::list, Qt::QueuedConnection);
-  retranslate();
-}
-
-void DocumentsDock::retranslate() {
   setWindowTitle(tr("Open files"));
   tree_->setAccessibleName(windowTitle());
-  close_->setText(tr("&Close file"));
   list();
 }
 
@@ -124,7 +117,6 @@ void DocumentsDock::chooseItem(const QTreeWidgetItem* item) {
 void DocumentsDock::closeCurrent() {
   const reports::DocumentPtr document = documentOf(tree_->currentItem());
   if (document == nullptr) return;
-  if (UsedPlan::of(workspace_).unsaved() == document && !may_lose_used_plan(workspace_, this)) return;
   workspace_.close(document);
 }
 

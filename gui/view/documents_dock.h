@@ -16,9 +16,6 @@ class DocumentsDock : public QDockWidget {
  public:
   explicit DocumentsDock(Workspace& workspace, QWidget* parent = nullptr);
 
-  /// Its texts in the window's language, which has changed.
-  void retranslate();
-
  public Q_SLOTS:
   void closeCurrent();
 

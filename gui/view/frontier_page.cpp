@@ -12,7 +12,6 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
-#include "gui/model/used_plan.h"
 #include "gui/view/answer_panel.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/limit_field.h"
@@ -21,7 +20,6 @@
 #include "gui/view/say_failure.h"
 #include "gui/view/scaling_view.h"
 #include "gui/view/table_view.h"
-#include "gui/view/unsaved_plan.h"
 #include "gui/view/used_plan_bar.h"
 #include "reports/figures/passes.h"
 
@@ -221,7 +219,7 @@ void FrontierPage::markAnswer(reports::Chart& chart) const {
 void FrontierPage::draw() {
   const int64_t limit = workspace_.question().options.limit_bytes;
   reports::Chart chart = reports::frontier_chart(points_, limit);
-  for (reports::Guide& guide : chart.guides) guide.label.clear();  // the handle has it
+  chart.guides.clear();  // the handle stands there
   markAnswer(chart);
   if (!points_.empty()) {
     // Room for the handle on both sides: where nothing fits, and where more memory gains nothing.
@@ -250,7 +248,7 @@ void FrontierPage::draw() {
 }
 
 void FrontierPage::savePlan(const QString& file) {
-  if (answer_.plan != nullptr) save_plan(workspace_, answer_.plan, answer_.question, file);
+  if (answer_.plan != nullptr) workspace_.save(answer_.plan, answer_.question, file);
 }
 
 template <typename Write>
@@ -263,9 +261,9 @@ void FrontierPage::attempt(const Write& write) {
 }
 
 void FrontierPage::usePlan() {
-  if (answer_.plan == nullptr || !may_lose_used_plan(workspace_, this)) return;
+  if (answer_.plan == nullptr) return;
   attempt([&] {
-    UsedPlan::of(workspace_).use(answer_.plan, answer_.question, plan_file_name(answer_.plan));
+    workspace_.use(answer_.plan, answer_.question, plan_file_name(answer_.plan));
     Q_EMIT pageAsked(QStringLiteral("plan"));  // which says what can be done with it
   });
 }
@@ -286,8 +284,8 @@ bool FrontierPage::busy() const {
 }
 
 std::vector<Export> FrontierPage::exports() {
-  return {chart_->exporter("frontier"), table_->exporter("frontier-points"), panel_->live().exporter("peak"),
-          scaling_->exporter()};
+  return {painting_of(*chart_, "frontier"), table_->exporter("frontier-points"),
+          panel_->live().exporter("peak"), painting_of(*scaling_, "scaling")};
 }
 
 }  // namespace headroom::gui

@@ -1,28 +1,28 @@
 #include "gui/view/grid_view.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
 #include <QSlider>
-#include <QStyle>
-#include <QTimer>
-#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
 #include "decoder/lowering/tiles.h"
 #include "gui/view/chart_view.h"
-#include "gui/view/painting.h"
+#include "gui/view/legend.h"
 #include "gui/view/plain_label.h"
 
 namespace headroom::gui {
 namespace {
 
-constexpr int kTick = 40;          // milliseconds
-constexpr int kWholeSweep = 8000;  // a play through all tiles takes no longer, in milliseconds
 constexpr float kFaint = 0.45F;
 constexpr double kClosestLines = 4;  // pixels: closer they would only be grey
+
+QColor faint(reports::ColourRole role, const QPalette& palette) {
+  QColor colour = colour_of(role, palette);
+  colour.setAlphaF(kFaint);
+  return colour;
+}
 
 /// The smallest interval around both.
 Interval around(const Interval& a, const Interval& b) {
@@ -91,11 +91,7 @@ class GridView::Canvas : public QWidget {
   const GridTile& tile() const { return tile_; }
 
   QSize sizeHint() const override { return QSize(16, 12) * fontMetrics().height(); }
-  QSize minimumSizeHint() const override {
-    int width = fontMetrics().height();
-    for (const LegendEntry& entry : legend()) width += legend_width(entry);
-    return {width, 6 * fontMetrics().height()};
-  }
+  QSize minimumSizeHint() const override { return QSize(8, 6) * fontMetrics().height(); }
 
  protected:
   void paintEvent(QPaintEvent*) override {
@@ -105,24 +101,19 @@ class GridView::Canvas : public QWidget {
     place();
     painter.fillRect(area_, palette().color(QPalette::AlternateBase));
     drawDone(painter);
-    QColor halo = colour_of(reports::ColourRole::workspace, palette());
-    halo.setAlphaF(kFaint);
-    painter.fillRect(halo_rect(), halo);
+    painter.fillRect(halo_rect(), faint(reports::ColourRole::workspace, palette()));
     painter.fillRect(rect_of(tile_.own), colour_of(reports::ColourRole::tile, palette()));
     drawLines(painter);
-    drawLegend(painter);
   }
 
  private:
   const reports::PlanDocument& document() const { return *plan_->as<reports::PlanDocument>(); }
   const Pass& current() const { return document().plan.passes[pass_]; }
 
-  int legend_height() const { return fontMetrics().height() * 3 / 2; }
-
   /// The picture in its own shape, as large as it fits.
   void place() {
     const double margin = fontMetrics().height() / 3.0;
-    const QRectF free = QRectF(rect()).adjusted(margin, margin, -margin, -margin - legend_height());
+    const QRectF free = QRectF(rect()).adjusted(margin, margin, -margin, -margin);
     const double scale = std::min(free.width() / double(grid_.x), free.height() / double(grid_.y));
     const QSizeF size(double(grid_.x) * scale, double(grid_.y) * scale);
     area_ = QRectF(free.center() - QPointF(size.width(), size.height()) / 2, size);
@@ -148,8 +139,7 @@ class GridView::Canvas : public QWidget {
   }
 
   void drawDone(QPainter& painter) const {
-    QColor done = colour_of(reports::ColourRole::kept, palette());
-    done.setAlphaF(kFaint);
+    const QColor done = faint(reports::ColourRole::kept, palette());
     const Region& own = tile_.own;
     painter.fillRect(rect_of({own.t, {0, own.y.begin}, {0, grid_.x}}), done);
     painter.fillRect(rect_of({own.t, own.y, {0, own.x.begin}}), done);
@@ -178,37 +168,6 @@ class GridView::Canvas : public QWidget {
     painter.drawRect(area_);
   }
 
-  struct LegendEntry {
-    QColor colour;
-    QString name;
-  };
-
-  std::vector<LegendEntry> legend() const {
-    QColor done = colour_of(reports::ColourRole::kept, palette()),
-           halo = colour_of(reports::ColourRole::workspace, palette());
-    done.setAlphaF(kFaint);
-    halo.setAlphaF(kFaint);
-    return {{done, GridView::tr("done")},
-            {colour_of(reports::ColourRole::tile, palette()), GridView::tr("current tile")},
-            {halo, GridView::tr("its halo")}};
-  }
-
-  int legend_width(const LegendEntry& entry) const {
-    return 2 * fontMetrics().height() + fontMetrics().horizontalAdvance(entry.name);
-  }
-
-  void drawLegend(QPainter& painter) const {
-    const int height = fontMetrics().height(), side = height * 2 / 3;
-    const int top = rect().bottom() - legend_height() + height / 4;
-    int left = rect().left() + height / 2;
-    painter.setPen(palette().color(QPalette::Text));
-    for (const LegendEntry& entry : legend()) {
-      painter.fillRect(QRect(left, top + (height - side) / 2, side, side), entry.colour);
-      painter.drawText(QPoint(left + height, top + fontMetrics().ascent()), entry.name);
-      left += legend_width(entry);
-    }
-  }
-
   reports::DocumentPtr plan_;
   size_t pass_ = 0, number_ = 0;
   Extent grid_;
@@ -221,20 +180,19 @@ GridView::GridView(QWidget* parent) : QWidget(parent) {
   column->setContentsMargins({});
   canvas_ = new Canvas(this);
   column->addWidget(canvas_, 1);
-  auto* row = new QHBoxLayout;
-  play_ = new QToolButton(this);
-  play_->setObjectName("play");
-  play_->setCheckable(true);
-  play_->setIcon(style()->standardIcon(QStyle::SP_MediaPlay));
-  play_->setToolTip(tr("Goes through the tiles in the order in which they run."));
-  play_->setAccessibleName(tr("Play"));
+  auto* legend = new Legend(this);
+  legend->setEntries(
+      {colour_entry(tr("done"), [](const QPalette& p) { return faint(reports::ColourRole::kept, p); }),
+       colour_entry(tr("current tile"),
+                    [](const QPalette& p) { return colour_of(reports::ColourRole::tile, p); }),
+       colour_entry(tr("its halo"),
+                    [](const QPalette& p) { return faint(reports::ColourRole::workspace, p); })});
+  column->addWidget(legend);
   slider_ = new QSlider(Qt::Horizontal, this);
   slider_->setObjectName("tile");
   slider_->setAccessibleName(tr("Tile"));
   slider_->setToolTip(tr("The tile that is looked at; arrow keys go one further."));
-  row->addWidget(play_);
-  row->addWidget(slider_, 1);
-  column->addLayout(row);
+  column->addWidget(slider_);
   words_ = new PlainLabel(this);
   words_->setWordWrap(true);
   words_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -242,24 +200,14 @@ GridView::GridView(QWidget* parent) : QWidget(parent) {
                            words_->fontMetrics().lineSpacing());  // the grid stays as high while tiles go by
   words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   column->addWidget(words_);
-  timer_ = new QTimer(this);
-  timer_->setInterval(kTick);
   connect(slider_, &QSlider::valueChanged, this, [this](int tile) {
     canvas_->show_tile(static_cast<size_t>(tile));
     describe();
-    Q_EMIT tileChanged(tile);
-  });
-  connect(play_, &QToolButton::toggled, this, &GridView::play);
-  connect(timer_, &QTimer::timeout, this, [this] {
-    const int stride = std::max(1, tiles() * kTick / kWholeSweep);
-    if (tile() + 1 >= tiles()) return play(false);
-    setTile(std::min(tile() + stride, tiles() - 1));
   });
   setPass(nullptr, 0);
 }
 
 void GridView::setPass(const reports::DocumentPtr& plan, size_t pass) {
-  play(false);
   const QSignalBlocker blocker(slider_);
   // A rank without rows has passes without tiles.
   const bool any_tiles =
@@ -269,7 +217,6 @@ void GridView::setPass(const reports::DocumentPtr& plan, size_t pass) {
   slider_->setPageStep(std::max(tiles() / 20, 1));
   slider_->setValue(0);
   slider_->setEnabled(tiles() > 1);
-  play_->setEnabled(tiles() > 1);
   describe();
 }
 
@@ -283,18 +230,6 @@ int GridView::tiles() const {
 
 void GridView::setTile(int tile) {
   slider_->setValue(tile);
-}
-
-void GridView::play(bool on) {
-  on = on && tiles() > 1;
-  if (on && tile() + 1 >= tiles()) setTile(0);
-  play_->setChecked(on);
-  play_->setIcon(style()->standardIcon(on ? QStyle::SP_MediaPause : QStyle::SP_MediaPlay));
-  if (on) {
-    timer_->start();
-  } else {
-    timer_->stop();
-  }
 }
 
 void GridView::describe() {
@@ -318,10 +253,6 @@ void GridView::describe() {
         tr("Its frames come in %1 chunks, %2 at a time.").arg(canvas_->chunks()).arg(canvas_->chunk_frames());
   }
   words_->setText(text);
-}
-
-Export GridView::exporter(const QString& name) {
-  return painting_of(*canvas_, name);
 }
 
 }  // namespace headroom::gui

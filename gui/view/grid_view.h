@@ -2,13 +2,10 @@
 
 #include <QWidget>
 
-#include "gui/view/page.h"
 #include "reports/figures/document.h"
 
 class QLabel;
 class QSlider;
-class QTimer;
-class QToolButton;
 
 namespace headroom::gui {
 
@@ -22,7 +19,7 @@ struct GridTile {
 GridTile grid_tile(const reports::PlanDocument& document, size_t pass, size_t tile);
 
 /// The picture as one pass cuts it into tiles: those that are done, the current one and its halo. A slider
-/// and a play button go through them in the order in which they run.
+/// goes through them in the order in which they run.
 class GridView : public QWidget {
   Q_OBJECT
  public:
@@ -31,23 +28,16 @@ class GridView : public QWidget {
   void setPass(const reports::DocumentPtr& plan, size_t pass);
   int tile() const;
   int tiles() const;
-  Export exporter(const QString& name);
 
  public Q_SLOTS:
   void setTile(int tile);
-  void play(bool on);
-
- Q_SIGNALS:
-  void tileChanged(int tile);
 
  private:
   class Canvas;
   void describe();
   Canvas* canvas_;
   QSlider* slider_;
-  QToolButton* play_;
   QLabel* words_;
-  QTimer* timer_;
 };
 
 }  // namespace headroom::gui

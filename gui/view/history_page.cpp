@@ -52,7 +52,7 @@ HistoryPage::HistoryPage(Workspace& workspace, QWidget* parent)
   layout->addWidget(stack_);
   connect(&workspace_, &Workspace::documentsChanged, this, &HistoryPage::showDocument);
   connect(&workspace_, &Workspace::questionChanged, this, &HistoryPage::work);
-  connect(&job_, &LatestJob::busyChanged, this, &Page::busyChanged);
+  connect(&job_, &Job::busyChanged, this, &Page::busyChanged);
   showDocument();
 }
 
@@ -242,7 +242,7 @@ void HistoryPage::work() {
   fault_.clear();
   showNeed();
   job_.start(
-      [question] {
+      [question](const Job::Turn&) {
         const Model model = model_of(question);
         planner::PlanOptions options = question.options;
         options.limit_bytes = 0;
@@ -281,7 +281,7 @@ void HistoryPage::showNeed() {
 
 std::vector<Export> HistoryPage::exports() {
   if (device() == nullptr) return {};
-  std::vector<Export> all{chart_->exporter(title()), modules_->exporter(tr("Live by module")),
+  std::vector<Export> all{painting_of(*chart_, title()), modules_->exporter(tr("Live by module")),
                           tensors_->exporter(tr("Live tensors"))};
   if (need_) all.push_back(need_table_->exporter(tr("What Headroom needs")));
   return all;

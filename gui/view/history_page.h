@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "gui/model/latest_job.h"
+#include "gui/model/job.h"
 #include "gui/model/workspace.h"
 #include "gui/view/page.h"
 #include "reports/figures/decoder_need.h"
@@ -64,7 +64,7 @@ class HistoryPage : public Page {
   DecoderGuessBox* guess_;
   ChartView* chart_;
   TableView *modules_, *tensors_, *need_table_;
-  LatestJob job_;
+  Job job_;
 };
 
 }  // namespace headroom::gui

@@ -232,8 +232,9 @@ std::vector<Export> LayersPage::exports() {
   if (document_ == nullptr) return {};
   std::vector<Export> all{layers_->exporter(tr("Layers")), live_->exporter(tr("Live at the peak"))};
   if (chart_->isVisibleTo(this))
-    all.push_back(chart_->exporter(
-        document_->as<profiler::Profile>() != nullptr ? tr("Latency table") : tr("Live memory over time")));
+    all.push_back(painting_of(*chart_, document_->as<profiler::Profile>() != nullptr
+                                           ? tr("Latency table")
+                                           : tr("Live memory over time")));
   return all;
 }
 

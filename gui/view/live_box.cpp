@@ -4,16 +4,13 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
-#include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "decoder/outputs/whole_file.h"
 #include "gui/model/figure_text.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
-#include "gui/view/treemap_view.h"
 
 namespace headroom::gui {
 
@@ -23,8 +20,7 @@ LiveBox::LiveBox(const QString& name, QWidget* parent)
       chooser_(new QComboBox(this)),
       stack_(new QStackedWidget(this)),
       live_(new TableView(stack_)),
-      gpu_(new TableView(stack_)),
-      treemap_(new TreemapView) {
+      gpu_(new TableView(stack_)) {
   live_->setObjectName(name);
   gpu_->setObjectName(name + QStringLiteral("-gpu"));
   caption_->setWordWrap(true);
@@ -37,23 +33,14 @@ LiveBox::LiveBox(const QString& name, QWidget* parent)
   auto* row = new QHBoxLayout;  // in one, since height is dear
   row->addWidget(caption_, 1);
   row->addWidget(chooser_);
-  auto* both = new QSplitter(Qt::Horizontal, this);
-  both->setObjectName(name + QStringLiteral("-areas"));
-  both->setChildrenCollapsible(false);
-  both->addWidget(stack_);
-  both->addWidget(treemap_);
-  both->setStretchFactor(0, 2);
-  both->setStretchFactor(1, 1);
   column->addLayout(row);
-  column->addWidget(both, 1);
+  column->addWidget(stack_, 1);
   connect(chooser_, &QComboBox::currentIndexChanged, this, &LiveBox::showChosen);
   showGpu({});
 }
 
-void LiveBox::showLive(const QString& caption, const reports::Table& live,
-                       std::vector<reports::LiveEntry> entries) {
+void LiveBox::showLive(const QString& caption, const reports::Table& live) {
   caption_->setText(caption);
-  treemap_->setEntries(std::move(entries));
   live_->setTable(live);
 }
 
@@ -77,11 +64,7 @@ void LiveBox::showChosen() {
 
 std::vector<Export> LiveBox::exports(const QString& word) const {
   std::vector<Export> all{live_->exporter(tr("%1, live set").arg(word))};
-  for (const reports::Table& table : tables_) {
-    all.push_back({figure_text(table.title), {QStringLiteral("csv")}, [table](const QString& file) {
-                     write_file_whole(file.toStdString(), reports::to_csv(table));
-                   }});
-  }
+  for (const reports::Table& table : tables_) all.push_back(csv_of(table, figure_text(table.title)));
   return all;
 }
 

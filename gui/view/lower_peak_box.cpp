@@ -8,11 +8,9 @@
 #include "decoder/graph/errors.h"
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
-#include "gui/model/used_plan.h"
 #include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/remedy_words.h"
-#include "gui/view/unsaved_plan.h"
 #include "gui/view/used_plan_bar.h"
 
 namespace headroom::gui {
@@ -48,7 +46,7 @@ LowerPeakBox::LowerPeakBox(Workspace& workspace, QWidget* parent) : QWidget(pare
   column->addWidget(words_);
   column->addLayout(rows_);
   column->addStretch();
-  connect(&job_, &PatientJob::busyChanged, this, &LowerPeakBox::busyChanged);
+  connect(&job_, &Job::busyChanged, this, &LowerPeakBox::busyChanged);
 }
 
 void LowerPeakBox::showPlan(const PlanningQuestion& question, const reports::DocumentPtr& plan) {
@@ -72,21 +70,16 @@ void LowerPeakBox::look() {
   if (looked_ || plan_ == nullptr) return;
   looked_ = true;
   say(tr("Looking for lower peaks…"));
-  job_.start([this, question = question_, plan = plan_,
-              patience = patience_seconds_](const std::function<bool()>& go_on) {
-    std::function<void()> outcome;
-    try {
-      const Groundwork ground(question, std::make_shared<FoundPlans>());
-      const auto in_time = planner::for_seconds(patience);
-      const planner::LowerPeak lower = planner::what_would_lower(
-          ground.problem_under(question.options.limit_bytes), plan->as<reports::PlanDocument>()->plan,
-          [&] { return go_on() && in_time(); });
-      outcome = [this, lower] { take(lower); };
-    } catch (const std::exception& error) {
-      outcome = [this, text = std::string(error.what())] { say(QString::fromStdString(text)); };
-    }
-    return outcome;
-  });
+  job_.start(
+      [question = question_, plan = plan_, patience = patience_seconds_](const Job::Turn& turn) {
+        const Groundwork ground(question, std::make_shared<FoundPlans>());
+        const auto in_time = planner::for_seconds(patience);
+        return planner::what_would_lower(ground.problem_under(question.options.limit_bytes),
+                                         plan->as<reports::PlanDocument>()->plan,
+                                         [&] { return turn.goOn() && in_time(); });
+      },
+      [this](const planner::LowerPeak& lower) { take(lower); },
+      [this](const QString& failure) { say(failure); });
 }
 
 QString LowerPeakBox::text_of(const planner::LowerWay& way) const {
@@ -135,7 +128,6 @@ void LowerPeakBox::take(const planner::LowerPeak& lower) {
 }
 
 void LowerPeakBox::use(const planner::LowerWay& way) {
-  if (!may_lose_used_plan(workspace_, this)) return;
   PlanningQuestion question = question_;
   if (!way.remedy.option.empty()) {
     planner::Remedy remedy = way.remedy;
@@ -146,26 +138,20 @@ void LowerPeakBox::use(const planner::LowerWay& way) {
   }
   question.options.limit_bytes = way.plan.peak_bytes;
   setEnabled(false);
-  job_.start([this, question](const std::function<bool()>&) {
-    std::function<void()> outcome;
-    try {
-      outcome = [this, question, plan = planned_by(question)] {
-        setEnabled(true);
-        try {  // there may be no room for its file
-          UsedPlan::of(workspace_).use(plan, question, plan_file_name(plan));
-        } catch (const std::exception& error) {
-          return say(QString::fromUtf8(error.what()));
-        }
-        Q_EMIT used();
-      };
-    } catch (const std::exception& error) {
-      outcome = [this, text = std::string(error.what())] {
-        setEnabled(true);
-        say(QString::fromStdString(text));
-      };
-    }
-    return outcome;
-  });
+  job_.start([question](const Job::Turn&) { return planned_by(question); },
+             [this, question](const reports::DocumentPtr& plan) {
+               setEnabled(true);
+               try {  // there may be no room for its file
+                 workspace_.use(plan, question, plan_file_name(plan));
+               } catch (const std::exception& error) {
+                 return say(QString::fromUtf8(error.what()));
+               }
+               Q_EMIT used();
+             },
+             [this](const QString& failure) {
+               setEnabled(true);
+               say(failure);
+             });
 }
 
 void LowerPeakBox::say(const QString& words) {

@@ -3,7 +3,7 @@
 #include <QWidget>
 #include <vector>
 
-#include "gui/model/patient_job.h"
+#include "gui/model/job.h"
 #include "gui/model/workspace.h"
 #include "planner/explain/lower_peak.h"
 
@@ -46,7 +46,7 @@ class LowerPeakBox : public QWidget {
   double patience_seconds_ = planner::kSecondsToLook;
   QLabel* words_;
   QVBoxLayout* rows_;
-  PatientJob job_;
+  Job job_;
 };
 
 }  // namespace headroom::gui

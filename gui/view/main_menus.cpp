@@ -15,16 +15,9 @@
 #include "gui/view/glossary.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
-#include "gui/view/unsaved_plan.h"
 
 namespace headroom::gui {
 namespace {
-
-QString listed(const QStringList& suffixes) {
-  QStringList upper;
-  for (const QString& suffix : suffixes) upper << suffix.toUpper();
-  return upper.join(QStringLiteral(", "));
-}
 
 /// A name as a file may be called everywhere.
 QString file_name(const QString& name) {
@@ -37,7 +30,6 @@ QString file_name(const QString& name) {
 }  // namespace
 
 void MainWindow::buildMenus() {
-  menuBar()->clear();  // deletes the menus, which own their actions
   buildFileMenu();
   buildViewMenu();
   buildHelpMenu();
@@ -58,19 +50,11 @@ void MainWindow::buildFileMenu() {
   file->addSeparator();
   file->addAction(tr("&Close file"), QKeySequence::Close, documents_, &DocumentsDock::closeCurrent);
   QAction* all = file->addAction(tr("Close &all files"), this, [this] {
-    if (!may_lose_used_plan(workspace_, this)) return;
     while (!workspace_.documents().empty()) workspace_.close(workspace_.documents().back());
   });
   connect(file, &QMenu::aboutToShow, all, [this, all] { all->setEnabled(!workspace_.documents().empty()); });
-  QAction* before_quit = file->addSeparator();
-  QAction* quit = file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
-  // What the page adds of its own, such as saving its plan.
-  connect(file, &QMenu::aboutToShow, this, [this, file, before_quit, quit] {
-    for (QAction* action : file->actions()) {
-      if (action->parent() != file && action->menu() == nullptr && action != quit) file->removeAction(action);
-    }
-    if (const Page* page = currentPage()) file->insertActions(before_quit, page->actions());
-  });
+  file->addSeparator();
+  file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
 }
 
 void MainWindow::buildViewMenu() {
@@ -86,23 +70,17 @@ void MainWindow::buildViewMenu() {
   }
   view->addSeparator();
   view->addAction(documents_->toggleViewAction());
-  QMenu* themes = view->addMenu(tr("&Theme"));
-  auto* theme_group = new QActionGroup(themes);
-  for (const auto& [theme, name] :
-       {std::pair(Theme::system, tr("&System")), std::pair(Theme::light, tr("&Light")),
-        std::pair(Theme::dark, tr("&Dark"))}) {
-    QAction* action = themes->addAction(name, this, [this, theme = theme] { setTheme(theme); });
-    action->setCheckable(true);
-    action->setChecked(theme == settings_.theme);
-    theme_group->addAction(action);
-  }
   QMenu* languages = view->addMenu(tr("L&anguage"));
   auto* language_group = new QActionGroup(languages);
   // Languages in their own words, so that they are found in any.
   for (const auto& [code, name] : {std::pair(QStringLiteral("system"), tr("&System")),
                                    std::pair(QStringLiteral("en"), QStringLiteral("&English")),
                                    std::pair(QStringLiteral("zh_CN"), QStringLiteral("简体中文 (&Z)"))}) {
-    QAction* action = languages->addAction(name, this, [this, code = code] { setLanguage(code); });
+    QAction* action = languages->addAction(name, this, [this, code = code] {
+      settings_.language = code;
+      Q_EMIT settingsChanged();
+      statusBar()->showMessage(tr("The language changes when the window is opened again."));
+    });
     action->setCheckable(true);
     action->setChecked(code == settings_.language);
     language_group->addAction(action);
@@ -132,7 +110,7 @@ void MainWindow::listExports(QMenu* menu) {
   menu->clear();
   if (Page* page = currentPage()) {
     for (const Export& what : page->exports()) {
-      menu->addAction(tr("%1 (%2)…").arg(what.name, listed(what.suffixes)), this,
+      menu->addAction(tr("%1 (%2)…").arg(what.name, what.suffix.toUpper()), this,
                       [this, what] { save(what); });
     }
   }
@@ -143,15 +121,9 @@ void MainWindow::save(const Export& what) {
   auto* dialog = new QFileDialog(this, tr("Export %1").arg(what.name));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setAcceptMode(QFileDialog::AcceptSave);
-  QStringList filters;
-  for (const QString& suffix : what.suffixes)
-    filters << QStringLiteral("%1 (*.%2)").arg(suffix.toUpper(), suffix);
-  dialog->setNameFilters(filters);
-  dialog->setDefaultSuffix(what.suffixes.first());
-  connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
-    dialog->setDefaultSuffix(filter.section(QLatin1Char(' '), 0, 0).toLower());
-  });
-  dialog->selectFile(file_name(what.name) + QLatin1Char('.') + what.suffixes.first());
+  dialog->setNameFilter(QStringLiteral("%1 (*.%2)").arg(what.suffix.toUpper(), what.suffix));
+  dialog->setDefaultSuffix(what.suffix);
+  dialog->selectFile(file_name(what.name) + QLatin1Char('.') + what.suffix);
   connect(dialog, &QFileDialog::fileSelected, this, [this, what](const QString& file) {
     try {
       std::vector<NamedFile> open;

@@ -16,7 +16,6 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "gui/model/used_plan.h"
 #include "gui/view/decoder_page.h"
 #include "gui/view/documents_dock.h"
 #include "gui/view/frontier_page.h"
@@ -28,7 +27,6 @@
 #include "gui/view/start_page.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_page.h"
-#include "gui/view/unsaved_plan.h"
 
 namespace headroom::gui {
 namespace {
@@ -54,15 +52,13 @@ QString page_of(const reports::Document& document) {
   return QStringLiteral("timeline");
 }
 
-/// What there is to remember on a page, by a name that stays the same.
-template <typename Widget>
-QMap<QString, Widget*> named(const Page& page) {
-  QMap<QString, Widget*> found;
-  const QList<Widget*> widgets = page.findChildren<Widget*>();
+/// The splitters of a page by a name that stays the same.
+QMap<QString, QSplitter*> splitters_of(const Page& page) {
+  QMap<QString, QSplitter*> found;
+  const QList<QSplitter*> widgets = page.findChildren<QSplitter*>();
   for (qsizetype i = 0; i < widgets.size(); ++i) {
     const QString name = widgets[i]->objectName();
-    found[page.key() + QLatin1Char('/') + QLatin1String(Widget::staticMetaObject.className()) +
-          QLatin1Char('.') + (name.isEmpty() ? QString::number(i) : name)] = widgets[i];
+    found[page.key() + QLatin1Char('/') + (name.isEmpty() ? QString::number(i) : name)] = widgets[i];
   }
   return found;
 }
@@ -77,7 +73,6 @@ MainWindow::MainWindow(Workspace& workspace, const WindowSettings& settings, QWi
   busy_->setFixedSize(96, busy_->fontMetrics().height());
   busy_->hide();
   statusBar()->addPermanentWidget(busy_);
-  apply_theme(settings_.theme);
   language_.use(settings_.language);
   settings_.language = language_.code();
   build();
@@ -100,30 +95,9 @@ void MainWindow::narrowDock() {
   resizeDocks({documents_}, {kUsualDock}, Qt::Horizontal);
 }
 
-/// The middle of the window without what was in it. The widget that the docks have beside them stays the
-/// same: beside a new one they would be laid out anew and take its room.
-QWidget* MainWindow::emptied() {
-  if (centralWidget() == nullptr) {
-    auto* middle = new QWidget(this);
-    (new QVBoxLayout(middle))->setContentsMargins(0, 0, 0, 0);
-    setCentralWidget(middle);
-  }
-  QLayout* middle = centralWidget()->layout();
-  while (QLayoutItem* before = middle->takeAt(0)) {
-    before->widget()->hide();
-    before->widget()->deleteLater();
-    delete before;
-  }
-  auto* content = new QWidget(centralWidget());
-  middle->addWidget(content);
-  return content;
-}
-
 void MainWindow::build() {
-  const std::vector<MessageBar::Message> faults =
-      messages_ == nullptr ? std::vector<MessageBar::Message>() : messages_->all();
-  page_actions_ = nullptr;
-  QWidget* central = emptied();
+  auto* central = new QWidget(this);
+  setCentralWidget(central);
   messages_ = new MessageBar(central);
   connect(messages_, &MessageBar::modelAsked, this, &MainWindow::chooseModel);
   tabs_ = new QTabWidget(central);
@@ -133,26 +107,18 @@ void MainWindow::build() {
   column->setSpacing(0);
   column->addWidget(messages_);
   column->addWidget(tabs_, 1);
-  pages_.clear();  // they go with what was in the middle before
-  buildPages();
-  buildDock();
-  buildMenus();
-  auto* dismiss = new QShortcut(QKeySequence(Qt::Key_Escape), central);
-  dismiss->setContext(Qt::WidgetWithChildrenShortcut);
-  connect(dismiss, &QShortcut::activated, messages_, &MessageBar::dismissAll);
-  for (size_t i = faults.size(); i-- > 0;) messages_->add(faults[i]);
-  restoreViews();
-  showPage(settings_.page);
-  pageShown();
-}
-
-/// Once: it keeps its place and its width.
-void MainWindow::buildDock() {
-  if (documents_ != nullptr) return documents_->retranslate();
   documents_ = new DocumentsDock(workspace_, this);
   addDockWidget(Qt::LeftDockWidgetArea, documents_);
   connect(documents_, &DocumentsDock::message, statusBar(),
           [this](const QString& text) { statusBar()->showMessage(text, kMessageMilliseconds); });
+  buildPages();
+  buildMenus();
+  auto* dismiss = new QShortcut(QKeySequence(Qt::Key_Escape), central);
+  dismiss->setContext(Qt::WidgetWithChildrenShortcut);
+  connect(dismiss, &QShortcut::activated, messages_, &MessageBar::dismissAll);
+  restoreViews();
+  showPage(settings_.page);
+  pageShown();
 }
 
 void MainWindow::buildPages() {
@@ -217,7 +183,6 @@ bool MainWindow::busy() const {
 
 void MainWindow::showBusy() {
   busy_->setVisible(busy());
-  if (!busy() && settings_.language != language_.code()) changeLanguageSoon();
 }
 
 void MainWindow::chooseFiles() {
@@ -247,7 +212,7 @@ void MainWindow::chooseModel(const QString& plan) {
 
 void MainWindow::fileOpened(const reports::DocumentPtr& document) {
   const QString file = QString::fromStdString(document->file.string());
-  if (!UsedPlan::of(workspace_).is(*document)) {  // one in no file yet is gone with the window
+  if (!workspace_.isUsed(*document)) {  // one in no file yet is gone with the window
     settings_.recent_files.removeAll(file);
     settings_.recent_files.prepend(file);
     while (settings_.recent_files.size() > kMostRecent) settings_.recent_files.removeLast();
@@ -279,57 +244,22 @@ void MainWindow::documentsChanged() {
   if (any && settings_.docks.isEmpty()) narrowDock();
 }
 
-void MainWindow::setTheme(Theme theme) {
-  settings_.theme = theme;
-  apply_theme(theme);
-  Q_EMIT settingsChanged();
-}
-
-void MainWindow::setLanguage(const QString& code) {
-  settings_.language = is_language(code) ? code : QStringLiteral("system");
-  Q_EMIT settingsChanged();
-  if (busy()) {
-    statusBar()->showMessage(tr("The language changes once nothing is running any more."),
-                             kMessageMilliseconds);
-  }
-  changeLanguageSoon();
-}
-
-/// After the menu that asked for it is done with its click, and after what is running.
-void MainWindow::changeLanguageSoon() {
-  QTimer::singleShot(0, this, [this] {
-    if (busy() || settings_.language == language_.code()) return;
-    settings_ = settings();
-    language_.use(settings_.language);
-    build();
-    showBusy();
-  });
-}
-
 void MainWindow::rememberViews(WindowSettings& settings) const {
   for (const Page* page : pages_) {
-    const auto splitters = named<QSplitter>(*page);
+    const auto splitters = splitters_of(*page);
     for (auto at = splitters.begin(); at != splitters.end(); ++at) {
       // One that was never shown has no sizes to remember.
       const QList<int> sizes = at.value()->sizes();
       if (std::any_of(sizes.begin(), sizes.end(), [](int size) { return size > 0; }))
         settings.views[at.key()] = at.value()->saveState();
     }
-    const auto tables = named<TableView>(*page);
-    for (auto at = tables.begin(); at != tables.end(); ++at) {
-      if (!at.value()->table().columns.empty()) settings.views[at.key()] = at.value()->saveState();
-    }
   }
 }
 
 void MainWindow::restoreViews() {
   for (const Page* page : pages_) {
-    const auto splitters = named<QSplitter>(*page);
+    const auto splitters = splitters_of(*page);
     for (auto at = splitters.begin(); at != splitters.end(); ++at) {
-      if (settings_.views.contains(at.key())) at.value()->restoreState(settings_.views[at.key()]);
-    }
-    const auto tables = named<TableView>(*page);
-    for (auto at = tables.begin(); at != tables.end(); ++at) {
       if (settings_.views.contains(at.key())) at.value()->restoreState(settings_.views[at.key()]);
     }
   }
@@ -345,7 +275,6 @@ WindowSettings MainWindow::settings() const {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (!may_lose_used_plan(workspace_, this)) return event->ignore();
   Q_EMIT settingsChanged();
   QMainWindow::closeEvent(event);
 }

@@ -41,10 +41,6 @@ class MainWindow : public QMainWindow {
   void chooseFiles();
   /// Asks for the folder of a plan's model, and opens the plan with it.
   void chooseModel(const QString& plan);
-  void setTheme(headroom::gui::Theme theme);
-  /// All texts at once: the pages are made anew over the same workspace. Not before the pages have done
-  /// what they are at.
-  void setLanguage(const QString& code);
 
  Q_SIGNALS:
   void settingsChanged();
@@ -55,9 +51,7 @@ class MainWindow : public QMainWindow {
   void dropEvent(QDropEvent* event) override;
 
  private:
-  QWidget* emptied();
   void build();
-  void buildDock();
   void buildPages();
   void buildMenus();
   void buildFileMenu();
@@ -70,7 +64,6 @@ class MainWindow : public QMainWindow {
   void fileOpened(const reports::DocumentPtr& document);
   void filesRead(bool busy);
   void showBusy();
-  void changeLanguageSoon();
   void documentsChanged();
   void narrowDock();
   void rememberViews(WindowSettings& settings) const;

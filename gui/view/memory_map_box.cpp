@@ -1,10 +1,8 @@
 #include "gui/view/memory_map_box.h"
 
-#include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
-#include <QSignalBlocker>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -28,9 +26,7 @@ MemoryMapBox::MemoryMapBox(QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins({});
   layout->addWidget(stack_);
-  connect(&job_, &LatestJob::busyChanged, this, &MemoryMapBox::busyChanged);
-  connect(which_, &QComboBox::activated, this,
-          [this](int chosen) { showFile(offered_[static_cast<size_t>(chosen)]); });
+  connect(&job_, &Job::busyChanged, this, &MemoryMapBox::busyChanged);
   connect(view_, &MemoryMapView::momentChanged, this, &MemoryMapBox::showMoment);
 }
 
@@ -60,66 +56,31 @@ QWidget* MemoryMapBox::buildViews() {
   halves->setStretchFactor(0, 3);
   halves->setStretchFactor(1, 2);
   halves->setSizes({440, 260});
-  which_ = new QComboBox(views);
-  which_->setObjectName(QStringLiteral("memory-which"));
-  which_->setVisible(false);
-  auto* top = new QHBoxLayout;
-  top->addWidget(heading_, 1);
-  top->addWidget(which_);
   auto* column = new QVBoxLayout(views);
   column->setContentsMargins({});
-  column->addLayout(top);
+  column->addWidget(heading_);
   column->addWidget(legend_);
   column->addWidget(halves, 1);
   return views;
 }
 
-void MemoryMapBox::setFiles(const std::vector<reports::DocumentPtr>& files) {
-  std::vector<reports::DocumentPtr> known;
-  bool traced = false;
-  for (const reports::DocumentPtr& file : files) {
-    const auto* trace = file->as<RecordedTrace>();
-    traced |= trace != nullptr;
-    if (trace != nullptr ? !trace->trace.places.empty()
-                         : file->as<reports::PlanDocument>()->plan.request.device == DeviceKind::cuda)
-      known.push_back(file);
-  }
-  if (known.empty()) {
-    nothing_->setText(traced ? tr("This trace has no addresses.")
-                             : tr("A plan for the CPU has no addresses: its pool gives them only as it "
-                                  "decodes. Open a trace of its decode. The page Run and headroom-decode "
-                                  "--trace record one."));
-  }
-  if (known == offered_) return;
-  offered_ = known;
-  offer();
-}
-
-void MemoryMapBox::offer() {
-  const QSignalBlocker quiet(which_);
-  which_->clear();
-  for (const reports::DocumentPtr& file : offered_) {
-    const QString name = Workspace::titleOf(*file);
-    which_->addItem(file->as<RecordedTrace>() != nullptr ? tr("%1, as it ran").arg(name)
-                                                         : tr("%1, as planned").arg(name));
-  }
-  which_->setVisible(offered_.size() > 1);
-  showFile(offered_.empty() ? nullptr : offered_.front());
-}
-
-void MemoryMapBox::showFile(const reports::DocumentPtr& file) {
+void MemoryMapBox::setTrace(const reports::DocumentPtr& trace) {
+  if (trace == trace_ && trace != nullptr) return;
+  trace_ = trace;
   job_.forget();
   map_.reset();
   view_->setMap(nullptr);
   stack_->setCurrentIndex(0);
-  if (file == nullptr) return;
-  nothing_->setText(tr("Placing…"));
+  if (trace == nullptr || trace->as<RecordedTrace>()->trace.places.empty()) {
+    nothing_->setText(trace != nullptr
+                          ? tr("This trace has no addresses.")
+                          : tr("Open a trace to see where everything lay in memory. The page Run "
+                               "and headroom-decode --trace record one."));
+    return;
+  }
   job_.start(
-      [file] {
-        const auto* recorded = file->as<RecordedTrace>();
-        return std::make_shared<const reports::MemoryMap>(
-            recorded != nullptr ? reports::memory_map(*recorded)
-                                : reports::memory_map(*file->as<reports::PlanDocument>()));
+      [trace](const Job::Turn&) {
+        return std::make_shared<const reports::MemoryMap>(reports::memory_map(*trace->as<RecordedTrace>()));
       },
       [this](const std::shared_ptr<const reports::MemoryMap>& made) { showMap(made); },
       [this](const QString& fault) {
@@ -163,8 +124,7 @@ void MemoryMapBox::showMoment(double seconds) {
   if (map_ == nullptr) return;
   places_->setTable(reports::places_table(*map_, seconds));
   int64_t live = 0;
-  for (const reports::LiveEntry& entry : reports::entries_at(*map_, seconds))
-    live += entry.kind == MemoryKind::slack ? 0 : entry.bytes;
+  for (const reports::MapPlace& place : reports::places_at(*map_, seconds)) live += place.bytes;
   caption_->setText(
       tr("At %1: %2 live. A click or the arrow keys choose another moment; wheel: zoom, drag: pan, "
          "double click: all.")
@@ -174,7 +134,7 @@ void MemoryMapBox::showMoment(double seconds) {
 
 std::vector<Export> MemoryMapBox::exports() const {
   if (map_ == nullptr) return {};
-  return {view_->exporter(tr("Memory map")), places_->exporter(tr("Places"))};
+  return {painting_of(*view_, tr("Memory map")), places_->exporter(tr("Places"))};
 }
 
 }  // namespace headroom::gui

@@ -3,12 +3,11 @@
 #include <QWidget>
 #include <memory>
 
-#include "gui/model/latest_job.h"
+#include "gui/model/job.h"
 #include "gui/model/workspace.h"
 #include "gui/view/page.h"
 #include "reports/figures/memory_map.h"
 
-class QComboBox;
 class QLabel;
 class QStackedWidget;
 
@@ -18,14 +17,13 @@ class Legend;
 class MemoryMapView;
 class TableView;
 
-/// Where everything lies over a decode, and what lies there at one moment: in the reservation of a plan for a
-/// GPU, or as a trace recorded it.
+/// Where everything lay over a recorded decode, and what lay there at one moment.
 class MemoryMapBox : public QWidget {
   Q_OBJECT
  public:
   explicit MemoryMapBox(QWidget* parent = nullptr);
-  /// Plans and traces. A list chooses among those whose places are known; where none are, words say why.
-  void setFiles(const std::vector<reports::DocumentPtr>& files);
+  /// Null, or a trace without places, shows words that say why.
+  void setTrace(const reports::DocumentPtr& trace);
   bool busy() const { return job_.busy(); }
   std::vector<Export> exports() const;
 
@@ -43,20 +41,17 @@ class MemoryMapBox : public QWidget {
 
  private:
   QWidget* buildViews();
-  void offer();
-  void showFile(const reports::DocumentPtr& file);
   void showMap(std::shared_ptr<const reports::MemoryMap> map);
   void showMoment(double seconds);
 
-  std::vector<reports::DocumentPtr> offered_;
+  reports::DocumentPtr trace_;
   std::shared_ptr<const reports::MemoryMap> map_;
   QStackedWidget* stack_;
   QLabel *nothing_, *heading_, *caption_;
-  QComboBox* which_;
   Legend* legend_;
   MemoryMapView* view_;
   TableView* places_;
-  LatestJob job_;
+  Job job_;
 };
 
 }  // namespace headroom::gui

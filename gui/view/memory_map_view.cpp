@@ -10,7 +10,6 @@
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/fitting_name.h"
-#include "gui/view/painting.h"
 #include "gui/view/show_tooltip.h"
 #include "reports/figures/ticks.h"
 
@@ -263,10 +262,6 @@ bool MemoryMapView::event(QEvent* event) {
   const reports::MapPlace* place = placeAt(help->pos());
   show_tooltip(help->globalPos(), place == nullptr ? QString() : textOf(*place), this);
   return true;
-}
-
-Export MemoryMapView::exporter(const QString& name) {
-  return painting_of(*this, name);
 }
 
 }  // namespace headroom::gui

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 
-#include "gui/view/page.h"
 #include "reports/figures/memory_map.h"
 
 namespace headroom::gui {
@@ -24,7 +23,6 @@ class MemoryMapView : public QWidget {
   const reports::MapPlace* placeAt(const QPointF& point) const;
   QRectF rectOf(const reports::MapPlace& place) const;
   QString textOf(const reports::MapPlace& place) const;
-  Export exporter(const QString& name);
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;

@@ -74,19 +74,10 @@ void MessageBar::dismissPlan(const QString& plan) {
   }
 }
 
-std::vector<MessageBar::Message> MessageBar::all() const {
-  std::vector<Message> found;
-  for (int i = 0; i < rows_->count(); ++i) {
-    const QWidget* row = rows_->itemAt(i)->widget();
-    if (const auto* text = row->findChild<QLabel*>(QStringLiteral("message")))
-      found.push_back({text->text(), row->property(kPlan).toString()});
-  }
-  return found;
-}
-
 QStringList MessageBar::messages() const {
   QStringList texts;
-  for (const Message& message : all()) texts << message.text;
+  for (int i = 0; i < rows_->count(); ++i)
+    texts << rows_->itemAt(i)->widget()->findChild<QLabel*>(QStringLiteral("message"))->text();
   return texts;
 }
 

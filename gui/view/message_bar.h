@@ -22,7 +22,6 @@ class MessageBar : public QFrame {
   /// for its model.
   void add(const Message& message);
   QStringList messages() const;
-  std::vector<Message> all() const;
 
  public Q_SLOTS:
   void dismissAll();

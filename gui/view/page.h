@@ -7,11 +7,11 @@
 
 namespace headroom::gui {
 
-/// Something on a page that can be saved: a plot as PNG, SVG or PDF, a table as CSV.
+/// Something on a page that can be saved: a drawing as PNG, a table as CSV.
 struct Export {
-  QString name;          ///< for file names and menus
-  QStringList suffixes;  ///< "png", "svg", "pdf" or "csv"
-  /// Writes the file, whose suffix is one of these. Throws DeviceError.
+  QString name;    ///< for file names and menus
+  QString suffix;  ///< "png" or "csv"
+  /// Throws DeviceError where the file cannot be written.
   std::function<void(const QString& file)> write;
 };
 

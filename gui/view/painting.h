@@ -1,10 +1,12 @@
 #pragma once
 
 #include "gui/view/page.h"
+#include "reports/figures/table.h"
 
 namespace headroom::gui {
 
-/// A widget as it is on the screen, as PNG, SVG or PDF.
+/// A widget as it is on the screen.
 Export painting_of(QWidget& widget, const QString& name);
+Export csv_of(const reports::Table& table, const QString& name);
 
 }  // namespace headroom::gui

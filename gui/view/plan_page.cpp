@@ -1,30 +1,28 @@
 #include "gui/view/plan_page.h"
 
 #include <QFrame>
-#include <QHeaderView>
 #include <QLabel>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTabWidget>
 #include <QTableView>
-#include <QTreeView>
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "decoder/outputs/whole_file.h"
 #include "gui/model/figure_text.h"
 #include "gui/model/run_of_plan.h"
 #include "gui/view/beside_box.h"
 #include "gui/view/grid_view.h"
-#include "gui/view/kept_view.h"
 #include "gui/view/lower_peak_box.h"
+#include "gui/view/pass_tree.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
 #include "gui/view/used_plan_bar.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
 #include "reports/figures/comparison.h"
+#include "reports/figures/passes.h"
 #include "reports/figures/ranks.h"
 
 namespace headroom::gui {
@@ -82,35 +80,24 @@ QWidget* PlanPage::buildViews() {
   halves->setObjectName("plan-halves");
   auto* top = new QSplitter(Qt::Horizontal, halves);
   top->setObjectName("plan-views");
-  tree_ = new QTreeView(top);
+  tree_ = new PassTree(top);
   tree_->setObjectName("passes");
-  tree_->setModel(&model_);
-  tree_->setUniformRowHeights(true);
-  tree_->setTextElideMode(Qt::ElideRight);
   tree_->setAccessibleName(tr("Passes"));
-  tree_->header()->setStretchLastSection(false);
-  tree_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
-  tree_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
-  tree_->header()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
   grid_ = new GridView(top);
-  auto* area = new QScrollArea(top);
-  area->setWidgetResizable(true);
-  kept_ = new KeptView(area);
-  area->setWidget(kept_);
   tree_->setMinimumWidth(48 * fontMetrics().averageCharWidth());  // numbers and the half of a name
   top->setStretchFactor(0, 2);
   top->setStretchFactor(1, 2);
-  top->setStretchFactor(2, 2);
-  top->setSizes({380, 380, 440});
   auto* bottom = new QSplitter(Qt::Horizontal, halves);
   bottom->setObjectName("plan-figures");
   bottom->setChildrenCollapsible(false);
   tabs_ = new QTabWidget(bottom);
   tabs_->setDocumentMode(true);
-  tabs_->setTabBarAutoHide(true);
   table_ = new TableView(tabs_);
   table_->setObjectName("plan-passes");
+  kept_ = new TableView(tabs_);
+  kept_->setObjectName("plan-kept");
   tabs_->addTab(table_, tr("Passes"));
+  tabs_->addTab(kept_, figure_text(std::string("Kept tensors")));
   auto* lower = new QScrollArea(bottom);
   lower->setWidgetResizable(true);
   lower->setFrameShape(QFrame::NoFrame);
@@ -122,15 +109,12 @@ QWidget* PlanPage::buildViews() {
   bottom->setSizes({860, 300});  // the table's numbers are all in sight beside it in a window of 1280
   connect(lower_, &LowerPeakBox::used, this, [this] { Q_EMIT pageAsked(key()); });
   connect(lower_, &LowerPeakBox::busyChanged, this, &Page::busyChanged);
-  connect(&job_, &LatestJob::busyChanged, this, &Page::busyChanged);
+  connect(&job_, &Job::busyChanged, this, &Page::busyChanged);
   halves->setStretchFactor(0, 3);
   halves->setStretchFactor(1, 2);
   column->addWidget(halves, 1);
-  connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this,
-          [this](const QModelIndex& current) { choosePass(PassTree::pass_of(current)); });
+  connect(tree_, &PassTree::currentItemChanged, this, [this] { choosePass(tree_->pass()); });
   connect(table_, &TableView::rowChosen, this, &PlanPage::choosePass);  // a row for each pass, in order
-  connect(kept_, &KeptView::passChosen, this, &PlanPage::choosePass);
-  connect(kept_, &KeptView::tensorChosen, this, &PlanPage::markReaders);
   return views;
 }
 
@@ -152,9 +136,8 @@ void PlanPage::refresh() {
                    plan_ == nullptr || plan_->rank ? nullptr : plan_);
   stack_->setCurrentIndex(plan_ == nullptr ? 0 : 1);
   if (plan_ == nullptr) {
-    model_.setPlan(nullptr);
+    tree_->setPlan(nullptr);
     grid_->setPass(nullptr, 0);
-    kept_->setSpans({}, 0);
     pass_ = -1;
     return;
   }
@@ -171,13 +154,8 @@ void PlanPage::refresh() {
   table_->setTable(reports::passes_table(document, run_ == nullptr ? nullptr : run_->as<RunStats>()));
   if (!other) return;
   pass_ = -1;
-  model_.setPlan(plan_);
-  for (int row = 0; row < model_.rowCount(); ++row) {
-    const QModelIndex parent = model_.index(row, 0);
-    for (int line = 0; line < model_.rowCount(parent); ++line)
-      tree_->setFirstColumnSpanned(line, parent, true);
-  }
-  kept_->setSpans(reports::kept_spans(document), static_cast<int>(document.plan.passes.size()));
+  tree_->setPlan(plan_);
+  kept_->setTable(reports::kept_table(document));
   const auto highest = std::max_element(
       document.plan.passes.begin(), document.plan.passes.end(),
       [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
@@ -200,7 +178,7 @@ void PlanPage::listTables() {
   if (tabled == tabled_) return;
   tabled_ = tabled;
   job_.start(
-      [ranked, plan = plan_, beside = beside_] {
+      [ranked, plan = plan_, beside = beside_](const Job::Turn&) {
         std::vector<reports::Table> tables;
         if (beside != nullptr) tables = reports::compare(*plan, *beside);
         for (const reports::RankedRun& run : reports::ranked_runs(ranked)) {
@@ -213,7 +191,7 @@ void PlanPage::listTables() {
 }
 
 void PlanPage::showTables(const std::vector<reports::Table>& tables) {
-  while (tabs_->count() > 1) delete tabs_->widget(1);
+  while (tabs_->count() > 2) delete tabs_->widget(2);
   for (const reports::Table& table : tables) {
     auto* view = new TableView(tabs_);
     view->setTable(table);
@@ -222,11 +200,10 @@ void PlanPage::showTables(const std::vector<reports::Table>& tables) {
 }
 
 void PlanPage::choosePass(int pass) {
-  if (plan_ == nullptr || pass < 0 || pass >= model_.rowCount() || pass == pass_) return;
+  if (plan_ == nullptr || pass < 0 || pass >= tree_->topLevelItemCount() || pass == pass_) return;
   pass_ = pass;
   grid_->setPass(plan_, static_cast<size_t>(pass));
-  kept_->setPass(pass);
-  if (PassTree::pass_of(tree_->currentIndex()) != pass) tree_->setCurrentIndex(model_.index(pass, 0));
+  tree_->choosePass(pass);
   const QModelIndex row = table_->model().index(pass, 0);
   if (const auto* sorted = qobject_cast<QSortFilterProxyModel*>(table_->view()->model())) {
     const QModelIndex shown = sorted->mapFromSource(row);
@@ -239,22 +216,13 @@ void PlanPage::chooseTile(int tile) {
   grid_->setTile(tile);
 }
 
-void PlanPage::markReaders(int tensor) {
-  model_.setMarked(tensor < 0 ? std::vector<int32_t>{} : kept_->spans()[static_cast<size_t>(tensor)].read_in);
-}
-
 bool PlanPage::busy() const {
   return lower_->busy() || job_.busy();
 }
 
 std::vector<Export> PlanPage::exports() {
   if (plan_ == nullptr) return {};
-  Export kept_figures{QStringLiteral("kept-tensors"), {QStringLiteral("csv")}, [this](const QString& file) {
-                        write_file_whole(
-                            file.toStdString(),
-                            reports::to_csv(reports::kept_table(*plan_->as<reports::PlanDocument>())));
-                      }};
-  std::vector<Export> all{grid_->exporter("tiles"), kept_->exporter("kept"), kept_figures};
+  std::vector<Export> all{painting_of(*grid_, "tiles")};
   for (int i = 0; i < tabs_->count(); ++i)
     all.push_back(static_cast<TableView*>(tabs_->widget(i))->exporter(tabs_->tabText(i)));
   return all;

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "gui/model/latest_job.h"
-#include "gui/model/pass_tree.h"
+#include "gui/model/job.h"
 #include "gui/model/workspace.h"
 #include "gui/view/page.h"
 #include "reports/figures/table.h"
@@ -9,19 +8,18 @@
 class QLabel;
 class QStackedWidget;
 class QTabWidget;
-class QTreeView;
 
 namespace headroom::gui {
 
 class GridView;
-class KeptView;
 class LowerPeakBox;
+class PassTree;
 class TableView;
 class UsedPlanBar;
 
-/// The chosen plan: its passes as a tree, the tiles of one, what is kept through which, and all
-/// passes in figures beside a run where one is open. Choosing a pass anywhere shows it everywhere. Further
-/// tables list what differs in another plan that is open beside it and, where it is one rank's, all ranks.
+/// The chosen plan: its passes as a tree, the tiles of one, the kept tensors, and all passes in figures
+/// beside a run where one is open. Choosing a pass anywhere shows it everywhere. Further tables list what
+/// differs in another plan that is open beside it and, where it is one rank's, all ranks.
 class PlanPage : public Page {
   Q_OBJECT
  public:
@@ -43,22 +41,19 @@ class PlanPage : public Page {
   void refresh();
   void listTables();
   void showTables(const std::vector<reports::Table>& tables);
-  void markReaders(int tensor);
 
   Workspace& workspace_;
   reports::DocumentPtr plan_, run_, beside_;
   int pass_ = -1;
-  PassTree model_;
   QStackedWidget* stack_;
   UsedPlanBar* used_;
   LowerPeakBox* lower_;
   QLabel* summary_;
-  QTreeView* tree_;
+  PassTree* tree_;
   GridView* grid_;
-  KeptView* kept_;
-  QTabWidget* tabs_;  ///< the passes first; the bar is there where there is more
-  TableView* table_;
-  LatestJob job_;
+  QTabWidget* tabs_;  ///< the passes and the kept tensors, then the other tables
+  TableView *table_, *kept_;
+  Job job_;
   std::vector<reports::DocumentPtr> tabled_;  ///< the files that the other tables are of
 };
 

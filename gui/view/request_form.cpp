@@ -22,7 +22,6 @@
 #include "gui/view/input_note.h"
 #include "gui/view/limit_field.h"
 #include "gui/view/plain_label.h"
-#include "gui/view/whole_text.h"
 #include "planner/cost/profile_check.h"
 
 namespace headroom::gui {
@@ -225,7 +224,7 @@ void RequestForm::addRow(const QString& label, QWidget* editor, const std::strin
   QWidget* field = editor->focusProxy() ? editor->focusProxy() : editor;
   text->setBuddy(field);
   text->setToolTip(explanation);
-  explain_input(field, explanation);
+  field->setToolTip(explanation);
   field->setAccessibleName(without_mnemonic(label));
   rows_->addRow(text, cell);
 }

@@ -17,7 +17,6 @@
 #include "gui/view/chooser.h"
 #include "gui/view/input_note.h"
 #include "gui/view/plain_label.h"
-#include "gui/view/whole_text.h"
 
 namespace headroom::gui {
 namespace {
@@ -186,7 +185,7 @@ void RunForm::addRow(const QString& label, QWidget* editor, RunField field, cons
   auto* text = new PlainLabel(label, this);
   text->setBuddy(focused);
   text->setToolTip(explanation);
-  explain_input(focused, explanation);
+  focused->setToolTip(explanation);
   focused->setAccessibleName(QString(label).remove('&'));
   rows_->addRow(text, cell);
   notes_[field] = note;

@@ -14,6 +14,7 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/painting.h"
 #include "gui/view/paragraph.h"
 #include "gui/view/picture_view.h"
 #include "gui/view/run_form.h"
@@ -184,7 +185,7 @@ QWidget* RunPage::buildOutcome() {
 void RunPage::start() {
   if (run_.running() || !form_->check()) return;
   request_ = form_->request();
-  files_ = files_of(request_, folder_.dir().path());
+  files_ = files_of(request_, folder_.path());
   if (!files_.preview.isEmpty()) QFile::remove(files_.preview);  // of the run before
   regions_drawn_ = 0;
   picture_->clear();
@@ -264,7 +265,7 @@ void RunPage::showProgress() {
 }
 
 std::vector<Export> RunPage::exports() {
-  return {memory_->exporter(QStringLiteral("run-memory"))};
+  return {painting_of(*memory_, QStringLiteral("run-memory"))};
 }
 
 }  // namespace headroom::gui

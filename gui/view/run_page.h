@@ -1,10 +1,10 @@
 #pragma once
 
+#include <QTemporaryDir>
 #include <QTimer>
 
 #include "gui/model/child_run.h"
 #include "gui/model/run_request.h"
-#include "gui/model/window_folder.h"
 #include "gui/model/workspace.h"
 #include "gui/view/page.h"
 #include "reports/figures/chart.h"
@@ -50,7 +50,7 @@ class RunPage : public Page {
   ChildRun run_;
   RunRequest request_;  ///< of the run that is shown
   RunFiles files_;
-  WindowFolder folder_;  ///< of the preview
+  QTemporaryDir folder_;  ///< of the preview
   QTimer refresh_;
   int64_t regions_drawn_ = 0;
   RunForm* form_;

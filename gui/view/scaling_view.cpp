@@ -5,6 +5,7 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
 
 #include "gui/model/figure_text.h"
@@ -37,6 +38,42 @@ QString largest_words(const QString& name, const std::vector<reports::ScalingPoi
   const bool all = pixels >= double(series.back().pixels());
   return (all ? ScalingView::tr("%1: %2 and more.") : ScalingView::tr("%1: up to %2."))
       .arg(name, size_words(pixels, request));
+}
+
+bool has(const std::vector<reports::ScalingPoint>& series, const Request& size) {
+  return std::any_of(series.begin(), series.end(), [&](const reports::ScalingPoint& point) {
+    return point.width_pixels == size.width_pixels && point.height_pixels == size.height_pixels;
+  });
+}
+
+void append(std::vector<reports::ScalingPoint>& series, const std::vector<reports::ScalingPoint>& more) {
+  series.insert(series.end(), more.begin(), more.end());
+  std::stable_sort(
+      series.begin(), series.end(),
+      [](const reports::ScalingPoint& a, const reports::ScalingPoint& b) { return a.pixels() < b.pixels(); });
+}
+
+/// Works out the sizes that `progress` does not have yet. `tell` hears of each.
+ScalingProgress scaled(const PlanningQuestion& question, int64_t most_across, ScalingProgress progress,
+                       const Job::Turn& turn, const std::function<void(const ScalingProgress&)>& tell) {
+  const Model model = model_of(question);
+  const planner::CostModel costs = costs_of(question, model.graph);
+  const std::vector<Request> sizes = reports::size_ladder(model, question.request, most_across);
+  const auto is_known = [&](const Request& size) { return has(progress.scaling.planned, size); };
+  progress.sizes = sizes.size();
+  progress.done = static_cast<size_t>(std::count_if(sizes.begin(), sizes.end(), is_known));
+  for (const Request& size : sizes) {
+    if (is_known(size)) continue;
+    const reports::Scaling one =
+        reports::scaling(model, {size}, question.options, costs, [&] { return turn.goOn(); });
+    if (one.planned.empty()) break;
+    append(progress.scaling.untiled, one.untiled);
+    append(progress.scaling.planned, one.planned);
+    progress.scaling.decoder = one.decoder;
+    ++progress.done;
+    tell(progress);
+  }
+  return progress;
 }
 
 /// Sizes kept from a longer ladder are not shown on a shorter one.
@@ -86,19 +123,18 @@ ScalingView::ScalingView(Workspace& workspace, QWidget* parent)
   connect(most_, &QComboBox::currentIndexChanged, this, &ScalingView::work);
   connect(go_on_, &QPushButton::clicked, this, [this] {
     if (job_.busy()) {
-      job_.cancel();
+      job_.forget();
     } else if (asked_) {
-      job_.start(*asked_, asked_across_);
+      start();
     }
   });
   connect(&workspace_, &Workspace::questionChanged, this, &ScalingView::work);
   connect(&workspace_, &Workspace::documentsChanged, this, &ScalingView::draw);
-  connect(&job_, &ScalingJob::progressed, this, &ScalingView::take);
-  connect(&job_, &ScalingJob::busyChanged, this, &ScalingView::showBusy);
+  connect(&job_, &Job::busyChanged, this, &ScalingView::showBusy);
 }
 
 void ScalingView::showBusy(bool busy) {
-  const bool left = progress_.done < progress_.sizes && progress_.failure.isEmpty();
+  const bool left = progress_.done < progress_.sizes && failure_.isEmpty();
   bar_->setVisible(busy || left);
   go_on_->setVisible(busy || left);
   go_on_->setText(busy ? tr("Stop") : tr("&Go on"));
@@ -124,9 +160,23 @@ void ScalingView::work() {
     asked_across_ = mostAcross();
     if (other) progress_ = {};
     bar_->setRange(0, 0);
-    job_.start(question, mostAcross());
+    start();
   }
   draw();
+}
+
+void ScalingView::start() {
+  failure_.clear();
+  job_.start(
+      [this, question = *asked_, across = asked_across_, progress = progress_](const Job::Turn& turn) {
+        return scaled(question, across, progress, turn,
+                      [&](const ScalingProgress& so_far) { turn.post([this, so_far] { take(so_far); }); });
+      },
+      [this](const ScalingProgress& progress) { take(progress); },
+      [this](const QString& failure) {
+        failure_ = failure;
+        draw();
+      });
 }
 
 void ScalingView::take(const ScalingProgress& progress) {
@@ -153,7 +203,7 @@ void ScalingView::draw() {
 }
 
 void ScalingView::sayLargest(const reports::Scaling& shown) {
-  if (!progress_.failure.isEmpty()) return words_->setText(progress_.failure);
+  if (!failure_.isEmpty()) return words_->setText(failure_);
   const Request& request = workspace_.question().request;
   const int64_t limit = shown.limit_bytes;
   if (limit <= 0) return words_->setText(tr("Set a limit to see the largest pictures that fit it."));
@@ -163,10 +213,6 @@ void ScalingView::sayLargest(const reports::Scaling& shown) {
   lines << largest_words(tr("Planned"), shown.planned, limit, request);
   lines.removeAll(QString());
   words_->setText(lines.join('\n'));
-}
-
-Export ScalingView::exporter() const {
-  return chart_->exporter("scaling");
 }
 
 }  // namespace headroom::gui

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <QWidget>
 #include <optional>
 
-#include "gui/model/scaling_job.h"
-#include "gui/view/page.h"
+#include "gui/model/job.h"
+#include "gui/model/workspace.h"
+#include "reports/figures/scaling.h"
 
 class QComboBox;
 class QLabel;
@@ -14,6 +16,13 @@ namespace headroom::gui {
 
 class ChartView;
 
+/// How far the sizes of a question have come.
+struct ScalingProgress {
+  reports::Scaling scaling;  ///< planned and untiled, smallest size first
+  size_t done = 0;           ///< of the sizes
+  size_t sizes = 0;
+};
+
 /// Peak against size of what is asked for, untiled and planned, as it is worked out size by size, with the
 /// largest pictures that fit the limit. Works only while it is visible.
 class ScalingView : public QWidget {
@@ -21,7 +30,6 @@ class ScalingView : public QWidget {
  public:
   explicit ScalingView(Workspace& workspace, QWidget* parent = nullptr);
   bool busy() const { return job_.busy(); }
-  Export exporter() const;
 
  Q_SIGNALS:
   void busyChanged();
@@ -32,6 +40,7 @@ class ScalingView : public QWidget {
 
  private:
   void work();
+  void start();
   void take(const ScalingProgress& progress);
   void showBusy(bool busy);
   void draw();
@@ -39,15 +48,16 @@ class ScalingView : public QWidget {
   int64_t mostAcross() const;
 
   Workspace& workspace_;
-  ScalingJob job_;
   std::optional<PlanningQuestion> asked_;
   int64_t asked_across_ = 0;
   ScalingProgress progress_;
+  QString failure_;  ///< empty, or why there are no more sizes
   ChartView* chart_;
   QComboBox* most_;
   QLabel* words_;
   QProgressBar* bar_;
   QPushButton* go_on_;
+  Job job_;
 };
 
 }  // namespace headroom::gui

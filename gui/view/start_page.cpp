@@ -144,9 +144,8 @@ void StartPage::openDemo() {
   const QStringList files = demo_files(QCoreApplication::applicationDirPath());
   demo_note_->setVisible(files.isEmpty());
   demo_note_->setText(
-      tr("There is no folder demo/ beside this program or above it. In Headroom's folder, <code>make "
-         "demo</code> "
-         "makes one: it decodes a picture inside a limit and leaves the plan and what was measured."));
+      tr("There is no folder demo/ beside this program or above it. In Headroom's folder, “make demo” makes "
+         "one: it decodes a picture inside a limit and leaves the plan and what was measured."));
   if (!files.isEmpty()) workspace_.open(files);
 }
 

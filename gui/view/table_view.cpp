@@ -2,10 +2,8 @@
 
 #include <QApplication>
 #include <QClipboard>
-#include <QDataStream>
 #include <QHBoxLayout>
 #include <QHeaderView>
-#include <QIODevice>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPainter>
@@ -15,17 +13,15 @@
 #include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <numeric>
 
-#include "decoder/outputs/whole_file.h"
 #include "gui/view/fitting_name.h"
 #include "gui/view/plain_label.h"
 
 namespace headroom::gui {
 namespace {
 
-constexpr int kWidestColumn = 340, kNarrowest = 48, kNarrowestText = 90, kRowsMeasured = 300,
-              kWidestFilter = 320;
+constexpr int kWidestColumn = 340, kNarrowest = 48, kRowsMeasured = 300, kWidestFilter = 320;
+constexpr int kMostStretched = 12;  ///< columns of a table whose texts share the room that numbers leave
 
 /// A bar behind the number, as long as the number is beside the column's largest.
 class BarDelegate final : public QStyledItemDelegate {
@@ -69,19 +65,27 @@ class BarDelegate final : public QStyledItemDelegate {
   }
 };
 
-/// Of the longest line of a column's heading. Qt itself leaves as much for the arrow of the sorting beside it
-/// as all lines are high.
-int heading_width(const QHeaderView& header, int column) {
-  const QString text = header.model()->headerData(column, Qt::Horizontal).toString();
-  int widest = 0;
-  for (const QString& line : text.split(QLatin1Char('\n')))
-    widest = std::max(widest, header.fontMetrics().horizontalAdvance(line));
-  return widest + 2 * header.style()->pixelMetric(QStyle::PM_HeaderMargin);
-}
+/// Headings that leave an arrow as much room as one line is high; Qt leaves as much as all lines are.
+class Headings final : public QHeaderView {
+ public:
+  explicit Headings(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) {
+    setSectionsClickable(true);
+    setSortIndicator(-1, Qt::AscendingOrder);  // as the figures come, until a heading is clicked
+    setSortIndicatorClearable(true);
+    setTextElideMode(Qt::ElideNone);
+    setMinimumSectionSize(kNarrowest);
+    // The first rows tell enough, and a million would take seconds.
+    setResizeContentsPrecision(kRowsMeasured);
+  }
 
-int contents_width(const QAbstractItemView& view, int column) {
-  return view.sizeHintForColumn(column);
-}
+ protected:
+  QSize sectionSizeFromContents(int section) const override {
+    const QSize size = QHeaderView::sectionSizeFromContents(section);
+    if (model() == nullptr) return size;
+    const auto lines = model()->headerData(section, Qt::Horizontal).toString().count(QLatin1Char('\n'));
+    return {size.width() - static_cast<int>(lines) * fontMetrics().height(), size.height()};
+  }
+};
 
 /// What tabs and line ends would tear apart.
 QString as_field(QString text) {
@@ -110,14 +114,9 @@ TableView::TableView(QWidget* parent)
   view_->setWordWrap(false);
   view_->setTabKeyNavigation(false);  // Tab goes on to the next widget, arrows move within
   view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-  view_->viewport()->installEventFilter(this);
   view_->verticalHeader()->hide();
   view_->verticalHeader()->setDefaultSectionSize(view_->fontMetrics().height() + 6);
-  QHeaderView* header = view_->horizontalHeader();
-  header->setSortIndicator(-1, Qt::AscendingOrder);  // as the figures come, until a heading is clicked
-  header->setSortIndicatorClearable(true);
-  header->setHighlightSections(false);
-  header->setTextElideMode(Qt::ElideNone);
+  view_->setHorizontalHeader(new Headings(view_));
   view_->setSortingEnabled(true);
 
   auto* top = new QHBoxLayout;
@@ -140,7 +139,6 @@ TableView::TableView(QWidget* parent)
           [this](const QModelIndex& current) {
             Q_EMIT rowChosen(current.isValid() ? sorted_.mapToSource(current).row() : -1);
           });
-  connect(header, &QHeaderView::sectionResized, this, [this] { ours_ = ours_ && fitting_; });
   const auto shortcut = [this](const QKeySequence& keys, auto slot) {
     auto* made = new QShortcut(keys, this);
     made->setContext(Qt::WidgetWithChildrenShortcut);
@@ -154,19 +152,19 @@ TableView::TableView(QWidget* parent)
 }
 
 void TableView::setTable(const reports::Table& table) {
-  const QStringList before = headings();
+  const auto heading = [](const reports::Column& column) { return std::pair(column.group, column.title); };
+  const std::vector<reports::Column> before = model_.table().columns;
+  const bool same = std::equal(
+      before.begin(), before.end(), table.columns.begin(), table.columns.end(),
+      [&](const reports::Column& a, const reports::Column& b) { return heading(a) == heading(b); });
   const int row = view_->verticalScrollBar()->value();
   model_.setTable(table);
-  const QStringList now = headings();
-  if (now == before) {
+  if (same) {
     view_->verticalScrollBar()->setValue(row);
-    measureColumns(/*anew=*/false);
   } else {
     view_->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
-    ours_ = now != restored_headings_ || !view_->horizontalHeader()->restoreState(restored_header_);
-    measureColumns(/*anew=*/true);
+    fitColumns();
   }
-  fitColumns();
   countRows();
 }
 
@@ -175,65 +173,19 @@ void TableView::hideFilter() {
   count_->hide();
 }
 
-QStringList TableView::headings() const {
-  QStringList headings;
-  for (const reports::Column& column : model_.table().columns)
-    headings << QString::fromStdString(column.group + "/" + column.title);
-  return headings;
-}
-
-void TableView::measureColumns(bool anew) {
-  QHeaderView* header = view_->horizontalHeader();
-  if (anew) {
-    natural_.assign(static_cast<size_t>(header->count()), 0);
-    tight_ = natural_;
-  }
-  // The first rows tell enough, and a million would take seconds.
-  header->setResizeContentsPrecision(kRowsMeasured);
-  for (int column = 0; column < header->count(); ++column) {
-    int &width = natural_[static_cast<size_t>(column)], &tight = tight_[static_cast<size_t>(column)];
-    const int heading = heading_width(*header, column), contents = contents_width(*view_, column),
-              arrow = header->fontMetrics().height();
-    width = std::max(width, std::clamp(std::max(heading + arrow, contents) + 8, kNarrowest, kWidestColumn));
-    tight = std::max(tight, std::min(width, std::max(heading, contents) + 2));
-  }
-}
-
+/// Numbers are in sight and texts share the rest; a wide table scrolls.
 void TableView::fitColumns() {
   QHeaderView* header = view_->horizontalHeader();
-  if (!ours_ || std::ssize(natural_) != header->count()) return;
-  std::vector<int> widths = natural_;
-  int too_much = std::accumulate(widths.begin(), widths.end(), 0) - view_->viewport()->width();
-  const auto can_give = [&](size_t column) {
-    const bool is_text = model_.table().columns[column].is_text;
-    return std::max(0, widths[column] - (is_text ? kNarrowestText : tight_[column]));
-  };
-  int room = 0;
-  for (size_t column = 0; column < widths.size(); ++column) room += can_give(column);
-  // Rather shortened words, and no room for an arrow, than numbers out of sight, where that helps; names,
-  // which come first, last.
-  for (size_t column = widths.size(); column-- > 0 && too_much > 0 && too_much <= room;) {
-    const int given = std::min(can_give(column), too_much);
-    widths[column] -= given;
-    too_much -= given;
-    room -= can_give(column);
+  const std::vector<reports::Column>& columns = model_.table().columns;
+  const bool stretches = columns.size() <= kMostStretched;
+  header->setMaximumSectionSize(stretches ? QWIDGETSIZE_MAX : kWidestColumn);
+  for (int column = 0; column < header->count(); ++column) {
+    const bool text = columns[static_cast<size_t>(column)].is_text;
+    header->setSectionResizeMode(column, !stretches ? QHeaderView::Interactive
+                                         : text     ? QHeaderView::Stretch
+                                                    : QHeaderView::ResizeToContents);
   }
-  // What is left over goes to the first names that are cut.
-  for (size_t column = 0; column < widths.size() && too_much < 0; ++column) {
-    if (!model_.table().columns[column].is_text || natural_[column] < kWidestColumn) continue;
-    widths[column] -= too_much;
-    too_much = 0;
-  }
-  fitting_ = true;
-  for (int column = 0; column < header->count(); ++column)
-    header->resizeSection(column, widths[static_cast<size_t>(column)]);
-  fitting_ = false;
-}
-
-bool TableView::eventFilter(QObject* watched, QEvent* event) {
-  // Not its own size: a scroll bar that comes takes its room from the columns.
-  if (watched == view_->viewport() && event->type() == QEvent::Resize) fitColumns();
-  return QWidget::eventFilter(watched, event);
+  if (!stretches) view_->resizeColumnsToContents();
 }
 
 void TableView::countRows() {
@@ -258,27 +210,6 @@ void TableView::copy() const {
     lines << fields.join(QLatin1Char('\t'));
   }
   QApplication::clipboard()->setText(lines.join(QLatin1Char('\n')));
-}
-
-Export TableView::exporter(const QString& name) {
-  return {name, {QStringLiteral("csv")}, [this](const QString& file) {
-            write_file_whole(file.toStdString(), reports::to_csv(model_.table()));
-          }};
-}
-
-QByteArray TableView::saveState() const {
-  QByteArray state;
-  QDataStream stream(&state, QIODevice::WriteOnly);
-  stream << headings() << view_->horizontalHeader()->saveState();
-  return state;
-}
-
-void TableView::restoreState(const QByteArray& state) {
-  QDataStream stream(state);
-  stream >> restored_headings_ >> restored_header_;
-  if (restored_headings_.isEmpty() || headings() != restored_headings_) return;
-  if (!view_->horizontalHeader()->restoreState(restored_header_)) return;
-  ours_ = false;
 }
 
 }  // namespace headroom::gui

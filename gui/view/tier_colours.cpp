@@ -1,7 +1,7 @@
 #include "gui/view/tier_colours.h"
 
 #include "gui/view/chart_view.h"
-#include "gui/view/kept_view.h"
+#include "gui/view/decoder_canvas.h"
 
 namespace headroom::gui {
 
@@ -20,11 +20,11 @@ QColor colour_of(MemoryTier tier, const QPalette& palette) {
 QString words_of(MemoryTier tier) {
   switch (tier) {
     case MemoryTier::device:
-      return KeptView::tr("on the device");
+      return DecoderCanvas::tr("on the device");
     case MemoryTier::host:
-      return KeptView::tr("in host memory");
+      return DecoderCanvas::tr("in host memory");
     case MemoryTier::scratch:
-      return KeptView::tr("in the scratch file");
+      return DecoderCanvas::tr("in the scratch file");
   }
   return {};
 }

@@ -14,7 +14,6 @@
 
 #include "gui/view/beside_box.h"
 #include "gui/view/chart_view.h"
-#include "gui/view/lanes_view.h"
 #include "gui/view/live_box.h"
 #include "gui/view/memory_map_box.h"
 #include "gui/view/paragraph.h"
@@ -110,7 +109,7 @@ QWidget* TimelinePage::buildByKind() {
   column->addLayout(bar);
   column->addWidget(note_);
   column->addWidget(live, 1);
-  all->addWidget(underWarning(withLanes(charts)));
+  all->addWidget(underWarning(charts));
   all->addWidget(below);
   all->setStretchFactor(0, 3);
   all->setStretchFactor(1, 1);
@@ -144,27 +143,6 @@ QWidget* TimelinePage::underWarning(QWidget* charts) {
   return all;
 }
 
-/// The charts with lanes below the measured one, between the edges of its plot.
-QWidget* TimelinePage::withLanes(QWidget* charts) {
-  auto* drawn = new QWidget;
-  auto* column = new QVBoxLayout(drawn);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  lanes_ = new LanesView(drawn);
-  column->addWidget(charts, 1);
-  column->addWidget(lanes_);
-  ChartView* chart = sides_[1]->chart();
-  connect(chart, &ChartView::rangeChanged, lanes_, &LanesView::setRange);
-  connect(chart->plot(), &QCustomPlot::afterReplot, lanes_, [this, chart] {
-    const QRect area = chart->plot()->axisRect()->rect();
-    const int from = chart->plot()->mapTo(this, area.topLeft()).x() - lanes_->mapTo(this, QPoint()).x();
-    lanes_->setArea(from, from + area.width());
-    const auto [begin, end] = chart->visibleRange();
-    lanes_->setRange(begin, end);
-  });
-  return drawn;
-}
-
 bool TimelinePage::busy() const {
   return sides_[0]->busy() || sides_[1]->busy() || map_->busy();
 }
@@ -178,9 +156,7 @@ void TimelinePage::showDocuments() {
   if (beside != nullptr) shown = {beside->as<RecordedTrace>() != nullptr ? trace : plan, beside};
   sides_[0]->show(shown[0], beside != nullptr ? QString() : tr("Predicted"));
   sides_[1]->show(shown[1], beside != nullptr ? QString() : tr("Measured"));
-  lanes_->setTrace(shown[1]);
-  std::erase(shown, nullptr);
-  map_->setFiles(shown);
+  map_->setTrace(trace);
 }
 
 void TimelinePage::timelineArrived() {
@@ -261,7 +237,6 @@ void TimelinePage::linkRanges(size_t from, double begin, double end) {
 
 std::vector<Export> TimelinePage::exports() {
   std::vector<Export> all;
-  if (!lanes_->empty()) all.push_back(lanes_->exporter(tr("Streams")));
   for (const auto& side : sides_) {
     for (Export& one : side->exports()) all.push_back(std::move(one));
   }

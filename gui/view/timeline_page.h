@@ -12,7 +12,6 @@ class QStackedWidget;
 
 namespace headroom::gui {
 
-class LanesView;
 class MemoryMapBox;
 class TimelineSide;
 
@@ -32,8 +31,6 @@ class TimelinePage : public Page {
 
   /// The upper and the lower one: predicted and measured, or two of one kind.
   TimelineSide& side(size_t i) { return *sides_[i]; }
-  /// What the streams of a GPU did, over the same time as the measured chart.
-  LanesView* lanes() { return lanes_; }
 
  public Q_SLOTS:
   /// Each cursor to the first of its highest moments.
@@ -48,11 +45,9 @@ class TimelinePage : public Page {
   void connectSides();
   QWidget* buildByKind();
   QWidget* underWarning(QWidget* charts);
-  QWidget* withLanes(QWidget* charts);
   void linkRanges(size_t from, double begin, double end);
   Workspace& workspace_;
   QStackedWidget* stack_;
-  LanesView* lanes_;
   MemoryMapBox* map_;
   QLabel* apart_;  ///< that the two are of different decodes
   QLabel* note_;   ///< how far what was measured can be trusted

@@ -7,8 +7,8 @@
 #include "gui/view/chart_view.h"
 #include "gui/view/live_box.h"
 #include "gui/view/table_view.h"
-#include "gui/view/watch_note.h"
 #include "reports/figures/gpu_work.h"
+#include "reports/figures/watch_sentences.h"
 
 namespace headroom::gui {
 namespace {
@@ -40,7 +40,7 @@ TimelineSide::TimelineSide(const QString& name) : chart_(new ChartView), live_bo
   chart_->setPinnable(true);
   chart_->hide();
   live_box_->hide();
-  connect(&job_, &LatestJob::busyChanged, this, &TimelineSide::busyChanged);
+  connect(&job_, &Job::busyChanged, this, &TimelineSide::busyChanged);
 }
 
 TimelineSide::~TimelineSide() = default;  // the widgets are owned by where they stand
@@ -59,7 +59,7 @@ void TimelineSide::show(const reports::DocumentPtr& document, const QString& wor
     Q_EMIT arrived();
     return;
   }
-  job_.start([document] { return built(document); },
+  job_.start([document](const Job::Turn&) { return built(document); },
              [this](const Built& arrived_now) {
                timeline_ = arrived_now.timeline;
                note_ = arrived_now.note;
@@ -82,7 +82,12 @@ TimelineSide::Built TimelineSide::built(const reports::DocumentPtr& document) {
       {},
       {}};
   if (recorded != nullptr) {
-    made.note = watch_note(recorded->trace, reports::largest_difference(*made.timeline));
+    QStringList sentences;
+    for (const std::string& sentence : reports::watch_sentences(recorded->trace, *made.timeline))
+      sentences << QString::fromStdString(sentence);
+    for (const std::string& sentence : reports::activity_sentences(recorded->trace))
+      sentences << QString::fromStdString(sentence);
+    made.note = sentences.join(QLatin1Char(' '));
     made.gpu = reports::gpu_tables(*recorded);
   }
   return made;
@@ -117,7 +122,7 @@ void TimelineSide::lookAt(double seconds, bool whole_column) {
   chart_->setCursor(seconds);
   if (moment_ == shown) return;
   moment_ = shown;
-  live_box_->showLive(caption(), reports::live_table(*timeline_, shown), timeline_->live_set(shown));
+  live_box_->showLive(caption(), reports::live_table(*timeline_, shown));
 }
 
 QString TimelineSide::caption() const {
@@ -137,7 +142,7 @@ QString TimelineSide::caption() const {
 
 std::vector<Export> TimelineSide::exports() {
   if (timeline_ == nullptr) return {};
-  std::vector<Export> all{chart_->exporter(title())};
+  std::vector<Export> all{painting_of(*chart_, title())};
   for (Export& one : live_box_->exports(title())) all.push_back(std::move(one));
   return all;
 }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "gui/model/latest_job.h"
+#include "gui/model/job.h"
 #include "gui/view/page.h"
 #include "reports/figures/timeline.h"
 
@@ -67,7 +67,7 @@ class TimelineSide : public QObject {
   std::optional<size_t> moment_;
   ChartView* chart_;
   LiveBox* live_box_;
-  LatestJob job_;
+  Job job_;
 };
 
 }  // namespace headroom::gui

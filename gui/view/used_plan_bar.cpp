@@ -4,7 +4,6 @@
 #include <QHBoxLayout>
 #include <QPushButton>
 
-#include "gui/model/used_plan.h"
 #include "gui/view/limit_field.h"
 #include "gui/view/paragraph.h"
 #include "gui/view/say_failure.h"
@@ -33,7 +32,7 @@ UsedPlanBar::UsedPlanBar(Workspace& workspace, QWidget* parent) : QFrame(parent)
 }
 
 void UsedPlanBar::showPlan(const reports::DocumentPtr& plan) {
-  plan_ = plan != nullptr && UsedPlan::of(workspace_).is(*plan) ? plan : nullptr;
+  plan_ = plan != nullptr && workspace_.isUsed(*plan) ? plan : nullptr;
   setVisible(plan_ != nullptr);
 }
 
@@ -41,7 +40,7 @@ void UsedPlanBar::save(const QString& file) {
   if (plan_ == nullptr) return;
   const reports::DocumentPtr plan = plan_;
   const PlanningQuestion question = workspace_.question();
-  save_plan(workspace_, plan, question, file);
+  workspace_.save(plan, question, file);
   workspace_.close(plan);
 }
 

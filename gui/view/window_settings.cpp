@@ -3,21 +3,16 @@
 namespace headroom::gui {
 namespace {
 
-const QString kTheme = QStringLiteral("window/theme"), kLanguage = QStringLiteral("window/language"),
-              kPage = QStringLiteral("window/page"), kRecent = QStringLiteral("window/recent_files"),
-              kGeometry = QStringLiteral("window/geometry"), kDocks = QStringLiteral("window/docks"),
-              kViews = QStringLiteral("views");
+const QString kLanguage = QStringLiteral("window/language"), kPage = QStringLiteral("window/page"),
+              kRecent = QStringLiteral("window/recent_files"), kGeometry = QStringLiteral("window/geometry"),
+              kDocks = QStringLiteral("window/docks"), kViews = QStringLiteral("views");
 
 }  // namespace
 
 WindowSettings read_settings(QSettings& from) {
   WindowSettings settings;
-  settings.theme = theme_named(from.value(kTheme).toString());
   settings.language = from.value(kLanguage, settings.language).toString();
-  const QMap<QString, QString> merged{
-      {"memory", "timeline"}, {"compare", "timeline"}, {"ranks", "plan"}, {"scaling", "frontier"}};
-  const QString page = from.value(kPage, settings.page).toString();
-  settings.page = merged.value(page, page);  // pages that are parts of others now
+  settings.page = from.value(kPage, settings.page).toString();
   settings.recent_files = from.value(kRecent).toStringList();
   settings.geometry = from.value(kGeometry).toByteArray();
   settings.docks = from.value(kDocks).toByteArray();
@@ -28,7 +23,6 @@ WindowSettings read_settings(QSettings& from) {
 }
 
 void write_settings(QSettings& to, const WindowSettings& settings) {
-  to.setValue(kTheme, name_of(settings.theme));
   to.setValue(kLanguage, settings.language);
   to.setValue(kPage, settings.page);
   to.setValue(kRecent, settings.recent_files);

@@ -7,19 +7,16 @@
 #include <QString>
 #include <QStringList>
 
-#include "gui/view/theme.h"
-
 namespace headroom::gui {
 
 /// What the window remembers from one start to the next.
 struct WindowSettings {
-  Theme theme = Theme::system;
   QString language = QStringLiteral("system");
   QString page = QStringLiteral("start");
   QStringList recent_files;         ///< newest first
   QByteArray geometry;              ///< empty: as large as is usual
   QByteArray docks;                 ///< of docks and tool bars
-  QMap<QString, QByteArray> views;  ///< splitters and columns by page and name
+  QMap<QString, QByteArray> views;  ///< splitters by page and name
 };
 
 WindowSettings read_settings(QSettings& from);

@@ -51,7 +51,6 @@ enum class Mark {
   line,    ///< straight from point to point
   steps,   ///< held until the next point
   points,  ///< single points
-  bars,    ///< one for each x, beside those of other series
 };
 
 struct Series {
@@ -101,7 +100,6 @@ struct Chart {
   std::vector<Guide> guides;
   std::vector<Note> notes;
   std::vector<Span> spans;
-  std::vector<std::string> categories{};  ///< names of x = 0, 1, 2 … where these are no numbers
   std::optional<Strip> strip{};
   bool compact = false;  ///< one of many above one another: lower, and one legend stands for all
 };

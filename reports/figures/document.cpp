@@ -19,7 +19,6 @@
 #include "profiler/eager/recording_file.h"
 #include "profiler/history/memory_history.h"
 #include "profiler/profile/profile_file.h"
-#include "reports/figures/unknown_file.h"
 
 namespace headroom::reports {
 namespace {
@@ -30,6 +29,21 @@ constexpr int64_t kMostFileBytes = int64_t{64} << 20;  ///< where the reader of 
 constexpr int64_t kMostBytes = int64_t{1} << 60;
 constexpr size_t kMostPoints = 100'000;
 constexpr const char* kPickle = "pickle";
+constexpr size_t kFirstBytes = 4096;
+/// The end of messages about other files.
+const std::string kOpenedHere =
+    "opened here are Headroom's plans, statistics, traces, profiles, recorded decodes and frontiers (.json), "
+    "and PyTorch's memory snapshots (.pickle)";
+
+/// Throws InputError where a file cannot hold a JSON object.
+void require_json_object(const std::filesystem::path& file) {
+  if (is_folder_at(file)) throw InputError(file.string() + ": this is a folder; " + kOpenedHere);
+  const std::optional<std::string> start = start_of_file(file, kFirstBytes);
+  if (!start) return;
+  const size_t first = start->find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  if (first == std::string::npos || (*start)[first] != '{')
+    throw InputError(file.string() + ": this is no JSON object; " + kOpenedHere);
+}
 
 /// Text of a file, on one line whatever it holds.
 std::string quoted(const std::string& text) {

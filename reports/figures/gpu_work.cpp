@@ -198,38 +198,20 @@ Table activities_table(const RecordedTrace& recorded) {
       {.title = "calls"},
       seconds_column("time", "Of all calls together; those on two streams at once count twice."),
       {.title = "share", .unit = Unit::share, .explanation = "Of the time of all that is listed."},
-      {.title = "moved", .unit = Unit::bytes, .explanation = "Copied or filled."}};
+      {.title = "moved", .unit = Unit::bytes, .explanation = "Copied or filled."},
+      {.title = "rate", .unit = Unit::bytes_per_second, .explanation = "Over the time that the copies ran."}};
   const std::vector<Work> all = work_by_name(recorded);
   const double seconds = seconds_of(all);
   const auto add = [&](const Work& work, Cell kind) {
-    table.rows.push_back({{work.name, std::move(kind), double(work.calls), work.seconds,
-                           share_of(work.seconds, seconds), bytes_cell(work.bytes)},
-                          table.rows.empty()});
+    const bool copies = work.kind == ActivityKind::copy && work.bytes > 0;
+    table.rows.push_back(
+        {{work.name, std::move(kind), double(work.calls), work.seconds, share_of(work.seconds, seconds),
+          bytes_cell(work.bytes), copies ? share_of(double(work.bytes), work.seconds) : Cell()},
+         table.rows.empty()});
   };
   const size_t shown = shown_of(all.size());
   for (size_t i = 0; i < shown; ++i) add(all[i], name_of(all[i].kind));
   if (shown < all.size()) add(rest_of(all, shown), Cell());
-  return table;
-}
-
-Table copies_table(const RecordedTrace& recorded) {
-  Table table{"Copies to and from the GPU", {}, {}};
-  table.columns = {
-      {.title = "name", .is_text = true},
-      {.title = "calls"},
-      {.title = "moved", .unit = Unit::bytes, .bars = true},
-      {.title = "time", .unit = Unit::seconds, .explanation = "While such a copy ran."},
-      {.title = "rate", .unit = Unit::bytes_per_second, .explanation = "Over the time that the copies ran."},
-      {.title = "share", .unit = Unit::share, .explanation = "Of the decode, as far as it is listed."}};
-  const double whole = Reported(recorded.trace).seconds();
-  for (const Work& work : work_by_name(recorded)) {
-    if (work.kind != ActivityKind::copy) continue;
-    Cell rate;
-    if (work.seconds > 0) rate = double(work.bytes) / work.seconds;
-    table.rows.push_back({{work.name, double(work.calls), double(work.bytes), work.seconds, rate,
-                           share_of(work.seconds, whole)},
-                          false});
-  }
   return table;
 }
 
@@ -263,7 +245,7 @@ Table streams_table(const RecordedTrace& recorded) {
 
 std::vector<Table> gpu_tables(const RecordedTrace& recorded) {
   std::vector<Table> tables{gpu_passes_table(recorded), gpu_steps_table(recorded), activities_table(recorded),
-                            copies_table(recorded), streams_table(recorded)};
+                            streams_table(recorded)};
   std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
   return tables;
 }

@@ -13,12 +13,9 @@ Table gpu_passes_table(const RecordedTrace& trace);
 /// The steps that took the GPU longest, and all others as one row.
 Table gpu_steps_table(const RecordedTrace& trace);
 
-/// Kernels, copies and fills by their name, longest first: calls, time, share of all of it, bytes; the last
-/// row has all that are not shown one by one.
+/// Kernels, copies and fills by their name, longest first: calls, time, share of all of it, bytes, and the
+/// rate of copies. The last row has all that are not shown one by one.
 Table activities_table(const RecordedTrace& trace);
-
-/// Copies by their direction, with their rate.
-Table copies_table(const RecordedTrace& trace);
 
 /// How long each stream was busy, and of what share of the decode; where there are several, a last row for
 /// when any was.

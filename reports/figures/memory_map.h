@@ -17,11 +17,9 @@ struct MapPlace {
   int32_t pass = -1;  ///< that asked for it; -1 before the first
 };
 
-/// Where everything lies in the memory of a decode: in the reservation of a GPU over the time that a plan
-/// predicts, of a batch its first micro-batch; or as a trace recorded it. No two places overlap.
+/// Where everything lay in the memory of a decode, as a trace recorded it. No two places overlap.
 struct MemoryMap {
   std::vector<MapPlace> places;  ///< by their beginnings
-  bool measured = false;         ///< by a trace
   bool gaps_cost_memory = true;  ///< false of the CPU's pool, where they are addresses alone
   int64_t reserved_bytes = 0;    ///< offsets end here
   int64_t live_bytes = 0;        ///< the most at one time
@@ -29,10 +27,6 @@ struct MemoryMap {
   double end_seconds = 0;
   std::vector<Span> passes;
 };
-
-/// By a dry run (decoder/gpu/dry_run.h), which takes up to a second or two. Throws InputError of plans for
-/// the CPU, whose pool maps pages as they are asked for: nothing is placed before a decode.
-MemoryMap memory_map(const PlanDocument& document);
 
 /// Of the places that a trace recorded; without any where it has none.
 MemoryMap memory_map(const RecordedTrace& recorded);
@@ -48,9 +42,6 @@ struct MapGap {
   int64_t offset = 0, bytes = 0;
 };
 std::vector<MapGap> gaps_of(const MemoryMap& map, const std::vector<MapPlace>& places);
-
-/// The same moment as entries that are live together; gaps that cost memory are slack.
-std::vector<LiveEntry> entries_at(const MemoryMap& map, double seconds);
 
 /// By offset: name, kind, bytes, offset, from, to. Blocks of one tensor that lie one behind the other are one
 /// row. Gaps follow, the largest first.

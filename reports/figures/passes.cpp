@@ -117,32 +117,6 @@ Table passes_table(const RunStats& run) {
   return table;
 }
 
-Chart passes_chart(const PlanDocument& document, const RunStats* run) {
-  const Plan& plan = document.plan;
-  Chart chart;
-  chart.title = "Peak of each pass";
-  chart.x = {"pass", Unit::none, false};
-  chart.y = {"peak", Unit::bytes, false};
-  chart.series.push_back({"predicted", Mark::bars, ColourRole::predicted, {}, {}});
-  for (size_t i = 0; i < plan.passes.size(); ++i) {
-    chart.categories.push_back(plan.passes[i].name);
-    chart.series[0].x.push_back(double(i));
-    chart.series[0].y.push_back(double(plan.passes[i].predicted_peak_bytes));
-  }
-  if (run != nullptr) {
-    chart.series.push_back({"measured", Mark::bars, ColourRole::measured, {}, {}});
-    for (const PassStats& pass : run->passes) {
-      chart.series[1].x.push_back(double(chart.series[1].x.size()));
-      chart.series[1].y.push_back(double(pass.peak_bytes));
-    }
-  }
-  if (is_limit(plan.limit_bytes)) {
-    chart.guides.push_back(
-        {"limit " + format(Unit::bytes, double(plan.limit_bytes)), double(plan.limit_bytes)});
-  }
-  return chart;
-}
-
 std::vector<KeptSpan> kept_spans(const PlanDocument& document) {
   const Plan& plan = document.plan;
   const Graph& graph = document.model.graph;

@@ -15,9 +15,6 @@ Table passes_table(const PlanDocument& plan, const RunStats* run);
 /// The passes of a run alone, where the plan is not at hand.
 Table passes_table(const RunStats& run);
 
-/// Predicted and measured peak of each pass as bars under the limit.
-Chart passes_chart(const PlanDocument& plan, const RunStats* run);
-
 /// Kept tensors against passes: which passes write, hold and read each, and where it lives.
 struct KeptSpan {
   std::string tensor;

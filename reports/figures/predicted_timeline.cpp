@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <map>
+#include <numeric>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/step_shares.h"
+#include "decoder/lowering/tiles.h"
 #include "planner/cost/cost_model.h"
-#include "reports/figures/pass_times.h"
 #include "reports/figures/plan_memory.h"
 
 namespace headroom::reports {
@@ -105,6 +107,39 @@ class PassMoments {
   std::map<int64_t, std::vector<double>> shares_;  ///< by height of a band
 };
 
+/// Seconds of each pass; of plans without times by FLOPs, one second in all.
+std::vector<double> seconds_of_passes(const PlanDocument& document) {
+  const Graph& graph = document.model.graph;
+  const Plan& plan = document.plan;
+  std::vector<double> seconds, flops;
+  for (const Pass& pass : plan.passes) seconds.push_back(pass.predicted_seconds);
+  // A rank without rows has no tiles in any pass, and takes no time.
+  const bool any_tiles = std::any_of(plan.passes.begin(), plan.passes.end(),
+                                     [](const Pass& pass) { return !pass.tiles.y.empty(); });
+  if (!any_tiles) return seconds;
+  for (const Pass& pass : plan.passes) {
+    flops.push_back(pass.predicted_flops > 0
+                        ? pass.predicted_flops
+                        : planner::pass_flops(graph, pass, cut_tile(graph, pass),
+                                              sizes_of_pass(sizes_of(graph, plan), pass)));
+  }
+  const auto sum = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0);
+  };
+  if (sum(seconds) > 0) return seconds;
+  if (sum(flops) <= 0) flops.assign(flops.size(), 1);
+  const double all = sum(flops), whole = plan.predicted_seconds > 0 ? plan.predicted_seconds : 1;
+  for (double& share : flops) share *= whole / all;
+  return flops;
+}
+
+/// Time that no pass takes: loading weights that stay, before the first one.
+double seconds_before(const PlanDocument& document, const std::vector<double>& seconds) {
+  const double whole = document.plan.predicted_seconds;
+  const double before = whole - std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  return before > whole * 1e-9 ? before : 0;
+}
+
 }  // namespace
 
 Timeline predicted_timeline(DocumentPtr document) {
@@ -120,7 +155,7 @@ Timeline predicted_timeline(DocumentPtr document) {
                                     .reserve = throughout.reserve},
                                    plan.request.device);
   PlanMoments sweep;
-  const double before = seconds_before_passes(planned);
+  const double before = seconds_before(planned, pass_seconds);
   if (before > 0) sweep.put({.pass = kLoading}, loading, before);
   for (uint32_t i = 0; i < plan.passes.size(); ++i)
     PassMoments(planned, i, *memory, sweep).put(pass_seconds[i], every_step);

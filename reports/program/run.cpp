@@ -165,7 +165,7 @@ std::string done_line(const std::string& output, const Report& report) {
   const auto tables = static_cast<int64_t>(count_tables(report));
   const std::string shown =
       output.ends_with(".html")
-          ? counted(tables + static_cast<int64_t>(count_drawings(report)), "figure", "figures")
+          ? counted(tables + static_cast<int64_t>(count_charts(report)), "figure", "figures")
           : counted(tables, "table", "tables");
   return one_line(output) + ": " + counted(static_cast<int64_t>(report.files), "file", "files") + ", " +
          shown + "\n";

@@ -17,10 +17,9 @@ Cell text_or_nothing(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);
 }
 
-Row environment_row(const Document& document, const std::string& recorded_device) {
-  Row row{{document.file.string(), {}, {}, {}, {}, {}}, false};
-  Cell &device = row.cells[1], &libraries = row.cells[2], &threads = row.cells[3], &dtype = row.cells[4],
-       &costs = row.cells[5];
+/// Device, libraries, threads, dtype and costs, as far as the file has them.
+std::vector<Cell> environment_of(const Document& document, const std::string& recorded_device) {
+  Cell device, libraries, threads, dtype, costs;
   const auto costs_text = [](bool assumed) { return assumed ? "assumed" : "from a profile"; };
   if (const PlanDocument* plan = document.as<PlanDocument>()) {
     device = text_or_nothing(plan->plan.environment.device);
@@ -35,8 +34,7 @@ Row environment_row(const Document& document, const std::string& recorded_device
     device = text_or_nothing(trace->trace.device);
     libraries = text_or_nothing(trace->trace.libraries);
   } else if (const std::vector<DocumentPtr> ranks = ranks_of(document); !ranks.empty()) {
-    row = environment_row(*ranks.front(), recorded_device);
-    row.cells[0] = document.file.string();
+    return environment_of(*ranks.front(), recorded_device);
   } else if (const profiler::Profile* profile = document.as<profiler::Profile>()) {
     device = text_or_nothing(profile->device);
     libraries = text_or_nothing(profile->libraries);
@@ -56,7 +54,7 @@ Row environment_row(const Document& document, const std::string& recorded_device
     device = device_of(*history, recorded_device).device;
     libraries = text_or_nothing(history->allocator_settings);
   }
-  return row;
+  return {device, libraries, threads, dtype, costs};
 }
 
 }  // namespace
@@ -82,24 +80,16 @@ Section comparison_section(const Findings& found) {
   return section;
 }
 
-Section environment_section(const Findings& found) {
-  Table table{"Where the figures come from", {}, {}};
-  for (const char* title : {"file", "device", "libraries", "threads", "dtype", "costs"})
-    table.columns.push_back({.title = title, .is_text = std::string(title) != "threads"});
-  for (const DocumentPtr& document : found.documents)
-    table.rows.push_back(environment_row(*document, found.recorded_device));
-  Part part;
-  part.tables.push_back(std::move(table));
-  return {"Environment", {std::move(part)}};
-}
-
 Section files_section(const Findings& found) {
   Table table{"Files of this report", {}, {}};
-  for (const char* title : {"file", "kind", "summary"})
-    table.columns.push_back({.title = title, .is_text = true});
-  for (const DocumentPtr& document : found.documents)
+  for (const char* title : {"file", "kind", "summary", "device", "libraries", "threads", "dtype", "costs"})
+    table.columns.push_back({.title = title, .is_text = std::string(title) != "threads"});
+  for (const DocumentPtr& document : found.documents) {
     table.rows.push_back(
         {{document->file.string(), kind_of(*document), summary(*document, found.recorded_device)}, false});
+    for (Cell& cell : environment_of(*document, found.recorded_device))
+      table.rows.back().cells.push_back(std::move(cell));
+  }
   Part part;
   part.tables.push_back(std::move(table));
   return {"Files", {std::move(part)}};

@@ -1,6 +1,6 @@
 #include "reports/figures/gpu_work.h"
+#include "reports/figures/watch_sentences.h"
 #include "reports/render/sections.h"
-#include "reports/render/watch_sentences.h"
 
 namespace headroom::reports {
 

@@ -15,7 +15,7 @@ Part history_part(const profiler::MemoryHistory& history, const profiler::Device
                   const Findings& found) {
   Part part;
   part.sentences = history_sentences(history, device);
-  part.drawings.push_back(
+  part.charts.push_back(
       with_other_limit(history_chart(device, 0, history_end(device), kHistoryColumns), found));
   const size_t peak = device.peak();
   part.tables = {history_modules_table(history, device, peak),

@@ -61,11 +61,8 @@ void write_header(Markup& page, const Report& report) {
 std::optional<ChartRanges> common_ranges(const Part& part) {
   std::optional<ChartRanges> ranges;
   if (!part.same_axes) return ranges;
-  for (const Drawing& drawing : part.drawings) {
-    const Chart* chart = std::get_if<Chart>(&drawing);
-    if (chart == nullptr || !chart->categories.empty()) continue;
-    ranges = ranges ? united(*ranges, ranges_of(*chart)) : ranges_of(*chart);
-  }
+  for (const Chart& chart : part.charts)
+    ranges = ranges ? united(*ranges, ranges_of(chart)) : ranges_of(chart);
   return ranges;
 }
 
@@ -80,17 +77,15 @@ void write_part(Markup& page, const Part& part, size_t& drawings) {
   if (!part.heading.empty()) page.element("h3", {}, part.heading);
   write_words(page, part.sentences, "words");
   const std::optional<ChartRanges> ranges = common_ranges(part);
-  for (const Drawing& drawing : part.drawings) {
+  for (const Chart& chart : part.charts) {
     page.line_break();
     page.open("figure");
-    page.element("figcaption", {}, with_short_names(title_of(drawing)));
-    page.open(
-        "div",
-        {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", title_of(drawing)}});
-    const Chart* chart = std::get_if<Chart>(&drawing);
-    const bool with_legend = chart == nullptr || !chart->compact || &drawing == &part.drawings.front();
-    page.insert(svg_drawing(drawing, "drawing-" + std::to_string(drawings++), ranges ? &*ranges : nullptr,
-                            with_legend));
+    page.element("figcaption", {}, with_short_names(chart.title));
+    page.open("div",
+              {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", chart.title}});
+    const bool with_legend = !chart.compact || &chart == &part.charts.front();
+    page.insert(
+        svg_chart(chart, "drawing-" + std::to_string(drawings++), ranges ? &*ranges : nullptr, with_legend));
     page.close();
     page.close();
   }

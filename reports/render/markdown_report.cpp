@@ -33,9 +33,8 @@ void write_part(std::string& text, const Part& part) {
   if (!part.heading.empty()) text += "### " + markdown_text(part.heading) + "\n\n";
   for (const std::string& sentence : part.sentences) text += "- " + shown_text(sentence) + "\n";
   if (!part.sentences.empty()) text += "\n";
-  for (const Drawing& drawing : part.drawings)
-    text += "*Left out here: the chart “" + markdown_text(title_of(drawing)) +
-            "”; a report in HTML draws it.*\n\n";
+  for (const Chart& chart : part.charts)
+    text += "*Left out here: the chart “" + markdown_text(chart.title) + "”; a report in HTML draws it.*\n\n";
   for (const Table& table : part.tables) write_table(text, table);
 }
 

@@ -100,28 +100,16 @@ dd { margin: 0 0 0.3rem 1rem; }
 .axis { stroke: var(--muted); stroke-width: 1.2; }
 .span { fill: transparent; }
 .span.odd { fill: var(--shade); }
-.area, .held { stroke: var(--paper); stroke-width: 0.4; }
+.area { stroke: var(--paper); stroke-width: 0.4; }
 .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
 .guide { stroke-width: 1.6; stroke-dasharray: 9 4; }
 .mark { stroke: var(--paper); stroke-width: 1; }
 .note-point { fill: none; stroke: var(--ink); stroke-width: 2; }
-.fill-weights { fill: var(--weights); } .line-weights { stroke: var(--weights); }
-.fill-latent { fill: var(--latent); } .line-latent { stroke: var(--latent); }
-.fill-kept { fill: var(--kept); } .line-kept { stroke: var(--kept); }
-.fill-tile { fill: var(--tile); } .line-tile { stroke: var(--tile); }
-.fill-workspace { fill: var(--workspace); } .line-workspace { stroke: var(--workspace); }
-.fill-slack { fill: var(--slack); } .line-slack { stroke: var(--slack); }
-.fill-libraries { fill: var(--libraries); } .line-libraries { stroke: var(--libraries); }
-.fill-context { fill: var(--context); } .line-context { stroke: var(--context); }
-.fill-outside { fill: var(--outside); } .line-outside { stroke: var(--outside); }
-.fill-driver { fill: var(--driver); } .line-driver { stroke: var(--driver); stroke-dasharray: 2 3; }
-.fill-predicted { fill: var(--predicted); } .line-predicted { stroke: var(--predicted); stroke-dasharray: 6 3; }
-.fill-measured { fill: var(--measured); } .line-measured { stroke: var(--measured); }
-.fill-untiled { fill: var(--untiled); } .line-untiled { stroke: var(--untiled); stroke-dasharray: 3 3; }
-.fill-planned { fill: var(--planned); } .line-planned { stroke: var(--planned); }
-.fill-limit { fill: var(--limit); } .line-limit { stroke: var(--limit); }
-.fill-neutral { fill: var(--neutral); } .line-neutral { stroke: var(--neutral); }
-.fill-other { fill: var(--other); } .line-other { stroke: var(--other); stroke-dasharray: 8 3 2 3; }
+@roles@
+.line-driver { stroke-dasharray: 2 3; }
+.line-predicted { stroke-dasharray: 6 3; }
+.line-untiled { stroke-dasharray: 3 3; }
+.line-other { stroke-dasharray: 8 3 2 3; }
 @media print {
   :root {
     color-scheme: light;
@@ -170,6 +158,12 @@ std::string with_colours(std::string style) {
   };
   put("@light@", &RoleColours::light);
   put("@dark@", &RoleColours::dark);
+  std::string classes;
+  for (const RoleColours& role : kRoleColours) {
+    const std::string name = role.name, colour = " var(--" + name + "); }\n";
+    classes += ".fill-" + name + " { fill:" + colour + ".line-" + name + " { stroke:" + colour;
+  }
+  style.replace(style.find("@roles@"), 7, classes);
   return style;
 }
 

@@ -93,7 +93,7 @@ Part charts_of_ranks(const Findings& found, const RankedRun& run, bool measured)
   if (found.ranked.size() > 1) part.heading += ": " + (measured ? run.trace : run.plan)->file.string();
   part.same_axes = true;
   for (Chart& chart : rank_charts(run, measured, kMostRanksDrawn, kRankColumns))
-    part.drawings.push_back(with_other_limit(std::move(chart), found));
+    part.charts.push_back(with_other_limit(std::move(chart), found));
   if (run.ranks() > kMostRanksDrawn) {
     part.sentences.push_back("The first " + std::to_string(kMostRanksDrawn) + " of " +
                              std::to_string(run.ranks()) + " ranks are drawn.");

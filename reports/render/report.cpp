@@ -39,12 +39,12 @@ std::string page_title(const Findings& found) {
 /// What does not fit the first four printed pages with all else that is open there: a section of its own,
 /// folded. The first part always stays.
 Section beyond_first_pages(Section& section) {
-  constexpr size_t kMostDrawings = 4, kMostTables = 5;
-  size_t drawings = 0, tables = 0, stay = 0;
+  constexpr size_t kMostCharts = 4, kMostTables = 5;
+  size_t charts = 0, tables = 0, stay = 0;
   for (const Part& part : section.parts) {
-    drawings += part.drawings.size();
+    charts += part.charts.size();
     tables += part.tables.size();
-    if (stay > 0 && (drawings > kMostDrawings || tables > kMostTables)) break;
+    if (stay > 0 && (charts > kMostCharts || tables > kMostTables)) break;
     ++stay;
   }
   Section others{section.title + ", the other files", {}, true};
@@ -93,21 +93,16 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
   add(scaling_section(found), profile);
   add(frontier_section(found), frontier);
   add(comparison_section(found), false);
-  add(environment_section(found), false);
   add(files_section(found), false);
   return report;
-}
-
-const std::string& title_of(const Drawing& drawing) {
-  return std::visit([](const auto& chart) -> const std::string& { return chart.title; }, drawing);
 }
 
 std::string heading_of(const Column& column) {
   return column.group.empty() ? column.title : column.group + " " + column.title;
 }
 
-size_t count_drawings(const Report& report) {
-  return count_in_parts(report, [](const Part& part) { return part.drawings.size(); });
+size_t count_charts(const Report& report) {
+  return count_in_parts(report, [](const Part& part) { return part.charts.size(); });
 }
 
 size_t count_tables(const Report& report) {

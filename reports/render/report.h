@@ -5,30 +5,19 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "reports/figures/chart.h"
 #include "reports/figures/document.h"
-#include "reports/figures/passes.h"
 #include "reports/figures/table.h"
 
 namespace headroom::reports {
-
-/// Kept tensors against the passes of their plan.
-struct KeptChart {
-  std::string title;
-  std::vector<KeptSpan> spans;
-  std::vector<std::string> passes;  ///< their names, by number
-};
-
-using Drawing = std::variant<Chart, KeptChart>;
 
 /// What stands together under one heading.
 struct Part {
   std::string heading{};  ///< empty where the section's title says it
   std::vector<std::string> sentences{};
-  std::vector<Drawing> drawings{};
+  std::vector<Chart> charts{};
   bool same_axes = false;  ///< the charts are drawn one above another over the same ranges
   std::vector<Table> tables{};
 };
@@ -92,11 +81,10 @@ struct ReportOptions {
 /// `documents` has at least one. Sections that the files have nothing for are left out.
 Report make_report(const std::vector<DocumentPtr>& documents, const ReportOptions& options);
 
-const std::string& title_of(const Drawing& drawing);
 /// A column's title behind its group's, for writers that have one line of headings.
 std::string heading_of(const Column& column);
 
-size_t count_drawings(const Report& report);
+size_t count_charts(const Report& report);
 size_t count_tables(const Report& report);
 
 /// One page that needs nothing else: no script to read it, no network, light and dark and print.

@@ -1,9 +1,10 @@
 #include <algorithm>
 
 #include "reports/figures/engines.h"
+#include "reports/figures/passes.h"
+#include "reports/figures/watch_sentences.h"
 #include "reports/render/sections.h"
 #include "reports/render/sentences.h"
-#include "reports/render/watch_sentences.h"
 
 namespace headroom::reports {
 namespace {
@@ -135,13 +136,13 @@ Section memory_section(const Findings& found) {
     part.heading = heading_of(found, run);
     part.same_axes = true;
     if (run.predicted)
-      part.drawings.push_back(
+      part.charts.push_back(
           with_other_limit(whole_timeline(*run.predicted, "Predicted by " + run.plan->file.string()), found));
     if (run.measured)
-      part.drawings.push_back(
+      part.charts.push_back(
           with_other_limit(whole_timeline(*run.measured, "Measured in " + run.trace->file.string()), found));
     if (run.measured) part.sentences = watch_sentences(run.recorded()->trace, *run.measured);
-    if (!part.drawings.empty()) section.parts.push_back(std::move(part));
+    if (!part.charts.empty()) section.parts.push_back(std::move(part));
   }
   return section;
 }
@@ -202,7 +203,6 @@ Section passes_section(const Findings& found) {
     Part part;
     part.heading = heading_of(found, run);
     if (run.planned() != nullptr) {
-      part.drawings.push_back(with_other_limit(passes_chart(*run.planned(), run.ran()), found));
       part.tables.push_back(passes_table(*run.planned(), run.ran()));
     } else if (run.ran() != nullptr && !run.ran()->passes.empty()) {
       part.tables.push_back(passes_table(*run.ran()));
@@ -217,12 +217,8 @@ Section kept_section(const Findings& found) {
   Section section{"Kept tensors and the passes that use them", {}};
   for (const ReportedRun& run : found.runs) {
     if (run.planned() == nullptr || run.plan_shown_before || run.planned()->plan.kept.empty()) continue;
-    KeptChart chart{
-        "From the pass that writes a tensor to the last that reads it", kept_spans(*run.planned()), {}};
-    for (const Pass& pass : run.planned()->plan.passes) chart.passes.push_back(pass.name);
     Part part;
     part.heading = heading_of(found, run);
-    part.drawings.push_back(std::move(chart));
     part.tables.push_back(kept_table(*run.planned()));
     section.parts.push_back(std::move(part));
   }

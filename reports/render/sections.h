@@ -29,7 +29,6 @@ Section layers_section(const Findings& found);
 Section scaling_section(const Findings& found);
 Section frontier_section(const Findings& found);
 Section comparison_section(const Findings& found);
-Section environment_section(const Findings& found);
 Section files_section(const Findings& found);
 
 }  // namespace headroom::reports

@@ -4,6 +4,7 @@
 
 #include "reports/figures/eager.h"
 #include "reports/figures/layers.h"
+#include "reports/figures/passes.h"
 #include "reports/render/sections.h"
 #include "reports/render/sentences.h"
 
@@ -80,7 +81,7 @@ Section eager_section(const Findings& found) {
                              ", module by module, as the allocator of " + recording.libraries +
                              " reported it. Rows in bold made a peak.");
     for (const profiler::RecordedEagerDecode& decode : recording.decodes)
-      part.drawings.push_back(eager_chart(decode));
+      part.charts.push_back(eager_chart(decode));
     part.tables = {eager_table(recording), eager_live_table(recording), eager_layers_table(recording)};
     section.parts.push_back(std::move(part));
   }
@@ -92,7 +93,7 @@ Section scaling_section(const Findings& found) {
   if (!found.scaling) return section;
   Part part;
   if (!found.scaling_remark.empty()) part.sentences.push_back(found.scaling_remark);
-  part.drawings.push_back(scaling_chart(*found.scaling));
+  part.charts.push_back(scaling_chart(*found.scaling));
   part.tables.push_back(scaling_table(*found.scaling));
   section.parts.push_back(std::move(part));
   return section;
@@ -107,7 +108,7 @@ Section frontier_section(const Findings& found) {
     part.sentences.push_back("Plans of " + request_text(frontier.request) +
                              ", each smaller and slower than the one before" +
                              (frontier.assumed ? ", by assumed costs." : ", by the costs of a profile."));
-    part.drawings.push_back(frontier_chart(frontier.points, limit_for(frontier, found)));
+    part.charts.push_back(frontier_chart(frontier.points, limit_for(frontier, found)));
     part.tables.push_back(frontier_table(frontier.points));
     section.parts.push_back(std::move(part));
   }

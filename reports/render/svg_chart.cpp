@@ -4,7 +4,6 @@
 
 #include "reports/render/escape.h"
 #include "reports/render/svg_frame.h"
-#include "reports/render/svg_rows.h"
 #include "reports/render/svg_series.h"
 
 namespace headroom::reports {
@@ -121,7 +120,7 @@ void draw_note(Markup& svg, const Note& note, const Plane& plane, const Box& fra
 void keep_clear(const Chart& chart, const Plane& plane, const Box& frame, LabelPlacer& labels) {
   constexpr double kApart = 8;  // of boxes along a line
   for (const Series& series : chart.series) {
-    if (series.mark == Mark::area || series.mark == Mark::bars || series.x.size() > 60) continue;
+    if (series.mark == Mark::area || series.x.size() > 60) continue;
     for (size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i) {
       const double x = plane.x.position(series.x[i]), y = plane.y.position(series.y[i]);
       labels.avoid({x - 4, y - 4, x + 4, y + 4});
@@ -167,7 +166,6 @@ double widest_label(const ChartAxis& axis, Range range) {
 }  // namespace
 
 std::string svg_chart(const Chart& chart, const std::string& id, const ChartRanges* axes, bool with_legend) {
-  if (!chart.categories.empty()) return svg_rows(chart, id, description(chart));
   const ChartRanges ranges = axes != nullptr ? *axes : ranges_of(chart);
   Markup inner;
   const double left = std::max(46.0, widest_label(chart.y, ranges.y) + 12);
@@ -184,13 +182,8 @@ std::string svg_chart(const Chart& chart, const std::string& id, const ChartRang
   draw_spans(inner, chart, plane, frame);
   draw_grid(inner, plane, frame, foot);
   draw_areas(inner, chart, plane);
-  const auto bars = static_cast<size_t>(std::count_if(chart.series.begin(), chart.series.end(),
-                                                      [](const Series& s) { return s.mark == Mark::bars; }));
-  size_t bar = 0;
   for (size_t i = 0; i < chart.series.size(); ++i) {
-    if (chart.series[i].mark == Mark::area) continue;
-    draw_series(inner, chart.series[i], plane, i, bar, bars);
-    if (chart.series[i].mark == Mark::bars) ++bar;
+    if (chart.series[i].mark != Mark::area) draw_series(inner, chart.series[i], plane, i);
   }
   draw_line(inner, frame.left, frame.bottom, frame.right, frame.bottom, "axis");
   if (chart.strip) draw_strip(inner, *chart.strip, plane, frame);
@@ -203,12 +196,6 @@ std::string svg_chart(const Chart& chart, const std::string& id, const ChartRang
   svg.insert(inner.take());
   svg.close();
   return svg.take();
-}
-
-std::string svg_drawing(const Drawing& drawing, const std::string& id, const ChartRanges* axes,
-                        bool with_legend) {
-  if (const auto* kept = std::get_if<KeptChart>(&drawing)) return svg_kept(*kept, id);
-  return svg_chart(std::get<Chart>(drawing), id, axes, with_legend);
 }
 
 }  // namespace headroom::reports

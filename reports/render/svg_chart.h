@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "reports/render/chart_ranges.h"
+#include "reports/figures/chart_ranges.h"
 #include "reports/render/report.h"
 
 namespace headroom::reports {
@@ -11,15 +11,8 @@ namespace headroom::reports {
 // are the classes of page_style.h, so that light, dark and print choose them. `id` is unique in its page:
 // <title> and <desc> are named by it.
 
-/// Over numbers; over `categories`, as rows of bars. `axes` where other charts have the same ones; without a
-/// legend where that of a chart above stands for it.
+/// `axes` where other charts have the same ones; without a legend where that of a chart above stands for it.
 std::string svg_chart(const Chart& chart, const std::string& id, const ChartRanges* axes = nullptr,
                       bool with_legend = true);
-
-/// A bar for each kept tensor from the pass that writes it to the last that reads it.
-std::string svg_kept(const KeptChart& chart, const std::string& id);
-
-std::string svg_drawing(const Drawing& drawing, const std::string& id, const ChartRanges* axes = nullptr,
-                        bool with_legend = true);
 
 }  // namespace headroom::reports

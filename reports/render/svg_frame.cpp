@@ -1,8 +1,8 @@
 #include "reports/render/svg_frame.h"
 
 #include <algorithm>
-#include <array>
 
+#include "reports/figures/colours.h"
 #include "reports/render/escape.h"
 
 namespace headroom::reports {
@@ -10,17 +10,12 @@ namespace {
 
 constexpr double kSwatch = 22;
 
-/// As page_style.cpp has them: of a kind of memory its key.
 const char* name_of(ColourRole colour_role) {
-  constexpr std::array kOthers{"driver",  "predicted", "measured", "untiled",
-                               "planned", "limit",     "neutral",  "other"};
-  static_assert(kMemoryKinds + kOthers.size() == kColourRoles);
-  const auto role = static_cast<size_t>(colour_role);
-  return role < kMemoryKinds ? kMemoryKindNames[role].key : kOthers[role - kMemoryKinds];
+  return kRoleColours[static_cast<size_t>(colour_role)].name;
 }
 
 void draw_swatch(Markup& svg, const LegendEntry& entry, double x, double middle) {
-  if (entry.mark == Mark::area || entry.mark == Mark::bars) {
+  if (entry.mark == Mark::area) {
     svg.empty("rect", {{"x", coordinate(x)},
                        {"y", coordinate(middle - 6)},
                        {"width", coordinate(kSwatch - 6)},

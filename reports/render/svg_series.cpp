@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/render/chart_ranges.h"
+#include "reports/figures/chart_ranges.h"
 #include "reports/render/svg_frame.h"
 
 namespace headroom::reports {
@@ -29,25 +29,6 @@ std::vector<Point> thinned_steps(const std::vector<Point>& points) {
       highest.y = std::min(highest.y, points[end].y);
     kept.push_back(highest);
     if (points[end - 1].y != highest.y) kept.push_back(points[end - 1]);
-    i = end;
-  }
-  return kept;
-}
-
-/// Points of a line: of those that fall into one unit the first, the lowest, the highest and the last.
-std::vector<Point> thinned_line(const std::vector<Point>& points) {
-  std::vector<Point> kept;
-  for (size_t i = 0; i < points.size();) {
-    size_t end = i, lowest = i, highest = i;
-    for (; end < points.size() && std::floor(points[end].x) == std::floor(points[i].x); ++end) {
-      if (points[end].y < points[lowest].y) lowest = end;
-      if (points[end].y > points[highest].y) highest = end;
-    }
-    size_t last = points.size();
-    for (const size_t at : {i, std::min(lowest, highest), std::max(lowest, highest), end - 1}) {
-      if (at != last) kept.push_back(points[at]);
-      last = at;
-    }
     i = end;
   }
   return kept;
@@ -100,28 +81,6 @@ void draw_marks(Markup& svg, const Series& series, const Plane& plane, const std
   }
 }
 
-void draw_bars(Markup& svg, const Series& series, const Plane& plane, const std::vector<size_t>& drawn,
-               size_t bar, size_t bars) {
-  double apart = 120;  // between bars of neighbouring x
-  for (size_t k = 0; k + 1 < drawn.size(); ++k) {
-    const double next = plane.x.position(series.x[drawn[k + 1]]) - plane.x.position(series.x[drawn[k]]);
-    if (next > 0) apart = std::min(apart, next);
-  }
-  const double width = std::max(1.0, apart * 0.8 / double(std::max<size_t>(bars, 1)));
-  const double ground = plane.y.position(plane.y_axis.logarithmic ? plane.y.range().least : 0);
-  for (const size_t i : drawn) {
-    const double left = plane.x.position(series.x[i]) - width * double(bars) / 2 + width * double(bar);
-    const double top = plane.y.position(series.y[i]);
-    svg.open("rect", {{"x", coordinate(left)},
-                      {"y", coordinate(std::min(top, ground))},
-                      {"width", coordinate(width)},
-                      {"height", coordinate(std::abs(ground - top))},
-                      {"class", fill_class(series.colour_role)}});
-    svg.element("title", {}, point_text(series, plane, i));
-    svg.close();
-  }
-}
-
 }  // namespace
 
 void draw_areas(Markup& svg, const Chart& chart, const Plane& plane) {
@@ -147,11 +106,9 @@ void draw_areas(Markup& svg, const Chart& chart, const Plane& plane) {
   }
 }
 
-void draw_series(Markup& svg, const Series& series, const Plane& plane, size_t shape, size_t bar,
-                 size_t bars) {
+void draw_series(Markup& svg, const Series& series, const Plane& plane, size_t shape) {
   const std::vector<size_t> drawn = drawn_points(series, plane);
   if (drawn.empty()) return;
-  if (series.mark == Mark::bars) return draw_bars(svg, series, plane, drawn, bar, bars);
   std::vector<Point> points;
   points.reserve(drawn.size());
   for (const size_t i : drawn)
@@ -162,7 +119,7 @@ void draw_series(Markup& svg, const Series& series, const Plane& plane, size_t s
     return;
   }
   if (series.mark == Mark::line) {
-    svg.empty("path", {{"d", line_path(thinned_line(points))}, {"class", line_class(series.colour_role)}});
+    svg.empty("path", {{"d", line_path(points)}, {"class", line_class(series.colour_role)}});
   }
   if (series.mark == Mark::points || drawn.size() <= kMostMarks) draw_marks(svg, series, plane, drawn, shape);
 }

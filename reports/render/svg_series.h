@@ -16,8 +16,7 @@ struct Plane {
 /// All areas of a chart, one on another.
 void draw_areas(Markup& svg, const Chart& chart, const Plane& plane);
 
-/// One series that is no area. `shape` is that of its marks; `bar` of `bars` stand side by side at one x.
-void draw_series(Markup& svg, const Series& series, const Plane& plane, size_t shape, size_t bar,
-                 size_t bars);
+/// One series that is no area. `shape` is that of its marks.
+void draw_series(Markup& svg, const Series& series, const Plane& plane, size_t shape);
 
 }  // namespace headroom::reports

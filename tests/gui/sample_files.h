@@ -132,14 +132,14 @@ struct BadFile {
 inline std::vector<BadFile> bad_files() {
   const std::string plan = read_bytes(sample_files().folder() / "plan.json");
   return {
-      {"empty.json", "", "an empty file"},
+      {"empty.json", "", "no JSON object"},
       {"half.json", plan.substr(0, plan.size() / 2), "damaged or cut off"},
-      {"picture.json", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16), "a picture (PNG)"},
+      {"picture.json", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16), "no JSON object"},
       {"foreign.json", R"({"name": "package", "version": "1.0.0"})", "schema"},
       {"newer.json", R"({"schema": "headroom.stats", "version": 99})", "version"},
-      {"list.json", "[1, 2, 3]", "a list"},
+      {"list.json", "[1, 2, 3]", "no JSON object"},
       {"snapshot.dat", std::string("\x80\x04\x95\x00\x01", 5), "this pickle is damaged or cut off: byte 2"},
-      {"notes.txt", "What the peak is", "a text that is no JSON"},
+      {"notes.txt", "What the peak is", "no JSON object"},
       {"wrong.json", R"({"schema": "headroom.trace", "version": 3, "seconds": "long"})", "wrong.json: "}};
 }
 

@@ -307,6 +307,8 @@ TEST_CASE("run request: what stands in the way is said field by field") {
   CHECK(with([](RunRequest& r) { r.by_plan = false, r.limit = "1.2GiB", r.plan.clear(); }).empty());
   CHECK(with([](RunRequest& r) { r.by_plan = false, r.limit = "auto"; }).empty());
   CHECK(with([](RunRequest& r) { r.output = "o.gif"; }) == Fields{RunField::output});
+  for (const char* suffix : {"png", "jpg", "jpeg", "webp", "y4m", "npy", "safetensors", "PNG"})
+    CHECK(with([&](RunRequest& r) { r.output = file("out.") + suffix; }).empty());
   CHECK(with([](RunRequest& r) { r.output = "/nowhere/o.png"; }) == Fields{RunField::output});
 
   const auto measuring = [&](const auto& change) {

@@ -1,18 +1,13 @@
 #include "gui/model/replanner.h"
 
-#include <QAbstractItemModelTester>
 #include <QElapsedTimer>
 #include <QSignalSpy>
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/short_name.h"
 #include "decoder/validator/validator.h"
 #include "gui/model/found_plans.h"
-#include "gui/model/pass_tree.h"
-#include "gui/model/scaling_job.h"
 #include "planner/search/make_plan.h"
 #include "tests/gui/sample_files.h"
 
@@ -120,31 +115,6 @@ TEST_CASE(
   CAPTURE(planned, slower, refused);
   CHECK(planned > 5);
   CHECK(slower + refused > 0);
-}
-
-TEST_CASE("replanner: how soon a moved limit is answered", "[.benchmark]") {
-  PlanningQuestion sdxl;
-  sdxl.model = "sdxl";
-  sdxl.request = {"sdxl", 1024, 1024, 1, 1, Dtype::fp32};
-  sdxl.options.limit_bytes = int64_t{1200} << 20;
-  for (PlanningQuestion question : {demo_question(int64_t{544} << 20, 2048, 1536), sdxl}) {
-    Replanner replanner;
-    std::vector<double> milliseconds;
-    for (int i = 0; i < 15; ++i) {
-      question.options.limit_bytes -= int64_t{20} << 20;
-      QElapsedTimer timer;
-      timer.start();
-      replanner.ask(question);
-      wait_until([&] { return !replanner.busy(); });
-      milliseconds.push_back(double(timer.nsecsElapsed()) / 1e6);
-    }
-    std::cout << question.request.model << " at " << question.request.width_pixels << "x"
-              << question.request.height_pixels << ": first plan " << milliseconds.front();
-    std::sort(milliseconds.begin() + 1, milliseconds.end());
-    std::cout << " ms, others median " << milliseconds[milliseconds.size() / 2] << ", most "
-              << milliseconds.back() << " ms\n";
-    CHECK(milliseconds[milliseconds.size() / 2] <= 100);
-  }
 }
 
 TEST_CASE("replanner: of many questions only the newest is reported") {
@@ -338,85 +308,6 @@ TEST_CASE("found plans: each holds from its peak to the limit that it was found 
   REQUIRE(found.under(89'999));
   CHECK_FALSE(found.under(89'999)->best);
   CHECK(found.next_limit() == 90'000);
-}
-
-TEST_CASE("scaling job: size by size, kept for the next time, until it is stopped") {
-  ScalingJob job;
-  std::vector<ScalingProgress> reported;
-  QObject::connect(&job, &ScalingJob::progressed, &job,
-                   [&](const ScalingProgress& p) { reported.push_back(p); });
-  const PlanningQuestion question = demo_question(0, 512, 384);
-  job.start(question, 1024);
-  CHECK(job.busy());
-  wait_until([&] { return !job.busy(); });
-  REQUIRE(reported.size() > 2);
-  for (size_t i = 0; i < reported.size(); ++i) CHECK(reported[i].scaling.planned.size() == i + 1);
-  const ScalingProgress last = reported.back();
-  CHECK(last.complete);
-  CHECK(last.done == last.sizes);
-  CHECK(last.scaling.untiled.size() == last.sizes);
-  CHECK(last.scaling.planned.back().width_pixels == 1024);
-  CHECK(last.scaling.planned.back().height_pixels == 768);
-  const Model& model = sample_files().plan().model;
-  Request largest = question.request;
-  largest.width_pixels = 1024;
-  largest.height_pixels = 768;
-  CHECK(last.scaling.planned.back().bytes ==
-        test::smallest_bytes(model, largest, {}, planner::CostModel(model.graph)));
-
-  // Another limit is the same question.
-  reported.clear();
-  job.start(demo_question(1 << 28, 512, 384), 1024);
-  wait_until([&] { return !job.busy(); });
-  REQUIRE(reported.size() == 1);
-  CHECK(reported[0].scaling.planned.size() == last.sizes);
-
-  reported.clear();
-  job.start(demo_question(0, 512, 512), 4096);
-  job.cancel();
-  CHECK_FALSE(job.busy());
-  QElapsedTimer time;
-  for (time.start(); time.elapsed() < 200;) QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
-  CHECK(reported.empty());
-
-  job.start(demo_question(0, 255, 512), 1024);
-  wait_until([&] { return !job.busy(); });
-  CHECK_THAT(reported.back().failure.toStdString(), Catch::Contains("--size"));
-}
-
-TEST_CASE("pass tree: passes with what each reads, runs and keeps") {
-  PassTree tree;
-  const QAbstractItemModelTester tester(&tree, QAbstractItemModelTester::FailureReportingMode::Fatal);
-  CHECK(tree.rowCount() == 0);
-  const reports::DocumentPtr document =
-      test::document_of(reports::PlanDocument(sample_files().plan()), "plan.json");
-  tree.setPlan(document);
-  const Plan& plan = sample_files().plan().plan;
-  REQUIRE(tree.rowCount() == static_cast<int>(plan.passes.size()));
-  for (int i = 0; i < tree.rowCount(); ++i) {
-    const QModelIndex pass = tree.index(i, 0);
-    const Pass& planned = plan.passes[static_cast<size_t>(i)];
-    CHECK(pass.data().toString().toStdString() == std::to_string(i) + "  " + short_name(planned.name));
-    CHECK(pass.data(Qt::ToolTipRole).toString().toStdString() == std::to_string(i) + "  " + planned.name);
-    // Weights, every step, and at least what is read.
-    CHECK(tree.rowCount(pass) > static_cast<int>(planned.steps.size()) + 1);
-    QStringList lines;
-    for (int row = 0; row < tree.rowCount(pass); ++row) {
-      const QModelIndex line = tree.index(row, 0, pass);
-      CHECK(line.parent() == pass);
-      CHECK(PassTree::pass_of(line) == i);
-      lines << line.data().toString();
-    }
-    const auto kept_here = std::count_if(plan.kept.begin(), plan.kept.end(),
-                                         [&](const KeptTensor& kept) { return kept.first_pass == i; });
-    CHECK(lines.filter("keep ").size() == kept_here);
-    CHECK_FALSE(lines.filter("read ").isEmpty());
-  }
-  tree.setMarked({1});
-  CHECK(tree.index(1, 0).data().toString().startsWith("●"));
-  CHECK_FALSE(tree.index(0, 0).data().toString().startsWith("●"));
-  tree.setPlan(nullptr);
-  CHECK(tree.rowCount() == 0);
 }
 
 }  // namespace

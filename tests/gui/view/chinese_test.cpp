@@ -79,7 +79,7 @@ const QList<QRegularExpression>& names() {
         QRegularExpression(
             "\\bplan, .*|\\bfp32, limit [^；。]* passes|\\S+ over \\S+"),  // what libraries say
         QRegularExpression("\\b(norm|conv) \\S+ halo .*|held by another profiler|CUPTI "
-                           "\\w+|allocator|Headroom \\S+ for"),
+                           "\\w+|allocator|Headroom \\S+ for|The GPU was watched by .*"),
         QRegularExpression("<[^>]*>"),                                              // tags
         QRegularExpression("headroom-[a-z]+( [a-z]+)?( --?[a-z-]+( [\\w.,]+)?)*"),  // commands
         QRegularExpression("--[a-z-]+( auto)?"),

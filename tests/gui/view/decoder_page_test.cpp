@@ -8,7 +8,6 @@
 #include <catch2/catch.hpp>
 
 #include "gui/view/decoder_canvas.h"
-#include "gui/view/decoder_overview.h"
 #include "gui/view/fitting_name.h"
 #include "gui/view/main_window.h"
 #include "gui/view/plan_page.h"
@@ -90,9 +89,6 @@ TEST_CASE("decoder page: a click chooses a pass or an operation, arrow keys go o
   QTest::keyClick(&canvas, Qt::Key_Down);
   CHECK(canvas.pass() == 2);
   CHECK(canvas.node() == -1);
-  auto& overview = *shown.page.overview();
-  QTest::mouseClick(&overview, Qt::LeftButton, {}, overview.rectOfPass(3).center().toPoint());
-  CHECK(canvas.pass() == 3);
   const int before = canvas.rectOfPass(0).height();
   QTest::keyClick(&canvas, Qt::Key_Plus);
   QTest::keyClick(&canvas, Qt::Key_Plus);

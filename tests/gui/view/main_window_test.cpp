@@ -14,27 +14,20 @@
 #include <QSignalSpy>
 #include <QSpinBox>
 #include <QSplitter>
-#include <QTabWidget>
-#include <QTableView>
 #include <QTemporaryFile>
 #include <QTest>
 #include <QXmlStreamReader>
 #include <catch2/catch.hpp>
-#include <ctime>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "decoder/validator/validator.h"
 #include "gui/program/run.h"
-#include "gui/view/documents_dock.h"
 #include "gui/view/frontier_page.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/screenshots.h"
 #include "gui/view/start_page.h"
-#include "gui/view/table_view.h"
 #include "gui/view/used_plan_bar.h"
 #include "tests/gui/sample_files.h"
-#include "tests/gui/support/answer_unsaved.h"
 
 namespace headroom::gui {
 namespace {
@@ -114,15 +107,7 @@ TEST_CASE("main window: a plan whose model is not found is opened by naming the 
   REQUIRE(workspace.documents().size() == 1);
   CHECK(window.messages().messages().isEmpty());
   CHECK(workspace.question().model == model);  // what the other pages plan and run with
-  // The language may change in between.
   workspace.close(workspace.documents().front());
-  open(workspace, {plan});
-  window.setLanguage("zh_CN");
-  wait_until([&] { return window.settings().language == "zh_CN" && !window.busy(); });
-  test::handle_events();
-  CHECK(window.messages().findChild<QPushButton*>() != nullptr);
-  window.setLanguage("en");
-  wait_until([&] { return !window.busy(); });
   // From the command line.
   workspace.open({plan}, QString::fromStdString(model));
   wait_until([&] { return !workspace.busy(); });
@@ -136,10 +121,9 @@ TEST_CASE("message bar: shows the newest first, each once, and not more than fiv
   CHECK(bar.messages() == QStringList{"fault 7", "fault 6", "fault 5", "fault 4", "fault 3"});
 }
 
-TEST_CASE("main window: remembers page, theme, language, files, columns and splitters") {
+TEST_CASE("main window: remembers page, language, files and splitters") {
   QTemporaryFile file;
   REQUIRE(file.open());
-  QByteArray columns;
   {
     Workspace workspace;
     MainWindow window(workspace, plain());
@@ -152,48 +136,29 @@ TEST_CASE("main window: remembers page, theme, language, files, columns and spli
     auto* splitter = window.currentPage()->findChild<QSplitter*>("layers");
     REQUIRE(splitter != nullptr);
     splitter->setSizes({150, 400});
-    auto* table = window.currentPage()->findChild<TableView*>("layers");
-    table->view()->setColumnWidth(0, 173);
-    table->view()->sortByColumn(1, Qt::DescendingOrder);
-    columns = table->saveState();
-    window.setTheme(Theme::dark);
+    // A language that is chosen is that of the next start.
+    for (QAction* action : window.findChildren<QAction*>())
+      if (action->text().contains("(&Z)")) action->trigger();
+    CHECK(window.currentPage()->title() == "Layers");
     QSettings kept(file.fileName(), QSettings::IniFormat);
     write_settings(kept, window.settings());
   }
-  {
-    QSettings kept(file.fileName(), QSettings::IniFormat);
-    const WindowSettings settings = read_settings(kept);
-    CHECK(settings.page == "layers");
-    CHECK(settings.theme == Theme::dark);
-    CHECK(settings.language == "en");
-    CHECK(settings.recent_files.size() == 5);
-    Workspace workspace;
-    MainWindow window(workspace, settings);
-    window.show();
-    CHECK(window.size() == QSize(1111, 777));
-    CHECK(window.currentPage()->key() == "layers");
-    open(workspace, {sample_files().file("profile.json")});
-    QApplication::processEvents();
-    auto* table = window.currentPage()->findChild<TableView*>("layers");
-    CHECK(table->view()->columnWidth(0) == 173);
-    CHECK(table->saveState() == columns);
-    const QList<int> sizes = window.currentPage()->findChild<QSplitter*>("layers")->sizes();
-    CHECK(double(sizes[0]) / (sizes[0] + sizes[1]) == Approx(150.0 / 550).margin(0.08));
-  }
-  apply_theme(Theme::system);
-}
-
-TEST_CASE("settings: a page that is a part of another now leads to that one") {
-  QTemporaryFile file;
-  REQUIRE(file.open());
-  QSettings stored(file.fileName(), QSettings::IniFormat);
-  for (const auto& [before, now] : {std::pair("memory", "timeline"), std::pair("compare", "timeline"),
-                                    std::pair("ranks", "plan"), std::pair("scaling", "frontier")}) {
-    WindowSettings settings = plain();
-    settings.page = before;
-    write_settings(stored, settings);
-    CHECK(read_settings(stored).page == now);
-  }
+  QSettings kept(file.fileName(), QSettings::IniFormat);
+  const WindowSettings settings = read_settings(kept);
+  CHECK(settings.page == "layers");
+  CHECK(settings.language == "zh_CN");
+  CHECK(settings.recent_files.size() == 5);
+  Workspace workspace;
+  MainWindow window(workspace, settings);
+  window.show();
+  CHECK(window.size() == QSize(1111, 777));
+  CHECK(window.currentPage()->key() == "layers");
+  CHECK(window.currentPage()->title() != "Layers");
+  CHECK(window.menuBar()->actions().first()->text() != "&File");
+  open(workspace, {sample_files().file("profile.json")});
+  QApplication::processEvents();
+  const QList<int> sizes = window.currentPage()->findChild<QSplitter*>("layers")->sizes();
+  CHECK(double(sizes[0]) / (sizes[0] + sizes[1]) == Approx(150.0 / 550).margin(0.08));
 }
 
 TEST_CASE("main window: the first files lead from the start page to what they show, later ones do not") {
@@ -250,122 +215,6 @@ TEST_CASE("main window: every page has a key of its own and a shortcut, every me
   }
 }
 
-TEST_CASE("main window: how long it takes to be there", "[.benchmark]") {
-  const std::clock_t start = std::clock();
-  Workspace workspace;
-  MainWindow window(workspace, plain());
-  window.show();
-  window.grab();
-  const double seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
-  std::cout << "the window is made and drawn in " << seconds << " s of CPU time\n";
-  CHECK(seconds < 1);
-}
-
-/// Keeps a picture of a step where somebody wants to look at them.
-void keep_picture(MainWindow& window, const char* step) {
-  const QString folder = qEnvironmentVariable("HEADROOM_TEST_PICTURES");
-  if (!folder.isEmpty()) window.grab().save(folder + "/" + step + ".png");
-}
-
-TEST_CASE("main window: from a bare start to a saved plan that fits") {
-  const test::Scratch folder;
-  Workspace workspace;
-  MainWindow window(workspace, plain());
-  window.resize(1280, 800);
-  window.show();
-  wait_until_idle(window);
-  keep_picture(window, "1-start");
-  const QList<QPushButton*> buttons = window.currentPage()->findChildren<QPushButton*>();
-  const auto plan = std::find_if(buttons.begin(), buttons.end(), [](const QPushButton* button) {
-    return button->text() == "&Plan a decode";
-  });
-  REQUIRE(plan != buttons.end());
-  (*plan)->click();
-  wait_until_idle(window);
-  auto* page = qobject_cast<FrontierPage*>(window.currentPage());
-  REQUIRE(page != nullptr);
-  keep_picture(window, "2-frontier");
-  CHECK(page->answer().plan != nullptr);  // something is shown before anything was typed
-
-  page->findChild<QComboBox*>("model")->setCurrentText("flux");
-  page->findChild<QSpinBox*>("width")->setValue(768);
-  page->findChild<QSpinBox*>("height")->setValue(512);
-  wait_until_idle(window);
-  QTest::qWait(600);  // what is typed is taken after a pause
-  wait_until_idle(window);
-  keep_picture(window, "3-model");
-  PlanningQuestion question = workspace.question();
-  CHECK(question.request.width_pixels == 768);
-  question.options.limit_bytes = int64_t{1} << 20;
-  workspace.ask(question);
-  wait_until_idle(window);
-  keep_picture(window, "4-too-little");
-  CHECK(page->answer().plan == nullptr);
-  auto* smallest = page->findChild<QPushButton*>("use-smallest");
-  REQUIRE(smallest->isVisible());
-  smallest->click();
-  wait_until_idle(window);
-  keep_picture(window, "5-smallest");
-  REQUIRE(page->answer().plan != nullptr);
-
-  page->savePlan(QString::fromStdString((folder / "mine.json").string()));
-  wait_until_idle(window);
-  window.showPage("plan");
-  wait_until_idle(window);
-  keep_picture(window, "6-plan");
-  const Model model = resolve_model("flux");
-  const Plan saved = read_plan(folder / "mine.json", model.graph);
-  CHECK(validate(saved, model).empty());
-  CHECK(saved.predicted_peak_bytes <= saved.limit_bytes);
-  CHECK(saved.request.width_pixels == 768);
-}
-
-TEST_CASE("main window: changes its language at once and keeps what is open") {
-  Workspace workspace;
-  MainWindow window(workspace, plain());
-  window.show();
-  open(workspace, sample_files().all());
-  wait_until_idle(window);
-  window.showPage("layers");
-  window.setLanguage("zh_CN");
-  QApplication::processEvents();
-  wait_until_idle(window);
-  CHECK(window.currentPage()->key() == "layers");
-  CHECK(window.currentPage()->title() != "Layers");
-  CHECK(window.menuBar()->actions().first()->text() != "&File");
-  auto* table = window.currentPage()->findChild<TableView*>("layers");
-  CHECK(table->model().rowCount() == 4);
-  CHECK(table->model().headerData(0, Qt::Horizontal, Qt::DisplayRole).toString() != "layer");
-  // While files are being read it waits.
-  workspace.open(sample_files().all());
-  window.setLanguage("en");
-  CHECK(window.currentPage()->title() != "Layers");
-  wait_until_idle(window);
-  CHECK(window.currentPage()->title() == "Layers");
-}
-
-TEST_CASE("main window: the list of open files keeps its width when the language changes") {
-  Workspace workspace;
-  MainWindow window(workspace, plain());
-  window.resize(1280, 800);
-  window.show();
-  open(workspace, sample_files().all());
-  wait_until_idle(window);
-  const auto* dock = window.findChild<DocumentsDock*>();
-  REQUIRE(dock != nullptr);
-  const int width = dock->width();
-  CHECK(width < 300);
-  for (const char* language : {"zh_CN", "en", "zh_CN"}) {
-    window.setLanguage(language);
-    QApplication::processEvents();
-    wait_until_idle(window);
-    CHECK(window.settings().language == language);
-    CHECK(window.findChildren<DocumentsDock*>().size() == 1);
-    CHECK(window.findChild<DocumentsDock*>()->width() == width);
-    CHECK((window.findChild<DocumentsDock*>()->windowTitle() == "Open files") == (QString(language) == "en"));
-  }
-}
-
 TEST_CASE("main window: a plan that is used is shown, and what can be done with it is said there") {
   Workspace workspace;
   MainWindow window(workspace, plain());
@@ -395,91 +244,27 @@ TEST_CASE("main window: a plan that is used is shown, and what can be done with 
   CHECK(workspace.documents().size() == 2);
 }
 
-TEST_CASE("main window: before an unsaved plan is lost, the window asks") {
+TEST_CASE("screenshots: every page is written, in both languages") {
+  WindowSettings settings;
+  settings.language = GENERATE("en", "zh_CN");
+  CAPTURE(settings.language.toStdString());
   Workspace workspace;
-  MainWindow window(workspace, plain());
+  MainWindow window(workspace, settings);
+  window.resize(1280, 800);
   window.show();
-  open(workspace, {sample_files().file("plan.json")});
-  auto asked = test::answer_unsaved(QMessageBox::RejectRole);
-  CHECK(window.close());  // a file's plan is saved
-  CHECK(*asked == 0);
-  window.show();
-  window.showPage("frontier");
+  workspace.open(sample_files().all());
   wait_until_idle(window);
-  const auto use = [&] {
-    window.showPage("frontier");
-    window.currentPage()->findChild<QPushButton*>("use-plan")->click();
-    wait_until_idle(window);
-  };
-  use();
-  const reports::DocumentPtr used = workspace.chosen<reports::PlanDocument>();
-  QApplication::processEvents();
-
-  asked = test::answer_unsaved(QMessageBox::RejectRole);
-  CHECK_FALSE(window.close());
-  CHECK(*asked == 1);
-  CHECK(window.isVisible());
-  asked = test::answer_unsaved(QMessageBox::RejectRole);
-  use();
-  CHECK(*asked == 1);
-  CHECK(workspace.chosen<reports::PlanDocument>() == used);
-  asked = test::answer_unsaved(QMessageBox::DestructiveRole);
-  use();
-  CHECK(*asked == 1);
-  CHECK(workspace.chosen<reports::PlanDocument>() != used);
-
-  for (QAction* action : window.findChildren<QAction*>()) {
-    if (action->text() != QLatin1String("Close &all files")) continue;
-    asked = test::answer_unsaved(QMessageBox::RejectRole);
-    action->trigger();
-    CHECK(*asked == 1);
-    CHECK_FALSE(workspace.documents().empty());
-  }
-
-  asked = test::answer_unsaved(QMessageBox::AcceptRole);  // and no file
-  CHECK_FALSE(window.close());
-  CHECK(*asked == 1);
   const test::Scratch folder;
-  const QString kept = QString::fromStdString(folder / "kept.json");
-  asked = test::answer_unsaved(QMessageBox::AcceptRole, kept);
-  CHECK(window.close());
-  CHECK(*asked == 1);
-  open(workspace, {kept});
-  CHECK(window.messages().messages().isEmpty());
-  asked = test::answer_unsaved(QMessageBox::RejectRole);
-  CHECK(window.close());  // it is saved by now
-  CHECK(*asked == 0);
-}
-
-TEST_CASE("screenshots: every page is written, in both themes and languages") {
-  // Each theme with one of the languages.
-  const std::pair<Theme, const char*> looks[] = {{Theme::light, "en"}, {Theme::dark, "zh_CN"}};
-  for (const auto& [theme, language] : looks) {
-    WindowSettings settings;
-    settings.theme = theme;
-    settings.language = language;
-    Workspace workspace;
-    MainWindow window(workspace, settings);
-    window.resize(1280, 800);
-    window.show();
-    workspace.open(sample_files().all());
-    wait_until_idle(window);
-    const test::Scratch folder;
-    write_screenshots(window, QString::fromStdString(folder.folder().string()));
-    std::vector<std::string> expected{"memory.png", "scaling.png"};  // views of Timeline and Frontier
-    for (const Page* page : window.pages()) expected.push_back(page->key().toStdString() + ".png");
-    std::sort(expected.begin(), expected.end());
-    CHECK(folder.files() == expected);
-    for (const std::string& name : expected) {
-      CAPTURE(name, int(theme), language);
-      const QImage image(QString::fromStdString((folder / name).string()));
-      CHECK(image.size() == QSize(1280, 800));
-      const int lightness = image.pixelColor(3, image.height() - 3).lightness();
-      CHECK((lightness > 128) == (theme == Theme::light));
-    }
-    CHECK(window.messages().messages().isEmpty());
+  write_screenshots(window, QString::fromStdString(folder.folder().string()));
+  std::vector<std::string> expected{"memory.png", "scaling.png"};  // views of Timeline and Frontier
+  for (const Page* page : window.pages()) expected.push_back(page->key().toStdString() + ".png");
+  std::sort(expected.begin(), expected.end());
+  CHECK(folder.files() == expected);
+  for (const std::string& name : expected) {
+    CAPTURE(name);
+    CHECK(QImage(QString::fromStdString((folder / name).string())).size() == QSize(1280, 800));
   }
-  apply_theme(Theme::system);
+  CHECK(window.messages().messages().isEmpty());
 }
 
 TEST_CASE("start page: finds the demo's files beside the program or above it") {
@@ -520,37 +305,14 @@ TEST_CASE("translation: nothing is unfinished") {
   }
 }
 
-TEST_CASE("translation: what is filed under a class belongs to a class that there is") {
-  QString sources;
-  for (const char* folder : {"view", "model", "program"}) {
-    const QDir here(HEADROOM_TEST_DATA "/../../gui/" + QString(folder));
-    for (const QString& name : here.entryList({"*.h", "*.cpp"})) {
-      QFile file(here.filePath(name));
-      REQUIRE(file.open(QIODevice::ReadOnly));
-      sources += file.readAll();
-    }
-  }
-  QFile file(HEADROOM_TEST_DATA "/../../gui/translation/headroom_zh_CN.ts");
-  REQUIRE(file.open(QIODevice::ReadOnly));
-  QXmlStreamReader xml(&file);
-  while (!xml.atEnd()) {
-    if (xml.readNext() != QXmlStreamReader::StartElement || xml.name() != u"name") continue;
-    const QString context = xml.readElementText();
-    if (!context.startsWith("headroom::gui::")) continue;
-    CAPTURE(context.toStdString());
-    CHECK(sources.contains("class " + context.mid(15) + " "));
-  }
-}
-
 TEST_CASE("command line of headroom-gui") {
   std::ostringstream out;
-  const auto arguments = gui_arguments({"a.json", "b.json", "--theme", "dark", "--language", "zh_CN",
-                                        "--size", "800x600", "--scale", "1.5", "--model", "vae"},
-                                       out);
+  const auto arguments = gui_arguments(
+      {"a.json", "b.json", "--language", "zh_CN", "--size", "800x600", "--scale", "1.5", "--model", "vae"},
+      out);
   REQUIRE(arguments);
   CHECK(arguments->files == std::vector<std::string>{"a.json", "b.json"});
   CHECK(arguments->model == "vae");
-  CHECK(arguments->theme == "dark");
   CHECK(arguments->language == "zh_CN");
   CHECK(arguments->scale == 1.5);
   CHECK(arguments->width == 800);
@@ -560,7 +322,6 @@ TEST_CASE("command line of headroom-gui") {
   out.str({});
   CHECK_FALSE(gui_arguments({"--version"}, out));
   CHECK(out.str() == "headroom-gui " HEADROOM_VERSION "\n");
-  test::require_input_error([&] { gui_arguments({"--theme", "pink"}, out); }, {"--theme"});
   test::require_input_error([&] { gui_arguments({"--size", "800"}, out); }, {"--size"});
   test::require_input_error([&] { gui_arguments({"--scale", "40"}, out); }, {"--scale"});
   test::require_input_error([&] { gui_arguments({"--size", "99999x1"}, out); }, {"--size"});

@@ -1,6 +1,5 @@
 #include "gui/view/plan_page.h"
 
-#include <QElapsedTimer>
 #include <QLabel>
 #include <QScrollBar>
 #include <QTabWidget>
@@ -8,12 +7,11 @@
 #include <QTest>
 #include <QTreeView>
 #include <catch2/catch.hpp>
-#include <ctime>
 
-#include "decoder/lowering/tiles.h"
+#include "decoder/graph/short_name.h"
 #include "gui/view/grid_view.h"
-#include "gui/view/kept_view.h"
 #include "gui/view/main_window.h"
+#include "gui/view/pass_tree.h"
 #include "gui/view/table_view.h"
 #include "tests/gui/sample_files.h"
 
@@ -83,9 +81,8 @@ TEST_CASE("plan page: a pass that is chosen anywhere is shown everywhere") {
   CHECK(plan.passes[static_cast<size_t>(shown.page.pass())].predicted_peak_bytes ==
         plan.predicted_peak_bytes);
   auto& tree = *shown.page.findChild<QTreeView*>("passes");
-  auto& table = shown.child<TableView>();
+  auto& table = *shown.page.findChild<TableView*>("plan-passes");
   auto& grid = shown.child<GridView>();
-  auto& kept = shown.child<KeptView>();
   const auto tiles_of = [&](size_t pass) {
     return static_cast<int>(plan.passes[pass].tiles.y.size() * plan.passes[pass].tiles.x.size());
   };
@@ -100,46 +97,29 @@ TEST_CASE("plan page: a pass that is chosen anywhere is shown everywhere") {
   table.view()->setCurrentIndex(table.view()->model()->index(4, 0));
   CHECK(shown.page.pass() == 4);
   CHECK(tree.currentIndex().row() == 4);
-  Q_EMIT kept.passChosen(1);
-  CHECK(tree.currentIndex().row() == 1);
-}
-
-TEST_CASE("plan page: a kept tensor marks the passes that read it") {
-  ShownPlan shown({sample_files().file("plan.json")});
-  auto& kept = shown.child<KeptView>();
-  auto& tree = *shown.page.findChild<QTreeView*>("passes");
-  REQUIRE_FALSE(kept.spans().empty());
-  QTest::keyClick(&kept, Qt::Key_Down);
-  REQUIRE(kept.chosen() == 0);
-  const std::vector<int32_t>& readers = kept.spans()[0].read_in;
-  for (int row = 0; row < tree.model()->rowCount(); ++row) {
-    CAPTURE(row);
-    CHECK(tree.model()->index(row, 0).data().toString().startsWith("●") == contains(readers, row));
-  }
-  // A click into its row.
-  const int line = kept.fontMetrics().height() * 5 / 4;
-  QTest::mouseClick(&kept, Qt::LeftButton, {}, {2, line * 3 + line / 2});
-  CHECK(kept.chosen() == 1);
+  const auto* kept = shown.page.findChild<TableView*>("plan-kept");
+  REQUIRE(kept != nullptr);
+  CHECK(kept->table().rows.size() == plan.kept.size());
 }
 
 TEST_CASE("plan page: what differs in a plan that is open beside it") {
   ShownPlan shown({sample_files().ample_plan(), sample_files().file("plan.json")});
   const auto& tabs = shown.child<QTabWidget>();
-  CHECK(tabs.count() == 1);
+  CHECK(tabs.count() == 2);
   shown.workspace.showBeside(shown.workspace.documents().front());
-  wait_until([&] { return !shown.page.busy() && tabs.count() > 1; });
-  CHECK(tabs.tabText(1) == "Memory");
-  const auto* memory = qobject_cast<TableView*>(tabs.widget(1));
+  wait_until([&] { return !shown.page.busy() && tabs.count() > 2; });
+  CHECK(tabs.tabText(2) == "Memory");
+  const auto* memory = qobject_cast<TableView*>(tabs.widget(2));
   CHECK(memory->table().columns[1].title == "plan.json");
   CHECK(memory->table().columns[2].title == "ample.json");
   CHECK(tabs.tabText(tabs.count() - 1) == "What else differs");
   shown.workspace.showBeside(nullptr);
-  wait_until([&] { return !shown.page.busy() && tabs.count() == 1; });
+  wait_until([&] { return !shown.page.busy() && tabs.count() == 2; });
 }
 
 TEST_CASE("plan page: measured columns where a run of the plan is open, and only then") {
   ShownPlan shown({sample_files().file("plan.json")});
-  const auto& table = shown.child<TableView>();
+  const auto& table = *shown.page.findChild<TableView*>("plan-passes");
   const size_t alone = table.table().columns.size();
   const test::Scratch scratch;
   RunStats other = test::run_as_predicted(sample_files().plan().plan);
@@ -153,25 +133,32 @@ TEST_CASE("plan page: measured columns where a run of the plan is open, and only
   wait_until([&] { return !shown.workspace.busy(); });
   CHECK(table.table().columns.size() == alone + 4);
   CHECK(shown.page.pass() == 2);
-  CHECK(shown.page.exports().size() == 4);
+  CHECK(shown.page.exports().size() == 3);
   shown.workspace.close(shown.workspace.chosen<reports::PlanDocument>());
   CHECK(shown.page.exports().empty());
 }
 
-TEST_CASE("plan page: exports are written whole") {
-  ShownPlan shown({sample_files().file("plan.json")});
-  const test::Scratch scratch;
-  for (const Export& kind : shown.page.exports()) {
-    for (const QString& suffix : kind.suffixes) {
-      const QString file = QString::fromStdString(scratch / "") + kind.name + "." + suffix;
-      CAPTURE(file.toStdString());
-      kind.write(file);
-      const std::string bytes = test::read_bytes(file.toStdString());
-      CHECK(bytes.size() > 100);
-      if (suffix == "svg") CHECK_THAT(bytes, Catch::Contains("<svg"));
-      if (suffix == "pdf") CHECK_THAT(bytes, Catch::StartsWith("%PDF"));
-    }
+TEST_CASE("pass tree: passes with what each reads, runs and keeps") {
+  PassTree tree;
+  tree.setPlan(test::document_of(reports::PlanDocument(sample_files().plan()), "plan.json"));
+  const Plan& plan = sample_files().plan().plan;
+  REQUIRE(tree.topLevelItemCount() == static_cast<int>(plan.passes.size()));
+  for (int i = 0; i < tree.topLevelItemCount(); ++i) {
+    const QTreeWidgetItem& pass = *tree.topLevelItem(i);
+    const Pass& planned = plan.passes[static_cast<size_t>(i)];
+    CHECK(pass.text(0).toStdString() == std::to_string(i) + "  " + short_name(planned.name));
+    CHECK(pass.toolTip(0).toStdString() == std::to_string(i) + "  " + planned.name);
+    // Weights, every step, and at least what is read.
+    CHECK(pass.childCount() > static_cast<int>(planned.steps.size()) + 1);
+    QStringList lines;
+    for (int row = 0; row < pass.childCount(); ++row) lines << pass.child(row)->text(0);
+    const auto kept_here = std::count_if(plan.kept.begin(), plan.kept.end(),
+                                         [&](const KeptTensor& kept) { return kept.first_pass == i; });
+    CHECK(lines.filter("keep ").size() == kept_here);
+    CHECK_FALSE(lines.filter("read ").isEmpty());
   }
+  tree.setPlan(nullptr);
+  CHECK(tree.topLevelItemCount() == 0);
 }
 
 TEST_CASE("grid: tiles in the order in which they run, with the halo of what is computed for them") {
@@ -197,46 +184,6 @@ TEST_CASE("grid: tiles in the order in which they run, with the halo of what is 
     const GridTile inside = grid_tile(document, number, columns);
     CHECK((inside.read.y.begin < inside.own.y.begin) == reads_beyond);
   }
-}
-
-/// Seconds of this thread's work, whatever else the machine does.
-double work_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-}
-
-TEST_CASE("grid: ten thousand tiles are drawn about as fast as ten") {
-  GridView grid;
-  grid.resize(800, 600);
-  grid.show();
-  const auto seconds_with = [&](int64_t tile_height, int64_t tile_width) {
-    reports::PlanDocument document = sample_files().plan();
-    Pass& pass = document.plan.passes.back();
-    pass.tiles.y = cut(pass.tiles.y.back().end, tile_height);
-    pass.tiles.x = cut(pass.tiles.x.back().end, tile_width);
-    grid.setPass(test::document_of(document, "plan.json"), document.plan.passes.size() - 1);
-    const double begin = work_seconds();
-    for (int i = 0; i < 30; ++i) {
-      grid.setTile(i * grid.tiles() / 30);
-      grid.grab();
-    }
-    return (work_seconds() - begin) / 30;
-  };
-  const double few = seconds_with(64, 128);
-  CHECK(grid.tiles() < 20);
-  const double many = seconds_with(1, 2);
-  CHECK(grid.tiles() > 10'000);
-  CHECK(many < 4 * few + 0.02);
-
-  grid.setTile(0);
-  grid.play(true);
-  wait_until([&] { return grid.tile() > 100; });
-  grid.play(false);
-  const int stopped = grid.tile();
-  QElapsedTimer still;
-  for (still.start(); still.elapsed() < 150;) QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
-  CHECK(grid.tile() == stopped);
 }
 
 }  // namespace

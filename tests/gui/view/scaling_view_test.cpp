@@ -2,6 +2,7 @@
 
 #include <QComboBox>
 #include <QLabel>
+#include <QPushButton>
 #include <QSignalSpy>
 #include <catch2/catch.hpp>
 
@@ -40,6 +41,22 @@ TEST_CASE("scaling view: both curves, and in words what fits the limit as it mov
   CHECK_FALSE(view.busy());  // a limit that moves needs nothing new
   CHECK_THAT(words.text().toStdString(), Catch::Contains("Planned: ") && Catch::Contains("and more"));
   CHECK(chart.handle() == double(int64_t{4} << 30));
+
+  // What is worked out can be stopped, and gone on with.
+  view.findChild<QComboBox*>("most-across")->setCurrentIndex(3);
+  auto& stop = *view.findChild<QPushButton*>("stop");
+  REQUIRE(view.busy());
+  stop.click();
+  CHECK_FALSE(view.busy());
+  view.findChild<QComboBox*>("most-across")->setCurrentIndex(0);
+  wait_until([&] { return !view.busy(); });
+  question.request.width_pixels = 255;
+  workspace.ask(question);
+  wait_until([&] { return !view.busy(); });
+  CHECK_THAT(words.text().toStdString(), Catch::Contains("--size"));
+  question.request.width_pixels = 256;
+  workspace.ask(question);
+  wait_until([&] { return !view.busy(); });
 
   // Measured points come with the files.
   workspace.open({sample_files().file("plan.json"), sample_files().file("stats.json")});

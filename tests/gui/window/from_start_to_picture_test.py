@@ -77,7 +77,7 @@ class Session:
             if self.xdotool("get_num_desktops"):
                 break
             time.sleep(1)
-        self.program = subprocess.Popen([program, "--language", "en", "--theme", "light", "--size", f"{WIDTH - 20}x{HEIGHT - 40}"],
+        self.program = subprocess.Popen([program, "--language", "en", "--size", f"{WIDTH - 20}x{HEIGHT - 40}"],
                                         env=self.environment, cwd=folder)
 
     def xdotool(self, *words):

@@ -207,13 +207,12 @@ TEST_CASE("what is none of Headroom's files is refused in one line") {
   refuses("{\"schema\": \"\x01\xff\"}", {"file.json: "});
   refuses(R"({"schema": 5, "version": 1})", {"file.json: schema: expected a string"});
   refuses(R"({"version": 5})", {"file.json: this seems to be JSON of another program"});
-  refuses("[1, 2]", {"file.json: this seems to be a list"});
-  refuses("", {"file.json: this seems to be an empty file"});
-  refuses("GIF89a", {"file.json: this seems to be a picture"});
-  refuses(std::string(100'000, '['), {"file.json: this seems to be a list"});
+  refuses("[1, 2]", {"file.json: this is no JSON object"});
+  refuses("", {"file.json: this is no JSON object"});
+  refuses("GIF89a", {"file.json: this is no JSON object", "PyTorch's memory snapshots"});
   refuses(R"({"schema": )" + std::string(300'000, '['), {"file.json: nested deeper than 64 levels"});
   // 128 bytes of header: the first byte is that of a pickle.
-  refuses(test::safetensors_bytes("{\"a\": 1}" + std::string(119, ' '), ""), {"safetensors"});
+  refuses(test::safetensors_bytes("{\"a\": 1}" + std::string(119, ' '), ""), {"no JSON object"});
   for (const char* kind : {"plan", "stats", "trace", "profile", "frontier"}) {
     const std::string schema = std::string(R"("schema": "headroom.)") + kind + "\"";
     refuses("{" + schema + "}", {"file.json: version: missing"});
@@ -223,7 +222,7 @@ TEST_CASE("what is none of Headroom's files is refused in one line") {
             {"file.json: nested deeper than 64 levels"});
   }
   require_input_error([&] { read_document(scratch / "none.json"); }, {"none.json: no such file"});
-  require_input_error([&] { read_document(scratch.folder()); }, {": this seems to be a folder"});
+  require_input_error([&] { read_document(scratch.folder()); }, {": this is a folder"});
   // A sparse file of the size that no kind may have.
   scratch.write("large.json", R"({"schema": "headroom.trace"})");
   std::filesystem::resize_file(scratch / "large.json", (uint64_t{512} << 20) + 1);

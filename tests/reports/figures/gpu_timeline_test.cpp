@@ -2,9 +2,7 @@
 // all of it adds up at every moment.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <map>
 
-#include "decoder/trace/trace_builder.h"
 #include "reports/figures/timeline.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/reports/figures/sample_documents.h"
@@ -22,76 +20,6 @@ MemoryUse use_of(const std::vector<LiveEntry>& entries) {
   for (const LiveEntry& entry : entries) use[static_cast<size_t>(entry.kind)] += entry.bytes;
   return use;
 }
-
-/// A decode on a GPU that nobody ran, with what it took from the driver by time.
-class DrawnDecode {
- public:
-  DrawnDecode(Random& random, const Plan& plan, const TraceBounds& bounds)
-      : random_(random), plan_(plan), builder_(bounds) {}
-
-  RecordedTrace make(const Graph& graph) {
-    change(MemoryKind::context, random_.integer(1, 1000));
-    change(MemoryKind::slack, 1'000'000);
-    for (int32_t pass = 0; pass < static_cast<int32_t>(plan_.passes.size()); ++pass) {
-      for (int64_t tile = 0; tile < random_.integer(1, 12); ++tile) run_tile(pass, tile);
-    }
-    RecordedTrace recorded;
-    recorded.trace = builder_.finish(now());
-    for (const Tensor& tensor : graph.tensors()) recorded.layers.push_back(tensor.name);
-    for (const Pass& pass : plan_.passes) recorded.pass_names.push_back(pass.name);
-    return recorded;
-  }
-
-  /// Of the driver's memory at that time.
-  int64_t taken_bytes(double seconds) const {
-    const auto after = taken_.upper_bound(seconds);
-    return after == taken_.begin() ? 0 : std::prev(after)->second;
-  }
-
- private:
-  double now() { return at_ += 1e-3; }
-
-  void change(MemoryKind kind, int64_t bytes) {
-    const double at = now();
-    builder_.changed(at, kind, bytes);
-    all_ += bytes;
-    taken_[at] = all_;
-  }
-
-  void run_tile(int32_t pass, int64_t tile) {
-    builder_.tile_started(now(), pass, tile);
-    const auto steps = static_cast<int32_t>(plan_.passes[static_cast<size_t>(pass)].steps.size());
-    for (int32_t step = 0; step < steps; ++step) {
-      builder_.allocating();
-      for (int64_t i = random_.integer(0, 4); i > 0; --i) {
-        if (held_.size() > 20 || (!held_.empty() && random_.chance(0.4))) {
-          builder_.freed(now(), reinterpret_cast<const void*>(held_.back()));
-          held_.pop_back();
-        } else {
-          held_.push_back(++address_);
-          const double at = now();
-          const int64_t bytes = random_.integer(1, 40'000);
-          const auto kind = static_cast<MemoryKind>(random_.integer(0, kDecodeKinds - 1));
-          const TensorId tensor{static_cast<int32_t>(random_.integer(0, 3))};
-          builder_.allocated(at, reinterpret_cast<const void*>(address_), bytes, kind, tensor);
-        }
-      }
-      if (random_.chance(0.05)) change(MemoryKind::libraries, random_.integer(1, 5000));
-      if (random_.chance(0.02)) change(MemoryKind::slack, random_.integer(1, 5000));
-      const double at = now();
-      builder_.step_done(at, plan_, {at - 1e-4, at, 0, pass, tile, step});
-    }
-  }
-
-  Random& random_;
-  const Plan& plan_;
-  TraceBuilder builder_;
-  std::vector<uintptr_t> held_;
-  uintptr_t address_ = 0;
-  double at_ = 0;
-  int64_t all_ = 0;
-  std::map<double, int64_t> taken_;
-};
 
 /// Every moment is what a run of the first events adds up to, in their order, none left out at the end.
 void check_adds_up(const RecordedTrace& recorded) {
@@ -115,30 +43,6 @@ void check_adds_up(const RecordedTrace& recorded) {
     REQUIRE(timeline.total_bytes(i) == total(timeline.use(i)));
   }
   CHECK(event == events.size());
-}
-
-TEST_CASE("a GPU's timeline adds up at every moment, one by one and summed over steps and passes") {
-  const Graph graph = testing::small_graph();
-  const Plan plan = testing::small_plan(graph);
-  size_t by_steps = 0, by_passes = 0;
-  for (uint64_t seed = 0; seed < 60; ++seed) {
-    CAPTURE(seed);
-    Random random(seed);
-    TraceBounds bounds;
-    if (seed % 3 != 0) bounds.single_events = static_cast<size_t>(random.integer(5, 80));
-    if (seed % 3 == 2) bounds.events = bounds.single_events + static_cast<size_t>(random.integer(1, 40));
-    DrawnDecode decode(random, plan, bounds);
-    const RecordedTrace recorded = decode.make(graph);
-    by_steps += recorded.trace.summed_by_step_from_seconds >= 0;
-    by_passes += recorded.trace.summed_by_pass_from_seconds >= 0;
-    check_adds_up(recorded);
-    // What the decode asks for comes out of the slack: all together is what the driver gave.
-    const Timeline timeline = measured_timeline(document_of(recorded, "trace.json"));
-    for (size_t i = 0; i < timeline.size(); ++i)
-      REQUIRE(timeline.total_bytes(i) == decode.taken_bytes(timeline.seconds(i)));
-  }
-  CHECK(by_steps > 20);
-  CHECK(by_passes > 10);
 }
 
 TEST_CASE("what was on a GPU is named: by layers, and slack, libraries and context as themselves") {

@@ -104,25 +104,6 @@ TEST_CASE("passes: a run beside the plan, in the plan's order") {
   CHECK_THROWS_AS(passes_table(document, &run), InputError);
 }
 
-TEST_CASE("passes: bars under the limit") {
-  PlanDocument document = small_document();
-  RunStats run = test::run_as_predicted(document.plan);
-  run.passes[2].peak_bytes = 25'000;
-  const Chart chart = passes_chart(document, &run);
-  REQUIRE(chart.series.size() == 2);
-  CHECK(chart.series[0].y == std::vector<double>{26'000, 26'000, 26'000});
-  CHECK(chart.series[1].y == std::vector<double>{26'000, 26'000, 25'000});
-  CHECK(chart.series[1].x == std::vector<double>{0, 1, 2});
-  CHECK(chart.series[0].mark == Mark::bars);
-  CHECK(chart.categories == std::vector<std::string>{"conv_in", "residual", "conv_out"});
-  REQUIRE(chart.guides.size() == 1);
-  CHECK(chart.guides[0].at == 28'000);
-  CHECK_FALSE(chart.guides[0].vertical);
-  CHECK(passes_chart(document, nullptr).series.size() == 1);
-  document.plan.limit_bytes = std::numeric_limits<int64_t>::max();
-  CHECK(passes_chart(document, nullptr).guides.empty());
-}
-
 TEST_CASE("passes: kept tensors by what writes and reads them") {
   const PlanDocument document = small_document();
   const std::vector<KeptSpan> spans = kept_spans(document);

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <map>
 #include <set>
 
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/memory.h"
 #include "planner/cost/memory_costs.h"
-#include "planner/search/make_plan.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
@@ -30,12 +28,6 @@ DocumentPtr document_of(Plan plan, Model model) {
   auto document = std::make_shared<Document>();
   document->contents = PlanDocument{std::move(plan), std::move(model)};
   return document;
-}
-
-double milliseconds_of(const std::function<void()>& run) {
-  const auto start = std::chrono::steady_clock::now();
-  run();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
 MemoryUse uses_of(const std::vector<LiveEntry>& entries) {
@@ -205,22 +197,6 @@ TEST_CASE("a chart has the kinds in their order, the limit, the passes and the p
   CHECK(timeline_chart(timeline_with(100), "", 5, 6, 10).series[0].x.empty());
 }
 
-TEST_CASE("what holds when an interval begins is shown although it came before") {
-  std::vector<double> seconds;
-  std::vector<MemoryUse> use;
-  for (int i = 0; i < 1000; ++i) {
-    seconds.push_back(i);
-    use.push_back({i == 499 ? 1000 : i % 7});
-  }
-  const Timeline timeline({seconds, use, 1000});
-  for (size_t columns : {10, 600}) {
-    const Chart chart = timeline_chart(timeline, "", 499.5, 1000, columns);
-    CHECK(chart.series[0].x.front() == 499.5);
-    CHECK(chart.series[0].y.front() == 1000);
-    CHECK(*std::max_element(chart.series[0].y.begin() + 1, chart.series[0].y.end()) == 6);
-  }
-}
-
 /// A decode that nobody ran: allocations and frees of some layers, now and then a look outside.
 RecordedTrace random_trace(Random& random, size_t events) {
   RecordedTrace recorded;
@@ -362,20 +338,6 @@ TEST_CASE("a trace without events is a timeline on which nothing happens") {
   CHECK(timeline_chart(timeline, "", 0, 0, 10).series.size() == kDecodeKinds);
 }
 
-TEST_CASE("a million events: chart and live sets without a wait") {
-  Random random(1);
-  const Timeline timeline = measured_timeline(document_of(random_trace(random, 1'000'000)));
-  // Some twenty times what it takes, so that a busy machine passes and a scan of all moments does not.
-  CHECK(milliseconds_of([&] {
-          CHECK(timeline_chart(timeline, "", 0, timeline.end_seconds(), 2000).series[0].x.size() <= 2001);
-        }) < 100);
-  CHECK(milliseconds_of([&] {
-          for (int i = 0; i < 10; ++i)
-            timeline.live_set(
-                static_cast<size_t>(random.integer(0, static_cast<int64_t>(timeline.size()) - 1)));
-        }) < 200);
-}
-
 /// Every moment adds up, and every pass's highest is what the plan says of it.
 void check_as_planned(const Plan& plan, const Model& model) {
   const Timeline timeline = predicted_timeline(document_of(plan, model));
@@ -443,29 +405,6 @@ TEST_CASE("a plan's timeline adds up at every moment and reaches every pass's pr
     const int64_t micro_batch = random.chance(0.5) ? 1 : request.batch;
     check_as_planned(
         test::random_plan(model, request, micro_batch, style, memory, random, {}, configuration).plan, model);
-  }
-}
-
-TEST_CASE("timelines of the planner's own plans, at several limits") {
-  Random random(3);
-  const Model model = test::model_of(test::tiny_config({8, 16, 24}));
-  const planner::CostModel costs(model.graph);
-  const Request request = test::request_for(model, {1, 40, 36}, 2);
-  const std::vector<planner::FrontierPoint> points = planner::frontier({model, request, {}, costs}, 6);
-  REQUIRE(points.size() > 2);
-  for (const planner::FrontierPoint& point : points) {
-    planner::PlanOptions options;
-    options.limit_bytes = point.peak_bytes;
-    const Plan plan = planner::make_plan({model, request, options, costs}).value();
-    CAPTURE(plan.limit_bytes);
-    check_as_planned(plan, model);
-    const Timeline timeline = predicted_timeline(document_of(plan, model));
-    CHECK(timeline.end_seconds() == Approx(plan.predicted_seconds).epsilon(1e-9));
-    CHECK(timeline.limit_bytes() == point.peak_bytes);
-    for (size_t i = 0; i < plan.passes.size(); ++i) {
-      CHECK(timeline.passes()[i].end - timeline.passes()[i].begin ==
-            Approx(plan.passes[i].predicted_seconds).epsilon(1e-9));
-    }
   }
 }
 

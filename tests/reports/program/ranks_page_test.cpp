@@ -35,16 +35,6 @@ std::vector<std::string> drawings_of(const Element& page) {
   return captions;
 }
 
-/// The labels below the time axis of a drawing: what the ranks' charts have in common.
-std::vector<std::string> ticks_of(const Element& drawing) {
-  std::vector<std::string> labels;
-  for (const Element* text : drawing.all("text")) {
-    if (text->attribute("class") == "tick" && text->attribute("text-anchor") == "middle")
-      labels.push_back(text->own_text);
-  }
-  return labels;
-}
-
 std::vector<std::string> headings_of(const Element& page) {
   std::vector<std::string> headings;
   for (const Element* head : page.all("h3")) headings.push_back(head->own_text);
@@ -57,7 +47,7 @@ TEST_CASE("report: ranks of one decode stand side by side, each once") {
                     trace = files.file("trace.json");
   const auto page = page_of_ranks(files, {plan, stats, trace});
   CHECK(sections_of(*page) ==
-        std::vector<std::string>{"Summary", "Ranks", "Predicted against measured", "Environment", "Files"});
+        std::vector<std::string>{"Summary", "Ranks", "Predicted against measured", "Files"});
   CHECK(drawings_of(*page) ==
         std::vector<std::string>{"Rank 0, rows 0 to 4, predicted", "Rank 1, rows 4 to 7, predicted",
                                  "Rank 2, rows 7 to 10, predicted", "Rank 0, rows 0 to 4, measured",
@@ -73,25 +63,6 @@ TEST_CASE("report: ranks of one decode stand side by side, each once") {
   CHECK(headings_of(*page) == std::vector<std::string>{plan + ", " + stats + ", " + trace,
                                                        stats + " (rank 0)", "Memory over time, predicted",
                                                        "Memory over time, measured", stats + " (rank 0)"});
-}
-
-TEST_CASE("report: charts of ranks have one time axis, and a legend and a strip of waiting") {
-  const RankFiles files;
-  const auto page = page_of_ranks(files, {files.file("trace.json")});
-  const std::vector<const Element*> drawings = page->all("svg");
-  REQUIRE(drawings.size() == 3);
-  const std::vector<std::string> ticks = ticks_of(*drawings[0]);
-  CHECK(ticks.size() > 3);
-  for (const Element* drawing : drawings) CHECK(ticks_of(*drawing) == ticks);
-  std::vector<size_t> strips;
-  for (const Element* drawing : drawings) {
-    size_t named = 0;
-    for (const Element* title : drawing->all("title")) named += title->own_text == "waiting for other ranks";
-    strips.push_back(named);
-  }
-  CHECK(strips == std::vector<size_t>{0, 1, 1});
-  // The one legend has the strip, though the rank that it stands above waited for nobody.
-  CHECK_THAT(drawings[0]->text(), Catch::Contains("waiting for other ranks"));
 }
 
 TEST_CASE("report: sentences say what ranks were planned to do, did, and waited for") {

@@ -91,13 +91,10 @@ TEST_CASE("page: hostile texts stay texts wherever they stand") {
     chart.guides = {{text, 1.5}, {text, 0.5, true}};
     chart.notes = {{0.5, 1, text}};
     chart.spans = {{0, 1, text}};
-    Chart rows = chart;
-    rows.categories = {text, text};
     Part part;
     part.heading = text;
     part.sentences = {text, text};
-    part.drawings = {chart, rows,
-                     KeptChart{text, {{text, MemoryTier::device, 0, 1, {1}, 5, text}}, {text, text}}};
+    part.charts = {chart};
     part.tables = {table};
     const Report report{text, {{text, {part}}}, 1};
 
@@ -205,8 +202,8 @@ TEST_CASE("page: charts of one part are drawn over the same axes where it says s
   chart.series = {{"tiles", Mark::area, ColourRole::tile, {0, 1}, {1000, 1000}}};
   chart.guides = {{"limit", 1500}};
   Part part;
-  part.drawings = {chart, chart};
-  std::get<Chart>(part.drawings[1]).series[0].y = {5000, 5000};
+  part.charts = {chart, chart};
+  part.charts[1].series[0].y = {5000, 5000};
   for (const bool same : {true, false}) {
     part.same_axes = same;
     const auto page = PageReader::read(to_html({"A report", {{"A section", {part}}}, 1}));
@@ -263,7 +260,7 @@ TEST_CASE("markdown: tables with what stands out in bold, and charts named where
   Report report = report_of(number_table(3));
   Chart chart;
   chart.title = "Memory";
-  report.sections[0].parts[0].drawings.push_back(chart);
+  report.sections[0].parts[0].charts.push_back(chart);
   const std::string text = to_markdown(report);
   CHECK_THAT(text, Catch::Contains("# A report\n\n## A section\n"));
   CHECK_THAT(text, Catch::Contains(

@@ -18,8 +18,8 @@ using test::PageReader;
 
 constexpr double kMiB = 1048576;
 
-std::unique_ptr<Element> drawn(const Drawing& drawing) {
-  auto page = PageReader::read(svg_drawing(drawing, "d"));
+std::unique_ptr<Element> drawn(const Chart& chart) {
+  auto page = PageReader::read(svg_chart(chart, "d"));
   REQUIRE(page->children.size() == 1);
   REQUIRE(page->children[0]->name == "svg");
   return page;
@@ -143,7 +143,7 @@ TEST_CASE("svg: many thousand points stay small, and keep the peak and what is h
   chart.x = {"time", Unit::seconds};
   chart.y = {"memory", Unit::bytes};
   constexpr size_t kPoints = 200'000, kSpike = 77'777;
-  for (const Mark mark : {Mark::area, Mark::area, Mark::steps, Mark::line}) {
+  for (const Mark mark : {Mark::area, Mark::area, Mark::steps}) {
     Series series{"s" + std::to_string(chart.series.size()), mark, ColourRole::tile, {}, {}};
     for (size_t i = 0; i < kPoints; ++i) {
       series.x.push_back(double(i));
@@ -209,64 +209,11 @@ TEST_CASE("svg: a limit far above the chart is named and presses nothing togethe
   CHECK_NOTHROW(text_that_says(*page, "384 MiB"));
 }
 
-TEST_CASE("svg: two charts over the same axes have their points in the same places") {
-  Chart small = memory_chart(), large = memory_chart();
-  large.series[1].y = {0, 700 * kMiB, 50 * kMiB, 50 * kMiB};
-  large.series[1].x.back() = large.series[0].x.back() = 20;
-  const ChartRanges ranges = united(ranges_of(small), ranges_of(large));
-  const auto limit_of = [&](const Chart& chart) {
-    const auto page = PageReader::read(svg_chart(chart, "d", &ranges));
-    return with_class(*page, "line", "guide").at(0)->attribute("y1");
-  };
-  CHECK(limit_of(small) == limit_of(large));
-  const auto alone = PageReader::read(svg_chart(small, "d"));
-  CHECK(with_class(*alone, "line", "guide").at(0)->attribute("y1") != limit_of(small));
-}
-
-TEST_CASE("svg: categories are rows with bars of the right lengths") {
-  Chart chart;
-  chart.title = "Peaks";
-  chart.x = {"pass", Unit::none};
-  chart.y = {"peak", Unit::bytes};
-  chart.series = {
-      {"predicted", Mark::bars, ColourRole::predicted, {0, 1, 2}, {64 * kMiB, 512 * kMiB, 256 * kMiB}},
-      {"measured", Mark::bars, ColourRole::measured, {0, 1, 2}, {64 * kMiB, 500 * kMiB, 0}}};
-  chart.guides = {{"limit", 640 * kMiB}};
-  chart.categories = {
-      "decoder.conv_in",
-      "a name that is so long that even short it has to be cut: decoder.up_blocks.3.resnets.2.conv2",
-      "decoder.conv_out"};
-  const auto page = drawn(chart);
-  const auto predicted = with_class(*page, "rect", "fill-predicted");
-  REQUIRE(predicted.size() == 1 + 3);  // the legend has one
-  const double ratio = number(*predicted[2], "width") / number(*predicted[1], "width");
-  CHECK(ratio == Approx(8).epsilon(0.01));
-  const Element& limit = *with_class(*page, "line", "guide").at(0);
-  CHECK((number(limit, "x1") - number(*predicted[1], "x")) / number(*predicted[2], "width") ==
-        Approx(640.0 / 512).epsilon(0.01));
-  CHECK(predicted[1]->first("title").own_text == "decoder.conv_in, predicted: 64.0 MiB");
-  bool cut = false, shortened = false;
-  for (const Element* text : page->all("text")) {
-    CAPTURE(text->own_text);
-    CHECK(box_of(*text).left >= -1);
-    cut = cut || (text->own_text.starts_with("…") && text->own_text.ends_with("up3.res2.conv2"));
-    shortened = shortened || text->own_text == "conv_in";
-  }
-  CHECK(cut);
-  CHECK(shortened);
-
-  // Very many stay a drawing, and say that they are cut off.
-  chart.categories.assign(5000, "pass");
-  const std::string large = svg_chart(chart, "d");
-  CHECK(large.size() < 200'000);
-  CHECK_THAT(large, Catch::Contains("the first 300 of 5000"));
-}
-
 TEST_CASE("svg: numbers that cannot be drawn leave no trace") {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN(),
                    kInf = std::numeric_limits<double>::infinity();
   for (const bool logarithmic : {false, true}) {
-    for (const Mark mark : {Mark::area, Mark::line, Mark::steps, Mark::points, Mark::bars}) {
+    for (const Mark mark : {Mark::area, Mark::line, Mark::steps, Mark::points}) {
       for (const std::vector<double>& y : {std::vector<double>{},
                                            {kNan, 1, kInf, -kInf},
                                            {0, 0, 0, 0},
@@ -286,25 +233,6 @@ TEST_CASE("svg: numbers that cannot be drawn leave no trace") {
       }
     }
   }
-}
-
-TEST_CASE("svg: kept tensors are bars over the passes that hold them") {
-  const KeptChart chart{"Kept",
-                        {{"conv_in", MemoryTier::device, 0, 3, {1, 3}, 64 << 20, ""},
-                         {"residual", MemoryTier::scratch, 1, 2, {2}, 1 << 20, "conv_in"}},
-                        {"a", "b", "c", "d"}};
-  const auto page = drawn(chart);
-  const auto held = with_class(*page, "rect", "held");
-  REQUIRE(held.size() == 2);
-  CHECK(number(*held[0], "width") == Approx(2 * number(*held[1], "width")).margin(0.2));
-  CHECK(number(*held[1], "x") > number(*held[0], "x"));
-  CHECK(held[1]->attribute("class") == "fill-workspace held");
-  const auto groups = page->all("g");
-  REQUIRE(groups.size() == 2);
-  CHECK(groups[0]->all("path").size() == 2);
-  CHECK_THAT(groups[1]->first("title").own_text,
-             Catch::Contains("residual: 1.0 MiB in scratch, passes 1 to 2, in place of conv_in"));
-  CHECK_NOTHROW(drawn(KeptChart{"Nothing", {}, {}}));
 }
 
 /// Contrast of two colours "#rrggbb" as WCAG 2 defines it.

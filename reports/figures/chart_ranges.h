@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "reports/figures/chart.h"
-#include "reports/render/svg_scale.h"
+#include "reports/figures/ticks.h"
 
 namespace headroom::reports {
 

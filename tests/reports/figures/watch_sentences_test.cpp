@@ -1,4 +1,4 @@
-#include "reports/render/watch_sentences.h"
+#include "reports/figures/watch_sentences.h"
 
 #include <catch2/catch.hpp>
 
@@ -31,8 +31,8 @@ TEST_CASE("sentences say who watched a GPU, who did not, what was lost and what 
                 "up to: 3.0 MiB more, 411.0 MiB beside 408.0 MiB."});
   CHECK(activity_sentences(trace) ==
         Sentences{
-            "Listed one by one are the first 12 activities of the GPU; the tables by names, copies and "
-            "streams leave out 3 later ones, those by passes and steps do not.",
+            "Listed one by one are the first 12 activities of the GPU; the tables by names and streams "
+            "leave out 3 later ones, those by passes and steps do not.",
             "1 activity belongs to no step that is known, so the time of passes and steps is without it."});
   trace.sources = {{"CUPTI memory", false, ""}};
   trace.records_lost = 1;

@@ -1,4 +1,4 @@
-#include "reports/render/chart_ranges.h"
+#include "reports/figures/chart_ranges.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ void add_guides(const Chart& chart, bool vertical, const ChartAxis& axis, Extrem
     if (guide.vertical != vertical) continue;
     const bool near =
         guide.at <= series.most * reach && (!axis.logarithmic || guide.at >= series.least / reach);
-    if (series.empty() || near) extremes.add(axis, guide.at);
+    if (series.empty() || near || guide.always_in_sight) extremes.add(axis, guide.at);
   }
 }
 
@@ -84,10 +84,9 @@ Stack stacked_areas(const Chart& chart) {
 
 ChartRanges ranges_of(const Chart& chart) {
   Extremes x, y;
-  bool whole_width = !chart.spans.empty(), bars = false;
+  bool whole_width = !chart.spans.empty();
   for (const Series& series : chart.series) {
     whole_width = whole_width || series.mark == Mark::area;
-    bars = bars || series.mark == Mark::bars;
     for (const double value : series.x) x.add(chart.x, value);
     if (series.mark == Mark::area) continue;
     for (const double value : series.y) y.add(chart.y, value);
@@ -106,7 +105,7 @@ ChartRanges ranges_of(const Chart& chart) {
   add_guides(chart, true, chart.x, x);
   add_guides(chart, false, chart.y, y);
   if (!chart.y.logarithmic) y.add(chart.y, 0);  // heights mean something only above 0
-  const double beside = whole_width ? 0 : bars ? 0.08 : 0.04;
+  const double beside = whole_width ? 0 : 0.04;
   const bool from_zero = !chart.y.logarithmic && y.least == 0;
   return {with_room(chart.x, x, beside, beside),
           with_room(chart.y, y, from_zero ? 0 : 0.06, chart.spans.empty() ? 0.08 : 0.14)};

@@ -1,4 +1,4 @@
-#include "reports/render/watch_sentences.h"
+#include "reports/figures/watch_sentences.h"
 
 #include <cstdlib>
 
@@ -61,7 +61,7 @@ std::vector<std::string> activity_sentences(const Trace& trace) {
   if (trace.activities_left_out > 0) {
     sentences.push_back("Listed one by one are the first " +
                         counted(static_cast<int64_t>(trace.activities.size()), "activity", "activities") +
-                        " of the GPU; the tables by names, copies and streams leave out " +
+                        " of the GPU; the tables by names and streams leave out " +
                         counted(trace.activities_left_out, "later one", "later ones") +
                         ", those by passes and steps do not.");
   }
