@@ -112,10 +112,8 @@ std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, 
       "headroom-gui");
   GuiArguments arguments;
   std::string size;
-  app.add_option(
-      "FILE", arguments.files,
-      "plans, statistics, traces, profiles and frontiers to open; memory snapshots of PyTorch, traces of its "
-      "profiler");
+  app.add_option("FILE", arguments.files,
+                 "plans, statistics, traces, profiles and frontiers to open; memory snapshots of PyTorch");
   app.add_option("--model", arguments.model,
                  "the model of the plans, where the one that they name is not found");
   app.add_option("--screenshot", arguments.screenshot_folder,

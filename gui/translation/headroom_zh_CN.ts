@@ -1070,25 +1070,16 @@ takes %2 and %3 there</source>
         <translation>预留内存为 %1，同时占用的最多为 %2。此时空闲的 %3 是并列各项之间的空隙。</translation>
     </message>
     <message>
-        <source>At %1: %2 live. A click or the arrow keys choose another moment; wheel: zoom, drag: pan, double click: all.</source>
-        <translation>%1 时占用 %2。单击或方向键选择另一时刻；滚轮：缩放，拖动：平移，双击：全部。</translation>
+        <source>At %1: %2 live. A click holds the cursor, another lets it go; wheel: zoom, drag: pan, double click: all.</source>
+        <translation>%1 时占用 %2。单击固定光标，再次单击松开；滚轮：缩放，拖动：平移，双击：全部。</translation>
     </message>
     <message>
         <source>Places</source>
         <translation>位置</translation>
     </message>
-</context>
-<context>
-    <name>headroom::gui::MemoryMapView</name>
     <message>
-        <source>Memory by time and offset</source>
-        <translation>按时间与偏移显示的内存</translation>
-    </message>
-    <message>
-        <source>%1
-%2: %3, from %4 on</source>
-        <translation>%1
-%2：%3，起于 %4</translation>
+        <source>%1: %2, from %3 on</source>
+        <translation>%1：%2，起于 %3</translation>
     </message>
     <message>
         <source>from %1 to %2</source>

@@ -1,6 +1,9 @@
 #include "gui/view/memory_map_box.h"
 
+#include <qcustomplot.h>
+
 #include <QHBoxLayout>
+#include <QHelpEvent>
 #include <QLabel>
 #include <QPushButton>
 #include <QSplitter>
@@ -9,9 +12,11 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
+#include "gui/view/chart_view.h"
 #include "gui/view/legend.h"
-#include "gui/view/memory_map_view.h"
+#include "gui/view/map_layer.h"
 #include "gui/view/plain_label.h"
+#include "gui/view/show_tooltip.h"
 #include "gui/view/table_view.h"
 
 namespace headroom::gui {
@@ -27,7 +32,8 @@ MemoryMapBox::MemoryMapBox(QWidget* parent)
   layout->setContentsMargins({});
   layout->addWidget(stack_);
   connect(&job_, &Job::busyChanged, this, &MemoryMapBox::busyChanged);
-  connect(view_, &MemoryMapView::momentChanged, this, &MemoryMapBox::showMoment);
+  connect(chart_, &ChartView::cursorMoved, this, &MemoryMapBox::showMoment);
+  chart_->plot()->installEventFilter(this);
 }
 
 QWidget* MemoryMapBox::buildViews() {
@@ -38,7 +44,9 @@ QWidget* MemoryMapBox::buildViews() {
   auto* halves = new QSplitter(Qt::Vertical, views);
   halves->setObjectName(QStringLiteral("memory"));
   halves->setChildrenCollapsible(false);
-  view_ = new MemoryMapView(halves);
+  chart_ = new ChartView(halves);
+  chart_->setPinnable(true);
+  layer_ = new MapLayer(chart_->plot());
   auto* below = new QWidget(halves);
   auto* peak = new QPushButton(tr("&Go to the peak"), below);
   connect(peak, &QPushButton::clicked, this, &MemoryMapBox::goToPeak);
@@ -69,7 +77,7 @@ void MemoryMapBox::setTrace(const reports::DocumentPtr& trace) {
   trace_ = trace;
   job_.forget();
   map_.reset();
-  view_->setMap(nullptr);
+  layer_->show(nullptr);
   stack_->setCurrentIndex(0);
   if (trace == nullptr || trace->as<RecordedTrace>()->trace.places.empty()) {
     nothing_->setText(trace != nullptr
@@ -92,7 +100,8 @@ void MemoryMapBox::setTrace(const reports::DocumentPtr& trace) {
 void MemoryMapBox::showMap(std::shared_ptr<const reports::MemoryMap> map) {
   map_ = std::move(map);
   stack_->setCurrentIndex(1);
-  view_->setMap(map_);
+  layer_->show(map_);
+  chart_->setChart(reports::map_chart(*map_));
   const auto bytes = [](int64_t count) { return figure_text(reports::Unit::bytes, double(count)); };
   const QString reserved = bytes(map_->reserved_bytes), live = bytes(map_->live_bytes);
   heading_->setText(
@@ -117,7 +126,9 @@ void MemoryMapBox::showMap(std::shared_ptr<const reports::MemoryMap> map) {
 
 void MemoryMapBox::goToPeak() {
   if (map_ == nullptr) return;
-  view_->setMoment(reports::peak_seconds(*map_));
+  const double seconds = reports::peak_seconds(*map_);
+  chart_->setCursor(seconds);
+  showMoment(seconds);
 }
 
 void MemoryMapBox::showMoment(double seconds) {
@@ -126,15 +137,37 @@ void MemoryMapBox::showMoment(double seconds) {
   int64_t live = 0;
   for (const reports::MapPlace& place : reports::places_at(*map_, seconds)) live += place.bytes;
   caption_->setText(
-      tr("At %1: %2 live. A click or the arrow keys choose another moment; wheel: zoom, drag: pan, "
+      tr("At %1: %2 live. A click holds the cursor, another lets it go; wheel: zoom, drag: pan, "
          "double click: all.")
           .arg(figure_text(reports::Unit::seconds, seconds),
                figure_text(reports::Unit::bytes, double(live))));
 }
 
+QString MemoryMapBox::textOf(const reports::MapPlace& place) const {
+  const auto bytes = [](int64_t count) { return figure_text(reports::Unit::bytes, double(count)); };
+  const auto time = [](double seconds) { return figure_text(reports::Unit::seconds, seconds); };
+  QStringList lines{QString::fromStdString(place.name),
+                    tr("%1: %2, from %3 on")
+                        .arg(figure_text(title_of(place.kind)), bytes(place.bytes), bytes(place.offset)),
+                    tr("from %1 to %2").arg(time(place.begin_seconds), time(place.end_seconds))};
+  if (place.pass >= 0 && place.pass < std::ssize(map_->passes)) {
+    const std::string& name = map_->passes[static_cast<size_t>(place.pass)].name;
+    lines << tr("asked for in pass %1, %2").arg(place.pass).arg(figure_text(name));
+  }
+  return lines.join(QLatin1Char('\n'));
+}
+
+bool MemoryMapBox::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QWidget::eventFilter(watched, event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const reports::MapPlace* place = layer_->placeAt(help->pos());
+  show_tooltip(help->globalPos(), place == nullptr ? QString() : textOf(*place), chart_);
+  return true;
+}
+
 std::vector<Export> MemoryMapBox::exports() const {
   if (map_ == nullptr) return {};
-  return {painting_of(*view_, tr("Memory map")), places_->exporter(tr("Places"))};
+  return {painting_of(*chart_, tr("Memory map")), places_->exporter(tr("Places"))};
 }
 
 }  // namespace headroom::gui

@@ -13,8 +13,9 @@ class QStackedWidget;
 
 namespace headroom::gui {
 
+class ChartView;
 class Legend;
-class MemoryMapView;
+class MapLayer;
 class TableView;
 
 /// Where everything lay over a recorded decode, and what lay there at one moment.
@@ -27,7 +28,9 @@ class MemoryMapBox : public QWidget {
   bool busy() const { return job_.busy(); }
   std::vector<Export> exports() const;
 
-  MemoryMapView* view() { return view_; }
+  ChartView* chart() { return chart_; }
+  MapLayer* layer() { return layer_; }
+  QString textOf(const reports::MapPlace& place) const;
   TableView* places() { return places_; }
   const std::shared_ptr<const reports::MemoryMap>& map() const { return map_; }
 
@@ -39,6 +42,9 @@ class MemoryMapBox : public QWidget {
   void busyChanged();
   void message(const QString& text);
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;  ///< tooltips
+
  private:
   QWidget* buildViews();
   void showMap(std::shared_ptr<const reports::MemoryMap> map);
@@ -49,7 +55,8 @@ class MemoryMapBox : public QWidget {
   QStackedWidget* stack_;
   QLabel *nothing_, *heading_, *caption_;
   Legend* legend_;
-  MemoryMapView* view_;
+  ChartView* chart_;
+  MapLayer* layer_;
   TableView* places_;
   Job job_;
 };

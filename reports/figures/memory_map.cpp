@@ -1,6 +1,7 @@
 #include "reports/figures/memory_map.h"
 
 #include <algorithm>
+#include <set>
 
 namespace headroom::reports {
 namespace {
@@ -50,6 +51,26 @@ MemoryMap memory_map(const RecordedTrace& recorded) {
         {pass.begin_seconds, pass.end_seconds, recorded.pass_names[static_cast<size_t>(pass.pass)]});
   }
   return map;
+}
+
+Chart map_chart(const MemoryMap& map) {
+  Chart chart;
+  chart.x = {"time", Unit::seconds};
+  chart.y = {"offset", Unit::bytes};
+  chart.spans = map.passes;
+  std::set<double> changes{0, map.end_seconds};
+  for (const MapPlace& place : map.places) {
+    changes.insert(place.begin_seconds);
+    changes.insert(place.end_seconds);
+  }
+  Series reserved{"", Mark::steps, ColourRole::driver, {changes.begin(), changes.end()}, {}};
+  reserved.y.assign(reserved.x.size(), double(map.reserved_bytes));
+  chart.series = {std::move(reserved)};
+  if (is_limit(map.limit_bytes)) {
+    const auto limit = double(map.limit_bytes);
+    chart.guides = {{"limit " + format(Unit::bytes, limit), limit, false, ColourRole::limit, true}};
+  }
+  return chart;
 }
 
 double peak_seconds(const MemoryMap& map) {

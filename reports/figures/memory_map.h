@@ -31,6 +31,9 @@ struct MemoryMap {
 /// Of the places that a trace recorded; without any where it has none.
 MemoryMap memory_map(const RecordedTrace& recorded);
 
+/// How high the reservation is, with passes and the limit: what the places are drawn over.
+Chart map_chart(const MemoryMap& map);
+
 /// The first moment at which the most bytes are live.
 double peak_seconds(const MemoryMap& map);
 

@@ -18,7 +18,7 @@
 #include "gui/view/chart_view.h"
 #include "gui/view/main_window.h"
 #include "gui/view/screenshots.h"
-#include "tests/gui/sample_files.h"
+#include "tests/gui/support/shown.h"
 
 namespace headroom::gui {
 namespace {
@@ -117,12 +117,9 @@ QStringList english_in(const Texts& texts) {
 }
 
 TEST_CASE("in Chinese no page keeps an English word") {
-  WindowSettings settings;
-  settings.language = "zh_CN";
-  Workspace workspace;
-  MainWindow window(workspace, settings);
-  window.resize(1280, 800);
-  window.show();
+  test::ShownWindow shown("zh_CN");
+  MainWindow& window = shown.window;
+  Workspace& workspace = shown.workspace;
   QStringList files = sample_files().all();
   const std::string with = GENERATE("nothing else", "a trace of a GPU", "the tour's files");
   CAPTURE(with);

@@ -12,23 +12,14 @@
 #include "gui/view/main_window.h"
 #include "gui/view/plan_page.h"
 #include "gui/view/table_view.h"
-#include "tests/gui/sample_files.h"
+#include "tests/gui/support/shown.h"
 
 namespace headroom::gui {
 namespace {
 
 using test::sample_files;
 
-struct ShownDecoder {
-  explicit ShownDecoder(const QStringList& files) {
-    page.resize(1280, 820);
-    page.show();
-    workspace.open(files);
-    headroom::test::wait_until([&] { return !workspace.busy() && !page.busy(); });
-  }
-  Workspace workspace;
-  DecoderPage page{workspace};
-};
+using ShownDecoder = test::ShownPage<DecoderPage>;
 
 QPushButton* button(QWidget& page, const QString& text) {
   for (QPushButton* one : page.findChildren<QPushButton*>()) {
@@ -102,11 +93,9 @@ TEST_CASE("decoder page: what a run of the plan measured stands beside it") {
 }
 
 TEST_CASE("decoder page: leads to the pass's tile and to the layer") {
-  Workspace workspace;
-  WindowSettings settings;
-  settings.language = "en";
-  MainWindow window(workspace, settings);
-  window.show();
+  test::ShownWindow shown;
+  MainWindow& window = shown.window;
+  Workspace& workspace = shown.workspace;
   workspace.open({sample_files().file("plan.json")});
   headroom::test::wait_until([&] { return !workspace.busy() && !window.busy(); });
   window.showPage("decoder");
@@ -157,7 +146,7 @@ TEST_CASE("decoder page: of another plan nothing is shown before it is drawn") {
   for (const QLabel* label : shown.page.findChildren<QLabel*>())
     said |= label->isVisible() && label->text().startsWith("Drawing");
   CHECK(said);
-  headroom::test::wait_until([&] { return !shown.page.busy(); });
+  shown.rest();
   REQUIRE(shown.page.picture() != nullptr);
   CHECK(shown.page.picture()->passes.size() == sample_files().plan().plan.passes.size());
   CHECK(shown.page.canvas()->pass() == static_cast<int>(shown.page.picture()->peak_pass));

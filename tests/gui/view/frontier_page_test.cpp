@@ -18,8 +18,7 @@
 #include "gui/view/request_form.h"
 #include "gui/view/table_view.h"
 #include "planner/program/run.h"
-#include "tests/gui/sample_files.h"
-#include "tests/gui/support/events.h"
+#include "tests/gui/support/shown.h"
 #include "tests/support/program.h"
 
 namespace headroom::gui {
@@ -29,7 +28,7 @@ using test::sample_files;
 using test::wait_until;
 
 /// The page over a workspace with a question about the demo's model, at rest.
-struct ShownFrontier {
+struct ShownFrontier : test::ShownPage<FrontierPage> {
   explicit ShownFrontier(int64_t limit_bytes = 0, planner::PlanOptions options = {}) {
     PlanningQuestion question;
     question.model = HEADROOM_TEST_DATA "/demo_model";
@@ -37,29 +36,13 @@ struct ShownFrontier {
     question.options = options;
     question.options.limit_bytes = limit_bytes;
     workspace.ask(question);
-    page.resize(1200, 800);
-    page.show();
     rest();
-  }
-
-  void rest() {
-    wait_until([&] { return !page.busy() && !workspace.busy(); });
-    test::handle_events();
   }
   int64_t limit() const { return workspace.question().options.limit_bytes; }
   const Plan& plan() const {
     REQUIRE(page.answer().plan != nullptr);
     return page.answer().plan->as<reports::PlanDocument>()->plan;
   }
-  template <typename Widget>
-  Widget& child(const char* name = nullptr) {
-    auto* found = page.findChild<Widget*>(name == nullptr ? QString() : QString(name));
-    REQUIRE(found != nullptr);
-    return *found;
-  }
-
-  Workspace workspace;
-  FrontierPage page{workspace};
 };
 
 TEST_CASE("bytes as text are read as the same bytes") {

@@ -12,13 +12,14 @@
 #include "gui/view/message_bar.h"
 #include "gui/view/request_form.h"
 #include "gui/view/table_view.h"
-#include "tests/gui/sample_files.h"
+#include "tests/gui/support/shown.h"
 
 namespace headroom::gui {
 namespace {
 
 using test::sample_files;
 using test::wait_until;
+using ShownHistory = test::ShownPage<HistoryPage>;
 
 const QString kSnapshot = HEADROOM_TEST_DATA "/memory_histories/torch-2.11.pickle";
 const QString kWithoutRefusal = HEADROOM_TEST_DATA "/memory_histories/sdxl-384x256.pickle";
@@ -35,12 +36,8 @@ PlanningQuestion small_question() {
 }
 
 TEST_CASE("history page: shows the peak first, then the moment under the cursor, and who asked last") {
-  Workspace workspace;
-  HistoryPage page(workspace);
-  page.resize(1200, 800);
-  page.show();
-  workspace.open({kSnapshot});
-  wait_until([&] { return !workspace.busy() && !page.busy(); });
+  ShownHistory shown({kSnapshot});
+  HistoryPage& page = shown.page;
   auto& modules = *page.findChild<TableView*>("modules");
   auto& tensors = *page.findChild<TableView*>("tensors");
   const auto& caption = *page.findChild<QLabel*>("caption");
@@ -65,13 +62,13 @@ TEST_CASE("history page: shows the peak first, then the moment under the cursor,
 }
 
 TEST_CASE("history page: what Headroom would need is of a decoder that somebody chose") {
-  Workspace workspace;
-  HistoryPage page(workspace);
+  ShownHistory shown;
+  HistoryPage& page = shown.page;
+  Workspace& workspace = shown.workspace;
   RequestForm form(workspace);
-  page.show();
   workspace.open({kSnapshot});
   wait_until([&] { return !workspace.busy() && workspace.question().request.width_pixels > 0; });
-  wait_until([&] { return !page.busy(); });
+  shown.rest();
   CHECK(page.findChild<TableView*>("need-table")->table().rows.empty());
   auto& width = *form.findChild<QSpinBox*>("width");
   width.setValue(256);
@@ -81,18 +78,16 @@ TEST_CASE("history page: what Headroom would need is of a decoder that somebody 
 }
 
 TEST_CASE("history page: what a recording seems to be of is a button, and asks when it is pressed") {
-  Workspace workspace;
-  HistoryPage page(workspace);
-  page.show();
-  workspace.open({HEADROOM_TEST_DATA "/memory_histories/autoencoder-kl.pickle"});
-  wait_until([&] { return !workspace.busy() && !page.busy(); });
+  ShownHistory shown({HEADROOM_TEST_DATA "/memory_histories/autoencoder-kl.pickle"});
+  HistoryPage& page = shown.page;
+  Workspace& workspace = shown.workspace;
   auto& box = *page.findChild<DecoderGuessBox*>();
   CHECK(box.findChildren<QPushButton*>().size() ==
         2);  // of the device that ran out of memory two sizes fit alike
   CHECK(workspace.question().request.dtype == Dtype::fp32);
 
   page.findChild<QComboBox*>("device")->setCurrentIndex(0);
-  wait_until([&] { return !page.busy(); });
+  shown.rest();
   REQUIRE(box.findChildren<QPushButton*>().size() == 1);
   auto& ask = *box.findChild<QPushButton*>();
   CHECK(ask.text() == "sdxl 1024x1024, bf16 / fp16");
@@ -107,53 +102,49 @@ TEST_CASE("history page: what a recording seems to be of is a button, and asks w
 }
 
 TEST_CASE("history page: what Headroom needs is worked out for the question, on the recorded device") {
-  Workspace workspace;
-  HistoryPage page(workspace);
-  page.show();
+  ShownHistory shown;
+  HistoryPage& page = shown.page;
+  Workspace& workspace = shown.workspace;
   workspace.ask(small_question());
   CHECK_FALSE(page.busy());  // there is nothing for it to stand beside
-  workspace.open({kSnapshot});
-  wait_until([&] { return !workspace.busy() && !page.busy(); });
+  shown.open({kSnapshot});
   const auto& need = *page.findChild<QLabel*>("need");
   CHECK_THAT(need.text().toStdString(), Catch::Contains(" on cuda Headroom needs at least") &&
                                             Catch::Contains("Within the 600.0 MiB that PyTorch had"));
   CHECK(page.findChild<TableView*>("need-table")->table().rows.size() >= 3);
 
-  workspace.open({kWithoutRefusal});
-  wait_until([&] { return !workspace.busy() && !page.busy(); });
+  shown.open({kWithoutRefusal});
   CHECK_THAT(page.findChild<QLabel*>("words")->text().toStdString(), Catch::Contains("Nothing was refused."));
 
   PlanningQuestion unknown = small_question();
   unknown.model = "no-such-model";
   workspace.ask(unknown);
-  wait_until([&] { return !page.busy(); });
+  shown.rest();
   CHECK_THAT(need.text().toStdString(), Catch::Contains("no-such-model"));
 }
 
 TEST_CASE("history page: a fault stays said when another device is looked at") {
-  Workspace workspace;
-  HistoryPage page(workspace);
-  page.show();
+  ShownHistory shown;
+  HistoryPage& page = shown.page;
+  Workspace& workspace = shown.workspace;
   workspace.open({HEADROOM_TEST_DATA "/memory_histories/autoencoder-kl.pickle"});
   PlanningQuestion unknown = small_question();
   unknown.model = "no-such-model";
   workspace.ask(unknown);
-  wait_until([&] { return !workspace.busy() && !page.busy(); });
+  shown.rest();
   const auto& need = *page.findChild<QLabel*>("need");
   REQUIRE_THAT(need.text().toStdString(), Catch::Contains("no-such-model"));
   auto& devices = *page.findChild<QComboBox*>("device");
   REQUIRE(devices.count() == 2);
   devices.setCurrentIndex(1 - devices.currentIndex());
-  wait_until([&] { return !page.busy(); });
+  shown.rest();
   CHECK_THAT(need.text().toStdString(), Catch::Contains("no-such-model"));
 }
 
 TEST_CASE("history page: a snapshot leads to its page, a hostile one to a line in the bar") {
-  Workspace workspace;
-  WindowSettings settings;
-  settings.language = QStringLiteral("en");
-  MainWindow window(workspace, settings);
-  window.show();
+  test::ShownWindow shown;
+  MainWindow& window = shown.window;
+  Workspace& workspace = shown.workspace;
   workspace.open({kSnapshot});
   wait_until([&] { return !window.busy(); });
   CHECK(window.currentPage()->key() == "history");

@@ -8,7 +8,7 @@
 #include "gui/view/chart_view.h"
 #include "gui/view/table_view.h"
 #include "profiler/eager/recording_file.h"
-#include "tests/gui/sample_files.h"
+#include "tests/gui/support/shown.h"
 #include "tests/profiler/eager/recording_json.h"
 #include "tests/reports/figures/sample_recording.h"
 
@@ -22,16 +22,13 @@ TEST_CASE("layers page: recorded decodes, and the profile again once that is cho
   const Scratch scratch;
   const std::filesystem::path file =
       scratch.write("recording.json", profiler::test::to_json(test::made_up_recording()).dump());
-  Workspace workspace;
-  LayersPage page(workspace);
-  page.resize(1200, 800);
-  page.show();
-  test::open(workspace, {sample_files().file("profile.json")});
+  test::ShownPage<LayersPage> shown({sample_files().file("profile.json")});
+  LayersPage& page = shown.page;
   const auto profiled = page.layers()->table().rows.size();
   REQUIRE(profiled > 3);
   CHECK(page.chart()->isVisibleTo(&page));
 
-  test::open(workspace, {QString::fromStdString(file.string())});
+  shown.open({QString::fromStdString(file.string())});
   const reports::Table& layers = page.layers()->table();
   REQUIRE(layers.rows.size() == 3);
   CHECK(std::get<std::string>(layers.rows[2].cells[0]) == "join");
@@ -48,7 +45,7 @@ TEST_CASE("layers page: recorded decodes, and the profile again once that is cho
   CHECK(page.chooseLayer("decoder.conv_out"));
   CHECK_FALSE(page.chooseLayer("decoder.conv_middle"));
 
-  test::open(workspace, {sample_files().file("profile.json")});
+  shown.open({sample_files().file("profile.json")});
   CHECK(page.layers()->table().rows.size() == profiled);
   CHECK(page.chart()->isVisibleTo(&page));
   CHECK(page.exports().size() == 3);

@@ -27,25 +27,20 @@
 #include "gui/view/screenshots.h"
 #include "gui/view/start_page.h"
 #include "gui/view/used_plan_bar.h"
-#include "tests/gui/sample_files.h"
+#include "tests/gui/support/shown.h"
 
 namespace headroom::gui {
 namespace {
 
 using test::open;
 using test::sample_files;
+using test::ShownWindow;
 using test::wait_until;
 
-WindowSettings plain() {
-  WindowSettings settings;
-  settings.language = "en";
-  return settings;
-}
-
 TEST_CASE("main window: bad files are named in a bar that can be dismissed, and what was open stays") {
-  Workspace workspace;
-  MainWindow window(workspace, plain());
-  window.show();
+  ShownWindow shown;
+  MainWindow& window = shown.window;
+  Workspace& workspace = shown.workspace;
   open(workspace, {sample_files().file("plan.json")});
   const test::Scratch folder;
   for (const test::BadFile& bad : test::bad_files()) {
@@ -62,12 +57,11 @@ TEST_CASE("main window: bad files are named in a bar that can be dismissed, and 
 }
 
 TEST_CASE("main window: an export does not replace a file that is open") {
-  Workspace workspace;
-  MainWindow window(workspace, plain());
-  window.show();
+  ShownWindow shown;
+  MainWindow& window = shown.window;
   const QString plan = sample_files().file("plan.json");
   const std::string before = test::read_bytes(plan.toStdString());
-  open(workspace, {plan});
+  open(shown.workspace, {plan});
   QMenu* exports = nullptr;
   for (QMenu* menu : window.menuBar()->findChildren<QMenu*>())
     if (menu->title() == QStringLiteral("&Export view")) exports = menu;
@@ -86,9 +80,9 @@ TEST_CASE("main window: an export does not replace a file that is open") {
 }
 
 TEST_CASE("main window: a plan whose model is not found is opened by naming the model's folder") {
-  Workspace workspace;
-  MainWindow window(workspace, plain());
-  window.show();
+  ShownWindow shown;
+  MainWindow& window = shown.window;
+  Workspace& workspace = shown.workspace;
   const test::Scratch folder;
   nlohmann::json document = nlohmann::json::parse(test::read_bytes(sample_files().folder() / "plan.json"));
   const std::string model = document["request"]["model"];
@@ -126,7 +120,7 @@ TEST_CASE("main window: remembers page, language, files and splitters") {
   REQUIRE(file.open());
   {
     Workspace workspace;
-    MainWindow window(workspace, plain());
+    MainWindow window(workspace, test::settings_in("en"));
     window.resize(1111, 777);
     window.show();
     open(workspace, sample_files().all());
@@ -162,21 +156,19 @@ TEST_CASE("main window: remembers page, language, files and splitters") {
 }
 
 TEST_CASE("main window: the first files lead from the start page to what they show, later ones do not") {
-  Workspace workspace;
-  MainWindow window(workspace, plain());
-  window.show();
+  ShownWindow shown;
+  MainWindow& window = shown.window;
   CHECK(window.currentPage()->key() == "start");
-  open(workspace, {sample_files().file("profile.json"), sample_files().file("trace.json")});
+  open(shown.workspace, {sample_files().file("profile.json"), sample_files().file("trace.json")});
   CHECK(window.currentPage()->key() == "timeline");
   window.showPage("layers");
-  open(workspace, {sample_files().file("plan.json")});
+  open(shown.workspace, {sample_files().file("plan.json")});
   CHECK(window.currentPage()->key() == "layers");
 }
 
 TEST_CASE("main window: files can be dropped") {
-  Workspace workspace;
-  MainWindow window(workspace, plain());
-  window.show();
+  ShownWindow shown;
+  MainWindow& window = shown.window;
   QMimeData data;
   data.setUrls(
       {QUrl::fromLocalFile(sample_files().file("stats.json")), QUrl("https://example.org/plan.json")});
@@ -186,14 +178,13 @@ TEST_CASE("main window: files can be dropped") {
   CHECK(enter.isAccepted());
   QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
   QApplication::sendEvent(&window, &drop);
-  wait_until([&] { return !workspace.busy(); });
-  CHECK(workspace.documents().size() == 1);
+  wait_until([&] { return !shown.workspace.busy(); });
+  CHECK(shown.workspace.documents().size() == 1);
 }
 
 TEST_CASE("main window: every page has a key of its own and a shortcut, every menu entry a mnemonic") {
-  Workspace workspace;
-  MainWindow window(workspace, plain());
-  window.show();
+  ShownWindow shown;
+  MainWindow& window = shown.window;
   window.activateWindow();
   CHECK(QTest::qWaitForWindowActive(&window));
   QStringList keys;
@@ -216,10 +207,9 @@ TEST_CASE("main window: every page has a key of its own and a shortcut, every me
 }
 
 TEST_CASE("main window: a plan that is used is shown, and what can be done with it is said there") {
-  Workspace workspace;
-  MainWindow window(workspace, plain());
-  window.resize(1280, 800);
-  window.show();
+  ShownWindow shown;
+  MainWindow& window = shown.window;
+  Workspace& workspace = shown.workspace;
   open(workspace, {sample_files().file("plan.json")});
   window.showPage("frontier");
   wait_until_idle(window);
@@ -245,14 +235,11 @@ TEST_CASE("main window: a plan that is used is shown, and what can be done with 
 }
 
 TEST_CASE("screenshots: every page is written, in both languages") {
-  WindowSettings settings;
-  settings.language = GENERATE("en", "zh_CN");
-  CAPTURE(settings.language.toStdString());
-  Workspace workspace;
-  MainWindow window(workspace, settings);
-  window.resize(1280, 800);
-  window.show();
-  workspace.open(sample_files().all());
+  const std::string language = GENERATE("en", "zh_CN");
+  CAPTURE(language);
+  ShownWindow shown(language.c_str());
+  MainWindow& window = shown.window;
+  shown.workspace.open(sample_files().all());
   wait_until_idle(window);
   const test::Scratch folder;
   write_screenshots(window, QString::fromStdString(folder.folder().string()));

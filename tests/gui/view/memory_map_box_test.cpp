@@ -6,10 +6,11 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "gui/view/chart_view.h"
+#include "gui/view/map_layer.h"
 #include "gui/view/memory_map_box.h"
-#include "gui/view/memory_map_view.h"
 #include "gui/view/table_view.h"
-#include "tests/gui/sample_files.h"
+#include "tests/gui/support/shown.h"
 
 namespace headroom::gui {
 namespace {
@@ -25,25 +26,19 @@ QString placed_trace_file() {
   return QString::fromStdString(folder.write("placed.json", trace.dump()).string());
 }
 
-struct ShownMap {
+struct ShownMap : test::ShownPage<TimelinePage> {
   explicit ShownMap(const QStringList& files) {
-    page.resize(1280, 820);
-    page.show();
-    page.findChild<QTabWidget*>()->setCurrentIndex(1);
-    workspace.open(files);
-    headroom::test::wait_until([&] { return !workspace.busy() && !page.busy(); });
-    QCoreApplication::processEvents();
+    child<QTabWidget>().setCurrentIndex(1);
+    open(files);
   }
-  Workspace workspace;
-  TimelinePage page{workspace};
-  MemoryMapBox& box{*page.findChild<MemoryMapBox*>()};
+  MemoryMapBox& box = child<MemoryMapBox>();
 };
 
 TEST_CASE("memory map: opens at the peak, with every place and gap of it") {
   ShownMap shown({placed_trace_file()});
   REQUIRE(shown.box.map() != nullptr);
   const reports::MemoryMap& map = *shown.box.map();
-  CHECK(shown.box.view()->moment() == Approx(reports::peak_seconds(map)));
+  CHECK(*shown.box.chart()->cursor() == Approx(reports::peak_seconds(map)));
   double all = 0;
   for (const reports::Row& row : shown.box.places()->table().rows) all += std::get<double>(row.cells[2]);
   CHECK(all == Approx(double(map.reserved_bytes)));
@@ -52,28 +47,24 @@ TEST_CASE("memory map: opens at the peak, with every place and gap of it") {
 
 TEST_CASE("memory map: a click goes to the moment, and a place says what it is") {
   ShownMap shown({placed_trace_file()});
-  MemoryMapView& view = *shown.box.view();
+  ChartView& chart = *shown.box.chart();
+  const MapLayer& layer = *shown.box.layer();
   const reports::MemoryMap& map = *shown.box.map();
   const reports::MapPlace* widest = &map.places.front();
   for (const reports::MapPlace& place : map.places) {
-    if (place.kind == MemoryKind::kept && view.rectOf(place).width() > view.rectOf(*widest).width())
+    if (place.kind == MemoryKind::kept && layer.rectOf(place).width() > layer.rectOf(*widest).width())
       widest = &place;
   }
-  const QPointF middle = view.rectOf(*widest).center();
-  const reports::MapPlace* found = view.placeAt(middle);
+  const QPointF middle = layer.rectOf(*widest).center();
+  const reports::MapPlace* found = layer.placeAt(middle);
   REQUIRE(found != nullptr);
   CHECK(found->offset == widest->offset);
-  CHECK(view.textOf(*found).contains(QString::fromStdString(widest->name)));
-  QTest::mouseClick(&view, Qt::LeftButton, {}, middle.toPoint());
-  CHECK(view.moment() == Approx((widest->begin_seconds + widest->end_seconds) / 2).epsilon(0.05));
+  CHECK(shown.box.textOf(*found).contains(QString::fromStdString(widest->name)));
+  QTest::mouseClick(chart.plot(), Qt::LeftButton, {}, middle.toPoint());
+  CHECK(*chart.cursor() == Approx((widest->begin_seconds + widest->end_seconds) / 2).epsilon(0.05));
   double listed = 0;
   for (const reports::Row& row : shown.box.places()->table().rows) listed += std::get<double>(row.cells[2]);
   CHECK(listed == Approx(double(map.reserved_bytes)));
-  // Zoomed in and back.
-  view.setRange(map.end_seconds * 0.4, map.end_seconds * 0.5);
-  CHECK(view.range().second - view.range().first == Approx(map.end_seconds * 0.1));
-  QTest::mouseDClick(&view, Qt::LeftButton, {}, view.rect().center());
-  CHECK(view.range() == std::pair(0.0, map.end_seconds));
 }
 
 TEST_CASE("memory map: a trace without addresses says so, and so does a plan alone") {

@@ -13,7 +13,7 @@
 #include "gui/view/main_window.h"
 #include "gui/view/pass_tree.h"
 #include "gui/view/table_view.h"
-#include "tests/gui/sample_files.h"
+#include "tests/gui/support/shown.h"
 
 namespace headroom::gui {
 namespace {
@@ -21,32 +21,14 @@ namespace {
 using test::sample_files;
 using test::wait_until;
 
-struct ShownPlan {
-  explicit ShownPlan(const QStringList& files) {
-    page.resize(1200, 800);
-    page.show();
-    workspace.open(files);
-    wait_until([&] { return !workspace.busy(); });
-  }
-  template <typename Widget>
-  Widget& child() {
-    auto* found = page.findChild<Widget*>();
-    REQUIRE(found != nullptr);
-    return *found;
-  }
-  Workspace workspace;
-  PlanPage page{workspace};
-};
+using ShownPlan = test::ShownPage<PlanPage>;
 
 TEST_CASE("plan page: in a window of 1280 pixels all columns of its table are in sight") {
-  Workspace workspace;
-  WindowSettings settings;
-  settings.language = GENERATE("en", "zh_CN");
-  CAPTURE(settings.language.toStdString());
-  MainWindow window(workspace, settings);
-  window.resize(1280, 800);
-  window.show();
-  workspace.open({sample_files().file("plan.json"), sample_files().file("stats.json")});
+  const std::string language = GENERATE("en", "zh_CN");
+  CAPTURE(language);
+  test::ShownWindow shown(language.c_str());
+  MainWindow& window = shown.window;
+  shown.workspace.open({sample_files().file("plan.json"), sample_files().file("stats.json")});
   wait_until([&] { return !window.busy(); });
   window.showPage("plan");
   wait_until([&] { return !window.busy(); });
@@ -126,11 +108,11 @@ TEST_CASE("plan page: measured columns where a run of the plan is open, and only
   other.limit_bytes += 1;
   write_stats(scratch / "other.json", other);
   shown.workspace.open({QString::fromStdString(scratch / "other.json")});
-  wait_until([&] { return !shown.workspace.busy(); });
+  shown.rest();
   CHECK(table.table().columns.size() == alone);
   shown.page.choosePass(2);
   shown.workspace.open({sample_files().file("stats.json")});
-  wait_until([&] { return !shown.workspace.busy(); });
+  shown.rest();
   CHECK(table.table().columns.size() == alone + 4);
   CHECK(shown.page.pass() == 2);
   CHECK(shown.page.exports().size() == 3);

@@ -13,7 +13,7 @@
 #include "gui/view/run_form.h"
 #include "gui/view/screenshots.h"
 #include "gui/view/table_view.h"
-#include "tests/gui/sample_files.h"
+#include "tests/gui/support/shown.h"
 #include "tests/reports/figures/rank_files.h"
 
 namespace headroom::gui {
@@ -144,11 +144,9 @@ TEST_CASE("ranks: what ranks waited is drawn at the foot of their charts") {
 
 TEST_CASE("ranks: no page fails on any rank's part, with or without rows") {
   const RankFiles few(3, 2);
-  Workspace workspace;
-  WindowSettings settings;
-  settings.language = "en";
-  MainWindow window(workspace, settings);
-  window.show();
+  test::ShownWindow shown;
+  MainWindow& window = shown.window;
+  Workspace& workspace = shown.workspace;
   open(workspace, all_of(few));
   wait_until_idle(window);
   CHECK(window.currentPage()->key() == "timeline");

@@ -14,17 +14,14 @@
 #include "gui/view/live_box.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_side.h"
-#include "tests/gui/sample_files.h"
+#include "tests/gui/support/shown.h"
 
 namespace headroom::gui {
 namespace {
 
 using test::sample_files;
 
-void open(Workspace& workspace, TimelinePage& page, const QStringList& files) {
-  workspace.open(files);
-  headroom::test::wait_until([&] { return !workspace.busy() && !page.busy(); });
-}
+using ShownTimeline = test::ShownPage<TimelinePage>;
 
 double total_of(const reports::Table& table) {
   double total = 0;
@@ -33,16 +30,15 @@ double total_of(const reports::Table& table) {
 }
 
 TEST_CASE("timeline page: a plan alone, a trace alone, both, none") {
-  Workspace workspace;
-  TimelinePage page(workspace);
-  page.resize(1000, 700);
-  page.show();
+  ShownTimeline shown;
+  TimelinePage& page = shown.page;
+  Workspace& workspace = shown.workspace;
   CHECK(page.exports().empty());
-  open(workspace, page, {sample_files().file("plan.json")});
+  shown.open({sample_files().file("plan.json")});
   CHECK(page.side(0).chart()->isVisible());
   CHECK_FALSE(page.side(1).chart()->isVisible());
   CHECK(page.exports().size() == 2);
-  open(workspace, page, {sample_files().file("trace.json")});
+  shown.open({sample_files().file("trace.json")});
   CHECK(page.side(1).chart()->isVisible());
   CHECK(page.exports().size() == 4);
   workspace.close(workspace.chosen<reports::PlanDocument>());
@@ -53,11 +49,8 @@ TEST_CASE("timeline page: a plan alone, a trace alone, both, none") {
 }
 
 TEST_CASE("timeline page: opens at the peak, with all that made it") {
-  Workspace workspace;
-  TimelinePage page(workspace);
-  page.resize(1000, 700);
-  page.show();
-  open(workspace, page, sample_files().all());
+  ShownTimeline shown(sample_files().all());
+  TimelinePage& page = shown.page;
   for (size_t i = 0; i < 2; ++i) {
     TimelineSide& side = page.side(i);
     const reports::Timeline& timeline = *side.timeline();
@@ -74,11 +67,8 @@ TEST_CASE("timeline page: opens at the peak, with all that made it") {
 }
 
 TEST_CASE("timeline page: a plan and its run stand on common axes of time and bytes") {
-  Workspace workspace;
-  TimelinePage page(workspace);
-  page.resize(1000, 700);
-  page.show();
-  open(workspace, page, sample_files().all());
+  ShownTimeline shown(sample_files().all());
+  TimelinePage& page = shown.page;
   CHECK(page.findChild<QLabel*>("apart")->isHidden());
   ChartView &predicted = *page.side(0).chart(), &measured = *page.side(1).chart();
   CHECK(predicted.visibleRange() == measured.visibleRange());
@@ -95,19 +85,17 @@ TEST_CASE("timeline page: a plan and its run stand on common axes of time and by
 }
 
 TEST_CASE("timeline page: another plan stands beside the chosen one on common axes, in place of the run") {
-  Workspace workspace;
-  TimelinePage page(workspace);
-  page.resize(1000, 700);
-  page.show();
-  open(workspace, page, sample_files().all());
+  ShownTimeline shown(sample_files().all());
+  TimelinePage& page = shown.page;
+  Workspace& workspace = shown.workspace;
   const auto* box = page.findChild<QComboBox*>("beside");
   CHECK_FALSE(box->isVisible());
-  open(workspace, page, {sample_files().ample_plan()});
+  shown.open({sample_files().ample_plan()});
   CHECK(box->isVisible());
   const reports::DocumentPtr ample = workspace.chosen<reports::PlanDocument>(),
                              plan = workspace.documents().front();
   Q_EMIT page.findChild<QComboBox*>("beside")->activated(1);
-  headroom::test::wait_until([&] { return !page.busy(); });
+  shown.rest();
   CHECK(workspace.beside() == plan);
   CHECK(box->currentText() == "plan.json");
   CHECK(page.side(0).document() == ample);
@@ -118,17 +106,17 @@ TEST_CASE("timeline page: another plan stands beside the chosen one on common ax
         page.side(1).chart()->plot()->yAxis->range().upper);
   // Choosing the one beside it swaps the two.
   workspace.choose(plan);
-  headroom::test::wait_until([&] { return !page.busy(); });
+  shown.rest();
   CHECK(page.side(0).document() == plan);
   CHECK(workspace.beside() == ample);
   // One that is closed gives way to the run.
   workspace.close(ample);
-  headroom::test::wait_until([&] { return !page.busy(); });
+  shown.rest();
   CHECK(workspace.beside() == nullptr);
   CHECK(page.side(1).document() == workspace.chosen<RecordedTrace>());
   CHECK(page.side(1).caption().startsWith("Measured, live at"));
   // The last but one.
-  open(workspace, page, {sample_files().ample_plan()});
+  shown.open({sample_files().ample_plan()});
   workspace.showBeside(plan);
   workspace.close(workspace.chosen<reports::PlanDocument>());
   CHECK(workspace.chosen<reports::PlanDocument>() == plan);
@@ -143,11 +131,8 @@ TEST_CASE("timeline page: says above both that a plan and a run are of different
   const test::Scratch scratch;
   const reports::PlanDocument other = test::planned(model, wider, 8 * plan.limit_bytes, costs);
   write_plan(scratch / "wider.json", other.plan, other.model.graph);
-  Workspace workspace;
-  TimelinePage page(workspace);
-  page.resize(1000, 700);
-  page.show();
-  open(workspace, page, {sample_files().file("trace.json"), QString::fromStdString(scratch / "wider.json")});
+  ShownTimeline shown({sample_files().file("trace.json"), QString::fromStdString(scratch / "wider.json")});
+  TimelinePage& page = shown.page;
   const auto* apart = page.findChild<QLabel*>("apart");
   REQUIRE(apart != nullptr);
   CHECK(apart->isVisible());
@@ -157,7 +142,7 @@ TEST_CASE("timeline page: says above both that a plan and a run are of different
   CHECK(page.side(0).chart()->plot()->yAxis->range().upper ==
         page.side(1).chart()->plot()->yAxis->range().upper);
   // With the plan that the run was made by there is nothing to say.
-  open(workspace, page, {sample_files().file("plan.json")});
+  shown.open({sample_files().file("plan.json")});
   CHECK(apart->isHidden());
 }
 
@@ -176,11 +161,8 @@ TEST_CASE("timeline page: moments of other plans correspond by their share of th
 }
 
 TEST_CASE("timeline page: the cursor shows the live set there and at the same moment of the other timeline") {
-  Workspace workspace;
-  TimelinePage page(workspace);
-  page.resize(1000, 700);
-  page.show();
-  open(workspace, page, sample_files().all());
+  ShownTimeline shown(sample_files().all());
+  TimelinePage& page = shown.page;
   TimelineSide &predicted = page.side(0), &measured = page.side(1);
   const reports::Span pass = predicted.timeline()->passes()[2], other = measured.timeline()->passes()[2];
   const double middle = (pass.begin + pass.end) / 2;
@@ -197,11 +179,8 @@ TEST_CASE("timeline page: the cursor shows the live set there and at the same mo
 }
 
 TEST_CASE("timeline page: goes to a peak that is out of sight, and holds the cursor on both together") {
-  Workspace workspace;
-  TimelinePage page(workspace);
-  page.resize(1000, 700);
-  page.show();
-  open(workspace, page, sample_files().all());
+  ShownTimeline shown(sample_files().all());
+  TimelinePage& page = shown.page;
   ChartView &predicted = *page.side(0).chart(), &measured = *page.side(1).chart();
   const double peak = page.side(1).timeline()->seconds(page.side(1).timeline()->peak());
   const double end = predicted.visibleRange().second;
@@ -217,16 +196,13 @@ TEST_CASE("timeline page: goes to a peak that is out of sight, and holds the cur
 }
 
 TEST_CASE("timeline page: a GPU's trace shows its kinds, what the GPU did and who watched") {
-  Workspace workspace;
-  TimelinePage page(workspace);
-  page.resize(1000, 700);
-  page.show();
-  open(workspace, page, {sample_files().file("plan.json"), sample_files().file("trace.json")});
+  ShownTimeline shown({sample_files().file("plan.json"), sample_files().file("trace.json")});
+  TimelinePage& page = shown.page;
   for (size_t i = 0; i < 2; ++i) {
     CHECK_FALSE(page.side(i).liveBox()->chooser()->isVisible());
     CHECK(page.side(i).note().isEmpty());
   }
-  open(workspace, page, {sample_files().file("gpu_trace.json")});
+  shown.open({sample_files().file("gpu_trace.json")});
   TimelineSide& side = page.side(1);
   LiveBox& box = *side.liveBox();
   const reports::Chart& chart = side.chart()->chart();
@@ -270,8 +246,8 @@ TEST_CASE("timeline page: a GPU's trace shows its kinds, what the GPU did and wh
   // The cursor still moves what is on the device, and another trace has nothing of all this.
   side.lookAt(0, false);
   CHECK(box.gpu()->isVisible());
-  workspace.close(workspace.chosen<RecordedTrace>());
-  headroom::test::wait_until([&] { return !page.busy(); });
+  shown.workspace.close(shown.workspace.chosen<RecordedTrace>());
+  shown.rest();
   CHECK(page.side(1).liveBox()->chooser()->isHidden());
   CHECK(note_line->isHidden());
   CHECK(page.side(1).liveBox()->gpu()->isHidden());
