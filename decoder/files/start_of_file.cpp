@@ -13,6 +13,7 @@ std::optional<std::string> start_of_file(const std::filesystem::path& file, int6
   if (!in) return std::nullopt;
   std::string start(static_cast<size_t>(most_bytes), '\0');
   in.read(start.data(), most_bytes);
+  if (in.gcount() == 0) return std::nullopt;  // reading failed: the file is not empty
   start.resize(static_cast<size_t>(in.gcount()));
   return start;
 }

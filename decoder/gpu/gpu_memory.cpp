@@ -72,10 +72,11 @@ GpuMemory::Given GpuMemory::ask(int64_t bytes, const InSeries& series, bool mova
   if (expected_ == nullptr) {
     const auto before = recorded_numbers_.find(series.before);
     const Given given{
-        recorded_.ask(bytes, {before == recorded_numbers_.end() ? -1 : before->second, series.bytes_after},
+        recorded_.ask(bytes,
+                      {before == recorded_numbers_.end() ? -1 : before->second, series.blocks_after * bytes},
                       movable),
         recorded_bytes_};
-    if (series.bytes_after > 0) recorded_numbers_[base_ + recorded_bytes_] = given.number;
+    if (series.blocks_after > 0) recorded_numbers_[base_ + recorded_bytes_] = given.number;
     recorded_bytes_ += bytes;
     return given;
   }

@@ -27,7 +27,7 @@ struct DeviceTile {
 /// where their rows follow one another.
 struct InSeries {
   const void* before = nullptr;  ///< the one before it, where that is there
-  int64_t bytes_after = 0;       ///< of those that will follow it
+  int64_t blocks_after = 0;      ///< allocations of the same size that will follow it
 };
 
 /// What a convolution reads and writes.

@@ -216,9 +216,11 @@ void Interpreter::carry_rows(const Pass& pass, const Step& step) {
   if (rows == 0 || band_ + 1 == pass.tiles.y.size()) return;
   const auto slot = static_cast<size_t>(&step - pass.steps.data());
   const MapView& made = tiles_[slot].view;
-  const Interval next = tile_rows(graph_, pass, step, pass.tiles.y[band_ + 1], sizes_.latent);
+  // In a low picture the next tile may begin with fewer rows of this one than its halo has.
+  const Interval& band = pass.tiles.y[band_ + 1];
   MapView& carried = carried_by(slot).view;
-  carried.region.y = {next.begin, next.begin + rows};
+  carried.region.y = {tile_rows(graph_, pass, step, band, sizes_.latent).begin,
+                      fresh_rows(graph_, pass, step, band, sizes_.latent).begin};
   Region kept = made.region;
   kept.y = carried.region.y;
   device_.copy(made, carried, kept, sizes_.items);

@@ -29,7 +29,7 @@ void KeptMap::acquire(const Interval& blocks) {
       const int64_t bytes =
           picture_.t * view_.block_rows * picture_.x * view_.channels * bytes_per_element(view_.dtype);
       const void* before = b > 0 ? storage_[i - 1].get() : nullptr;
-      storage_[i] = allocate_(bytes, {before, (view_.blocks_per_item - 1 - b) * bytes});
+      storage_[i] = allocate_(bytes, {before, view_.blocks_per_item - 1 - b});
       view_.blocks[i] = storage_[i].get();
     }
   }

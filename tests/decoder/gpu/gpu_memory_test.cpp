@@ -37,6 +37,16 @@ void ask(GpuMemory& memory, std::vector<std::byte*>& addresses) {
   addresses.push_back(static_cast<std::byte*>(memory.allocate(2000).get()));
 }
 
+TEST_CASE("a block asks for room for those that follow it, each at its aligned size") {
+  const auto dry_run = std::make_shared<GpuMemory>();
+  const auto first = dry_run->allocate_block(700, {nullptr, 2});
+  const auto second = dry_run->allocate_block(700, {first.get(), 1});
+  const std::vector<MemoryRequests::Event>& events = dry_run->requests().events();
+  CHECK(events[0].series.bytes_after == 2 * aligned_bytes(700));
+  CHECK(events[1].series.before == events[0].number);
+  CHECK(events[1].series.bytes_after == aligned_bytes(700));
+}
+
 TEST_CASE("a decode finds what its dry run asked for at its offsets, micro-batch by micro-batch") {
   const auto dry_run = std::make_shared<GpuMemory>();
   std::vector<std::byte*> nowhere;

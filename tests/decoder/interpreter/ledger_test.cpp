@@ -45,7 +45,7 @@ class LedgerDevice final : public Device {
   LedgerDevice(Ledger& ledger, Dtype tiles) : ledger_(ledger), tiles_(tiles) {}
 
   std::shared_ptr<void> allocate(int64_t bytes, const InSeries& series) override {
-    ledger_.note("allocate", bytes, reinterpret_cast<uintptr_t>(series.before), series.bytes_after);
+    ledger_.note("allocate", bytes, reinterpret_cast<uintptr_t>(series.before), series.blocks_after * bytes);
     return taken(bytes);
   }
   DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) override {

@@ -50,7 +50,6 @@ Plan drawn_plan(const test::DrawnRequest& drawn, Random& random) {
   style.keep = random.pick<double>({0.5, 0.8, 1});
   style.below = random.pick<double>({0, 0.5});
   if (!drawn.drawn.model.decodes_clips && style.below == 0) style.above = random.pick<double>({0.3, 0.8});
-  if (drawn.latent_extent.y < 4) style.carries = 0;  // a tensor has no fewer rows than tiles carry
   style.most_tiles = test::kSanitized ? 3 : 8;
   style.form = ConvolutionAlgorithm::direct;
   MemoryModel memory = planner::cuda_memory_model(drawn.model.graph);

@@ -398,7 +398,8 @@ TEST_CASE("each rank's tiles and blocks have its rows", "[unit][validator]") {
   refuses_rows(Violation::skipped_region, kept, [](KeptTensor& entry) { entry.rows->end -= 1; });
   refuses_rows(Violation::malformed, kept, [](KeptTensor& entry) { entry.rows->end += 1; });
   refuses_rows(Violation::malformed, kept, [](KeptTensor& entry) { entry.rows = Interval{kHuge, -kHuge}; });
-  refuses_rows(Violation::malformed, kept, [](KeptTensor& entry) { entry.rows.reset(); });  // and its block
+  refuses_rows(Violation::peak_understated, "ranks[2].plan.passes[",
+               [](KeptTensor& entry) { entry.rows.reset(); });  // all rows
   refuses_rows(Violation::misplaced, kept, [](KeptTensor& entry) { entry.tier = MemoryTier::host; });
 }
 

@@ -369,6 +369,12 @@ TEST_CASE("validator: malformed outlines", "[unit][validator]") {
 
   CHECK(validate(small_plan(graph), graph, {1, 0, 8})[0].kind == Violation::malformed);
   CHECK(validate(small_plan(graph), graph, {kLargest, kLargest, kLargest})[0].kind == Violation::malformed);
+  // Checks remember something of each block.
+  Plan blocks = small_plan(graph);
+  blocks.kept[0].block_rows = 1;
+  const std::vector<Violation> found = validate(blocks, graph, {1, 3'000'000, 8});
+  CHECK(found[0].place == "kept[0] (conv_in).block_rows");
+  CHECK_THAT(found[0].what, Catch::Contains("expected at most 4,000,000 blocks"));
   CHECK(validate(Plan{}, Graph{}, kSmallLatent)[0].kind == Violation::malformed);
 }
 

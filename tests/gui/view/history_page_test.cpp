@@ -149,8 +149,11 @@ TEST_CASE("history page: a snapshot leads to its page, a hostile one to a line i
   wait_until([&] { return !window.busy(); });
   CHECK(window.currentPage()->key() == "history");
   const test::Scratch scratch;
-  const auto file =
-      scratch.write("bad.pickle", "cposix\nsystem\n(S'touch " + (scratch / "executed").string() + "'\ntR.");
+  const std::string command = "touch " + (scratch / "executed").string();
+  const auto file = scratch.write("bad.pickle",
+                                  "\x80\x02"
+                                  "cposix\nsystem\nU" +
+                                      std::string(1, static_cast<char>(command.size())) + command + "\x85R.");
   workspace.open({QString::fromStdString(file.string())});
   wait_until([&] { return !window.busy(); });
   REQUIRE(window.messages().messages().size() == 1);

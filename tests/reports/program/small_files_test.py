@@ -82,13 +82,13 @@ class SmallFiles(unittest.TestCase):
         self.check_refused("b.json", [b'{"a":[', *[b"true," * (MIB // 5)] * 200, b"true]}"], "larger than the 67108864 bytes")
 
     def test_values_of_json(self):
-        for program, schema, version in (("headroom-plan", "plan", 3), ("headroom-report", "profile", 3), ("queue", "requests", 1)):
+        for program, schema, version in (("headroom-plan", "plan", 4), ("headroom-report", "profile", 3), ("queue", "requests", 1)):
             head = f'{{"schema":"headroom.{schema}","version":{version},"a":['.encode()
             for value in (b'{"a":1},', b"[0,64],", b"0,"):
                 content = [head, *[value * (MIB // len(value))] * 30, b"0]}"]
                 self.check_refused("a.json", content, "at most 192 MiB in memory", program)
         # Larger values are read, and take as much as JSON may.
-        content = [b'{"schema":"headroom.plan","version":3,"a":[', *[b"[0,64]," * (MIB // 7)] * 8, b"0]}"]
+        content = [b'{"schema":"headroom.plan","version":4,"a":[', *[b"[0,64]," * (MIB // 7)] * 8, b"0]}"]
         for program in ("headroom-plan", "headroom-report"):
             self.check_refused("a.json", content, "request: missing", program, most=256 * MIB)
 
