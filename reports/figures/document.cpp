@@ -50,26 +50,40 @@ std::string quoted(const std::string& text) {
   return json(text.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// The top level's "schema". Nothing where the text has none, or is damaged before it.
-std::optional<std::string> schema_in(const std::string& text) {
-  int64_t depth = 0;
-  std::string last;  // string of the top level
-  bool is_value = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '{' || c == '[') ++depth;
-    if (c == '}' || c == ']') --depth;
-    if (depth == 1 && (c == ':' || c == ',')) is_value = c == ':';
-    if (c != '"') continue;
-    const size_t begin = ++i;
-    while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
-    if (depth != 1) continue;
-    const std::string found = text.substr(begin, i - begin);
-    if (is_value && last == "schema") return found;
-    last = found;
+/// Finds the top level's "schema" and stops the parser there.
+class SchemaFinder final : public json::json_sax_t {
+ public:
+  std::optional<std::string> schema;
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(json::number_integer_t) override { return true; }
+  bool number_unsigned(json::number_unsigned_t) override { return true; }
+  bool number_float(json::number_float_t, const std::string&) override { return true; }
+  bool string(std::string& text) override {
+    if (depth_ == 1 && key_ == "schema") schema = text;
+    return !schema;
   }
-  return std::nullopt;
-}
+  bool binary(json::binary_t&) override { return true; }
+  bool start_object(size_t) override { return change_depth(1); }
+  bool start_array(size_t) override { return change_depth(1); }
+  bool end_object() override { return change_depth(-1); }
+  bool end_array() override { return change_depth(-1); }
+  bool key(std::string& key) override {
+    if (depth_ == 1) key_ = key;
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const json::exception&) override { return false; }
+
+ private:
+  bool change_depth(int64_t by) {
+    depth_ += by;
+    return true;
+  }
+
+  int64_t depth_ = 0;
+  std::string key_;  ///< the last one of the top level
+};
 
 /// By its first two bytes, protocols 2 to 5, or its name where that is of an older one. One byte alone would
 /// not do: so begins one .safetensors file of 256.
@@ -105,8 +119,10 @@ std::string schema_of(const std::filesystem::path& file) {
   std::error_code error;
   if (is_file_at(file) &&
       static_cast<int64_t>(std::filesystem::file_size(file, error)) <= kMostTraceFileBytes) {
-    const std::optional<std::string> schema = schema_in(read_text_file(file, kMostTraceFileBytes));
-    if (schema) return *schema;
+    SchemaFinder finder;
+    std::ifstream in(file, std::ios::binary);
+    json::sax_parse(in, &finder);
+    if (finder.schema) return *finder.schema;
   }
   // Not there, or not plainly: the parser says what is wrong.
   const json document = json_object_of(file);

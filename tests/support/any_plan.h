@@ -68,7 +68,7 @@ DrawnDecode draw_decode(uint64_t seed, const DecodeStyle& style, const Draw& dra
   const Model& model = decode.model;
   RandomStyle plans;
   plans.keep = random.pick<double>({0, 0.3, 0.6, 0.9, 1});
-  plans.most_tiles = plans.keep < 0.5 ? 6 : 16;       // each tile repeats what is not kept
+  plans.most_tiles = plans.keep < 0.5 ? 6 : 16;  // each tile repeats what is not kept
   if (style.in_16_bits) {
     plans.form = ConvolutionAlgorithm::direct;
     plans.untiled_rows = plans.untiled_columns = 1;
