@@ -60,7 +60,7 @@ TEST_CASE("a plan is written with the keys that others read") {
   const Planned planned;
   const json document = planned.document();
   CHECK(document["schema"] == "headroom.plan");
-  CHECK(document["version"] == 3);
+  CHECK(document["version"] == 4);
   CHECK(document["limit_bytes"] == 64 << 20);
   CHECK(document["predicted"]["peak_bytes"].is_number_integer());
   CHECK(document["predicted"]["seconds"].is_number());

@@ -38,7 +38,7 @@ TEST_CASE("ranks: planned, printed as a table and as JSON, and validated") {
   REQUIRE(planned.code == 0);
   CHECK_THAT(planned.out, Catch::Contains("3 ranks, ") && Catch::Contains("latent rows"));
   const json document = asked.document();
-  CHECK(document["version"] == 5);
+  CHECK(document["version"] == 6);
   CHECK(document["ranks"].size() == 3);
   CHECK(document["link"] == json({{"bytes_per_second", 1.25e9}, {"seconds", 1e-4}}));
   CHECK(call(run_plan, {"validate", asked.file}).out == asked.file + ": valid\n");
