@@ -75,5 +75,37 @@ TEST_CASE("window: blocks go back as soon as no later band reads them", "[unit][
   CHECK(fetched.first == std::vector<int32_t>{0, 1, 2, 4});
 }
 
+TEST_CASE("window: the decode in two passes of docs/architecture.md", "[unit][memory]") {
+  Graph graph;
+  const TensorId a = graph.conv("conv1", graph.add_latent(4), 4, {1, 3, 3});
+  const TensorId norm =
+      graph.norm("norm", a, graph.statistics("norm.statistics", a, 2, 1e-6), Activation::silu);
+  graph.set_output(graph.conv("conv2", norm, 3, {1, 3, 3}));
+  const Sizes sizes{.latent = {1, 12, 12}};
+  std::vector<bool> kept(graph.tensors().size());
+  const auto cut = [&](Pass pass) {
+    pass.tiles = cut_grid(graph, pass, {1, 4, 12}, sizes);
+    return pass;
+  };
+  PassGoal first;
+  first.keeps = {a};
+  first.statistics = {graph.find_op("norm.statistics")};
+  const Pass writes = cut(lower_pass(graph, kept, first));
+  kept[index(a)] = kept[index(graph.find_tensor("norm.statistics"))] = true;
+  PassGoal second;
+  second.emits = true;
+  const Pass reads = cut(lower_pass(graph, kept, second));
+
+  TensorUse use{.tensor = a, .block_rows = 5, .written = true};
+  const Window written = window_of(graph, writes, use, sizes);
+  CHECK(written.before == std::vector<int32_t>{0, 1, 2});
+  CHECK(written.after == std::vector<int32_t>{1, 2, 3});
+  use.written = false;
+  use.leaves = true;
+  const Window read = window_of(graph, reads, use, sizes);
+  CHECK(read.first == std::vector<int32_t>{0, 0, 1, 3});
+  CHECK(read.after == std::vector<int32_t>{3, 3, 3});
+}
+
 }  // namespace
 }  // namespace headroom
