@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "decoder/files/json_text.h"
 #include "decoder/files/start_of_file.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/graph/system_failure.h"
@@ -120,8 +120,7 @@ std::string schema_of(const std::filesystem::path& file) {
   if (is_file_at(file) &&
       static_cast<int64_t>(std::filesystem::file_size(file, error)) <= kMostTraceFileBytes) {
     SchemaFinder finder;
-    std::ifstream in(file, std::ios::binary);
-    json::sax_parse(in, &finder);
+    json::sax_parse(*open_json_text(file, kMostTraceFileBytes), &finder);
     if (finder.schema) return *finder.schema;
   }
   // Not there, or not plainly: the parser says what is wrong.
