@@ -75,7 +75,7 @@ std::optional<RankEnvironment> rank_environment(const VariableLookup& variable) 
   if (!found) return std::nullopt;
   read_meeting_point(variable, *found);
   refuse_encryption(variable);
-  // As torch.distributed does for Python programs.
+  // torch.distributed finds the agent's store in the same way.
   found->store_is_there = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
   if (found->store_is_there)
     found->store_prefix = "/worker/attempt_" + variable("TORCHELASTIC_RESTART_COUNT").value_or("0");

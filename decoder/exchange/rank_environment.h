@@ -26,7 +26,7 @@ struct RankEnvironment {
 /// The value of a variable, or nothing where it is not set.
 using VariableLookup = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// What torchrun's variables say: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_…
+/// Reads torchrun's variables: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_…
 /// Another launcher has to set the first five. MASTER_ADDR may be file:PATH. Nothing where nobody started
 /// ranks. Throws InputError naming the variable where one is missing, is no number or contradicts another, or
 /// asks for encryption, which Gloo has not.

@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// Where kept tensors lie in the host's memory beside a GPU: all blocks of a tensor, of all items,
-/// one after another, while its passes run.
+/// Places of kept tensors in the host's memory beside a GPU. All blocks of a tensor, of all items, lie one
+/// after another while its passes run.
 struct HostLayout {
   struct Buffer {
     int64_t offset = 0;

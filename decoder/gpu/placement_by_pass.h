@@ -21,11 +21,11 @@ namespace headroom {
 ///             │       │       │   a   │
 ///             └───────┘       └───────┘
 ///
-/// What cannot be moved, as it was asked for by another than who keeps, lies below all else
-/// throughout. Deterministic: what is found where it may take `most_bytes` is found where it may take no more
-/// than that took. Takes more than `most_bytes` where it must. Empty where something that cannot be moved
-/// comes within a pass and outlives it, where blocks cannot be brought to where they are to lie, and where
-/// `useless_bytes` or more would be needed.
+/// Requests that cannot be moved lie below all others throughout.
+/// Deterministic: what is found where it may take `most_bytes` is found where it may take no more than that
+/// took. Takes more than `most_bytes` where it must. Empty where something that cannot be moved comes within
+/// a pass and outlives it, where blocks cannot be brought to where they are to lie, and where `useless_bytes`
+/// or more would be needed.
 std::optional<Placement> place_by_pass(const MemoryRequests& requests, int64_t most_bytes,
                                        int64_t useless_bytes);
 

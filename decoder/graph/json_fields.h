@@ -57,7 +57,7 @@ nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_by
 nlohmann::json parse_json(const std::string& text, const std::string& origin);
 /// Limit on the memory of a JSON text and its values together.
 constexpr int64_t kMostJsonBytes = int64_t{192} << 20;
-/// The same for text that `parse` hands to the JSON library, with another limit on the memory.
+/// parse_json() for text that `parse` hands to the JSON library, with another limit on the memory.
 nlohmann::json parse_json(const std::string& text, const std::string& origin, int64_t most_bytes,
                           const std::function<nlohmann::json()>& parse);
 

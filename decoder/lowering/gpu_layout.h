@@ -6,8 +6,8 @@
 #include "decoder/lowering/convolution.h"
 #include "decoder/plan/sizes.h"
 
-// What a decode takes of a GPU's memory beside its tiles and kept tensors. The planner counts with it
-// and the runtime lays its memory out by it.
+// GPU memory of a decode beside its tiles and kept tensors. The planner counts with it, and the runtime lays
+// its memory out by it.
 namespace headroom::gpu {
 
 /// Offsets in a reservation are multiples of this, and so are the sizes of what lies there.

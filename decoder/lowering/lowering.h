@@ -7,9 +7,9 @@
 
 namespace headroom {
 
-/// What convolutions do beside their own work. On CUDA, of a picture, they write what is kept
-/// themselves; blocks of a clip have all frames of a few rows, which they would write badly. In 16 bits they
-/// add residuals too: for fp32 cuDNN has no kernel for that.
+/// Work that convolutions do beside their own. On CUDA those of a picture write kept tensors themselves;
+/// blocks of a clip have all frames of a few rows, which they would write badly. In 16 bits they add
+/// residuals too: for fp32 cuDNN has no kernel for that.
 struct Fusion {
   bool blocks = false, residuals = false;
 };
