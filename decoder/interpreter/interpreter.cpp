@@ -212,8 +212,7 @@ void Interpreter::make_room_for_rows(size_t number) {
 
 /// Copies the rows of the tile that a step has just made with which the tile below begins.
 void Interpreter::carry_rows(const Pass& pass, const Step& step) {
-  const int64_t rows = carried_rows(pass, step);
-  if (rows == 0 || band_ + 1 == pass.tiles.y.size()) return;
+  if (carried_rows(pass, step) == 0 || band_ + 1 == pass.tiles.y.size()) return;
   const auto slot = static_cast<size_t>(&step - pass.steps.data());
   const MapView& made = tiles_[slot].view;
   // In a low picture the next tile may begin with fewer rows of this one than its halo has.

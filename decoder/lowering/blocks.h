@@ -31,9 +31,8 @@ inline int64_t kept_bytes(const Graph& graph, const KeptTensor& kept, const Size
   return kept_bytes(graph, use_of(kept), sizes);
 }
 
-/// Where the blocks of kept tensors lie in a scratch file, which is cut into slots of whole pages. A slot is
-/// as large as the largest block that is ever written there. A tensor has its slots from its first pass to
-/// its last.
+/// Places of kept blocks in a scratch file. The file is cut into slots of whole pages. A slot is as large as
+/// the largest block that is ever written there. A tensor has its slots from its first pass to its last.
 struct ScratchLayout {
   int64_t slot_bytes = 0;
   int64_t slots = 0;  ///< 0 where the plan keeps nothing in a file

@@ -11,7 +11,7 @@ TensorUse use_of(const KeptTensor& kept) {
 }
 
 Interval kept_rows(const Graph& graph, const TensorUse& use, const Sizes& sizes) {
-  return use.rows.value_or(Interval{0, extent_of(graph.tensor(use.tensor), sizes.latent).y});
+  return kept_rows(graph, use.tensor, use.rows, sizes);
 }
 
 int64_t first_row_of_lower_part(const Graph& graph, const Pass& lower, TensorId tensor, const Sizes& sizes) {

@@ -30,7 +30,7 @@ class WindowBuilder {
 
   Window build() {
     if (use_.written) {
-      window_.store_step = store_step();
+      window_.store_step = store_step(pass_, use_.tensor);
       write();
     } else if (window_.staged) {
       stage();
@@ -43,13 +43,6 @@ class WindowBuilder {
   }
 
  private:
-  int32_t store_step() const {
-    const auto store = std::find_if(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
-      return acquires_blocks(step) && step.tensor == use_.tensor;
-    });
-    return store == pass_.steps.end() ? -1 : static_cast<int32_t>(store - pass_.steps.begin());
-  }
-
   void write() {
     for (size_t band = 0; band < bands_; ++band) {
       const Interval rows = written_rows(band);
@@ -146,6 +139,13 @@ class WindowBuilder {
 
 Interval Window::completed(size_t band) const {
   return {first[band + 1], band + 2 < first.size() ? first[band + 2] : after[band]};
+}
+
+int32_t store_step(const Pass& pass, TensorId tensor) {
+  const auto store = std::find_if(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
+    return acquires_blocks(step) && step.tensor == tensor;
+  });
+  return store == pass.steps.end() ? -1 : static_cast<int32_t>(store - pass.steps.begin());
 }
 
 Window window_of(const Graph& graph, const Pass& pass, const TensorUse& use, const Sizes& sizes) {

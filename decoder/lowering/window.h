@@ -43,6 +43,9 @@ struct Window {
   Interval completed(size_t band) const;
 };
 
+/// The step that stores the tensor in blocks of its own; -1: none does.
+int32_t store_step(const Pass& pass, TensorId tensor);
+
 Window window_of(const Graph& graph, const Pass& pass, const TensorUse& use, const Sizes& sizes);
 
 /// The windows of a pass of the plan, without tensors that are written into the blocks of another.

@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/geometry.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/sizes.h"
 
@@ -19,18 +18,10 @@ json intervals_to_json(const std::vector<Interval>& intervals) {
   return list;
 }
 
-/// Bytes of all blocks, each at its full rows. Derived from the rest, for readers of the file only.
-int64_t block_bytes(const KeptTensor& kept, const Plan& plan, const Graph& graph) {
-  const Sizes sizes = sizes_of(graph, plan);
-  const int64_t rows = kept.rows ? kept.rows->length() : extent_of(graph.tensor(kept.tensor), sizes.latent).y;
-  return sizes.items * ceil_divide(rows, kept.block_rows) * kept.block_rows *
-         row_bytes(graph, kept.tensor, sizes);
-}
-
 json kept_to_json(const KeptTensor& kept, const Plan& plan, const Graph& graph) {
   json out{{"tensor", graph.tensors().at(index(kept.tensor)).name},
            {"tier", name_of(kept.tier)},
-           {"bytes", block_bytes(kept, plan, graph)},
+           {"bytes", kept_bytes(graph, plan, kept)},
            {"block_rows", kept.block_rows},
            {"first_pass", kept.first_pass},
            {"last_pass", kept.last_pass}};

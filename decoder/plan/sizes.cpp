@@ -27,10 +27,25 @@ Extent own_extent(const Tensor& tensor, const Sizes& sizes) {
   return extent;
 }
 
+Interval kept_rows(const Graph& graph, TensorId tensor, const std::optional<Interval>& rows,
+                   const Sizes& sizes) {
+  return rows.value_or(Interval{0, extent_of(graph.tensor(tensor), sizes.latent).y});
+}
+
 int64_t row_bytes(const Graph& graph, TensorId id, const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(id);
   const Extent extent = extent_of(tensor, sizes.latent);
   return extent.t * extent.x * tensor.channels * bytes_per_element(sizes.dtype);
+}
+
+int64_t block_count(const Graph& graph, const Plan& plan, const KeptTensor& kept) {
+  const Sizes sizes = sizes_of(graph, plan);
+  return sizes.items * ceil_divide(kept_rows(graph, kept.tensor, kept.rows, sizes).length(), kept.block_rows);
+}
+
+int64_t kept_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept) {
+  return block_count(graph, plan, kept) * kept.block_rows *
+         row_bytes(graph, kept.tensor, sizes_of(graph, plan));
 }
 
 }  // namespace headroom

@@ -29,7 +29,16 @@ Interval own_rows(const Sizes& sizes, int32_t scale);
 /// The positions of a tensor that are decoded here.
 Extent own_extent(const Tensor& tensor, const Sizes& sizes);
 
+/// The rows of a tensor that are kept: these, or all where they are left out.
+Interval kept_rows(const Graph& graph, TensorId tensor, const std::optional<Interval>& rows,
+                   const Sizes& sizes);
+
 /// Bytes of one row of one batch item, with all of its frames, as it is stored.
 int64_t row_bytes(const Graph& graph, TensorId tensor, const Sizes& sizes);
+
+/// Blocks of a kept tensor, those of all items.
+int64_t block_count(const Graph& graph, const Plan& plan, const KeptTensor& kept);
+/// Bytes of these blocks, each at its full rows.
+int64_t kept_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept);
 
 }  // namespace headroom

@@ -7,7 +7,6 @@
 
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/short_name.h"
-#include "decoder/lowering/blocks.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "decoder/lowering/window.h"
@@ -34,16 +33,10 @@ std::string halo_text(const Halo& halo) {
          std::to_string(halo.before.x) + "+" + std::to_string(halo.after.x) + " columns";
 }
 
-/// Blocks of all items.
-int64_t block_count_of(const Graph& graph, const Plan& plan, const KeptTensor& kept) {
-  const Sizes sizes = sizes_of(graph, plan);
-  return sizes.items * block_count(graph, kept, sizes);
-}
-
 std::string kept_text(const KeptTensor& entry, const Plan& plan, const Graph& graph) {
   std::string text =
       short_name(graph.tensor(entry.tensor).name) + "  " + format_bytes(kept_bytes(graph, plan, entry)) +
-      " in " + std::to_string(block_count_of(graph, plan, entry)) + " blocks of " +
+      " in " + std::to_string(block_count(graph, plan, entry)) + " blocks of " +
       std::to_string(entry.block_rows) + " rows" +
       (entry.tier == MemoryTier::device ? " on the device" : std::string(" in ") + name_of(entry.tier)) +
       above_text(plan, entry) + ", until pass " + std::to_string(entry.last_pass);
@@ -148,11 +141,6 @@ std::string rows_of_tiles(const Pass& pass) {
 }
 
 }  // namespace
-
-int64_t kept_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept) {
-  return block_count_of(graph, plan, kept) * kept.block_rows *
-         row_bytes(graph, kept.tensor, sizes_of(graph, plan));
-}
 
 std::string above_text(const Plan& plan, const KeptTensor& kept) {
   if (!plan.share.alone() || !kept.rows) return "";

@@ -17,9 +17,6 @@ std::string explain(const Plan& plan, const Model& model);
 /// The same for programs: a document with `passes[]` and, in each, `reads[]`, `steps[]` and `keeps[]`.
 nlohmann::json explain_json(const Plan& plan, const Model& model);
 
-/// Bytes of all blocks of a kept tensor, in its memory tier.
-int64_t kept_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept);
-
 /// ", above row 512" of a tensor that is kept above a row; nothing where it is kept whole.
 std::string above_text(const Plan& plan, const KeptTensor& kept);
 

@@ -36,9 +36,7 @@ PassOption::PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes&
                                 row_bytes(graph_, use.tensor, sizes_), costs_.memory().block_bytes);
     uses_.push_back(use);
     whole_bytes_.push_back(kept_bytes(graph_, use, sizes_));
-    stored_.push_back(std::any_of(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
-      return acquires_blocks(step) && step.tensor == use.tensor;
-    }));
+    stored_.push_back(store_step(pass_, use.tensor) >= 0);
   }
   find_least_bytes();
   Extent grid = extent_at(pass_.scale, sizes_.latent);

@@ -32,7 +32,7 @@ class PassOption {
  public:
   /// `working` is that of its steps, and must outlive the option. `sizes` are those of the part of the pass
   /// that it is.
-  PassOption(WorkingBytes& working, const KeptRows& stored, const Sizes& sizes, PassPart part,
+  PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes& sizes, PassPart part,
              std::vector<TensorUse> touched);
 
   /// The kept tensors that the pass reads or writes, as given: without rows of a rank and block heights.

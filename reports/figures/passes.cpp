@@ -131,7 +131,7 @@ std::vector<KeptSpan> kept_spans(const PlanDocument& document) {
                   kept.first_pass,
                   kept.last_pass,
                   {},
-                  planner::kept_bytes(graph, plan, kept),
+                  kept_bytes(graph, plan, kept),
                   taken ? graph.tensor(kept.in_place_of).name : "",
                   planner::above_text(plan, kept)};
     for (size_t pass = 0; pass < read.size(); ++pass) {

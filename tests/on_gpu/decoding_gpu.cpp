@@ -16,15 +16,6 @@ class ExactGpu final : public ForwardingGpu {
 
   ReservationSizes reservation_sizes() const override { return {}; }
   int64_t library_bytes() const override { return gpu_.library_bytes(); }
-  void run(const gpu::Call& call) override { gpu_.run(call); }
-  void copy(gpu::Stream stream, void* to, const void* from, int64_t bytes) override {
-    gpu_.copy(stream, to, from, bytes);
-  }
-  void clear(void* memory, int64_t bytes) override { gpu_.clear(memory, bytes); }
-  gpu::Event record(gpu::Stream stream) override { return gpu_.record(stream); }
-  void wait(gpu::Stream stream, gpu::Event event) override { gpu_.wait(stream, event); }
-  void wait_on_host(gpu::Event event) override { gpu_.wait_on_host(event); }
-  bool happened(gpu::Event event) override { return gpu_.happened(event); }
   void restart_scopes() override { gpu_.restart_scopes(); }
   std::optional<gpu::ScopeSeconds> scope_seconds() override { return gpu_.scope_seconds(); }
   std::vector<gpu::EngineRuns> engine_runs() const override { return gpu_.engine_runs(); }
