@@ -77,7 +77,7 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   events_.allocating(MemoryKind::kept, TensorId{-1});
   ranks_.begin_pass(number);
   kept_.begin_pass(number);
-  if (pass.part != PassPart::lower) begin_statistics(pass);
+  begin_statistics(pass);
   last_use_ = last_uses(pass);
 
   const int64_t tiles = static_cast<int64_t>(pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size());
@@ -105,7 +105,7 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   device_.end_pass();
   ranks_.merge_statistics();
   ranks_.end_pass();
-  if (pass.part != PassPart::upper) end_statistics(number);
+  end_statistics(number);
 }
 
 /// All steps of the pass on one chunk of frames of one tile.
@@ -263,7 +263,7 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
   const Region region = tile_region(graph_, pass, measured, grid_tile, sizes_.latent);
   switch (step.kind) {
     case StepKind::store:
-      return store(step, region);
+      return device_.copy(view_of(step.inputs[0]), kept_.view(step.tensor), region, sizes_.items);
     case StepKind::accumulate:
       return device_.add(view_of(step.inputs[0]), kept_.view(step.tensor), graph_.op(step.op).activation,
                          region, sizes_.items);
@@ -313,13 +313,6 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
   const bool moves_latent = step.kind == StepKind::depth_to_space && step.inputs[0].tensor == graph_.latent();
   if ((rounds(step.kind) || moves_latent) && step.tensor != graph_.output())
     device_.round(made, sizes_.items);
-}
-
-/// Of a tensor that is kept above a row, tiles further down store nothing.
-void Interpreter::store(const Step& step, Region region) {
-  const MapView& stored = kept_.view(step.tensor);
-  region.y = intersect(region.y, stored.region.y);
-  if (region.y.length() > 0) device_.copy(view_of(step.inputs[0]), stored, region, sizes_.items);
 }
 
 /// Makes the values of a region of a step's tile in `made`: all of them, or those of the frames that are new.

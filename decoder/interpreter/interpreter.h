@@ -51,7 +51,6 @@ class Interpreter {
   /// What the tile of the chunk or band before leaves for this step's.
   DeviceTile& carried_by(size_t step) { return carried_[column_][step]; }
   void run_step(const Pass& pass, const Step& step, const Region& grid_tile, PictureSink& sink);
-  void store(const Step& step, Region region);
   void compute(const Step& step, const Region& region, const MapView& made);
   void convolve(const Step& step, const Region& region, const MapView& made);
   void attend(const Step& step, const Region& region, const MapView& made);

@@ -32,7 +32,7 @@ class Builder {
   }
 
   Plan run(const std::vector<PassDecision>& decisions) {
-    drop_passes_that_cut(decisions);
+    drop_optional_passes(decisions);
     lower(decisions);
     find_lifetimes();
     if (!plan_.share.alone()) find_kept_rows();
@@ -43,7 +43,7 @@ class Builder {
  private:
   /// Leaves the targets of passes that run. The deepest cut point that a decision keeps says which pass
   /// it is.
-  void drop_passes_that_cut(const std::vector<PassDecision>& decisions) {
+  void drop_optional_passes(const std::vector<PassDecision>& decisions) {
     std::vector<BarrierTargets> running;
     const auto keeps_cut_point = [](const PassDecision& decision, const BarrierTargets& targets) {
       return std::any_of(targets.cut_points.begin(), targets.cut_points.end(),
@@ -75,65 +75,20 @@ class Builder {
         entry.block_rows = block_rows(graph_, id, sizes_, memory_.block_bytes);
         if (contains(goal.in_place, id)) entry.in_place_of = in_place_base(graph_, kept, goal, id);
         if (contains(decision.below, id)) entry.tier = configuration_.lower_tier;
-        if (id == decision.above.tensor) keep_above(entry, decision.above);
         plan_.kept.push_back(entry);
       }
       if (goal.carries_rows && !plan_.share.alone()) throw std::logic_error("a rank's pass carries rows");
-      add_parts(kept, goal, decision);
+      Pass pass = lower_pass(graph_, kept, goal);
+      pass.convolutions = decision.convolutions;
+      pass.tiles = cut_grid(graph_, pass, decision.tile, sizes_);
+      plan_.passes.push_back(std::move(pass));
       for (const KeptTensor& entry : plan_.kept) {
         if (entry.first_pass != first) continue;
-        kept[index(entry.tensor)] = entry.tensor != decision.above.tensor;
+        kept[index(entry.tensor)] = true;
         if (entry.in_place_of != TensorId{-1}) kept[index(entry.in_place_of)] = false;
       }
       for (OpId op : goal.statistics) kept[index(graph_.op(op).output)] = true;
-      if (decision.above.any()) above_ = decision.above;
     }
-  }
-
-  void keep_above(KeptTensor& entry, const KeptAbove& above) const {
-    const Interval rows = rows_above(graph_, above);
-    if (!plan_.share.alone() || entry.in_place_of != TensorId{-1} || entry.tier != MemoryTier::device ||
-        rows.length() < 1 || above.latent_rows >= sizes_.latent.y)
-      throw std::logic_error(graph_.tensor(entry.tensor).name + " cannot be kept above a row");
-    entry.rows = rows;
-    entry.block_rows =
-        block_rows(rows.length(), row_bytes(graph_, entry.tensor, sizes_), memory_.block_bytes);
-  }
-
-  /// Both parts of a pass must take over the same blocks.
-  void require_same_bases(const std::vector<bool>& lower, const std::vector<bool>& upper,
-                          const PassGoal& goal) const {
-    for (TensorId id : goal.in_place) {
-      if (in_place_base(graph_, lower, goal, id) != in_place_base(graph_, upper, goal, id))
-        throw std::logic_error(graph_.tensor(id).name + " is added in place in one part of its pass alone");
-    }
-  }
-
-  /// The pass itself, or its two parts where it reads what is kept above a row.
-  void add_parts(const std::vector<bool>& kept, const PassGoal& goal, const PassDecision& decision) {
-    Pass pass = lower_pass(graph_, kept, goal);
-    pass.convolutions = decision.convolutions;
-    int64_t rows = 0;
-    if (above_.any() && !kept[index(above_.tensor)]) {
-      std::vector<bool> with = kept;
-      with[index(above_.tensor)] = true;
-      Pass upper = lower_pass(graph_, with, goal);
-      rows = upper_latent_rows(graph_, upper, above_, sizes_);
-      if (rows > 0) {
-        require_same_bases(kept, with, goal);
-        if (goal.carries_rows) throw std::logic_error(pass.name + " carries rows and is in two parts");
-        upper.part = PassPart::upper;
-        upper.convolutions = decision.convolutions;
-        upper.tiles = cut_grid(graph_, upper, decision.tile, sizes_of_part(sizes_, upper.part, rows));
-        plan_.passes.push_back(std::move(upper));
-        pass.part = PassPart::lower;
-        pass.convolutions = decision.lower_convolutions;
-      }
-    }
-    const bool whole = pass.part == PassPart::whole;
-    pass.tiles = cut_grid(graph_, pass, whole ? decision.tile : decision.lower_tile,
-                          sizes_of_part(sizes_, pass.part, rows));
-    plan_.passes.push_back(std::move(pass));
   }
 
   void find_lifetimes() {
@@ -146,10 +101,8 @@ class Builder {
           }
         }
       }
-      const bool two_parts = plan_.passes[static_cast<size_t>(entry.first_pass)].part == PassPart::upper;
-      if (entry.last_pass <= entry.first_pass + (two_parts ? 1 : 0)) {
+      if (entry.last_pass <= entry.first_pass)
         throw std::logic_error(graph_.tensor(entry.tensor).name + " is kept but no later pass reads it");
-      }
     }
   }
 
@@ -192,7 +145,6 @@ class Builder {
   const MemoryModel& memory_;
   std::vector<BarrierTargets> targets_;
   Sizes sizes_;
-  KeptAbove above_;  ///< before the pass that is lowered
   Plan plan_;
 };
 
@@ -207,39 +159,12 @@ bool ends_at_cut_point(const Graph& graph, const Pass& pass) {
 }
 
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes) {
-  PassGoal goal{targets.statistics, decision.keeps,        decision.in_place,    targets.emits,
-                fusion_on(sizes),   decision.above.tensor, decision.carries_rows};
+  PassGoal goal{targets.statistics, decision.keeps,   decision.in_place,
+                targets.emits,      fusion_on(sizes), decision.carries_rows};
   for (TensorId id : targets.kept) {
     if (!contains(goal.keeps, id)) goal.keeps.push_back(id);
   }
   return goal;
-}
-
-Interval rows_above(const Graph& graph, const KeptAbove& above) {
-  return {0, above.latent_rows * graph.tensor(above.tensor).scale.y};
-}
-
-int64_t upper_latent_rows(const Graph& graph, const Pass& pass, const KeptAbove& above, const Sizes& sizes) {
-  const RowReaders readers(graph, pass, above.tensor, sizes);
-  const int64_t kept = rows_above(graph, above).end;
-  if (readers.last_row(pass.scale.y) == 0) return 0;
-  int64_t rows = above.latent_rows;
-  while (rows > 0 && readers.last_row(rows * pass.scale.y) > kept) --rows;
-  return rows;
-}
-
-Sizes sizes_of_part(const Sizes& sizes, PassPart part, int64_t upper_latent_rows) {
-  Sizes of_part = sizes;
-  if (part == PassPart::upper) of_part.latent_rows = Interval{0, upper_latent_rows};
-  if (part == PassPart::lower) of_part.latent_rows = Interval{upper_latent_rows, sizes.latent.y};
-  return of_part;
-}
-
-Sizes sizes_of_pass(const Sizes& sizes, const Pass& pass) {
-  if (pass.part == PassPart::whole) return sizes;
-  const std::vector<Interval>& bands = pass.tiles.y;
-  const int64_t row = pass.part == PassPart::upper ? bands.back().end : bands.front().begin;
-  return sizes_of_part(sizes, pass.part, row / pass.scale.y);
 }
 
 std::vector<Interval> cut_rows(const Graph& graph, const Pass& pass, int64_t length, const Sizes& sizes) {
@@ -316,17 +241,11 @@ Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& 
   };
   std::vector<PassDecision> decisions;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
-    if (plan.passes[i].part == PassPart::lower) {
-      decisions.back().lower_tile = halved(plan.passes[i]);
-      continue;
-    }
     PassDecision decision;
     for (const KeptTensor& entry : plan.kept) {
       if (entry.first_pass != static_cast<int32_t>(i)) continue;
       decision.keeps.push_back(entry.tensor);
       if (entry.in_place_of != TensorId{-1}) decision.in_place.push_back(entry.tensor);
-      if (plan.share.alone() && entry.rows)
-        decision.above = {entry.tensor, entry.rows->end / model.graph.tensor(entry.tensor).scale.y};
       if (entry.tier != MemoryTier::device) {
         decision.below.push_back(entry.tensor);
         configuration.lower_tier = entry.tier;

@@ -9,14 +9,6 @@
 
 namespace headroom {
 
-/// A tensor that is kept above a row: the one that this row of the latent becomes.
-struct KeptAbove {
-  TensorId tensor{-1};  ///< -1 where there is none
-  int64_t latent_rows = 0;
-  bool any() const { return tensor != TensorId{-1}; }
-  friend auto operator<=>(const KeptAbove&, const KeptAbove&) = default;
-};
-
 /// The choices that make a plan: one entry per entry of barrier_targets(), of optional ones only where the
 /// pass runs and keeps one of their tensors. Everything else follows from them.
 struct PassDecision {
@@ -27,13 +19,7 @@ struct PassDecision {
   Extent tile{};  ///< length of tiles in the pass's grid; larger than the grid means whole
   ConvolutionAlgorithms convolutions{};
   bool at_cut_point = false;  ///< of an optional pass
-  /// One of `keeps` that is kept above a row only. There is one such tensor at a time: it replaces the one of
-  /// an earlier pass.
-  KeptAbove above{};
-  bool carries_rows = false;  ///< Pass::carries_rows; not of one in two parts
-  /// Of the lower part, where the pass reads a tensor that is kept above a row.
-  Extent lower_tile{};
-  ConvolutionAlgorithms lower_convolutions{};
+  bool carries_rows = false;  ///< Pass::carries_rows
   friend bool operator==(const PassDecision&, const PassDecision&) = default;
 };
 
@@ -43,16 +29,6 @@ bool ends_at_cut_point(const Graph& graph, const Pass& pass);
 
 /// The goal of a pass: its barriers and what is to be kept.
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes);
-
-/// The rows of a tensor that are stored where it is kept above a row.
-Interval rows_above(const Graph& graph, const KeptAbove& above);
-/// The rows of the latent whose tiles, of this pass, read no more of a tensor than is kept: those of its
-/// upper part. 0 where the pass does not read it, or reads it whole.
-int64_t upper_latent_rows(const Graph& graph, const Pass& pass, const KeptAbove& above, const Sizes& sizes);
-/// The sizes of one part of a pass, of which the upper one has so many rows of the latent.
-Sizes sizes_of_part(const Sizes& sizes, PassPart part, int64_t upper_latent_rows);
-/// The same of a pass that has its tiles.
-Sizes sizes_of_pass(const Sizes& sizes, const Pass& pass);
 
 /// The rows of the pass's grid that are decoded here, cut into bands of `length`; of a pass that carries rows
 /// the first is as high as first_band_rows() says.

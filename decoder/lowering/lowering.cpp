@@ -159,7 +159,7 @@ class Lowering {
   /// True where the last step can write the tensor's blocks in place of a tile: of the pass only statistics
   /// read it, and these read blocks as well.
   bool can_write_blocks(TensorId id, const Need& need) const {
-    if (!goal_.fusion.blocks || !contains(goal_.keeps, id) || id == goal_.above) return false;
+    if (!goal_.fusion.blocks || !contains(goal_.keeps, id)) return false;
     if (pass_.steps.back().kind != StepKind::conv || !need.exact.empty() || need.all(carried_) != Halo{})
       return false;
     const std::vector<OpId> readers = graph_.readers(id);

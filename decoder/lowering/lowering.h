@@ -20,10 +20,9 @@ struct PassGoal {
   std::vector<OpId> statistics;  ///< statistics and sums to take
   std::vector<TensorId> keeps;   ///< tensors to write whole
   std::vector<TensorId>
-      in_place;        ///< those of `keeps` that take over the blocks of a kept operand of their add
-  bool emits = false;  ///< hand the graph's output on
-  Fusion fusion{};     ///< as fusion_on() says
-  TensorId above{-1};  ///< that of `keeps` of which only the rows above some row are stored; -1 for none
+      in_place;               ///< those of `keeps` that take over the blocks of a kept operand of their add
+  bool emits = false;         ///< hand the graph's output on
+  Fusion fusion{};            ///< as fusion_on() says
   bool carries_rows = false;  ///< Pass::carries_rows
 };
 

@@ -78,23 +78,20 @@ class WindowBuilder {
   void read() {
     for (size_t band = 0; band < bands_; ++band)
       window_.first.push_back(static_cast<int32_t>(first_block(use_.leaves ? band : 0)));
-    const bool all_leave = use_.leaves && !use_.held_from;
-    window_.first.push_back(static_cast<int32_t>(
-        all_leave ? block_count_ : block_at(use_.leaves ? *use_.held_from : use_.begin_row)));
+    window_.first.push_back(static_cast<int32_t>(use_.leaves ? block_count_ : 0));
     window_.before.assign(bands_, static_cast<int32_t>(block_count_));
     window_.after = window_.before;
   }
 
   /// The rows that a band writes, counted from the first kept row. The first band's begin there and the last
   /// band's end with the last: rows that a rank keeps beside its own are there as long as their neighbours.
-  /// Bands below a cut write no row of a tensor that is kept above it.
   Interval written_rows(size_t band) const {
     Interval rows = image(pass_.tiles.y[band], graph_.tensor(use_.tensor).scale.y, pass_.scale.y);
     if (!use_.rows) return rows;
     const Interval& kept = *use_.rows;
-    if (band == 0 && pass_.part != PassPart::lower) rows.begin = kept.begin;
-    if (band + 1 == bands_ && pass_.part != PassPart::upper) rows.end = kept.end;
-    return {std::min(rows.begin, kept.end) - kept.begin, std::min(rows.end, kept.end) - kept.begin};
+    if (band == 0) rows.begin = kept.begin;
+    if (band + 1 == bands_) rows.end = kept.end;
+    return {rows.begin - kept.begin, rows.end - kept.begin};
   }
 
   Interval blocks_read(size_t band) const {
@@ -108,13 +105,10 @@ class WindowBuilder {
 
   /// The first block that a band or a later pass still needs; blocks before it have left.
   int64_t first_block(size_t band) const {
-    int64_t row = use_.begin_row;
-    if (band > 0) {
-      const int64_t read = readers_.first_row(pass_.tiles.y[band].begin);
-      // Where all is read before the last bands, its last block leaves as well.
-      if (pass_.carries_rows && read >= readers_.rows() && !use_.held_from) return block_count_;
-      row = std::max(row, std::min(read, use_.held_from.value_or(read)));
-    }
+    if (band == 0) return 0;
+    const int64_t row = readers_.first_row(pass_.tiles.y[band].begin);
+    // Where all is read before the last bands, its last block leaves as well.
+    if (pass_.carries_rows && row >= readers_.rows()) return block_count_;
     return block_at(row);
   }
 
@@ -154,7 +148,7 @@ Window window_of(const Graph& graph, const Pass& pass, const TensorUse& use, con
 
 std::vector<Window> windows_of(const Graph& graph, const Plan& plan, size_t pass, const Sizes& sizes) {
   std::vector<Window> windows;
-  for (const TensorUse& use : uses_in(graph, plan, pass, sizes)) {
+  for (const TensorUse& use : uses_in(plan, pass)) {
     Window window = window_of(graph, plan.passes[pass], use, sizes);
     if (!use.written || window.store_step >= 0) windows.push_back(std::move(window));
   }

@@ -24,8 +24,6 @@ constexpr int64_t kStagedBlocks = 2;
 ///                    read: blocks up to fetched[b] have arrived when band b begins; those of the next band
 ///                    are fetched meanwhile
 ///                    staged: every tile reads all keys and values, so they come two blocks at a time
-///
-/// A pass in two parts is one sweep, which the lower part goes on with.
 struct Window {
   TensorUse use;
   int32_t store_step = -1;       ///< the step that stores the tensor; -1: an earlier pass did

@@ -63,18 +63,6 @@ TensorId measured_tensor(const Step& step) {
   return takes_statistics(step.kind) ? step.inputs[0].tensor : step.tensor;
 }
 
-const char* name_of(PassPart part) {
-  switch (part) {
-    case PassPart::whole:
-      return "whole";
-    case PassPart::upper:
-      return "upper";
-    case PassPart::lower:
-      return "lower";
-  }
-  return "?";
-}
-
 const char* name_of(MemoryTier tier) {
   switch (tier) {
     case MemoryTier::device:

@@ -86,20 +86,19 @@ struct RankShare {
   friend bool operator==(const RankShare&, const RankShare&) = default;
 };
 
-/// A tensor that is stored in row-band blocks of `block_rows` rows of one batch item each: whole, or above a
-/// row. Of several ranks each stores the rows that it owns and those that it reads of others.
+/// A tensor that is stored whole, in row-band blocks of `block_rows` rows of one batch item each. Of several
+/// ranks each stores the rows that it owns and those that it reads of others.
 /// The latent is always kept and not listed.
 struct KeptTensor {
   TensorId tensor{-1};
   int64_t block_rows = 0;
-  int32_t first_pass = 0;  ///< the pass that writes it; the upper part of one in two parts
+  int32_t first_pass = 0;  ///< the pass that writes it
   int32_t last_pass = 0;   ///< the last pass that reads it; it hands the blocks back as it sweeps past them
   /// The tensor whose blocks it takes over position by position as it is written (a residual added in place);
   /// -1 where it has blocks of its own.
   TensorId in_place_of{-1};
   MemoryTier tier = MemoryTier::device;  ///< the device where blocks are taken over
-  /// Rows that are stored, the first of which begins the first block; all where it is left out. Of a plan for
-  /// one rank they begin with the first: the tensor is kept above the row with which they end.
+  /// Rows that one of several ranks stores, the first of which begins the first block; unset: all.
   std::optional<Interval> rows{};
   friend bool operator==(const KeptTensor&, const KeptTensor&) = default;
 };
@@ -154,16 +153,6 @@ bool is_residual(const Step& step, size_t input);
 /// What a step's work is counted over: what it makes, or what it takes statistics of.
 TensorId measured_tensor(const Step& step);
 
-/// Which bands of its grid an entry of `Plan::passes` has.
-enum class PassPart {
-  whole,
-  upper,  ///< those above a row; the next entry has the others
-  /// Those from that row on. It has the goals of the entry before, its upper part, and goes on with what that
-  /// has begun: statistics add up over both, and both write the blocks of what the pass keeps.
-  lower,
-};
-const char* name_of(PassPart part);
-
 /// One sweep of tiles, band of rows by band of rows, tile by tile along a band, and of each tile chunk of
 /// frames by chunk of frames. Every chunk runs all steps. What a step reads of earlier frames it finds in its
 /// own tile of the chunk before, so no frame is computed twice.
@@ -175,9 +164,8 @@ struct Pass {
   /// Half-open intervals along each axis, in grid positions; tiles are their product.
   Axes<std::vector<Interval>> tiles;
   std::vector<Step> steps;
-  PassPart part = PassPart::whole;
   /// Whether a tile has the rows above its own that it needs from the tile above it, copied, where other
-  /// passes compute them again. Of pictures alone, of whole passes, and not of several ranks.
+  /// passes compute them again. Of pictures alone, and not of several ranks.
   bool carries_rows = false;
   ConvolutionAlgorithms convolutions;
   int64_t predicted_peak_bytes = 0;

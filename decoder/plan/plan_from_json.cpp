@@ -88,8 +88,6 @@ class PlanReader {
     const size_t count = steps.size(kMostSteps);
     pass.steps.reserve(count);
     for (size_t i = 0; i < count; ++i) pass.steps.push_back(read_step(steps[i]));
-    if (fields.has("part"))
-      pass.part = one_of(fields["part"], std::array{PassPart::whole, PassPart::upper, PassPart::lower});
     if (fields.has("carries_rows")) pass.carries_rows = fields["carries_rows"].boolean();
     pass.convolutions.algorithm = one_of(
         fields["convolutions"], std::array{ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd});

@@ -67,7 +67,6 @@ json pass_to_json(const Pass& pass, const Graph& graph) {
             {{"peak_bytes", pass.predicted_peak_bytes},
              {"seconds", pass.predicted_seconds},
              {"flops", pass.predicted_flops}}}};
-  if (pass.part != PassPart::whole) out["part"] = name_of(pass.part);
   if (pass.carries_rows) out["carries_rows"] = true;
   for (const OpId op : pass.convolutions.direct)
     out["direct_convolutions"].push_back(graph.ops().at(index(op)).name);

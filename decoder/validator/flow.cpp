@@ -13,8 +13,6 @@ class FlowCheck {
 
   void run() {
     for_each_step([&](const StepRef& ref) { note_whole_writes(ref); });
-    for (const std::vector<StepRef>& steps : measured_) check_both_parts(steps);
-    check_both_parts(emitted_);
     for (const KeptTensor& entry : view_.plan.kept) check_written(entry);
     for_each_step([&](const StepRef& ref) { check_step(ref); });
     for (const KeptTensor& entry : view_.plan.kept) check_released(entry);
@@ -43,26 +41,12 @@ class FlowCheck {
     if (counts_positions(step.kind)) {
       std::vector<StepRef>& steps = measured_[index(step.tensor)];
       steps.push_back(ref);
-      if (happens_again(steps))
+      if (steps.size() > 1)
         refuse(Violation::statistics_twice, ref, "measured before, by " + view_.place(steps[0]));
     }
     if (step.kind != StepKind::emit) return;
     emitted_.push_back(ref);
-    if (happens_again(emitted_)) refuse(Violation::wrong_output, ref, "the output is emitted a second time");
-  }
-
-  /// Whether the last of these steps does again what another has done: what concerns a whole tensor happens
-  /// once in a plan, in a pass of two parts once in each.
-  bool happens_again(const std::vector<StepRef>& steps) const {
-    if (steps.size() < 2) return false;
-    const bool goes_on = view_.is_lower(steps[1].pass) && steps[1].pass == steps[0].pass + 1;
-    return steps.size() > 2 || !goes_on;
-  }
-
-  /// Where one part of a pass does it, the other must as well.
-  void check_both_parts(const std::vector<StepRef>& steps) {
-    if (steps.size() != 1 || view_.plan.passes[steps[0].pass].part == PassPart::whole) return;
-    refuse(Violation::skipped_region, steps[0], "the other part of its pass does not do the same");
+    if (emitted_.size() > 1) refuse(Violation::wrong_output, ref, "the output is emitted a second time");
   }
 
   void check_step(const StepRef& ref) {
@@ -172,7 +156,7 @@ class FlowCheck {
       return refuse(Violation::read_after_release, ref,
                     name + " is released in passes[" + std::to_string(entry.last_pass) + "]");
     }
-    if (static_cast<int64_t>(view_.first_part(ref.pass)) == entry.first_pass) {
+    if (pass == entry.first_pass) {
       const std::vector<StepRef>& writers = view_.writers[slot];
       const bool written = std::any_of(writers.begin(), writers.end(), [&](const StepRef& writer) {
         return writer.pass == ref.pass && writer.step < ref.step;
@@ -203,7 +187,7 @@ class FlowCheck {
   /// Where another tensor takes over the operand's blocks in this pass, its values vanish as the sweep goes
   /// on.
   void check_takeover(const StepRef& ref, size_t input, const KeptTensor& entry) {
-    if (static_cast<int64_t>(view_.last_part(ref.pass)) != entry.last_pass) return;
+    if (static_cast<int64_t>(ref.pass) != entry.last_pass) return;
     if (!view_.spend(static_cast<int64_t>(view_.plan.kept.size()))) return;
     for (const KeptTensor& taker : view_.plan.kept) {
       if (taker.in_place_of != entry.tensor) continue;
@@ -222,7 +206,6 @@ class FlowCheck {
   void check_partition(const StepRef& ref) {
     const Step& step = view_.step(ref);
     const TensorId read = writes_blocks(step) ? step.tensor : step.inputs[0].tensor;
-    if (view_.is_lower(ref.pass)) check_next_part(ref, read);
     on_every_axis(ref, [&](Axis axis, size_t i) {
       if (i == 0) return true;
       const Interval before = view_.image(ref.pass, read, axis, i - 1);
@@ -234,15 +217,6 @@ class FlowCheck {
                  " both own " + to_text({own.begin, before.end}) + " of " + view_.name(read));
       return false;
     });
-  }
-
-  /// The same of the last rows of a pass's upper part and the first ones of its lower part.
-  void check_next_part(const StepRef& ref, TensorId read) {
-    const int64_t end = view_.image(ref.pass - 1, read, kRows, view_.tile_count(ref.pass - 1, kRows) - 1).end;
-    const Interval own = view_.image(ref.pass, read, kRows, 0);
-    if (end == own.begin) return;
-    refuse(Violation::computed_twice, ref,
-           "both parts of its pass own " + to_text({own.begin, end}) + " of " + view_.name(read));
   }
 
   /// A tile begins with frames that its chunk before ended with: chunks must follow one another without
@@ -281,14 +255,12 @@ class FlowCheck {
     const std::vector<StepRef>& writers = view_.writers[slot_of(entry)];
     if (writers.empty()) {
       view_.findings.add(Violation::skipped_region, view_.place(entry), "no step writes it");
-    } else if (happens_again(writers)) {
+    } else if (writers.size() > 1) {
       refuse(Violation::computed_twice, writers[1], "written before, by " + view_.place(writers[0]));
     } else if (static_cast<int64_t>(writers[0].pass) != entry.first_pass) {
       view_.findings.add(Violation::malformed, view_.place(entry),
                          "first_pass is " + std::to_string(entry.first_pass) + ", but " +
                              view_.place(writers[0]) + " writes it");
-    } else {
-      check_both_parts(writers);
     }
   }
 
@@ -311,7 +283,7 @@ class FlowCheck {
     if (entry.rows != base.rows) {
       report(Violation::malformed, "its rows are not those of " + view_.name(base.tensor));
     }
-    if (base.last_pass > static_cast<int64_t>(view_.last_part(static_cast<size_t>(entry.first_pass)))) {
+    if (base.last_pass > entry.first_pass) {
       report(Violation::block_conflict, view_.name(base.tensor) + " is read until passes[" +
                                             std::to_string(base.last_pass) +
                                             "], after its blocks were taken over");

@@ -54,39 +54,18 @@ class MemoryCheck {
     if (entry.tier != MemoryTier::device)
       return std::vector<Lifetime>(count, {starts_[first], starts_[last + 1] - 1});
     std::vector<Lifetime> bands(count);
-    for (size_t part = first; part <= view_.last_part(first); ++part) {
-      if (!touch_written(entry, part, bands)) return bands;
-    }
-    // Where lower parts alone read it after some pass, that pass lets go what they do not.
     std::vector<Lifetime> reads(count);
-    const size_t last_whole = last_read_whole(entry);
-    for (size_t part = last_whole; part <= last; ++part) {
-      if (!touch_read(entry, part, reads)) return bands;
-    }
+    if (!touch_written(entry, first, bands) || !touch_read(entry, last, reads)) return bands;
     bool read_further_down = false;
     for (size_t band = count; band-- > 0;) {
       int64_t released = reads[band].released;
       // A block that the last pass does not read stays until that pass ends, but where it lies above others
       // that it does: the sweep leaves it behind at once.
-      if (released < 0) released = read_further_down ? starts_[last_whole] : starts_[last + 1] - 1;
+      if (released < 0) released = read_further_down ? starts_[last] : starts_[last + 1] - 1;
       read_further_down = read_further_down || reads[band].released >= 0;
       bands[band].released = std::max(bands[band].released, released);
     }
     return bands;
-  }
-
-  /// The last entry of `passes` that reads the tensor and is not the lower part of a pass.
-  size_t last_read_whole(const KeptTensor& entry) {
-    auto pass = static_cast<size_t>(entry.last_pass);
-    const auto reads = [&](const Step& step) {
-      return std::count(step.inputs.begin(), step.inputs.end(), Operand{entry.tensor, -1}) > 0;
-    };
-    for (; pass > view_.last_part(static_cast<size_t>(entry.first_pass)) + 1; --pass) {
-      const std::vector<Step>& steps = view_.plan.passes[pass].steps;
-      if (!view_.spend(static_cast<int64_t>(steps.size()))) break;
-      if (!view_.is_lower(pass) && std::any_of(steps.begin(), steps.end(), reads)) break;
-    }
-    return view_.first_part(pass);
   }
 
   bool touch_written(const KeptTensor& entry, size_t pass, std::vector<Lifetime>& bands) {
@@ -176,9 +155,8 @@ class MemoryCheck {
         // Bytes taken over are counted once: the base's until it ends, then the taker's.
         if (base != nullptr) life.acquired = std::max(life.acquired, lifetime(*base, band).released + 1);
         if (life.acquired > life.released) continue;
-        const bool by_lower_part = writers.size() > 1 && life.acquired >= starts_[writers[1].pass];
-        const StepRef& writer = writers[by_lower_part ? 1 : 0];
-        list.push_back({life.acquired, base == nullptr ? static_cast<int64_t>(writer.step) : -1, band_bytes});
+        const int64_t step = base == nullptr ? static_cast<int64_t>(writers[0].step) : -1;
+        list.push_back({life.acquired, step, band_bytes});
         list.push_back({life.released + 1, -1, -band_bytes});
       }
     }

@@ -101,36 +101,17 @@ void check_tier(View& view, const KeptTensor& entry) {
   }
 }
 
-/// One rank alone stores its tensors whole, or their first rows, in blocks of their own on the device.
-bool check_rows_above(View& view, const KeptTensor& entry) {
-  const Interval& rows = *entry.rows;
-  const int64_t all = view.picture(entry.tensor, kRows).end;
-  const std::string place = view.place(entry) + ".rows";
-  if (rows.begin != 0 || !in_range(rows.end, 1, all)) {
-    view.findings.add(Violation::malformed, place,
-                      to_text(rows) + " are not its first rows, of " + std::to_string(all));
-    return false;
-  }
-  const bool takes_over =
-      std::any_of(view.plan.kept.begin(), view.plan.kept.end(), [&](const KeptTensor& other) {
-        return other.in_place_of == entry.tensor || (&other == &entry && other.in_place_of != TensorId{-1});
-      });
-  if (takes_over || entry.tier != MemoryTier::device) {
-    view.findings.add(Violation::misplaced, place,
-                      "what is kept above a row has blocks of its own on the device");
-    return false;
-  }
-  return true;
-}
-
 /// A rank stores its own rows at the least, and without any it has nothing to store.
 bool check_rows(View& view, const KeptTensor& entry) {
   if (!entry.rows) return true;
-  if (view.plan.share.alone()) return check_rows_above(view, entry);
   const Interval& rows = *entry.rows;
   const Interval all = view.picture(entry.tensor, kRows);
   const Interval own = view.own_rows(view.graph.tensor(entry.tensor).scale.y);
   const std::string place = view.place(entry) + ".rows";
+  if (view.plan.share.alone()) {
+    view.findings.add(Violation::malformed, place, "one rank alone stores all rows");
+    return false;
+  }
   if (rows.begin > rows.end || !all.contains(rows)) {
     view.findings.add(Violation::malformed, place, to_text(rows) + " is no part of its rows " + to_text(all));
     return false;
@@ -187,26 +168,13 @@ void check_kept(View& view, const KeptTensor& entry) {
   if (check_rows(view, entry)) check_blocks(view, entry);
 }
 
-/// The rows of a pass's grid that its tiles must cut: those that the plan's rank decodes, or the part of them
-/// that the entry of `passes` has. The lower part goes on where the upper one ends.
-Interval rows_to_cut(const View& view, size_t pass) {
-  Interval rows = view.own_rows(view.plan.passes[pass].scale.y);
-  const auto end_of = [&](size_t part) {
-    const std::vector<Interval>& tiles = view.plan.passes[part].tiles.y;
-    return tiles.empty() ? rows.begin : tiles.back().end;
-  };
-  if (view.is_upper(pass)) rows.end = std::min(rows.end, end_of(pass));
-  if (view.is_lower(pass)) rows.begin = std::max(rows.begin, end_of(pass - 1));
-  return rows;
-}
-
 /// Tiles must cut the grid's axis without gap or overlap, in order: they are swept in this order.
 void check_grid(View& view, size_t pass, Axis axis) {
   const std::string place = "passes[" + std::to_string(pass) + "].tiles." + letter(axis);
   const std::vector<Interval>& tiles = at(view.plan.passes[pass].tiles, axis);
   const int64_t scale = at(view.plan.passes[pass].scale, axis);
   const Interval all = axis == kTime   ? Interval{0, (view.latent.t - 1) * scale + 1}
-                       : axis == kRows ? rows_to_cut(view, pass)
+                       : axis == kRows ? view.own_rows(scale)
                                        : Interval{0, view.latent.x * scale};
   int64_t end = all.begin;
   for (const Interval& tile : tiles) {
@@ -229,29 +197,6 @@ void check_grid(View& view, size_t pass, Axis axis) {
   }
 }
 
-/// Parts stand next to one another and share a grid, and all is on the device then.
-bool check_part(View& view, size_t p) {
-  const std::vector<Pass>& passes = view.plan.passes;
-  const auto refuse = [&](const char* what) {
-    view.findings.add(Violation::malformed, "passes[" + std::to_string(p) + "].part", what);
-    return false;
-  };
-  const PassPart part = passes[p].part;
-  if (part == PassPart::whole) return true;
-  if (part != PassPart::upper && part != PassPart::lower) return refuse("expected whole, upper or lower");
-  if (part == PassPart::upper && (p + 1 == passes.size() || !view.is_lower(p + 1)))
-    return refuse("no lower part follows");
-  if (part == PassPart::lower && (p == 0 || !view.is_upper(p - 1)))
-    return refuse("no upper part comes before");
-  if (!view.plan.share.alone()) return refuse("ranks have whole passes");
-  if (part == PassPart::lower && passes[p].scale != passes[p - 1].scale)
-    return refuse("its grid is not that of the upper part");
-  if (passes[p].tiles.y.empty()) return refuse("it has no tiles");
-  const bool moves = std::any_of(view.plan.kept.begin(), view.plan.kept.end(),
-                                 [](const KeptTensor& entry) { return entry.tier != MemoryTier::device; });
-  return !moves || refuse("with tensors below the device passes are whole");
-}
-
 /// Rows are carried by steps that make a row without those above it, of a picture that is decoded whole.
 bool check_carries(View& view, size_t p) {
   const Pass& pass = view.plan.passes[p];
@@ -260,7 +205,6 @@ bool check_carries(View& view, size_t p) {
     view.findings.add(Violation::malformed, "passes[" + std::to_string(p) + "].carries_rows", what);
     return false;
   };
-  if (pass.part != PassPart::whole) return refuse("a pass in two parts carries no rows");
   if (!view.plan.share.alone()) return refuse("ranks carry no rows");
   if (view.latent.t != 1) return refuse("of clips no rows are carried");
   const std::set<StepKind> kinds{
@@ -305,7 +249,7 @@ void check_pass(View& view, size_t p) {
     view.findings.add(Violation::malformed, place + ".predicted", "expected finite numbers of at least 0");
   }
   check_algorithms(view, pass, place);
-  if (!check_part(view, p) || !check_carries(view, p)) return;
+  if (!check_carries(view, p)) return;
   for (Axis axis : kAxes) {
     if (!in_range(at(pass.scale, axis), 1, kLargestScale)) {
       view.findings.add(Violation::malformed, place + ".scale", "expected from 1 to 4096");

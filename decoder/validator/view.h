@@ -88,11 +88,6 @@ class View {
   Interval made(const StepRef& ref, Axis axis, size_t i) const;
   /// What the step reads in an operand; beyond the picture too where it is a convolution's.
   Interval needed(const StepRef& ref, size_t input, Axis axis, size_t i) const;
-  bool is_lower(size_t pass) const { return plan.passes[pass].part == PassPart::lower; }
-  bool is_upper(size_t pass) const { return plan.passes[pass].part == PassPart::upper; }
-  /// The first and the last entry of `plan.passes` that are parts of the same pass as this one.
-  size_t first_part(size_t pass) const { return is_lower(pass) ? pass - 1 : pass; }
-  size_t last_part(size_t pass) const { return is_upper(pass) ? pass + 1 : pass; }
   size_t tile_count(size_t pass, Axis axis) const { return at(plan.passes[pass].tiles, axis).size(); }
   bool on_cuda() const { return plan.request.device == DeviceKind::cuda; }
   /// An element of a tile: fp32 on the CPU, in the plan's dtype on CUDA.

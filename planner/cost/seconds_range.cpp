@@ -18,7 +18,7 @@ void set_seconds_range(Plan& plan, const Graph& graph, const CostModel& costs) {
     const Extent tile = cut_tile(graph, pass);
     for (const Step& step : pass.steps) {
       sum.add(tables->of(step, pass.convolutions.of(step.op)),
-              costs.step_seconds(pass, step, tile, sizes_of_pass(sizes, pass)) * micro_batches);
+              costs.step_seconds(pass, step, tile, sizes) * micro_batches);
     }
   }
   // What is brought in and moved beside the steps, and waited for.

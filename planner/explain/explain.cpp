@@ -39,7 +39,7 @@ std::string kept_text(const KeptTensor& entry, const Plan& plan, const Graph& gr
       " in " + std::to_string(block_count(graph, plan, entry)) + " blocks of " +
       std::to_string(entry.block_rows) + " rows" +
       (entry.tier == MemoryTier::device ? " on the device" : std::string(" in ") + name_of(entry.tier)) +
-      above_text(plan, entry) + ", until pass " + std::to_string(entry.last_pass);
+      ", until pass " + std::to_string(entry.last_pass);
   if (entry.in_place_of != TensorId{-1})
     text += ", in place of " + short_name(graph.tensor(entry.in_place_of).name);
   if (entry.tier != MemoryTier::device) {
@@ -49,9 +49,8 @@ std::string kept_text(const KeptTensor& entry, const Plan& plan, const Graph& gr
 }
 
 bool written_in(const Plan& plan, TensorId id, size_t pass) {
-  const size_t first = plan.passes[pass].part == PassPart::lower ? pass - 1 : pass;
   return std::any_of(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& k) {
-    return k.tensor == id && k.first_pass == static_cast<int32_t>(first);
+    return k.tensor == id && k.first_pass == static_cast<int32_t>(pass);
   });
 }
 
@@ -124,13 +123,6 @@ size_t tile_count(const Pass& pass) {
   return pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size();
 }
 
-/// Which rows of its grid a part of a pass has.
-std::string part_text(const Pass& pass) {
-  if (pass.part == PassPart::upper) return ", above row " + std::to_string(pass.tiles.y.back().end);
-  if (pass.part == PassPart::lower) return ", from row " + std::to_string(pass.tiles.y.front().begin) + " on";
-  return "";
-}
-
 std::string first_extent(const std::vector<Interval>& intervals) {
   return std::to_string(intervals.empty() ? 0 : intervals.front().length());
 }
@@ -141,11 +133,6 @@ std::string rows_of_tiles(const Pass& pass) {
 }
 
 }  // namespace
-
-std::string above_text(const Plan& plan, const KeptTensor& kept) {
-  if (!plan.share.alone() || !kept.rows) return "";
-  return ", above row " + std::to_string(kept.rows->end);
-}
 
 int64_t most_bytes_in(MemoryTier tier, const Plan& plan, const Graph& graph) {
   int64_t most = 0;
@@ -195,13 +182,13 @@ std::string tiles_text(const Pass& pass) {
   const size_t tiles = tile_count(pass);
   return std::to_string(tiles) + (tiles == 1 ? " tile of " : " tiles of ") + first_extent(pass.tiles.x) +
          "x" + rows_of_tiles(pass) +
-         (pass.tiles.t.size() > 1 ? ", " + first_extent(pass.tiles.t) + " frames" : "") + part_text(pass) +
+         (pass.tiles.t.size() > 1 ? ", " + first_extent(pass.tiles.t) + " frames" : "") +
          (pass.carries_rows ? ", rows carried" : "");
 }
 
 std::string short_tiles_text(const Pass& pass) {
   return std::to_string(tile_count(pass)) + " × " + first_extent(pass.tiles.x) + "x" + rows_of_tiles(pass) +
-         (pass.tiles.t.size() > 1 ? "x" + first_extent(pass.tiles.t) : "") + part_text(pass) +
+         (pass.tiles.t.size() > 1 ? "x" + first_extent(pass.tiles.t) : "") +
          (pass.carries_rows ? ", rows carried" : "");
 }
 
@@ -314,7 +301,6 @@ json explain_json(const Plan& plan, const Model& model) {
                       {"reads", std::move(reads)},
                       {"steps", std::move(steps)},
                       {"keeps", std::move(keeps)}});
-    if (pass.part != PassPart::whole) passes.back()["part"] = name_of(pass.part);
     if (pass.carries_rows) passes.back()["carries_rows"] = true;
     for (const OpId op : pass.convolutions.direct)
       passes.back()["direct_convolutions"].push_back(graph.op(op).name);

@@ -17,9 +17,6 @@ std::string explain(const Plan& plan, const Model& model);
 /// The same for programs: a document with `passes[]` and, in each, `reads[]`, `steps[]` and `keeps[]`.
 nlohmann::json explain_json(const Plan& plan, const Model& model);
 
-/// ", above row 512" of a tensor that is kept above a row; nothing where it is kept whole.
-std::string above_text(const Plan& plan, const KeptTensor& kept);
-
 /// The most bytes that a plan keeps in one tier at one time.
 int64_t most_bytes_in(MemoryTier tier, const Plan& plan, const Graph& graph);
 
@@ -36,10 +33,10 @@ std::string gap_text(const Plan& plan);
 /// For people: "throughout" on the device, or "per pass". Files have keys of their own (decoder/plan/plan.h).
 const char* words_of(WeightResidency residency);
 
-/// "12 tiles of 64x32": columns and rows of the first, in the pass's grid. Of a part of a pass with its rows:
-/// ", above row 512" or ", from row 512 on". Then ", rows carried" where it does that.
+/// "12 tiles of 64x32": columns and rows of the first, in the pass's grid, and ", rows carried" where it does
+/// that.
 std::string tiles_text(const Pass& pass);
-/// "12 × 64x32, above row 512": the same for tables.
+/// "12 × 64x32": the same for tables.
 std::string short_tiles_text(const Pass& pass);
 
 /// Names of the convolutions that are direct where the others of their pass are in Winograd form: "a, b".

@@ -37,7 +37,7 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out, st
   if (!parse_arguments(app, args, out)) return kDone;
 
   if (!ranks.asked() && !ranks.link.empty()) throw InputError("--link: goes with --ranks");
-  asked.check(ranks.asked());
+  asked.check();
   if (ranks.asked()) {
     if (!output.empty() || !csv.empty())
       throw InputError("--ranks: prints a table, or with --json a document");

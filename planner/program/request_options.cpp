@@ -44,12 +44,6 @@ void RequestOptions::add_to(CLI::App& app) {
   app.add_option("--weights-residency", weights,
                  "parameters in memory throughout, brought in per pass, or whichever is faster")
       ->check(CLI::IsMember({"auto", "resident", "per_pass"}));
-  CLI::Option* with_cuts = app.add_flag(
-      "--cuts", cuts,
-      "pictures: also plans that keep a tensor above a row and compute it anew below; faster under many "
-      "limits, and a search that takes up to twenty times as long; by default for one plan on the CPU, where "
-      "the fastest without takes half a minute or more");
-  app.add_flag("--no-cuts", no_cuts, "no such plans")->excludes(with_cuts);
 }
 
 Model RequestOptions::resolved_model() const {
@@ -74,14 +68,8 @@ void RequestOptions::say_dtype(const Model& resolved, std::ostream& err) const {
   if (!note.empty()) err << "headroom-plan: " << note << std::endl;
 }
 
-void RequestOptions::check(bool ranks) const {
+void RequestOptions::check() const {
   if (other_environment && profile_file.empty()) throw InputError("--other-environment: goes with --profile");
-  for (const auto& [given, option] : {std::pair(ranks, "--ranks"),
-                                      {frames > 1, "--frames"},
-                                      {!host_limit.empty(), "--host-limit"},
-                                      {!scratch_folder.empty(), "--scratch"}}) {
-    if (cuts && given) throw InputError(std::string("--cuts: not with ") + option);
-  }
 }
 
 PlanOptions RequestOptions::plan_options() const {
@@ -96,8 +84,6 @@ PlanOptions RequestOptions::plan_options() const {
   }
   if (weights == "resident") options.weights = WeightResidency::resident;
   if (weights == "per_pass") options.weights = WeightResidency::per_pass;
-  if (cuts) options.cuts = Cuts::always;
-  if (no_cuts) options.cuts = Cuts::never;
   return options;
 }
 

@@ -17,7 +17,7 @@ struct RequestOptions {
   std::string model, profile_file, size, dtype = "fp32", device = "cpu", host_limit, scratch_folder,
                                          scratch_limit, weights = "auto";
   int64_t frames = 1, batch = 1;
-  bool other_environment = false, cuts = false, no_cuts = false;
+  bool other_environment = false;
 
   void add_to(CLI::App& app);
   /// Throw InputError naming the option, or the file and the field.
@@ -26,8 +26,8 @@ struct RequestOptions {
   /// refusal is one line.
   void say_dtype(const Model& resolved, std::ostream& err) const;
   Request request(const Model& resolved) const;
-  /// Whether the options go together; `ranks`: whether several decode.
-  void check(bool ranks) const;
+  /// Whether the options go together.
+  void check() const;
   PlanOptions plan_options() const;  ///< without the limit and the time budget
   CostModel costs(const Model& resolved, const Request& asked) const;
   /// The fastest plan. Throws NothingFits, NoPlanInTime, and InputError where a profile does not reach so

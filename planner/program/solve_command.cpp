@@ -70,7 +70,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   if (!parse_arguments(app, args, out)) return kDone;
 
   check_limits(app, ranks);
-  asked.check(ranks.asked());
+  asked.check();
   const Model model = asked.resolved_model();
   const Request request = asked.request(model);
   const MadeFolders folders = prepare_outputs({{"-o", output}, {"--json", json ? "-" : ""}},

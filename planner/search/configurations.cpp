@@ -10,35 +10,14 @@ namespace {
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 /// True where no plan of `configuration` can be faster than the best so far. The limit must have kept that
-/// one from nothing, so that keeping less of a tensor gains nothing, and all else must be the same, or its
-/// weights must stay: those that come pass by pass are brought in no less often.
+/// one from nothing, and all else must be the same, or its weights must stay: those that come pass by pass
+/// are brought in no less often.
 bool cannot_be_faster(const Configuration& configuration, const ConfigurationSearch::Best& best) {
   const Configuration& other = best.configuration;
   const bool same_tiers = other.lower_tier == configuration.lower_tier &&
                           other.lower_limit_bytes == configuration.lower_limit_bytes;
   return !best.solution.limit_was_binding && other.micro_batch == configuration.micro_batch && same_tiers &&
          (other.weights == WeightResidency::resident || other.weights == configuration.weights);
-}
-
-/// Whether tensors can be kept above a row: of pictures, with nothing below the device.
-bool keeps_above(const Problem& problem) {
-  const Request& request = problem.request;
-  return request.frames == 1 && problem.ranks.alone() && problem.options.host_limit_bytes <= 0 &&
-         problem.options.scratch_limit_bytes <= 0;
-}
-
-/// With more passes there are too many ways to keep tensors above a row.
-constexpr size_t kMostPassesAbove = 64;
-
-/// The rows of the latent above which tensors may be kept: sixteenths of all.
-std::vector<int64_t> rows_kept_above(int64_t latent_rows) {
-  constexpr int64_t kParts = 16;
-  std::vector<int64_t> list;
-  for (int64_t part = 1; part < kParts; ++part) {
-    const int64_t rows = latent_rows * part / kParts;
-    if (rows > 0 && (list.empty() || rows != list.back())) list.push_back(rows);
-  }
-  return list;
 }
 
 double whole_batch(double micro_batch_seconds, const PlanSpace& space, const Request& request) {
@@ -93,19 +72,6 @@ Spaces spaces_of(const Problem& problem, const Spaces& alike) {
       if (options.host_limit_bytes <= 0 && options.scratch_limit_bytes <= 0) add({}, 0);
     }
   }
-  if (problem.options.cuts != Cuts::always) return spaces;
-  for (auto& space : spaces_above(problem, spaces)) spaces.push_back(std::move(space));
-  return spaces;
-}
-
-Spaces spaces_above(const Problem& problem, const Spaces& without) {
-  const auto least_catalog = without.back()->catalog();
-  if (!keeps_above(problem) || !least_catalog->liveness().keeps_any_above()) return {};
-  if (least_catalog->passes() > kMostPassesAbove) return {};
-  Configuration least = without.back()->configuration();
-  least.rows_above = rows_kept_above(least_catalog->sizes().latent.y);
-  Spaces spaces;
-  if (!least.rows_above.empty()) spaces.push_back(std::make_unique<PlanSpace>(least_catalog, least));
   return spaces;
 }
 
@@ -114,22 +80,13 @@ namespace {
 /// One search after the other, each for what is faster than the best so far.
 class OverSpaces {
  public:
-  OverSpaces(const Spaces& spaces, const Request& request, int64_t limit_bytes, const SearchLimits& limits,
-             ConfigurationSearch known = {})
-      : spaces_(spaces),
-        request_(request),
-        limit_bytes_(limit_bytes),
-        limits_(limits),
-        done_(std::move(known)) {}
+  OverSpaces(const Spaces& spaces, const Request& request, int64_t limit_bytes, const SearchLimits& limits)
+      : spaces_(spaces), request_(request), limit_bytes_(limit_bytes), limits_(limits) {}
 
   ConfigurationSearch run() {
     // Some plan of every configuration before the proof of any.
     if (limits_.deadline) take_some();
-    // Tensors are kept above a row only where something fits without. Where time is up before that is known,
-    // the bound must hold for those plans too.
-    for (const auto& space : spaces_) {
-      if (space->configuration().rows_above.empty() || best() || !done_.in_time) look_in(*space);
-    }
+    for (const auto& space : spaces_) look_in(*space);
     done_.bound_seconds = best() ? std::min(best()->seconds, unfinished_) : unfinished_;
     return std::move(done_);
   }
@@ -145,7 +102,6 @@ class OverSpaces {
 
   void take_some() {
     for (const auto& space : spaces_) {
-      if (!space->configuration().rows_above.empty()) continue;
       if (auto solution = some_path(*space, limit_bytes_, limits_)) take(std::move(*solution), *space);
     }
   }
@@ -184,11 +140,6 @@ ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, i
   return OverSpaces(spaces, request, limit_bytes, limits).run();
 }
 
-ConfigurationSearch faster_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
-                                const SearchLimits& limits, ConfigurationSearch proven) {
-  return OverSpaces(spaces, request, limit_bytes, limits, std::move(proven)).run();
-}
-
 std::optional<ConfigurationSearch::Best> some_over(const Spaces& spaces, const Request& request,
                                                    int64_t limit_bytes) {
   return OverSpaces(spaces, request, limit_bytes, {}).some();
@@ -197,7 +148,6 @@ std::optional<ConfigurationSearch::Best> some_over(const Spaces& spaces, const R
 SmallestOver smallest_over(const Spaces& spaces) {
   SmallestOver best;
   for (const auto& space : spaces) {
-    if (!space->configuration().rows_above.empty()) continue;
     SmallestLimit smallest = smallest_limit(*space);
     if (smallest.bytes < best.smallest.bytes) best = {std::move(smallest), space->configuration()};
   }

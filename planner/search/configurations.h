@@ -13,13 +13,9 @@ namespace headroom::planner {
 using Spaces = std::vector<std::unique_ptr<PlanSpace>>;
 
 /// The spaces of every configuration that the options allow: together they are what is searched. Throws
-/// InputError where the device has no such tier. Tensors are kept above a row only by Cuts::always. Catalogs
-/// of `alike` that are of the same passes serve here too: what they have worked out and priced is not done
-/// again.
+/// InputError where the device has no such tier. Catalogs of `alike` that are of the same passes serve here
+/// too: what they have worked out and priced is not done again.
 Spaces spaces_of(const Problem& problem, const Spaces& alike = {});
-/// Those besides in which tensors are kept above a row, whatever the options' cuts; none where none can be.
-/// `without` are those of the same problem in which none is.
-Spaces spaces_above(const Problem& problem, const Spaces& without);
 
 /// The best of all configurations under a limit, and what has been proven of it.
 struct ConfigurationSearch {
@@ -36,10 +32,6 @@ struct ConfigurationSearch {
 /// `limits` are those of each search but for its cutoff.
 ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
                                  const SearchLimits& limits = {});
-
-/// The best of what these spaces have and of what is proven of others, under the same limit.
-ConfigurationSearch faster_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
-                                const SearchLimits& limits, ConfigurationSearch proven);
 
 /// Some good plan of them under a limit, soon; nothing is proven of it. Empty where nothing fits.
 std::optional<ConfigurationSearch::Best> some_over(const Spaces& spaces, const Request& request,

@@ -195,9 +195,7 @@ PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best)
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     Pass& pass = plan.passes[i];
     pass.predicted_seconds = solution.pass_seconds[i] * micro_batches;
-    pass.predicted_flops =
-        pass_flops(model.graph, pass, cut_tile(model.graph, pass), sizes_of_pass(sizes, pass)) *
-        micro_batches;
+    pass.predicted_flops = pass_flops(model.graph, pass, cut_tile(model.graph, pass), sizes) * micro_batches;
     bytes.live[solution.passes[i]] = pass.predicted_peak_bytes;
   }
   const std::vector<PlacedPass> passes = add_gaps(plan, model, problem.costs.reservation());

@@ -55,7 +55,6 @@ PassLiveness::PassLiveness(const Graph& graph, const Sizes& sizes)
   find_demands();
   find_own_operations();
   find_masks();
-  find_kept_above(sizes);
 }
 
 /// Leaves out tensors that in decoders another candidate serves better, or little work from one: fewer
@@ -301,32 +300,11 @@ std::vector<OpId> PassLiveness::again(size_t pass, const TensorSet& reached, con
   return run_for(made, kept);
 }
 
-void PassLiveness::find_kept_above(const Sizes& sizes) {
-  constexpr int64_t kLeastPart = 4;
-  const auto bytes = [&](TensorId id) { return bytes_of(graph_.tensor(id), sizes.latent, 1, sizes.dtype); };
-  kept_above_.resize(passes());
-  int64_t largest = 0;
-  for (size_t pass = 0; pass < passes(); ++pass) {
-    for (OpId id : targets_[pass].statistics) {
-      const TensorId measured = graph_.op(id).inputs[0];
-      if (graph_.op(id).kind != OpKind::statistics || !is_candidate_.contains(measured)) continue;
-      kept_above_[pass].push_back(measured);
-      largest = std::max(largest, bytes(measured));
-    }
-  }
-  for (size_t pass = 0; pass < passes(); ++pass) {
-    std::vector<TensorId>& list = kept_above_[pass];
-    std::erase_if(list, [&](TensorId id) { return bytes(id) * kLeastPart < largest; });
-    if (!list.empty()) end_of_kept_above_ = pass + 1;
-  }
-}
-
-std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<TensorId>& present,
-                                              TensorId above) const {
+std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<TensorId>& present) const {
   std::vector<TensorId> list;
   TensorSet kept = set_of(present);
   for (TensorId id : in_reach_[pass]) {
-    if (kept.contains(id) || id == above) continue;
+    if (kept.contains(id)) continue;
     kept.insert(id);
     if (read_after(pass, kept).contains(id)) list.push_back(id);
     kept.erase(id);

@@ -29,14 +29,8 @@ class PassLiveness {
   TensorSet set_of(const std::vector<TensorId>& tensors) const;
   /// For lower_pass(): these and the statistics that earlier passes have measured.
   std::vector<bool> available(size_t pass, const std::vector<TensorId>& present) const;
-  /// Tensors that the pass may keep but need not. `above` is there too, above some row; -1 for none.
-  std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present, TensorId above) const;
-  /// Tensors that the pass may keep above a row: of which it takes statistics, and no smaller than a quarter
-  /// of the largest of all passes.
-  const std::vector<TensorId>& kept_above(size_t pass) const { return kept_above_[pass]; }
-  /// Whether any of the passes after `pass` may keep something so.
-  bool keeps_any_above_after(size_t pass) const { return pass + 1 < end_of_kept_above_; }
-  bool keeps_any_above() const { return end_of_kept_above_ > 0; }
+  /// Tensors that the pass may keep but need not.
+  std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
   /// All tensors that passes after `pass` read or recompute, without recomputing what is kept.
   TensorSet read_after(size_t pass, const TensorSet& kept) const;
   /// Those of them that are read from where they are kept: what lies ahead depends on them alone. The
@@ -69,7 +63,6 @@ class PassLiveness {
   void find_demands();
   void find_own_operations();
   void find_masks();
-  void find_kept_above(const Sizes& sizes);
   /// Adds what tensors of `reached` before `end` are made of, back to what is kept.
   void walk_back(TensorSet& reached, TensorId end, const TensorSet& kept) const;
 
@@ -91,8 +84,6 @@ class PassLiveness {
   std::vector<TensorSet> own_later_;         ///< results of own operations of later passes
   std::vector<TensorSet> far_back_;          ///< candidates that the next pass may not recompute any more
   std::vector<std::vector<TensorId>> in_reach_;  ///< candidates that the pass may keep
-  std::vector<std::vector<TensorId>> kept_above_;
-  size_t end_of_kept_above_ = 0;  ///< one past the last pass that may keep something above a row
 };
 
 }  // namespace headroom::planner

@@ -3,18 +3,6 @@
 #include "decoder/graph/amounts.h"
 
 namespace headroom::planner {
-namespace {
-
-/// A search of seconds gains up to a third of such a decode, and is not felt beside it.
-constexpr double kSlowSeconds = 30;
-
-bool is_slow(const Problem& problem, const ConfigurationSearch& found) {
-  return problem.options.cuts == Cuts::where_slow && problem.request.device == DeviceKind::cpu &&
-         found.in_time && found.best->seconds >= kSlowSeconds;
-}
-
-}  // namespace
-
 Deadline deadline_of(const PlanOptions& options) {
   if (!options.time_budget_seconds) return {};
   using Clock = std::chrono::steady_clock;
@@ -33,13 +21,10 @@ std::optional<Plan> make_plan(const Problem& problem) {
   const Deadline deadline = deadline_of(problem.options);
   const Spaces spaces = spaces_of(problem);
   const int64_t limit_bytes = usable_limit_bytes(problem);
-  ConfigurationSearch found = fastest_over(spaces, problem.request, limit_bytes, {.deadline = deadline});
+  const ConfigurationSearch found =
+      fastest_over(spaces, problem.request, limit_bytes, {.deadline = deadline});
   if (!found.best && !found.in_time) throw NoPlanInTime(problem, found.bound_seconds);
   if (!found.best) return std::nullopt;
-  if (is_slow(problem, found)) {
-    found = faster_over(spaces_above(problem, spaces), problem.request, limit_bytes, {.deadline = deadline},
-                        std::move(found));
-  }
   return finish_plan(problem, spaces, found, {deadline});
 }
 

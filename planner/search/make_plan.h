@@ -7,8 +7,7 @@ namespace headroom::planner {
 
 /// The fastest plan under the options' limits over all configurations, checked by the validator; empty where
 /// nothing fits (planner/explain/why_not.h finds out why). On CUDA the fastest may leave no room for the gaps
-/// between what is live. Then it is the first of the slower ones that does, and it is not called optimal. On
-/// the CPU, where that is slow, a second search looks for one that keeps tensors above a row (Cuts).
+/// between what is live. Then it is the first of the slower ones that does, and it is not called optimal.
 /// Throws NoPlanInTime where the time budget ends before any plan was found.
 std::optional<Plan> make_plan(const Problem& problem);
 

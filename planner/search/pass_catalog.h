@@ -16,36 +16,15 @@
 
 namespace headroom::planner {
 
-/// The kept tensors that the parts of a pass touch; a whole pass has no lower part.
-struct Touched {
-  bool two_parts = false;
-  std::vector<TensorUse> option, lower;
-  friend auto operator<=>(const Touched&, const Touched&) = default;
-};
-
-/// What a pass does with the kept tensors that it touches. What merely stays meanwhile does not
-/// change it, so all frontiers that agree in the tensors touched share it.
+/// What a pass does with the kept tensors that it touches. What merely stays meanwhile does not change it, so
+/// all frontiers that agree in the tensors touched share it.
 struct PassWork {
   struct Takeover {
     TensorId target{-1}, base{-1};
   };
-  /// The pass, or the parts of one in two.
-  struct Parts {
-    std::unique_ptr<PassOption> option;  ///< the upper part's
-    std::unique_ptr<PassOption> lower;   ///< null where the pass is whole
-  };
-  bool possible = true;             ///< false where it would read more of a tensor than is kept
   std::vector<Takeover> takeovers;  ///< residuals that could be added in place
-  std::map<std::vector<TensorId>, Parts> options{};  ///< by what is added in place; empty until it is known
-};
-
-/// What is kept before a pass: tensors that are stored whole, one that is kept above a row, and those
-/// of which the rows are left that lower parts of passes read. Each list is sorted.
-struct Present {
-  std::vector<TensorId> kept;
-  KeptAbove above{};
-  std::vector<TensorId> below{};
-  friend auto operator<=>(const Present&, const Present&) = default;
+  /// By what is added in place; empty until it is known.
+  std::map<std::vector<TensorId>, std::unique_ptr<PassOption>> options{};
 };
 
 /// What a pass may keep, wherever it lives.
@@ -53,18 +32,17 @@ struct KeepSet {
   bool runs = true;           ///< an optional pass that keeps nothing does not
   bool at_cut_point = false;  ///< the pass is an optional one
   std::vector<TensorId> keeps;
-  KeptAbove above{};  ///< that of `keeps` which is kept above a row
-  Present next;       ///< kept tensors that are live after it
-  Present passing;    ///< those of `next` that the pass does not touch
+  std::vector<TensorId> next;     ///< kept tensors that are live after it, sorted
+  std::vector<TensorId> passing;  ///< those present before that the pass does not touch
   /// What passes after it must run at the least since its result was not kept (PassLiveness::again):
   /// least seconds and parameters of each operation, once.
   double recompute_seconds = 0;
   int64_t recompute_weights_bytes = 0;
   /// What a rank waits for others after the pass: for their statistics, and for rows that are read ahead.
   double exchange_seconds = 0;
-  /// What the pass takes at the least: least seconds of what it runs, in its parts by their rows.
+  /// What the pass takes at the least: least seconds of what it runs.
   double least_seconds = 0;
-  std::map<Touched, PassWork>::value_type* work = nullptr;
+  std::map<std::vector<TensorUse>, PassWork>::value_type* work = nullptr;
 };
 
 /// Every way to run every pass, for one size of micro-batch; memory tiers, limits and the residency of
@@ -99,13 +77,12 @@ class PassCatalog {
   /// it is stored, or added onto what is kept, or computed anew.
   double least_handover_seconds(size_t pass) const;
 
-  /// What pass `pass` may keep where it finds these tensors: one of it above this row of the latent, or all
-  /// whole where that is 0.
-  const std::vector<KeepSet>& keep_sets(size_t pass, const Present& present, int64_t latent_rows);
+  /// What pass `pass` may keep where it finds these tensors, sorted.
+  const std::vector<KeepSet>& keep_sets(size_t pass, const std::vector<TensorId>& present);
   /// What the pass does to keep the set. Lowered when first asked for, as most sets are never looked at.
-  const PassWork& work(size_t pass, const Present& present, const KeepSet& set);
-  const PassWork::Parts& option(size_t pass, const Present& present, const KeepSet& set,
-                                const std::vector<TensorId>& in_place);
+  const PassWork& work(size_t pass, const std::vector<TensorId>& present, const KeepSet& set);
+  const PassOption& option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
+                           const std::vector<TensorId>& in_place);
   /// The option's shapes with the tensors that it touches in these tiers, and its parameters there or not.
   TileChoice& priced(const PassOption& option, const std::vector<MemoryTier>& tiers,
                      WeightResidency residency);
@@ -114,37 +91,19 @@ class PassCatalog {
   std::vector<std::vector<TensorId>> movable(size_t pass, const std::vector<TensorId>& keeps) const;
   /// Bytes of a kept tensor's blocks.
   int64_t kept_bytes(TensorId id) const { return bytes_if_kept_[index(id)]; }
-  int64_t kept_bytes(const KeptAbove& above) const;
-  /// Of what is left of a tensor for lower parts of passes.
-  int64_t kept_bytes_below(TensorId id, int64_t latent_rows) const;
 
  private:
   void find_sizes();
   double exchange_seconds(size_t pass, const KeepSet& set) const;
-  struct LoweredParts {
-    Pass option, lower;
-    std::optional<Pass> carrying{};  ///< the option, carrying rows, where that may be faster
-    int64_t upper_latent_rows = 0;   ///< 0 where the pass is whole
-  };
-
-  std::vector<KeepSet> find_keep_sets(size_t pass, const Present& present, int64_t latent_rows);
-  /// Completes a set of which what is kept is known. False where it is none of the plan space; work() may
-  /// still find it impossible.
-  bool complete(size_t pass, const Present& present, KeepSet& set);
-  /// What is stored after the pass, of which passes ahead read `reached` where they find what is whole or
-  /// left below a row, and `reached_above` where they also find what is kept above it.
-  bool set_next(const Present& present, const std::vector<TensorId>& stored, const TensorSet& reached_above,
-                KeepSet& set) const;
-  void add_again(const std::vector<OpId>& whole, const std::vector<OpId>& above, KeepSet& set) const;
-  /// Empty where it reads rows that are not stored. Adds up what the set takes at the least.
-  std::optional<Touched> touched_by(size_t pass, const Present& present, KeepSet& set) const;
-  /// Of all operations that the pass runs which needs these tensors and finds the others.
-  double run_seconds(size_t pass, const TensorSet& needed, const TensorSet& available) const;
-  /// Whether the lower part finds what it reads of tensors that are left below a row.
-  bool finds_rows(const Pass& lower, const Touched& touched) const;
+  std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present);
+  /// Completes a set of which what is kept is known. False where it is none of the plan space.
+  bool complete(size_t pass, const std::vector<TensorId>& present, KeepSet& set);
+  /// The kept tensors that the pass touches. Adds up what the set takes at the least.
+  std::vector<TensorUse> touched_by(size_t pass, const std::vector<TensorId>& present, KeepSet& set) const;
   bool may_carry_rows(const Pass& pass) const;
-  LoweredParts lowered(size_t pass, const Present& present, bool two_parts, const PassGoal& goal) const;
-  PassWork::Parts parts_of(size_t pass, const LoweredParts& lowered, Touched touched);
+  /// Of the pass that was lowered to this goal; with the way that carries rows, where that may be faster.
+  std::unique_ptr<PassOption> option_of(size_t pass, const std::vector<bool>& available, const Pass& lowered,
+                                        PassGoal goal, const std::vector<TensorUse>& touched);
   WorkingBytes& working_bytes(size_t pass, const Pass& lowered);
 
   const Graph& graph_;
@@ -157,10 +116,10 @@ class PassCatalog {
   std::vector<int64_t> op_weights_bytes_;  ///< by operation, for the direct algorithm
   std::vector<double> op_least_seconds_;   ///< by operation
   std::vector<int64_t> bytes_if_kept_;     ///< by tensor
-  std::vector<std::map<std::pair<Present, int64_t>, std::vector<KeepSet>>>
-      keep_sets_;                                   ///< by pass, tensors present and row of the latent
-  std::vector<std::map<Touched, PassWork>> works_;  ///< by pass and tensors touched
-  std::vector<std::deque<WorkingBytes>> working_;   ///< by pass, of different steps each
+  /// By pass and tensors present.
+  std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>> keep_sets_;
+  std::vector<std::map<std::vector<TensorUse>, PassWork>> works_;  ///< by pass and tensors touched
+  std::vector<std::deque<WorkingBytes>> working_;                  ///< by pass, of different steps each
   std::map<const PassOption*, ShapeOrders> orders_;
   std::map<std::tuple<const PassOption*, std::vector<MemoryTier>, WeightResidency>, TileChoice> priced_;
 };

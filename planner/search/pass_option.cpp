@@ -15,14 +15,13 @@
 
 namespace headroom::planner {
 
-PassOption::PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes& sizes, PassPart part,
+PassOption::PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes& sizes,
                        std::vector<TensorUse> touched)
     : working_(working),
       graph_(working.graph()),
       costs_(working.costs()),
       sizes_(sizes),
       pass_(working.pass()),
-      part_(part),
       touched_(std::move(touched)),
       algorithms_(working.algorithms()) {
   for (TensorUse use : touched_) {
@@ -83,19 +82,12 @@ void PassOption::find_seconds() const {
 }
 
 void PassOption::find_least_bytes() {
-  for (size_t i = 0; i < touched_.size(); ++i) {
+  for (size_t i = 0; i < uses_.size(); ++i) {
     const TensorUse& use = uses_[i];
-    const auto from = [&](int64_t row) {
-      return whole_bytes_[i] - sizes_.items * (row / use.block_rows) * kept_block_bytes(graph_, use, sizes_);
-    };
-    begin_bytes_.push_back(use.written ? 0 : from(use.begin_row));
-    if (use.written) {
-      // It has blocks of its own where it is stored; the upper part of a pass does not write them all.
-      end_bytes_.push_back(stored_[i] && part_ != PassPart::upper ? whole_bytes_[i] : 0);
-    } else {
-      const bool all_leaves = use.leaves && !use.held_from;
-      end_bytes_.push_back(all_leaves ? 0 : from(use.held_from.value_or(use.begin_row)));
-    }
+    // What is written without a store is in the blocks of another.
+    const bool at_end = use.written ? stored_[i] : !use.leaves;
+    begin_bytes_.push_back(use.written ? 0 : whole_bytes_[i]);
+    end_bytes_.push_back(at_end ? whole_bytes_[i] : 0);
   }
 }
 
@@ -283,7 +275,6 @@ const PassOption::LiveBySegment& PassOption::live_bytes(size_t height,
   const auto [known, is_new] = live_bytes_.try_emplace({height, tiers});
   LiveBySegment& bytes = known->second;
   if (!is_new) return bytes;
-  pass_.part = part_;
   pass_.tiles.y = cut_rows(graph_, pass_, heights_[height].length, sizes_);
   std::vector<Window> windows;
   for (size_t i = 0; i < uses_.size(); ++i) {

@@ -30,10 +30,8 @@ struct Shape {
 /// live is still open, and so is what else is kept meanwhile: one lowering serves all of that.
 class PassOption {
  public:
-  /// `working` is that of its steps, and must outlive the option. `sizes` are those of the part of the pass
-  /// that it is.
-  PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes& sizes, PassPart part,
-             std::vector<TensorUse> touched);
+  /// `working` is that of its steps, and must outlive the option.
+  PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes& sizes, std::vector<TensorUse> touched);
 
   /// The kept tensors that the pass reads or writes, as given: without rows of a rank and block heights.
   const std::vector<TensorUse>& touched() const { return touched_; }
@@ -122,7 +120,6 @@ class PassOption {
   const CostModel& costs_;
   const Sizes sizes_;
   Pass& pass_;  ///< of the working bytes
-  const PassPart part_;
   std::vector<TensorUse> touched_;
   std::vector<TensorUse> uses_;  ///< parallel to touched_, complete but for the tier
   std::vector<bool> stored_;     ///< parallel to touched_: the pass stores it in blocks of its own

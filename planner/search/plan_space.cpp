@@ -9,19 +9,15 @@ namespace headroom::planner {
 namespace {
 
 MemoryTier tier_of(const Frontier& frontier, TensorId id) {
-  const auto found = std::find_if(frontier.tensors.begin(), frontier.tensors.end(),
-                                  [&](const Residence& r) { return r.tensor == id; });
-  return found == frontier.tensors.end() ? MemoryTier::device : found->tier;
+  const auto found =
+      std::find_if(frontier.begin(), frontier.end(), [&](const Residence& r) { return r.tensor == id; });
+  return found == frontier.end() ? MemoryTier::device : found->tier;
 }
 
-Present present_in(const Frontier& frontier) {
-  Present present;
-  for (const Residence& residence : frontier.tensors) {
-    if (residence.rows == KeptPart::all) present.kept.push_back(residence.tensor);
-    if (residence.rows == KeptPart::below) present.below.push_back(residence.tensor);
-    if (residence.rows == KeptPart::above) present.above = {residence.tensor, frontier.above_latent_rows};
-  }
-  return present;
+std::vector<TensorId> tensors_in(const Frontier& frontier) {
+  std::vector<TensorId> tensors;
+  for (const Residence& residence : frontier) tensors.push_back(residence.tensor);
+  return tensors;
 }
 
 }  // namespace
@@ -57,7 +53,7 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& 
         least_seconds_from_[pass + 1] + seconds + catalog_->least_handover_seconds(pass);
   }
   states_.resize(passes() + 1);
-  start_ = &state_of(0, {{{TensorId{0}, MemoryTier::device}}});
+  start_ = &state_of(0, {{TensorId{0}, MemoryTier::device}});
 }
 
 State& PlanSpace::state_of(size_t pass, Frontier frontier) {
@@ -75,25 +71,24 @@ State& PlanSpace::state_of(size_t pass, Frontier frontier) {
 /// Bytes in the lower tier while a pass runs.
 int64_t PlanSpace::bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const {
   int64_t sum = 0;
-  for (const Residence& residence : frontier.tensors)
+  for (const Residence& residence : frontier)
     sum += residence.tier != MemoryTier::device ? catalog_->kept_bytes(residence.tensor) : 0;
   for (TensorId id : below) sum += catalog_->kept_bytes(id);
   return sum;
 }
 
-int64_t PlanSpace::bytes_passing(const Frontier& frontier, const Present& passing) const {
-  int64_t sum = passing.above.any() ? catalog_->kept_bytes(passing.above) : 0;
-  for (TensorId id : passing.below) sum += catalog_->kept_bytes_below(id, frontier.above_latent_rows);
-  for (TensorId id : passing.kept) {
+int64_t PlanSpace::bytes_on_device(const Frontier& frontier, const std::vector<TensorId>& tensors) const {
+  int64_t sum = 0;
+  for (TensorId id : tensors) {
     if (tier_of(frontier, id) == MemoryTier::device) sum += catalog_->kept_bytes(id);
   }
   return sum;
 }
 
 int64_t PlanSpace::bytes_on_device(const Frontier& frontier) const {
-  Present present = present_in(frontier);
-  std::erase(present.kept, catalog_->graph().latent());
-  return bytes_passing(frontier, present);
+  std::vector<TensorId> tensors = tensors_in(frontier);
+  std::erase(tensors, catalog_->graph().latent());
+  return bytes_on_device(frontier, tensors);
 }
 
 /// Where a tensor lives after the pass.
@@ -103,18 +98,11 @@ MemoryTier PlanSpace::tier_after(const Frontier& frontier, const KeepSet& set,
   return contains(below, id) ? *configuration_.lower_tier : MemoryTier::device;
 }
 
-Frontier PlanSpace::frontier_after(size_t pass, const Frontier& frontier, const KeepSet& set,
+Frontier PlanSpace::frontier_after(const Frontier& frontier, const KeepSet& set,
                                    const std::vector<TensorId>& below) const {
   Frontier next;
-  for (TensorId id : set.next.kept) next.tensors.push_back({id, tier_after(frontier, set, below, id)});
-  for (TensorId id : set.next.below) next.tensors.push_back({id, MemoryTier::device, KeptPart::below});
-  if (set.next.above.any()) {
-    next.tensors.push_back({set.next.above.tensor, MemoryTier::device, KeptPart::above});
-    next.above_latent_rows = set.next.above.latent_rows;
-  } else if (catalog_->liveness().keeps_any_above_after(pass)) {
-    next.above_latent_rows = frontier.above_latent_rows;
-  }
-  std::sort(next.tensors.begin(), next.tensors.end());
+  for (TensorId id : set.next) next.push_back({id, tier_after(frontier, set, below, id)});
+  std::sort(next.begin(), next.end());
   return next;
 }
 
@@ -130,13 +118,13 @@ void PlanSpace::add_choices(const State& state, const KeepSet& set, std::vector<
     }
     if (configuration_.lower_tier && bytes_below(frontier, below) > configuration_.lower_limit_bytes)
       continue;
-    State& next = state_of(pass + 1, frontier_after(pass, frontier, set, below));
+    State& next = state_of(pass + 1, frontier_after(frontier, set, below));
     Choice choice;
     choice.set = &set;
     choice.learned_seconds = set.least_seconds;
     choice.below = std::move(below);
     choice.next = &next;
-    choice.beside_bytes = fixed_bytes_ + bytes_passing(frontier, set.passing);
+    choice.beside_bytes = fixed_bytes_ + bytes_on_device(frontier, set.passing);
     choice.recompute_seconds = set.recompute_seconds;
     if (configuration_.weights == WeightResidency::per_pass)
       choice.recompute_seconds += catalog_->costs().weights_seconds(set.recompute_weights_bytes);
@@ -144,52 +132,30 @@ void PlanSpace::add_choices(const State& state, const KeepSet& set, std::vector<
   }
 }
 
-bool PlanSpace::work_out(const State& state, Choice& choice) {
-  if (choice.worked_out) return choice.shapes != nullptr;
-  choice.worked_out = true;
+void PlanSpace::work_out(const State& state, Choice& choice) {
+  if (choice.shapes != nullptr) return;
   const Frontier& frontier = *state.frontier;
-  const Present present = present_in(frontier);
+  const std::vector<TensorId> present = tensors_in(frontier);
   const KeepSet& set = *choice.set;
-  const PassWork& work = catalog_->work(state.pass, present, set);
-  if (!work.possible) return false;
-  for (const PassWork::Takeover& takeover : work.takeovers) {
+  for (const PassWork::Takeover& takeover : catalog_->work(state.pass, present, set).takeovers) {
     if (tier_of(frontier, takeover.base) == MemoryTier::device && !contains(choice.below, takeover.target))
       choice.in_place.push_back(takeover.target);
   }
-  const PassWork::Parts& parts = catalog_->option(state.pass, present, set, choice.in_place);
-  const PassOption& option = *parts.option;
+  const PassOption& option = catalog_->option(state.pass, present, set, choice.in_place);
   std::vector<MemoryTier> tiers;
   for (const TensorUse& tensor : option.touched())
     tiers.push_back(tier_after(frontier, set, choice.below, tensor.tensor));
   choice.shapes = &catalog_->priced(option, tiers, configuration_.weights);
-  if (parts.lower) {
-    const std::vector<MemoryTier> on_device(parts.lower->touched().size(), MemoryTier::device);
-    choice.lower_shapes = &catalog_->priced(*parts.lower, on_device, configuration_.weights);
-  }
   choice.beside_seconds = set.exchange_seconds + catalog_->widening_seconds(option);
-  if (configuration_.weights == WeightResidency::per_pass) {
+  if (configuration_.weights == WeightResidency::per_pass)
     choice.beside_seconds += catalog_->costs().weights_seconds(option.parameter_bytes());
-    if (parts.lower)
-      choice.beside_lower_seconds = catalog_->costs().weights_seconds(parts.lower->parameter_bytes());
-  }
-  return true;
 }
 
 std::vector<Choice>& PlanSpace::choices(State& state) {
   if (state.choices) return *state.choices;
-  const Frontier& frontier = *state.frontier;
-  const Present present = present_in(frontier);
-  std::vector<int64_t> rows{0};
-  if (frontier.above_latent_rows > 0) {
-    rows.push_back(frontier.above_latent_rows);
-  } else {
-    rows.insert(rows.end(), configuration_.rows_above.begin(), configuration_.rows_above.end());
-  }
   std::vector<Choice>& list = state.choices.emplace();
-  for (int64_t latent_rows : rows) {
-    for (const KeepSet& set : catalog_->keep_sets(state.pass, present, latent_rows))
-      add_choices(state, set, list);
-  }
+  for (const KeepSet& set : catalog_->keep_sets(state.pass, tensors_in(*state.frontier)))
+    add_choices(state, set, list);
   return list;
 }
 

@@ -10,27 +10,16 @@
 
 namespace headroom::planner {
 
-/// Which rows of a tensor are stored: all, or those above the row of the latent that the frontier names, or
-/// those that lower parts of passes read.
-enum class KeptPart { all, above, below };
-
 /// A kept tensor and where it lives.
 struct Residence {
   TensorId tensor{-1};
   MemoryTier tier = MemoryTier::device;
-  KeptPart rows = KeptPart::all;
   friend auto operator<=>(const Residence&, const Residence&) = default;
 };
 
 /// The live kept tensors: those that later passes can still read, sorted. Nothing else that happened
-/// before matters to those passes, but for the row.
-struct Frontier {
-  std::vector<Residence> tensors;
-  /// The row of the latent above which the plan keeps tensors; 0 where it has none yet, and where none can be
-  /// kept so any more.
-  int64_t above_latent_rows = 0;
-  friend auto operator<=>(const Frontier&, const Frontier&) = default;
-};
+/// before matters to those passes.
+using Frontier = std::vector<Residence>;
 
 struct State;
 
@@ -46,16 +35,11 @@ struct Choice {
   /// What it takes at the least under the limits of the searches so far (PlanSpace::begin_search).
   double learned_seconds = 0;
   // Once it is worked out:
-  bool worked_out = false;
   std::vector<TensorId> in_place;
-  TileChoice* shapes = nullptr;        ///< with what the pass brings in, without what follows; null where it
-                                       ///< is impossible after all
-  TileChoice* lower_shapes = nullptr;  ///< the same of its lower part; null where the pass is whole
-  double beside_seconds = 0;        ///< bringing the pass's weights in; what is waited for from other ranks
-  double beside_lower_seconds = 0;  ///< bringing those of the lower part in
+  TileChoice* shapes = nullptr;  ///< with what the pass brings in, without what follows
+  double beside_seconds = 0;     ///< bringing the pass's weights in; what is waited for from other ranks
   int64_t peak_bytes(const Shape& shape) const { return beside_bytes + shape.peak_bytes; }
   double seconds(const Shape& shape) const { return beside_seconds + shape.seconds; }
-  double lower_seconds(const Shape& shape) const { return beside_lower_seconds + shape.seconds; }
 };
 
 /// A frontier before a pass: a node of the search. It stays where it is.
@@ -77,8 +61,6 @@ struct Configuration {
   /// Where tensors may live beside the device, and how much of them at one time.
   std::optional<MemoryTier> lower_tier{};
   int64_t lower_limit_bytes = 0;
-  /// Rows of the latent: a plan may keep tensors above one of them. Not with a lower tier.
-  std::vector<int64_t> rows_above{};
 };
 
 /// The plans that are searched for one configuration. docs/planning.md states the space; in short: passes in
@@ -97,8 +79,8 @@ class PlanSpace {
   State& start() { return *start_; }
   /// All choices for the pass from there. Computed once.
   std::vector<Choice>& choices(State& state);
-  /// Works out how a choice from there is run, and prices it. False where it is impossible.
-  bool work_out(const State& state, Choice& choice);
+  /// Works out how a choice from there is run, and prices it.
+  void work_out(const State& state, Choice& choice);
   const Configuration& configuration() const { return configuration_; }
   const std::shared_ptr<PassCatalog>& catalog() const { return catalog_; }
   /// Bytes beside what passes need: resident weights, latent, reserve.
@@ -125,10 +107,10 @@ class PlanSpace {
   MemoryTier tier_after(const Frontier& frontier, const KeepSet& set, const std::vector<TensorId>& below,
                         TensorId id) const;
   /// What is there after the pass, of which `below` is kept in the lower tier.
-  Frontier frontier_after(size_t pass, const Frontier& frontier, const KeepSet& set,
+  Frontier frontier_after(const Frontier& frontier, const KeepSet& set,
                           const std::vector<TensorId>& below) const;
-  /// Bytes on the device of tensors that the pass does not touch.
-  int64_t bytes_passing(const Frontier& frontier, const Present& passing) const;
+  /// Bytes on the device of these tensors.
+  int64_t bytes_on_device(const Frontier& frontier, const std::vector<TensorId>& tensors) const;
   /// The same of all that are there, but for the latent.
   int64_t bytes_on_device(const Frontier& frontier) const;
 

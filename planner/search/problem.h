@@ -10,13 +10,6 @@
 
 namespace headroom::planner {
 
-/// Whether plans for pictures may keep tensors above a row. The search takes many times as long.
-enum class Cuts {
-  where_slow,  ///< one plan on the CPU, if the fastest without takes half a minute or more
-  always,
-  never,
-};
-
 /// What a plan may use, and how long it may take to find it.
 struct PlanOptions {
   int64_t limit_bytes = 0;
@@ -25,7 +18,6 @@ struct PlanOptions {
   std::string scratch_folder{};
   /// When parameters are on the device; whichever is faster where it is left open.
   std::optional<WeightResidency> weights{};
-  Cuts cuts = Cuts::where_slow;
   /// How long to search; until the best is proven where it is left open.
   std::optional<double> time_budget_seconds{};
 };

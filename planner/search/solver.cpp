@@ -15,7 +15,6 @@ struct Arrival {
   State* previous = nullptr;
   const Choice* choice = nullptr;
   const Shape* shape = nullptr;
-  const Shape* lower_shape = nullptr;  ///< of a pass in two parts
   bool settled = false;
 };
 
@@ -26,13 +25,12 @@ struct Trial {
   State* from = nullptr;
   Choice* choice = nullptr;
   double from_cost = 0;
-  double cost = 0;                    ///< of the path with it, at the least
-  bool exact = false;                 ///< it costs that
-  bool begun = false;                 ///< its least seconds are known
-  bool by_shape = false;              ///< it is known which shapes are the fastest that may fit
-  size_t shape = 0, lower_shape = 0;  ///< of those of the choice; the second of a pass in two parts
-  const Shape* taken = nullptr;       ///< once it is exact
-  const Shape* lower_taken = nullptr;
+  double cost = 0;               ///< of the path with it, at the least
+  bool exact = false;            ///< it costs that
+  bool begun = false;            ///< its least seconds are known
+  bool by_shape = false;         ///< it is known which shapes are the fastest that may fit
+  size_t shape = 0;              ///< of those of the choice
+  const Shape* taken = nullptr;  ///< once it is exact
 };
 
 struct Found {
@@ -157,7 +155,7 @@ class Search {
       return;
     }
     const Choice& choice = *trial.choice;
-    at(next) = {trial.cost, &next, trial.from, &choice, trial.taken, trial.lower_taken};
+    at(next) = {trial.cost, &next, trial.from, &choice, trial.taken};
     push({estimate, &next, {.cost = trial.cost}});
   }
 
@@ -180,19 +178,13 @@ class Search {
 
 PassDecision decision_of(const Arrival& arrival) {
   const Choice& choice = *arrival.choice;
-  PassDecision decision{choice.set->keeps,
-                        choice.in_place,
-                        choice.below,
-                        choice.shapes->tile(*arrival.shape),
-                        choice.shapes->algorithms(*arrival.shape),
-                        choice.set->at_cut_point,
-                        choice.set->above,
-                        arrival.shape->carries_rows};
-  if (choice.lower_shapes != nullptr) {
-    decision.lower_tile = choice.lower_shapes->tile(*arrival.lower_shape);
-    decision.lower_convolutions = choice.lower_shapes->algorithms(*arrival.lower_shape);
-  }
-  return decision;
+  return {choice.set->keeps,
+          choice.in_place,
+          choice.below,
+          choice.shapes->tile(*arrival.shape),
+          choice.shapes->algorithms(*arrival.shape),
+          choice.set->at_cut_point,
+          arrival.shape->carries_rows};
 }
 
 /// The fastest of a choice's shapes under a limit, one after the other.
@@ -208,7 +200,7 @@ class LookAtTime {
     trial.begun = true;
     if (held_back_.empty()) choice.learned_seconds = seconds;
     trial.cost = trial.from_cost + seconds;
-    limit_was_binding_ = limit_was_binding_ || trial.shape > 0 || trial.lower_shape > 0;
+    limit_was_binding_ = limit_was_binding_ || trial.shape > 0;
     return seconds < std::numeric_limits<double>::infinity();
   }
 
@@ -221,33 +213,25 @@ class LookAtTime {
   double seconds_of_next_shape(Trial& trial) const {
     constexpr double kNone = std::numeric_limits<double>::infinity();
     Choice& choice = *trial.choice;
-    if (!space_.work_out(*trial.from, choice)) return kNone;
+    space_.work_out(*trial.from, choice);
     const int64_t limit_bytes = limit_bytes_ - (held_back_.empty() ? 0 : held_back_[trial.from->pass]);
     const int64_t bytes = limit_bytes - choice.beside_bytes;
-    TileChoice &shapes = *choice.shapes, *lower = choice.lower_shapes;
+    TileChoice& shapes = *choice.shapes;
     if (!trial.by_shape) {
       // What takes long is to price shapes: not of choices that fit in none.
-      if (!shapes.any_within(bytes) || (lower != nullptr && !lower->any_within(bytes))) {
+      if (!shapes.any_within(bytes)) {
         limit_was_binding_ = true;
         return kNone;
       }
       trial.shape = shapes.first_possible(0, bytes);
-      if (lower != nullptr) trial.lower_shape = lower->first_possible(0, bytes);
       trial.by_shape = true;
     } else if (!shapes.fits(trial.shape, bytes)) {
       trial.shape = shapes.first_possible(trial.shape, bytes);
-    } else if (lower != nullptr && !lower->fits(trial.lower_shape, bytes)) {
-      trial.lower_shape = lower->first_possible(trial.lower_shape, bytes);
     }
     if (trial.shape == shapes.size()) return kNone;
-    if (lower != nullptr && trial.lower_shape == lower->size()) return kNone;
-    trial.exact = shapes.known_to_fit(trial.shape, bytes) &&
-                  (lower == nullptr || lower->known_to_fit(trial.lower_shape, bytes));
+    trial.exact = shapes.known_to_fit(trial.shape, bytes);
     if (trial.exact) trial.taken = &shapes.shape(trial.shape);
-    if (trial.exact && lower != nullptr) trial.lower_taken = &lower->shape(trial.lower_shape);
-    const double seconds = choice.beside_seconds + shapes.seconds(trial.shape);
-    return lower == nullptr ? seconds
-                            : seconds + (choice.beside_lower_seconds + lower->seconds(trial.lower_shape));
+    return choice.beside_seconds + shapes.seconds(trial.shape);
   }
 
   PlanSpace& space_;
@@ -279,15 +263,10 @@ Solution solution_of(const Found& found) {
   for (size_t pass = 0; pass < found.path.size(); ++pass) {
     const Arrival& arrival = found.path[pass];
     if (!arrival.choice->set->runs) continue;
-    const auto add = [&](const Shape& shape, double seconds) {
-      solution.passes.push_back(pass);
-      solution.pass_seconds.push_back(seconds);
-      solution.peak_bytes = std::max(solution.peak_bytes, arrival.choice->peak_bytes(shape));
-    };
     solution.decisions.push_back(decision_of(arrival));
-    add(*arrival.shape, arrival.choice->seconds(*arrival.shape));
-    if (arrival.lower_shape != nullptr)
-      add(*arrival.lower_shape, arrival.choice->lower_seconds(*arrival.lower_shape));
+    solution.passes.push_back(pass);
+    solution.pass_seconds.push_back(arrival.choice->seconds(*arrival.shape));
+    solution.peak_bytes = std::max(solution.peak_bytes, arrival.choice->peak_bytes(*arrival.shape));
   }
   return solution;
 }
@@ -324,14 +303,10 @@ SmallestLimit smallest_above(PlanSpace& space, int64_t floor_bytes) {
       trial.cost = std::max(trial.from_cost, double(least));
       return true;
     }
-    if (!space.work_out(*trial.from, *trial.choice)) return false;
+    space.work_out(*trial.from, *trial.choice);
     const int64_t bytes = static_cast<int64_t>(trial.cost) - trial.choice->beside_bytes;
-    const auto take = [&](TileChoice& shapes, const Shape*& taken) {
-      taken = &shapes.within_or_smallest(bytes);
-      trial.cost = std::max(trial.cost, double(trial.choice->peak_bytes(*taken)));
-    };
-    take(*trial.choice->shapes, trial.taken);
-    if (trial.choice->lower_shapes != nullptr) take(*trial.choice->lower_shapes, trial.lower_taken);
+    trial.taken = &trial.choice->shapes->within_or_smallest(bytes);
+    trial.cost = std::max(trial.cost, double(trial.choice->peak_bytes(*trial.taken)));
     trial.exact = true;
     return true;
   };
@@ -341,9 +316,8 @@ SmallestLimit smallest_above(PlanSpace& space, int64_t floor_bytes) {
   SmallestLimit smallest;
   for (const Arrival& arrival : found.path) {
     if (!arrival.choice->set->runs) continue;
-    for (const Shape* shape : {arrival.shape, arrival.lower_shape}) {
-      const int64_t peak = shape != nullptr ? arrival.choice->peak_bytes(*shape) : 0;
-      if (peak <= smallest.bytes) continue;
+    const int64_t peak = arrival.choice->peak_bytes(*arrival.shape);
+    if (peak > smallest.bytes) {
       smallest.bytes = peak;
       smallest.pass = smallest.decisions.size();
     }

@@ -23,7 +23,7 @@ struct SearchLimits {
 /// Decisions of a plan space under a limit.
 struct Solution {
   std::vector<PassDecision> decisions;  ///< of passes that run
-  std::vector<double> pass_seconds;     ///< of them, or of their two parts one after the other
+  std::vector<double> pass_seconds;     ///< of them
   std::vector<size_t> passes;           ///< parallel to pass_seconds: which of the space they are
   double seconds = 0;
   int64_t peak_bytes = 0;

@@ -132,8 +132,7 @@ std::vector<KeptSpan> kept_spans(const PlanDocument& document) {
                   kept.last_pass,
                   {},
                   kept_bytes(graph, plan, kept),
-                  taken ? graph.tensor(kept.in_place_of).name : "",
-                  planner::above_text(plan, kept)};
+                  taken ? graph.tensor(kept.in_place_of).name : ""};
     for (size_t pass = 0; pass < read.size(); ++pass) {
       if (read[pass].contains(kept.tensor)) span.read_in.push_back(static_cast<int32_t>(pass));
     }
@@ -159,10 +158,10 @@ Table kept_table(const PlanDocument& document) {
                     .is_text = true,
                     .explanation = "The tensor whose blocks it takes over as it is written."}};
   for (const KeptSpan& span : kept_spans(document)) {
-    table.rows.push_back({{span.tensor, name_of(span.tier) + span.above, double(span.bytes),
-                           double(span.first_pass), joined(span.read_in), double(span.last_pass),
-                           span.in_place_of.empty() ? Cell() : Cell(span.in_place_of)},
-                          false});
+    table.rows.push_back(
+        {{span.tensor, name_of(span.tier), double(span.bytes), double(span.first_pass), joined(span.read_in),
+          double(span.last_pass), span.in_place_of.empty() ? Cell() : Cell(span.in_place_of)},
+         false});
   }
   return table;
 }

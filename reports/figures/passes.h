@@ -24,7 +24,6 @@ struct KeptSpan {
   std::vector<int32_t> read_in;
   int64_t bytes = 0;
   std::string in_place_of;  ///< empty where it has blocks of its own
-  std::string above{};      ///< ", above row 512", empty where it is kept whole
 };
 std::vector<KeptSpan> kept_spans(const PlanDocument& plan);  ///< in the order in which they are written
 

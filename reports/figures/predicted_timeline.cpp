@@ -120,8 +120,7 @@ std::vector<double> seconds_of_passes(const PlanDocument& document) {
   for (const Pass& pass : plan.passes) {
     flops.push_back(pass.predicted_flops > 0
                         ? pass.predicted_flops
-                        : planner::pass_flops(graph, pass, cut_tile(graph, pass),
-                                              sizes_of_pass(sizes_of(graph, plan), pass)));
+                        : planner::pass_flops(graph, pass, cut_tile(graph, pass), sizes_of(graph, plan)));
   }
   const auto sum = [](const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);

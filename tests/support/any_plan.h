@@ -74,7 +74,6 @@ DrawnDecode draw_decode(uint64_t seed, const DecodeStyle& style, const Draw& dra
     plans.untiled_rows = plans.untiled_columns = 1;
   } else {
     plans.below = random.pick<double>({0, 0, 0.5});
-    if (plans.below == 0 && !decode.drawn.model.decodes_clips && random.chance(0.5)) plans.above = 0.6;
   }
   decode.block_bytes = random.pick<int64_t>({1, 700, 17'000, int64_t{4} << 20});
   const PlanConfiguration configuration{
@@ -105,7 +104,7 @@ inline TiledAndUntiled decode_both(DrawnDecode& decode, const Scratch& scratch) 
   const ParameterSource source = random_source(decode.seed);
   const Decoded tiled = decode_to_memory(decode.model, plan, source, decode.latent);
   for (size_t i = 0; i < plan.passes.size(); ++i) {
-    CAPTURE(i, plan.passes[i].name, name_of(plan.passes[i].part));
+    CAPTURE(i, plan.passes[i].name);
     CHECK(tiled.stats.passes[i].peak_bytes + plan.reserve_bytes <= plan.passes[i].predicted_peak_bytes);
   }
   CHECK(tiled.stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);

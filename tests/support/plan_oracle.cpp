@@ -13,11 +13,9 @@ namespace headroom::test {
 namespace {
 
 constexpr int64_t kMostFree = 8;      // tensors of which a pass is free to keep any
-constexpr size_t kMostFreeAbove = 4;  // where one of them is kept above a row
 constexpr int32_t kMostBarriers = 8;  // across which is recomputed
 constexpr int64_t kMostBands = 128;
 constexpr int64_t kMostBlocks = 256;
-constexpr int64_t kRowsAbove = 4;  // of the latent, above the line, that lower parts are sure to find
 
 bool by_position(const Op& op) {
   return op.kind == OpKind::add || op.kind == OpKind::norm ||
@@ -117,20 +115,6 @@ bool PlanOracle::may_be_kept(TensorId id) const {
   return !(by_position(reader) && same_pass && size(reader.output) <= size(id));
 }
 
-/// docs/planning.md, "Kept above a row".
-bool PlanOracle::may_be_kept_above(size_t pass, TensorId id) const {
-  int64_t largest = 0;
-  bool measured_here = false;
-  for (size_t other = 0; other < targets_.size(); ++other) {
-    for (const OpId op : targets_[other].statistics) {
-      const TensorId measured = graph_.op(op).inputs[0];
-      if (may_be_kept(measured)) largest = std::max(largest, size(measured));
-      measured_here = measured_here || (other == pass && measured == id);
-    }
-  }
-  return measured_here && 4 * size(id) >= largest;
-}
-
 /// Whether whatever deeper passes read of `id` is made of `other` alone, which is made of `id` itself.
 bool PlanOracle::all_goes_through(TensorId other, TensorId id) const {
   bool met = false;
@@ -163,10 +147,9 @@ std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& k
   return read;
 }
 
-int64_t PlanOracle::rows_of_block(TensorId id, int64_t rows) const {
+int64_t PlanOracle::rows_of_block(TensorId id) const {
   const Tensor& tensor = graph_.tensor(id);
-  Extent extent = extent_of(tensor, sizes_.latent);
-  if (rows > 0) extent.y = rows;
+  const Extent extent = extent_of(tensor, sizes_.latent);
   const int64_t bytes =
       extent.t * extent.y * extent.x * tensor.channels * (sizes_.dtype == Dtype::fp32 ? 4 : 2);
   int64_t blocks = bytes / assumptions_.memory.block_bytes;
@@ -176,18 +159,14 @@ int64_t PlanOracle::rows_of_block(TensorId id, int64_t rows) const {
 
 void PlanOracle::expand(size_t pass, OracleState& state) {
   std::vector<bool> present(graph_.tensors().size(), false);
-  TensorId above{-1};
-  for (const Found& found : state.found) {
-    if (found.rows == FoundRows::above) above = found.tensor;
-    present[index(found.tensor)] = found.rows != FoundRows::above;
-  }
+  for (const Found& found : state.found) present[index(found.tensor)] = true;
   std::vector<TensorId> free;
   for (size_t t = 0; t < graph_.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
     const bool own = depths_[t] == pass_depths_[pass];
     const bool late = depths_[t] + 1 == pass_depths_[pass] && !graph_.tensor(id).cut_point;
     const bool now = own || (late && !targets_[pass].optional());
-    if (!now || present[t] || id == above || contains(targets_[pass].kept, id) || !may_be_kept(id)) continue;
+    if (!now || present[t] || contains(targets_[pass].kept, id) || !may_be_kept(id)) continue;
     std::vector<bool> with = present;
     with[t] = true;
     if (read_later(pass, with)[t]) free.push_back(id);
@@ -214,19 +193,7 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
       for (size_t i = 0; i < movable.size(); ++i) {
         if (placing >> i & 1) below.insert(below.end(), movable[i].begin(), movable[i].end());
       }
-      add_choice(pass, state, keeps, below, TensorId{-1}, state.choices);
-      if (state.choices.size() > most_choices_) complete_ = false;
-      if (!complete_) return;
-    }
-    const size_t earlier = free.size() - std::min(free.size(), kMostFreeAbove);
-    for (size_t i = earlier; i < free.size(); ++i) {
-      const TensorId id = free[i];
-      const bool keeps_earlier = (subset & ((size_t{1} << earlier) - 1)) != 0;
-      if (configuration_.above_latent_rows == 0 || contains(keeps, id) || keeps_earlier) continue;
-      if (!may_be_kept_above(pass, id)) continue;
-      std::vector<TensorId> with = keeps;
-      with.push_back(id);
-      add_choice(pass, state, with, {}, id, state.choices);
+      add_choice(pass, state, keeps, below, state.choices);
       if (state.choices.size() > most_choices_) complete_ = false;
       if (!complete_) return;
     }
@@ -282,67 +249,37 @@ bool PlanOracle::convolution_adds(size_t pass, const std::vector<TensorId>& keep
 
 std::optional<std::vector<Found>> PlanOracle::found_after(size_t pass, const OracleState& state,
                                                           const std::vector<TensorId>& keeps,
-                                                          const std::vector<TensorId>& below,
-                                                          TensorId above) const {
+                                                          const std::vector<TensorId>& below) const {
   std::vector<bool> stored(graph_.tensors().size(), false);
-  TensorId above_after = above;
-  for (const Found& found : state.found) {
-    stored[index(found.tensor)] = found.rows != FoundRows::above;
-    if (found.rows == FoundRows::above && above == TensorId{-1}) above_after = found.tensor;
-  }
-  for (const TensorId id : keeps) stored[index(id)] = id != above;
+  for (const Found& found : state.found) stored[index(found.tensor)] = true;
+  for (const TensorId id : keeps) stored[index(id)] = true;
   const std::vector<bool> stays = read_later(pass, stored);
-  for (const TensorId id : keeps) {
-    if (!stays[index(id)] && id != above) return std::nullopt;  // kept for nothing
-  }
-  std::vector<bool> stays_above = stays;
-  if (above_after != TensorId{-1}) {
-    stored[index(above_after)] = true;
-    stays_above = read_later(pass, stored);
-    if (!stays_above[index(above_after)]) {
-      if (above != TensorId{-1}) return std::nullopt;
-      above_after = TensorId{-1};
-      stays_above = stays;
-    }
-  }
   std::vector<Found> after;
-  const auto add = [&](Found found, bool is_new) {
-    if (!stays[index(found.tensor)]) return true;
-    const bool read = stays_above[index(found.tensor)];
-    if (read && found.rows == FoundRows::below) return false;  // rows of it are gone
-    if (!read && is_new) return false;                         // for lower parts alone
-    if (!read && configuration_.above_latent_rows > kRowsAbove) found.rows = FoundRows::below;
-    after.push_back(found);
-    return true;
-  };
   for (const Found& found : state.found) {
-    if (found.rows != FoundRows::above && !add(found, false)) return std::nullopt;
+    if (stays[index(found.tensor)]) after.push_back(found);
   }
   for (const TensorId id : keeps) {
-    const MemoryTier tier = contains(below, id) ? *configuration_.lower_tier : MemoryTier::device;
-    if (id != above && !add({id, tier}, true)) return std::nullopt;
+    if (!stays[index(id)]) return std::nullopt;  // kept for nothing
+    after.push_back({id, contains(below, id) ? *configuration_.lower_tier : MemoryTier::device});
   }
-  if (above_after != TensorId{-1}) after.push_back({above_after, MemoryTier::device, FoundRows::above});
   std::sort(after.begin(), after.end());
   return after;
 }
 
 void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
-                            const std::vector<TensorId>& below, TensorId above,
-                            std::vector<OracleChoice>& choices) {
-  std::vector<bool> present(graph_.tensors().size(), false), more = present;
+                            const std::vector<TensorId>& below, std::vector<OracleChoice>& choices) {
+  std::vector<bool> present(graph_.tensors().size(), false);
   int64_t lower_bytes = 0;
   const auto blocks = [&](TensorId id) {
     return block_bytes_of(graph_, SimulatedTensor{id, MemoryTier::device, rows_of_block(id)}, sizes_);
   };
   for (const Found& found : state.found) {
-    present[index(found.tensor)] = found.rows != FoundRows::above;
-    more[index(found.tensor)] = true;
+    present[index(found.tensor)] = true;
     if (found.tier != MemoryTier::device) lower_bytes += blocks(found.tensor);
   }
   for (const TensorId id : below) lower_bytes += blocks(id);
   if (lower_bytes > configuration_.lower_limit_bytes && lower_bytes > 0) return;
-  const std::optional<std::vector<Found>> after = found_after(pass, state, keeps, below, above);
+  const std::optional<std::vector<Found>> after = found_after(pass, state, keeps, below);
   if (!after) return;
 
   const std::vector<bool> runs = operations_run(pass, keeps, present);
@@ -350,26 +287,23 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
     const TensorId made = graph_.ops()[i].output;
     if (runs[i] && may_be_kept(made) && depths_[index(made)] + kMostBarriers < pass_depths_[pass]) return;
   }
-  const std::vector<bool> runs_above = operations_run(pass, keeps, more);
 
-  OracleChoice choice{keeps, {}, below, 0, {}, {}};
+  OracleChoice choice{keeps, {}, below, 0, {}};
   std::vector<TensorId> replaced;
   for (const TensorId id : keeps) {
     const Op& add = *graph_.producer(id);
-    if (add.kind != OpKind::add || contains(below, id) || id == above) continue;
+    if (add.kind != OpKind::add || contains(below, id)) continue;
     for (const size_t k : {size_t{0}, size_t{1}}) {
       const TensorId base = add.inputs[k], other = add.inputs[1 - k];
       const auto kept_base = std::find_if(state.found.begin(), state.found.end(),
                                           [&](const Found& f) { return f.tensor == base; });
-      if (kept_base == state.found.end() || kept_base->tier != MemoryTier::device || !present[index(base)] ||
-          more[index(other)])
+      if (kept_base == state.found.end() || kept_base->tier != MemoryTier::device || present[index(other)])
         continue;
       const bool stays =
           std::any_of(after->begin(), after->end(), [&](const Found& found) { return found.tensor == base; });
-      if (stays || !adds_onto(id, base, runs) || !adds_onto(id, base, runs_above)) continue;
+      if (stays || !adds_onto(id, base, runs)) continue;
       // The add overwrites its first operand's tile, unless a convolution carries it out.
-      if (k == 0 && !(convolution_adds(pass, keeps, present, id) && convolution_adds(pass, keeps, more, id)))
-        continue;
+      if (k == 0 && !convolution_adds(pass, keeps, present, id)) continue;
       choice.in_place.push_back(id);
       replaced.push_back(base);
     }
@@ -379,92 +313,37 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   choice.next = known != numbers_[pass + 1].end() ? known->second : states_[pass + 1].size();
   if (targets_[pass].optional() && keeps.empty()) {
     choice.shapes = {{{1, 1, 1}, 0, 0}};  // the pass does not run
-  } else if (!price(pass, state, above, replaced, *after, choice)) {
-    return;
+  } else {
+    price(pass, state, replaced, *after, choice);
   }
   if (numbers_[pass + 1].try_emplace(*after, choice.next).second) states_[pass + 1].push_back({*after, {}});
   choices.push_back(std::move(choice));
 }
 
-bool PlanOracle::price(size_t pass, const OracleState& state, TensorId above,
-                       const std::vector<TensorId>& replaced, const std::vector<Found>& after,
-                       OracleChoice& choice) const {
-  const int64_t line = configuration_.above_latent_rows;
-  const auto scale = [&](TensorId id) { return int64_t{graph_.tensor(id).scale.y}; };
-  const auto first_left = [&](TensorId id) { return std::max<int64_t>(0, line - kRowsAbove) * scale(id); };
+void PlanOracle::price(size_t pass, const OracleState& state, const std::vector<TensorId>& replaced,
+                       const std::vector<Found>& after, OracleChoice& choice) const {
   std::vector<bool> present(graph_.tensors().size(), false);
-  KeptAbove found_above;
-  for (const Found& found : state.found) {
-    present[index(found.tensor)] = found.rows != FoundRows::above;
-    if (found.rows == FoundRows::above) found_above = {found.tensor, line};
-  }
+  for (const Found& found : state.found) present[index(found.tensor)] = true;
   add_measured(pass, present);
-  const PassDecision decision{
-      .keeps = choice.keeps, .in_place = choice.in_place, .above = {above, above == TensorId{-1} ? 0 : line}};
-  const PassGoal goal = goal_of(targets_[pass], decision, sizes_);
-  Pass whole = lower_pass(graph_, present, goal), upper = whole;
-  const std::vector<bool> of_whole = present;
-  const auto reads = [&](const Pass& lowered, TensorId id) {
-    return std::any_of(lowered.steps.begin(), lowered.steps.end(), [&](const Step& step) {
-      return contains(step.inputs, Operand{id, -1});
-    });
-  };
-  if (found_above.any()) {
-    present[index(found_above.tensor)] = true;
-    upper = lower_pass(graph_, present, goal);
-  }
-  const bool two_parts = found_above.any() && reads(upper, found_above.tensor);
-  if (above != TensorId{-1} && found_above.any() && !two_parts) return false;  // it replaces the other one
-  for (const Found& found : state.found) {
-    if (found.rows == FoundRows::below && reads(upper, found.tensor)) return false;
-  }
-  if (two_parts) {
-    const int64_t rows = upper_latent_rows(graph_, upper, found_above, sizes_);
-    if (rows == 0) return false;
-    upper.part = PassPart::upper;
-    whole.part = PassPart::lower;
-    upper.tiles.y = {{0, rows * whole.scale.y}};
-    whole.tiles.y = {{rows * whole.scale.y, sizes_.latent.y * whole.scale.y}};
-    whole.tiles.t = whole.tiles.x = {{0, 1}};
-  }
-  std::vector<SimulatedTensor> tensors, of_lower;
+  PassGoal goal = goal_of(targets_[pass], {.keeps = choice.keeps, .in_place = choice.in_place}, sizes_);
+  const Pass plain = lower_pass(graph_, present, goal);
+  std::vector<SimulatedTensor> tensors;
   for (const Found& found : state.found) {
     const TensorId id = found.tensor;
-    const auto next =
-        std::find_if(after.begin(), after.end(), [&](const Found& other) { return other.tensor == id; });
-    const int64_t rows = found.rows == FoundRows::above ? line * scale(id) : 0;
-    SimulatedTensor tensor{id, found.tier, rows_of_block(id, rows), false, false, rows};
-    const bool leaves = next == after.end() && !contains(replaced, id);
-    const bool left = next != after.end() && next->rows == FoundRows::below;  // its lower rows
-    if (found.rows == FoundRows::below) tensor.gone_rows = first_left(id);
-    SimulatedTensor in_lower = tensor;
-    if (left) tensor.held_from = in_lower.gone_rows = first_left(id);
-    if (left && two_parts && reads(whole, id) && rows_read_first(graph_, whole, id, sizes_) < first_left(id))
-      return false;
-    if (found.rows == FoundRows::below && rows_read_first(graph_, whole, id, sizes_) < first_left(id))
-      return false;
-    tensor.leaves = leaves || left;
-    in_lower.leaves = leaves;
-    if (!leaves || reads(whole, id)) of_lower.push_back(in_lower);
-    if (two_parts && leaves && reads(whole, id)) tensor.held_by = &whole;
-    tensors.push_back(tensor);
+    const bool stays =
+        std::any_of(after.begin(), after.end(), [&](const Found& other) { return other.tensor == id; });
+    tensors.push_back({id, found.tier, rows_of_block(id), false, !stays && !contains(replaced, id)});
   }
   for (const TensorId id : choice.keeps) {
     if (contains(choice.in_place, id)) continue;
     const MemoryTier tier = contains(choice.below, id) ? *configuration_.lower_tier : MemoryTier::device;
-    const int64_t rows = id == above ? line * scale(id) : 0;
-    tensors.push_back({id, tier, rows_of_block(id, rows), true, false, rows});
-    of_lower.push_back(tensors.back());
+    tensors.push_back({id, tier, rows_of_block(id), true, false});
   }
-  choice.shapes = priced(two_parts ? upper : whole, tensors);
-  if (!two_parts && sizes_.latent.t == 1 && can_carry_rows(whole)) {
-    PassGoal carrying = goal;
-    carrying.carries_rows = true;
-    for (const OracleShape& shape : priced(lower_pass(graph_, of_whole, carrying), tensors))
-      choice.shapes.push_back(shape);
-  }
-  if (two_parts) choice.lower_shapes = priced(whole, of_lower);
-  return true;
+  choice.shapes = priced(plain, tensors);
+  if (sizes_.latent.t != 1 || !can_carry_rows(plain)) return;
+  goal.carries_rows = true;
+  for (const OracleShape& shape : priced(lower_pass(graph_, present, goal), tensors))
+    choice.shapes.push_back(shape);
 }
 
 /// All convolutions direct; where any can be by Winograd's algorithm, all those are, or all but some: the
@@ -492,19 +371,14 @@ std::vector<ConvolutionAlgorithms> PlanOracle::algorithms_of(const Pass& pass) c
 
 std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const {
   std::vector<OracleShape> shapes;
-  Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y, sizes_.latent.x * pass.scale.x};
-  int64_t first_row = 0;
-  if (pass.part != PassPart::whole) {
-    first_row = pass.tiles.y.front().begin;
-    grid.y = pass.tiles.y.back().end - first_row;
-  }
+  const Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y,
+                    sizes_.latent.x * pass.scale.x};
   for (const ConvolutionAlgorithms& algorithms : algorithms_of(pass)) {
     pass.convolutions = algorithms;
     const std::vector<int64_t> plain = heights(grid.y);
     for (const int64_t rows : pass.carries_rows ? heights_with_rows_carried(graph_, pass, plain) : plain) {
       for (const int64_t columns : widths(grid.x)) {
         pass.tiles = {cut(grid.t, grid.t), cut(grid.y, rows), cut(grid.x, columns)};
-        for (Interval& band : pass.tiles.y) band = {band.begin + first_row, band.end + first_row};
         if (pass.carries_rows) pass.tiles.y = bands_with_rows_carried(graph_, pass, rows, grid.y);
         const SimulatedPass simulated =
             simulate_pass(graph_, pass, tensors, sizes_, configuration_.weights, assumptions_, false);
@@ -541,9 +415,7 @@ double PlanOracle::fewest_seconds(int64_t limit_bytes) const {
       best = shape.peak_bytes <= limit_bytes ? std::min(best, shape.seconds) : best;
     return best;
   };
-  const auto of_choice = [&](const OracleChoice& choice) {
-    return fewest(choice.shapes) + (choice.lower_shapes.empty() ? 0 : fewest(choice.lower_shapes));
-  };
+  const auto of_choice = [&](const OracleChoice& choice) { return fewest(choice.shapes); };
   return start_seconds_ + least<double>(of_choice, std::plus<double>());
 }
 
@@ -553,10 +425,7 @@ int64_t PlanOracle::smallest_peak() const {
     for (const OracleShape& shape : shapes) peak = std::min(peak, shape.peak_bytes);
     return peak;
   };
-  const auto of_choice = [&](const OracleChoice& choice) {
-    const int64_t upper = smallest(choice.shapes);
-    return choice.lower_shapes.empty() ? upper : std::max(upper, smallest(choice.lower_shapes));
-  };
+  const auto of_choice = [&](const OracleChoice& choice) { return smallest(choice.shapes); };
   return least<int64_t>(of_choice, [](int64_t a, int64_t b) { return std::max(a, b); });
 }
 

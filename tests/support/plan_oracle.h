@@ -10,14 +10,10 @@
 
 namespace headroom::test {
 
-/// Which rows of it are stored: all, those above the configuration's row, or those that lower parts read.
-enum class FoundRows { all, above, below };
-
 /// A kept tensor between two passes.
 struct Found {
   TensorId tensor{-1};
   MemoryTier tier = MemoryTier::device;
-  FoundRows rows = FoundRows::all;
   friend auto operator<=>(const Found&, const Found&) = default;
 };
 
@@ -32,7 +28,6 @@ struct OracleChoice {
   std::vector<TensorId> keeps, in_place, below;
   size_t next = 0;  ///< state before the next pass
   std::vector<OracleShape> shapes;
-  std::vector<OracleShape> lower_shapes;  ///< of the lower part; none where the pass is whole
 };
 
 /// What a pass may find.
@@ -47,7 +42,6 @@ struct OracleConfiguration {
   WeightResidency weights = WeightResidency::resident;
   std::optional<MemoryTier> lower_tier{};
   int64_t lower_limit_bytes = 0;
-  int64_t above_latent_rows = 0;  ///< tensors may be kept above this row of the latent, unless it is 0
 };
 
 /// Every plan of the space that docs/planning.md states, written from that page and priced by
@@ -71,13 +65,12 @@ class PlanOracle {
 
  private:
   void expand(size_t pass, OracleState& state);
-  /// `above` is that of `keeps` which is kept above a row; -1 for none.
   void add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
-                  const std::vector<TensorId>& below, TensorId above, std::vector<OracleChoice>& choices);
-  /// What is there after a pass. Empty where rows are missing that later passes would read.
+                  const std::vector<TensorId>& below, std::vector<OracleChoice>& choices);
+  /// What is there after a pass. Empty where it keeps something for nothing.
   std::optional<std::vector<Found>> found_after(size_t pass, const OracleState& state,
                                                 const std::vector<TensorId>& keeps,
-                                                const std::vector<TensorId>& below, TensorId above) const;
+                                                const std::vector<TensorId>& below) const;
   /// What runs in a pass that finds these tensors: all between them and what it must bring about.
   std::vector<bool> operations_run(size_t pass, const std::vector<TensorId>& keeps,
                                    const std::vector<bool>& present) const;
@@ -88,22 +81,19 @@ class PlanOracle {
                         TensorId sum) const;
   /// Adds the statistics that passes before `pass` take.
   void add_measured(size_t pass, std::vector<bool>& present) const;
-  /// Prices the pass, or its parts where it reads what is kept above a row. False where it would read more.
-  bool price(size_t pass, const OracleState& state, TensorId above, const std::vector<TensorId>& replaced,
+  void price(size_t pass, const OracleState& state, const std::vector<TensorId>& replaced,
              const std::vector<Found>& after, OracleChoice& choice) const;
   /// Joins the values of the choices of every sequence of choices. Returns the least result.
   template <typename Value, typename OfChoice, typename Join>
   Value least(const OfChoice& of_choice, const Join& join) const;
   int64_t size(TensorId id) const;
   bool may_be_kept(TensorId id) const;
-  bool may_be_kept_above(size_t pass, TensorId id) const;
   bool all_goes_through(TensorId other, TensorId id) const;
   /// The kept tensors that passes after `pass` read, straight or through what is recomputed.
   std::vector<bool> read_later(size_t pass, const std::vector<bool>& kept) const;
   std::vector<ConvolutionAlgorithms> algorithms_of(const Pass& pass) const;
   std::vector<OracleShape> priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const;
-  /// Of a tensor of which so many rows are stored; 0: all.
-  int64_t rows_of_block(TensorId id, int64_t rows = 0) const;
+  int64_t rows_of_block(TensorId id) const;
 
   const Graph& graph_;
   const OracleConfiguration configuration_;

@@ -14,7 +14,7 @@ namespace {
 
 int64_t blocks_per_item(const Graph& graph, const SimulatedTensor& tensor, const Sizes& sizes) {
   const int64_t block_rows = tensor.block_rows;
-  const int64_t rows = tensor.rows > 0 ? tensor.rows : extent_of(graph.tensor(tensor.tensor), sizes.latent).y;
+  const int64_t rows = extent_of(graph.tensor(tensor.tensor), sizes.latent).y;
   int64_t count = 0;
   for (int64_t row = 0; row < rows; row += block_rows) ++count;
   return count;
@@ -26,16 +26,14 @@ bool holds_tile(StepKind kind) {
 }
 
 /// Positions along one axis that a step goes over in each interval of the grid: its share of the tensor, and
-/// the halo towards every neighbour. Towards the other part of the pass that ends where the tensor does.
-std::vector<double> priced_lengths(const std::vector<Interval>& grid, int64_t grid_length, int32_t scale,
-                                   int32_t grid_scale, int32_t before, int32_t after) {
+/// the halo towards every neighbour.
+std::vector<double> priced_lengths(const std::vector<Interval>& grid, int32_t scale, int32_t grid_scale,
+                                   int32_t before, int32_t after) {
   std::vector<double> lengths;
   for (size_t i = 0; i < grid.size(); ++i) {
     double length = double(grid[i].end - grid[i].begin) * scale / grid_scale;
-    const double above = double(grid[i].begin) * scale / grid_scale;
-    const double below = double(grid_length - grid[i].end) * scale / grid_scale;
-    length += i > 0 ? before : std::min<double>(before, above);
-    length += i + 1 < grid.size() ? after : std::min<double>(after, below);
+    length += i > 0 ? before : 0;
+    length += i + 1 < grid.size() ? after : 0;
     lengths.push_back(length);
   }
   return lengths;
@@ -91,12 +89,12 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
     entry.per_position =
         seconds_per_position(graph, step, pass.convolutions.of(step.op), sizes, assumptions) *
         double(sizes.items);
-    entry.t = priced_lengths(pass.tiles.t, pass.tiles.t.back().end, tensor.scale.t, pass.scale.t,
-                             step.halo.before.t, step.halo.after.t);
-    entry.y = priced_lengths(pass.tiles.y, sizes.latent.y * pass.scale.y, tensor.scale.y, pass.scale.y,
-                             step.halo.before.y, step.halo.after.y);
-    entry.x = priced_lengths(pass.tiles.x, sizes.latent.x * pass.scale.x, tensor.scale.x, pass.scale.x,
-                             step.halo.before.x, step.halo.after.x);
+    entry.t =
+        priced_lengths(pass.tiles.t, tensor.scale.t, pass.scale.t, step.halo.before.t, step.halo.after.t);
+    entry.y =
+        priced_lengths(pass.tiles.y, tensor.scale.y, pass.scale.y, step.halo.before.y, step.halo.after.y);
+    entry.x =
+        priced_lengths(pass.tiles.x, tensor.scale.x, pass.scale.x, step.halo.before.x, step.halo.after.x);
     if (pass.carries_rows) {
       for (size_t y = 0; y < pass.tiles.y.size(); ++y) {
         entry.y[y] = double(pass.tiles.y[y].length()) * tensor.scale.y / pass.scale.y;
@@ -173,12 +171,11 @@ class Blocks {
  public:
   Blocks(const Graph& graph, const Pass& pass, const SimulatedTensor& tensor, const Sizes& sizes)
       : tensor_(tensor),
-        goes_on_(pass.part == PassPart::lower),
         on_device_(static_cast<size_t>(blocks_per_item(graph, tensor, sizes)), false),
         last_band_(on_device_.size(), -1),
         bytes_(block_bytes_of(graph, tensor, sizes) / static_cast<int64_t>(on_device_.size())) {
     const Tensor& shape = graph.tensor(tensor.tensor);
-    const int64_t all_rows = tensor.rows > 0 ? tensor.rows : extent_of(shape, sizes.latent).y;
+    const int64_t all_rows = extent_of(shape, sizes.latent).y;
     for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
       const Interval rows =
           tensor.written ? intersect(image(pass.tiles.y[band], shape.scale.y, pass.scale.y), {0, all_rows})
@@ -190,27 +187,11 @@ class Blocks {
         last_band_[static_cast<size_t>(b)] = static_cast<int64_t>(band);
     }
     if (!tensor.written && tensor.tier == MemoryTier::device) on_device_.assign(on_device_.size(), true);
-    // Of what is kept above a row the last rows may serve a halo that no tile has: they stay to the end.
+    // The last rows may serve a halo that no tile has: they stay to the end.
     if (std::any_of(last_band_.begin(), last_band_.end(), [](int64_t band) { return band >= 0; })) {
       for (size_t b = last_band_.size(); b-- > 0 && last_band_[b] < 0;)
         last_band_[b] = static_cast<int64_t>(pass.tiles.y.size()) - 1;
     }
-    if (tensor.held_by != nullptr) {
-      const int64_t first = rows_read(graph, *tensor.held_by, tensor.tensor, 0, sizes).begin;
-      for (size_t b = static_cast<size_t>(first / tensor.block_rows); b < last_band_.size(); ++b)
-        last_band_[b] = static_cast<int64_t>(pass.tiles.y.size());
-    }
-    for (size_t b = 0; b < on_device_.size(); ++b) {
-      const int64_t begin = static_cast<int64_t>(b) * tensor.block_rows, end = begin + tensor.block_rows;
-      if (tensor.held_from >= 0 && end > tensor.held_from)
-        last_band_[b] = static_cast<int64_t>(pass.tiles.y.size());
-      if (end <= tensor.gone_rows) on_device_[b] = false;
-    }
-    if (!tensor.written || !goes_on_) return;
-    // What the upper part has written.
-    const int64_t row = image(pass.tiles.y.front(), shape.scale.y, pass.scale.y).begin;
-    for (size_t b = 0; b < on_device_.size(); ++b)
-      on_device_[b] = static_cast<int64_t>(b) * tensor.block_rows < row;
   }
 
   TensorId tensor() const { return tensor_.tensor; }
@@ -223,7 +204,7 @@ class Blocks {
         // Below the device, what the band before completed is still leaving.
         if (tensor_.tier != MemoryTier::device && last_band_[b] < band - 1) on_device_[b] = false;
       } else if (tensor_.tier == MemoryTier::device) {
-        if (tensor_.leaves && (number > 0 || goes_on_) && last_band_[b] < band) on_device_[b] = false;
+        if (tensor_.leaves && number > 0 && last_band_[b] < band) on_device_[b] = false;
       } else {
         const auto block = static_cast<int64_t>(b);
         on_device_[b] = within(number, block) || (number + 1 < touched_.size() && within(number + 1, block));
@@ -258,7 +239,6 @@ class Blocks {
   }
 
   const SimulatedTensor tensor_;
-  const bool goes_on_;  ///< with what the upper part of the pass has begun
   std::vector<bool> on_device_;
   std::vector<int64_t> last_band_;  ///< that touches the block
   std::vector<Interval> touched_;   ///< blocks, by band
@@ -284,10 +264,6 @@ void run_tile(const std::vector<StepLedger>& ledger, const BytesOf& bytes_of_til
 }
 
 }  // namespace
-
-int64_t rows_read_first(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes) {
-  return rows_read(graph, pass, tensor, 0, sizes).begin;
-}
 
 int64_t block_bytes_of(const Graph& graph, const SimulatedTensor& stored, const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(stored.tensor);
@@ -449,38 +425,6 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   return result;
 }
 
-namespace {
-
-/// The last pass that reads a tensor and is no lower part, where lower parts alone read it later and find
-/// what they read from `first_left` on; -1 elsewhere. That pass lets go what comes before.
-int32_t lets_go_upper_rows(const Graph& graph, const Plan& plan, const KeptTensor& entry, int64_t first_left,
-                           const Sizes& sizes) {
-  int32_t last = -1;
-  bool lower_reads = false, found = true;
-  for (int32_t i = entry.first_pass; i <= entry.last_pass; ++i) {
-    const Pass& pass = plan.passes[static_cast<size_t>(i)];
-    const int64_t all = extent_of(graph.tensor(entry.tensor), sizes.latent).y;
-    Interval read{all, 0};
-    for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
-      const Interval rows = rows_read(graph, pass, entry.tensor, band, sizes);
-      if (rows.length() > 0) read = {std::min(read.begin, rows.begin), std::max(read.end, rows.end)};
-    }
-    if (read.length() == 0) continue;
-    if (pass.part == PassPart::lower) {
-      lower_reads = i > last + 1 || lower_reads;
-      found = found && read.begin >= first_left;
-    } else {
-      last = i;
-      lower_reads = false;
-      found = true;
-    }
-  }
-  const bool writes_two = plan.passes[static_cast<size_t>(entry.first_pass)].part == PassPart::upper;
-  return lower_reads && found && last > entry.first_pass + (writes_two ? 1 : 0) ? last : -1;
-}
-
-}  // namespace
-
 SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& assumptions) {
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
   const Sizes sizes{
@@ -490,12 +434,6 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
       plan.request.device};
   SimulatedPlan result;
   double micro_batch_seconds = 0;
-  int64_t line = 0;  // the lowest row of the latent above which something is kept
-  for (const KeptTensor& entry : plan.kept) {
-    if (!entry.rows) continue;
-    const int64_t rows = entry.rows->end / graph.tensor(entry.tensor).scale.y;
-    line = line == 0 ? rows : std::min(line, rows);
-  }
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     const auto pass = static_cast<int32_t>(i);
     std::vector<SimulatedTensor> tensors;
@@ -505,24 +443,11 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
         if (other.in_place_of == entry.tensor) successor = &other;
       }
       if (pass < entry.first_pass || pass > entry.last_pass) continue;
-      const PassPart part = plan.passes[i].part;
-      const bool written =
-          pass == entry.first_pass || (part == PassPart::lower && pass == entry.first_pass + 1);
+      const bool written = pass == entry.first_pass;
       if (written && entry.in_place_of != TensorId{-1})
         continue;  // it has the blocks of the tensor that it replaces
-      const bool held = part == PassPart::upper && pass + 1 == entry.last_pass && successor == nullptr;
       tensors.push_back({entry.tensor, entry.tier, entry.block_rows, written,
-                         (pass == entry.last_pass || held) && successor == nullptr,
-                         entry.rows ? entry.rows->end : 0, held ? &plan.passes[i + 1] : nullptr});
-      if (line == 0 || entry.rows) continue;
-      const int64_t first_left = std::max<int64_t>(0, line - 4) * int64_t{graph.tensor(entry.tensor).scale.y};
-      const int32_t letting_go = lets_go_upper_rows(graph, plan, entry, first_left, sizes);
-      if (first_left == 0 || letting_go < 0 || pass < letting_go) continue;
-      if (pass > letting_go) tensors.back().gone_rows = first_left;
-      if (pass > letting_go) continue;
-      tensors.back().leaves = true;
-      tensors.back().held_from = first_left;
-      tensors.back().held_by = nullptr;
+                         pass == entry.last_pass && successor == nullptr});
     }
     result.passes.push_back(
         simulate_pass(graph, plan.passes[i], tensors, sizes, plan.weights, assumptions, true));

@@ -45,9 +45,6 @@ struct RandomStyle {
   double in_place = 0.5;  ///< of the residuals that could take over their operand
   double below =
       0;  ///< of the kept tensors whose blocks are nobody else's, in the configuration's lower tier
-  /// Of the passes that keep something in blocks of its own, those that keep one such tensor above a
-  /// row. Not with `below`.
-  double above = 0;
   double carries = 0.3;  ///< share of the passes that carry rows, of those that can
   double untiled_rows = 0.25, untiled_columns = 0.6, untiled_frames = 0.3;
   int64_t most_tiles = 40;  ///< of one pass
@@ -83,7 +80,6 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
     for (TensorId id : target.kept) kept_in[index(id)] = targets.size();  // kept by the pass itself
   }
   std::vector<bool> kept(graph.tensors().size(), false), below(graph.tensors().size(), false);
-  KeptAbove above;
   std::vector<PassDecision> decisions;
   for (size_t pass = 0; pass < targets.size(); ++pass) {
     PassDecision decision;
@@ -96,13 +92,10 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
     if (decision.at_cut_point && decision.keeps.empty()) continue;
     PassGoal goal = goal_of(targets[pass], decision, sizes);
     std::vector<TensorId> taken;
-    std::vector<bool> with_above = kept;
-    if (above.any()) with_above[index(above.tensor)] = true;
     for (TensorId id : decision.keeps) {
       const TensorId base = in_place_base(graph, kept, goal, id);
       const bool wanted = random.chance(style.in_place);
       if (base == TensorId{-1} || !wanted || below[index(base)]) continue;
-      if (base != in_place_base(graph, with_above, goal, id)) continue;
       decision.in_place.push_back(id);
       taken.push_back(base);
     }
@@ -120,10 +113,6 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
         continue;
       decision.below.insert(decision.below.end(), {id, reader.inputs[2]});
     }
-    std::vector<TensorId> own_blocks = decision.keeps;
-    std::erase_if(own_blocks, [&](TensorId id) { return contains(decision.in_place, id); });
-    if (style.above > 0 && !own_blocks.empty() && sizes.latent.y > 1 && random.chance(style.above))
-      decision.above = {random.pick(own_blocks), random.integer(1, sizes.latent.y - 1)};
     goal = goal_of(targets[pass], decision, sizes);
     const Pass lowered = lower_pass(graph, kept, goal);
     const Extent grid = extent_at(lowered.scale, sizes.latent);
@@ -138,33 +127,16 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
       return ((grid.y + decision.tile.y - 1) / decision.tile.y) *
              ((grid.x + decision.tile.x - 1) / decision.tile.x);
     };
-    decision.lower_tile = decision.tile;
-    if (above.any()) decision.lower_tile.y = random.pick<int64_t>({decision.tile.y, 2, 3, 7});
-    const auto draw_algorithms = [&]() -> ConvolutionAlgorithms {
-      ConvolutionAlgorithms drawn =
-          random.pick<ConvolutionAlgorithm>({ConvolutionAlgorithm::direct, style.form});
-      if (drawn.algorithm == ConvolutionAlgorithm::direct || random.chance(0.5)) return drawn;
+    decision.convolutions = random.pick<ConvolutionAlgorithm>({ConvolutionAlgorithm::direct, style.form});
+    if (decision.convolutions.algorithm != ConvolutionAlgorithm::direct && !random.chance(0.5)) {
       for (const OpId op : operations_of(lowered)) {
-        if (has_winograd(graph, op) && random.chance(0.5)) drawn.direct.push_back(op);
+        if (has_winograd(graph, op) && random.chance(0.5)) decision.convolutions.direct.push_back(op);
       }
-      return drawn;
-    };
-    decision.convolutions = draw_algorithms();
-    const auto in_two_parts = [&] {
-      if (!above.any()) return false;
-      std::vector<bool> with = kept;
-      with[index(above.tensor)] = true;
-      return upper_latent_rows(graph, lower_pass(graph, with, goal), above, sizes) > 0;
-    };
-    if (sizes.latent.t == 1 && can_carry_rows(lowered) && !in_two_parts())
-      decision.carries_rows = random.chance(style.carries);
-    // The upper part has fewer operations than the lower one, which is what was lowered.
-    if (above.any()) decision.convolutions.direct.clear();
+    }
+    if (sizes.latent.t == 1 && can_carry_rows(lowered)) decision.carries_rows = random.chance(style.carries);
     while (tiles() > style.most_tiles)
       ++(decision.tile.x < decision.tile.y ? decision.tile.x : decision.tile.y);
-    if (above.any()) decision.lower_convolutions = draw_algorithms();
-    if (decision.above.any()) above = decision.above;
-    for (TensorId id : goal.keeps) kept[index(id)] = id != decision.above.tensor;
+    for (TensorId id : goal.keeps) kept[index(id)] = true;
     for (TensorId id : taken) kept[index(id)] = false;
     for (OpId op : goal.statistics) kept[index(graph.op(op).output)] = true;
     decisions.push_back(std::move(decision));

@@ -247,7 +247,6 @@ void run_drawn_plan(uint64_t seed, DeviceKind device, Ledger& ledger) {
   style.keep = random.pick<double>({0, 0.2, 0.5, 0.8, 1});
   style.late = random.pick<double>({0, 0.3});
   style.below = random.pick<double>({0, 0, 0.5});
-  if (style.below == 0 && random.chance(0.5)) style.above = 0.6;
   if (device == DeviceKind::cuda) style.form = ConvolutionAlgorithm::direct;
   MemoryModel memory;
   memory.block_bytes = random.pick<int64_t>({1, 300, 2000, int64_t{4} << 20});
@@ -274,15 +273,15 @@ void check_ledgers(const char* name, const std::vector<uint64_t>& expected,
 
 TEST_CASE("ledger: plans for the CPU take, give back and call in the same order") {
   check_ledgers("cpu",
-                {0xfe17b8ca968f26d9, 0xc4d636c8217ef5d9, 0x73aa6e8480130c83, 0xd4c28b89ae0bde9d,
-                 0x5e3411ce8bc0c6ef, 0xa89a4eca71e87517, 0x2d43344b81bafe4d, 0x455725ae0f95910a},
+                {0x4a81fa0e96a720fc, 0x733a34abc43ca25c, 0x28a64452973ae41e, 0x6b0223db8c067d18,
+                 0xa54eb42d30e874b7, 0x9da8e942f97c4c07, 0x66dacef7a585afc0, 0xc1f9c5e89aec8175},
                 [](uint64_t seed, Ledger& ledger) { run_drawn_plan(seed, DeviceKind::cpu, ledger); });
 }
 
 TEST_CASE("ledger: plans for a GPU take, give back and call in the same order") {
   check_ledgers("cuda",
-                {0x3e809d9f3c1c7d28, 0x981dcd24789498d3, 0x09edbe207aee599a, 0x3269d1326d2eba67,
-                 0x0f72e4568a65ed1c, 0x4e75d9f49a9150d3, 0x8df50a874b983587, 0xc2a7c5959e6cb8b6},
+                {0xd1b6c3f331ad01ac, 0x8bebb755a302e290, 0x9ae3f7dfe7987f97, 0xe736ae7a3622e2fa,
+                 0x4370820938d41719, 0x24aae1d42b34ad95, 0xc06fe4a06e5fd642, 0xf6cbeb663f6f76df},
                 [](uint64_t seed, Ledger& ledger) { run_drawn_plan(seed, DeviceKind::cuda, ledger); });
 }
 

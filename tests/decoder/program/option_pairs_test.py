@@ -81,8 +81,6 @@ class OptionPairs(unittest.TestCase):
         profile = ["headroom-profile", *self.weights, "--plan", "plan.json", "-o", "trace.json"]
         refused = [
             ([*plan, "--other-environment"], "--other-environment: goes with --profile"),
-            ([*plan, "--cuts", "--ranks", "2"], "--cuts: not with --ranks"),
-            ([*plan, "--cuts", "--scratch", "."], "--cuts: not with --scratch"),
             (["headroom-plan", "explain", "plan.json", "--passes", "--analyze", "stats.json"], "--passes: not with"),
             (["headroom-plan", "explain", "plan.json", "--quick", "--profile", "p.json"], "--profile: "),
             ([*decode, "--plan", "plan.json", "--profile", "p.json"], "--profile: goes with --limit"),

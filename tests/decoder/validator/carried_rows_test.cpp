@@ -63,8 +63,6 @@ TEST_CASE("validator: what tiles have from the tile above them", "[unit][validat
         damage(plan, plan.passes[p]);
         return plan;
       };
-      CHECK(refused_as(damaged([](Plan&, Pass& pass) { pass.part = PassPart::lower; }), model,
-                       Violation::malformed));
       CHECK(refused_as(damaged([](Plan& plan, Pass&) {
                          plan.share = {0, 2, {0, 20}};
                        }),

@@ -58,6 +58,13 @@ TEST_CASE("validator: a rank decodes its own rows and stores those that it reads
   }
 }
 
+TEST_CASE("validator: a rank that decodes alone stores all rows", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  plan.kept[0].rows = Interval{0, 4};
+  refuses(plan, graph, Violation::malformed, "kept[0] (conv_in).rows");
+}
+
 TEST_CASE("validator: a block that is taken over has the same rows", "[unit][validator]") {
   const Graph graph = small_graph(1);
   Plan plan = small_share(graph, 0);

@@ -193,26 +193,6 @@ TEST_CASE("plans for CUDA: made, explained, validated, and refused where it has 
   CHECK(json::parse(frontier.out)["request"]["device"] == "cuda");
 }
 
-TEST_CASE("with --cuts a plan may keep a tensor above a row, and without it a quick one does not") {
-  const Scratch folder;
-  const std::string file = folder / "plan.json";
-  const Words asked{
-      "--model", HEADROOM_TEST_DATA "/demo_model", "--size", "64x64", "--limit", "2537197", "-o", file};
-  const auto planned = [&](const Words& more) {
-    const Ended ended = plan(joined(asked, more));
-    INFO(ended.err);
-    REQUIRE(ended.code == 0);
-    CHECK(plan({"validate", file}).code == 0);
-    return read_json_file(file, 1 << 26);
-  };
-  const json cut = planned({"--cuts"}), whole = planned({"--no-cuts"});
-  CHECK(cut["predicted"]["seconds"] < whole["predicted"]["seconds"]);
-  CHECK(cut["passes"].dump().find("\"part\"") != std::string::npos);
-  CHECK(whole["passes"].dump().find("\"part\"") == std::string::npos);
-  CHECK(planned({})["passes"] == whole["passes"]);
-  require_refused(plan(joined(asked, {"--cuts", "--no-cuts"})), 2, {"--cuts excludes --no-cuts"});
-}
-
 TEST_CASE("a plan's folder must be there, and what can be none is refused") {
   const Planned planned;
   const auto into = [&](const std::string& file) {

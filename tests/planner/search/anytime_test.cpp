@@ -22,7 +22,6 @@ TEST_CASE("a search cut short gives a valid plan with its bound, or says that it
     const Request request = test::request_for(model, latent, random.pick<int64_t>({1, 1, 2}));
     const CostModel costs(model.graph);
     PlanOptions options;
-    options.cuts = seed % 2 > 0 ? Cuts::always : Cuts::never;
     options.scratch_folder = "/";
     if (random.chance(0.3)) options.scratch_limit_bytes = random.integer(1, 100) * 65536;
     options.limit_bytes = int64_t{1} << 50;

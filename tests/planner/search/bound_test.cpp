@@ -1,5 +1,4 @@
 #include <catch2/catch.hpp>
-#include <limits>
 #include <map>
 
 #include "planner/search/plan_space.h"
@@ -10,12 +9,10 @@
 namespace headroom::planner {
 namespace {
 
-/// Seconds of a choice without a limit; infinite where it is impossible.
+/// Seconds of a choice without a limit.
 double fastest_seconds(PlanSpace& space, const State& state, Choice& choice) {
-  if (!space.work_out(state, choice)) return std::numeric_limits<double>::infinity();
-  const double seconds = choice.beside_seconds + choice.shapes->seconds(0);
-  if (choice.lower_shapes == nullptr) return seconds;
-  return seconds + choice.beside_lower_seconds + choice.lower_shapes->seconds(0);
+  space.work_out(state, choice);
+  return choice.beside_seconds + choice.shapes->seconds(0);
 }
 
 /// Holds the bound of every state of a space to that of each state that follows.
@@ -58,8 +55,6 @@ TEST_CASE("the bound falls by no more than a choice costs, so no state is expand
     configuration.weights =
         random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});
     if (random.chance(0.5)) {
-      configuration.rows_above = {random.integer(1, latent.y - 1)};
-    } else if (random.chance(0.5)) {
       configuration.lower_tier = MemoryTier::host;
       configuration.lower_limit_bytes = int64_t{1} << 30;
     }

@@ -27,7 +27,6 @@ TEST_CASE("a frontier falls, and every point of it is what the planner finds und
     const Request request = test::request_for(model, latent, random.pick<int64_t>({1, 1, 2}));
     const CostModel costs(model.graph);
     PlanOptions options;
-    options.cuts = seed % 2 > 0 ? Cuts::always : Cuts::never;
     options.scratch_folder = "/";
     if (random.chance(0.3)) options.scratch_limit_bytes = random.integer(1, 100) * 65536;
     const auto most = static_cast<size_t>(random.integer(2, 12));

@@ -21,7 +21,7 @@ using test::Random;
 double planned_seconds(const Model& model, const Plan& plan, size_t number, const Extent& tile,
                        const CostModel& costs) {
   const Pass& pass = plan.passes[number];
-  const Sizes sizes = sizes_of_pass(sizes_of(model.graph, plan), pass);
+  const Sizes sizes = sizes_of(model.graph, plan);
   CostModel::Transfers transfers;
   double staging = 0;
   for (const KeptTensor& entry : plan.kept) {
@@ -80,8 +80,7 @@ void require_bounds(const Graph& graph, const Plan& plan, size_t number, const E
 }
 
 TEST_CASE("a walk through every tile and step finds the peak and the seconds that the planner counts") {
-  const uint64_t hundred = GENERATE(range(uint64_t{0}, uint64_t{33}));
-  int parts = 0;
+  const uint64_t hundred = GENERATE(range(uint64_t{0}, uint64_t{25}));
   for (uint64_t seed = hundred * 100; seed < (hundred + 1) * 100; ++seed) {
     CAPTURE(seed);
     Random random(seed);
@@ -93,7 +92,7 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
     const Dtype dtype = random.pick<Dtype>({Dtype::fp32, Dtype::fp16});
     const Extent latent{1, random.integer(1, 24), random.integer(1, 24)};
     Request request = test::request_for(model, latent, random.integer(1, 3), dtype);
-    const bool on_cuda = hundred >= 15 && hundred < 25;
+    const bool on_cuda = hundred >= 15;
     if (on_cuda) request.device = DeviceKind::cuda;
     Assumptions assumptions = test::assumptions_for(request);
     if (on_cuda) assumptions.card = test::random_card(random);
@@ -106,10 +105,6 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
     style.keep = random.uniform(0, 1);
     style.below = random.pick<double>({0, 0.5, 1});
     style.in_place = random.pick<double>({0, 0.5, 1});
-    if (hundred >= 25) {
-      style.below = 0;
-      style.above = random.pick<double>({0.3, 0.8});
-    }
     const PlanConfiguration configuration{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
         on_cuda ? MemoryTier::host : random.pick<MemoryTier>({MemoryTier::host, MemoryTier::scratch})};
@@ -129,10 +124,8 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
               .epsilon(1e-9));
       if (on_cuda)
         require_bounds(model.graph, drawn.plan, i, cut_tile(model.graph, drawn.plan.passes[i]), costs);
-      parts += drawn.plan.passes[i].part == PassPart::lower ? 1 : 0;
     }
   }
-  if (hundred >= 25) CHECK(parts > 50);
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ void walk(PlanSpace& space, Random& random, const std::function<void(Choice&)>& 
   while (state->pass < space.passes()) {
     std::vector<Choice>& choices = space.choices(*state);
     for (Choice& choice : choices) {
-      if (space.work_out(*state, choice)) look_at(choice);
+      space.work_out(*state, choice);
+      look_at(choice);
     }
     state = choices[static_cast<size_t>(random.integer(0, std::ssize(choices) - 1))].next;
   }
