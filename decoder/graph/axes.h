@@ -14,6 +14,14 @@ struct Axes {
   friend bool operator==(const Axes&, const Axes&) = default;
 };
 
+enum class Axis : uint8_t { t, y, x };
+
+/// The value for one axis.
+template <typename A>
+constexpr auto& at(A& axes, Axis axis) {
+  return axis == Axis::t ? axes.t : axis == Axis::y ? axes.y : axes.x;
+}
+
 /// Applies `f` to the matching members of its arguments: per_axis(f, a, b).t == f(a.t, b.t).
 template <typename F, typename... A>
 auto per_axis(F f, const A&... axes) -> Axes<decltype(f(axes.t...))> {

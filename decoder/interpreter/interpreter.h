@@ -4,12 +4,12 @@
 
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/interpreter/kept_blocks.h"
 #include "decoder/interpreter/rank_exchange.h"
+#include "decoder/interpreter/tile_steps.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {
@@ -40,30 +40,14 @@ class Interpreter {
 
  private:
   void run_pass(size_t number, PictureSink& sink);
-  void run_chunk(size_t number, int64_t tile, const Region& grid_tile, PictureSink& sink);
-  /// Within a call of the step that runs.
-  void tell_part(double of_call);
+  /// All steps of the pass on one tile.
+  void run_tile(size_t number, int64_t tile, PictureSink& sink);
   /// Takes the peak of the device's window into that of the pass.
   void note_peak(size_t number);
-  void carry_frames(const Pass& pass, const Step& step, const Region& grid_tile);
-  void make_room_for_rows(size_t number);
-  void carry_rows(const Pass& pass, const Step& step);
-  /// What the tile of the chunk or band before leaves for this step's.
-  DeviceTile& carried_by(size_t step) { return carried_[column_][step]; }
-  void run_step(const Pass& pass, const Step& step, const Region& grid_tile, PictureSink& sink);
-  void compute(const Step& step, const Region& region, const MapView& made);
-  void convolve(const Step& step, const Region& region, const MapView& made);
-  void attend(const Step& step, const Region& region, const MapView& made);
   void begin_statistics(const Pass& pass);
   /// Has it checked that what went in is finite, and drops sums that no later pass reads.
   void end_statistics(size_t number);
   bool read_after(size_t number, TensorId tensor) const;
-  /// What a step reads, without statistics.
-  std::vector<MapView> views_of(const Step& step);
-  MapView view_of(const Operand& operand);
-  DeviceTile& tile_of(const Operand& operand);
-  void drop_dead_tiles(size_t step);
-  Extent picture(TensorId tensor) const { return extent_of(graph_.tensor(tensor), sizes_.latent); }
 
   const Graph& graph_;
   const Plan& plan_;
@@ -73,15 +57,9 @@ class Interpreter {
   int64_t first_item_ = 0;
   KeptBlocks kept_;
   RankExchange ranks_;
-  std::vector<DeviceTile> tiles_;  ///< by step of the pass that runs
-  /// By column of tiles and step: the last frames of the tile of the chunk before, or the last rows of that
-  /// of the band before.
-  std::vector<std::vector<DeviceTile>> carried_;
-  size_t band_ = 0, column_ = 0;  ///< of tiles, of those that run
-  std::vector<size_t> last_use_;  ///< by step: the last one that reads its tile
+  TileSteps steps_;
   std::vector<PassMeasurement> measurements_;
-  EventSink::StepPart running_;                   ///< the step that runs
-  int64_t calls_before_ = 0, calls_of_step_ = 1;  ///< of that step, where it takes several alike
+  EventSink::StepPart running_;  ///< the step that runs
 };
 
 }  // namespace headroom

@@ -16,7 +16,7 @@ std::vector<size_t> like_columns(const Graph& graph, const Pass& pass, const Ext
   std::vector<int64_t> widths(steps.size());
   for (size_t i = 1; i + 1 < like.size(); ++i) {
     for (size_t s = 0; s < steps.size(); ++s)
-      widths[s] = tile_columns(graph, pass, steps[s], pass.tiles.x[i], latent).length();
+      widths[s] = tile_positions(graph, pass, steps[s], Axis::x, pass.tiles.x[i], latent).length();
     like[i] = first.try_emplace(widths, i).first->second;
   }
   return like;
@@ -33,9 +33,8 @@ std::vector<size_t> like_chunks(const Graph& graph, const Pass& pass, const Exte
   std::vector<int64_t> frames(2 * steps.size());
   for (size_t i = 1; i + 1 < like.size(); ++i) {
     for (size_t s = 0; s < steps.size(); ++s) {
-      const Interval fresh = fresh_frames(graph, pass, steps[s], pass.tiles.t[i], latent);
-      frames[2 * s] = fresh.length();
-      frames[2 * s + 1] = std::min<int64_t>(fresh.begin, steps[s].halo.before.t);  // of the chunk before
+      frames[2 * s] = fresh_positions(graph, pass, steps[s], Axis::t, pass.tiles.t[i], latent).length();
+      frames[2 * s + 1] = tile_positions(graph, pass, steps[s], Axis::t, pass.tiles.t[i], latent).length();
     }
     like[i] = first.try_emplace(frames, i).first->second;
   }

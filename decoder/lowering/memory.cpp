@@ -19,9 +19,8 @@ int64_t most_frames(const Graph& graph, const Pass& pass, const Step& step, int6
   const int64_t grid_frames = extent_at(pass.scale, latent).t;
   int64_t most = 0;
   for (int64_t i = 0; i < kFirstFew && i * chunk < grid_frames; ++i) {
-    const Interval frames =
-        fresh_frames(graph, pass, step, {i * chunk, std::min(grid_frames, (i + 1) * chunk)}, latent);
-    most = std::max(most, frames.end - std::max<int64_t>(0, frames.begin - step.halo.before.t));
+    const Interval frames{i * chunk, std::min(grid_frames, (i + 1) * chunk)};
+    most = std::max(most, tile_positions(graph, pass, step, Axis::t, frames, latent).length());
   }
   return most;
 }
@@ -32,7 +31,7 @@ int64_t most_rows(const Graph& graph, const Pass& pass, const Step& step, const 
                   const Extent& latent) {
   const int64_t grid_rows = pass.scale.y * latent.y, band = tile.extent.y;
   if (tile.place == BandPlace::first || band >= grid_rows)
-    return tile_rows(graph, pass, step, {0, std::min(band, grid_rows)}, latent).length();
+    return tile_positions(graph, pass, step, Axis::y, {0, std::min(band, grid_rows)}, latent).length();
   const int64_t scale = graph.tensor(step.tensor).scale.y, all = latent.y * scale + 2 * step.pad.y;
   const bool aligned = band * scale % pass.scale.y == 0;
   const int64_t fresh = ceil_divide(band * scale, pass.scale.y) + (aligned ? 0 : 1);
@@ -99,11 +98,11 @@ namespace {
 /// are cut into these columns.
 int64_t carried_rows_bytes(const Graph& graph, const Pass& pass, const Step& step,
                            const std::vector<Interval>& columns, const Sizes& sizes) {
-  if (columns.empty() || carried_rows(pass, step) == 0) return 0;
+  if (columns.empty() || carried_positions(pass, step) == 0) return 0;
   int64_t across = 0;
   for (const Interval& of_tile : columns)
-    across += tile_columns(graph, pass, step, of_tile, sizes.latent).length();
-  return tile_bytes(graph, step.tensor, {1, carried_rows(pass, step), across}, sizes);
+    across += tile_positions(graph, pass, step, Axis::x, of_tile, sizes.latent).length();
+  return tile_bytes(graph, step.tensor, {1, carried_positions(pass, step), across}, sizes);
 }
 
 /// The columns of tiles in bands that hand rows on; none where no band does.
@@ -117,9 +116,9 @@ int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, co
                       const std::vector<Interval>& columns, const Sizes& sizes) {
   if (pass.carries_rows) return carried_rows_bytes(graph, pass, step, columns, sizes);
   if (tile.t >= extent_at(pass.scale, sizes.latent).t) return 0;
-  if (!makes_tile(step) || carried_frames(step) == 0) return 0;
+  if (carried_positions(pass, step) == 0) return 0;
   Extent extent = largest_tile(graph, pass, step, tile, sizes);
-  extent.t = carried_frames(step);
+  extent.t = carried_positions(pass, step);
   return tile_bytes(graph, step.tensor, extent, sizes);
 }
 

@@ -14,56 +14,75 @@ namespace {
 
 /// What the tile of a step depends on along one axis.
 struct TileAxis {
-  int32_t scale, grid_scale;
-  int32_t before, after;  ///< of its halo
-  int32_t pad;
-  int64_t latent;
-
-  /// What the step's readers reach from the image of the grid's interval, as far as the picture and its
-  /// padding go.
-  Interval positions(const Interval& grid) const {
-    const Interval own = image(grid, scale, grid_scale);
-    return intersect({own.begin - before, own.end + after}, {-pad, latent * scale + pad});
-  }
+  Interval own;  ///< image of the grid's interval
+  int64_t before, after, pad, extent;
+  bool first;    ///< the interval is the grid's first
+  bool carried;  ///< the tile before hands positions on
 };
 
-/// The rows of a step's tile behind those of the band before, below the first band of a pass that carries
-/// rows.
-Interval rows_behind(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
-                     const Extent& latent) {
-  const int32_t scale = graph.tensor(step.tensor).scale.y;
-  const Interval own = image(grid_rows, scale, pass.scale.y);
-  const int64_t ahead = step.halo.after.y, end = latent.y * scale + step.pad.y;
-  return {std::min(end, own.begin + ahead), std::min(end, own.end + ahead)};
+TileAxis tile_axis(const Graph& graph, const Pass& pass, const Step& step, Axis axis, const Interval& grid,
+                   const Extent& latent) {
+  const Tensor& tensor = graph.tensor(step.tensor);
+  const Extent extent = extent_of(tensor, latent);
+  const int32_t scale = at(tensor.scale, axis), grid_scale = at(pass.scale, axis);
+  return {axis == Axis::t ? frames_at_scale(grid, grid_scale, scale) : image(grid, scale, grid_scale),
+          at(step.halo.before, axis),
+          at(step.halo.after, axis),
+          at(step.pad, axis),
+          at(extent, axis),
+          grid.begin == 0,
+          carries(pass, axis)};
+}
+
+bool reads_kept(const Step& step) {
+  return step.kind == StepKind::gather && step.inputs[0].step == -1;
+}
+
+/// As if the tile before handed positions on, even where the step reads them from what is kept.
+Interval made_positions(const TileAxis& of) {
+  const int64_t end = std::min(of.extent + of.pad, of.own.end + of.after);
+  const bool handed_on = of.carried && !of.first;
+  const int64_t begin = handed_on ? of.own.begin + of.after : std::max(-of.pad, of.own.begin - of.before);
+  return {handed_on ? std::min(of.extent + of.pad, begin) : begin, end};
+}
+
+Interval tile_positions(const TileAxis& of) {
+  Interval tile = made_positions(of);
+  if (of.carried && !of.first) tile.begin = std::max(-of.pad, tile.begin - of.before);
+  return tile;
 }
 
 }  // namespace
 
-Interval tile_rows(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
-                   const Extent& latent) {
-  if (pass.carries_rows && grid_rows.begin > 0) {
-    const Interval behind = rows_behind(graph, pass, step, grid_rows, latent);
-    return {std::max<int64_t>(-step.pad.y, behind.begin - step.halo.before.y), behind.end};
-  }
-  const int32_t scale = graph.tensor(step.tensor).scale.y;
-  return TileAxis{scale, pass.scale.y, step.halo.before.y, step.halo.after.y, step.pad.y, latent.y}.positions(
-      grid_rows);
+bool carries(const Pass& pass, Axis axis) {
+  return axis == Axis::t || (axis == Axis::y && pass.carries_rows);
 }
 
-Interval tile_columns(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_columns,
-                      const Extent& latent) {
-  const int32_t scale = graph.tensor(step.tensor).scale.x;
-  return TileAxis{scale, pass.scale.x, step.halo.before.x, step.halo.after.x, step.pad.x, latent.x}.positions(
-      grid_columns);
+Axis carried_axis(const Pass& pass) {
+  return pass.carries_rows ? Axis::y : Axis::t;
+}
+
+int64_t carried_positions(const Pass& pass, const Step& step) {
+  return makes_tile(step) && !reads_kept(step) ? at(step.halo.before, carried_axis(pass)) : 0;
+}
+
+Interval tile_positions(const Graph& graph, const Pass& pass, const Step& step, Axis axis,
+                        const Interval& grid, const Extent& latent) {
+  return tile_positions(tile_axis(graph, pass, step, axis, grid, latent));
+}
+
+Interval fresh_positions(const Graph& graph, const Pass& pass, const Step& step, Axis axis,
+                         const Interval& grid, const Extent& latent) {
+  const TileAxis of = tile_axis(graph, pass, step, axis, grid, latent);
+  return reads_kept(step) ? tile_positions(of) : made_positions(of);
 }
 
 Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile,
                    const Extent& latent) {
-  Region region{fresh_frames(graph, pass, step, grid_tile.t, latent),
-                tile_rows(graph, pass, step, grid_tile.y, latent),
-                tile_columns(graph, pass, step, grid_tile.x, latent)};
-  region.t.begin = std::max<int64_t>(0, region.t.begin - step.halo.before.t);
-  return region;
+  const auto along = [&](Axis axis) {
+    return tile_positions(graph, pass, step, axis, at(grid_tile, axis), latent);
+  };
+  return {along(Axis::t), along(Axis::y), along(Axis::x)};
 }
 
 std::vector<Step> measured_steps(const Pass& pass) {
@@ -75,30 +94,6 @@ std::vector<Step> measured_steps(const Pass& pass) {
     steps.back().pad = step.pad;
   }
   return steps;
-}
-
-Interval fresh_frames(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_frames,
-                      const Extent& latent) {
-  const Tensor& tensor = graph.tensor(step.tensor);
-  const Interval own = frames_at_scale(grid_frames, pass.scale.t, tensor.scale.t);
-  const int64_t ahead = step.halo.after.t, all = extent_of(tensor, latent).t;
-  return {own.begin == 0 ? 0 : std::min(all, own.begin + ahead), std::min(all, own.end + ahead)};
-}
-
-int64_t carried_frames(const Step& step) {
-  const bool reads_kept = step.kind == StepKind::gather && step.inputs[0].step == -1;
-  return reads_kept ? 0 : step.halo.before.t;
-}
-
-Interval fresh_rows(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_rows,
-                    const Extent& latent) {
-  const bool has_earlier_rows = grid_rows.begin > 0 && carried_rows(pass, step) > 0;
-  return (has_earlier_rows ? rows_behind : tile_rows)(graph, pass, step, grid_rows, latent);
-}
-
-int64_t carried_rows(const Pass& pass, const Step& step) {
-  const bool reads_kept = step.kind == StepKind::gather && step.inputs[0].step == -1;
-  return pass.carries_rows && makes_tile(step) && !reads_kept ? step.halo.before.y : 0;
 }
 
 RowsAhead rows_ahead(const Graph& graph, const Pass& pass) {

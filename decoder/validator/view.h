@@ -15,14 +15,9 @@ namespace headroom::validation {
 int64_t add(int64_t a, int64_t b);
 int64_t multiply(int64_t a, int64_t b);
 
-enum Axis { kTime, kRows, kColumns };
+constexpr Axis kTime = Axis::t, kRows = Axis::y, kColumns = Axis::x;
 constexpr std::array<Axis, 3> kAxes{kTime, kRows, kColumns};
 const char* letter(Axis axis);
-
-template <typename T>
-const T& at(const Axes<T>& axes, Axis axis) {
-  return axis == kTime ? axes.t : axis == kRows ? axes.y : axes.x;
-}
 
 /// Collects violations up to a bound, so that a hostile plan cannot make the report itself the problem.
 class Findings {

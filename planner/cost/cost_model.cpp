@@ -106,7 +106,7 @@ BandRows band_rows(const Graph& graph, const Pass& pass, int64_t height, const S
 Along along_rows(const Pass& pass, const Step& step, const StepAxis& axis, const BandRows& bands) {
   if (!pass.carries_rows) return along(axis, bands.others);
   const int64_t more_bands = ceil_divide(axis.grid - bands.first, bands.others);
-  const int64_t again = makes_tile(step) ? step.halo.before.y - carried_rows(pass, step) : 0;
+  const int64_t again = makes_tile(step) ? step.halo.before.y - carried_positions(pass, step) : 0;
   return {double(axis.extent + more_bands * again), double(1 + more_bands)};
 }
 
@@ -120,10 +120,10 @@ Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, c
 
 /// Moving frames from one chunk to the next, for each row and column of a step's tile: out and in again, or
 /// read from a kept tensor once more.
-double carry_seconds(const Graph& graph, const Step& step, const Along& time, const DeviceRates& rates,
+double carry_seconds(const Graph& graph, const Pass& pass, const Step& step, const Along& time, const DeviceRates& rates,
                      const Sizes& sizes) {
   if (!makes_tile(step) || time.tiles <= 1) return 0;
-  const int64_t carried = carried_frames(step);
+  const int64_t carried = pass.carries_rows ? 0 : carried_positions(pass, step);
   const double frames = double(carried > 0 ? 2 * carried : step.halo.before.t);
   const int64_t element = tile_element_bytes(sizes);
   return frames * (time.tiles - 1) * double(graph.tensor(step.tensor).channels * element * sizes.items) /
@@ -134,7 +134,7 @@ double carry_seconds(const Graph& graph, const Step& step, const Along& time, co
 double carry_rows_seconds(const Graph& graph, const Pass& pass, const Step& step, const Along& rows,
                           const DeviceRates& rates, const Sizes& sizes) {
   const int64_t element = tile_element_bytes(sizes);
-  const double copied = double(2 * carried_rows(pass, step)) * (rows.tiles - 1);
+  const double copied = double(pass.carries_rows ? 2 * carried_positions(pass, step) : 0) * (rows.tiles - 1);
   return copied * double(graph.tensor(step.tensor).channels * element * sizes.items) / rates.bytes_per_second;
 }
 
@@ -224,7 +224,7 @@ double CostModel::step_seconds(const Pass& pass, const Step& step, const Extent&
   }
   const DeviceRates moving = assumed_rates(device_, sizes.dtype);
   const double carry =
-      carry_seconds(*graph_, step, along_time(*graph_, pass, step, tile.t, sizes), moving, sizes);
+      carry_seconds(*graph_, pass, step, along_time(*graph_, pass, step, tile.t, sizes), moving, sizes);
   // Latency tables are asked for every shape of every pass, so what most do not need is left out.
   if (latency_tables_ && carry == 0 && !pass.carries_rows)
     return latency_tables_->step_seconds(pass, step, tile, sizes);
@@ -258,7 +258,7 @@ std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
     const StepRates rates = rates_of(step, pass.convolutions.of(step.op), sizes);
     const Axes<StepAxis> axes = axes_of(*graph_, pass, step, sizes);
     const Along time = along_time(*graph_, pass, step, frames, sizes);
-    const double carrying = carry_seconds(*graph_, step, time, assumed_rates(device_, sizes.dtype), sizes);
+    const double carrying = carry_seconds(*graph_, pass, step, time, assumed_rates(device_, sizes.dtype), sizes);
     for (size_t k = 0; k < widths.size(); ++k) columns[k] = along(axes.x, widths[k]);
     for (size_t i = 0; i < heights.size(); ++i) {
       const Along rows = along_rows(pass, step, axes.y, bands[i]);

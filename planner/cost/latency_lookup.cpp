@@ -68,7 +68,7 @@ Runs rows_carried(const Graph& graph, const Pass& pass, const Step& step, int64_
   measured.tensor = measured_tensor(step);
   Runs runs;
   for (const Interval& band : cut_rows(graph, pass, height, sizes)) {
-    const Interval made = fresh_rows(graph, pass, measured, band, sizes.latent);
+    const Interval made = fresh_positions(graph, pass, measured, Axis::y, band, sizes.latent);
     if (made.length() > 0) runs.add(made.length(), 1);
   }
   return runs;

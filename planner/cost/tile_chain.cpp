@@ -47,8 +47,8 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times
               .columns = extent_of(graph.tensor(measured_tensor(step)), sizes.latent).x,
               .by_frame = step.kind == StepKind::conv && graph.op(step.op).factor.y > 1,
               .place = bytes.keeps ? place_of({step.tensor, -1}) : i,
-              .carried_of_area = double(carried_frames(step)) * handed_on_bytes(graph, step, sizes),
-              .carried_of_column = double(carried_rows(pass, step)) * handed_on_bytes(graph, step, sizes)};
+              .carried_of_area = (pass.carries_rows ? 0.0 : double(carried_positions(pass, step))) * handed_on_bytes(graph, step, sizes),
+              .carried_of_column = (pass.carries_rows ? double(carried_positions(pass, step)) : 0.0) * handed_on_bytes(graph, step, sizes)};
     for (const StepTraffic::Read& read : bytes.reads)
       link.reads.push_back({place_of(read.operand), read.bytes});
     link.kernels = kernels_of(graph, step, 0, sizes);

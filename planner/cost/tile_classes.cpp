@@ -74,7 +74,7 @@ std::vector<TileClass> classes_along(const Pass& pass, const std::vector<Interva
 
 std::vector<TileClass> row_classes(const Graph& graph, const Pass& pass, int64_t length, const Sizes& sizes) {
   const auto made = [&](const Step& step, const Interval& rows) {
-    return fresh_rows(graph, pass, step, rows, sizes.latent).length();
+    return fresh_positions(graph, pass, step, Axis::y, rows, sizes.latent).length();
   };
   std::vector<Interval> bands = cut_rows(graph, pass, length, sizes);
   const InnerPart inner = inner_part(graph, pass, sizes.latent, [](const auto& axes) { return axes.y; });
@@ -91,7 +91,7 @@ std::vector<TileClass> column_classes(const Graph& graph, const Pass& pass, int6
   const InnerPart inner = inner_part(graph, pass, latent, [](const auto& axes) { return axes.x; });
   return classes_along(pass, cut(latent.x * pass.scale.x, length), inner,
                        [&](const Step& step, const Interval& columns) {
-                         return tile_columns(graph, pass, step, columns, latent).length();
+                         return tile_positions(graph, pass, step, Axis::x, columns, latent).length();
                        });
 }
 
@@ -100,9 +100,7 @@ std::vector<TileClass> chunk_classes(const Graph& graph, const Pass& pass, int64
   std::vector<TileClass> classes;
   for (const Interval& chunk : cut(extent_at(pass.scale, latent).t, length)) {
     const auto frames = classes_along(pass, {chunk}, {}, [&](const Step& step, const Interval& grid) {
-      if (carried_frames(step) == 0)
-        return tile_region(graph, pass, step, {grid, {0, 1}, {0, 1}}, latent).t.length();
-      return fresh_frames(graph, pass, step, grid, latent).length();
+      return fresh_positions(graph, pass, step, Axis::t, grid, latent).length();
     });
     TileClass tile = frames.front();
     tile.first = chunk.begin == 0;

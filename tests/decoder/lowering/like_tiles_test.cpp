@@ -31,8 +31,8 @@ TEST_CASE("columns are like the first in which every step's tile is as wide, but
         return std::all_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
           Step measured = step;
           measured.tensor = measured_tensor(step);
-          return tile_columns(model.graph, pass, measured, columns[a], latent).length() ==
-                 tile_columns(model.graph, pass, measured, columns[b], latent).length();
+          return tile_positions(model.graph, pass, measured, Axis::x, columns[a], latent).length() ==
+                 tile_positions(model.graph, pass, measured, Axis::x, columns[b], latent).length();
         });
       };
       for (size_t i = 1; i + 1 < like.size(); ++i) {
@@ -70,7 +70,7 @@ TEST_CASE(
           const auto frames = [&](size_t chunk) {
             const Region tile{pass.tiles.t[chunk], pass.tiles.y.front(), pass.tiles.x.front()};
             return std::pair(tile_region(model.graph, pass, step, tile, latent).t.length(),
-                             fresh_frames(model.graph, pass, step, tile.t, latent).length());
+                             fresh_positions(model.graph, pass, step, Axis::t, tile.t, latent).length());
           };
           CHECK(frames(like[i]) == frames(i));
           if (step.kind == StepKind::attention) CHECK(like[i] == i);

@@ -32,7 +32,7 @@ struct Seen {
       chunked += chunks ? 1 : 0;
       one_frame += chunks && pass.tiles.t.front().length() == 1 ? 1 : 0;
       for (const Step& step : pass.steps)
-        carried_frames += chunks && headroom::carried_frames(step) > 0 ? 1 : 0;
+        carried_frames += chunks && carried_positions(pass, step) > 0 ? 1 : 0;
     }
     in_micro_batches += plan.micro_batch < plan.request.batch ? 1 : 0;
     went_on += plan.passes.size() < barrier_targets(graph).size() ? 1 : 0;

@@ -46,7 +46,7 @@ TEST_CASE("validator: what tiles have from the tile above them", "[unit][validat
         const Step& step = sound.passes[p].steps[s];
         CAPTURE(s);
         Plan plan = sound;
-        if (carried_rows(sound.passes[p], step) > 0) {
+        if (carried_positions(sound.passes[p], step) > 0) {
           --plan.passes[p].steps[s].halo.before.y;
           CHECK(refused_as(plan, model, Violation::missing_halo));
           ++kept;

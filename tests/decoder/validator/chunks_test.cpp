@@ -34,7 +34,7 @@ Plan chunked_plan(const Model& model, int64_t frames = 4) {
 std::vector<size_t> carrying(const Plan& plan) {
   std::vector<size_t> steps;
   for (size_t s = 0; s < plan.passes.back().steps.size(); ++s) {
-    if (carried_frames(plan.passes.back().steps[s]) > 0) steps.push_back(s);
+    if (carried_positions(plan.passes.back(), plan.passes.back().steps[s]) > 0) steps.push_back(s);
   }
   return steps;
 }
@@ -117,7 +117,7 @@ TEST_CASE("validator: what chunks carry counts", "[unit][validator]") {
     const Sizes sizes = sizes_of(model.graph, plan);
     for (size_t step : carrying(plan)) {
       Extent extent = largest_tile(model.graph, pass, pass.steps[step], Extent{1, 8, 64}, sizes);
-      extent.t = carried_frames(pass.steps[step]);
+      extent.t = carried_positions(pass, pass.steps[step]);
       bytes += positions(extent) * model.graph.tensor(pass.steps[step].tensor).channels * 4;
     }
     return bytes;

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <vector>
+
+#include "decoder/graph/graph.h"
+#include "decoder/interpreter/device.h"
+#include "decoder/interpreter/events.h"
+#include "decoder/lowering/tiles.h"
+#include "decoder/plan/sizes.h"
+
+namespace headroom {
+
+/// Which tile of a pass: its chunk of frames, band of rows and column.
+using TilePlace = Axes<size_t>;
+
+/// The positions that tiles of a pass hand on to the tile after them, along the axis that the pass carries
+/// (decoder/lowering/tiles.h): copies of the last positions that each step has made.
+///
+///     time   from chunk to chunk of a column. A step's buffer comes when its first chunk is done, and goes
+///            with the column
+///     rows   from band to band. One buffer for each step, in which each column has its own part, is there
+///            throughout the pass
+class CarriedTiles {
+ public:
+  CarriedTiles(const Graph& graph, const Sizes& sizes, Device& device, EventSink& events)
+      : graph_(graph), sizes_(sizes), device_(device), events_(events) {}
+
+  /// Throws LimitExceeded.
+  void begin_pass(const Pass& pass, size_t number);
+  void begin_tile(const TilePlace& place) { place_ = place; }
+  /// Copies what the tile before has handed on into the tile of this step, which covers `region`. Returns the
+  /// part of the region that is left to be made.
+  Region take(size_t step, const Region& region, const MapView& tile);
+  /// Keeps of a tile that has just been made what the tile after it begins with. What a later step adds onto
+  /// a tile has no earlier positions, so these are final. Throws LimitExceeded.
+  void hand_on(size_t step, const MapView& made);
+  void end_column();
+  void end_pass() { buffers_.clear(); }
+
+ private:
+  size_t index_along_axis() const { return at(place_, axis_); }
+  DeviceTile& buffer(size_t step) { return buffers_[place_.x][step]; }
+  DeviceTile allocate(const Step& step, const Region& region);
+  void allocate_for_all_columns(size_t number, size_t step);
+
+  const Graph& graph_;
+  const Sizes& sizes_;
+  Device& device_;
+  EventSink& events_;
+  const Pass* pass_ = nullptr;
+  Axis axis_ = Axis::t;
+  TilePlace place_;
+  std::vector<std::vector<DeviceTile>> buffers_;  ///< by column and step
+};
+
+}  // namespace headroom

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <vector>
+
+#include "decoder/files/picture_sink.h"
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/model.h"
+#include "decoder/interpreter/carried_tiles.h"
+#include "decoder/interpreter/device.h"
+#include "decoder/interpreter/events.h"
+#include "decoder/interpreter/kept_blocks.h"
+
+namespace headroom {
+
+/// Carries out the steps of one pass on one tile after another: takes the memory of the tiles that steps
+/// make, calls the device, and gives a tile back after the last step that reads it.
+class TileSteps {
+ public:
+  /// All references must outlive it.
+  TileSteps(const Graph& graph, const Sizes& sizes, Device& device, EventSink& events, KeptBlocks& kept)
+      : graph_(graph),
+        sizes_(sizes),
+        device_(device),
+        events_(events),
+        kept_(kept),
+        carried_(graph, sizes, device, events) {}
+
+  void begin_pass(const Pass& pass, size_t number);
+  void begin_tile(const TilePlace& place);
+  /// One step on the tile. What is emitted are items from `first_item` on. Throws LimitExceeded and
+  /// DeviceError.
+  void run(size_t step, int64_t first_item, PictureSink& sink);
+  void end_column() { carried_.end_column(); }
+  void end_pass() { carried_.end_pass(); }
+
+  /// The share of the step that runs which is done when this share of its call is.
+  double share_done(double of_call) const;
+
+ private:
+  void make_tile(const Step& step, const Region& region);
+  void compute(const Step& step, const Region& region, const MapView& made);
+  void convolve(const Step& step, const Region& region, const MapView& made);
+  void attend(const Step& step, const Region& region, const MapView& made);
+  void carry_out(const Step& step, const Region& region, int64_t first_item, PictureSink& sink);
+  /// What a step reads, without statistics.
+  std::vector<MapView> views_of(const Step& step);
+  MapView view_of(const Operand& operand);
+  DeviceTile& tile_of(const Operand& operand);
+  size_t slot_of(const Step& step) const { return static_cast<size_t>(&step - pass_->steps.data()); }
+  Extent picture(TensorId tensor) const { return extent_of(graph_.tensor(tensor), sizes_.latent); }
+
+  const Graph& graph_;
+  const Sizes& sizes_;
+  Device& device_;
+  EventSink& events_;
+  KeptBlocks& kept_;
+  CarriedTiles carried_;
+  const Pass* pass_ = nullptr;
+  Region grid_tile_;
+  std::vector<DeviceTile> tiles_;                 ///< by step
+  std::vector<size_t> last_use_;                  ///< by step: the last one that reads its tile
+  int64_t calls_before_ = 0, calls_of_step_ = 1;  ///< of the step that runs, where it takes several alike
+};
+
+}  // namespace headroom
