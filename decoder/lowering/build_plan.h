@@ -33,6 +33,9 @@ PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, co
 /// The rows of the pass's grid that are decoded here, cut into bands of `length`; of a pass that carries rows
 /// the first is as high as first_band_rows() says.
 std::vector<Interval> cut_rows(const Graph& graph, const Pass& pass, int64_t length, const Sizes& sizes);
+/// Whether the pass may be cut so: one that carries rows needs several bands, and the first must not be the
+/// highest.
+bool suits_bands(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows);
 /// The same rows, and all of its columns and frames, cut into tiles.
 Axes<std::vector<Interval>> cut_grid(const Graph& graph, const Pass& pass, const Extent& tile,
                                      const Sizes& sizes);

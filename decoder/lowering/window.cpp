@@ -99,7 +99,7 @@ class WindowBuilder {
     const int64_t first = first_kept_row(), begin = readers_.first_row(tile.begin);
     const int64_t end =
         ceil_divide(std::max<int64_t>(0, readers_.last_row(tile.end) - first), use_.block_rows);
-    if (pass_.carries_rows && begin >= readers_.rows()) return {end, end};
+    if (begin >= readers_.rows()) return {end, end};  // all is read before
     return {std::max<int64_t>(0, begin - first) / use_.block_rows, end};
   }
 
@@ -108,8 +108,7 @@ class WindowBuilder {
     if (band == 0) return 0;
     const int64_t row = readers_.first_row(pass_.tiles.y[band].begin);
     // Where all is read before the last bands, its last block leaves as well.
-    if (pass_.carries_rows && row >= readers_.rows()) return block_count_;
-    return block_at(row);
+    return row >= readers_.rows() ? block_count_ : block_at(row);
   }
 
   int64_t first_kept_row() const { return use_.rows ? use_.rows->begin : 0; }

@@ -117,8 +117,7 @@ class FlowCheck {
     const StepRef maker{ref.pass, static_cast<size_t>(operand.step)};
     on_every_axis(ref, [&](Axis axis, size_t i) {
       // Where a step has run ahead to the clip's or the picture's end it makes no more, and reads nothing.
-      if (axis == kTime && view_.tile_count(ref.pass, axis) > 1 && makes_none(ref, axis, i)) return true;
-      if (axis == kRows && view_.carries_rows(ref) && makes_none(ref, axis, i)) return true;
+      if (i > 0 && view_.carries(ref, axis) && makes_none(ref, axis, i)) return true;
       const Interval needed = view_.needed(ref, input, axis, i);
       const Interval made = view_.region(maker, axis, i);
       if (made.contains(needed)) return true;
@@ -238,7 +237,7 @@ class FlowCheck {
   /// A step that makes rows, or has them from the band before, has one of the picture: what lies outside is
   /// made of that.
   void check_carried_rows(const StepRef& ref) {
-    if (!view_.carries_rows(ref)) return;
+    if (!view_.carries(ref, kRows)) return;
     const size_t bands = view_.tile_count(ref.pass, kRows);
     if (!view_.spend(static_cast<int64_t>(bands))) return;
     const Interval all = view_.picture(view_.step(ref).tensor, kRows);

@@ -257,9 +257,11 @@ class MemoryCheck {
   bool reuses_operand(const StepRef& ref, const std::vector<size_t>& last_reader,
                       const std::vector<int64_t>& bytes) const {
     const Step& step = view_.step(ref);
-    // One that keeps earlier frames or rows has a tile of its own for them.
-    if (step.kind != StepKind::add || step.halo.before.t > 0) return false;
-    if (view_.carries_rows(ref) && step.halo.before.y > 0) return false;
+    // One that keeps positions of the tile before has a tile of its own for them.
+    const bool keeps_earlier = std::any_of(kAxes.begin(), kAxes.end(), [&](Axis axis) {
+      return view_.carries(ref, axis) && at(step.halo.before, axis) > 0;
+    });
+    if (step.kind != StepKind::add || keeps_earlier) return false;
     return std::any_of(step.inputs.begin(), step.inputs.end(), [&](const Operand& input) {
       if (input.step == -1) return false;
       const auto maker = static_cast<size_t>(input.step);

@@ -119,49 +119,35 @@ Interval View::image(size_t pass, TensorId id, Axis axis, size_t i) const {
 }
 
 Interval View::made(const StepRef& ref, Axis axis, size_t i) const {
-  const Step& maker = step(ref);
-  if (axis == kTime && !copies_kept(maker)) return frames_computed(ref, i);
-  const bool has_earlier_rows = axis == kRows && i > 0 && carries_rows(ref) && !copies_kept(maker);
-  return intersect(has_earlier_rows ? rows_computed(ref, i) : region(ref, axis, i),
-                   picture(maker.tensor, axis));
+  const bool handed_on = i > 0 && carries(ref, axis) && !copies_kept(step(ref));
+  return intersect(handed_on ? computed(ref, axis, i) : region(ref, axis, i),
+                   picture(step(ref).tensor, axis));
 }
 
-bool View::carries_rows(const StepRef& ref) const {
-  return plan.passes[ref.pass].carries_rows && computes_tile(step(ref));
+bool View::carries(const StepRef& ref, Axis axis) const {
+  return axis == kTime || (axis == kRows && plan.passes[ref.pass].carries_rows && computes_tile(step(ref)));
 }
 
-/// As frames_computed(), with what stands outside the picture.
-Interval View::rows_computed(const StepRef& ref, size_t band) const {
+/// A step that runs ahead makes what later tiles need of it before their turn comes; from the end on there is
+/// nothing to make.
+Interval View::computed(const StepRef& ref, Axis axis, size_t i) const {
   const Step& maker = step(ref);
-  const Interval own = image(ref.pass, maker.tensor, kRows, band);
-  const int64_t end = picture(maker.tensor, kRows).end + maker.pad.y, ahead = maker.halo.after.y;
+  const Interval own = image(ref.pass, maker.tensor, axis, i);
+  const int64_t end = picture(maker.tensor, axis).end + at(maker.pad, axis);
+  const int64_t ahead = at(maker.halo.after, axis);
   return {std::min(own.begin + ahead, end), std::min(own.end + ahead, end)};
-}
-
-/// A step that runs ahead makes what later frames need of it before their chunk comes. In the first chunk it
-/// makes all from the first frame on; from the last frame on there is nothing to make.
-Interval View::frames_computed(const StepRef& ref, size_t chunk) const {
-  const Step& maker = step(ref);
-  const Interval own = image(ref.pass, maker.tensor, kTime, chunk);
-  const int64_t end = picture(maker.tensor, kTime).end, ahead = maker.halo.after.t;
-  const int64_t begin = chunk == 0 ? own.begin : own.begin + ahead;
-  return {std::min(begin, end), std::min(own.end + ahead, end)};
 }
 
 Interval View::region(const StepRef& ref, Axis axis, size_t i) const {
   const Step& made = step(ref);
-  if (axis == kTime) {
-    const Interval computed = frames_computed(ref, i);
-    return {std::max<int64_t>(0, computed.begin - made.halo.before.t), computed.end};
-  }
-  const int64_t pad = at(made.pad, axis);
-  if (axis == kRows && i > 0 && carries_rows(ref)) {
-    const Interval computed = rows_computed(ref, i);
-    return {std::max(-pad, computed.begin - made.halo.before.y), computed.end};
+  const int64_t pad = at(made.pad, axis), before = at(made.halo.before, axis);
+  if (i > 0 && carries(ref, axis)) {
+    const Interval of_tile = computed(ref, axis, i);
+    return {std::max(-pad, of_tile.begin - before), of_tile.end};
   }
   const Interval own = image(ref.pass, made.tensor, axis, i);
   const Interval inside = picture(made.tensor, axis);
-  return intersect({own.begin - at(made.halo.before, axis), own.end + at(made.halo.after, axis)},
+  return intersect({own.begin - before, own.end + at(made.halo.after, axis)},
                    {inside.begin - pad, inside.end + pad});
 }
 

@@ -76,10 +76,11 @@ class View {
   Interval image(size_t pass, TensorId id, Axis axis, size_t i) const;
   /// What the tile that a step makes covers.
   Interval region(const StepRef& ref, Axis axis, size_t i) const;
-  /// Whether the step's tile has rows of the band before, in a pass that carries rows.
-  bool carries_rows(const StepRef& ref) const;
-  /// What a step computes of that inside the picture: along the time the frames of its own chunk, moved by
-  /// those that it runs ahead, since the earlier ones come from the tile of the chunk before.
+  /// Whether the step's tile has positions of the tile before it along the axis: of the chunk before, or of
+  /// the band before in a pass that carries rows.
+  bool carries(const StepRef& ref, Axis axis) const;
+  /// What a step computes of that inside the picture: along an axis that it carries without the positions of
+  /// the tile before.
   Interval made(const StepRef& ref, Axis axis, size_t i) const;
   /// What the step reads in an operand; beyond the picture too where it is a convolution's.
   Interval needed(const StepRef& ref, size_t input, Axis axis, size_t i) const;
@@ -103,8 +104,9 @@ class View {
   std::vector<std::vector<bool>> well_formed;
 
  private:
-  Interval frames_computed(const StepRef& ref, size_t chunk) const;
-  Interval rows_computed(const StepRef& ref, size_t band) const;
+  /// Behind the first tile of an axis that the step carries: what it computes there, moved by how far it runs
+  /// ahead.
+  Interval computed(const StepRef& ref, Axis axis, size_t i) const;
   Interval frames_needed(const Step& reader, size_t input, const Interval& out) const;
 
   std::vector<int32_t> kept_index_;  ///< by tensor, -1 where it is not kept

@@ -139,7 +139,7 @@ std::unique_ptr<PassOption> PassCatalog::option_of(size_t pass, const std::vecto
   goal.carries_rows = true;
   auto carrying = std::make_unique<PassOption>(working_bytes(pass, lower_pass(graph_, available, goal)),
                                                kept_rows_, sizes_, touched);
-  if (carrying->heights() > 0) option->set_carrying(std::move(carrying));
+  if (carrying->heights() > 0) option->set_alternative(std::move(carrying));
   return option;
 }
 

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
-#include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/row_readers.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/tiles.h"
@@ -42,10 +40,8 @@ PassOption::PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes&
   grid.y = grid_rows();
   widths_ = tile_widths(grid.x);
   chunks_ = takes_chunks(graph_, pass_) ? chunk_lengths(grid.t) : std::vector{grid.t};
-  const int64_t ahead = pass_.carries_rows ? rows_ahead(graph_, pass_).rows : 0;
   for (const int64_t rows : tile_heights(grid.y)) {
-    // Tiles of the first band would be higher than others.
-    if (pass_.carries_rows && (rows >= grid.y || rows <= ahead)) continue;
+    if (!suits_bands(graph_, pass_, rows, grid.y)) continue;
     const std::vector<Interval> bands = cut_rows(graph_, pass_, rows, sizes_);
     Height height{.length = rows, .bands = bands.size()};
     if (!bands.empty()) {  // empty: a rank without rows
@@ -54,7 +50,7 @@ PassOption::PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes&
     }
     heights_.push_back(height);
   }
-  if (heights_.empty()) return;  // too low a picture to carry rows in
+  if (heights_.empty()) return;  // an alternative that there is not
   find_countable();
   find_priced();
   for (const ConvolutionAlgorithms& algorithms : algorithms_) {
@@ -112,8 +108,6 @@ std::vector<Shape> PassOption::shapes() const {
       }
     }
   }
-  if (list.empty() && !pass_.carries_rows)
-    throw InputError("--size: too large for tiles that a GPU's libraries can count");
   return list;
 }
 
@@ -129,8 +123,8 @@ std::vector<Shape> PassOption::small_shapes() const {
       Shape shorter = shape;
       ++shorter.chunk;
       const bool few_or_all_frames = shape.chunk == 0 || shorter.chunk == chunks() || too_many_tiles(shorter);
-      // What is carried takes more the more tiles there are along a band.
-      const bool smaller = narrowest || pass_.carries_rows;
+      // What is handed on from band to band takes more the more tiles there are along a band.
+      const bool smaller = narrowest || carries(pass_, Axis::y);
       return shape.algorithms > 0 || (!whole && !(smaller && few_or_all_frames));
     });
   }
@@ -147,6 +141,12 @@ bool PassOption::too_many_tiles(const Shape& shape) const {
   const auto chunks = static_cast<size_t>(ceil_divide(grid.t, chunks_[shape.chunk]));
   const size_t of_chunk = bands(shape.height) * columns;
   return of_chunk > kMostOfChunk || of_chunk * chunks > kMostTiles;
+}
+
+void PassOption::decide(const Shape& shape, PassDecision& decision) const {
+  decision.tile = tile(shape);
+  decision.convolutions = algorithms_[shape.algorithms];
+  decision.carries_rows = pass_.carries_rows;
 }
 
 double PassOption::seconds(const Shape& shape) const {
@@ -287,7 +287,7 @@ const PassOption::LiveBySegment& PassOption::live_bytes(size_t height,
   pass_.tiles.y = {};
   const auto bands = static_cast<int64_t>(heights_[height].bands);
   bytes.staged = staged(tiers);
-  const int64_t begin = pass_.carries_rows && bands > 1 ? 1 : 0;
+  const int64_t begin = carries(pass_, Axis::y) && bands > 1 ? 1 : 0;
   if (begin > 0) bytes.first = block_bytes_by_segment(windows, {0, begin});
   if (bands > begin + 1) bytes.full = block_bytes_by_segment(windows, {begin, bands - 1});
   bytes.last = block_bytes_by_segment(windows, {bands - 1, bands});

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/tensor_use.h"
 #include "planner/search/kept_rows.h"
 #include "planner/search/working_bytes.h"
@@ -23,7 +24,7 @@ struct Shape {
   int64_t peak_bytes = -1;  ///< -1 where not known yet
   uint16_t algorithms = 0;
   uint8_t height = 0, width = 0, chunk = 0;
-  bool carries_rows = false;
+  bool alternative = false;  ///< of PassOption::alternative()
 };
 
 /// One way to run a pass: the kept tensors that it touches, and what it computes. In which tier they
@@ -42,18 +43,18 @@ class PassOption {
   /// recomputes something from them. 0 where there is one rank.
   int64_t widened_bytes() const { return widened_bytes_; }
 
-  /// The same way, carrying rows; null where it saves nothing, or cannot be.
-  const PassOption* carrying() const { return carrying_.get(); }
-  void set_carrying(std::unique_ptr<PassOption> option) { carrying_ = std::move(option); }
-  bool carries_rows() const { return pass_.carries_rows; }
+  /// Another way to do the same with the same tensors; null where there is none.
+  const PassOption* alternative() const { return alternative_.get(); }
+  void set_alternative(std::unique_ptr<PassOption> option) { alternative_ = std::move(option); }
+  /// What a plan decides where it runs the pass so, in this shape.
+  void decide(const Shape& shape, PassDecision& decision) const;
 
   // What follows serves TileChoice. `tiers` is parallel to touched().
   size_t heights() const { return heights_.size(); }
   size_t widths() const { return widths_.size(); }
   size_t chunks() const { return chunks_.size(); }
-  const ConvolutionAlgorithms& algorithms(const Shape& shape) const { return algorithms_[shape.algorithms]; }
   Extent tile(const Shape& shape) const;
-  /// Every shape that is countable(), without seconds and bytes. Throws InputError where none is.
+  /// Every shape that is countable(), without seconds and bytes.
   std::vector<Shape> shapes() const;
   /// Of those, smaller ones first, some among which one needs least: with assumed costs tiles need no more
   /// where convolutions are direct, and where they are narrower or of fewer frames, but for those that are as
@@ -82,7 +83,7 @@ class PassOption {
   double staging_seconds(const Shape& shape, const std::vector<MemoryTier>& tiers) const;
   /// Kept blocks by segment of the pass (decoder/lowering/peak.h).
   struct LiveBySegment {
-    std::vector<SegmentBytes> first;  ///< in the first of several bands, where rows are carried
+    std::vector<SegmentBytes> first;  ///< in the first of several bands, where its tiles differ
     std::vector<SegmentBytes> full;   ///< in all bands but the last; empty where there is one
     std::vector<SegmentBytes> last;   ///< in the last, whose tiles may be lower
     std::vector<TensorId> staged{};   ///< keys and values that come block by block
@@ -114,7 +115,7 @@ class PassOption {
   int64_t grid_rows() const { return own_rows(sizes_, pass_.scale.y).length(); }
   std::vector<TensorId> staged(const std::vector<MemoryTier>& tiers) const;
 
-  std::unique_ptr<PassOption> carrying_;
+  std::unique_ptr<PassOption> alternative_;
   WorkingBytes& working_;
   const Graph& graph_;
   const CostModel& costs_;

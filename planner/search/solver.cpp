@@ -178,13 +178,12 @@ class Search {
 
 PassDecision decision_of(const Arrival& arrival) {
   const Choice& choice = *arrival.choice;
-  return {choice.set->keeps,
-          choice.in_place,
-          choice.below,
-          choice.shapes->tile(*arrival.shape),
-          choice.shapes->algorithms(*arrival.shape),
-          choice.set->at_cut_point,
-          arrival.shape->carries_rows};
+  PassDecision decision{.keeps = choice.set->keeps,
+                        .in_place = choice.in_place,
+                        .below = choice.below,
+                        .at_cut_point = choice.set->at_cut_point};
+  choice.shapes->decide(*arrival.shape, decision);
+  return decision;
 }
 
 /// The fastest of a choice's shapes under a limit, one after the other.

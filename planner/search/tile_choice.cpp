@@ -5,22 +5,26 @@
 #include <limits>
 #include <tuple>
 
+#include "decoder/graph/errors.h"
+
 namespace headroom::planner {
 namespace {
 
-/// The option whose shape it is: the one that carries rows, or not.
+/// The option whose shape it is: this one or its alternative.
 const PassOption& option_of(const PassOption& option, const Shape& shape) {
-  return shape.carries_rows ? *option.carrying() : option;
+  return shape.alternative ? *option.alternative() : option;
 }
 
 template <typename ShapesOf>
-std::vector<Shape> with_carrying(const PassOption& option, const ShapesOf& shapes_of) {
+std::vector<Shape> with_alternative(const PassOption& option, const ShapesOf& shapes_of) {
   std::vector<Shape> shapes = shapes_of(option);
-  if (option.carrying() == nullptr) return shapes;
-  for (Shape shape : shapes_of(*option.carrying())) {
-    shape.carries_rows = true;
-    shapes.push_back(shape);
+  if (option.alternative() != nullptr) {
+    for (Shape shape : shapes_of(*option.alternative())) {
+      shape.alternative = true;
+      shapes.push_back(shape);
+    }
   }
+  if (shapes.empty()) throw InputError("--size: too large for tiles that a GPU's libraries can count");
   return shapes;
 }
 
@@ -28,13 +32,13 @@ std::vector<ShapeNumbers> numbers_of(const std::vector<Shape>& shapes) {
   std::vector<ShapeNumbers> order;
   order.reserve(shapes.size());
   for (const Shape& shape : shapes)
-    order.push_back({shape.height, shape.width, shape.chunk, shape.carries_rows, shape.algorithms});
+    order.push_back({shape.height, shape.width, shape.chunk, shape.alternative, shape.algorithms});
   return order;
 }
 
 Shape shape_of(const ShapeNumbers& numbers) {
   Shape shape(numbers.height, numbers.width, numbers.chunk, numbers.algorithms);
-  shape.carries_rows = numbers.carries_rows;
+  shape.alternative = numbers.alternative;
   return shape;
 }
 
@@ -53,12 +57,13 @@ const ShapeOrders::BySpeed& ShapeOrders::by_speed(const PassOption& option,
   BySpeed& found = known->second;
   if (!is_new) return found;
   found.transfers = option.transfers(tiers);
-  found.stages = option.stages(tiers) || (option.carrying() != nullptr && option.carrying()->stages(tiers));
-  std::vector<Shape> shapes = with_carrying(option, [](const PassOption& of) { return of.shapes(); });
+  found.stages =
+      option.stages(tiers) || (option.alternative() != nullptr && option.alternative()->stages(tiers));
+  std::vector<Shape> shapes = with_alternative(option, [](const PassOption& of) { return of.shapes(); });
   for (Shape& shape : shapes) shape.seconds = seconds_of(option, shape, found, tiers);
   std::sort(shapes.begin(), shapes.end(), [](const Shape& a, const Shape& b) {
-    return std::tie(a.seconds, a.carries_rows, a.height, a.width, a.chunk, a.algorithms) <
-           std::tie(b.seconds, b.carries_rows, b.height, b.width, b.chunk, b.algorithms);
+    return std::tie(a.seconds, a.alternative, a.height, a.width, a.chunk, a.algorithms) <
+           std::tie(b.seconds, b.alternative, b.height, b.width, b.chunk, b.algorithms);
   });
   found.order = numbers_of(shapes);
   return found;
@@ -66,7 +71,7 @@ const ShapeOrders::BySpeed& ShapeOrders::by_speed(const PassOption& option,
 
 const std::vector<ShapeNumbers>& ShapeOrders::small(const PassOption& option) {
   if (small_.empty())
-    small_ = numbers_of(with_carrying(option, [](const PassOption& of) { return of.small_shapes(); }));
+    small_ = numbers_of(with_alternative(option, [](const PassOption& of) { return of.small_shapes(); }));
   return small_;
 }
 
@@ -114,12 +119,8 @@ const Shape& TileChoice::shape(size_t number) {
   return shape;
 }
 
-Extent TileChoice::tile(const Shape& shape) const {
-  return option_of(*option_, shape).tile(shape);
-}
-
-const ConvolutionAlgorithms& TileChoice::algorithms(const Shape& shape) const {
-  return option_of(*option_, shape).algorithms(shape);
+void TileChoice::decide(const Shape& shape, PassDecision& decision) const {
+  option_of(*option_, shape).decide(shape, decision);
 }
 
 int64_t TileChoice::peak_of(const ShapeNumbers& numbers) const {

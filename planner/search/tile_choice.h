@@ -12,7 +12,7 @@ namespace headroom::planner {
 
 /// A shape's numbers.
 struct ShapeNumbers {
-  uint32_t height : 8, width : 4, chunk : 4, carries_rows : 1, algorithms : 15;
+  uint32_t height : 8, width : 4, chunk : 4, alternative : 1, algorithms : 15;
 };
 
 /// In which order the shapes of one option are looked at. All its choices share it.
@@ -58,8 +58,8 @@ class TileChoice {
     return bytes >= 0 && bytes <= limit_bytes;
   }
   bool fits(size_t number, int64_t limit_bytes) { return fast_peak(number) <= limit_bytes; }
-  Extent tile(const Shape& shape) const;
-  const ConvolutionAlgorithms& algorithms(const Shape& shape) const;
+  /// What a plan decides where it takes this shape.
+  void decide(const Shape& shape, PassDecision& decision) const;
   /// Some shape that needs no more than this, or a shape that needs least where none does; what it takes in
   /// time is not worked out.
   const Shape& within_or_smallest(int64_t bytes);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "decoder/lowering/peak.h"
+#include "decoder/lowering/tiles.h"
 #include "planner/cost/cost_model.h"
 
 namespace headroom::planner {
@@ -18,7 +19,8 @@ class WorkingBytes {
   WorkingBytes(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered);
 
   bool has_steps_of(const Pass& pass) const {
-    return pass_.scale == pass.scale && pass_.carries_rows == pass.carries_rows && pass_.steps == pass.steps;
+    return pass_.scale == pass.scale && carried_axis(pass_) == carried_axis(pass) &&
+           pass_.steps == pass.steps;
   }
   /// What the search tries for its convolutions (planner/search/pass_algorithms.h).
   const std::vector<ConvolutionAlgorithms>& algorithms() const { return algorithms_; }
