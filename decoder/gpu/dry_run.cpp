@@ -30,18 +30,10 @@ class NoTransfers final : public BlockTransfers {
 /// A decode without a latent and without pictures, which pass through the host.
 class DryDevice final : public GpuDevice {
  public:
-  template <typename... OfGpuDevice>
-  DryDevice(const std::vector<LeftOut>& left_out, OfGpuDevice&&... others)
-      : GpuDevice(std::forward<OfGpuDevice>(others)...), left_out_(left_out) {}
+  using GpuDevice::GpuDevice;
 
-  int64_t stands_for(size_t pass, size_t column) const override {
-    return left_out_.empty() ? 1 : 1 + left_out_[pass].columns[column];
-  }
   void load_latent(const Array&, int64_t, const MapView&, int64_t) override {}
   void emit(const MapView&, const Region&, int64_t, int64_t, const std::string&, PictureSink&) override {}
-
- private:
-  const std::vector<LeftOut>& left_out_;
 };
 
 void check_tiers(const Graph& graph, const Plan& plan) {
@@ -57,9 +49,13 @@ void check_tiers(const Graph& graph, const Plan& plan) {
   }
 }
 
-/// `plan` may lack tiles that are like others.
-DryRun record(gpu::Gpu& gpu, const Model& model, const Plan& plan, const std::vector<LeftOut>& left_out,
-              EventSink* listener) {
+void place(DryRun& dry_run, int64_t enough_bytes, PlacementEffort effort) {
+  dry_run.placement = find_placement(dry_run.requests, enough_bytes - dry_run.weights_bytes, effort);
+}
+
+}  // namespace
+
+DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink* listener) {
   check_tiers(model.graph, plan);
   const auto memory = std::make_shared<GpuMemory>();
   const Observation observation =
@@ -67,7 +63,6 @@ DryRun record(gpu::Gpu& gpu, const Model& model, const Plan& plan, const std::ve
   const HostWeights none = no_host_weights();
   PinnedStaging staging(gpu);
   DryRun dry_run;
-  int64_t lacking = 0;
   std::optional<GpuWeights> weights;
   if (plan.weights == WeightResidency::resident) {
     weights.emplace(model.graph, std::vector<OpId>{}, plan.request.dtype, nullptr,
@@ -79,13 +74,13 @@ DryRun record(gpu::Gpu& gpu, const Model& model, const Plan& plan, const std::ve
     // Of several ranks rows of others may be on their way to a block while a pass begins.
     if (plan.share.alone()) memory->begin_pass();
     const Plan micro_batch = plan_of_micro_batch(plan, first_item);
-    DryDevice device(left_out, model.graph, micro_batch, *memory,
-                     WeightSource{none, weights ? &*weights : nullptr}, staging);
+    DryDevice device(model.graph, micro_batch, *memory, WeightSource{none, weights ? &*weights : nullptr},
+                     staging);
     NoTransfers transfers;
     DiscardingSink sink({1, 1, 1, 1, 1});
-    RequestScopes scopes(*memory, model.graph, sizes_of(model.graph, plan).latent, left_out, listener);
+    RequestScopes scopes(*memory, model.graph, sizes_of(model.graph, plan).latent, listener);
     Interpreter(model, micro_batch, device, &transfers, &scopes).run({}, first_item, sink);
-    lacking += scopes.finish();
+    scopes.finish();
     if (first_item == 0) dry_run.passes = scopes.passes();
     return first_event;
   };
@@ -93,18 +88,7 @@ DryRun record(gpu::Gpu& gpu, const Model& model, const Plan& plan, const std::ve
   const int64_t last = (plan.request.batch - 1) / plan.micro_batch * plan.micro_batch;
   if (plan.request.batch - last < plan.micro_batch) dry_run.last_micro_batch = run(last);
   dry_run.requests = memory->requests();
-  MemoryRequests::check_count(dry_run.requests.count() + lacking);
   return dry_run;
-}
-
-void place(DryRun& dry_run, int64_t enough_bytes, PlacementEffort effort) {
-  dry_run.placement = find_placement(dry_run.requests, enough_bytes - dry_run.weights_bytes, effort);
-}
-
-}  // namespace
-
-DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink* listener) {
-  return record(gpu, model, plan, {}, listener);
 }
 
 DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener) {
@@ -118,11 +102,9 @@ DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener) {
   return dry_run;
 }
 
-DryRun run_dry_briefly(const Model& model, const Plan& plan, int64_t enough_bytes) {
+DryRun run_dry_within(const Model& model, const Plan& plan, int64_t enough_bytes) {
   DryGpu gpu;
-  std::vector<LeftOut> left_out;
-  const Plan brief = with_like_tiles_once(model.graph, plan, left_out);
-  DryRun dry_run = record(gpu, model, brief, left_out, nullptr);
+  DryRun dry_run = run_dry_on(gpu, model, plan);
   place(dry_run, enough_bytes, PlacementEffort::little);
   dry_run.host = host_layout(model.graph, plan);
   return dry_run;

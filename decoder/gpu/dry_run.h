@@ -35,11 +35,9 @@ struct DryRun {
 /// decode, and its observer of each request, in their order; null: nobody listens. The placement is the one
 /// that the plan's predicted peak comes from (planner/search/add_gaps.h).
 DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener = nullptr);
-/// What planning needs of it, sooner: of columns of tiles, and of chunks of frames, that are like each other
-/// in what they ask for one is run (decoder/lowering/like_tiles.h), and its requests are placed as run_dry()
-/// places those of all, in a reservation of which `enough_bytes` are free to be used (find_placement()). So
-/// bytes(), live_bytes(), bytes_by_pass() and `host` are what run_dry() finds.
-DryRun run_dry_briefly(const Model& model, const Plan& plan, int64_t enough_bytes);
+/// The same for planning: in a reservation of which `enough_bytes` are free to be used (find_placement()).
+/// What it finds there run_dry() finds of the finished plan.
+DryRun run_dry_within(const Model& model, const Plan& plan, int64_t enough_bytes);
 /// The first half of run_dry(): the requests, and nothing placed yet. `gpu` is given the calls of the decode,
 /// at addresses where no memory is.
 DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink* listener = nullptr);

@@ -6,14 +6,11 @@
 
 namespace headroom {
 
-void MemoryRequests::check_count(int64_t count) {
-  if (count <= kMost) return;
-  throw InputError("the plan asks for memory more than " + std::to_string(kMost) +
-                   " times; expected fewer, larger tiles on CUDA");
-}
-
 int64_t MemoryRequests::ask(int64_t bytes, const Series& series, bool movable) {
-  check_count(count_ + 1);
+  if (count_ == kMost) {
+    throw InputError("the plan asks for memory more than " + std::to_string(kMost) +
+                     " times; expected fewer, larger tiles on CUDA");
+  }
   // Handing back never takes memory.
   if (const auto most = static_cast<size_t>(2 * count_ + 2); events_.capacity() < most)
     events_.reserve(2 * most);

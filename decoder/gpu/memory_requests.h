@@ -49,9 +49,6 @@ class MemoryRequests {
   int64_t ask(int64_t bytes, const Series& series = {-1, 0}, bool movable = false);
   void hand_back(int64_t number) noexcept { events_.push_back({0, number, {}, false}); }
 
-  /// Throws InputError where so many requests are beyond kMost.
-  static void check_count(int64_t count);
-
   /// What follows until end_repeat() repeats the requests from number `of` on.
   void begin_repeat(int64_t of) { repeats_.push_back({events_.size(), events_.size(), count_, of}); }
   void end_repeat() { repeats_.back().end_event = events_.size(); }

@@ -2,17 +2,17 @@
 
 namespace headroom {
 
-void CarriedTiles::begin_pass(const Pass& pass, size_t number) {
+void CarriedTiles::begin_pass(const Pass& pass) {
   pass_ = &pass;
   axis_ = carried_axis(pass);
   buffers_.assign(pass.tiles.x.size(), std::vector<DeviceTile>(pass.steps.size()));
   if (axis_ != Axis::y || pass.tiles.y.size() < 2) return;
   for (size_t step = 0; step < pass.steps.size(); ++step) {
-    if (carried_positions(pass, pass.steps[step]) > 0) allocate_for_all_columns(number, step);
+    if (carried_positions(pass, pass.steps[step]) > 0) allocate_for_all_columns(step);
   }
 }
 
-void CarriedTiles::allocate_for_all_columns(size_t number, size_t slot) {
+void CarriedTiles::allocate_for_all_columns(size_t slot) {
   const Step& step = pass_->steps[slot];
   const int64_t rows = carried_positions(*pass_, step);
   std::vector<Interval> columns;
@@ -21,7 +21,7 @@ void CarriedTiles::allocate_for_all_columns(size_t number, size_t slot) {
   for (size_t column = 0; column < buffers_.size(); ++column) {
     columns.push_back(tile_positions(graph_, *pass_, step, Axis::x, pass_->tiles.x[column], sizes_.latent));
     begins.push_back(across);
-    across += columns.back().length() * device_.stands_for(number, column);
+    across += columns.back().length();
   }
   const DeviceTile all = allocate(step, {{0, 1}, {0, rows}, {0, across}});
   for (size_t column = 0; column < columns.size(); ++column) {

@@ -26,7 +26,7 @@ class CarriedTiles {
       : graph_(graph), sizes_(sizes), device_(device), events_(events) {}
 
   /// Throws LimitExceeded.
-  void begin_pass(const Pass& pass, size_t number);
+  void begin_pass(const Pass& pass);
   void begin_tile(const TilePlace& place) { place_ = place; }
   /// Copies what the tile before has handed on into the tile of this step, which covers `region`. Returns the
   /// part of the region that is left to be made.
@@ -41,7 +41,7 @@ class CarriedTiles {
   size_t index_along_axis() const { return at(place_, axis_); }
   DeviceTile& buffer(size_t step) { return buffers_[place_.x][step]; }
   DeviceTile allocate(const Step& step, const Region& region);
-  void allocate_for_all_columns(size_t number, size_t step);
+  void allocate_for_all_columns(size_t step);
 
   const Graph& graph_;
   const Sizes& sizes_;

@@ -55,8 +55,6 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  /// How many columns of tiles of a pass this one stands for: a dry run has one of those that are alike.
-  virtual int64_t stands_for(size_t, size_t) const { return 1; }
   /// Memory for a block that is kept, until the last copy of the pointer is gone.
   virtual std::shared_ptr<void> allocate(int64_t bytes, const InSeries& series) = 0;
   /// A tile of values that are not set.

@@ -73,7 +73,7 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   ranks_.begin_pass(number);
   kept_.begin_pass(number);
   begin_statistics(pass);
-  steps_.begin_pass(pass, number);
+  steps_.begin_pass(pass);
 
   const Axes<size_t> count = per_axis([](const auto& tiles) { return tiles.size(); }, pass.tiles);
   const auto tiles = static_cast<int64_t>(count.t * count.y * count.x);

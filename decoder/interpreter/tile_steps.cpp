@@ -23,10 +23,10 @@ MapView part_along(const MapView& tile, Axis axis, const Interval& positions) {
 
 }  // namespace
 
-void TileSteps::begin_pass(const Pass& pass, size_t number) {
+void TileSteps::begin_pass(const Pass& pass) {
   pass_ = &pass;
   last_use_ = last_uses(pass);
-  carried_.begin_pass(pass, number);
+  carried_.begin_pass(pass);
 }
 
 void TileSteps::begin_tile(const TilePlace& place) {

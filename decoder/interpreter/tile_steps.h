@@ -25,7 +25,7 @@ class TileSteps {
         kept_(kept),
         carried_(graph, sizes, device, events) {}
 
-  void begin_pass(const Pass& pass, size_t number);
+  void begin_pass(const Pass& pass);
   void begin_tile(const TilePlace& place);
   /// One step on the tile. What is emitted are items from `first_item` on. Throws LimitExceeded and
   /// DeviceError.

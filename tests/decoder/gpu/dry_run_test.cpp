@@ -26,10 +26,10 @@ TEST_CASE("dry run: a plan takes what it predicts, however large the limit is un
     MemoryModel memory;
     memory.block_bytes = 700;
     Plan plan = test::random_plan(model, request, 1, style, memory, random).plan;
-    const int64_t live_bytes = run_dry_briefly(model, plan, 0).live_bytes();
-    plan.predicted_peak_bytes = run_dry_briefly(model, plan, live_bytes).bytes();
+    const int64_t live_bytes = run_dry_within(model, plan, 0).live_bytes();
+    plan.predicted_peak_bytes = run_dry_within(model, plan, live_bytes).bytes();
     plan.limit_bytes = int64_t{1} << 30;
-    moved += run_dry_briefly(model, plan, plan.limit_bytes).bytes() > plan.predicted_peak_bytes ? 1 : 0;
+    moved += run_dry_within(model, plan, plan.limit_bytes).bytes() > plan.predicted_peak_bytes ? 1 : 0;
     CHECK(run_dry(model, plan).bytes() <= plan.predicted_peak_bytes);
   }
   CHECK(moved > 0);

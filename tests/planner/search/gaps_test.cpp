@@ -8,12 +8,8 @@
 #include "planner/cost/memory_costs.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/make_plan.h"
-#include "tests/support/random_plan.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/tiny_dc.h"
 #include "tests/support/tiny_model.h"
-#include "tests/support/tiny_pictures.h"
-#include "tests/support/tiny_video.h"
 
 namespace headroom::planner {
 namespace {
@@ -76,51 +72,6 @@ TEST_CASE("plans for a GPU count what LibTorch's allocator takes, under every li
     REQUIRE(plan.predicted_peak_bytes <= limit);
     REQUIRE(plan.predicted_peak_bytes == kLibtorchReservation.taken_bytes(run_dry(model, plan).bytes()));
   }
-}
-
-TEST_CASE("like tiles run once take the memory that all of them take, and are moved alike") {
-  int64_t asked = 0, asked_briefly = 0, moves = 0;
-  for (uint64_t seed = 0; seed < (test::kSanitized ? 24 : 160); ++seed) {
-    test::Random random(seed);
-    using Draw = nlohmann::json (*)(test::Random&);
-    const Draw draw = random.pick(std::vector<Draw>{
-        test::random_config, test::random_dc_config, test::random_autoencoder_tiny_config,
-        test::random_hunyuan_image_config, test::random_wan_config, test::random_causal_config,
-        test::random_wan_22_config, test::random_hunyuan_video_config, test::random_hunyuan_video_15_config,
-        test::random_ltx_video_config});
-    const test::DrawnModel drawn = draw(random);
-    const int64_t frames = random.integer(1, 4);
-    const Extent latent{drawn.model.decodes_clips ? frames : 1, random.integer(2, 8), random.integer(8, 24)};
-    const Model model = for_frames(drawn.model, latent.t);
-    const int64_t batch = random.integer(1, 3), micro_batch = random.integer(1, batch);
-    CAPTURE(seed, drawn.text, latent.t, latent.y, latent.x, batch, micro_batch);
-    const Request request = test::request_for(model, latent, batch, Dtype::bf16, DeviceKind::cuda);
-    test::RandomStyle style;
-    style.below = random.pick<double>({0, 0.5});
-    style.untiled_columns = 0.2;
-    style.most_tiles = 200;
-    style.form = ConvolutionAlgorithm::direct;
-    const PlanConfiguration configuration{
-        micro_batch, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident,
-        MemoryTier::host};
-    Plan plan = test::random_plan(model, request, micro_batch, style, cuda_memory_model(model.graph), random,
-                                  {}, configuration)
-                    .plan;
-    // With room for gaps, or with none: then blocks are moved.
-    plan.limit_bytes = random.chance(0.3) ? int64_t{1} << 30 : plan.predicted_peak_bytes;
-    add_gaps(plan, model);
-    const DryRun all = run_dry(model, plan), brief = run_dry_briefly(model, plan, plan.limit_bytes);
-    CHECK(brief.bytes() == all.bytes());
-    CHECK(brief.live_bytes() == all.live_bytes());
-    CHECK(brief.bytes_by_pass() == all.bytes_by_pass());
-    CHECK(brief.copies_by_pass() == all.copies_by_pass());
-    moves += std::ssize(all.placement.moves);
-    CHECK(brief.host.bytes == all.host.bytes);
-    asked += all.requests.count();
-    asked_briefly += brief.requests.count();
-  }
-  CHECK(asked_briefly * 2 < asked);
-  CHECK(moves > 0);
 }
 
 TEST_CASE("near the smallest limit gaps leave room for the fastest plan") {
