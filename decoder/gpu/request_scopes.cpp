@@ -1,18 +1,42 @@
 #include "decoder/gpu/request_scopes.h"
 
-#include <utility>
+#include <algorithm>
+#include <numeric>
 
-#include "decoder/lowering/like_tiles.h"
-#include "decoder/plan/sizes.h"
+#include "decoder/lowering/tile_classes.h"
 
 namespace headroom {
+namespace {
+
+/// For each column of tiles, or chunk of frames, the first one that asks for the same memory. The first and
+/// the last of all stand for themselves alone: blocks come with the first column, and frames are carried from
+/// the first chunk on and not beyond the last.
+std::vector<size_t> like(const Graph& graph, const Pass& pass, Axis axis, const Extent& latent) {
+  const std::vector<Interval>& tiles = at(pass.tiles, axis);
+  std::vector<size_t> like(tiles.size());
+  std::iota(like.begin(), like.end(), size_t{0});
+  // The workspace of attention depends on how many frames of keys there are so far.
+  const bool attends = std::any_of(pass.steps.begin(), pass.steps.end(),
+                                   [](const Step& step) { return step.kind == StepKind::attention; });
+  if (axis == Axis::t && attends) return like;
+  const TileClasses found = tile_classes(graph, pass, axis, tiles, latent);
+  std::vector<size_t> first(found.classes.size(), like.size());
+  for (size_t i = 1; i + 1 < like.size(); ++i) {
+    size_t& of_class = first[found.class_of[i]];
+    like[i] = of_class = std::min(of_class, i);
+  }
+  return like;
+}
+
+}  // namespace
+
 void RequestScopes::pass_started(const Plan& plan, int32_t number) {
   end_column();
   passes_.push_back(memory_.requests().events().size());
   if (plan.share.alone()) memory_.begin_pass();
   const Pass& pass = plan.passes[static_cast<size_t>(number)];
-  columns_.like = like_columns(graph_, pass, latent_);
-  chunks_.like = like_chunks(graph_, pass, latent_);
+  columns_.like = like(graph_, pass, Axis::x, latent_);
+  chunks_.like = like(graph_, pass, Axis::t, latent_);
   ForwardingEvents::pass_started(plan, number);
 }
 

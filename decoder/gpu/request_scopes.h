@@ -12,7 +12,7 @@ namespace headroom {
 
 /// Listens to a dry run and marks its requests. Passes begin, and with each tile a scope: most tiles make the
 /// requests of the one before. Columns of tiles, and chunks of frames, that are like an earlier one repeat
-/// it (decoder/lowering/like_tiles.h).
+/// it.
 class RequestScopes final : public ForwardingEvents {
  public:
   /// All references must outlive it.

@@ -19,7 +19,7 @@ void CarriedTiles::allocate_for_all_columns(size_t slot) {
   std::vector<int64_t> begins;
   int64_t across = 0;
   for (size_t column = 0; column < buffers_.size(); ++column) {
-    columns.push_back(tile_positions(graph_, *pass_, step, Axis::x, pass_->tiles.x[column], sizes_.latent));
+    columns.push_back(axis_of(step, Axis::x).present(pass_->tiles.x[column]));
     begins.push_back(across);
     across += columns.back().length();
   }
@@ -43,7 +43,7 @@ Region CarriedTiles::take(size_t step, const Region& region, const MapView& tile
   const DeviceTile& handed_on = buffer(step);
   if (handed_on.empty() || index_along_axis() == 0) return region;
   const Interval& grid = at(pass_->tiles, axis_)[index_along_axis()];
-  const int64_t fresh = fresh_positions(graph_, *pass_, pass_->steps[step], axis_, grid, sizes_.latent).begin;
+  const int64_t fresh = axis_of(pass_->steps[step], axis_).made(grid).begin;
   Region earlier = region, own = region;
   at(earlier, axis_).end = at(own, axis_).begin = fresh;
   device_.copy(handed_on.view, tile, earlier, sizes_.items);
@@ -57,8 +57,8 @@ void CarriedTiles::hand_on(size_t slot, const MapView& made) {
   if (positions == 0 || index_along_axis() + 1 == grid.size()) return;
   // The tile after it may begin with fewer positions than its halo has, near the picture's beginning.
   const Interval& next = grid[index_along_axis() + 1];
-  const Interval kept{tile_positions(graph_, *pass_, step, axis_, next, sizes_.latent).begin,
-                      fresh_positions(graph_, *pass_, step, axis_, next, sizes_.latent).begin};
+  const TileAxis axis = axis_of(step, axis_);
+  const Interval kept{axis.present(next).begin, axis.made(next).begin};
   Region region = made.region;
   at(region, axis_) = {kept.begin, kept.begin + positions};
   DeviceTile& buffer_of_step = buffer(slot);

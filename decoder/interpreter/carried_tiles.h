@@ -38,6 +38,9 @@ class CarriedTiles {
   void end_pass() { buffers_.clear(); }
 
  private:
+  TileAxis axis_of(const Step& step, Axis axis) const {
+    return tile_axis(graph_, *pass_, step, step.tensor, axis, sizes_.latent);
+  }
   size_t index_along_axis() const { return at(place_, axis_); }
   DeviceTile& buffer(size_t step) { return buffers_[place_.x][step]; }
   DeviceTile allocate(const Step& step, const Region& region);

@@ -53,10 +53,6 @@ Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, cons
                     const Sizes& sizes);
 /// The length of a pass's grid tiles. Those at the ends may be shorter.
 Extent longest_tile(const Pass& pass);
-/// The rows of the first band of tiles that are `length` high: in a pass that carries rows so many fewer as
-/// it runs ahead, so that the first band's tiles are no higher than others, but one position of the coarsest
-/// tensor at least.
-int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows);
 
 /// What is live while a step runs, beside kept blocks, in bytes of all items.
 struct StepBytes {

@@ -12,47 +12,36 @@ Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale) {
 
 namespace {
 
-/// What the tile of a step depends on along one axis.
-struct TileAxis {
-  Interval own;  ///< image of the grid's interval
-  int64_t before, after, pad, extent;
-  bool first;    ///< the interval is the grid's first
-  bool carried;  ///< the tile before hands positions on
-};
-
-TileAxis tile_axis(const Graph& graph, const Pass& pass, const Step& step, Axis axis, const Interval& grid,
-                   const Extent& latent) {
-  const Tensor& tensor = graph.tensor(step.tensor);
-  const Extent extent = extent_of(tensor, latent);
-  const int32_t scale = at(tensor.scale, axis), grid_scale = at(pass.scale, axis);
-  return {axis == Axis::t ? frames_at_scale(grid, grid_scale, scale) : image(grid, scale, grid_scale),
-          at(step.halo.before, axis),
-          at(step.halo.after, axis),
-          at(step.pad, axis),
-          at(extent, axis),
-          grid.begin == 0,
-          carries(pass, axis)};
-}
-
-bool reads_kept(const Step& step) {
+/// Earlier positions of such a step's tile are read from blocks again.
+bool gathers_kept(const Step& step) {
   return step.kind == StepKind::gather && step.inputs[0].step == -1;
 }
 
-/// As if the tile before handed positions on, even where the step reads them from what is kept.
-Interval made_positions(const TileAxis& of) {
-  const int64_t end = std::min(of.extent + of.pad, of.own.end + of.after);
-  const bool handed_on = of.carried && !of.first;
-  const int64_t begin = handed_on ? of.own.begin + of.after : std::max(-of.pad, of.own.begin - of.before);
-  return {handed_on ? std::min(of.extent + of.pad, begin) : begin, end};
-}
-
-Interval tile_positions(const TileAxis& of) {
-  Interval tile = made_positions(of);
-  if (of.carried && !of.first) tile.begin = std::max(-of.pad, tile.begin - of.before);
-  return tile;
-}
-
 }  // namespace
+
+Interval TileAxis::image_of(const Interval& grid_interval) const {
+  return is_time ? frames_at_scale(grid_interval, grid_scale, scale)
+                 : image(grid_interval, scale, grid_scale);
+}
+
+Interval TileAxis::behind(const Interval& grid_tile) const {
+  const Interval own = image_of(grid_tile);
+  const int64_t end = extent + pad;
+  return {std::min(end, own.begin + after), std::min(end, own.end + after)};
+}
+
+Interval TileAxis::present(const Interval& grid_tile) const {
+  if (hands_on && grid_tile.begin > 0) {
+    const Interval fresh = behind(grid_tile);
+    return {std::max<int64_t>(-pad, fresh.begin - before), fresh.end};
+  }
+  const Interval own = image_of(grid_tile);
+  return intersect({own.begin - before, own.end + after}, {-pad, extent + pad});
+}
+
+Interval TileAxis::made(const Interval& grid_tile) const {
+  return carried > 0 && grid_tile.begin > 0 ? behind(grid_tile) : present(grid_tile);
+}
 
 bool carries(const Pass& pass, Axis axis) {
   return axis == Axis::t || (axis == Axis::y && pass.carries_rows);
@@ -63,37 +52,36 @@ Axis carried_axis(const Pass& pass) {
 }
 
 int64_t carried_positions(const Pass& pass, const Step& step) {
-  return makes_tile(step) && !reads_kept(step) ? at(step.halo.before, carried_axis(pass)) : 0;
+  return makes_tile(step) && !gathers_kept(step) ? at(step.halo.before, carried_axis(pass)) : 0;
 }
 
-Interval tile_positions(const Graph& graph, const Pass& pass, const Step& step, Axis axis,
-                        const Interval& grid, const Extent& latent) {
-  return tile_positions(tile_axis(graph, pass, step, axis, grid, latent));
+TileAxis tile_axis(const Graph& graph, const Pass& pass, const Step& step, TensorId tensor, Axis axis,
+                   const Extent& latent) {
+  const Axes<int32_t>& scale = graph.tensor(tensor).scale;
+  const Extent grid = extent_at(pass.scale, latent), extent = extent_at(scale, latent);
+  TileAxis of{.grid = at(grid, axis),
+              .extent = at(extent, axis),
+              .grid_scale = at(pass.scale, axis),
+              .scale = at(scale, axis),
+              .before = at(step.halo.before, axis),
+              .after = at(step.halo.after, axis),
+              .pad = at(step.pad, axis),
+              .is_time = axis == Axis::t,
+              .hands_on = carries(pass, axis)};
+  if (of.hands_on && makes_tile(step) && !gathers_kept(step)) of.carried = of.before;
+  return of;
 }
 
-Interval fresh_positions(const Graph& graph, const Pass& pass, const Step& step, Axis axis,
-                         const Interval& grid, const Extent& latent) {
-  const TileAxis of = tile_axis(graph, pass, step, axis, grid, latent);
-  return reads_kept(step) ? tile_positions(of) : made_positions(of);
+Axes<TileAxis> tile_axes(const Graph& graph, const Pass& pass, const Step& step, TensorId tensor,
+                         const Extent& latent) {
+  const auto along = [&](Axis axis) { return tile_axis(graph, pass, step, tensor, axis, latent); };
+  return {along(Axis::t), along(Axis::y), along(Axis::x)};
 }
 
 Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile,
                    const Extent& latent) {
-  const auto along = [&](Axis axis) {
-    return tile_positions(graph, pass, step, axis, at(grid_tile, axis), latent);
-  };
-  return {along(Axis::t), along(Axis::y), along(Axis::x)};
-}
-
-std::vector<Step> measured_steps(const Pass& pass) {
-  std::vector<Step> steps;
-  for (const Step& step : pass.steps) {
-    steps.push_back({.kind = step.kind, .op = step.op, .tensor = measured_tensor(step)});
-    steps.back().inputs = step.inputs;
-    steps.back().halo = step.halo;
-    steps.back().pad = step.pad;
-  }
-  return steps;
+  return per_axis([](const TileAxis& axis, const Interval& interval) { return axis.present(interval); },
+                  tile_axes(graph, pass, step, step.tensor, latent), grid_tile);
 }
 
 RowsAhead rows_ahead(const Graph& graph, const Pass& pass) {
@@ -105,6 +93,12 @@ RowsAhead rows_ahead(const Graph& graph, const Pass& pass) {
     unit = std::max(unit, pass.scale.y / scale);
   }
   return {ceil_divide(most, unit) * unit, unit};
+}
+
+int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows) {
+  if (!carries(pass, Axis::y) || length >= grid_rows) return std::min(length, grid_rows);
+  const RowsAhead ahead = rows_ahead(graph, pass);
+  return std::min(length, std::max(ahead.unit, length - ahead.rows));
 }
 
 bool can_carry_rows(const Pass& pass) {

@@ -15,34 +15,55 @@ Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale);
 // grid's tiles by its `halo.after`, and its tile begins with `halo.before` positions that the tile before it
 // has handed on. A convolution of 3 with halo 2+1, tiles of 4:
 //
-//     grid tile       |0  1  2  3 |4  5  6  7 |8  9 10 11 |
-//     made            |0  1  2  3  4|5  6  7  8|9 10 11|       fresh_positions()
-//     tile                     |3  4  5  6  7  8|7  8  9 10 11|     tile_positions()
-//     handed on                 <3  4>      <7  8>
+//     grid tile      |0  1  2  3 |4  5  6  7 |8  9 10 11 |
+//     made           |0  1  2  3  4|5  6  7  8|9 10 11|          TileAxis::made()
+//     tile                    |3  4  5  6  7  8|7  8  9 10 11|   TileAxis::present()
+//     handed on                <3  4>      <7  8>
 //
 // Along the other axes a tile has its own image and its whole halo, and neighbours make it twice.
 
 /// Whether tiles of the pass hand positions on along this axis: along the time always, from chunk to chunk,
 /// and along rows in a pass that carries them.
 bool carries(const Pass& pass, Axis axis);
-/// The axis along which tiles of the pass are handed something: rows in a pass that carries them, whose
-/// chunks have all frames, and else the time.
+/// The axis along which tiles of the pass are handed something: rows in a pass that carries them, whose tiles
+/// have one chunk, and else the time.
 Axis carried_axis(const Pass& pass);
-/// So many positions along that axis a step's tile has from the tile before it.
+/// The positions along that axis that a step's tile has from the tile before it.
 int64_t carried_positions(const Pass& pass, const Step& step);
 
-/// The positions of a step's tile along an axis, of an interval of the grid.
-Interval tile_positions(const Graph& graph, const Pass& pass, const Step& step, Axis axis,
-                        const Interval& grid, const Extent& latent);
-/// Those of them that are not handed on: along a carried axis none where the step has run ahead to the end.
-Interval fresh_positions(const Graph& graph, const Pass& pass, const Step& step, Axis axis,
-                         const Interval& grid, const Extent& latent);
+/// One axis of the tiles that a step makes. It maps an interval of the pass's grid to positions of the
+/// tensor.
+struct TileAxis {
+  int64_t grid = 0;    ///< positions of the pass's grid
+  int64_t extent = 0;  ///< positions of the step's tensor
+  int32_t grid_scale = 1, scale = 1;
+  int32_t before = 0, after = 0;  ///< of the step's halo
+  int32_t pad = 0;
+  bool is_time = false;
+  bool hands_on = false;  ///< carries()
+  int64_t carried = 0;    ///< positions that a tile copies from the tile before it
+
+  /// The positions of the step's tile, carried ones included, as far as the picture and its padding go.
+  Interval present(const Interval& grid_tile) const;
+  /// The positions that the step computes: all but the carried ones. None where the step has run ahead to the
+  /// end of the axis.
+  Interval made(const Interval& grid_tile) const;
+  /// The positions that the grid's interval touches, without a halo.
+  Interval image_of(const Interval& grid_interval) const;
+
+ private:
+  /// The positions behind those of the tile before, where tiles hand positions on.
+  Interval behind(const Interval& grid_tile) const;
+};
+/// `tensor` is the one that the step makes, or its measured_tensor().
+TileAxis tile_axis(const Graph& graph, const Pass& pass, const Step& step, TensorId tensor, Axis axis,
+                   const Extent& latent);
+Axes<TileAxis> tile_axes(const Graph& graph, const Pass& pass, const Step& step, TensorId tensor,
+                         const Extent& latent);
+
 /// The region of the tile that a step makes for one tile of the grid.
 Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile,
                    const Extent& latent);
-
-/// The steps of a pass, each as if it made what its work is counted over: statistics have no positions.
-std::vector<Step> measured_steps(const Pass& pass);
 
 /// True where the pass may be cut along the time: no step needs all frames at once.
 bool takes_chunks(const Graph& graph, const Pass& pass);
@@ -53,6 +74,10 @@ struct RowsAhead {
   int64_t unit = 1;  ///< one of these
 };
 RowsAhead rows_ahead(const Graph& graph, const Pass& pass);
+/// The rows of the first band of tiles that are `length` high: in a pass that carries rows so many fewer as
+/// it runs ahead, so that the first band's tiles are no higher than others, but one position of the coarsest
+/// tensor at least.
+int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows);
 
 /// True where a pass can carry rows: each of its steps makes a row of its tile without those above. What is
 /// mirrored at the picture's edge it could not.

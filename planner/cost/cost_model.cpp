@@ -46,96 +46,69 @@ double residual_seconds(const Graph& graph, OpId add, const DeviceRates& rates, 
   return double(channels * tile_element_bytes(sizes)) / rates.bytes_per_second;
 }
 
-/// Along one axis: positions that a step computes over all tiles, halos included, and tiles.
-struct Along {
-  double positions = 0;
-  double tiles = 0;
-};
-
-/// One axis of a step's work, as far as it is decoded here: the pass's grid, the tensor that is measured,
-/// what tiles overlap by.
-struct StepAxis {
-  int64_t grid = 0;
-  int32_t scale = 1, grid_scale = 1;
-  int32_t halo = 0;
-  int64_t extent = 0;
-  int64_t beyond = 0;  ///< of the halo at its ends, what lies inside the picture: others' rows
-};
-
-Along along(const StepAxis& axis, int64_t tile) {
-  const auto count = [](int64_t whole, int64_t part) {
-    return std::max<int64_t>(1, (whole + part - 1) / part);
-  };
-  const int64_t overlaps = count(axis.extent * axis.grid_scale, tile * axis.scale) - 1;
-  return {double(axis.extent + overlaps * axis.halo + axis.beyond), double(count(axis.grid, tile))};
+/// Tiles along an axis of the grid after the first one.
+int64_t later_tiles(int64_t grid, int64_t length) {
+  return ceil_divide(grid - std::min(grid, length), length);
 }
 
-Axes<StepAxis> axes_of(const Graph& graph, const Pass& pass, const Step& step, const Sizes& sizes) {
-  const Tensor& tensor = graph.tensor(measured_tensor(step));
-  Axes<StepAxis> axes = per_axis(
-      [](int64_t latent, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int64_t extent) {
-        return StepAxis{latent * grid_scale, scale, grid_scale, before + after, extent};
+int64_t later_bands(const Graph& graph, const Pass& pass, int64_t height, const Sizes& sizes) {
+  const int64_t grid = own_rows(sizes, pass.scale.y).length();
+  return ceil_divide(grid - first_band_rows(graph, pass, height, grid), height);
+}
+
+/// Work of a step along one axis, in positions: of a single tile, and of each later tile besides.
+struct AxisWork {
+  int64_t single = 0;
+  int64_t again = 0;  ///< computed once more: halos
+  int64_t moved = 0;  ///< copied out of a tile and into the next one, or read again
+};
+
+Axes<AxisWork> work_axes(const Graph& graph, const Pass& pass, const Step& step, const Sizes& sizes) {
+  Region grid = whole(extent_at(pass.scale, sizes.latent));
+  grid.y = own_rows(sizes, pass.scale.y);
+  return per_axis(
+      [&](const TileAxis& axis, const Interval& of_grid) {
+        // A rank's rows have halos at both ends, unless the picture ends there.
+        const Interval own = axis.image_of(of_grid);
+        const int64_t beyond =
+            std::min<int64_t>(own.begin, axis.before) + std::min<int64_t>(axis.extent - own.end, axis.after);
+        AxisWork work{own.length() + beyond};
+        const int64_t read_again = axis.before - axis.carried;  // from a kept tensor
+        if (!axis.hands_on) {
+          work.again = axis.before + axis.after;
+        } else if (makes_tile(step)) {
+          work.again = axis.is_time ? 0 : read_again;
+          work.moved = 2 * axis.carried + (axis.is_time ? read_again : 0);
+        }
+        return work;
       },
-      sizes.latent, tensor.scale, pass.scale, step.halo.before, step.halo.after,
-      extent_of(tensor, sizes.latent));
-  const Interval own = own_rows(sizes, tensor.scale.y);
-  axes.y.beyond = std::min<int64_t>(own.begin, step.halo.before.y) +
-                  std::min<int64_t>(axes.y.extent - own.end, step.halo.after.y);
-  axes.y.extent = own.length();
-  axes.y.grid = own_rows(sizes, pass.scale.y).length();
-  return axes;
+      tile_axes(graph, pass, step, measured_tensor(step), sizes.latent), grid);
 }
 
-/// The same along the time: no frame is computed twice.
-Along along_time(const Graph& graph, const Pass& pass, const Step& step, int64_t chunk, const Sizes& sizes) {
-  const int64_t grid = extent_at(pass.scale, sizes.latent).t;
-  const int64_t frames = extent_of(graph.tensor(measured_tensor(step)), sizes.latent).t;
-  return {double(frames), double(std::max<int64_t>(1, (grid + chunk - 1) / chunk))};
-}
-
-/// Of the bands of a pass: rows of the first one, and of the others.
-struct BandRows {
-  int64_t first = 0, others = 0;
+/// Work of a step along one axis, over all tiles.
+struct Along {
+  double positions = 0, moved = 0, tiles = 0;
 };
 
-BandRows band_rows(const Graph& graph, const Pass& pass, int64_t height, const Sizes& sizes) {
-  return {first_band_rows(graph, pass, height, own_rows(sizes, pass.scale.y).length()), height};
-}
-
-/// The same along rows: where they are carried, what a step reads from blocks alone is read again.
-Along along_rows(const Pass& pass, const Step& step, const StepAxis& axis, const BandRows& bands) {
-  if (!pass.carries_rows) return along(axis, bands.others);
-  const int64_t more_bands = ceil_divide(axis.grid - bands.first, bands.others);
-  const int64_t again = makes_tile(step) ? step.halo.before.y - carried_positions(pass, step) : 0;
-  return {double(axis.extent + more_bands * again), double(1 + more_bands)};
+Along along(const AxisWork& work, int64_t later) {
+  return {double(work.single + later * work.again), double(later * work.moved), double(1 + later)};
 }
 
 /// All three axes of a step's work under tiles of this extent.
 Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                        const Sizes& sizes) {
-  const Axes<StepAxis> axes = axes_of(graph, pass, step, sizes);
-  return {along_time(graph, pass, step, tile.t, sizes),
-          along_rows(pass, step, axes.y, band_rows(graph, pass, tile.y, sizes)), along(axes.x, tile.x)};
+  const Extent grid = extent_at(pass.scale, sizes.latent);
+  const Extent later{later_tiles(grid.t, tile.t), later_bands(graph, pass, tile.y, sizes),
+                     later_tiles(grid.x, tile.x)};
+  return per_axis(along, work_axes(graph, pass, step, sizes), later);
 }
 
-/// Moving frames from one chunk to the next, for each row and column of a step's tile: out and in again, or
-/// read from a kept tensor once more.
-double carry_seconds(const Graph& graph, const Pass& pass, const Step& step, const Along& time, const DeviceRates& rates,
-                     const Sizes& sizes) {
-  if (!makes_tile(step) || time.tiles <= 1) return 0;
-  const int64_t carried = pass.carries_rows ? 0 : carried_positions(pass, step);
-  const double frames = double(carried > 0 ? 2 * carried : step.halo.before.t);
+/// Moving positions of a step's tiles from tile to tile, for each line of them across the axis.
+double moving_seconds(const Graph& graph, const Step& step, const Along& along, const DeviceRates& rates,
+                      const Sizes& sizes) {
   const int64_t element = tile_element_bytes(sizes);
-  return frames * (time.tiles - 1) * double(graph.tensor(step.tensor).channels * element * sizes.items) /
+  return along.moved * double(graph.tensor(step.tensor).channels * element * sizes.items) /
          rates.bytes_per_second;
-}
-
-/// Moving rows from one band to the next, for each column of a step's tiles: out and in again.
-double carry_rows_seconds(const Graph& graph, const Pass& pass, const Step& step, const Along& rows,
-                          const DeviceRates& rates, const Sizes& sizes) {
-  const int64_t element = tile_element_bytes(sizes);
-  const double copied = double(pass.carries_rows ? 2 * carried_positions(pass, step) : 0) * (rows.tiles - 1);
-  return copied * double(graph.tensor(step.tensor).channels * element * sizes.items) / rates.bytes_per_second;
 }
 
 }  // namespace
@@ -223,15 +196,10 @@ double CostModel::step_seconds(const Pass& pass, const Step& step, const Extent&
     return gpu_->step_seconds(pass, tile, sizes).at(static_cast<size_t>(found));
   }
   const DeviceRates moving = assumed_rates(device_, sizes.dtype);
-  const double carry =
-      carry_seconds(*graph_, pass, step, along_time(*graph_, pass, step, tile.t, sizes), moving, sizes);
-  // Latency tables are asked for every shape of every pass, so what most do not need is left out.
-  if (latency_tables_ && carry == 0 && !pass.carries_rows)
-    return latency_tables_->step_seconds(pass, step, tile, sizes);
   const Axes<Along> work = work_along(*graph_, pass, step, tile, sizes);
-  const double carrying =
-      (carry * work.y.positions + carry_rows_seconds(*graph_, pass, step, work.y, moving, sizes)) *
-      work.x.positions;
+  const double carrying = (moving_seconds(*graph_, step, work.t, moving, sizes) * work.y.positions +
+                           moving_seconds(*graph_, step, work.y, moving, sizes)) *
+                          work.x.positions;
   if (latency_tables_) return latency_tables_->step_seconds(pass, step, tile, sizes) + carrying;
   const StepRates rates = rates_of(step, pass.convolutions.of(step.op), sizes);
   return rates.per_tile * work.t.tiles * work.y.tiles * work.x.tiles +
@@ -244,31 +212,30 @@ std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
   if (gpu_) return gpu_->shape_seconds(pass, frames, heights, widths, sizes);
   std::vector<double> seconds(heights.size() * widths.size(), 0);
   std::vector<Along> columns(widths.size());
-  std::vector<BandRows> bands;
-  for (int64_t height : heights) bands.push_back(band_rows(*graph_, pass, height, sizes));
+  std::vector<int64_t> later_rows, later_columns;
+  for (int64_t height : heights) later_rows.push_back(later_bands(*graph_, pass, height, sizes));
+  const Extent grid = extent_at(pass.scale, sizes.latent);
+  for (int64_t width : widths) later_columns.push_back(later_tiles(grid.x, width));
   for (const Step& step : pass.steps) {
-    if (latency_tables_) {
-      for (size_t i = 0; i < seconds.size(); ++i) {
-        seconds[i] +=
-            step_seconds(pass, step, {frames, heights[i / widths.size()], widths[i % widths.size()]}, sizes);
-      }
-      continue;
-    }
     // The work of a tile is a product over the axes, so each length is looked at once.
-    const StepRates rates = rates_of(step, pass.convolutions.of(step.op), sizes);
-    const Axes<StepAxis> axes = axes_of(*graph_, pass, step, sizes);
-    const Along time = along_time(*graph_, pass, step, frames, sizes);
-    const double carrying = carry_seconds(*graph_, pass, step, time, assumed_rates(device_, sizes.dtype), sizes);
-    for (size_t k = 0; k < widths.size(); ++k) columns[k] = along(axes.x, widths[k]);
+    const StepRates rates =
+        latency_tables_ ? StepRates{} : rates_of(step, pass.convolutions.of(step.op), sizes);
+    const DeviceRates moving = assumed_rates(device_, sizes.dtype);
+    const Axes<AxisWork> axes = work_axes(*graph_, pass, step, sizes);
+    const Along time = along(axes.t, later_tiles(grid.t, frames));
+    const double carrying = moving_seconds(*graph_, step, time, moving, sizes);
+    for (size_t k = 0; k < widths.size(); ++k) columns[k] = along(axes.x, later_columns[k]);
     for (size_t i = 0; i < heights.size(); ++i) {
-      const Along rows = along_rows(pass, step, axes.y, bands[i]);
-      const double carrying_rows =
-          carry_rows_seconds(*graph_, pass, step, rows, assumed_rates(device_, sizes.dtype), sizes);
+      const Along rows = along(axes.y, later_rows[i]);
+      const double carrying_rows = moving_seconds(*graph_, step, rows, moving, sizes);
       const double per_tile = rates.per_tile * time.tiles * rows.tiles;
       const double per_position =
           (rates.per_position * time.positions + carrying) * rows.positions + carrying_rows;
       for (size_t k = 0; k < widths.size(); ++k) {
-        seconds[i * widths.size() + k] += per_tile * columns[k].tiles + per_position * columns[k].positions;
+        double of_step = per_tile * columns[k].tiles + per_position * columns[k].positions;
+        if (latency_tables_)
+          of_step += latency_tables_->step_seconds(pass, step, {frames, heights[i], widths[k]}, sizes);
+        seconds[i * widths.size() + k] += of_step;
       }
     }
   }

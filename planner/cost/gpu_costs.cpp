@@ -3,19 +3,20 @@
 #include <algorithm>
 #include <utility>
 
-#include "decoder/lowering/lowering.h"
+#include "decoder/graph/geometry.h"
+#include "decoder/lowering/build_plan.h"
 
 namespace headroom::planner {
 namespace {
 
 /// Calls `at(cost of a tile, how many are like it)` for each kind of tile that a pass has.
 template <typename At>
-void for_each_kind(TileChain& chain, const std::vector<TileClass>& chunks, const std::vector<TileClass>& rows,
-                   const std::vector<TileClass>& columns, const At& at) {
-  for (const TileClass& chunk : chunks) {
-    for (const TileClass& row : rows) {
-      for (const TileClass& column : columns)
-        at(chain.cost(chunk, row, column), chunk.tiles * row.tiles * column.tiles);
+void for_each_kind(TileChain& chain, const TileClasses& chunks, const TileClasses& rows,
+                   const TileClasses& columns, const At& at) {
+  for (const TileClass& chunk : chunks.classes) {
+    for (const TileClass& row : rows.classes) {
+      for (const TileClass& column : columns.classes)
+        at(chain.cost(chunk, row, column), chunk.count * row.count * column.count);
     }
   }
 }
@@ -33,14 +34,17 @@ std::vector<double> GpuCosts::shape_seconds(const Pass& pass, int64_t frames,
                                             const std::vector<int64_t>& heights,
                                             const std::vector<int64_t>& widths, const Sizes& sizes) const {
   TileChain chain(*graph_, pass, times_, sizes);
-  const std::vector<TileClass> chunks = chunk_classes(*graph_, pass, frames, sizes.latent);
-  std::vector<std::vector<TileClass>> columns;
+  const Extent grid = extent_at(pass.scale, sizes.latent);
+  const TileClasses chunks = tile_classes(*graph_, pass, Axis::t, cut(grid.t, frames), sizes.latent);
+  std::vector<TileClasses> columns;
   columns.reserve(widths.size());
-  for (int64_t width : widths) columns.push_back(column_classes(*graph_, pass, width, sizes.latent));
+  for (int64_t width : widths)
+    columns.push_back(tile_classes(*graph_, pass, Axis::x, cut(grid.x, width), sizes.latent));
   std::vector<double> seconds;
   for (int64_t height : heights) {
-    const std::vector<TileClass> rows = row_classes(*graph_, pass, height, sizes);
-    for (const std::vector<TileClass>& across : columns) {
+    const TileClasses rows =
+        tile_classes(*graph_, pass, Axis::y, cut_rows(*graph_, pass, height, sizes), sizes.latent);
+    for (const TileClasses& across : columns) {
       double on_card = 0, launched = 0;
       for_each_kind(chain, chunks, rows, across, [&](const TileChain::Cost& tile, int64_t tiles) {
         on_card += tile.seconds * double(tiles);
@@ -60,11 +64,13 @@ double GpuCosts::pass_seconds(const Pass& pass, const Extent& tile, const Sizes&
 std::vector<double> GpuCosts::step_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const {
   TileChain chain(*graph_, pass, times_, sizes);
   std::vector<double> seconds(pass.steps.size(), 0);
-  for_each_kind(
-      chain, chunk_classes(*graph_, pass, tile.t, sizes.latent), row_classes(*graph_, pass, tile.y, sizes),
-      column_classes(*graph_, pass, tile.x, sizes.latent), [&](const TileChain::Cost&, int64_t tiles) {
-        for (size_t i = 0; i < seconds.size(); ++i) seconds[i] += chain.step_seconds()[i] * double(tiles);
-      });
+  const Axes<std::vector<Interval>> tiles = cut_grid(*graph_, pass, tile, sizes);
+  const TileClasses chunks = tile_classes(*graph_, pass, Axis::t, tiles.t, sizes.latent);
+  const TileClasses rows = tile_classes(*graph_, pass, Axis::y, tiles.y, sizes.latent);
+  const TileClasses columns = tile_classes(*graph_, pass, Axis::x, tiles.x, sizes.latent);
+  for_each_kind(chain, chunks, rows, columns, [&](const TileChain::Cost&, int64_t alike) {
+    for (size_t i = 0; i < seconds.size(); ++i) seconds[i] += chain.step_seconds()[i] * double(alike);
+  });
   return seconds;
 }
 

@@ -31,45 +31,26 @@ struct Runs {
   }
 };
 
-/// One axis of a step: the pass's grid, as far as it is decoded here, cut into tiles of `tile`, and the
-/// tensor that the step makes of them.
-struct TiledAxis {
-  int64_t latent = 0;
-  Interval own;  ///< of the latent
-  int32_t grid_scale = 1;
-  int64_t tile = 0;
-  int32_t scale = 1;              ///< of the tensor
-  int32_t before = 0, after = 0;  ///< its halo
-  int32_t pad = 0;
-};
-
-Runs runs_along(const TiledAxis& axis) {
-  const Interval grid{axis.own.begin * axis.grid_scale, axis.own.end * axis.grid_scale};
-  const int64_t extent = axis.latent * axis.scale;
-  const int64_t count = (grid.length() + axis.tile - 1) / axis.tile;
-  const auto length = [&](int64_t i) {
-    const int64_t begin = grid.begin + i * axis.tile, end = std::min(grid.end, begin + axis.tile);
-    const int64_t first = std::max<int64_t>(begin * axis.scale / axis.grid_scale - axis.before, -axis.pad);
-    const int64_t last = std::min<int64_t>(
-        (end * axis.scale + axis.grid_scale - 1) / axis.grid_scale + axis.after, extent + axis.pad);
-    return std::max<int64_t>(1, last - first);
+/// Tiles of `length`, the part of the grid that is decoded here cut into them.
+Runs runs_along(const TileAxis& axis, const Interval& grid, int64_t length) {
+  const int64_t count = ceil_divide(grid.length(), length);
+  const auto positions = [&](int64_t i) {
+    const int64_t begin = grid.begin + i * length;
+    return std::max<int64_t>(1, axis.present({begin, std::min(grid.end, begin + length)}).length());
   };
   Runs runs;
-  runs.add(length(0), 1);
-  if (count > 2) runs.add(length(1), double(count - 2));
-  if (count > 1) runs.add(length(count - 1), 1);
+  runs.add(positions(0), 1);
+  if (count > 2) runs.add(positions(1), double(count - 2));
+  if (count > 1) runs.add(positions(count - 1), 1);
   return runs;
 }
 
-/// The rows that a step computes, band by band, in a pass that carries rows.
-Runs rows_carried(const Graph& graph, const Pass& pass, const Step& step, int64_t height,
-                  const Sizes& sizes) {
-  Step measured = step;
-  measured.tensor = measured_tensor(step);
+/// The positions that are computed tile by tile, where tiles hand positions on.
+Runs runs_of(const TileAxis& axis, const std::vector<Interval>& tiles) {
   Runs runs;
-  for (const Interval& band : cut_rows(graph, pass, height, sizes)) {
-    const Interval made = fresh_positions(graph, pass, measured, Axis::y, band, sizes.latent);
-    if (made.length() > 0) runs.add(made.length(), 1);
+  for (const Interval& tile : tiles) {
+    const int64_t made = axis.made(tile).length();
+    if (made > 0) runs.add(made, 1);
   }
   return runs;
 }
@@ -156,22 +137,12 @@ double LatencyLookup::tile_seconds(const Step& step, ConvolutionAlgorithm algori
 
 double LatencyLookup::step_seconds(const Pass& pass, const Step& step, const Extent& tile,
                                    const Sizes& sizes) const {
-  const Tensor& tensor = graph_->tensor(measured_tensor(step));
-  const Runs rows = pass.carries_rows
-                        ? rows_carried(*graph_, pass, step, tile.y, sizes)
-                        : runs_along({sizes.latent.y, own_rows(sizes, 1), pass.scale.y, tile.y,
-                                      tensor.scale.y, step.halo.before.y, step.halo.after.y, step.pad.y});
-  const Runs columns = runs_along({sizes.latent.x,
-                                   {0, sizes.latent.x},
-                                   pass.scale.x,
-                                   tile.x,
-                                   tensor.scale.x,
-                                   step.halo.before.x,
-                                   step.halo.after.x,
-                                   step.pad.x});
-  const int64_t grid_frames = extent_at(pass.scale, sizes.latent).t;
-  const auto chunks = double((grid_frames + tile.t - 1) / tile.t);
-  const double frames = double(extent_of(tensor, sizes.latent).t) / chunks;
+  const Axes<TileAxis> axes = tile_axes(*graph_, pass, step, measured_tensor(step), sizes.latent);
+  const Runs rows = axes.y.hands_on ? runs_of(axes.y, cut_rows(*graph_, pass, tile.y, sizes))
+                                    : runs_along(axes.y, own_rows(sizes, pass.scale.y), tile.y);
+  const Runs columns = runs_along(axes.x, {0, axes.x.grid}, tile.x);
+  const auto chunks = double(ceil_divide(axes.t.grid, tile.t));
+  const double frames = double(axes.t.extent) / chunks;
   double seconds = 0;
   for (const Run& of_rows : rows.runs) {
     for (const Run& of_columns : columns.runs) {

@@ -5,7 +5,6 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/storage.h"
-#include "decoder/lowering/tiles.h"
 
 namespace headroom::planner {
 namespace {
@@ -37,6 +36,7 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times
   for (size_t i = 0; i < steps; ++i) {
     const Step& step = pass.steps[i];
     const StepTraffic bytes = traffic_of(graph, step, sizes);
+    const Axes<TileAxis> axes = tile_axes(graph, pass, step, measured_tensor(step), sizes.latent);
     Link link{.work = StepWork(card_, graph, step, sizes),
               .written = bytes.written,
               .emitted = bytes.emitted,
@@ -44,11 +44,11 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times
               .keeps = bytes.keeps,
               .rewrites = bytes.rewrites,
               .copies_if_narrow = copies_if_narrow(graph, step),
-              .columns = extent_of(graph.tensor(measured_tensor(step)), sizes.latent).x,
+              .columns = axes.x.extent,
               .by_frame = step.kind == StepKind::conv && graph.op(step.op).factor.y > 1,
               .place = bytes.keeps ? place_of({step.tensor, -1}) : i,
-              .carried_of_area = (pass.carries_rows ? 0.0 : double(carried_positions(pass, step))) * handed_on_bytes(graph, step, sizes),
-              .carried_of_column = (pass.carries_rows ? double(carried_positions(pass, step)) : 0.0) * handed_on_bytes(graph, step, sizes)};
+              .carried_of_area = double(axes.t.carried) * handed_on_bytes(graph, step, sizes),
+              .carried_of_column = double(axes.y.carried) * handed_on_bytes(graph, step, sizes)};
     for (const StepTraffic::Read& read : bytes.reads)
       link.reads.push_back({place_of(read.operand), read.bytes});
     link.kernels = kernels_of(graph, step, 0, sizes);
@@ -128,29 +128,29 @@ double TileChain::assumed_seconds(size_t i, const CallExtent& call) const {
 
 TileChain::Cost TileChain::cost(const TileClass& chunk, const TileClass& rows, const TileClass& columns) {
   for (size_t i = 0; i < links_.size(); ++i) {
-    const bool narrow = links_[i].copies_if_narrow && columns.lengths[i] < links_[i].columns;
+    const bool narrow = links_[i].copies_if_narrow && columns.made[i] < links_[i].columns;
     rewrites_[i] = links_[i].rewrites + (narrow ? 1 : 0);
-    positions_[i] = double(sizes_.items * chunk.lengths[i] * rows.lengths[i] * columns.lengths[i]);
+    positions_[i] = double(sizes_.items * chunk.made[i] * rows.made[i] * columns.made[i]);
   }
   find_missed(positions_);
   Cost cost;
   for (size_t i = 0; i < links_.size(); ++i) {
     const Link& link = links_[i];
-    const CallExtent call{chunk.lengths[i], rows.lengths[i] * columns.lengths[i]};
+    const CallExtent call{chunk.made[i], rows.made[i] * columns.made[i]};
     if (measured_ != nullptr) {
-      step_seconds_[i] = measured_seconds(
-          i, {double(chunk.lengths[i]), double(rows.lengths[i]), double(columns.lengths[i])});
+      step_seconds_[i] =
+          measured_seconds(i, {double(chunk.made[i]), double(rows.made[i]), double(columns.made[i])});
     } else {
       const int64_t copies = sizes_.items * (rewrites_[i] - link.rewrites);
       const int64_t kernels = link.kernels + call.frames * link.frame_kernels + copies;
       step_seconds_[i] = double(kernels) * card_.kernel_seconds + assumed_seconds(i, call);
       cost.kernels += kernels;
     }
-    if (!chunk.first)
+    if (chunk.has_before)
       step_seconds_[i] +=
           double(call.area * sizes_.items) * link.carried_of_area / card_.dram_bytes_per_second;
-    if (!rows.first) {
-      const auto positions = double(call.frames * columns.lengths[i] * sizes_.items);
+    if (rows.has_before) {
+      const auto positions = double(call.frames * columns.made[i] * sizes_.items);
       step_seconds_[i] += positions * link.carried_of_column / card_.dram_bytes_per_second;
     }
     cost.seconds += step_seconds_[i];

@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
+#include "decoder/lowering/tile_classes.h"
 #include "planner/cost/gpu_work.h"
 #include "planner/cost/latency_lookup.h"
-#include "planner/cost/tile_classes.h"
 
 namespace headroom::planner {
 

@@ -120,7 +120,7 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
       for (const Interval& y : pass.tiles.y) {
         for (const Interval& x : pass.tiles.x) {
           Region made = tile_region(model.graph, pass, sized, {pass.tiles.t[0], y, x}, sizes.latent);
-          made.y = fresh_positions(model.graph, pass, sized, Axis::y, y, sizes.latent);
+          made.y = tile_axis(model.graph, pass, sized, sized.tensor, Axis::y, sizes.latent).made(y);
           if (made.y.length() == 0) continue;
           const Extent extent = extent_of(made);
           if (step.kind == StepKind::attention) {
