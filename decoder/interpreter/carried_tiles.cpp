@@ -4,7 +4,7 @@ namespace headroom {
 
 void CarriedTiles::begin_pass(const Pass& pass) {
   pass_ = &pass;
-  axis_ = carried_axis(pass);
+  axis_ = pass.carried_axis();
   buffers_.assign(pass.tiles.x.size(), std::vector<DeviceTile>(pass.steps.size()));
   if (axis_ != Axis::y || pass.tiles.y.size() < 2) return;
   for (size_t step = 0; step < pass.steps.size(); ++step) {

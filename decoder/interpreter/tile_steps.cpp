@@ -94,7 +94,7 @@ void TileSteps::make_tile(const Step& step, const Region& region) {
   tiles_[slot] = takes_tile ? std::move(tile_of(step.inputs[0]))
                             : device_.make_tile(region, graph_.tensor(step.tensor).channels, sizes_.items);
   const MapView& tile = tiles_[slot].view;
-  const Axis axis = carried_axis(*pass_);
+  const Axis axis = pass_->carried_axis();
   const Region own = carried_.take(slot, region, tile);
   if (at(own, axis).length() == 0) return;
   // A tile that is taken over may be wider than what this step makes.

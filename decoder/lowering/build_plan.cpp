@@ -178,7 +178,7 @@ std::vector<Interval> cut_rows(const Graph& graph, const Pass& pass, int64_t len
 }
 
 bool suits_bands(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows) {
-  return !carries(pass, Axis::y) || (length < grid_rows && length > rows_ahead(graph, pass).rows);
+  return !pass.carries(Axis::y) || (length < grid_rows && length > rows_ahead(graph, pass).rows);
 }
 
 Axes<std::vector<Interval>> cut_grid(const Graph& graph, const Pass& pass, const Extent& tile,
@@ -192,7 +192,7 @@ Axes<std::vector<Interval>> cut_grid(const Graph& graph, const Pass& pass, const
 Extent cut_tile(const Graph& graph, const Pass& pass) {
   Extent tile = longest_tile(pass);
   // Of two bands where rows are carried the first is lower than the tile, and the second may be.
-  if (carries(pass, Axis::y) && pass.tiles.y.size() == 2) {
+  if (pass.carries(Axis::y) && pass.tiles.y.size() == 2) {
     const int64_t first = pass.tiles.y.front().length();
     const RowsAhead ahead = rows_ahead(graph, pass);
     if (first > ahead.unit) tile.y = std::max(tile.y, first + ahead.rows);

@@ -6,6 +6,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/halo.h"
+#include "decoder/lowering/tiles.h"
 
 namespace headroom {
 namespace {
@@ -310,6 +311,17 @@ TensorId any_target(const Graph& graph, const BarrierTargets& targets) {
 
 Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal) {
   return Lowering(graph, kept, goal).run();
+}
+
+std::optional<PassGoal> alternative_to(const PassGoal& goal, const Pass& lowered, const Sizes& sizes) {
+  const bool of_one_picture = !sizes.latent_rows && sizes.latent.t == 1;
+  const bool overlaps = std::any_of(lowered.steps.begin(), lowered.steps.end(), [](const Step& step) {
+    return step.kind == StepKind::conv && step.halo.before.y + step.halo.after.y > 0;
+  });
+  if (!of_one_picture || !overlaps || !can_carry_rows(lowered)) return {};
+  PassGoal carrying = goal;
+  carrying.carries_rows = true;
+  return carrying;
 }
 
 TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal,

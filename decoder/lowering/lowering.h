@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "decoder/plan/plan.h"
@@ -50,6 +51,10 @@ TensorId any_target(const Graph& graph, const BarrierTargets& targets);
 /// tensor i can be read whole: written by an earlier pass, or measured if it is statistics. Throws
 /// std::logic_error where the goal needs something that only a later pass could provide.
 Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal);
+
+/// Another way to the same goal that may be faster than this pass, which was lowered to it: carrying rows,
+/// where tiles would compute rows of each other by convolutions. Empty where there is none.
+std::optional<PassGoal> alternative_to(const PassGoal& goal, const Pass& lowered, const Sizes& sizes);
 
 /// The kept operand whose blocks `target` could take over in a pass with this goal, or -1: its
 /// producer must add that operand, and nothing else in the pass may read it or need `target` beyond the tile.

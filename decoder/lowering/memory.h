@@ -37,7 +37,8 @@ int64_t picture_bytes(const Graph& graph, const Request& request);
 /// Growth outside the pool that a plan allows for.
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model);
 
-/// Which of a pass's bands are counted. It makes a difference where the pass carries rows.
+/// Which of a pass's bands are counted. It makes a difference where a tile has something from the band
+/// before.
 enum class BandPlace : uint8_t { first, further_down };
 
 /// A tile of the grid in such a band.

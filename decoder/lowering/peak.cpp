@@ -5,7 +5,6 @@
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/lifetimes.h"
 #include "decoder/lowering/storage.h"
-#include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
 
 namespace headroom {
@@ -95,7 +94,7 @@ Extent PassSweep::tile_of(size_t band) const {
 }
 
 BandPlace PassSweep::place_of(size_t band) const {
-  return carries(pass_, Axis::y) && band == 0 ? BandPlace::first : BandPlace::further_down;
+  return pass_.carries(Axis::y) && band == 0 ? BandPlace::first : BandPlace::further_down;
 }
 
 const std::vector<StepBytes>& PassSweep::steps_of(size_t band) const {

@@ -17,7 +17,7 @@ struct RowsMade {
 };
 
 RowsMade rows_made(const Graph& graph, const Pass& pass, const Step& step, const Sizes& sizes) {
-  if (!carries(pass, Axis::y) || takes_statistics(step.kind)) return {step.halo.before.y};
+  if (!pass.carries(Axis::y) || takes_statistics(step.kind)) return {step.halo.before.y};
   const auto read_again = static_cast<int32_t>(step.halo.before.y - carried_positions(pass, step));
   const int64_t end = extent_of(graph.tensor(step.tensor), sizes.latent).y + step.pad.y;
   return {read_again - step.halo.after.y, end - read_again};

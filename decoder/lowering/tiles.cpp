@@ -43,16 +43,8 @@ Interval TileAxis::made(const Interval& grid_tile) const {
   return carried > 0 && grid_tile.begin > 0 ? behind(grid_tile) : present(grid_tile);
 }
 
-bool carries(const Pass& pass, Axis axis) {
-  return axis == Axis::t || (axis == Axis::y && pass.carries_rows);
-}
-
-Axis carried_axis(const Pass& pass) {
-  return pass.carries_rows ? Axis::y : Axis::t;
-}
-
 int64_t carried_positions(const Pass& pass, const Step& step) {
-  return makes_tile(step) && !gathers_kept(step) ? at(step.halo.before, carried_axis(pass)) : 0;
+  return makes_tile(step) && !gathers_kept(step) ? at(step.halo.before, pass.carried_axis()) : 0;
 }
 
 TileAxis tile_axis(const Graph& graph, const Pass& pass, const Step& step, TensorId tensor, Axis axis,
@@ -67,7 +59,7 @@ TileAxis tile_axis(const Graph& graph, const Pass& pass, const Step& step, Tenso
               .after = at(step.halo.after, axis),
               .pad = at(step.pad, axis),
               .is_time = axis == Axis::t,
-              .hands_on = carries(pass, axis)};
+              .hands_on = pass.carries(axis)};
   if (of.hands_on && makes_tile(step) && !gathers_kept(step)) of.carried = of.before;
   return of;
 }
@@ -96,7 +88,7 @@ RowsAhead rows_ahead(const Graph& graph, const Pass& pass) {
 }
 
 int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows) {
-  if (!carries(pass, Axis::y) || length >= grid_rows) return std::min(length, grid_rows);
+  if (!pass.carries(Axis::y) || length >= grid_rows) return std::min(length, grid_rows);
   const RowsAhead ahead = rows_ahead(graph, pass);
   return std::min(length, std::max(ahead.unit, length - ahead.rows));
 }

@@ -22,13 +22,7 @@ Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale);
 //
 // Along the other axes a tile has its own image and its whole halo, and neighbours make it twice.
 
-/// Whether tiles of the pass hand positions on along this axis: along the time always, from chunk to chunk,
-/// and along rows in a pass that carries them.
-bool carries(const Pass& pass, Axis axis);
-/// The axis along which tiles of the pass are handed something: rows in a pass that carries them, whose tiles
-/// have one chunk, and else the time.
-Axis carried_axis(const Pass& pass);
-/// The positions along that axis that a step's tile has from the tile before it.
+/// The positions along Pass::carried_axis() that a step's tile has from the tile before it.
 int64_t carried_positions(const Pass& pass, const Step& step);
 
 /// One axis of the tiles that a step makes. It maps an interval of the pass's grid to positions of the
@@ -40,7 +34,7 @@ struct TileAxis {
   int32_t before = 0, after = 0;  ///< of the step's halo
   int32_t pad = 0;
   bool is_time = false;
-  bool hands_on = false;  ///< carries()
+  bool hands_on = false;  ///< Pass::carries()
   int64_t carried = 0;    ///< positions that a tile copies from the tile before it
 
   /// The positions of the step's tile, carried ones included, as far as the picture and its padding go.

@@ -35,8 +35,8 @@ bool makes_tile(const Step& step) {
 }
 
 bool takes_over(const Pass& pass, const Step& step) {
-  const bool carries = step.halo.before.t > 0 || (pass.carries_rows && step.halo.before.y > 0);
-  return step.kind == StepKind::add && !carries;
+  const auto has_earlier = [&](Axis axis) { return pass.carries(axis) && at(step.halo.before, axis) > 0; };
+  return step.kind == StepKind::add && !has_earlier(Axis::t) && !has_earlier(Axis::y);
 }
 
 bool acquires_blocks(const Step& step) {

@@ -164,6 +164,12 @@ struct Pass {
   /// Half-open intervals along each axis, in grid positions; tiles are their product.
   Axes<std::vector<Interval>> tiles;
   std::vector<Step> steps;
+  /// Whether tiles hand positions on along this axis: along the time always, from chunk to chunk, and along
+  /// rows from band to band where `carries_rows` is set.
+  bool carries(Axis axis) const { return axis == Axis::t || (axis == Axis::y && carries_rows); }
+  /// The axis along which there is something to hand on: rows where they are carried, since those tiles have
+  /// one chunk, and else the time.
+  Axis carried_axis() const { return carries_rows ? Axis::y : Axis::t; }
   /// Whether a tile has the rows above its own that it needs from the tile above it, copied, where other
   /// passes compute them again. Of pictures alone, and not of several ranks.
   bool carries_rows = false;

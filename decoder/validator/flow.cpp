@@ -64,7 +64,7 @@ class FlowCheck {
       check_partition(ref);
     } else {
       check_chunks(ref);
-      check_carried_rows(ref);
+      check_bands(ref);
       if (step.edges == Edges::reflect) check_reflected(ref);
     }
   }
@@ -236,7 +236,7 @@ class FlowCheck {
 
   /// A step that makes rows, or has them from the band before, has one of the picture: what lies outside is
   /// made of that.
-  void check_carried_rows(const StepRef& ref) {
+  void check_bands(const StepRef& ref) {
     if (!view_.carries(ref, kRows)) return;
     const size_t bands = view_.tile_count(ref.pass, kRows);
     if (!view_.spend(static_cast<int64_t>(bands))) return;

@@ -76,8 +76,8 @@ class View {
   Interval image(size_t pass, TensorId id, Axis axis, size_t i) const;
   /// What the tile that a step makes covers.
   Interval region(const StepRef& ref, Axis axis, size_t i) const;
-  /// Whether the step's tile has positions of the tile before it along the axis: of the chunk before, or of
-  /// the band before in a pass that carries rows.
+  /// Whether the step's tile has positions of the tile before it along the axis: of the chunk or of the band
+  /// before.
   bool carries(const StepRef& ref, Axis axis) const;
   /// What a step computes of that inside the picture: along an axis that it carries without the positions of
   /// the tile before.

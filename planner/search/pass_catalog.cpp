@@ -101,14 +101,6 @@ std::vector<TensorUse> PassCatalog::touched_by(size_t pass, const std::vector<Te
   return touched;
 }
 
-/// Whether tiles compute rows of each other by convolutions, which carrying them would spare.
-bool PassCatalog::may_carry_rows(const Pass& pass) const {
-  return ranks_.alone() && sizes_.latent.t == 1 && can_carry_rows(pass) &&
-         std::any_of(pass.steps.begin(), pass.steps.end(), [](const Step& step) {
-           return step.kind == StepKind::conv && step.halo.before.y + step.halo.after.y > 0;
-         });
-}
-
 const PassWork& PassCatalog::work(size_t pass, const std::vector<TensorId>& present, const KeepSet& set) {
   PassWork& work = set.work->second;
   if (!work.options.empty()) return work;
@@ -132,14 +124,14 @@ WorkingBytes& PassCatalog::working_bytes(size_t pass, const Pass& lowered) {
 }
 
 std::unique_ptr<PassOption> PassCatalog::option_of(size_t pass, const std::vector<bool>& available,
-                                                   const Pass& lowered, PassGoal goal,
+                                                   const Pass& lowered, const PassGoal& goal,
                                                    const std::vector<TensorUse>& touched) {
   auto option = std::make_unique<PassOption>(working_bytes(pass, lowered), kept_rows_, sizes_, touched);
-  if (!may_carry_rows(lowered)) return option;
-  goal.carries_rows = true;
-  auto carrying = std::make_unique<PassOption>(working_bytes(pass, lower_pass(graph_, available, goal)),
-                                               kept_rows_, sizes_, touched);
-  if (carrying->heights() > 0) option->set_alternative(std::move(carrying));
+  const std::optional<PassGoal> other = alternative_to(goal, lowered, sizes_);
+  if (!other) return option;
+  WorkingBytes& working = working_bytes(pass, lower_pass(graph_, available, *other));
+  auto alternative = std::make_unique<PassOption>(working, kept_rows_, sizes_, touched);
+  if (alternative->heights() > 0) option->set_alternative(std::move(alternative));
   return option;
 }
 

@@ -100,10 +100,9 @@ class PassCatalog {
   bool complete(size_t pass, const std::vector<TensorId>& present, KeepSet& set);
   /// The kept tensors that the pass touches. Adds up what the set takes at the least.
   std::vector<TensorUse> touched_by(size_t pass, const std::vector<TensorId>& present, KeepSet& set) const;
-  bool may_carry_rows(const Pass& pass) const;
-  /// Of the pass that was lowered to this goal; with the way that carries rows, where that may be faster.
+  /// Of the pass that was lowered to this goal, with its alternative.
   std::unique_ptr<PassOption> option_of(size_t pass, const std::vector<bool>& available, const Pass& lowered,
-                                        PassGoal goal, const std::vector<TensorUse>& touched);
+                                        const PassGoal& goal, const std::vector<TensorUse>& touched);
   WorkingBytes& working_bytes(size_t pass, const Pass& lowered);
 
   const Graph& graph_;

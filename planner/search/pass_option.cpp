@@ -124,7 +124,7 @@ std::vector<Shape> PassOption::small_shapes() const {
       ++shorter.chunk;
       const bool few_or_all_frames = shape.chunk == 0 || shorter.chunk == chunks() || too_many_tiles(shorter);
       // What is handed on from band to band takes more the more tiles there are along a band.
-      const bool smaller = narrowest || carries(pass_, Axis::y);
+      const bool smaller = narrowest || pass_.carries(Axis::y);
       return shape.algorithms > 0 || (!whole && !(smaller && few_or_all_frames));
     });
   }
@@ -287,7 +287,7 @@ const PassOption::LiveBySegment& PassOption::live_bytes(size_t height,
   pass_.tiles.y = {};
   const auto bands = static_cast<int64_t>(heights_[height].bands);
   bytes.staged = staged(tiers);
-  const int64_t begin = carries(pass_, Axis::y) && bands > 1 ? 1 : 0;
+  const int64_t begin = pass_.carries(Axis::y) && bands > 1 ? 1 : 0;
   if (begin > 0) bytes.first = block_bytes_by_segment(windows, {0, begin});
   if (bands > begin + 1) bytes.full = block_bytes_by_segment(windows, {begin, bands - 1});
   bytes.last = block_bytes_by_segment(windows, {bands - 1, bands});

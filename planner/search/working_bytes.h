@@ -19,7 +19,7 @@ class WorkingBytes {
   WorkingBytes(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered);
 
   bool has_steps_of(const Pass& pass) const {
-    return pass_.scale == pass.scale && carried_axis(pass_) == carried_axis(pass) &&
+    return pass_.scale == pass.scale && pass_.carried_axis() == pass.carried_axis() &&
            pass_.steps == pass.steps;
   }
   /// What the search tries for its convolutions (planner/search/pass_algorithms.h).

@@ -13,7 +13,7 @@ namespace {
 TileClass counted(const Graph& graph, const Pass& pass, Axis axis, const Interval& tile,
                   const Extent& latent) {
   TileClass counted;
-  counted.has_before = tile.begin > 0 && carries(pass, axis);
+  counted.has_before = tile.begin > 0 && pass.carries(axis);
   Region grid{pass.tiles.t.front(), pass.tiles.y.front(), pass.tiles.x.front()};
   at(grid, axis) = tile;
   for (Step step : pass.steps) {
@@ -24,7 +24,7 @@ TileClass counted(const Graph& graph, const Pass& pass, Axis axis, const Interva
     // Without the positions that are handed on, but for those beyond the beginning of the clip or picture.
     const Interval fresh = tile_axis(graph, pass, step, step.tensor, axis, latent).made(tile);
     const bool carried =
-        counted.has_before && carried_axis(pass) == axis && carried_positions(pass, step) > 0;
+        counted.has_before && pass.carried_axis() == axis && carried_positions(pass, step) > 0;
     CHECK((carried || fresh == at(region, axis)));
     counted.made.push_back(fresh.length());
   }
