@@ -112,9 +112,21 @@ LiveBytes PassSweep::live(const SweepPoint& point) const {
   return live;
 }
 
+Peak PassSweep::highest_in(const Interval& bands) const {
+  const bool several_tiles = pass_.tiles.x.size() * pass_.tiles.t.size() > 1;
+  return peak_of(block_bytes_by_segment(windows_, bands),
+                 step_bytes_by_segment(pass_, steps_of(static_cast<size_t>(bands.begin))), several_tiles);
+}
+
+Peak PassSweep::peak_of_band(size_t band) const {
+  const auto begin = static_cast<int64_t>(band);
+  Peak peak = highest_in({begin, begin + 1});
+  peak.bytes += throughout_.total();
+  return peak;
+}
+
 Peak PassSweep::peak() const {
   const size_t bands = pass_.tiles.y.size();
-  const bool several_tiles = pass_.tiles.x.size() * pass_.tiles.t.size() > 1;
   Peak peak;
   for (size_t begin = 0, end = 0; begin < bands; begin = end) {
     const auto same_height = [&](size_t band) {
@@ -122,13 +134,22 @@ Peak PassSweep::peak() const {
              pass_.tiles.y[band].length() == pass_.tiles.y[begin].length();
     };
     for (end = begin; end < bands && same_height(end);) ++end;
-    const Interval range{static_cast<int64_t>(begin), static_cast<int64_t>(end)};
-    const Peak highest = peak_of(block_bytes_by_segment(windows_, range),
-                                 step_bytes_by_segment(pass_, steps_of(begin)), several_tiles);
+    const Peak highest = highest_in({static_cast<int64_t>(begin), static_cast<int64_t>(end)});
     if (highest.bytes > peak.bytes) peak = highest;
   }
   peak.bytes += throughout_.total();
   return peak;
+}
+
+PassSweep::StepTile PassSweep::tile_of_step(size_t number, size_t band) const {
+  const Step& step = pass_.steps[number];
+  const Extent tile = tile_of(band);
+  StepTile made;
+  made.carried_bytes = carried_bytes(graph_, pass_, step, tile, sizes_);
+  if (!makes_tile(step)) return made;
+  made.extent = largest_tile(graph_, pass_, step, {tile, place_of(band)}, sizes_);
+  made.bytes = tile_bytes(graph_, step.tensor, made.extent, sizes_);
+  return made;
 }
 
 std::vector<PassSweep::LiveTensor> PassSweep::kept(const SweepPoint& point) const {
@@ -142,14 +163,10 @@ std::vector<PassSweep::LiveTensor> PassSweep::tiles(const SweepPoint& point) con
   std::vector<LiveTensor> list;
   if (pass_.tiles.y.empty()) return list;
   const std::vector<Lifetime> lifetimes = tile_lifetimes(pass_);
-  const Extent tile = tile_of(point.band);
   for (size_t made = 0; made < pass_.steps.size(); ++made) {
-    const Step& step = pass_.steps[made];
-    int64_t bytes = carried_bytes(graph_, pass_, step, tile, sizes_);
-    if (lifetimes[made].contains(point.step))
-      bytes += tile_bytes(graph_, step.tensor,
-                          largest_tile(graph_, pass_, step, {tile, place_of(point.band)}, sizes_), sizes_);
-    if (bytes > 0) list.push_back({step.tensor, bytes});
+    const StepTile tile = tile_of_step(made, point.band);
+    const int64_t bytes = tile.carried_bytes + (lifetimes[made].contains(point.step) ? tile.bytes : 0);
+    if (bytes > 0) list.push_back({pass_.steps[made].tensor, bytes});
   }
   return list;
 }

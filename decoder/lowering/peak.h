@@ -76,6 +76,20 @@ class PassSweep {
   LiveBytes live(const SweepPoint& point) const;
   /// The highest moment, with all that is live then. Its bytes are those of live().total() there.
   Peak peak() const;
+  /// The highest moment of one band.
+  Peak peak_of_band(size_t band) const;
+
+  /// The blocks of each kept tensor, band by band.
+  const std::vector<Window>& windows() const { return windows_; }
+  /// The bytes of each step on a tile of this band.
+  const std::vector<StepBytes>& steps_of(size_t band) const;
+  /// The largest tile that a step makes in this band, as it is counted.
+  struct StepTile {
+    Extent extent;
+    int64_t bytes = 0;
+    int64_t carried_bytes = 0;  ///< handed on to the next chunk or band; there throughout the pass
+  };
+  StepTile tile_of_step(size_t step, size_t band) const;
 
   struct LiveTensor {
     TensorId tensor{-1};
@@ -90,7 +104,8 @@ class PassSweep {
   Extent tile_of(size_t band) const;
   /// Where it makes no difference, further down.
   BandPlace place_of(size_t band) const;
-  const std::vector<StepBytes>& steps_of(size_t band) const;
+  /// The highest moment of bands whose tiles are alike, without what is there throughout.
+  Peak highest_in(const Interval& bands) const;
 
   const Graph& graph_;
   const Pass& pass_;

@@ -6,6 +6,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/parameters.h"
 #include "decoder/lowering/rank_rows.h"
+#include "decoder/lowering/row_readers.h"
 
 namespace headroom {
 namespace {
@@ -94,6 +95,21 @@ int64_t statistics_values(const Graph& graph, const Step& step, const Sizes& siz
   }
   const int64_t sets = op.by_frame ? extent_of(graph.tensor(op.inputs[0]), sizes.latent).t : 1;
   return sizes.items * sets * op.groups * kMoments;
+}
+
+size_t first_band_of(const Graph& graph, const Plan& plan, size_t pass,
+                     std::span<const RowTransfer* const> rows) {
+  const Pass& of = plan.passes[pass];
+  size_t first = of.tiles.y.size();
+  for (const RowTransfer* transfer : rows) {
+    const bool taken_over = std::any_of(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& entry) {
+      return entry.in_place_of == transfer->tensor && entry.first_pass == static_cast<int32_t>(pass);
+    });
+    if (taken_over) return 0;
+    const RowReaders readers(graph, of, transfer->tensor, sizes_of(graph, plan));
+    first = std::min(first, readers.first_band(of, transfer->rows));
+  }
+  return first;
 }
 
 }  // namespace headroom

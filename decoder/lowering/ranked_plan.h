@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "decoder/lowering/build_plan.h"
@@ -23,5 +24,10 @@ std::vector<RankTraffic> traffic_of(const Graph& graph, const RankedPlan& plan);
 /// Numbers that stand for what a step takes over all positions of a micro-batch: count, mean and squared
 /// differences of every group, or sums of keys and values.
 int64_t statistics_values(const Graph& graph, const Step& step, const Sizes& sizes);
+
+/// The first band of a pass of the rank that gets these rows in which one of them is read, or is written over
+/// in place; the number of bands where none is.
+size_t first_band_of(const Graph& graph, const Plan& plan, size_t pass,
+                     std::span<const RowTransfer* const> rows);
 
 }  // namespace headroom

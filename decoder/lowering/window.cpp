@@ -134,6 +134,15 @@ Interval Window::completed(size_t band) const {
   return {first[band + 1], band + 2 < first.size() ? first[band + 2] : after[band]};
 }
 
+Interval Window::fetched_for(size_t band) const {
+  if (fetched.empty()) return {};
+  return {band == 0 ? first[0] : fetched[band - 1], fetched[band]};
+}
+
+Interval Window::given_back(size_t band) const {
+  return {first[band], std::min(first[band + 1], after[band])};
+}
+
 int32_t store_step(const Pass& pass, TensorId tensor) {
   const auto store = std::find_if(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
     return acquires_blocks(step) && step.tensor == tensor;

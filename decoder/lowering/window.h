@@ -39,6 +39,13 @@ struct Window {
   int64_t bytes_after_store(size_t band) const { return block_bytes * (after[band] - first[band]); }
   /// Blocks whose last rows band `band` writes.
   Interval completed(size_t band) const;
+  /// Blocks that the store of band `band` takes.
+  Interval stored(size_t band) const { return {before[band], after[band]}; }
+  /// Blocks that arrive for band `band`: while the band before it runs, or before the first band.
+  Interval fetched_for(size_t band) const;
+  /// Blocks that are given back when band `band` is done. In a tier below the device, written blocks are on
+  /// their way to it while the band runs.
+  Interval given_back(size_t band) const;
 };
 
 /// The step that stores the tensor in blocks of its own; -1: none does.

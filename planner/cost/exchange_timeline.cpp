@@ -7,7 +7,6 @@
 
 #include "decoder/lowering/lowering.h"
 #include "decoder/lowering/ranked_plan.h"
-#include "decoder/lowering/row_readers.h"
 #include "planner/cost/exchange_costs.h"
 
 namespace headroom::planner {
@@ -64,33 +63,16 @@ class ExchangeTimeline {
     return messages;
   }
 
-  /// The first band of a rank's pass that reads rows of a message; the number of bands where none does.
-  size_t first_reader(const RowMessage& message, const Plan& plan, const Pass& pass,
-                      const Sizes& sizes) const {
-    size_t first = pass.tiles.y.size();
-    for (const RowTransfer* transfer : message.transfers) {
-      const RowReaders readers(graph_, pass, transfer->tensor, sizes);
-      const bool taken_over = std::any_of(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& entry) {
-        return entry.in_place_of == transfer->tensor &&
-               &plan.passes[static_cast<size_t>(entry.first_pass)] == &pass;
-      });
-      if (taken_over) return 0;
-      first = std::min(first, readers.first_band(pass, transfer->rows));
-    }
-    return first;
-  }
-
   void compute(size_t rank, size_t number) {
     const Plan& plan = plan_.plans[rank];
     const Pass& pass = plan.passes[number];
-    const Sizes sizes = sizes_of(graph_, plan);
     const size_t bands = pass.tiles.y.size();
     const double begin = now_[rank], seconds = pass.predicted_seconds / micro_batches_;
     now_[rank] += seconds;
     // In the order in which bands wait: a wait moves all bands after it.
     std::vector<std::pair<size_t, double>> waits;
     std::erase_if(awaited_[rank], [&](const RowMessage* message) {
-      const size_t band = first_reader(*message, plan, pass, sizes);
+      const size_t band = first_band_of(graph_, plan, number, message->transfers);
       if (band < bands) waits.push_back({band, message->arrives});
       return band < bands;  // it is there from now on
     });

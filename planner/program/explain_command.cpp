@@ -5,11 +5,13 @@
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
+#include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
+#include "planner/explain/schedule.h"
 #include "planner/explain/summary.h"
 #include "planner/program/commands.h"
 #include "planner/program/loaded_plan.h"
@@ -20,7 +22,8 @@ namespace {
 struct ExplainAsked {
   std::string file, stats_file, model, profile_file;
   std::optional<size_t> rank;
-  bool passes = false, quick = false, json = false;
+  std::optional<size_t> pass;
+  bool passes = false, schedule = false, quick = false, json = false;
 };
 
 /// What would lower the peak, or why that was not looked for.
@@ -57,6 +60,19 @@ void print_plan(const LoadedPlan& loaded, const ExplainAsked& asked, std::ostrea
   const LowerAnswer answer = lower_of(loaded, asked);
   out << summarise(loaded.plan, loaded.model, answer.lower, answer.remark)
       << "passes   --passes shows what each of them reads, runs and keeps\n";
+}
+
+void print_schedule(const ExplainAsked& asked, std::ostream& out) {
+  if (is_queue(asked.file))
+    throw InputError("--schedule: " + asked.file + " is a queue; plan one decode of it alone");
+  ScheduleOptions options{.pass = asked.pass};
+  if (!asked.rank && PlanFile(asked.file).has_ranks())
+    throw InputError("--schedule: " + asked.file + " is for several ranks; --rank picks one, 0 is the first");
+  const LoadedPlan loaded =
+      asked.rank ? load_rank(asked.file, asked.model, *asked.rank) : load_plan(asked.file, asked.model);
+  if (asked.rank) options.transfers = load_ranks(asked.file, asked.model).plan.transfers;
+  require_valid(loaded.plan, loaded.model, asked.file);
+  out << schedule(loaded.plan, loaded.model, options);
 }
 
 /// Each plan of a queue, one after another.
@@ -105,9 +121,13 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
   CLI::App app(
       "Show where a plan's peak comes from, where its time goes, and what would lower the peak. With "
       "--passes,\n"
-      "the tree of its passes: what each reads, runs and keeps, and where. With --analyze, a table of what "
-      "was\n"
-      "predicted and what a run of the plan measured, by the seconds between the two.\n\n"
+      "the tree of its passes: what each reads, runs and keeps, and where. With --schedule, the memory that "
+      "each "
+      "step\n"
+      "and each band takes and gives back, in order. With --analyze, a table of what was predicted and what "
+      "a run "
+      "of\n"
+      "the plan measured, by the seconds between the two.\n\n"
       "Examples:\n"
       "  headroom-plan explain plan.json\n"
       "  headroom-decode --plan plan.json --model vae/ --latent latent.npy -o picture.png --stats "
@@ -117,6 +137,11 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
   ExplainAsked asked;
   app.add_option("plan", asked.file, "plan file, or a queue as headroom-plan queue writes it")->required();
   app.add_flag("--passes", asked.passes, "the tree of passes; the one that decides the peak is marked");
+  app.add_flag(
+      "--schedule", asked.schedule,
+      "the order of events: the steps of each pass, and the blocks of memory that come and go with each "
+      "band");
+  app.add_option("--pass", asked.pass, "with --schedule, this pass alone and a line for every band");
   app.add_option("--analyze", asked.stats_file,
                  "statistics of a run of this plan, as headroom-decode --stats writes them");
   app.add_option("--rank", asked.rank, "of a plan for several ranks, this one's part; 0 is the first");
@@ -130,6 +155,14 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
   if (asked.rank && *asked.rank > 0 && !asked.stats_file.empty())
     throw InputError("--analyze: goes with --rank 0");
   const bool lower = asked.stats_file.empty() && !asked.passes && !asked.quick;
+  if (asked.schedule) {
+    if (asked.json) throw InputError("--schedule: not with --json");
+    if (asked.passes || !asked.stats_file.empty() || !asked.profile_file.empty())
+      throw InputError("--schedule: not with --passes, --analyze or --profile");
+    print_schedule(asked, out);
+    return kDone;
+  }
+  if (asked.pass) throw InputError("--pass: goes with --schedule");
   if (asked.passes && !asked.stats_file.empty()) throw InputError("--passes: not with --analyze");
   if (!asked.profile_file.empty() && !lower)
     throw InputError("--profile: is for what would lower the peak; not with --analyze, --passes or --quick");

@@ -97,7 +97,7 @@ class MadePages(unittest.TestCase):
         self.assertEqual(self.offered("headroom-plan exp"), ["explain"])
         self.assertTrue({"frontier", "explain", "diff", "validate", "queue"} <= set(self.offered("headroom-plan ")))
         self.assertEqual(self.offered("headroom-plan --mod"), ["--model"])
-        self.assertEqual(self.offered("headroom-plan explain --pas"), ["--passes"])
+        self.assertEqual(self.offered("headroom-plan explain --passe"), ["--passes"])
         self.assertEqual(self.offered("headroom-plan explain pl"), ["plan.json"])
         self.assertEqual(self.offered("headroom-plan explain --analyze pl"), ["plan.json"])
         self.assertEqual(self.offered("headroom-plan explain some"), ["some folder"])

@@ -67,10 +67,17 @@ TEST_CASE("window: blocks go back as soon as no later band reads them", "[unit][
   CHECK(below.completed(0) == Interval{0, 1});
   CHECK(below.completed(1) == Interval{1, 3});
   CHECK(below.completed(2) == Interval{3, 4});
+  CHECK(below.stored(1) == Interval{2, 3});
+  CHECK(below.given_back(0).length() == 0);
+  CHECK(below.given_back(1) == below.completed(0));
   // Blocks are fetched for the band that reads them, and for the next one.
   use.written = false;
   const Window fetched = window_of(graph, pass, use, sizes);
   CHECK(fetched.fetched == std::vector<int32_t>{2, 4, 4});
+  CHECK(fetched.fetched_for(0) == Interval{0, 2});
+  CHECK(fetched.fetched_for(1) == Interval{2, 4});
+  CHECK(fetched.fetched_for(2).length() == 0);
+  CHECK(fetched.given_back(1) == Interval{1, 2});
   CHECK(fetched.before == std::vector<int32_t>{4, 4, 4});
   CHECK(fetched.first == std::vector<int32_t>{0, 1, 2, 4});
 }

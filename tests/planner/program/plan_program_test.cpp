@@ -418,6 +418,29 @@ TEST_CASE("explain prints every pass with what it reads and keeps") {
   CHECK_THAT(ended.out, Catch::Contains("emit conv_out"));
 }
 
+TEST_CASE("explain --schedule prints all passes in order, and --pass one of them") {
+  const Planned planned;
+  const Ended all = plan({"explain", planned.file, "--schedule"});
+  REQUIRE(all.code == 0);
+  const size_t passes = planned.document()["passes"].size();
+  for (size_t i = 0; i < passes; ++i)
+    CHECK_THAT(all.out, Catch::Contains("\npass " + std::to_string(i) + "  "));
+  CHECK_THAT(all.out, Catch::Contains(": the predicted peak of the plan\n") &&
+                          Catch::Contains("<- the peak of the plan\n") &&
+                          Catch::Contains("; complete: the picture\n"));
+  const Ended one = plan({"explain", planned.file, "--schedule", "--pass", "1"});
+  REQUIRE(one.code == 0);
+  CHECK_THAT(one.out, Catch::Contains("\npass 1  ") && !Catch::Contains("\npass 0  "));
+  const auto refused = [&](const Words& words, const std::string& why) {
+    require_refused(plan(joined({"explain", planned.file}, words)), 2, {why});
+  };
+  refused({"--schedule", "--json"}, "--schedule: not with --json");
+  refused({"--schedule", "--passes"}, "--schedule: not with --passes, --analyze or --profile");
+  refused({"--pass", "1"}, "--pass: goes with --schedule");
+  refused({"--schedule", "--pass", std::to_string(passes)},
+          "--pass " + std::to_string(passes) + ": the plan has passes 0 to " + std::to_string(passes - 1));
+}
+
 TEST_CASE("SDXL at 8192x8192 in bf16 is planned under 48 GiB and its plan is valid") {
   const Scratch scratch;
   const std::string file = scratch / "plan.json";

@@ -105,6 +105,7 @@ TEST_CASE("explain and validate take a planned queue, plan by plan") {
   CHECK(document["decodes"] == 4);
   require_refused(call(run_plan, {"explain", ready.output, "--rank", "0"}), 2, {"--rank", "is a queue"});
   require_refused(call(run_plan, {"explain", ready.output, "--analyze", "s.json"}), 2, {"--analyze"});
+  require_refused(call(run_plan, {"explain", ready.output, "--schedule"}), 2, {"--schedule", "is a queue"});
   require_refused(call(run_plan, {"explain", ready.file, "--model", ready.model}), 2, {"not planned"});
 
   CHECK(call(run_plan, {"validate", ready.output}).code == 0);

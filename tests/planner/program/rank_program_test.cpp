@@ -131,6 +131,11 @@ TEST_CASE("ranks: each one's part of a plan is explained") {
     CHECK(document.is_object());
   }
   CHECK(texts.size() == 3);
+  CHECK_THAT(explained({"--rank", "0", "--schedule"}).out,
+             Catch::Contains("; rank 0 of 30\n") && Catch::Contains("waits for rank 1: ") &&
+                 Catch::Contains("sends to rank 1: ") && Catch::Contains("(merged with all ranks)"));
+  CHECK_THAT(explained({"--rank", "29", "--schedule"}).out, Catch::Contains("none: this rank has no rows"));
+  require_refused(explained({"--schedule"}), 2, {"is for several ranks; --rank picks one"});
   require_refused(explained({"--rank", "30"}), 2, {"--rank: ", "is for 30 ranks, found 30"});
   require_refused(explained({"--rank", "-1"}), 2, {"--rank"});
   require_refused(explained({"--rank", "1", "--analyze", "stats.json"}), 2,

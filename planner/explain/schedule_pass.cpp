@@ -1,0 +1,281 @@
+#include "planner/explain/schedule_pass.h"
+
+#include <algorithm>
+#include <map>
+
+#include "decoder/graph/short_name.h"
+#include "decoder/lowering/lifetimes.h"
+#include "planner/explain/explain.h"
+#include "planner/explain/plan_peak.h"
+#include "planner/explain/schedule_text.h"
+
+namespace headroom::planner {
+namespace {
+
+constexpr size_t kMostLines = 12, kFirstLines = 6, kLastLines = 3;  ///< of the bands of one pass
+constexpr size_t kAmountWidth = 11;
+
+std::string line(const char* label, const std::string& text) {
+  return "  " + left_aligned(label, 7) + text + "\n";
+}
+
+std::string where(MemoryTier tier) {
+  return tier == MemoryTier::host ? "host memory" : "the scratch file";
+}
+
+/// "16 bands of at most 32 rows"
+std::string cut_text(const std::vector<Interval>& along, const char* part, const char* unit) {
+  const bool equal = along.back().length() == longest(along) && along.front().length() == longest(along);
+  return counted(static_cast<int64_t>(along.size()), part) + " of " + (equal ? "" : "at most ") +
+         counted(longest(along), unit);
+}
+
+/// A column of amounts of a table.
+std::string cells(const std::vector<std::string>& amounts) {
+  std::string text;
+  for (const std::string& amount : amounts) text += right_aligned(amount, kAmountWidth);
+  return text;
+}
+
+}  // namespace
+
+PassSchedule::PassSchedule(const Plan& plan, const Graph& graph, size_t number, const MemoryModel& memory)
+    : plan_(plan),
+      graph_(graph),
+      number_(number),
+      pass_(plan.passes[number]),
+      sweep_(graph, plan, number, memory) {
+  const Peak peak = sweep_.peak();
+  extra_ = {peak.point.step, std::max<int64_t>(0, pass_.predicted_peak_bytes - peak.bytes)};
+}
+
+std::string PassSchedule::text(const RoundedAmounts& amounts, const std::vector<AwaitedRows>& awaited,
+                               const ScheduleOptions& options) const {
+  std::string text =
+      "\npass " + std::to_string(number_) + "  " + short_name(pass_.name) + "\n" + begin(amounts);
+  if (pass_.tiles.y.empty()) return text + line("bands", "none: this rank has no rows") + end(options);
+  const std::vector<BandRun> runs = band_runs(pass_, sweep_, extra_, awaited, !options.pass);
+  return text + tiles() + steps(amounts) + bands(runs, amounts, options) + end(options);
+}
+
+std::string PassSchedule::name(TensorId tensor) const {
+  return short_name(graph_.tensor(tensor).name);
+}
+
+std::string PassSchedule::rows(const RowTransfer& transfer) const {
+  return name(transfer.tensor) + (transfer.rows.length() == 1 ? " row " : " rows ") +
+         range_text(transfer.rows);
+}
+
+/// The weights that the pass brings in.
+const char* PassSchedule::weights_name() const {
+  return plan_.weights == WeightResidency::resident ? "kernels in Winograd form" : "weights of the pass";
+}
+
+/// The amounts that are live before the first band, one a line, and their sum.
+std::string PassSchedule::begin(const RoundedAmounts& amounts) const {
+  std::vector<std::string> names{"throughout the decode"}, notes;
+  std::vector<int64_t> bytes{live_throughout(graph_, plan_).total()};
+  const auto add = [&](const std::string& what, int64_t amount) {
+    names.push_back(what);
+    bytes.push_back(amount);
+  };
+  if (const int64_t weights = sweep_.live({}).pass_weights; weights > 0) add(weights_name(), weights);
+  for (const Window& window : sweep_.windows()) {
+    const TensorUse& use = window.use;
+    const int64_t here = window.before.empty() ? 0 : window.before[0];
+    const std::string blocks = ", " + counted(here, "block") + " of " + counted(use.block_rows, "row");
+    if (window.staged) {
+      add(name(use.tensor) + blocks + ", filled from " + where(use.tier) + " again for every tile",
+          here * window.block_bytes);
+    } else if (window.below_device()) {
+      notes.push_back(name(use.tensor) + (use.written ? " goes to " : " comes from ") + where(use.tier));
+    } else if (!use.written) {
+      add(name(use.tensor) + blocks, here * window.block_bytes);
+    }
+  }
+  for (const KeptTensor& entry : plan_.kept) {
+    if (entry.in_place_of != TensorId{-1} && entry.first_pass == static_cast<int32_t>(number_))
+      notes.push_back(name(entry.tensor) + " takes over the blocks of " + name(entry.in_place_of));
+  }
+  if (names.size() > 1) names.emplace_back("in all");
+  const std::vector<std::string> sums = amounts.sum(bytes);
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i)
+    text += line(i == 0 ? "begin" : "", right_aligned(sums[i], widest(sums)) + "  " + names[i]);
+  return notes.empty() ? text : text + line("", joined(notes, "; "));
+}
+
+std::string PassSchedule::tiles() const {
+  std::string text =
+      cut_text(pass_.tiles.y, "band", "row") + "; a band has " + cut_text(pass_.tiles.x, "tile", "column");
+  if (pass_.tiles.t.size() > 1)
+    text += "; a tile has " + cut_text(pass_.tiles.t, "chunk", "frame") + ", which hand frames on";
+  return line("tiles", text + (pass_.carries_rows ? "; bands hand rows on" : ""));
+}
+
+/// The band whose tiles are listed: the first of those that are highest.
+size_t PassSchedule::full_band() const {
+  const auto full = std::find_if(pass_.tiles.y.begin(), pass_.tiles.y.end(), [&](const Interval& band) {
+    return band.length() == longest(pass_.tiles.y);
+  });
+  return static_cast<size_t>(full - pass_.tiles.y.begin());
+}
+
+std::string PassSchedule::made_by(size_t number, const RoundedAmounts& amounts) const {
+  const Step& step = pass_.steps[number];
+  if (step.kind == StepKind::emit) return "rows of the picture";
+  if (takes_statistics(step.kind)) return "statistics";
+  if (!makes_tile(step))
+    return (acquires_blocks(step) ? "blocks of " : "sums in blocks of ") + name(step.tensor);
+  const PassSweep::StepTile tile = sweep_.tile_of_step(number, full_band());
+  return std::to_string(tile.extent.x) + "x" + std::to_string(tile.extent.y) +
+         (tile.extent.t > 1 ? "x" + std::to_string(tile.extent.t) : "") + " tile, " +
+         amounts.text(tile.bytes);
+}
+
+std::string PassSchedule::given_back_after(size_t step) const {
+  const std::vector<Lifetime> lifetimes = tile_lifetimes(pass_);
+  const bool goes_on = takes_over(pass_, pass_.steps[step]);
+  std::vector<std::string> ended;
+  for (size_t i = 0; i <= step; ++i) {
+    const bool own = goes_on && pass_.steps[step].inputs[0].step == static_cast<int32_t>(i);
+    if (lifetimes[i].begin < lifetimes[i].end && lifetimes[i].end == step + 1 && !own)
+      ended.push_back(std::to_string(i));
+  }
+  std::string text = ended.empty() ? "" : "tile of step " + joined(ended, " and ");
+  if (!goes_on) return text;
+  return text + (text.empty() ? "" : "; ") + "goes on with the tile of step " +
+         std::to_string(pass_.steps[step].inputs[0].step);
+}
+
+std::string PassSchedule::steps(const RoundedAmounts& amounts) const {
+  std::vector<std::string> names{"steps of a tile"}, made{"make"};
+  for (size_t i = 0; i < pass_.steps.size(); ++i) {
+    names.push_back(right_aligned(std::to_string(i), 2) + "  " + step_text(pass_.steps[i], graph_));
+    made.push_back(made_by(i, amounts));
+  }
+  const std::vector<StepBytes>& bytes = sweep_.steps_of(full_band());
+  const bool carries = bytes[0].carried > 0;
+  const auto row = [&](size_t i, std::vector<std::string> columns, const std::string& after) {
+    if (!carries) columns.erase(columns.begin());
+    const std::string text = "  " + left_aligned(names[i], widest(names) + 2) +
+                             left_aligned(made[i], widest(made)) + cells(columns);
+    return text + (after.empty() ? "" : "  " + after) + "\n";
+  };
+  std::string text = row(0, {"carried", "tiles", "workspace", "steps"}, "give back");
+  for (size_t i = 0; i < pass_.steps.size(); ++i) {
+    const int64_t workspace = bytes[i].workspace + (i == extra_.step ? extra_.bytes : 0);
+    text += row(i + 1, amounts.sum({bytes[i].carried, bytes[i].tiles, workspace}), given_back_after(i));
+  }
+  if (extra_.bytes == 0) return text;
+  return text +
+         line("", "workspace of step " + std::to_string(extra_.step) + ": " + amounts.text(extra_.bytes) +
+                      " of it is what the profile measured beyond the assumed");
+}
+
+std::string PassSchedule::events(const BandRun& run) const {
+  std::map<int32_t, std::vector<std::string>> awaited;  // by rank
+  for (const AwaitedRows& of_band : run.awaited)
+    awaited[of_band.transfer.from].push_back(rows(of_band.transfer));
+  std::vector<std::string> texts;
+  texts.reserve(awaited.size());
+  for (const auto& [rank, list] : awaited)
+    texts.push_back("waits for rank " + std::to_string(rank) + ": " + joined(list, ", "));
+  const std::vector<std::pair<BlockMove::Kind, const char*>> verbs{
+      {BlockMove::Kind::fetched, "fetches "},
+      {BlockMove::Kind::stored, "takes "},
+      {BlockMove::Kind::written, "writes out and gives back "},
+      {BlockMove::Kind::given_back, "gives back "}};
+  for (const auto& [kind, verb] : verbs) {
+    std::vector<std::string> blocks;
+    for (const BlockMove& move : run.moves) {
+      if (move.kind != kind) continue;
+      blocks.push_back(name(move.tensor) + "[" + range_text(move.blocks) + "]" +
+                       (run.bands.length() > 1 ? " (" + std::to_string(move.each) + " each)" : ""));
+    }
+    if (!blocks.empty()) texts.push_back(verb + joined(blocks, ", "));
+  }
+  return joined(texts, "; ");
+}
+
+std::string PassSchedule::band_line(const BandRun& run, const RoundedAmounts& amounts) const {
+  const BandPeak& peak = run.highest;
+  const Interval on_grid{pass_.tiles.y[static_cast<size_t>(run.bands.begin)].begin,
+                         pass_.tiles.y[static_cast<size_t>(run.bands.end - 1)].end};
+  return "  " + left_aligned(range_text(run.bands), 9) + left_aligned(range_text(on_grid), 11) +
+         cells(amounts.sum({peak.throughout, peak.kept, peak.steps})) +
+         right_aligned(std::to_string(peak.point.step), 6) + "  " + events(run);
+}
+
+std::string PassSchedule::bands(const std::vector<BandRun>& runs, const RoundedAmounts& amounts,
+                                const ScheduleOptions& options) const {
+  std::string text = "  " + left_aligned("bands", 9) + left_aligned("rows", 11) +
+                     cells({"throughout", "kept", "steps", "live"}) + "  step\n";
+  const auto highest = std::max_element(runs.begin(), runs.end(), [](const BandRun& a, const BandRun& b) {
+    return a.highest.live() < b.highest.live();
+  });
+  const auto peak = static_cast<size_t>(highest - runs.begin());
+  const bool of_plan = highest->highest.live() == plan_.predicted_peak_bytes && peak_pass(plan_) == number_;
+  const bool all = options.pass || runs.size() <= kMostLines;
+  int64_t left_out = 0;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (!all && i >= kFirstLines && i != peak && i + kLastLines < runs.size()) {
+      left_out += runs[i].bands.length();
+      continue;
+    }
+    if (left_out > 0)
+      text += "  ... " + counted(left_out, "band") + " more; --pass " + std::to_string(number_) +
+              " shows them all\n";
+    left_out = 0;
+    text += band_line(runs[i], amounts) + (i != peak ? "\n"
+                                           : of_plan ? "  <- the peak of the plan\n"
+                                                     : "  <- the peak of the pass\n");
+  }
+  return text;
+}
+
+bool PassSchedule::is_taken_over(TensorId tensor) const {
+  return std::any_of(plan_.kept.begin(), plan_.kept.end(), [&](const KeptTensor& other) {
+    return other.in_place_of == tensor && other.first_pass == static_cast<int32_t>(number_);
+  });
+}
+
+/// The tensors that leave and those that stay, and what is complete.
+std::string PassSchedule::end(const ScheduleOptions& options) const {
+  std::vector<std::string> out, gone, kept, complete, parts;
+  for (const Window& window : sweep_.windows()) {
+    const bool leaves = window.use.written && window.below_device() && !pass_.tiles.y.empty();
+    const Interval last = leaves ? window.completed(pass_.tiles.y.size() - 1) : Interval{};
+    if (last.length() > 0) out.push_back(name(window.use.tensor) + "[" + range_text(last) + "]");
+  }
+  for (const TensorUse& use : uses_in(plan_, number_)) {
+    if (use.leaves) {
+      gone.push_back(name(use.tensor));
+    } else if (!is_taken_over(use.tensor)) {
+      kept.push_back(name(use.tensor));
+    }
+  }
+  if (sweep_.live({}).pass_weights > 0) gone.emplace_back(weights_name());
+  for (const Step& step : pass_.steps) {
+    if (takes_statistics(step.kind))
+      complete.push_back(name(step.tensor) + (plan_.share.alone() ? "" : " (merged with all ranks)"));
+    if (step.kind == StepKind::emit) complete.emplace_back("the picture");
+  }
+  const auto add = [&](const std::string& label, const std::vector<std::string>& list) {
+    if (!list.empty()) parts.push_back(label + joined(list, ", "));
+  };
+  add("writes out and gives back ", out);
+  add("gone: ", gone);
+  add("kept: ", kept);
+  add("complete: ", complete);
+  std::map<int32_t, std::vector<std::string>> sent;  // by rank
+  for (const RowTransfer& transfer : options.transfers) {
+    if (transfer.pass == static_cast<int32_t>(number_) && transfer.from == plan_.share.rank)
+      sent[transfer.to].push_back(rows(transfer));
+  }
+  for (const auto& [rank, list] : sent) add("sends to rank " + std::to_string(rank) + ": ", list);
+  return line("end", joined(parts, "; "));
+}
+
+}  // namespace headroom::planner

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/axes.h"
+
+// Small pieces of text that a schedule is made of.
+namespace headroom::planner {
+
+inline std::string counted(int64_t number, const char* noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+/// "3" or "3..5": both ends belong to the range.
+inline std::string range_text(const Interval& numbers) {
+  const std::string begin = std::to_string(numbers.begin);
+  return numbers.length() == 1 ? begin : begin + ".." + std::to_string(numbers.end - 1);
+}
+
+inline std::string left_aligned(const std::string& text, size_t width) {
+  return text + std::string(text.size() < width ? width - text.size() : 0, ' ');
+}
+
+inline std::string right_aligned(const std::string& text, size_t width) {
+  return std::string(text.size() < width ? width - text.size() : 0, ' ') + text;
+}
+
+inline std::string joined(const std::vector<std::string>& parts, const char* between) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
+  return text;
+}
+
+inline size_t widest(const std::vector<std::string>& texts) {
+  size_t width = 0;
+  for (const std::string& text : texts) width = std::max(width, text.size());
+  return width;
+}
+
+/// The longest interval.
+inline int64_t longest(const std::vector<Interval>& intervals) {
+  int64_t length = 0;
+  for (const Interval& interval : intervals) length = std::max(length, interval.length());
+  return length;
+}
+
+}  // namespace headroom::planner

@@ -1,0 +1,113 @@
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "planner/search/solver.h"
+#include "tests/support/exact_costs.h"
+#include "tests/support/random_plan.h"
+
+// The search of docs/planning.md, "A search, step by step". HEADROOM_PRINT_SEARCH=1 prints its figures.
+namespace headroom::planner {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr const char* kFigures = R"(pass 0, frontier {latent}: at least 56.8 µs to come
+  to frontier {latent}
+    within 80 MiB: 53.4 µs in tiles of 512x512, peak 71.2 MiB
+    within 40 MiB: 53.7 µs in tiles of 256x512, peak 39.2 MiB
+  to frontier {conv1}
+    within 80 MiB: 53.4 µs in tiles of 512x512, peak 71.2 MiB
+    within 40 MiB: 250.0 µs in tiles of 512x32, peak 39.4 MiB
+pass 1, frontier {latent}: at least 48.7 µs to come
+  to frontier {}
+    within 80 MiB: 181.0 µs in tiles of 256x512, peak 39.5 MiB
+    within 40 MiB: 181.0 µs in tiles of 256x512, peak 39.5 MiB
+pass 1, frontier {conv1}: at least 22.6 µs to come
+  to frontier {}
+    within 80 MiB: 147.4 µs in tiles of 256x512, peak 71.0 MiB
+    within 40 MiB: 490.0 µs in tiles of 32x256, peak 39.4 MiB
+fastest within 80 MiB: 202.7 µs; within 40 MiB: 236.5 µs; 1.8 µs of it to load the weights
+)";
+
+/// conv1, GroupNorm, conv2.
+Model example_model() {
+  Model model;
+  Graph& graph = model.graph;
+  const TensorId a = graph.conv("conv1", graph.add_latent(4), 64, {1, 3, 3});
+  const TensorId norm = graph.norm("norm", a, graph.statistics("statistics", a, 32, 1e-6), Activation::silu);
+  graph.set_output(graph.conv("conv2", norm, 3, {1, 3, 3}));
+  return model;
+}
+
+std::string text_of(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string names_of(const Graph& graph, const Frontier& frontier) {
+  std::string names;
+  for (const Residence& tensor : frontier)
+    names += (names.empty() ? "" : ", ") + graph.tensor(tensor.tensor).name;
+  return "{" + names + "}";
+}
+
+/// An edge from a state under a limit: the fastest shape of tiles that fits.
+std::string edge_text(PlanSpace& space, const State& state, Choice& choice, int64_t limit_mib) {
+  space.work_out(state, choice);
+  for (size_t number = 0; number < choice.shapes->size(); ++number) {
+    const Shape& shape = choice.shapes->shape(number);
+    if (choice.peak_bytes(shape) > limit_mib * kMiB) continue;
+    PassDecision decision;
+    choice.shapes->decide(shape, decision);
+    const Extent& tile = decision.tile;
+    return "    within " + std::to_string(limit_mib) +
+           " MiB: " + text_of("%.1f µs", 1e6 * choice.seconds(shape)) + " in tiles of " +
+           std::to_string(tile.x) + "x" + std::to_string(tile.y) +
+           text_of(", peak %.1f MiB\n", double(choice.peak_bytes(shape)) / double(kMiB));
+  }
+  return "does not fit\n";
+}
+
+/// A line for every state, with its bound, and one for every edge from it.
+std::string states_text(PlanSpace& space, const Graph& graph) {
+  std::string text;
+  std::vector<std::pair<State*, double>> reached{{&space.start(), 0}};
+  for (size_t pass = 0; pass < space.passes(); ++pass) {
+    std::vector<std::pair<State*, double>> next;
+    for (const auto& [state, again] : reached) {
+      text += "pass " + std::to_string(pass) + ", frontier " + names_of(graph, *state->frontier) +
+              ": at least " + text_of("%.1f µs", 1e6 * (space.least_seconds_from(pass) + again)) +
+              " to come\n";
+      for (Choice& choice : space.choices(*state)) {
+        text += "  to frontier " + names_of(graph, *choice.next->frontier) + "\n";
+        for (const int64_t limit_mib : {80, 40}) text += edge_text(space, *state, choice, limit_mib);
+        next.emplace_back(choice.next, choice.recompute_seconds);
+      }
+    }
+    reached = std::move(next);
+  }
+  return text;
+}
+
+TEST_CASE("search: the example of docs/planning.md") {
+  const Model model = example_model();
+  const CostModel costs = test::exact_costs(model.graph);
+  const Request request = test::request_for(model, {1, 512, 512}, 1, Dtype::bf16, DeviceKind::cuda);
+  PlanSpace space(model, request, {}, costs);
+  const SpaceSearch wide = fastest(space, 80 * kMiB), narrow = fastest(space, 40 * kMiB);
+  REQUIRE((wide.solution && narrow.solution));
+  CHECK(wide.solution->decisions[0].keeps.size() == 1);
+  CHECK(narrow.solution->decisions[0].keeps.empty());
+  const std::string text = states_text(space, model.graph) +
+                           "fastest within 80 MiB: " + text_of("%.1f µs", 1e6 * wide.solution->seconds) +
+                           "; within 40 MiB: " + text_of("%.1f µs", 1e6 * narrow.solution->seconds) + "; " +
+                           text_of("%.1f µs", 1e6 * space.start_seconds()) + " of it to load the weights\n";
+  if (std::getenv("HEADROOM_PRINT_SEARCH") != nullptr) std::printf("%s", text.c_str());
+  CHECK(text == kFigures);
+}
+
+}  // namespace
+}  // namespace headroom::planner
