@@ -5,6 +5,7 @@
 #include "decoder/files/latent_file.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/families/families.h"
 
 namespace headroom {
 namespace {
@@ -14,26 +15,6 @@ std::string tuple_of(const std::vector<int64_t>& shape) {
   std::string text;
   for (const int64_t length : shape) text += (text.empty() ? "" : ", ") + std::to_string(length);
   return "(" + text + ")";
-}
-
-/// Name of a family of pipelines, and the call that unpacks their latents.
-struct Unpacking {
-  const char* family;
-  const char* call;
-};
-
-Unpacking unpacking_of(const Model& model) {
-  constexpr const char* kByPixels = "pipe._unpack_latents(latents, height, width, pipe.vae_scale_factor)";
-  constexpr const char* kByPositions =
-      "pipe._unpack_latents(latents, latent_frames, latent_height, latent_width)";
-  constexpr int64_t kFluxChannels = 16;
-  if (model.class_name == "AutoencoderKLFlux2")
-    return {"FLUX.2 ", "pipe._unpack_latents_with_ids(latents, latent_ids)"};
-  if (model.class_name.starts_with("AutoencoderKLQwenImage")) return {"Qwen-Image ", kByPixels};
-  if (model.class_name.starts_with("AutoencoderKLLTX")) return {"LTX ", kByPositions};
-  if (model.class_name == "AutoencoderKL" && model.latent_channels == kFluxChannels)
-    return {"FLUX ", kByPixels};
-  return {"", kByPixels};
 }
 
 bool is_channels(const Model& model, int64_t extent) {
@@ -63,8 +44,10 @@ std::string packed_latent(const Model& model, const std::vector<int64_t>& shape)
   // A latent that is not packed has its channels along the first or second axis.
   if (is_channels(model, shape[0]) || (shape.size() == 4 && is_channels(model, shape[1]))) return "";
   if (shape.size() == 4 && shape[0] != 1 && shape[1] != 1) return "";
-  const Unpacking how = unpacking_of(model);
-  return "shape " + tuple_of(shape) + " is a packed " + how.family + "latent. Unpack it first: " + how.call;
+  const LatentPacking& packing = family_of(model.class_name).packing;
+  const bool named = packing.channels == 0 || packing.channels == model.latent_channels;
+  return "shape " + tuple_of(shape) + " is a packed " + (named ? packing.pipelines : "") +
+         "latent. Unpack it first: " + packing.unpack;
 }
 
 void require_latent_of(const Model& model, const std::vector<int64_t>& shape) {

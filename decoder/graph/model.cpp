@@ -35,12 +35,13 @@ Model build(const nlohmann::json& config, const std::string& origin) {
   const JsonFields fields(config, origin);
   if (!config.is_object()) fields.fail("expected an object");
   const std::string class_name = fields["_class_name"].text();
-  const auto family = families().find(class_name);
-  if (family == families().end()) {
+  const Family& family = family_of(class_name);
+  if (family.build == nullptr) {
     fields["_class_name"].fail("'" + class_name + "' is not supported; expected " +
                                joined(supported_classes()));
   }
-  Model model = family->second(fields);
+  Model model = family.build(fields);
+  model.class_name = class_name;
   model.config_file = origin;
   return model;
 }
@@ -49,7 +50,7 @@ Model build(const nlohmann::json& config, const std::string& origin) {
 
 std::vector<std::string> supported_classes() {
   std::vector<std::string> names;
-  for (const auto& entry : families()) names.push_back(entry.first);
+  for (const Family& family : families()) names.emplace_back(family.class_name);
   return names;
 }
 

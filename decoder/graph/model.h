@@ -20,7 +20,7 @@ struct LatentPatches {
 struct Model {
   std::string name;         ///< built-in name, or the folder's that was given
   std::string config_file;  ///< as errors name it; a built-in model's name
-  std::string class_name;   ///< diffusers' class, e.g. AutoencoderKL
+  std::string class_name;   ///< its family's (decoder/graph/families/families.h)
   Graph graph;
   int64_t latent_channels = 0;
   bool decodes_clips = false;  ///< latents may have several frames

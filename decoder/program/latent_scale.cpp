@@ -8,6 +8,7 @@
 #include "decoder/files/latent_file.h"
 #include "decoder/files/latent_layout.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/families/families.h"
 #include "decoder/outputs/printable.h"
 #include "decoder/program/latent_evidence.h"
 
@@ -219,10 +220,10 @@ std::string take_comfyui(const Model& model, const std::function<ParameterSource
     undo_latent_scale(model, weights, latent);
     return "ComfyUI's latent, which is as this model's pipelines hand it on: its scaling undone";
   }
-  if (model.class_name == "AutoencoderTiny") {
-    throw InputError(
-        "ComfyUI's latent is unscaled, and AutoencoderTiny takes scaled ones: multiply it by the "
-        "scaling_factor of the full VAE, and give --latent-scale none");
+  if (family_of(model.class_name).takes_scaled_latents) {
+    throw InputError("ComfyUI's latent is unscaled, and " + model.class_name +
+                     " takes scaled ones: multiply it by the scaling_factor of the full VAE, and give "
+                     "--latent-scale none");
   }
   return "ComfyUI's latent, the decoder's own input: as given";
 }

@@ -11,6 +11,7 @@
 #include "decoder/files/safetensors.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/families/families.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/graph/nearest.h"
 #include "decoder/graph/parameters.h"
@@ -31,12 +32,10 @@ std::optional<Model> model_beside(const fs::path& checkpoint) {
   const fs::path config = checkpoint.parent_path() / "config.json";
   if (!is_file_at(config)) return std::nullopt;
   const nlohmann::json document = read_json_file(config, kLargestConfigBeside);
-  const std::vector<std::string> supported = supported_classes();
   if (!document.is_object() || !document.contains("_class_name")) return std::nullopt;
   const nlohmann::json& class_name = document["_class_name"];
   if (!class_name.is_string()) return std::nullopt;
-  if (std::find(supported.begin(), supported.end(), class_name.get<std::string>()) == supported.end())
-    return std::nullopt;
+  if (family_of(class_name.get<std::string>()).build == nullptr) return std::nullopt;
   return load_model(config);
 }
 
@@ -55,16 +54,15 @@ bool fits(const Model& model, const WeightFiles& checkpoint) {
   return asks_post_quant || !checkpoint.contains(kPostQuant);
 }
 
-/// The models that a whole pipeline's checkpoint is of, by a module beside the decoder that no other has.
+/// The model of a whole pipeline's checkpoint, by a module beside the decoder that no other pipeline has.
 std::optional<std::string> pipeline_of(const std::vector<std::string>& tensors) {
-  static constexpr std::pair<std::string_view, const char*> kModules[] = {
-      {"conditioner.embedders.", "sdxl"},
-      {"cond_stage_model.", "sd15"},
-      {"model.diffusion_model.joint_blocks.", "sd3"},
-      {"model.diffusion_model.double_blocks.", "flux"}};
-  for (const auto& [module, name] : kModules) {
-    for (const std::string& tensor : tensors) {
-      if (tensor.starts_with(module)) return name;
+  for (const Family& family : families()) {
+    for (const BuiltIn& model : family.built_ins) {
+      const std::string_view module = model.pipeline_module;
+      if (!module.empty() && std::any_of(tensors.begin(), tensors.end(), [&](const std::string& tensor) {
+            return tensor.starts_with(module);
+          }))
+        return std::string(model.name);
     }
   }
   return std::nullopt;

@@ -4,6 +4,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/built_in_models.h"
+#include "decoder/graph/families/families.h"
 #include "decoder/graph/model.h"
 #include "decoder/weights/open_model.h"
 #include "planner/program/commands.h"
@@ -32,6 +33,7 @@ nlohmann::json models_document(const std::vector<Model>& models) {
   for (const Model& model : models) {
     list.push_back({{"name", model.name},
                     {"class", model.class_name},
+                    {"in_diffusers", family_of(model.class_name).in_diffusers},
                     {"video", model.decodes_clips},
                     {"latent_channels", model.latent_channels},
                     {"spatial_factor", factors(model).y},

@@ -12,6 +12,7 @@
 #include "decoder/files/latent_layout.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/families/families.h"
 #include "decoder/graph/model.h"
 #include "decoder/graph/parameters.h"
 #include "decoder/weights/open_model.h"
@@ -118,6 +119,15 @@ void bind_model(nb::module_& module) {
       },
       "name"_a, "The config of a built-in model as JSON; None where no model has this name.");
   module.def("supported_classes", &supported_classes);
+  module.def(
+      "class_of_original_names",
+      [](const std::string& names) {
+        for (const Family& family : families())
+          if (family.original_names == names) return std::string(family.class_name);
+        throw InputError("original names: no family has " + names);
+      },
+      "names"_a,
+      "The class whose original checkpoints have these tensor names: stable_diffusion, flux2 or wan.");
 }
 
 }  // namespace headroom::python

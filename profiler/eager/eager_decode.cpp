@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "decoder/graph/families/families.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/parameters.h"
 #include "profiler/eager/layer_memory.h"
@@ -14,11 +15,11 @@ namespace {
 /// Walks through the code, and keeps what is held.
 class Walk {
  public:
-  Walk(const Model& model, const Request& request, EagerClass of)
+  Walk(const Model& model, const Request& request, EagerNetwork of)
       : graph_(model.graph),
         setting_{of, request.device, bytes_per_element(request.dtype), request.batch},
         latent_(latent_extent(model, request.width_pixels, request.height_pixels, request.frames)),
-        order_(eager_order(graph_, of == EagerClass::wan)),
+        order_(eager_order(graph_, of == EagerNetwork::wan)),
         until_(held_until(graph_, order_)),
         copied_(copied_inputs(graph_, order_)),
         decoded_(made_of_frame(graph_, of)) {
@@ -29,7 +30,7 @@ class Walk {
   }
 
   EagerDecode run() {
-    if (setting_.of == EagerClass::wan) {
+    if (setting_.of == EagerNetwork::wan) {
       run_stage(EagerStage::before_frames, all_frames());
       for (int64_t chunk = 0; chunk < latent_.t; ++chunk) decode_frame(chunk);
       finish();
@@ -87,7 +88,7 @@ class Walk {
       layer = {bytes.output, bytes.workspace, live};
     if (bytes.cached > 0) held_["frames kept for " + op.name] = bytes.cached;
     // The decoder's own variable for it, which is not read again.
-    if (setting_.of == EagerClass::dc && op.name == "decoder.conv_in.sum")
+    if (setting_.of == EagerNetwork::dc && op.name == "decoder.conv_in.sum")
       held_["channels repeated for " + op.name] = bytes.output;
     // Its heads are rows of pixels, and all that comes later keeps that layout.
     channels_last_ = channels_last_ || op.kind == OpKind::linear_attention;
@@ -177,9 +178,9 @@ class Walk {
 }  // namespace
 
 std::optional<EagerDecode> eager_decode(const Model& model, const Request& request) {
-  const std::optional<EagerClass> of = eager_class(model.class_name);
-  if (!of) return std::nullopt;
-  return Walk(model, request, *of).run();
+  const EagerNetwork network = family_of(model.class_name).eager_network;
+  if (network == EagerNetwork::none) return std::nullopt;
+  return Walk(model, request, network).run();
 }
 
 }  // namespace headroom::profiler

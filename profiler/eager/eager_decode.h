@@ -41,11 +41,9 @@ struct EagerDecode {
   std::vector<EagerLayer> layers;      ///< by operation of the graph
 };
 
-/// What an untiled decode of this request by diffusers holds. Nothing for a class whose code is not known
-/// here: known are AutoencoderKL, AutoencoderKLFlux2, AsymmetricAutoencoderKL, AutoencoderDC,
-/// AutoencoderKLWan (2.1 and 2.2) and AutoencoderKLQwenImage. On the CPU convolutions go to oneDNN, which
-/// copies what is not channels-last; on a GPU what cuDNN takes for itself is not counted. `model` is the one
-/// for the request's frames.
+/// Memory that an untiled decode of this request by diffusers holds. Nothing for a family whose record has no
+/// EagerNetwork. On the CPU convolutions go to oneDNN, which copies what is not channels-last; on a GPU the
+/// workspace of cuDNN is not counted. `model` is the one for the request's frames.
 std::optional<EagerDecode> eager_decode(const Model& model, const Request& request);
 
 }  // namespace headroom::profiler

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <numeric>
 #include <string>
 
@@ -52,7 +51,7 @@ class Layer {
       case OpKind::rms_norm:
         return {out_, std::max(rms_norm(), op_.activation == Activation::none ? 0 : after(out_))};
       case OpKind::add:
-        return {out_, setting_.of == EagerClass::kl ? out_ : 0};  // the sum, then what it is divided by 1
+        return {out_, setting_.of == EagerNetwork::kl ? out_ : 0};  // the sum, then what it is divided by 1
       case OpKind::statistics:
       case OpKind::key_value_sums:
         return {};  // the operation that reads them does it all
@@ -61,7 +60,7 @@ class Layer {
       case OpKind::gate:
         return {out_, out_};
       case OpKind::depth_to_space:
-        return setting_.of == EagerClass::wan ? wan_pixels() : LayerBytes{out_, 2 * out_};
+        return setting_.of == EagerNetwork::wan ? wan_pixels() : LayerBytes{out_, 2 * out_};
       case OpKind::unfold_frames:
         return {place_.chunk == 0 ? 0 : out_, 0};  // the first frame is handed on
       default:
@@ -122,8 +121,8 @@ class Layer {
   }
 
   LayerBytes convolution() const {
-    if (setting_.of == EagerClass::kl) return kl_convolution();
-    if (setting_.of == EagerClass::dc) return dc_convolution();
+    if (setting_.of == EagerNetwork::kl) return kl_convolution();
+    if (setting_.of == EagerNetwork::dc) return dc_convolution();
     return op_.convolution.over_frames ? causal_convolution() : wan_convolution();
   }
 
@@ -189,7 +188,7 @@ class Layer {
   int64_t rms_norm() const {
     const int64_t one_channel =
         bytes(1, place_.frames_out, place_.out.y, place_.out.x) * std::max<int64_t>(1, widened());
-    if (setting_.of == EagerClass::dc) return std::max(out_, 2 * widened() * out_) + one_channel;
+    if (setting_.of == EagerNetwork::dc) return std::max(out_, 2 * widened() * out_) + one_channel;
     return std::max(2 * out_, 2 * widened() * out_) + (widened() > 0 ? one_channel : 0);
   }
 
@@ -208,23 +207,13 @@ class Layer {
 
 }  // namespace
 
-std::optional<EagerClass> eager_class(const std::string& name) {
-  static const std::map<std::string, EagerClass> classes{
-      {"AutoencoderKL", EagerClass::kl},           {"AutoencoderKLFlux2", EagerClass::kl},
-      {"AsymmetricAutoencoderKL", EagerClass::kl}, {"AutoencoderDC", EagerClass::dc},
-      {"AutoencoderKLWan", EagerClass::wan},       {"AutoencoderKLQwenImage", EagerClass::wan}};
-  const auto found = classes.find(name);
-  if (found == classes.end()) return std::nullopt;
-  return found->second;
-}
-
-EagerStage stage_of(const Op& op, EagerClass of) {
-  if (of != EagerClass::wan) return EagerStage::frame;
+EagerStage stage_of(const Op& op, EagerNetwork of) {
+  if (of != EagerNetwork::wan) return EagerStage::frame;
   if (op.name == "post_quant_conv") return EagerStage::before_frames;
   return op.name == "unpatchify" ? EagerStage::after_frames : EagerStage::frame;
 }
 
-TensorId made_of_frame(const Graph& graph, EagerClass of) {
+TensorId made_of_frame(const Graph& graph, EagerNetwork of) {
   TensorId made = graph.output();
   while (stage_of(*graph.producer(made), of) == EagerStage::after_frames)
     made = graph.producer(made)->inputs[0];
@@ -232,11 +221,11 @@ TensorId made_of_frame(const Graph& graph, EagerClass of) {
 }
 
 bool is_later_part(const Op& op, const EagerSetting& setting) {
-  return setting.of == EagerClass::wan && op.kind == OpKind::conv && op.convolution.part > 0;
+  return setting.of == EagerNetwork::wan && op.kind == OpKind::conv && op.convolution.part > 0;
 }
 
 int64_t cached_frames(const Op& op, const EagerSetting& setting, int64_t chunk) {
-  const bool caches = setting.of == EagerClass::wan && op.kind == OpKind::conv &&
+  const bool caches = setting.of == EagerNetwork::wan && op.kind == OpKind::conv &&
                       op.convolution.over_frames && kernel_frames(op) > 1;
   if (!caches || chunk < 0) return 0;
   if (is_time_conv(op)) return chunk == 0 ? 0 : kCachedFrames;

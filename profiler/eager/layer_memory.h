@@ -1,17 +1,9 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
-#include "decoder/graph/model.h"
+#include "decoder/graph/families/family.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom::profiler {
-
-/// Classes of diffusers whose code is alike.
-enum class EagerClass { kl, dc, wan };
-/// Nothing for a class whose code is not known here.
-std::optional<EagerClass> eager_class(const std::string& class_name);
 
 /// When code that decodes clips one frame of the latent after another runs an operation.
 enum class EagerStage {
@@ -19,13 +11,13 @@ enum class EagerStage {
   frame,          ///< of each frame of the latent
   after_frames,   ///< once, of all that was decoded
 };
-EagerStage stage_of(const Op& op, EagerClass of);
+EagerStage stage_of(const Op& op, EagerNetwork of);
 /// What the last operation of a frame makes: the picture, where nothing is done to all of them behind that.
-TensorId made_of_frame(const Graph& graph, EagerClass of);
+TensorId made_of_frame(const Graph& graph, EagerNetwork of);
 
 /// How a class's code decodes a request.
 struct EagerSetting {
-  EagerClass of{};
+  EagerNetwork of{};
   DeviceKind device = DeviceKind::cpu;
   int64_t element_bytes = 4;
   int64_t items = 1;

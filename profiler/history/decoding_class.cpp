@@ -5,38 +5,24 @@
 #include <string_view>
 #include <utility>
 
+#include "decoder/graph/families/families.h"
+
 namespace headroom::profiler {
 namespace {
 
-/// Classes by the file that diffusers, or their own authors, have them in.
-constexpr std::pair<std::string_view, const char*> kClassFiles[] = {
-    {"autoencoder_asym_kl.py", "AsymmetricAutoencoderKL"},
-    {"autoencoder_dc.py", "AutoencoderDC"},
-    {"autoencoder_kl.py", "AutoencoderKL"},
-    {"autoencoder_kl_flux2.py", "AutoencoderKLFlux2"},
-    {"autoencoder_kl_hunyuan_video.py", "AutoencoderKLHunyuanVideo"},
-    {"autoencoder_kl_hunyuanimage.py", "AutoencoderKLHunyuanImage"},
-    {"autoencoder_kl_hunyuanvideo15.py", "AutoencoderKLHunyuanVideo15"},
-    {"autoencoder_kl_ltx.py", "AutoencoderKLLTXVideo"},
-    {"autoencoder_kl_ltx2.py", "AutoencoderKLLTX2Video"},
-    {"autoencoder_kl_qwenimage.py", "AutoencoderKLQwenImage"},
-    {"autoencoder_kl_qwenimage21.py", "AutoencoderKLQwenImage21"},
-    {"autoencoder_kl_wan.py", "AutoencoderKLWan"},
-    {"autoencoder_tiny.py", "AutoencoderTiny"},
-    {"modeling_causalvae.py", "CausalVAEModel"}};
+constexpr size_t kNoClass = SIZE_MAX;
 
-constexpr size_t kNoClass = std::size(kClassFiles);
-
-/// The class in whose decode() a frame is, or kNoClass.
+/// The index among families() of the class in whose decode() a frame is, or kNoClass.
 size_t class_of(const CodeFrame& frame) {
   if (frame.kind != CodeFrame::Kind::code || frame.function.find("decode") == std::string::npos)
     return kNoClass;
   const std::string_view path = frame.file;
   const size_t slash = path.find_last_of("/\\");
   const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
-  const auto* found = std::find_if(std::begin(kClassFiles), std::end(kClassFiles),
-                                   [&](const auto& known) { return known.first == name; });
-  return static_cast<size_t>(found - std::begin(kClassFiles));
+  const std::vector<Family>& all = families();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Family& family) { return family.source_file == name; });
+  return found == all.end() ? kNoClass : static_cast<size_t>(found - all.begin());
 }
 
 }  // namespace
@@ -60,7 +46,7 @@ std::optional<DecodingClass> decoding_class(const CodeStacks& stacks, const Devi
                         return a.second < b.second;
                       })->first;
   DecodingClass found;
-  found.name = kClassFiles[most].second;
+  found.name = families()[most].class_name;
   found.decodes.resize(stacks.size());
   for (size_t id = 0; id < stacks.size(); ++id) found.decodes[id] = classes[id] == most;
   for (const RecordedAllocation& one : device.allocations) {

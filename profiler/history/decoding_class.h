@@ -11,7 +11,7 @@ namespace headroom::profiler {
 
 /// The autoencoder whose decode a recording is of, by the files and functions in its stacks.
 struct DecodingClass {
-  std::string name;           ///< diffusers' class: "AutoencoderKL"
+  std::string name;           ///< of its family
   int64_t allocations = 0;    ///< whose stacks go through its decode()
   bool tiled = false;         ///< some through its tiled_decode()
   std::vector<bool> decodes;  ///< by StackId: goes through it

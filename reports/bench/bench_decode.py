@@ -38,7 +38,7 @@ def limit_list(text: str) -> list[str]:
 
 
 def reference_name(model: str) -> str:
-    return "Open-Sora-Plan" if measure.model_class(model) == measure.OPEN_SORA_PLAN else "diffusers"
+    return "diffusers" if measure.model_of(model).in_diffusers else "Open-Sora-Plan"
 
 
 def contenders(args: argparse.Namespace, size: tuple[int, int], latent: Path, scratch: Path) -> dict[str, tuple[Run, Decode]]:

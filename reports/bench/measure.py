@@ -91,13 +91,11 @@ class ResidentWatch:
 
 # Models and latents ---------------------------------------------------------------------------------------------------
 
-OPEN_SORA_PLAN = "CausalVAEModel"  # its code is not in diffusers
-
-
 class Model(NamedTuple):
     """A decoder, as `headroom-plan models --json` lists it."""
     config: Config
     class_name: str
+    in_diffusers: bool  # otherwise the code is Open-Sora-Plan's own
     video: bool
     latent_channels: int
     spatial_factor: int  # pixels for each latent position
@@ -105,7 +103,8 @@ class Model(NamedTuple):
 
 
 def listed_models(*words: str) -> dict[str, Model]:
-    return {each["name"]: Model(each["config"], each["class"], each["video"], each["latent_channels"], each["spatial_factor"], each["time_factor"])
+    return {each["name"]: Model(each["config"], each["class"], each["in_diffusers"], each["video"], each["latent_channels"],
+                                each["spatial_factor"], each["time_factor"])
             for each in json.loads(run([str(BIN / "headroom-plan"), "models", "--json", *words]))}
 
 
@@ -125,10 +124,6 @@ def model_of(model: str) -> Model:
 
 def model_config(model: str) -> Config:
     return model_of(model).config
-
-
-def model_class(model: str) -> str:
-    return model_of(model).class_name
 
 
 def clip_frames(model: str, latent_shape: Sequence[int]) -> int:

@@ -27,6 +27,7 @@ decode of its own before the first, which `compile_seconds` has.
 import argparse
 import ctypes
 import gc
+import inspect
 import json
 import statistics
 import sys
@@ -40,7 +41,7 @@ import torch
 for unneeded in ("accelerate", "peft", "transformers"):  # seconds to load where they are installed, and no decoder asks for them
     sys.modules.setdefault(unneeded, None)
 from convolution_rate import DTYPES  # noqa: E402
-from measure import OPEN_SORA_PLAN, ResidentWatch, model_class, model_of, read_latent  # noqa: E402
+from measure import ResidentWatch, model_of, read_latent  # noqa: E402
 from reference_model import build, give_weights  # noqa: E402
 
 
@@ -75,7 +76,13 @@ def tile_like_open_sora_plan(vae: torch.nn.Module, args: argparse.Namespace) -> 
     vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * model_of(args.model).spatial_factor
 
 
-TILINGS = {"AutoencoderKL": tile_like_kl, OPEN_SORA_PLAN: tile_like_open_sora_plan}
+def tile(vae: torch.nn.Module, args: argparse.Namespace) -> None:
+    if not model_of(args.model).in_diffusers:
+        tile_like_open_sora_plan(vae, args)
+    elif inspect.signature(vae.enable_tiling).parameters:
+        tile_by_sides(vae, args)
+    else:
+        tile_like_kl(vae, args)
 
 
 def decoders_input(args: argparse.Namespace) -> torch.Tensor:
@@ -90,14 +97,14 @@ def prepare(vae: torch.nn.Module, latent: torch.Tensor, args: argparse.Namespace
         vae.to(memory_format=torch.channels_last)
         latent = latent.contiguous(memory_format=torch.channels_last)
     elif args.mode == "tiled":
-        TILINGS.get(model_class(args.model), tile_by_sides)(vae, args)
+        tile(vae, args)
     if args.mode != "tiled" and hasattr(vae, "use_framewise_decoding"):
         vae.use_framewise_decoding = False  # some cut clips along time unasked, and blend
     return latent if args.dtype == "fp32" else latent.to(vae.to(DTYPES[args.dtype]).dtype)
 
 
 def decode(vae: torch.nn.Module, latent: torch.Tensor, model: str) -> torch.Tensor:
-    return vae.decode(latent) if model_class(model) == OPEN_SORA_PLAN else vae.decode(latent, return_dict=False)[0]
+    return vae.decode(latent, return_dict=False)[0] if model_of(model).in_diffusers else vae.decode(latent)
 
 
 def weights_bytes(vae: torch.nn.Module) -> int:

@@ -8,29 +8,25 @@ import diffusers
 import torch
 from safetensors import safe_open
 
-from measure import OPEN_SORA_PLAN, ROOT, model_class, model_config
+from measure import ROOT, model_config, model_of
 
 sys.path.insert(0, str(ROOT / "tests" / "reference"))
 from open_sora_plan import load_model_class  # noqa: E402
 from random_weights import fill_module  # noqa: E402
 
 
-# What a class has no default for, though its decoder does without.
-ENCODER_SETTINGS = {"AutoencoderKLHunyuanImage": {"in_channels": 3, "sample_size": 384}}
-
-
 def model_family(model: str, source: Path | None) -> type[torch.nn.Module]:
-    if model_class(model) == OPEN_SORA_PLAN:
-        if source is None:
-            raise SystemExit(f"{model}: expected --source, a clone of Open-Sora-Plan")
-        return load_model_class(source)
-    return getattr(diffusers, model_class(model))
+    if model_of(model).in_diffusers:
+        return getattr(diffusers, model_of(model).class_name)
+    if source is None:
+        raise SystemExit(f"{model}: expected --source, a clone of Open-Sora-Plan")
+    return load_model_class(source)
 
 
 def build(model: str, source: Path | None = None) -> torch.nn.Module:
     """The autoencoder without its encoder, its weights allocated but not touched."""
     with torch.device("meta"):
-        vae = model_family(model, source).from_config({**ENCODER_SETTINGS.get(model_class(model), {}), **model_config(model)})
+        vae = model_family(model, source).from_config(model_config(model))
     vae.encoder, vae.quant_conv = torch.nn.Module(), None  # empty, not None: some count the layers in it
     return vae.to_empty(device="cpu").eval()
 

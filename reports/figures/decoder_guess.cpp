@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "decoder/graph/built_in_models.h"
+#include "decoder/graph/families/families.h"
 #include "profiler/history/decoding_class.h"
 #include "reports/figures/layer_bytes.h"
 #include "reports/figures/unit.h"
@@ -56,11 +57,6 @@ RecordedSizes sizes_of(const profiler::DeviceHistory& device,
   for (auto at = sizes.all.rbegin(); at != sizes.all.rend() && sizes.largest.size() < kCompared; ++at)
     sizes.largest.push_back(*at);
   return sizes;
-}
-
-/// Decoders that run clips frame by frame, whatever their length.
-bool decodes_frame_by_frame(const std::string& class_name) {
-  return class_name == "AutoencoderKLWan" || class_name.starts_with("AutoencoderKLQwenImage");
 }
 
 /// A decoder that may be the one, with what it allocates.
@@ -149,7 +145,7 @@ std::vector<int64_t> positions_of(const Candidate& candidate, const GuessedShape
 std::vector<ClipCut> cuts_of(const Candidate& candidate) {
   std::vector<ClipCut> cuts{{1, false}};
   if (!candidate.model->decodes_clips) return cuts;
-  if (decodes_frame_by_frame(candidate.model->class_name)) return {{1, true}, {2, true}};
+  if (family_of(candidate.model->class_name).frame_by_frame) return {{1, true}, {2, true}};
   for (int64_t frames = 2; frames <= kMostLatentFrames; ++frames) cuts.push_back({frames, false});
   return cuts;
 }
@@ -257,7 +253,7 @@ const std::vector<Model>& built_in() {
   return models;
 }
 
-/// "AutoencoderKL.decode in the stacks of 214 allocations and 9 of the 12 largest sizes of tensors".
+/// "AutoencoderX.decode in the stacks of 214 allocations and 9 of the 12 largest sizes of tensors".
 std::string evidence_of(const DecoderGuess& guess) {
   std::string text;
   if (!guess.class_name.empty())

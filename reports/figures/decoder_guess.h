@@ -19,7 +19,7 @@ struct DecoderFit {
 
 /// What the recording of a decode says of the decoder and the picture.
 struct DecoderGuess {
-  std::string class_name;   ///< by stacks: "AutoencoderKL"; empty where they name none
+  std::string class_name;   ///< by stacks; empty where they name none
   int64_t allocations = 0;  ///< in whose stacks its decode() is
   bool known_class = true;  ///< some model is of that class
   bool tiled = false;       ///< it decoded tiles: sizes are of these

@@ -1,4 +1,4 @@
-#include "decoder/graph/families/autoencoder_dc.h"
+#include "decoder/graph/families/families.h"
 
 #include <functional>
 
@@ -272,16 +272,35 @@ class Builder {
   Graph& graph_;
 };
 
-}  // namespace
-
-Model autoencoder_dc(const JsonFields& json) {
+Model build(const JsonFields& json) {
   const Config config = read_config(json);
   Model model;
-  model.class_name = "AutoencoderDC";
   model.latent_channels = config.latent_channels;
   Builder(config, model.graph).decoder();
   model.scaling_factor = scaling_factor(json, 1);
   return model;
+}
+
+}  // namespace
+
+// diffusers 0.42.1: models/autoencoders/autoencoder_dc.py, with SanaMultiscaleLinearAttention of
+// models/attention_processor.py and GLUMBConv of models/transformers/sana_transformer.py.
+std::vector<Family> autoencoder_dc_families() {
+  return {
+      {.class_name = "AutoencoderDC",
+       .source_file = "autoencoder_dc.py",
+       .eager_network = EagerNetwork::dc,
+       .built_ins =
+           {{"sana-dc-ae-f32c32",
+             R"({"_class_name": "AutoencoderDC", "in_channels": 3, "latent_channels": 32, "attention_head_dim": 32,
+           "decoder_block_types": ["ResBlock", "ResBlock", "ResBlock",
+                                   "EfficientViTBlock", "EfficientViTBlock", "EfficientViTBlock"],
+           "decoder_block_out_channels": [128, 256, 512, 512, 1024, 1024],
+           "decoder_layers_per_block": [3, 3, 3, 3, 3, 3],
+           "decoder_qkv_multiscales": [[], [], [], [5], [5], [5]],
+           "decoder_norm_types": "rms_norm", "decoder_act_fns": "silu", "upsample_block_type": "interpolate",
+           "scaling_factor": 0.41407})"}},
+       .build = build}};
 }
 
 }  // namespace headroom

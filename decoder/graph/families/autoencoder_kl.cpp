@@ -1,4 +1,4 @@
-#include "decoder/graph/families/autoencoder_kl.h"
+#include "decoder/graph/families/families.h"
 
 #include <nlohmann/json.hpp>
 
@@ -106,9 +106,8 @@ class Builder {
   GroupNormBlocks blocks_;
 };
 
-Model model_of(const char* class_name, const Config& config, const JsonFields& json) {
+Model model_of(const Config& config, const JsonFields& json) {
   Model model;
-  model.class_name = class_name;
   model.latent_channels = config.latent_channels;
   Builder(config, model.graph).decoder();
   model.force_upcast = json.has("force_upcast") ? json["force_upcast"].boolean() : true;
@@ -131,11 +130,9 @@ LatentPatches read_patches(const JsonFields& json) {
   return patches;
 }
 
-}  // namespace
-
-Model autoencoder_kl(const JsonFields& json) {
+Model build(const JsonFields& json) {
   const auto has = [&](const char* key) { return json.has(key) && !json[key].is_null(); };
-  Model model = model_of("AutoencoderKL", read_config(json, {}), json);
+  Model model = model_of(read_config(json, {}), json);
   model.scaling_factor = scaling_factor(json, kStableDiffusionScale);
   model.shift_factor = shift_factor(json, 0).value_or(0);  // its default in diffusers is None
   model.scaled_by_channel = has("latents_mean") && has("latents_std");
@@ -144,7 +141,9 @@ Model autoencoder_kl(const JsonFields& json) {
   return model;
 }
 
-Model autoencoder_kl_flux2(const JsonFields& json) {
+/// The same blocks, with widths of its own where the config has decoder_block_out_channels, which the small
+/// decoder does.
+Model build_flux2(const JsonFields& json) {
   Config config;
   config.latent_channels = 32;
   config.widths = {128, 256, 512, 512};
@@ -152,17 +151,80 @@ Model autoencoder_kl_flux2(const JsonFields& json) {
   const bool own_widths =
       json.has("decoder_block_out_channels") && !json["decoder_block_out_channels"].is_null();
   const Keys keys{.widths = own_widths ? "decoder_block_out_channels" : "block_out_channels"};
-  Model model = model_of("AutoencoderKLFlux2", read_config(json, config, keys), json);
+  Model model = model_of(read_config(json, config, keys), json);
   model.latent_patches = read_patches(json);
   return model;
 }
 
-Model asymmetric_autoencoder_kl(const JsonFields& json) {
+/// The decoder without a picture and a mask to mend it by: the same blocks under other keys.
+Model build_asymmetric(const JsonFields& json) {
   const Keys keys{.widths = "up_block_out_channels", .layers = "layers_per_up_block"};
-  Model model = model_of("AsymmetricAutoencoderKL", read_config(json, {}, keys), json);
+  Model model = model_of(read_config(json, {}, keys), json);
   model.scaling_factor = scaling_factor(json, kStableDiffusionScale);
   model.force_upcast = false;
   return model;
+}
+
+std::vector<BuiltIn> built_ins() {
+  const std::string four_blocks =
+      R"({"_class_name": "AutoencoderKL", "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2,
+         "norm_num_groups": 32, "act_fn": "silu", "out_channels": 3,
+         "up_block_types": ["UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D"], )";
+  return {
+      {"sd15",
+       four_blocks +
+           R"("latent_channels": 4, "scaling_factor": 0.18215, "force_upcast": false, "sample_size": 512})",
+       "cond_stage_model."},
+      {"sdxl",
+       four_blocks +
+           R"("latent_channels": 4, "scaling_factor": 0.13025, "force_upcast": true, "sample_size": 1024})",
+       "conditioner.embedders."},
+      {"sd3",
+       four_blocks +
+           R"("latent_channels": 16, "scaling_factor": 1.5305, "shift_factor": 0.0609, "force_upcast": true,
+              "sample_size": 1024, "use_post_quant_conv": false})",
+       "model.diffusion_model.joint_blocks."},
+      {"flux",
+       four_blocks +
+           R"("latent_channels": 16, "scaling_factor": 0.3611, "shift_factor": 0.1159, "force_upcast": true,
+              "sample_size": 1024, "use_post_quant_conv": false})",
+       "model.diffusion_model.double_blocks."}};
+}
+
+std::vector<BuiltIn> flux2_built_ins() {
+  const std::string flux2 =
+      R"({"_class_name": "AutoencoderKLFlux2", "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2,
+          "norm_num_groups": 32, "act_fn": "silu", "out_channels": 3, "latent_channels": 32, "patch_size": [2, 2],
+          "batch_norm_eps": 0.0001, "force_upcast": true,
+          "up_block_types": ["UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D"])";
+  return {{"flux2", flux2 + "}"},
+          {"flux2-small-decoder", flux2 + R"(, "decoder_block_out_channels": [96, 192, 384, 384]})"}};
+}
+
+}  // namespace
+
+// diffusers 0.42.1: models/autoencoders/autoencoder_kl.py, autoencoder_kl_flux2.py, autoencoder_asym_kl.py
+// and vae.py, and models/unets/unet_2d_blocks.py.
+std::vector<Family> autoencoder_kl_families() {
+  return {
+      {.class_name = "AutoencoderKL",
+       .source_file = "autoencoder_kl.py",
+       .eager_network = EagerNetwork::kl,
+       .packing = {.pipelines = "FLUX ", .channels = 16},
+       .original_names = "stable_diffusion",
+       .built_ins = built_ins(),
+       .build = build},
+      {.class_name = "AutoencoderKLFlux2",
+       .source_file = "autoencoder_kl_flux2.py",
+       .eager_network = EagerNetwork::kl,
+       .packing = {.pipelines = "FLUX.2 ", .unpack = "pipe._unpack_latents_with_ids(latents, latent_ids)"},
+       .original_names = "flux2",
+       .built_ins = flux2_built_ins(),
+       .build = build_flux2},
+      {.class_name = "AsymmetricAutoencoderKL",
+       .source_file = "autoencoder_asym_kl.py",
+       .eager_network = EagerNetwork::kl,
+       .build = build_asymmetric}};
 }
 
 }  // namespace headroom

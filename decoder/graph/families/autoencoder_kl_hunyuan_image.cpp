@@ -1,4 +1,4 @@
-#include "decoder/graph/families/autoencoder_kl_hunyuan_image.h"
+#include "decoder/graph/families/families.h"
 
 #include "decoder/graph/families/group_norm_blocks.h"
 #include "decoder/graph/latent_channels.h"
@@ -104,16 +104,29 @@ class Builder {
   GroupNormBlocks blocks_;
 };
 
-}  // namespace
-
-Model autoencoder_kl_hunyuan_image(const JsonFields& json) {
+Model build(const JsonFields& json) {
   const Config config = read_config(json);
   Model model;
-  model.class_name = "AutoencoderKLHunyuanImage";
   model.latent_channels = config.latent_channels;
   Builder(config, model.graph).decoder();
   model.scaling_factor = scaling_factor(json, std::nullopt);
   return model;
+}
+
+}  // namespace
+
+// HunyuanImage 2.1's, diffusers 0.42.1: models/autoencoders/autoencoder_kl_hunyuanimage.py. The class has no
+// default for two keys of the encoder, so the config has them too.
+std::vector<Family> hunyuan_image_families() {
+  return {
+      {.class_name = "AutoencoderKLHunyuanImage",
+       .source_file = "autoencoder_kl_hunyuanimage.py",
+       .built_ins =
+           {{"hunyuan-image-2.1",
+             R"({"_class_name": "AutoencoderKLHunyuanImage", "in_channels": 3, "out_channels": 3, "latent_channels": 64,
+           "block_out_channels": [128, 256, 512, 512, 1024, 1024], "layers_per_block": 2, "sample_size": 384,
+           "spatial_compression_ratio": 32, "scaling_factor": 0.75289, "upsample_match_channel": true})"}},
+       .build = build}};
 }
 
 }  // namespace headroom

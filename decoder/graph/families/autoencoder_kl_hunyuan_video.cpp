@@ -1,4 +1,4 @@
-#include "decoder/graph/families/autoencoder_kl_hunyuan_video.h"
+#include "decoder/graph/families/families.h"
 
 #include <algorithm>
 
@@ -132,17 +132,32 @@ class Builder {
   GroupNormBlocks blocks_;
 };
 
-}  // namespace
-
-Model autoencoder_kl_hunyuan_video(const JsonFields& json) {
+Model build(const JsonFields& json) {
   const Config config = read_config(json);
   Model model;
-  model.class_name = "AutoencoderKLHunyuanVideo";
   model.latent_channels = config.latent_channels;
   model.decodes_clips = true;
   Builder(config, model.graph).decoder();
   model.scaling_factor = scaling_factor(json, 0.476986);
   return model;
+}
+
+}  // namespace
+
+// HunyuanVideo's, diffusers 0.42.1: models/autoencoders/autoencoder_kl_hunyuan_video.py. The built-in config
+// has the defaults of that class.
+std::vector<Family> hunyuan_video_families() {
+  return {{.class_name = "AutoencoderKLHunyuanVideo",
+           .source_file = "autoencoder_kl_hunyuan_video.py",
+           .built_ins =
+               {{"hunyuan-video",
+                 R"({"_class_name": "AutoencoderKLHunyuanVideo", "out_channels": 3, "latent_channels": 16,
+           "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2, "act_fn": "silu", "norm_num_groups": 32,
+           "up_block_types": ["HunyuanVideoUpBlock3D", "HunyuanVideoUpBlock3D", "HunyuanVideoUpBlock3D",
+                              "HunyuanVideoUpBlock3D"],
+           "spatial_compression_ratio": 8, "temporal_compression_ratio": 4, "mid_block_add_attention": true,
+           "scaling_factor": 0.476986})"}},
+           .build = build}};
 }
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-#include "decoder/graph/families/autoencoder_kl_hunyuan_video_15.h"
+#include "decoder/graph/families/families.h"
 
 #include "decoder/graph/families/rms_norm_blocks.h"
 #include "decoder/graph/latent_channels.h"
@@ -149,17 +149,28 @@ class Builder {
   RmsNormBlocks blocks_;
 };
 
-}  // namespace
-
-Model autoencoder_kl_hunyuan_video_15(const JsonFields& json) {
+Model build(const JsonFields& json) {
   const Config config = read_config(json);
   Model model;
-  model.class_name = "AutoencoderKLHunyuanVideo15";
   model.latent_channels = config.latent_channels;
   model.decodes_clips = true;
   Builder(config, model.graph).decoder();
   model.scaling_factor = scaling_factor(json, 1.03682);
   return model;
+}
+
+}  // namespace
+
+// HunyuanVideo 1.5's, diffusers 0.42.1: models/autoencoders/autoencoder_kl_hunyuanvideo15.py.
+std::vector<Family> hunyuan_video_15_families() {
+  return {{.class_name = "AutoencoderKLHunyuanVideo15",
+           .source_file = "autoencoder_kl_hunyuanvideo15.py",
+           .built_ins =
+               {{"hunyuan-video-1.5",
+                 R"({"_class_name": "AutoencoderKLHunyuanVideo15", "out_channels": 3, "latent_channels": 32,
+           "block_out_channels": [128, 256, 512, 1024, 1024], "layers_per_block": 2, "spatial_compression_ratio": 16,
+           "temporal_compression_ratio": 4, "upsample_match_channel": true, "scaling_factor": 1.03682})"}},
+           .build = build}};
 }
 
 }  // namespace headroom

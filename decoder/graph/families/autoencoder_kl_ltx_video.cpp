@@ -1,4 +1,4 @@
-#include "decoder/graph/families/autoencoder_kl_ltx_video.h"
+#include "decoder/graph/families/families.h"
 
 #include "decoder/graph/latent_channels.h"
 
@@ -266,10 +266,9 @@ class Builder {
   Graph& graph_;
 };
 
-Model build(const char* class_name, const JsonFields& json, const Defaults& defaults) {
+Model model_of(const JsonFields& json, const Defaults& defaults) {
   const Config config = read_config(json, defaults);
   Model model;
-  model.class_name = class_name;
   model.latent_channels = config.latent_channels;
   model.decodes_clips = true;
   Builder(config, model.graph).decoder();
@@ -278,16 +277,50 @@ Model build(const char* class_name, const JsonFields& json, const Defaults& defa
   return model;
 }
 
-}  // namespace
-
-Model autoencoder_kl_ltx2_video(const JsonFields& config) {
-  Model model = build("AutoencoderKLLTX2Video", config, ltx2_defaults());
+Model build_ltx2(const JsonFields& config) {
+  Model model = model_of(config, ltx2_defaults());
   model.handed_on_unscaled = true;
   return model;
 }
 
-Model autoencoder_kl_ltx_video(const JsonFields& config) {
-  return build("AutoencoderKLLTXVideo", config, ltx_defaults());
+Model build_ltx(const JsonFields& config) {
+  return model_of(config, ltx_defaults());
+}
+
+// The configs that Lightricks/LTX-2 and LTX-Video's first version are published with.
+const char* const kLtx2 =
+    R"({"_class_name": "AutoencoderKLLTX2Video", "out_channels": 3, "latent_channels": 128,
+        "decoder_block_out_channels": [256, 512, 1024], "decoder_layers_per_block": [5, 5, 5, 5],
+        "decoder_spatio_temporal_scaling": [true, true, true], "decoder_inject_noise": [false, false, false, false],
+        "upsample_type": ["spatiotemporal", "spatiotemporal", "spatiotemporal"],
+        "upsample_residual": [true, true, true], "upsample_factor": [2, 2, 2], "timestep_conditioning": false,
+        "patch_size": 4, "patch_size_t": 1, "resnet_norm_eps": 1e-6, "scaling_factor": 1.0,
+        "decoder_causal": false, "decoder_spatial_padding_mode": "reflect"})";
+const char* const kLtxVideo =
+    R"({"_class_name": "AutoencoderKLLTXVideo", "out_channels": 3, "latent_channels": 128,
+        "decoder_block_out_channels": [128, 256, 512, 512], "decoder_layers_per_block": [4, 3, 3, 3, 4],
+        "decoder_spatio_temporal_scaling": [true, true, true, false],
+        "upsample_residual": [false, false, false, false], "upsample_factor": [1, 1, 1, 1],
+        "timestep_conditioning": false, "patch_size": 4, "patch_size_t": 1, "resnet_norm_eps": 1e-6,
+        "scaling_factor": 1.0, "decoder_causal": false})";
+
+}  // namespace
+
+// diffusers 0.42.1: models/autoencoders/autoencoder_kl_ltx2.py and autoencoder_kl_ltx.py.
+std::vector<Family> ltx_video_families() {
+  const LatentPacking packing{
+      .pipelines = "LTX ",
+      .unpack = "pipe._unpack_latents(latents, latent_frames, latent_height, latent_width)"};
+  return {{.class_name = "AutoencoderKLLTX2Video",
+           .source_file = "autoencoder_kl_ltx2.py",
+           .packing = packing,
+           .built_ins = {{"ltx-2", kLtx2}},
+           .build = build_ltx2},
+          {.class_name = "AutoencoderKLLTXVideo",
+           .source_file = "autoencoder_kl_ltx.py",
+           .packing = packing,
+           .built_ins = {{"ltx-video", kLtxVideo}},
+           .build = build_ltx}};
 }
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-#include "decoder/graph/families/autoencoder_kl_wan.h"
+#include "decoder/graph/families/families.h"
 
 #include "decoder/graph/families/rms_norm_blocks.h"
 #include "decoder/graph/latent_channels.h"
@@ -192,11 +192,10 @@ LatentStatistics qwen_image_21_statistics() {
        5.5614, 4.2963, 4.4080, 3.4959, 3.8747, 3.7608, 3.5735, 3.1490, 3.7662, 3.6746, 3.4563, 3.8161}};
 }
 
-Model build(const char* class_name, const JsonFields& json, const char* picture_channels,
-            const LatentStatistics& statistics, const Config& defaults = {}) {
+Model model_of(const JsonFields& json, const char* picture_channels, const LatentStatistics& statistics,
+               const Config& defaults = {}) {
   const Config config = read_config(json, picture_channels, defaults);
   Model model;
-  model.class_name = class_name;
   model.latent_channels = config.latent_channels;
   model.decodes_clips = !config.of_pictures;
   Builder(config, json, model.graph).decoder();
@@ -206,25 +205,78 @@ Model build(const char* class_name, const JsonFields& json, const char* picture_
   return model;
 }
 
+/// Wan 2.1's, and with `is_residual` and `patch_size` Wan 2.2's.
+Model build_wan(const JsonFields& config) {
+  return model_of(config, "out_channels", wan_statistics());
+}
+
+/// The same network.
+Model build_qwen_image(const JsonFields& config) {
+  return model_of(config, "input_channels", wan_statistics());
+}
+
+/// Wan 2.2's network for single pictures, with kernels of rows and columns.
+Model build_qwen_image_21(const JsonFields& config) {
+  return model_of(config, "out_channels", qwen_image_21_statistics(),
+                  {.decoder_width = 144,
+                   .latent_channels = 64,
+                   .out_channels = 4,
+                   .multiples = {1, 2, 4, 8, 8},
+                   .frames_downsampled = {false, true, true, true},
+                   .residual = true,
+                   .of_pictures = true});
+}
+
+// The defaults of diffusers' class.
+constexpr const char* kQwenImage21 =
+    R"({"_class_name": "AutoencoderKLQwenImage21", "base_dim": 96, "decoder_base_dim": 144, "z_dim": 64,
+    "dim_mult": [1, 2, 4, 8, 8], "num_res_blocks": 2, "temperal_downsample": [false, true, true, true],
+    "is_residual": true, "out_channels": 4, "patch_size": null})";
+
+// TI2V-5B's config, as diffusers' scripts/convert_wan_to_diffusers.py writes it.
+constexpr const char* kWan22 =
+    R"({"_class_name": "AutoencoderKLWan", "base_dim": 160, "decoder_base_dim": 256, "z_dim": 48,
+    "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2, "temperal_downsample": [false, true, true],
+    "is_residual": true, "out_channels": 12, "patch_size": 2, "scale_factor_spatial": 16,
+    "latents_mean": [-0.2289, -0.0052, -0.1323, -0.2339, -0.2799, 0.0174, 0.1838, 0.1557, -0.1382,
+                     0.0542, 0.2813, 0.0891, 0.1570, -0.0098, 0.0375, -0.1825, -0.2246, -0.1207, -0.0698,
+                     0.5109, 0.2665, -0.2108, -0.2158, 0.2502, -0.2055, -0.0322, 0.1109, 0.1567, -0.0729,
+                     0.0899, -0.2799, -0.1230, -0.0313, -0.1649, 0.0117, 0.0723, -0.2839, -0.2083,
+                     -0.0520, 0.3748, 0.0152, 0.1957, 0.1433, -0.2944, 0.3573, -0.0548, -0.1681, -0.0667],
+    "latents_std": [0.4765, 1.0364, 0.4514, 1.1677, 0.5313, 0.4990, 0.4818, 0.5013, 0.8158, 1.0344,
+                    0.5894, 1.0901, 0.6885, 0.6165, 0.8454, 0.4978, 0.5759, 0.3523, 0.7135, 0.6804,
+                    0.5833, 1.4146, 0.8986, 0.5659, 0.7069, 0.5338, 0.4889, 0.4917, 0.4069, 0.4999,
+                    0.6866, 0.4093, 0.5709, 0.6065, 0.6415, 0.4944, 0.5726, 1.2042, 0.5458, 1.6887,
+                    0.3971, 1.0600, 0.3943, 0.5537, 0.5444, 0.4089, 0.7468, 0.7744]})";
+
 }  // namespace
 
-Model autoencoder_kl_wan(const JsonFields& config) {
-  return build("AutoencoderKLWan", config, "out_channels", wan_statistics());
-}
-
-Model autoencoder_kl_qwen_image(const JsonFields& config) {
-  return build("AutoencoderKLQwenImage", config, "input_channels", wan_statistics());
-}
-
-Model autoencoder_kl_qwen_image_21(const JsonFields& config) {
-  return build("AutoencoderKLQwenImage21", config, "out_channels", qwen_image_21_statistics(),
-               {.decoder_width = 144,
-                .latent_channels = 64,
-                .out_channels = 4,
-                .multiples = {1, 2, 4, 8, 8},
-                .frames_downsampled = {false, true, true, true},
-                .residual = true,
-                .of_pictures = true});
+// diffusers 0.42.1: models/autoencoders/autoencoder_kl_wan.py, autoencoder_kl_qwenimage.py and
+// autoencoder_kl_qwenimage21.py.
+std::vector<Family> wan_families() {
+  const std::string causal =
+      R"("base_dim": 96, "z_dim": 16, "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2,
+         "temperal_downsample": [false, true, true]})";
+  const LatentPacking qwen_image{.pipelines = "Qwen-Image "};
+  return {{.class_name = "AutoencoderKLWan",
+           .source_file = "autoencoder_kl_wan.py",
+           .frame_by_frame = true,
+           .eager_network = EagerNetwork::wan,
+           .original_names = "wan",
+           .built_ins = {{"wan2.1", R"({"_class_name": "AutoencoderKLWan", )" + causal}, {"wan2.2", kWan22}},
+           .build = build_wan},
+          {.class_name = "AutoencoderKLQwenImage",
+           .source_file = "autoencoder_kl_qwenimage.py",
+           .frame_by_frame = true,
+           .eager_network = EagerNetwork::wan,
+           .packing = qwen_image,
+           .built_ins = {{"qwen-image", R"({"_class_name": "AutoencoderKLQwenImage", )" + causal}},
+           .build = build_qwen_image},
+          {.class_name = "AutoencoderKLQwenImage21",
+           .source_file = "autoencoder_kl_qwenimage21.py",
+           .packing = qwen_image,
+           .built_ins = {{"qwen-image-2.1", kQwenImage21}},
+           .build = build_qwen_image_21}};
 }
 
 }  // namespace headroom

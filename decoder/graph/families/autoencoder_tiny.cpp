@@ -1,4 +1,4 @@
-#include "decoder/graph/families/autoencoder_tiny.h"
+#include "decoder/graph/families/families.h"
 
 #include "decoder/graph/activation.h"
 #include "decoder/graph/latent_channels.h"
@@ -111,17 +111,31 @@ class Builder {
   int64_t layer_ = 0;
 };
 
-}  // namespace
-
-Model autoencoder_tiny(const JsonFields& json) {
+Model build(const JsonFields& json) {
   const Config config = read_config(json);
   Model model;
-  model.class_name = "AutoencoderTiny";
   model.latent_channels = config.latent_channels;
   Builder(config, model.graph).decoder();
   model.scaling_factor = scaling_factor(json, 1);
   model.shift_factor = shift_factor(json, 0);
   return model;
+}
+
+}  // namespace
+
+// diffusers 0.42.1: models/autoencoders/autoencoder_tiny.py, with DecoderTiny of vae.py and
+// AutoencoderTinyBlock of models/unets/unet_2d_blocks.py.
+std::vector<Family> autoencoder_tiny_families() {
+  const std::string tiny =
+      R"({"_class_name": "AutoencoderTiny", "decoder_block_out_channels": [64, 64, 64, 64],
+         "num_decoder_blocks": [3, 3, 3, 1], "act_fn": "relu", "out_channels": 3, "upsampling_scaling_factor": 2,
+         "scaling_factor": 1.0, "shift_factor": 0.0, )";
+  return {{.class_name = "AutoencoderTiny",
+           .source_file = "autoencoder_tiny.py",
+           .takes_scaled_latents = true,
+           .built_ins = {{"taesd", tiny + R"("latent_channels": 4})"},
+                         {"taef1", tiny + R"("latent_channels": 16})"}},
+           .build = build}};
 }
 
 }  // namespace headroom

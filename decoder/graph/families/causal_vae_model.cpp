@@ -1,4 +1,4 @@
-#include "decoder/graph/families/causal_vae_model.h"
+#include "decoder/graph/families/families.h"
 
 #include <algorithm>
 
@@ -251,17 +251,35 @@ class Builder {
   Graph& graph_;
 };
 
-}  // namespace
-
-Model causal_vae_model(const JsonFields& json) {
+Model build(const JsonFields& json) {
   const Config config = read_config(json);
   Model model;
-  model.class_name = "CausalVAEModel";
   model.latent_channels = config.latent_channels;
   model.decodes_clips = true;
   Builder(config, model.graph).decoder();
   model.scaling_factor = kScalingFactor;
   return model;
+}
+
+}  // namespace
+
+// Open-Sora-Plan's, v1.0 to v1.2 (PKU-YuanGroup/Open-Sora-Plan at v1.2.0:
+// opensora/models/causalvideovae/model/causal_vae/modeling_causalvae.py). The built-in config is what v1.0.0
+// publishes (scripts/causalvae/release.json).
+std::vector<Family> causal_vae_families() {
+  return {{.class_name = "CausalVAEModel",
+           .source_file = "modeling_causalvae.py",
+           .in_diffusers = false,
+           .built_ins =
+               {{"open-sora-plan",
+                 R"({"_class_name": "CausalVAEModel", "hidden_size": 128, "z_channels": 4, "embed_dim": 4,
+           "hidden_size_mult": [1, 2, 4, 4], "num_res_blocks": 2, "attn_resolutions": [], "resolution": 256,
+           "q_conv": "CausalConv3d", "decoder_conv_in": "CausalConv3d", "decoder_conv_out": "CausalConv3d",
+           "decoder_attention": "AttnBlock3D", "decoder_mid_resnet": "ResnetBlock3D",
+           "decoder_resnet_blocks": ["ResnetBlock3D", "ResnetBlock3D", "ResnetBlock3D", "ResnetBlock3D"],
+           "decoder_spatial_upsample": ["", "SpatialUpsample2x", "SpatialUpsample2x", "SpatialUpsample2x"],
+           "decoder_temporal_upsample": ["", "", "TimeUpsample2x", "TimeUpsample2x"]})"}},
+           .build = build}};
 }
 
 }  // namespace headroom

@@ -1,35 +1,29 @@
 #include "decoder/graph/families/families.h"
 
-#include "decoder/graph/families/autoencoder_dc.h"
-#include "decoder/graph/families/autoencoder_kl.h"
-#include "decoder/graph/families/autoencoder_kl_hunyuan_image.h"
-#include "decoder/graph/families/autoencoder_kl_hunyuan_video.h"
-#include "decoder/graph/families/autoencoder_kl_hunyuan_video_15.h"
-#include "decoder/graph/families/autoencoder_kl_ltx_video.h"
-#include "decoder/graph/families/autoencoder_kl_wan.h"
-#include "decoder/graph/families/autoencoder_tiny.h"
-#include "decoder/graph/families/causal_vae_model.h"
+#include <algorithm>
 
 namespace headroom {
 
-// A new family adds one line.
-const std::map<std::string, Family>& families() {
-  static const std::map<std::string, Family> table{
-      {"AsymmetricAutoencoderKL", asymmetric_autoencoder_kl},
-      {"AutoencoderDC", autoencoder_dc},
-      {"AutoencoderKL", autoencoder_kl},
-      {"AutoencoderKLFlux2", autoencoder_kl_flux2},
-      {"AutoencoderKLHunyuanImage", autoencoder_kl_hunyuan_image},
-      {"AutoencoderKLHunyuanVideo", autoencoder_kl_hunyuan_video},
-      {"AutoencoderKLHunyuanVideo15", autoencoder_kl_hunyuan_video_15},
-      {"AutoencoderKLLTX2Video", autoencoder_kl_ltx2_video},
-      {"AutoencoderKLLTXVideo", autoencoder_kl_ltx_video},
-      {"AutoencoderKLQwenImage", autoencoder_kl_qwen_image},
-      {"AutoencoderKLQwenImage21", autoencoder_kl_qwen_image_21},
-      {"AutoencoderKLWan", autoencoder_kl_wan},
-      {"AutoencoderTiny", autoencoder_tiny},
-      {"CausalVAEModel", causal_vae_model}};
-  return table;
+const std::vector<Family>& families() {
+  static const std::vector<Family> all = [] {
+    std::vector<Family> records;
+    for (auto of_file : {autoencoder_dc_families, autoencoder_kl_families, hunyuan_image_families,
+                         hunyuan_video_families, hunyuan_video_15_families, ltx_video_families, wan_families,
+                         autoencoder_tiny_families, causal_vae_families}) {
+      for (Family& family : of_file()) records.push_back(std::move(family));
+    }
+    std::sort(records.begin(), records.end(),
+              [](const Family& a, const Family& b) { return a.class_name < b.class_name; });
+    return records;
+  }();
+  return all;
+}
+
+const Family& family_of(const std::string& class_name) {
+  static const Family none;
+  for (const Family& family : families())
+    if (family.class_name == class_name) return family;
+  return none;
 }
 
 }  // namespace headroom

@@ -1,16 +1,26 @@
 #pragma once
 
-#include <map>
 #include <string>
+#include <vector>
 
-#include "decoder/graph/json_fields.h"
-#include "decoder/graph/model.h"
+#include "decoder/graph/families/family.h"
 
 namespace headroom {
 
-using Family = Model (*)(const JsonFields&);
+/// All records, by class name.
+const std::vector<Family>& families();
+/// The record of a class. Of a class that is not supported it is empty and has no `build`.
+const Family& family_of(const std::string& class_name);
 
-/// Class names, which are diffusers' where it has the class, and who builds them.
-const std::map<std::string, Family>& families();
+// The records of each file in this folder.
+std::vector<Family> autoencoder_dc_families();
+std::vector<Family> autoencoder_kl_families();
+std::vector<Family> hunyuan_image_families();
+std::vector<Family> hunyuan_video_families();
+std::vector<Family> hunyuan_video_15_families();
+std::vector<Family> ltx_video_families();
+std::vector<Family> wan_families();
+std::vector<Family> autoencoder_tiny_families();
+std::vector<Family> causal_vae_families();
 
 }  // namespace headroom

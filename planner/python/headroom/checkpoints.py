@@ -49,7 +49,7 @@ def _stable_diffusion(shapes: Shapes) -> dict:
     if any(re.match(r"decoder\.up\.\d+\.attn\.", name) for name in shapes):
         raise Unsupported("decoder.up.0.attn: attention at other resolutions than the coarsest is not supported")
     return {
-        "_class_name": "AutoencoderKL",
+        "_class_name": _core.class_of_original_names("stable_diffusion"),
         "latent_channels": latent_channels,
         "out_channels": shapes["decoder.conv_out.weight"][0],
         "block_out_channels": [shapes[f"decoder.up.{level}.block.0.conv2.weight"][0] for level in range(levels)],
@@ -70,7 +70,7 @@ def _flux2(shapes: Shapes, latent_channels: int) -> dict:
     side = round((channels / latent_channels) ** 0.5)
     if side * side * latent_channels != channels:
         raise Unsupported(f"bn.running_mean: expected a square multiple of {latent_channels} channels, found {channels}")
-    return {"_class_name": "AutoencoderKLFlux2", "patch_size": [side, side]}
+    return {"_class_name": _core.class_of_original_names("flux2"), "patch_size": [side, side]}
 
 
 def _wan(shapes: Shapes) -> dict:
@@ -87,7 +87,7 @@ def _wan(shapes: Shapes) -> dict:
     widest = shapes["decoder.conv1.weight"][0]
     widths = [shapes[f"{module(level, 0)}.residual.6.weight"][0] for level in range(4)]
     return {
-        "_class_name": "AutoencoderKLWan",
+        "_class_name": _core.class_of_original_names("wan"),
         "base_dim": base,
         "z_dim": shapes["decoder.conv1.weight"][1],
         "dim_mult": [width // base for width in reversed(widths)],

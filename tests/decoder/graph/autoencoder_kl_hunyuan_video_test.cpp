@@ -1,5 +1,3 @@
-#include "decoder/graph/families/autoencoder_kl_hunyuan_video.h"
-
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 

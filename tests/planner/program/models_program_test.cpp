@@ -34,12 +34,14 @@ TEST_CASE("models lists what --model takes, as a table and as JSON") {
   sdxl.erase("config"), wan.erase("config");
   CHECK(sdxl == json{{"name", "sdxl"},
                      {"class", "AutoencoderKL"},
+                     {"in_diffusers", true},
                      {"video", false},
                      {"latent_channels", 4},
                      {"spatial_factor", 8},
                      {"time_factor", 1}});
   CHECK(wan == json{{"name", "wan2.2"},
                     {"class", "AutoencoderKLWan"},
+                    {"in_diffusers", true},
                     {"video", true},
                     {"latent_channels", 48},
                     {"spatial_factor", 16},

@@ -146,12 +146,12 @@ TEST_CASE("eager: of a clip's operations one is done to all frames before, and o
     const EagerStage expected = op.name == "post_quant_conv" ? EagerStage::before_frames
                                 : op.name == "unpatchify"    ? EagerStage::after_frames
                                                              : EagerStage::frame;
-    CHECK(stage_of(op, EagerClass::wan) == expected);
+    CHECK(stage_of(op, EagerNetwork::wan) == expected);
   }
-  CHECK(graph.tensor(made_of_frame(graph, EagerClass::wan)).name == "decoder.conv_out");
+  CHECK(graph.tensor(made_of_frame(graph, EagerNetwork::wan)).name == "decoder.conv_out");
   const Graph of_pictures = resolve_model("sdxl").graph;
-  CHECK(stage_of(of_pictures.ops().front(), EagerClass::kl) == EagerStage::frame);
-  CHECK(made_of_frame(of_pictures, EagerClass::kl) == of_pictures.output());
+  CHECK(stage_of(of_pictures.ops().front(), EagerNetwork::kl) == EagerStage::frame);
+  CHECK(made_of_frame(of_pictures, EagerNetwork::kl) == of_pictures.output());
 }
 
 }  // namespace

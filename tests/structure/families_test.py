@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""No product file names a family's class, or the Python file that has the class, but the family's own in decoder/graph/families."""
+
+import re
+import unittest
+from pathlib import Path
+
+from cpp_source import PRODUCT, ROOT
+
+FAMILIES = "decoder/graph/families"
+SUFFIXES = (".h", ".cpp", ".cu", ".c", ".py")
+
+
+def names_of_records(root: Path = ROOT) -> list[str]:
+    text = "".join(path.read_text() for path in sorted((root / FAMILIES).glob("*.cpp")))
+    return re.findall(r'\.(?:class_name|source_file) = "([^"]+)"', text)
+
+
+def product_texts(root: Path = ROOT) -> dict[str, str]:
+    """Files outside of the families' folder."""
+    files = [path for folder in PRODUCT for path in sorted((root / folder).rglob("*")) if path.suffix in SUFFIXES]
+    texts = {str(path.relative_to(root)): path.read_text() for path in files}
+    return {file: text for file, text in texts.items() if not file.startswith(FAMILIES + "/")}
+
+
+def naming(names: list[str], texts: dict[str, str]) -> list[str]:
+    return [f"{file}:{number}: {line.strip()}" for file, text in texts.items()
+            for number, line in enumerate(text.split("\n"), start=1) if any(name in line for name in names)]
+
+
+class Families(unittest.TestCase):
+    def test_product(self):
+        self.assertEqual(naming(names_of_records(), product_texts()), [])
+
+    def test_finds_names(self):
+        names = names_of_records()
+        self.assertGreaterEqual(len(names), 28)  # a class and a file of each of 14 families
+        for name in names:
+            self.assertEqual(naming(names, {"a.py": f"import os\n# As {name} has it.\n"}), [f"a.py:2: # As {name} has it."])
+        self.assertGreater(len(product_texts()), 800)
+
+
+if __name__ == "__main__":
+    unittest.main()
