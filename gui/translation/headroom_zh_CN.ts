@@ -783,60 +783,8 @@ takes %2 and %3 there</source>
         <translation>%1 后</translation>
     </message>
     <message>
-        <source>Peak on %1, %2: %3 allocated.</source>
-        <translation>%1 的峰值，%2：已分配 %3。</translation>
-    </message>
-    <message>
-        <source>Peak on %1, %2: %3 allocated of %4 reserved, so %5 of allocator slack.</source>
-        <translation>%1 的峰值，%2：已分配 %3，已预留 %4，分配器余量为 %5。</translation>
-    </message>
-    <message>
-        <source>something that recorded no stack</source>
-        <translation>未记录调用栈的代码</translation>
-    </message>
-    <message>
-        <source>Nothing was refused. The last to ask, %1, was %2 for %3.</source>
-        <translation>没有请求被拒绝。最后的请求在%1，由 %2 提出，大小为 %3。</translation>
-    </message>
-    <message>
-        <source>Out of memory %1: %2 asked for %3 with %4 allocated.</source>
-        <translation>%1内存不足：%2 请求 %3，当时已分配 %4。</translation>
-    </message>
-    <message>
-        <source>%1 were reserved and %2 free on the device.</source>
-        <translation>已预留 %1，设备上空闲 %2。</translation>
-    </message>
-    <message>
-        <source>Fragmentation then: %1 free beside tensors in their segments, %2 in empty segments; the largest free block was %3. Rounding took %4.</source>
-        <translation>当时的碎片：与张量同段的空闲 %1，空段中 %2；最大空闲块为 %3。取整占用 %4。</translation>
-    </message>
-    <message>
-        <source>Enough was free in all, but not together.</source>
-        <translation>空闲总量足够，但不连续。</translation>
-    </message>
-    <message>
-        <source>%1 were missing even if all that was free had lain together.</source>
-        <translation>即使全部空闲内存连续，仍缺 %1。</translation>
-    </message>
-    <message>
-        <source>%1 were allocated before the recording began.</source>
-        <translation>记录开始前已分配 %1。</translation>
-    </message>
-    <message>
         <source>Live %1: %2</source>
         <translation>%1的存活内存：%2</translation>
-    </message>
-    <message>
-        <source>For %1 %2×%3 in %4 on %5 Headroom needs at least %6, weights included; untiled it takes %7. The recording&apos;s peak is %8.</source>
-        <translation>对于 %1 %2×%3（%4，%5），Headroom 含权重至少需要 %6；不分块时需要 %7。记录的峰值为 %8。</translation>
-    </message>
-    <message>
-        <source>That is more than the %1 that PyTorch had when it ran out.</source>
-        <translation>这超过了 PyTorch 内存不足时所拥有的 %1。</translation>
-    </message>
-    <message>
-        <source>Within the %1 that PyTorch had when it ran out it takes %2, with a peak of %3. What else the process holds must fit beside it.</source>
-        <translation>在 PyTorch 内存不足时所拥有的 %1 之内，需时 %2，峰值为 %3。进程占用的其他内存也须放得下。</translation>
     </message>
 </context>
 <context>

@@ -13,10 +13,10 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/decoder_guess_box.h"
-#include "gui/view/history_words.h"
 #include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/request_form.h"
@@ -27,6 +27,13 @@ namespace headroom::gui {
 namespace {
 
 constexpr size_t kMostShownTensors = 2000;
+
+/// As the report says them: in English, in every language of the window.
+QString paragraphs(const std::vector<std::string>& sentences) {
+  QStringList list;
+  for (const std::string& sentence : sentences) list << QString::fromStdString(sentence);
+  return list.join(QStringLiteral("\n\n"));
+}
 
 }  // namespace
 
@@ -171,7 +178,7 @@ void HistoryPage::showDocument() {
 void HistoryPage::showDevice() {
   moment_.reset();
   if (device() == nullptr) return;
-  words_->setText(history_words(*history(), *device()).join(QStringLiteral("\n\n")));
+  words_->setText(paragraphs(reports::history_sentences(*history(), *device())));
   const double end = reports::history_end(*device());
   const std::string heading = Workspace::titleOf(*document_).toStdString() + ", " + device()->device;
   chart_->setPinned(false);
@@ -219,7 +226,12 @@ void HistoryPage::lookAt(double x, bool whole_column) {
 void HistoryPage::showMoment(size_t moment) {
   if (moment_ == moment) return;
   moment_ = moment;
-  caption_->setText(moment_words(*device(), moment));
+  const bool timed = !device()->seconds.empty();
+  caption_->setText(
+      tr("Live %1: %2")
+          .arg(timed ? tr("after %1").arg(figure_text(reports::Unit::seconds, device()->seconds[moment]))
+                     : tr("at record %1").arg(moment),
+               figure_text(reports::Unit::bytes, double(device()->allocated_bytes[moment]))));
   modules_->setTable(reports::history_modules_table(*history(), *device(), moment));
   tensors_->setTable(reports::history_tensors_table(*history(), *device(), moment, kMostShownTensors));
 }
@@ -275,7 +287,7 @@ void HistoryPage::showNeed() {
     need_table_->setTable({});
     return;
   }
-  need_words_->setText(need_words(*need_, *device()).join(QStringLiteral("\n\n")));
+  need_words_->setText(paragraphs(reports::need_sentences(*need_, *device(), {})));
   need_table_->setTable(reports::need_table(*need_, reports::available_bytes(*device())));
 }
 

@@ -109,12 +109,12 @@ TEST_CASE("history page: what Headroom needs is worked out for the question, on 
   CHECK_FALSE(page.busy());  // there is nothing for it to stand beside
   shown.open({kSnapshot});
   const auto& need = *page.findChild<QLabel*>("need");
-  CHECK_THAT(need.text().toStdString(), Catch::Contains(" on cuda Headroom needs at least") &&
+  CHECK_THAT(need.text().toStdString(), Catch::StartsWith("Headroom decodes") && Catch::Contains(" on cuda") &&
                                             Catch::Contains("Within the 600.0 MiB that PyTorch had"));
   CHECK(page.findChild<TableView*>("need-table")->table().rows.size() >= 3);
 
   shown.open({kWithoutRefusal});
-  CHECK_THAT(page.findChild<QLabel*>("words")->text().toStdString(), Catch::Contains("Nothing was refused."));
+  CHECK_THAT(page.findChild<QLabel*>("words")->text().toStdString(), Catch::Contains("Nothing was refused;"));
 
   PlanningQuestion unknown = small_question();
   unknown.model = "no-such-model";
