@@ -8,7 +8,6 @@
 
 #include "decoder/gpu/dry_gpu.h"
 #include "decoder/gpu/gpu_device.h"
-#include "decoder/gpu/live_range.h"
 #include "decoder/gpu/request_scopes.h"
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/interpreter.h"
@@ -49,8 +48,8 @@ void check_tiers(const Graph& graph, const Plan& plan) {
   }
 }
 
-void place(DryRun& dry_run, int64_t enough_bytes, PlacementEffort effort) {
-  dry_run.placement = find_placement(dry_run.requests, enough_bytes - dry_run.weights_bytes, effort);
+void place(DryRun& dry_run, int64_t enough_bytes) {
+  dry_run.placement = find_placement(dry_run.requests, enough_bytes - dry_run.weights_bytes);
 }
 
 }  // namespace
@@ -94,10 +93,9 @@ DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink
 DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener) {
   DryGpu gpu;
   DryRun dry_run = run_dry_on(gpu, model, plan, listener);
-  // As it was placed when it was planned; otherwise with more effort.
-  place(dry_run, plan.limit_bytes, PlacementEffort::little);
-  if (dry_run.bytes() > plan.predicted_peak_bytes)
-    place(dry_run, plan.predicted_peak_bytes, PlacementEffort::full);
+  // As it was placed when it was planned, under the same limit or a smaller one.
+  place(dry_run, plan.limit_bytes);
+  if (dry_run.bytes() > plan.predicted_peak_bytes) place(dry_run, plan.predicted_peak_bytes);
   dry_run.host = host_layout(model.graph, plan);
   return dry_run;
 }
@@ -105,7 +103,7 @@ DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener) {
 DryRun run_dry_within(const Model& model, const Plan& plan, int64_t enough_bytes) {
   DryGpu gpu;
   DryRun dry_run = run_dry_on(gpu, model, plan);
-  place(dry_run, enough_bytes, PlacementEffort::little);
+  place(dry_run, enough_bytes);
   dry_run.host = host_layout(model.graph, plan);
   return dry_run;
 }

@@ -2,7 +2,7 @@
 
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/host_layout.h"
-#include "decoder/gpu/placement.h"
+#include "decoder/gpu/placement/placement.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/plan/plan.h"

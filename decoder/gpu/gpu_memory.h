@@ -8,8 +8,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "decoder/gpu/memory_requests.h"
-#include "decoder/gpu/placement.h"
+#include "decoder/gpu/placement/memory_requests.h"
+#include "decoder/gpu/placement/placement.h"
 #include "decoder/gpu/stacked_offsets.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/memory_observer.h"

@@ -1,6 +1,6 @@
 #include "decoder/gpu/host_layout.h"
 
-#include "decoder/gpu/placement.h"
+#include "decoder/gpu/placement/placement.h"
 #include "decoder/lowering/blocks.h"
 
 namespace headroom {

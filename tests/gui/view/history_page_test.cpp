@@ -109,7 +109,8 @@ TEST_CASE("history page: what Headroom needs is worked out for the question, on 
   CHECK_FALSE(page.busy());  // there is nothing for it to stand beside
   shown.open({kSnapshot});
   const auto& need = *page.findChild<QLabel*>("need");
-  CHECK_THAT(need.text().toStdString(), Catch::StartsWith("Headroom decodes") && Catch::Contains(" on cuda") &&
+  CHECK_THAT(need.text().toStdString(), Catch::StartsWith("Headroom decodes") &&
+                                            Catch::Contains(" on cuda") &&
                                             Catch::Contains("Within the 600.0 MiB that PyTorch had"));
   CHECK(page.findChild<TableView*>("need-table")->table().rows.size() >= 3);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "decoder/lowering/gpu_layout.h"
@@ -11,7 +12,7 @@
 namespace headroom {
 
 using gpu::kOffsetUnit;
-/// What a request for so many bytes takes of the reservation: whole units, at least one.
+/// Bytes that a request takes of the reservation: whole units, at least one.
 inline int64_t aligned_bytes(int64_t bytes) {
   return allocated_bytes(std::max<int64_t>(1, bytes), DeviceKind::cuda);
 }
@@ -49,7 +50,7 @@ class MemoryRequests {
   int64_t ask(int64_t bytes, const Series& series = {-1, 0}, bool movable = false);
   void hand_back(int64_t number) noexcept { events_.push_back({0, number, {}, false}); }
 
-  /// What follows until end_repeat() repeats the requests from number `of` on.
+  /// Requests until end_repeat() repeat the requests from number `of` on.
   void begin_repeat(int64_t of) { repeats_.push_back({events_.size(), events_.size(), count_, of}); }
   void end_repeat() { repeats_.back().end_event = events_.size(); }
 
@@ -74,5 +75,18 @@ class MemoryRequests {
   std::vector<Repeat> repeats_;
   int64_t count_ = 0;
 };
+
+/// The live range of a request, in events.
+struct LiveRange {
+  int64_t bytes = 0;
+  int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
+
+  bool meets(const LiveRange& other) const { return begin < other.end && other.begin < end; }
+};
+
+/// By request. What is never handed back has no end.
+std::vector<LiveRange> live_ranges_of(const MemoryRequests& requests);
+/// The most bytes that are live at one time.
+int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<LiveRange>& ranges);
 
 }  // namespace headroom

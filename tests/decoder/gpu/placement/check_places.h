@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "decoder/gpu/placement.h"
+#include "decoder/gpu/placement/placement.h"
 
 namespace headroom::test {
 

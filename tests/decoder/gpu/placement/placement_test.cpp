@@ -1,4 +1,4 @@
-#include "decoder/gpu/placement.h"
+#include "decoder/gpu/placement/placement.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -7,10 +7,9 @@
 #include <numeric>
 #include <vector>
 
-#include "decoder/gpu/distinct_requests.h"
-#include "decoder/gpu/live_range.h"
+#include "decoder/gpu/placement/distinct_requests.h"
 #include "decoder/graph/errors.h"
-#include "tests/decoder/gpu/check_places.h"
+#include "tests/decoder/gpu/placement/check_places.h"
 #include "tests/support/random.h"
 
 namespace headroom {
@@ -184,17 +183,123 @@ TEST_CASE("requests that can lie where others lie are not placed, and lie there"
   CHECK(left < all / 2);
 }
 
-TEST_CASE("what is found where much is enough is found again where that is just enough") {
+/// What a decode of several passes asks for: something that cannot be moved, then passes that write blocks
+/// band by band, hand back those that they have read, and make tiles of their own.
+MemoryRequests drawn_passes(test::Random& random) {
+  MemoryRequests requests;
+  requests.begin_pass();
+  const int64_t state = random.chance(0.7) ? requests.ask(random.integer(1, 4) * kOffsetUnit) : -1;
+  const int64_t passes = random.integer(1, 6), bands = random.integer(1, 12);
+  const bool drains = random.chance(0.8);
+  std::vector<int64_t> read, written{requests.ask(5 * kOffsetUnit, {}, true)};
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    requests.begin_pass();
+    read.insert(read.end(), written.begin(), written.end());
+    written.clear();
+    const int64_t block = random.integer(6, 9) * kOffsetUnit;
+    const std::vector<int64_t> tiles{random.integer(10, 40), random.integer(10, 40), random.integer(10, 40)};
+    for (int64_t band = 0; band < bands; ++band) {
+      requests.begin_scope();
+      int64_t before = -1;
+      for (const int64_t units : tiles) {
+        const int64_t tile = requests.ask(units * kOffsetUnit);
+        if (before >= 0) requests.hand_back(before);
+        before = tile;
+        if (units == tiles[1]) written.push_back(requests.ask(block, {}, true));
+      }
+      requests.hand_back(before);
+      if (!drains || static_cast<int64_t>(read.size()) <= bands - band) continue;
+      requests.hand_back(read.front());
+      read.erase(read.begin());
+    }
+  }
+  for (const int64_t number : read) requests.hand_back(number);
+  for (const int64_t number : written) requests.hand_back(number);
+  if (state >= 0) requests.hand_back(state);
+  return requests;
+}
+
+TEST_CASE("nothing overlaps, moved or not, and whoever allows what a placement takes finds no larger one") {
+  int64_t moves = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     test::Random random(seed);
-    const MemoryRequests requests = drawn_requests(random, random.integer(1, 400));
-    const int64_t live = find_placement(requests).live_bytes;
-    const int64_t enough = live + live * random.integer(0, 30) / 1000;
-    const Placement found = find_placement(requests, enough);
-    check(requests, found);
-    CHECK(find_placement(requests, found.bytes).offsets == found.offsets);
+    const MemoryRequests requests =
+        seed % 3 == 0 ? drawn_requests(random, random.integer(1, 400)) : drawn_passes(random);
+    const int64_t live = most_live_bytes(requests, live_ranges_of(requests));
+    const Placement tight = find_placement(requests);
+    check(requests, tight);
+    moves += std::ssize(tight.moves);
+    for (int64_t enough = tight.bytes; enough < live + live / 50;
+         enough += random.integer(1, live / 100 + 1)) {
+      CAPTURE(enough);
+      const Placement found = find_placement(requests, enough);
+      check(requests, found);
+      CHECK(found.bytes <= enough);
+      CHECK(find_placement(requests, found.bytes).bytes <= found.bytes);
+      const Placement again = find_placement(requests, enough);
+      CHECK(again.offsets == found.offsets);
+      CHECK(again.moves == found.moves);
+    }
   }
+  CHECK(moves > 50);
+}
+
+TEST_CASE("a decode takes less where passes want blocks elsewhere") {
+  // A tile over a long block leaves no room for a larger one later, unless the block is moved.
+  MemoryRequests requests;
+  requests.begin_pass();
+  requests.begin_scope();
+  const int64_t tile = requests.ask(30 * kOffsetUnit), below = requests.ask(10 * kOffsetUnit, {}, true);
+  const int64_t over = requests.ask(30 * kOffsetUnit), above = requests.ask(10 * kOffsetUnit, {}, true);
+  requests.hand_back(tile);
+  requests.hand_back(over);
+  requests.begin_pass();
+  requests.hand_back(below);
+  requests.begin_scope();
+  const int64_t large = requests.ask(70 * kOffsetUnit);
+  requests.hand_back(large);
+  requests.hand_back(above);
+  const Placement placement = find_placement(requests, 80 * kOffsetUnit);
+  check(requests, placement);
+  CHECK(placement.bytes == 80 * kOffsetUnit);
+}
+
+TEST_CASE("a pass that drains what it reads while it writes has no gaps") {
+  for (const int64_t tile_units : {20, 33, 47}) {
+    CAPTURE(tile_units);
+    MemoryRequests requests;
+    requests.begin_pass();
+    std::vector<int64_t> rows;
+    for (int i = 0; i < 24; ++i) rows.push_back(requests.ask(8 * kOffsetUnit, {}, true));
+    requests.begin_pass();
+    for (const int64_t row : rows) {
+      requests.begin_scope();
+      const int64_t first = requests.ask(tile_units * kOffsetUnit);
+      const int64_t second = requests.ask((tile_units + 3) * kOffsetUnit);
+      requests.hand_back(first);
+      requests.ask(8 * kOffsetUnit, {}, true);
+      requests.hand_back(second);
+      requests.hand_back(row);
+    }
+    const Placement placement = find_placement(requests);
+    check(requests, placement);
+    CHECK(placement.bytes == placement.live_bytes);
+  }
+}
+
+TEST_CASE("nothing is moved where a request that cannot be moved outlives the pass in which it comes") {
+  MemoryRequests requests;
+  requests.begin_pass();
+  const int64_t block = requests.ask(kOffsetUnit, {}, true);
+  requests.begin_pass();
+  const int64_t other = requests.ask(kOffsetUnit);
+  requests.begin_pass();
+  requests.hand_back(other);
+  requests.hand_back(block);
+  const Placement placement = find_placement(requests);
+  check(requests, placement);
+  CHECK(placement.moves.empty());
 }
 
 /// The fewest bytes that any placement takes: in the best one every request lies on the bottom or on another
@@ -235,7 +340,7 @@ TEST_CASE("of few requests the best placement is found") {
     const int64_t least = least_bytes(requests);
     const Placement placement = find_placement(requests);
     check(requests, placement);
-    CHECK(placement.bytes <= least + placement.live_bytes / 250);
+    CHECK(placement.bytes <= least + placement.live_bytes / 200);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "decoder/gpu/distinct_requests.h"
+#include "decoder/gpu/placement/distinct_requests.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,19 +7,17 @@
 #include <stdexcept>
 #include <utility>
 
-#include "decoder/gpu/live_range.h"
-
 namespace headroom {
 namespace {
 
-/// Inner requests of one scope, and the order in which they come and go: 1 for one that comes, and the
-/// complement of its place among them for one that goes.
+/// Requests of one scope that are returned within it, and the order in which they come and go: 1 for one that
+/// comes, the complement of its index for one that goes.
 struct InnerRequests {
   std::vector<int64_t> numbers;
   std::vector<int64_t> order;
 };
 
-/// Which scopes need not be placed, since the requests of another one stand for theirs.
+/// Finds scopes that need not be placed, since the requests of another scope stand for theirs.
 class Domination {
  public:
   explicit Domination(const MemoryRequests& requests)
@@ -34,50 +32,52 @@ class Domination {
     std::map<std::vector<int64_t>, std::vector<size_t>> kept;  // by order
     auto pass = requests_.passes().begin();
     for (size_t scope = 0; scope < scopes_.size(); ++scope) {
-      // What stands beside the tiles of another pass may have been moved.
+      // Blocks beside the tiles of another pass may have been moved.
       for (; pass != requests_.passes().end() && *pass <= requests_.scopes()[scope]; ++pass) kept.clear();
       if (scopes_[scope].numbers.empty()) continue;
       std::vector<size_t>& alike = kept[scopes_[scope].order];
-      if (find_keeper(alike, scope, by)) continue;
       const auto first = alike.end() - std::min(std::ssize(alike), kLookBack);
-      alike.erase(std::remove_if(first, alike.end(),
-                                 [&](size_t before) {
-                                   if (!earlier_lies_in_later(before, scope)) return false;
-                                   by[before] = scope;
-                                   return true;
-                                 }),
-                  alike.end());
+      const auto keeper =
+          std::find_if(first, alike.end(), [&](size_t before) { return lies_in(scope, before); });
+      if (keeper != alike.end()) {
+        by[scope] = *keeper;
+        continue;
+      }
+      const auto lies_here = [&](size_t before) {
+        if (!lies_in(before, scope)) return false;
+        by[before] = scope;
+        return true;
+      };
+      alike.erase(std::remove_if(first, alike.end(), lies_here), alike.end());
       alike.push_back(scope);
     }
     std::vector<int64_t> of(ranges_.size());
     std::iota(of.begin(), of.end(), int64_t{0});
     for (size_t scope = scopes_.size(); scope-- > 0;) {
-      if (by[scope] == scope) continue;
-      const std::vector<int64_t>& own = scopes_[scope].numbers;
       size_t last = by[scope];
       while (by[last] != last) last = by[last];
+      const std::vector<int64_t>& own = scopes_[scope].numbers;
       for (size_t i = 0; i < own.size(); ++i) of[static_cast<size_t>(own[i])] = scopes_[last].numbers[i];
     }
     return of;
   }
 
  private:
-  /// So many scopes of the same order are looked at, from the last one back, and so many outer requests that
-  /// come or go between two.
+  /// The last scopes of the same order that are compared, and outer events between two beyond which they are
+  /// not.
   static constexpr std::ptrdiff_t kLookBack = 4, kMostBetween = 64;
 
   void find_inner() {
     const auto& events = requests_.events();
-    const auto& begins = requests_.scopes();
-    std::vector<int64_t> place(ranges_.size(), -1);
+    std::vector<int64_t> index(ranges_.size(), -1);
     for (size_t scope = 0; scope < scopes_.size(); ++scope) {
-      const auto begin = static_cast<int64_t>(begins[scope]), end = end_of(scope);
+      const int64_t begin = begin_of(scope), end = end_of(scope);
       InnerRequests& inner = scopes_[scope];
       for (int64_t i = begin; i < end; ++i) {
         const MemoryRequests::Event& event = events[static_cast<size_t>(i)];
         const LiveRange& range = range_of(event.number);
         if (range.begin < begin || range.end >= end) continue;
-        int64_t& own = place[static_cast<size_t>(event.number)];
+        int64_t& own = index[static_cast<size_t>(event.number)];
         if (event.bytes > 0) {
           own = std::ssize(inner.numbers);
           inner.numbers.push_back(event.number);
@@ -85,76 +85,31 @@ class Domination {
         inner.order.push_back(event.bytes > 0 ? 1 : ~own);
       }
     }
-    for (const MemoryRequests::Event& event : events) {
-      if (place[static_cast<size_t>(event.number)] < 0)
-        (event.bytes > 0 ? come_ : go_).push_back(event.number);
-    }
+    for (size_t i = 0; i < events.size(); ++i)
+      if (index[static_cast<size_t>(events[i].number)] < 0) outer_events_.push_back(static_cast<int64_t>(i));
   }
 
-  bool find_keeper(const std::vector<size_t>& alike, size_t scope, std::vector<size_t>& by) const {
-    for (std::ptrdiff_t back = 1; back <= std::min(std::ssize(alike), kLookBack); ++back) {
-      const size_t before = *(alike.end() - back);
-      if (!later_lies_in_earlier(before, scope)) continue;
-      by[scope] = before;
-      return true;
-    }
-    return false;
-  }
-
-  bool no_larger(size_t scope, size_t other) const {
+  /// True where each request of `scope` is no larger than that of `other`, and every outer request that meets
+  /// it meets the other one as well. Outer requests that neither come nor go between the two meet both.
+  bool lies_in(size_t scope, size_t other) const {
     const std::vector<int64_t>&own = scopes_[scope].numbers, &others = scopes_[other].numbers;
-    return std::equal(own.begin(), own.end(), others.begin(),
-                      [&](int64_t a, int64_t b) { return range_of(a).bytes <= range_of(b).bytes; });
-  }
-
-  /// An outer request that meets a request of the earlier scope meets that of the later one too, unless it
-  /// goes before that one comes.
-  bool earlier_lies_in_later(size_t earlier, size_t later) const {
-    if (!no_larger(earlier, later)) return false;
-    const auto ends = [&](int64_t event) {
-      return std::partition_point(go_.begin(), go_.end(),
-                                  [&](int64_t number) { return range_of(number).end < event; });
-    };
-    const auto begin = ends(begin_of(earlier)), end = ends(end_of(later));
+    for (size_t i = 0; i < own.size(); ++i)
+      if (range_of(own[i]).bytes > range_of(others[i]).bytes) return false;
+    const auto begin = std::lower_bound(outer_events_.begin(), outer_events_.end(),
+                                        std::min(begin_of(scope), begin_of(other)));
+    const auto end = std::lower_bound(begin, outer_events_.end(), std::max(end_of(scope), end_of(other)));
     if (end - begin > kMostBetween) return false;
-    return std::none_of(begin, end, [&](int64_t number) {
-      const LiveRange& outer = range_of(number);
-      return any_pair(earlier, later, [&](const LiveRange& first, const LiveRange& second) {
-        return outer.meets(first) && outer.end <= second.begin;
-      });
+    return std::all_of(begin, end, [&](int64_t event) {
+      const LiveRange& outer = range_of(requests_.events()[static_cast<size_t>(event)].number);
+      for (size_t i = 0; i < own.size(); ++i)
+        if (outer.meets(range_of(own[i])) && !outer.meets(range_of(others[i]))) return false;
+      return true;
     });
-  }
-
-  /// One that meets a request of the later scope meets that of the earlier one too, unless it comes after
-  /// that one has gone.
-  bool later_lies_in_earlier(size_t earlier, size_t later) const {
-    if (!no_larger(later, earlier)) return false;
-    const auto begins = [&](int64_t event) {
-      return std::partition_point(come_.begin(), come_.end(),
-                                  [&](int64_t number) { return range_of(number).begin < event; });
-    };
-    const auto begin = begins(begin_of(earlier)), end = begins(end_of(later));
-    if (end - begin > kMostBetween) return false;
-    return std::none_of(begin, end, [&](int64_t number) {
-      const LiveRange& outer = range_of(number);
-      return any_pair(earlier, later, [&](const LiveRange& first, const LiveRange& second) {
-        return outer.meets(second) && outer.begin >= first.end;
-      });
-    });
-  }
-
-  template <typename Test>
-  bool any_pair(size_t earlier, size_t later, const Test& test) const {
-    const std::vector<int64_t>&first = scopes_[earlier].numbers, &second = scopes_[later].numbers;
-    for (size_t i = 0; i < first.size(); ++i) {
-      if (test(range_of(first[i]), range_of(second[i]))) return true;
-    }
-    return false;
   }
 
   const LiveRange& range_of(int64_t number) const { return ranges_[static_cast<size_t>(number)]; }
   int64_t begin_of(size_t scope) const { return static_cast<int64_t>(requests_.scopes()[scope]); }
-  /// Where the next one begins, or the next pass.
+  /// The event with which the next scope or pass begins.
   int64_t end_of(size_t scope) const {
     const int64_t next = scope + 1 < scopes_.size() ? begin_of(scope + 1) : std::ssize(requests_.events());
     const std::vector<size_t>& passes = requests_.passes();
@@ -165,7 +120,7 @@ class Domination {
   const MemoryRequests& requests_;
   const std::vector<LiveRange> ranges_;
   std::vector<InnerRequests> scopes_;
-  std::vector<int64_t> come_, go_;  ///< outer requests, in the order in which they come and in which they go
+  std::vector<int64_t> outer_events_;  ///< with which outer requests come or go
 };
 
 /// By request the one that it repeats, or itself. Throws std::logic_error where one is no repeat of it.
@@ -192,7 +147,7 @@ std::vector<int64_t> repeated_of(const MemoryRequests& requests) {
   return of;
 }
 
-/// Those that stand for themselves. Scopes of repeats are left out.
+/// Keeps requests that stand for themselves. Scopes of repeats are left out.
 Distinct only_own(const MemoryRequests& requests, const std::vector<int64_t>& of) {
   Distinct own{{}, std::vector<int64_t>(of.size(), -1)};
   auto scope = requests.scopes().begin();

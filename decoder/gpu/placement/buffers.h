@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace headroom {
+
+/// A buffer that is live in [begin, end).
+struct Buffer {
+  int64_t begin = 0, end = 0, bytes = 0;
+};
+
+/// The most bytes that are live at one time. No placement takes less.
+int64_t most_live_bytes(std::span<const Buffer> buffers);
+
+/// For each buffer those that are live with it at some time.
+using Overlaps = std::vector<std::vector<int32_t>>;
+
+/// Finds offsets for buffers, so that none overlap that are live at the same time.
+class BufferPlacement {
+ public:
+  explicit BufferPlacement(std::span<const Buffer> buffers) : buffers_(buffers) {}
+
+  /// Offsets within `capacity`. Places buffers by first fit in a few orders, then searches
+  /// (bounded_search.h). Empty where nothing is found within so many visits of buffers, of which a processor
+  /// makes about 200 million a second. Deterministic; no call depends on the calls before it.
+  std::optional<std::vector<int64_t>> in(int64_t capacity, int64_t most_visits);
+  /// Offsets where the first buffers lie at those of `held`; by first fit alone.
+  std::optional<std::vector<int64_t>> around(std::span<const int64_t> held, int64_t capacity);
+
+ private:
+  struct FirstFit {
+    int64_t bytes = 0;
+    std::vector<int64_t> offsets;
+  };
+  bool find_overlaps();
+  FirstFit first_fit(size_t order, std::span<const int64_t> held) const;
+
+  std::span<const Buffer> buffers_;
+  std::optional<Overlaps> overlaps_;
+  int64_t pairs_ = 0;                 ///< of overlapping buffers
+  std::vector<FirstFit> first_fits_;  ///< by order, as far as any was looked at
+};
+
+}  // namespace headroom

@@ -1,0 +1,221 @@
+#include "decoder/gpu/placement/placement.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "decoder/gpu/placement/best_fit.h"
+#include "decoder/gpu/placement/buffers.h"
+#include "decoder/gpu/placement/distinct_requests.h"
+#include "decoder/gpu/placement/pass_requests.h"
+
+namespace headroom {
+namespace {
+
+/// Placements within the most live bytes and a share of them, each tighter than the one before.
+constexpr double kShares[] = {0.005, 0.002, 0.001, 0};
+
+/// Visits (BufferPlacement) for a pass, for all requests at once, and for these where nothing can be moved.
+constexpr int64_t kVisitsOfPass = 20'000'000, kVisitsAtOnce = 8'000'000, kVisitsWithoutMoves = 60'000'000;
+
+/// Copies take time, so requests of all passes are placed without moves where that takes no more than this
+/// share and the limit allows it.
+constexpr double kFairShare = 0.02;
+
+int64_t within(int64_t live_bytes, double share) {
+  return (live_bytes + static_cast<int64_t>(double(live_bytes) * share)) / kOffsetUnit * kOffsetUnit;
+}
+
+/// Places the requests of one pass after another. Between two passes there are no tiles, only blocks that are
+/// kept. Where a pass finds no room around those, its requests are placed as if nothing lay anywhere yet, and
+/// the blocks are moved.
+class PlacementByPass {
+ public:
+  /// `all` must outlive it. A pass may take so many visits (BufferPlacement).
+  PlacementByPass(const RequestsByPass& all, size_t requests, int64_t most_visits)
+      : all_(all), requests_(requests), most_visits_(most_visits) {
+    for (const PassRequests& pass : all.passes) searches_.emplace_back(pass.buffers);
+  }
+
+  /// Empty where a pass finds no room in so many bytes, or blocks cannot be brought to where they are to lie.
+  std::optional<Placement> in(int64_t bytes) {
+    bytes_ = bytes;
+    now_.assign(requests_, 0);
+    placement_ = {0, all_.live_bytes, std::vector<int64_t>(requests_), {}};
+    for (const RequestsByPass::Fixed& fixed : all_.fixed) placement_.offsets[fixed.number] = fixed.offset;
+    for (size_t i = 0; i < all_.passes.size(); ++i) {
+      const PassRequests& pass = all_.passes[i];
+      placement_.bytes = std::max(placement_.bytes, pass.fixed_bytes);
+      if (!place_around(pass, searches_[i]) && !place_anew(pass, searches_[i])) return std::nullopt;
+    }
+    return std::move(placement_);
+  }
+
+ private:
+  using Offsets = std::vector<int64_t>;
+
+  /// Places what the pass asks for while standing blocks stay. False where there is no room.
+  bool place_around(const PassRequests& pass, BufferPlacement& search) {
+    Offsets held;
+    for (size_t i = 0; i < pass.standing; ++i) held.push_back(now_[pass.numbers[i]] - pass.fixed_bytes);
+    auto offsets = best_fit(pass, held, bytes_ - pass.fixed_bytes);
+    if (!offsets && pass.standing > 0) offsets = search.around(held, bytes_ - pass.fixed_bytes);
+    if (offsets) take(pass, *offsets);
+    return offsets.has_value();
+  }
+
+  /// Places all as if nothing lay anywhere, and moves standing blocks.
+  bool place_anew(const PassRequests& pass, BufferPlacement& search) {
+    const int64_t room = bytes_ - pass.fixed_bytes;
+    std::optional<Offsets> found = best_fit(pass, {}, room);
+    if (!found) found = search.in(room, most_visits_);
+    if (!found) return false;
+    Offsets& offsets = *found;
+    move_few(pass, offsets);
+    std::vector<StandingBlock> blocks;
+    for (size_t i = 0; i < pass.standing; ++i) {
+      const size_t number = pass.numbers[i];
+      blocks.push_back(
+          {static_cast<int64_t>(number), pass.buffers[i].bytes, now_[number], offsets[i] + pass.fixed_bytes});
+    }
+    const auto moves = moves_of(std::move(blocks), pass.begin, pass.fixed_bytes, bytes_);
+    if (!moves) return false;
+    placement_.moves.insert(placement_.moves.end(), moves->begin(), moves->end());
+    for (const Move& move : *moves) placement_.bytes = std::max(placement_.bytes, move.to + move.bytes);
+    take(pass, offsets);
+    return true;
+  }
+
+  /// Standing blocks of a size that stay for the whole pass may change places, so that most can stay.
+  void move_few(const PassRequests& pass, Offsets& offsets) const {
+    std::map<int64_t, std::vector<size_t>> alike;  // by bytes
+    for (size_t i = 0; i < pass.standing; ++i)
+      if (pass.buffers[i].end == std::ssize(pass.events)) alike[pass.buffers[i].bytes].push_back(i);
+    for (const auto& [bytes, blocks] : alike) {
+      std::set<int64_t> places;
+      for (const size_t i : blocks) places.insert(offsets[i]);
+      std::vector<size_t> others;
+      for (const size_t i : blocks) {
+        const int64_t now = now_[pass.numbers[i]] - pass.fixed_bytes;
+        if (places.erase(now) > 0)
+          offsets[i] = now;
+        else
+          others.push_back(i);
+      }
+      auto place = places.begin();
+      for (const size_t i : others) offsets[i] = *place++;
+    }
+  }
+
+  static int64_t top_of(const PassRequests& pass, const Offsets& offsets) {
+    int64_t top = 0;
+    for (size_t i = 0; i < offsets.size(); ++i) top = std::max(top, offsets[i] + pass.buffers[i].bytes);
+    return top;
+  }
+
+  void take(const PassRequests& pass, const Offsets& offsets) {
+    for (size_t i = 0; i < pass.numbers.size(); ++i) {
+      now_[pass.numbers[i]] = offsets[i] + pass.fixed_bytes;
+      if (i >= pass.standing) placement_.offsets[pass.numbers[i]] = now_[pass.numbers[i]];
+    }
+    placement_.bytes = std::max(placement_.bytes, top_of(pass, offsets) + pass.fixed_bytes);
+  }
+
+  const RequestsByPass& all_;
+  const size_t requests_;
+  const int64_t most_visits_;
+  std::vector<BufferPlacement> searches_;  ///< by pass
+  int64_t bytes_ = 0;                      ///< of the reservation
+  Offsets now_;                            ///< of what is live, by request
+  Placement placement_;
+};
+
+/// Looks for ever tighter placements, of which the first that is small enough is taken.
+Placement place(const MemoryRequests& requests, int64_t enough_bytes) {
+  const RequestsByPass passes = by_pass(requests);
+  const auto count = static_cast<size_t>(requests.count());
+  const bool can_move = passes.passes.size() > 1;
+  PlacementByPass by_pass(passes, count, can_move ? kVisitsOfPass : kVisitsWithoutMoves);
+  const auto in = [&](double share) { return by_pass.in(within(passes.live_bytes, share)); };
+  if (can_move && enough_bytes < passes.live_bytes) {
+    for (size_t i = std::size(kShares); i-- > 0;)
+      if (auto found = in(kShares[i])) return *found;
+  }
+  std::optional<Placement> best;
+  const auto is_enough = [&](std::optional<Placement> found) {
+    if (found && (!best || found->bytes < best->bytes)) best = std::move(found);
+    return best && best->bytes <= enough_bytes;
+  };
+  std::optional<Placement> first = in(kShares[0]);
+  if (can_move && (!first || !first->moves.empty())) {
+    const RequestsByPass one = as_one_pass(requests);
+    const int64_t good = within(one.live_bytes, kShares[0]), fair = within(one.live_bytes, kFairShare);
+    if (is_enough(PlacementByPass(one, count, kVisitsAtOnce).in(good))) return *best;
+    if (first && enough_bytes >= fair) {
+      PlacementByPass at_once(one, count, kVisitsOfPass);
+      auto found = at_once.in(good);
+      if (!found) found = at_once.in(fair);
+      if (found) {
+        // Whoever allows fewer bytes than `fair`, but no fewer than this, finds the first one.
+        found->bytes = std::max(found->bytes, first->bytes);
+        return *found;
+      }
+    }
+  }
+  if (is_enough(std::move(first))) return *best;
+  for (size_t i = 1; i < std::size(kShares) && (best || can_move); ++i)
+    if (is_enough(in(kShares[i]))) return *best;
+  for (double share = 2 * kShares[0]; !best; share *= 2) best = in(share);
+  return *best;
+}
+
+}  // namespace
+
+std::vector<Stay> stays_of(const std::vector<LiveRange>& ranges, const Placement& placement) {
+  std::vector<Stay> stays;
+  for (size_t i = 0; i < ranges.size(); ++i)
+    stays.push_back({static_cast<int64_t>(i), placement.offsets[i], ranges[i].begin, ranges[i].end});
+  std::vector<size_t> last(ranges.size());  // stay of each
+  std::iota(last.begin(), last.end(), size_t{0});
+  for (const Move& move : placement.moves) {
+    Stay& before = stays[last[static_cast<size_t>(move.number)]];
+    const auto event = static_cast<int64_t>(move.event);
+    if (before.begin == event) {  // it was put aside meanwhile
+      before.offset = move.to;
+      continue;
+    }
+    const Stay after{move.number, move.to, event, before.end};
+    before.end = event - 1;
+    last[static_cast<size_t>(move.number)] = stays.size();
+    stays.push_back(after);
+  }
+  return stays;
+}
+
+Placement find_placement(const MemoryRequests& requests, int64_t enough_bytes) {
+  const Distinct distinct = distinct_of(requests);
+  const Placement own = place(distinct.requests, enough_bytes);
+  Placement all{own.bytes, most_live_bytes(requests, live_ranges_of(requests)), {}, own.moves};
+  all.offsets.reserve(distinct.of.size());
+  std::vector<int64_t> original(static_cast<size_t>(distinct.requests.count()), -1);
+  for (size_t i = 0; i < distinct.of.size(); ++i) {
+    const auto number = static_cast<size_t>(distinct.of[i]);
+    all.offsets.push_back(own.offsets[number]);
+    // A request that may be moved stands for itself alone.
+    if (original[number] < 0) original[number] = static_cast<int64_t>(i);
+  }
+  const std::vector<size_t>&own_passes = distinct.requests.passes(), &passes = requests.passes();
+  size_t pass = 0;
+  for (Move& move : all.moves) {
+    while (own_passes[pass] != move.event) ++pass;
+    move.event = passes[pass];
+    move.number = original[static_cast<size_t>(move.number)];
+  }
+  return all;
+}
+
+}  // namespace headroom
