@@ -154,13 +154,11 @@ Placement place(const MemoryRequests& requests, int64_t enough_bytes) {
   if (can_move && (!first || !first->moves.empty())) {
     const RequestsByPass one = as_one_pass(requests);
     const int64_t good = within(one.live_bytes, kShares[0]), fair = within(one.live_bytes, kFairShare);
-    if (is_enough(PlacementByPass(one, count, kVisitsAtOnce).in(good))) return *best;
-    if (first && enough_bytes >= fair) {
-      PlacementByPass at_once(one, count, kVisitsOfPass);
-      auto found = at_once.in(good);
-      if (!found) found = at_once.in(fair);
-      if (found) {
-        // Whoever allows fewer bytes than `fair`, but no fewer than this, finds the first one.
+    PlacementByPass at_once(one, count, kVisitsAtOnce);
+    if (is_enough(at_once.in(good))) return *best;
+    if (first && enough_bytes >= good) {
+      if (auto found = at_once.in(std::min(fair, enough_bytes))) {
+        // Whoever allows fewer bytes, but no fewer than this, finds the first one at the least.
         found->bytes = std::max(found->bytes, first->bytes);
         return *found;
       }
