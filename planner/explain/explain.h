@@ -33,8 +33,7 @@ std::string gap_text(const Plan& plan);
 /// For people: "throughout" on the device, or "per pass". Files have keys of their own (decoder/plan/plan.h).
 const char* words_of(WeightResidency residency);
 
-/// "12 tiles of 64x32": columns and rows of the first, in the pass's grid, and ", rows carried" where it does
-/// that.
+/// "12 tiles of 64x32": columns and rows of the first, in the pass's grid, and whether bands hand rows on.
 std::string tiles_text(const Pass& pass);
 /// "12 × 64x32": the same for tables.
 std::string short_tiles_text(const Pass& pass);

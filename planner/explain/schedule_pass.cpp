@@ -111,7 +111,7 @@ std::string PassSchedule::tiles() const {
       cut_text(pass_.tiles.y, "band", "row") + "; a band has " + cut_text(pass_.tiles.x, "tile", "column");
   if (pass_.tiles.t.size() > 1)
     text += "; a tile has " + cut_text(pass_.tiles.t, "chunk", "frame") + ", which hand frames on";
-  return line("tiles", text + (pass_.carries_rows ? "; bands hand rows on" : ""));
+  return line("tiles", text + (pass_.carries(Axis::y) ? "; bands hand rows on" : ""));
 }
 
 /// The band whose tiles are listed: the first of those that are highest.
