@@ -33,21 +33,6 @@ std::string halo_text(const Halo& halo) {
          std::to_string(halo.before.x) + "+" + std::to_string(halo.after.x) + " columns";
 }
 
-std::string kept_text(const KeptTensor& entry, const Plan& plan, const Graph& graph) {
-  std::string text =
-      short_name(graph.tensor(entry.tensor).name) + "  " + format_bytes(kept_bytes(graph, plan, entry)) +
-      " in " + std::to_string(block_count(graph, plan, entry)) + " blocks of " +
-      std::to_string(entry.block_rows) + " rows" +
-      (entry.tier == MemoryTier::device ? " on the device" : std::string(" in ") + name_of(entry.tier)) +
-      ", until pass " + std::to_string(entry.last_pass);
-  if (entry.in_place_of != TensorId{-1})
-    text += ", in place of " + short_name(graph.tensor(entry.in_place_of).name);
-  if (entry.tier != MemoryTier::device) {
-    text += "; at most " + format_bytes(window_bytes(graph, plan, entry)) + " of it on the device";
-  }
-  return text;
-}
-
 bool written_in(const Plan& plan, TensorId id, size_t pass) {
   return std::any_of(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& k) {
     return k.tensor == id && k.first_pass == static_cast<int32_t>(pass);
@@ -58,65 +43,6 @@ const KeptTensor* kept_of(const Plan& plan, TensorId id) {
   const auto kept =
       std::find_if(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& k) { return k.tensor == id; });
   return kept == plan.kept.end() ? nullptr : &*kept;
-}
-
-std::string read_text(const Plan& plan, const Graph& graph, TensorId id, size_t pass) {
-  std::string text = "read " + short_name(graph.tensor(id).name);
-  const KeptTensor* kept = kept_of(plan, id);
-  if (kept == nullptr) return text;
-  if (kept->tier != MemoryTier::device) {
-    text += std::string("  from ") + name_of(kept->tier) + ", " +
-            format_bytes(window_bytes(graph, plan, *kept, pass)) + " at a time";
-  }
-  return text + (kept->last_pass == static_cast<int32_t>(pass) ? "  (for the last time)" : "");
-}
-
-/// The form of a pass's kernels, where it is not that of the files.
-std::string kernels_text(const Pass& pass, const Graph& graph) {
-  if (pass.convolutions.algorithm == ConvolutionAlgorithm::direct) return "";
-  const std::string direct = direct_names(pass, graph);
-  return ", kernels in Winograd form" + (direct.empty() ? "" : " but for " + direct);
-}
-
-/// Lines of one node's children, drawn as branches.
-void branches(std::string& text, const std::vector<std::string>& lines) {
-  for (size_t i = 0; i < lines.size(); ++i)
-    text += (i + 1 < lines.size() ? "   ├─ " : "   └─ ") + lines[i] + "\n";
-}
-
-std::string heading(const Plan& plan, const Graph& graph) {
-  const Request& request = plan.request;
-  double flops = 0;
-  for (const Pass& pass : plan.passes) flops += pass.predicted_flops;
-  std::string text =
-      request.model + " " + std::to_string(request.width_pixels) + "x" +
-      std::to_string(request.height_pixels) +
-      (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") + ", batch " +
-      std::to_string(request.batch) + " (" + std::to_string(plan.micro_batch) + " at a time), " +
-      name_of(request.dtype) +
-      (request.device == DeviceKind::cpu ? "" : std::string(" on ") + name_of(request.device)) + ": " +
-      std::to_string(plan.passes.size()) + " passes, " + with_digits(flops / 1e9, 0) + " GFLOP\n";
-  const bool resident = plan.weights == WeightResidency::resident;
-  const int64_t picture = picture_bytes(graph, request);
-  text += "peak " + format_bytes(plan.predicted_peak_bytes) + " of " + format_bytes(plan.limit_bytes) +
-          " (weights " + (resident ? "" : "at most ") + format_bytes(plan.weights_bytes) +
-          (resident ? " throughout" : ", by pass") + ", " +
-          (picture > 0 ? "picture " + format_bytes(picture) + ", " : "") + "reserve " +
-          format_bytes(plan.reserve_bytes - picture) + "), time " + seconds_text(plan) + " " +
-          costs_text(plan) + ", " + gap_text(plan) + (plan.exact ? ", exact\n" : ", approximate\n");
-  if (const int64_t bytes = most_bytes_in(MemoryTier::host, plan, graph); bytes > 0) {
-    text += "host memory " + format_bytes(bytes) + " of " + format_bytes(plan.host_limit_bytes) + "\n";
-  }
-  if (const int64_t bytes = most_bytes_in(MemoryTier::scratch, plan, graph); bytes > 0) {
-    text += "scratch file " + format_bytes(bytes) + " of " + format_bytes(plan.scratch_limit_bytes) + " in " +
-            plan.scratch_folder + "\n";
-  }
-  if (plan.host_weights_bytes > 0)
-    text += "weights in pinned host memory " + format_bytes(plan.host_weights_bytes) + "\n";
-  if (plan.environment != Environment{}) {
-    text += "costs of " + plan.environment.device + "; " + plan.environment.libraries + "\n";
-  }
-  return text;
 }
 
 size_t tile_count(const Pass& pass) {
@@ -213,39 +139,6 @@ std::string direct_names(const Pass& pass, const Graph& graph) {
   for (const OpId op : pass.convolutions.direct)
     names += (names.empty() ? "" : ", ") + std::string(short_name(graph.op(op).name));
   return names;
-}
-
-std::string explain(const Plan& plan, const Model& model) {
-  const Graph& graph = model.graph;
-  std::string text = heading(plan, graph);
-  std::optional<PlanPeak> peak;
-  if (!plan.passes.empty()) peak = peak_of_plan(plan, model);
-  for (size_t i = 0; i < plan.passes.size(); ++i) {
-    const Pass& pass = plan.passes[i];
-    const bool has_peak = peak && peak->pass == i;
-    text += "Pass " + std::to_string(i) + "  " + short_name(pass.name) + "  (peak " +
-            format_bytes(pass.predicted_peak_bytes) + ", time " + format_seconds(pass.predicted_seconds) +
-            ", " + with_digits(pass.predicted_flops / 1e9, 1) + " GFLOP, " + tiles_text(pass) + ")" +
-            (has_peak ? "  <- the peak\n" : "\n");
-    std::vector<std::string> lines;
-    const int64_t brought =
-        pass_weights_bytes(graph, pass, pass.convolutions, plan.weights, storage_of(plan.request));
-    if (brought > 0) {
-      lines.push_back("weights " + format_bytes(brought) + kernels_text(pass, graph));
-    }
-    for (TensorId id : tensors_read(plan, graph, i)) lines.push_back(read_text(plan, graph, id, i));
-    for (size_t step = 0; step < pass.steps.size(); ++step) {
-      const bool highest = has_peak && step == peak->point.step;
-      lines.push_back(step_text(pass.steps[step], graph) +
-                      (highest ? "  <- the peak, " + format_bytes(peak->bytes) : ""));
-    }
-    for (const KeptTensor& entry : plan.kept) {
-      if (entry.first_pass == static_cast<int32_t>(i))
-        lines.push_back("keep " + kept_text(entry, plan, graph));
-    }
-    branches(text, lines);
-  }
-  return text;
 }
 
 namespace {

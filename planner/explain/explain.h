@@ -9,12 +9,8 @@
 
 namespace headroom::planner {
 
-/// The plan for people: a tree of passes with what each reads, runs and keeps, its tiles, predicted peak and
-/// time, in the manner of a database's EXPLAIN. The pass and the step of the peak are marked. Only for valid
-/// plans. Shorter: planner/explain/summary.h.
-std::string explain(const Plan& plan, const Model& model);
-
-/// The same for programs: a document with `passes[]` and, in each, `reads[]`, `steps[]` and `keeps[]`.
+/// A plan for programs: a document with `passes[]` and, in each, `reads[]`, `steps[]` and `keeps[]`. Only for
+/// valid plans. For people: planner/explain/summary.h and schedule.h.
 nlohmann::json explain_json(const Plan& plan, const Model& model);
 
 /// The most bytes that a plan keeps in one tier at one time.

@@ -1,6 +1,10 @@
 #include "planner/explain/schedule.h"
 
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
+#include "planner/cost/seconds_range.h"
+#include "planner/explain/analyze.h"
+#include "planner/explain/explain.h"
 #include "planner/explain/live_memory.h"
 #include "planner/explain/plan_peak.h"
 #include "planner/explain/schedule_pass.h"
@@ -9,22 +13,51 @@
 namespace headroom::planner {
 namespace {
 
+/// The request, the predictions, and where the plan keeps things beside the device.
+std::string plan_heading(const Plan& plan, const Graph& graph) {
+  const Request& request = plan.request;
+  double flops = 0;
+  for (const Pass& pass : plan.passes) flops += pass.predicted_flops;
+  std::string text =
+      request.model + " " + std::to_string(request.width_pixels) + "x" +
+      std::to_string(request.height_pixels) +
+      (request.frames > 1 ? ", " + counted(request.frames, "frame") : "") + ", batch " +
+      std::to_string(request.batch) + " (" + std::to_string(plan.micro_batch) + " at a time), " +
+      name_of(request.dtype) +
+      (request.device == DeviceKind::cpu ? "" : std::string(" on ") + name_of(request.device)) + ": " +
+      std::to_string(plan.passes.size()) + (plan.passes.size() == 1 ? " pass, " : " passes, ") +
+      gflops_text(flops) +
+      (plan.share.alone()
+           ? ""
+           : "; rank " + std::to_string(plan.share.rank) + " of " + std::to_string(plan.share.ranks)) +
+      "\n";
+  text += "peak " + format_bytes(plan.predicted_peak_bytes) + " of " + format_bytes(plan.limit_bytes) +
+          ", time " + seconds_text(plan) + " " + costs_text(plan) + ", " + gap_text(plan) +
+          (plan.exact ? ", exact\n" : ", approximate\n");
+  if (plan.weights == WeightResidency::per_pass)
+    text += "weights come pass by pass, at most " + format_bytes(plan.weights_bytes) + " at a time\n";
+  if (const int64_t bytes = most_bytes_in(MemoryTier::host, plan, graph); bytes > 0) {
+    text += "host memory " + format_bytes(bytes) + " of " + format_bytes(plan.host_limit_bytes) + "\n";
+  }
+  if (const int64_t bytes = most_bytes_in(MemoryTier::scratch, plan, graph); bytes > 0) {
+    text += "scratch file " + format_bytes(bytes) + " of " + format_bytes(plan.scratch_limit_bytes) + " in " +
+            plan.scratch_folder + "\n";
+  }
+  if (plan.host_weights_bytes > 0)
+    text += "weights in pinned host memory " + format_bytes(plan.host_weights_bytes) + "\n";
+  if (plan.environment != Environment{}) {
+    text += "costs of " + plan.environment.device + "; " + plan.environment.libraries + "\n";
+  }
+  return text;
+}
+
 std::string heading(const Plan& plan, const Model& model, const MemoryModel& memory,
                     const RoundedAmounts& amounts) {
   const Request& request = plan.request;
-  const auto passes = static_cast<int64_t>(plan.passes.size());
-  std::string text = request.model + " " + std::to_string(request.width_pixels) + "x" +
-                     std::to_string(request.height_pixels) +
-                     (request.frames > 1 ? ", " + counted(request.frames, "frame") : "") + ", " +
-                     name_of(request.dtype) + " on " + name_of(request.device) + ": " +
-                     std::to_string(passes) + (passes == 1 ? " pass" : " passes, one after another");
-  if (request.batch > 1)
-    text += ", " + counted(plan.micro_batch, "item") + " of " + std::to_string(request.batch) + " at a time";
-  if (!plan.share.alone())
-    text += "; rank " + std::to_string(plan.share.rank) + " of " + std::to_string(plan.share.ranks);
-  text += std::string("\nall amounts are in ") + amounts.unit() +
-          ", rounded so that sums add up"
-          "; a[3..5] are blocks 3, 4 and 5 of tensor a, from the top; tiles are columns x rows x frames\n";
+  std::string text = plan_heading(plan, model.graph);
+  text += std::string("\nall amounts below are in ") + amounts.unit() +
+          ", rounded so that sums add up; a[3..5] are blocks 3, 4 and 5 of tensor a, from the top; tiles are "
+          "columns x rows x frames\n";
   text +=
       "each band is shown at its highest moment, during the step named: live = throughout the pass + kept "
       "blocks + steps\n";

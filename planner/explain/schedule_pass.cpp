@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/short_name.h"
 #include "decoder/lowering/lifetimes.h"
 #include "planner/explain/explain.h"
@@ -51,8 +52,9 @@ PassSchedule::PassSchedule(const Plan& plan, const Graph& graph, size_t number, 
 
 std::string PassSchedule::text(const RoundedAmounts& amounts, const std::vector<AwaitedRows>& awaited,
                                const ScheduleOptions& options) const {
-  std::string text =
-      "\npass " + std::to_string(number_) + "  " + short_name(pass_.name) + "\n" + begin(amounts);
+  std::string text = "\npass " + std::to_string(number_) + "  " + short_name(pass_.name) + "  (" +
+                     format_seconds(pass_.predicted_seconds) + ", " + gflops_text(pass_.predicted_flops) +
+                     kernels() + ")\n" + begin(amounts);
   if (pass_.tiles.y.empty()) return text + line("bands", "none: this rank has no rows") + end(options);
   const std::vector<BandRun> runs = band_runs(pass_, sweep_, extra_, awaited, !options.pass);
   return text + tiles() + steps(amounts) + bands(runs, amounts, options) + end(options);
@@ -65,6 +67,13 @@ std::string PassSchedule::name(TensorId tensor) const {
 std::string PassSchedule::rows(const RowTransfer& transfer) const {
   return name(transfer.tensor) + (transfer.rows.length() == 1 ? " row " : " rows ") +
          range_text(transfer.rows);
+}
+
+/// The form of its kernels, where it is not that of the files.
+std::string PassSchedule::kernels() const {
+  if (pass_.convolutions.algorithm == ConvolutionAlgorithm::direct) return "";
+  const std::string direct = direct_names(pass_, graph_);
+  return ", kernels in Winograd form" + (direct.empty() ? "" : " but for " + direct);
 }
 
 /// The weights that the pass brings in.

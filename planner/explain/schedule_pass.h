@@ -20,6 +20,7 @@ class PassSchedule {
  private:
   std::string name(TensorId tensor) const;
   std::string rows(const RowTransfer& transfer) const;
+  std::string kernels() const;
   const char* weights_name() const;
 
   std::string begin(const RoundedAmounts& amounts) const;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,12 @@ namespace headroom::planner {
 
 inline std::string counted(int64_t number, const char* noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+inline std::string gflops_text(double flops) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f GFLOP", flops / 1e9);
+  return text;
 }
 
 /// "3" or "3..5": both ends belong to the range.

@@ -23,7 +23,7 @@ struct ExplainAsked {
   std::string file, stats_file, model, profile_file;
   std::optional<size_t> rank;
   std::optional<size_t> pass;
-  bool passes = false, schedule = false, quick = false, json = false;
+  bool schedule = false, quick = false, json = false;
 };
 
 /// What would lower the peak, or why that was not looked for.
@@ -53,13 +53,9 @@ void print_plan(const LoadedPlan& loaded, const ExplainAsked& asked, std::ostrea
     out << document.dump(2) << "\n";
     return;
   }
-  if (asked.passes) {
-    out << explain(loaded.plan, loaded.model);
-    return;
-  }
   const LowerAnswer answer = lower_of(loaded, asked);
   out << summarise(loaded.plan, loaded.model, answer.lower, answer.remark)
-      << "passes   --passes shows what each of them reads, runs and keeps\n";
+      << "passes   --schedule shows what each of them takes, makes and gives back\n";
 }
 
 void print_schedule(const ExplainAsked& asked, std::ostream& out) {
@@ -104,8 +100,7 @@ void print_queue(const ExplainAsked& asked, std::ostream& out) {
       decodes += (decodes.empty() ? "" : ", ") + request.name +
                  (request.count > 1 ? " (" + std::to_string(request.count) + " times)" : "");
     }
-    out << "\nplan " << i << ", of " << decodes << "\n"
-        << (asked.passes ? explain(plan, loaded.model) : summarise(plan, loaded.model, {}));
+    out << "\nplan " << i << ", of " << decodes << "\n" << summarise(plan, loaded.model, {});
   }
   if (!asked.json) return;
   out << nlohmann::json{{"limit_bytes", queue.limit_bytes},    {"peak_bytes", prediction.peak_bytes},
@@ -119,15 +114,13 @@ void print_queue(const ExplainAsked& asked, std::ostream& out) {
 
 int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& /*err*/) {
   CLI::App app(
-      "Show where a plan's peak comes from, where its time goes, and what would lower the peak. With "
-      "--passes,\n"
-      "the tree of its passes: what each reads, runs and keeps, and where. With --schedule, the memory that "
-      "each "
-      "step\n"
-      "and each band takes and gives back, in order. With --analyze, a table of what was predicted and what "
-      "a run "
-      "of\n"
-      "the plan measured, by the seconds between the two.\n\n"
+      "Show where a plan's peak comes from, where its time goes, and what would lower the peak. --schedule "
+      "shows "
+      "the\n"
+      "passes in order: the memory that each step and each band takes and gives back. --analyze shows a "
+      "table of "
+      "what\n"
+      "was predicted and what a run of the plan measured, by the seconds between the two.\n\n"
       "Examples:\n"
       "  headroom-plan explain plan.json\n"
       "  headroom-decode --plan plan.json --model vae/ --latent latent.npy -o picture.png --stats "
@@ -136,7 +129,6 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
       "headroom-plan explain");
   ExplainAsked asked;
   app.add_option("plan", asked.file, "plan file, or a queue as headroom-plan queue writes it")->required();
-  app.add_flag("--passes", asked.passes, "the tree of passes; the one that decides the peak is marked");
   app.add_flag(
       "--schedule", asked.schedule,
       "the order of events: the steps of each pass, and the blocks of memory that come and go with each "
@@ -154,18 +146,17 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
   // Ranks measure their passes each for itself, and statistics have those of the first.
   if (asked.rank && *asked.rank > 0 && !asked.stats_file.empty())
     throw InputError("--analyze: goes with --rank 0");
-  const bool lower = asked.stats_file.empty() && !asked.passes && !asked.quick;
+  const bool lower = asked.stats_file.empty() && !asked.quick;
   if (asked.schedule) {
     if (asked.json) throw InputError("--schedule: not with --json");
-    if (asked.passes || !asked.stats_file.empty() || !asked.profile_file.empty())
-      throw InputError("--schedule: not with --passes, --analyze or --profile");
+    if (!asked.stats_file.empty() || !asked.profile_file.empty())
+      throw InputError("--schedule: not with --analyze or --profile");
     print_schedule(asked, out);
     return kDone;
   }
   if (asked.pass) throw InputError("--pass: goes with --schedule");
-  if (asked.passes && !asked.stats_file.empty()) throw InputError("--passes: not with --analyze");
   if (!asked.profile_file.empty() && !lower)
-    throw InputError("--profile: is for what would lower the peak; not with --analyze, --passes or --quick");
+    throw InputError("--profile: is for what would lower the peak; not with --analyze or --quick");
   if (is_queue(asked.file)) {
     if (!asked.profile_file.empty()) throw InputError("--profile: " + asked.file + " is a queue");
     print_queue(asked, out);

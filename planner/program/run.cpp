@@ -16,7 +16,8 @@ struct PlanCommand {
 
 constexpr PlanCommand kPlanCommands[] = {
     {"frontier", "peak against time: the fastest plan under each of many limits", frontier_command},
-    {"explain", "where a plan's peak and time come from, and what would lower the peak; --passes, --analyze",
+    {"explain",
+     "where a plan's peak and time come from, and what would lower the peak; --schedule, --analyze",
      explain_command},
     {"diff", "what differs between two plans", diff_command},
     {"validate", "check a plan or a queue independently of what made it", validate_command},

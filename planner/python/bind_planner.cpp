@@ -23,6 +23,7 @@
 #include "planner/cost/profile_check.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/lower_peak.h"
+#include "planner/explain/schedule.h"
 #include "planner/explain/untiled_peak.h"
 #include "planner/explain/why_not.h"
 #include "planner/python/bindings.h"
@@ -148,8 +149,8 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro("weights_stay",
                    [](const PlannedDecode& self) { return self.plan.weights == WeightResidency::resident; })
       .def(
-          "explain", [](const PlannedDecode& self) { return explain(self.plan, *self.model); },
-          "A tree of passes: what each reads, runs and keeps, its tiles, its peak and its time.")
+          "explain", [](const PlannedDecode& self) { return schedule(self.plan, *self.model); },
+          "The passes in order: what each takes, makes and gives back, its time and its peak.")
       .def("json", [](const PlannedDecode& self) { return to_json(self.plan, self.model->graph).dump(); })
       .def(
           "save",

@@ -97,11 +97,11 @@ class MadePages(unittest.TestCase):
         self.assertEqual(self.offered("headroom-plan exp"), ["explain"])
         self.assertTrue({"frontier", "explain", "diff", "validate", "queue"} <= set(self.offered("headroom-plan ")))
         self.assertEqual(self.offered("headroom-plan --mod"), ["--model"])
-        self.assertEqual(self.offered("headroom-plan explain --passe"), ["--passes"])
+        self.assertEqual(self.offered("headroom-plan explain --sch"), ["--schedule"])
         self.assertEqual(self.offered("headroom-plan explain pl"), ["plan.json"])
         self.assertEqual(self.offered("headroom-plan explain --analyze pl"), ["plan.json"])
         self.assertEqual(self.offered("headroom-plan explain some"), ["some folder"])
-        self.assertNotIn("--passes", self.offered("headroom-plan diff --pas"))
+        self.assertNotIn("--schedule", self.offered("headroom-plan diff --sch"))
         self.assertEqual(self.offered("headroom-plan --weights-residency per"), ["per_pass"])
         if "headroom-profile" in built():
             self.assertEqual(self.offered("headroom-profile li"), ["link"])

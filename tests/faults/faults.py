@@ -105,7 +105,7 @@ def cases(gpu):
         Case("plan", ["headroom-plan", *size, "--limit", "2MiB", "-o", "p.json"], ["p.json"]),
         Case("plan of a queue", ["headroom-plan", "queue", "requests.json", "--limit", "4MiB", "-o", "q.json"], ["q.json"]),
         Case("frontier", ["headroom-plan", "frontier", *size, "--points", "3", "-o", "f.json", "--csv", "f.csv"], ["f.json", "f.csv"]),
-        Case("explain", ["headroom-plan", "explain", "plan.json", "--passes"], []),
+        Case("explain", ["headroom-plan", "explain", "plan.json", "--schedule"], []),
         Case("validate", ["headroom-plan", "validate", "plan.json"], []),
         Case("report", ["headroom-report", "plan.json", "known-stats.json", "known-trace.json", "known-frontier.json", "-o", "r.html"],
              ["r.html"]),

@@ -49,7 +49,7 @@ def report_html(report: DecodeReport) -> str:
 
 
 def plan_html(plan: _core.Plan) -> str:
-    """The plan as a tree, folded up."""
+    """The passes of the plan in order, folded up."""
     return f"<details><summary>{escape(repr(plan))}</summary><pre>{escape(plan.explain())}</pre></details>"
 
 

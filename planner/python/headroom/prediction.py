@@ -205,7 +205,7 @@ def automatic(planner: _core.Planner, what: str, device: str, held_bytes: int = 
 
 
 def plan(vae: Any, height: int, width: int, frames: int = 1, batch: int = 1, **options: Any) -> _core.Plan:
-    """The fastest plan under ``limit=``; arguments as of :func:`predict`. ``plan.explain()`` has it as a tree of passes,
+    """The fastest plan under ``limit=``; arguments as of :func:`predict`. ``plan.explain()`` has its passes in order,
     ``plan.save(file)`` writes what headroom-decode runs. Raises DoesNotFit."""
     return predict(vae, height, width, frames, batch, **options).require()
 

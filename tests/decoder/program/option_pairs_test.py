@@ -81,7 +81,7 @@ class OptionPairs(unittest.TestCase):
         profile = ["headroom-profile", *self.weights, "--plan", "plan.json", "-o", "trace.json"]
         refused = [
             ([*plan, "--other-environment"], "--other-environment: goes with --profile"),
-            (["headroom-plan", "explain", "plan.json", "--passes", "--analyze", "stats.json"], "--passes: not with"),
+            (["headroom-plan", "explain", "plan.json", "--schedule", "--analyze", "stats.json"], "--schedule: not with"),
             (["headroom-plan", "explain", "plan.json", "--quick", "--profile", "p.json"], "--profile: "),
             ([*decode, "--plan", "plan.json", "--profile", "p.json"], "--profile: goes with --limit"),
             ([*decode, "--plan", "plan.json", "--scratch", "."], "--scratch: plan.json keeps nothing"),

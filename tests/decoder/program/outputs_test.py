@@ -171,7 +171,7 @@ class Outputs(unittest.TestCase):
         (self.folder / "plan.json").write_text(json.dumps(plan))
         hostile = "\x1b[31mred\n.npy"
         (self.folder / "vae").rename(self.folder / hostile)
-        lines = [("headroom-plan", ["explain", "plan.json", "--model", hostile, "--passes"], 0),
+        lines = [("headroom-plan", ["explain", "plan.json", "--model", hostile, "--schedule"], 0),
                  ("headroom-plan", ["validate", "plan.json", "--model", hostile], 0),
                  ("headroom-plan", ["--model", hostile, "--size", "16x16", "--limit", "64MiB", "-o", hostile + ".json"], 0),
                  ("headroom-plan", ["validate", "plan.json", "--model", hostile + "none"], 2),

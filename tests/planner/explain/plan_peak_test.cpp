@@ -42,20 +42,5 @@ TEST_CASE("the peak is that of the pass which the plan says needs most") {
   CHECK(sum_of(moved.live) == moved.bytes);
 }
 
-TEST_CASE("explain marks the pass and the step of the peak, once each") {
-  const Model model = test::model_of(test::tiny_config());
-  const Plan plan = planned(model);
-  const PlanPeak peak = peak_of_plan(plan, model);
-  const std::string text = explain(plan, model);
-  const size_t pass = text.find("<- the peak\n"), step = text.find("<- the peak, ");
-  REQUIRE(pass != std::string::npos);
-  REQUIRE(step != std::string::npos);
-  CHECK(text.find("<- the peak\n", pass + 1) == std::string::npos);
-  CHECK(text.find("<- the peak, ", step + 1) == std::string::npos);
-  CHECK(text.substr(text.rfind('\n', pass) + 1).starts_with("Pass " + std::to_string(peak.pass) + "  "));
-  CHECK_THAT(text.substr(text.rfind('\n', step), step - text.rfind('\n', step)), Catch::Contains(peak.step));
-  CHECK(text.find("decoder.") == std::string::npos);  // layers by their short names
-}
-
 }  // namespace
 }  // namespace headroom::planner

@@ -40,13 +40,15 @@ struct Example {
   }
 };
 
-constexpr const char* kExampleText = R"(example 12x12, fp32 on cpu: 2 passes, one after another
-all amounts are in KiB, rounded so that sums add up; a[3..5] are blocks 3, 4 and 5 of tensor a, from the top; tiles are columns x rows x frames
+constexpr const char* kExampleText = R"(example 12x12, batch 1 (1 at a time), fp32: 2 passes, 0.0 GFLOP
+peak 11.7 KiB of 0.0 KiB, time 0.0 ms by assumed costs, not proven optimal, exact
+
+all amounts below are in KiB, rounded so that sums add up; a[3..5] are blocks 3, 4 and 5 of tensor a, from the top; tiles are columns x rows x frames
 each band is shown at its highest moment, during the step named: live = throughout the pass + kept blocks + steps
 throughout the decode: weights 4.75 + latent 2.25 = 7.00
 highest: 11.69 live in pass 1, band 0, step 1: the predicted peak of the plan
 
-pass 0  conv1
+pass 0  conv1  (0.0 ms, 0.0 GFLOP)
   begin  7.00  throughout the decode
   tiles  3 bands of 4 rows; a band has 1 tile of 12 columns
   steps of a tile                 make                 tiles  workspace      steps  give back
@@ -58,7 +60,7 @@ pass 0  conv1
   0..2     0..11             7.00       1.88       2.06      10.94     1  takes conv1[0..2] (1 each)  <- the peak of the pass
   end    kept: conv1; complete: norm.statistics
 
-pass 1  conv2
+pass 1  conv2  (0.0 ms, 0.0 GFLOP)
   begin  7.00  throughout the decode
          2.81  conv1, 3 blocks of 5 rows
          9.81  in all
