@@ -31,7 +31,7 @@ demo: packages
 	$(MAKE) -j 2 demo-programs demo-venv
 	$(PYTHON) reports/bench/demo.py
 
-# Where there is no display, the window's pages are written as pictures.
+# Without a display, `make tour` writes the window's pages as pictures.
 TOUR := $(wildcard docs/tour/*)
 tour: gui-packages
 	cmake --preset tour $(CMAKE_ARGS)
@@ -71,7 +71,7 @@ fuzz: all-packages
 	python3 -B tests/fuzz/run_fuzzers.py --bin build/asan/bin --seconds $(SECONDS) --jobs $(FUZZ_JOBS) \
 	  --found build/fuzz/found --faults build/fuzz/faults
 
-# What was built last, whether with `make build` or `make test`.
+# Installs the last build, whether `make build` or `make test` made it.
 PREFIX ?= /usr/local
 install:
 	test -f build/build.ninja || $(MAKE) build
@@ -90,15 +90,15 @@ asan-build: all-packages
 asan: asan-build
 	$(CTEST) --test-dir build/asan
 
-# Of what starts threads or is called from several. What is resident is no number of ours there. No more threads than plans of
-# ranks count on, on two processors.
+# Runs the tests of code that starts threads or that several threads call. Leaves out tests of resident memory, which
+# ThreadSanitizer changes. OMP_NUM_THREADS is what plans of ranks expect on two processors.
 TSAN_TESTS := cpu exchange gpu_device gpu_session progress session
 tsan: all-packages
 	cmake --preset tsan $(CMAKE_ARGS)
 	cmake --build build/tsan --target $(addprefix test_,$(TSAN_TESTS)) -j $(JOBS)
 	OMP_NUM_THREADS=2 $(CTEST) --test-dir build/tsan -L '^($(shell echo $(TSAN_TESTS) | tr ' ' '|'))$$' -E 'warm pages'
 
-# What `make build` configured serves the demo as well; only where there is nothing is a smaller one made.
+# The demo uses an existing build folder. Without one it configures a smaller build.
 demo-programs:
 	test -f build/build.ninja || cmake --preset demo $(CMAKE_ARGS)
 	cmake --build build --target headroom-plan headroom-decode -j $(JOBS)
@@ -148,8 +148,8 @@ lint:
 	git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format --dry-run -Werror
 	codespell
 
-# Of what needs neither LibTorch, CUDA nor Qt; FOLDER=decoder/outputs for a part. Several sources are looked at as one, in a
-# fifth of the time. Clang's counts of what it left out are left out.
+# Runs clang-tidy over the sources that need neither LibTorch, CUDA nor Qt; FOLDER=decoder/outputs for a part. Joins several
+# sources into one, which takes a fifth of the time. Hides Clang's counts of suppressed warnings.
 tidy: all-packages
 	cmake --preset tidy $(CMAKE_ARGS)
 	sed -n 's/^  "file": "\(.*\)",*$$/\1/p' build/tidy/compile_commands.json | grep -v cmake_pch | \

@@ -1,5 +1,5 @@
-# What the CUDA module links, from the wheels that LibTorch brings: the CUDA runtime, cuDNN and cuBLASLt, and LibTorch's
-# caching allocator. The wheels have no names without versions, so files are named whole.
+# Finds the libraries of the CUDA module in the wheels that LibTorch brings: the CUDA runtime, cuDNN, cuBLASLt and LibTorch's
+# caching allocator. The wheels have no unversioned names, so this file gives full names.
 cmake_path(GET HEADROOM_TORCH_DIR PARENT_PATH wheels)
 set(HEADROOM_CUDA_LIBRARIES_FOUND TRUE)
 if(NOT CMAKE_CUDA_COMPILER_VERSION MATCHES "^13\\.")

@@ -12,7 +12,7 @@ endif()
 add_compile_options("$<$<AND:${hardened},$<COMPILE_LANGUAGE:CXX>>:${protections};-Wformat;-Werror=format-security>")
 # _FORTIFY_SOURCE needs optimised code, which configuration Debug may lack.
 add_compile_options("$<$<AND:${hardened},$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
-# Of kernels' sources, the code that the CPU runs. _FORTIFY_SOURCE is left out: its functions cannot be compiled for a GPU.
+# Protects the CPU code in kernels' sources. Leaves out _FORTIFY_SOURCE, whose functions cannot be compiled for a GPU.
 list(JOIN protections , of_cpu)
 add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${of_cpu}>")
 add_link_options("$<${hardened}:LINKER:-z,relro,-z,now>")

@@ -25,8 +25,8 @@ target_compile_options(headroom_build_interface INTERFACE
 target_include_directories(headroom_build_interface INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(headroom_build_interface INTERFACE HEADROOM_VERSION="${PROJECT_VERSION}")
 if(HEADROOM_SANITIZE)
-  # What is tested is watched, and not the tests' own code, whose many checks would take half of the build's time; where one
-  # of them fails, its own words say the line. Races are found only where both sides are watched.
+  # Sanitizers instrument the product but not the tests, whose many checks would take half of the build's time. A failing
+  # check prints its line anyway. ThreadSanitizer instruments both, since it finds a race only if it sees both sides.
   set(watched 1)
   if(HEADROOM_SANITIZE MATCHES "address")
     set(watched $<NOT:${test}>)
@@ -64,8 +64,8 @@ set(HEADROOM_LIBRARY_ORDER
   reports_figures reports_render reports_program reports_bench_program
   gui_models gui_views gui_program)
 
-# Of these, nothing else may be linked, not even by way of something else: the validator must not reach what it checks, and
-# the core is what decodes, without LibTorch and without what only programs need.
+# These libraries may link only the ones listed, directly and indirectly. The validator must not reach the code that it
+# checks. The core decodes without LibTorch and without code that only programs need.
 set(HEADROOM_ONLY_LINKS_decoder_validator decoder_graph decoder_outputs decoder_plan)
 set(HEADROOM_CORE decoder_graph decoder_machine decoder_loading decoder_outputs decoder_plan decoder_lowering decoder_validator decoder_trace decoder_files decoder_weights
     decoder_exchange decoder_interpreter decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu_placement decoder_gpu decoder_progress decoder_session)

@@ -1,4 +1,4 @@
-# What `make install` and packages put where. Relative to the prefix, so that all of it can be moved as a whole:
+# Layout of `make install` and of packages. Paths are relative to the prefix, so that the whole folder can be moved:
 #
 #   bin/                    programs
 #   lib/headroom/           modules that programs load when they need CUDA or LibTorch (decoder/loading)
@@ -11,7 +11,7 @@ include(CMakePackageConfigHelpers)
 set(HEADROOM_TOOLS headroom-plan headroom-report headroom-gui)
 set(HEADROOM_DECODERS headroom-decode headroom-profile)
 
-# Of the helps, once programs are there.
+# Makes man pages and completions from each --help, once the programs are built.
 install(CODE "execute_process(COMMAND ${HEADROOM_PYTHON} -B ${PROJECT_SOURCE_DIR}/cmake/help_pages.py
   --bin ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} --out ${CMAKE_BINARY_DIR}/share COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)"
   COMPONENT tools)

@@ -1,4 +1,4 @@
-# Where programs and modules of the build folder look for LibTorch and CUDA (RUNPATH), and how installed copies lose it.
+# Sets the RUNPATH by which programs of the build folder find LibTorch and CUDA, and removes it from installed copies.
 #
 # CMake can edit a RUNPATH when it installs, but pads the one that it will edit with ':'. The loader takes an empty element
 # for the current folder and would run code from there. So targets are linked with the final RUNPATH, and the installed

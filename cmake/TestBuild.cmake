@@ -26,7 +26,7 @@ if(HEADROOM_SANITIZE AND NOT HEADROOM_LONG_TESTS)
   set(HEADROOM_TEST_CASES TEST_SPEC "~[long]")
 endif()
 
-# Where test data and programs lie. Known only to the tests that name it, so that all others compile alike in any folder.
+# Paths of test data and programs. Only tests that use them get them, so that all others compile alike in any folder.
 function(headroom_test_places target)
   foreach(source IN LISTS ARGN)
     file(STRINGS ${source} names REGEX "HEADROOM_TEST_DATA|HEADROOM_BIN|sample_files.h|fake_programs.h")

@@ -40,7 +40,7 @@ class Option:
 
 
 class Page:
-    """What one --help says: of a program, or of a command of it."""
+    """The parsed --help of a program or of one of its commands."""
 
     def __init__(self, program, command, text):
         self.program, self.command = program, command

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-/// Of an app and its groups, which are apps without names to CLI11.
+/// Options of an app and of its groups. CLI11 represents a group as a nameless subcommand.
 std::vector<CLI::Option*> options_of(CLI::App& app) {
   std::vector<CLI::Option*> options = app.get_options();
   for (CLI::App* group : app.get_subcommands([](CLI::App* sub) { return sub->get_name().empty(); })) {
@@ -29,7 +29,8 @@ void tell_defaults(CLI::App& app) {
   }
 }
 
-/// Before anything else is missed: a word that looks like an option and is none.
+/// Rejects words that look like options but are unknown. It runs first, so that a typo is reported before a
+/// missing option.
 void refuse_unknown_options(CLI::App& app, const std::vector<std::string>& args) {
   std::vector<std::string> names;
   for (const CLI::Option* option : options_of(app)) {

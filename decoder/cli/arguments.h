@@ -9,12 +9,12 @@
 
 namespace headroom {
 
-/// What programs say of their --dtype (decoding_dtype).
+/// Help text of --dtype (see decoding_dtype()).
 constexpr const char* kDtypeHelp =
     "what kept tensors are stored in: fp32, bf16, or fp16, which becomes fp32 where config.json has "
     "force_upcast";
 
-/// What programs say of their --model (decoder/weights/open_model.h).
+/// Help text of --model (see decoder/weights/open_model.h).
 constexpr const char* kModelHelp =
     "folder with config.json, or a pipeline's with vae/, a .safetensors checkpoint, or a built-in name (such "
     "as sdxl, sana-dc-ae-f32c32, wan2.1)";

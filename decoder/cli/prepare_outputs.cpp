@@ -15,14 +15,14 @@ MadeFolders::~MadeFolders() {
 std::error_code MadeFolders::make(const std::filesystem::path& folder) {
   std::error_code error;
   if (folder.empty() || std::filesystem::is_directory(folder, error)) return {};
-  // Of "a/b/" the path's parent is "a/b".
+  // std::filesystem takes "a/b" for the parent of "a/b/".
   if (!folder.has_filename()) return make(folder.parent_path());
   if (const std::error_code why = make(folder.parent_path())) return why;
   made_.push_back({folder, std::make_unique<RemovedOnSignal>(folder, RemovedOnSignal::What::empty_folder)});
   if (std::filesystem::create_directory(folder, error)) return {};
   made_.pop_back();
-  // Another process may have made it, or what is there is a link to a folder. A look that fails says nothing
-  // of what is there.
+  // Another process may have made the folder, or a link to a folder is there. If is_directory() fails,
+  // nothing is known about what is there.
   std::error_code unseen;
   if (std::filesystem::is_directory(folder, unseen)) return {};
   if (error) return error;

@@ -18,7 +18,7 @@
 namespace headroom {
 namespace {
 
-/// Of what is not ours: libraries add stack traces to their messages.
+/// First line of a library's error message. Libraries append stack traces.
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }

@@ -49,8 +49,8 @@ void end_for_library() {
 
 std::terminate_handler other_ends = nullptr;
 
-/// Where an allocation failed and nothing may be thrown, as in destructors of the JSON library, or where
-/// there is no memory for an exception.
+/// Terminate handler. It reports "out of memory" when an allocation fails where nothing may be thrown, as in
+/// destructors of the JSON library, or when there is no memory for the exception itself.
 [[noreturn]] void end_where_nothing_catches() noexcept {
   try {
     if (std::current_exception() != nullptr) throw;
@@ -58,7 +58,7 @@ std::terminate_handler other_ends = nullptr;
     end_without_memory();
   } catch (...) {
   }
-  // No exception at all: there may have been no memory for one.
+  // Without an exception, test the heap: there may have been no memory for the exception.
   constexpr size_t kSomeBytes = 4096;
   void* some = std::malloc(kSomeBytes);
   if (some == nullptr) end_without_memory();

@@ -43,7 +43,7 @@ class FramesOfMap {
 
   int64_t positions() const { return frames_.length() * positions_of_frame_; }
   int64_t channels() const { return map_.channels; }
-  /// Where the values of a position lie, or a copy of them in `buffer`, which is `channels()` floats large.
+  /// The values of a position in place, or a copy of them in `buffer`, which has room for channels() floats.
   const float* at(int64_t position, float* buffer) const {
     if (order_ == AttentionFrames::interleaved) return interleaved(position, buffer);
     const void* from = place(frames_.begin + position / positions_of_frame_, position % positions_of_frame_);

@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// What attention reads: a tile of queries, one block for each item; keys and values whole.
+/// Inputs of attention: a tile of queries with one block for each item, and all keys and values.
 struct AttentionInputs {
   const MapView& queries;
   const MapView& keys;

@@ -16,9 +16,9 @@ namespace headroom {
 /// - a part of chunk c lies where chunk c - 2 lay, so all blocks of that must be added;
 /// - a block of chunk c reads all parts of the chunk, and adds to what the same block of chunk c - 1 left.
 ///
-/// What a piece needs comes before it in the order, so some thread is at work on it: none waits for ever. No
-/// thread waits for all others at the end of a chunk, where one that the system has put aside would hold up
-/// the rest. A block is added chunk by chunk, so results do not depend on threads.
+/// Every piece comes after the pieces that it needs, so another thread has these in hand: no thread waits for
+/// ever. There is no barrier at the end of a chunk, where one descheduled thread would hold up the rest. Each
+/// block is added chunk by chunk, so results do not depend on threads.
 class ChunkPipeline {
  public:
   using Work = std::function<void(int64_t chunk, int64_t number)>;

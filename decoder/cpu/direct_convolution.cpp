@@ -70,7 +70,8 @@ class PanelOfRows {
     Product product;
     product.width = kernels::panel_width(shape, first);
     product.columns = std::min(product.width, shape.outputs - first);
-    // Of all frames, whichever are there: sums are in one order whatever the tile.
+    // Counts every frame of the kernel, even one that the input lacks: the tile must not change the order of
+    // summation.
     const int64_t taps = shape.frames * (shape.upsamples ? 4 : shape.rows * shape.columns);
     const int64_t depth = std::max<int64_t>(1, kPanelRows / taps);
     for (int64_t k = 0; k < shape.inputs; k += depth) {

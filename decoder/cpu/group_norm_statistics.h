@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// What a norm does with its statistics: one weight and one bias for each channel.
+/// Parameters of a norm: one weight and one bias for each channel.
 struct NormParameters {
   const float* weight = nullptr;
   const float* bias = nullptr;
@@ -17,11 +17,11 @@ struct NormParameters {
 };
 
 /// Statistics of each group of channels of each batch item, or of each of its frames, gathered tile by tile;
-/// each position counts once. What has statistics of its own is a set.
+/// each position counts once. A set is an item or, with statistics by frame, one frame of an item.
 class GroupStatistics {
  public:
   GroupStatistics(int64_t items, int64_t groups) : GroupStatistics(items, groups, 0) {}
-  /// Of so many frames each by itself.
+  /// Each of the `frames` frames of an item has its own statistics; 0: all frames share theirs.
   GroupStatistics(int64_t items, int64_t groups, int64_t frames)
       : groups_(groups),
         frames_(frames),
@@ -32,14 +32,13 @@ class GroupStatistics {
 
   /// Merges a region of every item.
   void add(const MapView& view, const Region& region, int64_t items);
-  /// Count, mean and M2 of each group of each set, and these in their place.
+  /// Count, mean and M2 of each group of each set. set_values() replaces them.
   std::vector<double> values() const;
   void set_values(const std::vector<double>& values);
-  /// False where a NaN or an infinity went in.
+  /// False if a NaN or an infinity went in.
   bool finite() const;
-  /// Scale and shift per channel of one set so that x * scale + shift = (x - mean) / sqrt(variance +
-  /// epsilon)
-  /// * weight + bias.
+  /// Scale and shift per channel of one set:
+  /// x * scale + shift = (x - mean) / sqrt(variance + epsilon) * weight + bias.
   void affine(int64_t set, int64_t channels, const NormParameters& norm, float* scale, float* shift) const;
 
  private:

@@ -15,7 +15,7 @@ using kernels::Tap;
 /// Pixels whose channels stay in the second-level cache while one group after the other is multiplied.
 constexpr int64_t kPixelsAtOnce = 24;
 
-/// Where the window of the row's first output begins.
+/// First position of the window that the output at column `x` of the row reads.
 const float* window_of(const MapView& input, const KernelShape& shape, const Row& row, int64_t x) {
   return input.at({row.item, row.t, row.y - shape.rows / 2}, x - shape.columns / 2);
 }

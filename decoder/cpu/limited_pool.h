@@ -31,7 +31,8 @@ class LimitedPool {
   /// At least 64-byte aligned. Throws LimitExceeded.
   void* allocate(int64_t bytes);
   void deallocate(void* memory);
-  /// The same, until the last copy of the pointer is gone; the pool must outlive it. Null for nothing.
+  /// Like allocate(), but the last copy of the pointer frees the memory. The pool must outlive it. Null for
+  /// 0.
   std::shared_ptr<void> take(int64_t bytes);
   std::shared_ptr<float> take_floats(int64_t count);
 
@@ -39,7 +40,7 @@ class LimitedPool {
   /// below what is live costs page faults, nothing else.
   void hold_resident(int64_t goal_bytes);
 
-  /// From now on this limit, which what is live keeps; at most the one that the pool was made with.
+  /// Sets the limit for later allocations, at most the limit that the pool was made with. Live memory stays.
   void limit_to(int64_t limit_bytes);
   /// Hands back to the system all that is free.
   void trim();

@@ -20,7 +20,7 @@ using kernels::Tap;
 constexpr int64_t kPositionsAtOnce = 64;
 constexpr Tap kOnly{};
 
-/// Where a head's q, k and v begin: in which input, and at which of its channels.
+/// Location of a head's q, k and v: the input, and the first of its channels.
 struct HeadOffset {
   const MapView* input = nullptr;
   int64_t channel = 0;
@@ -64,7 +64,7 @@ void multiply(const float* a, int64_t rows, int64_t depth, const float* b, int64
   }
 }
 
-/// Where row `row`, column `column` stands in a matrix of `rows` rows that is cut into panels.
+/// Index of an element in a matrix of `rows` rows that is cut into panels.
 int64_t in_panels(int64_t rows, int64_t columns, int64_t row, int64_t column) {
   const int64_t first = column / kernels::panel_columns() * kernels::panel_columns();
   return first * rows + row * std::min(kernels::panel_columns(), columns - first) + column - first;

@@ -41,14 +41,14 @@ class KeyValueSums {
   std::vector<double> sums_;
 };
 
-/// What linear attention divides by, beside the sums.
+/// Sums over keys and values, and the epsilon that linear attention adds to its divisor.
 struct LinearAttentionSums {
   const KeyValueSums& sums;
   double epsilon = 0;
 };
 
-/// relu(q) by the sums, divided by relu(q) by those of relu(k) alone plus epsilon, into a region of `target`
-/// whose channels are those of all heads. Takes linear_attention_floats() from the pool.
+/// Writes relu(q) Σ relu(k) vᵀ / (relu(q) Σ relu(k) + epsilon) into a region of `target`, whose channels are
+/// those of all heads. Takes linear_attention_floats() from the pool.
 void attend_linearly(LimitedPool& pool, const std::vector<MapView>& inputs, const LinearAttentionSums& over,
                      const MapView& target, const Region& region, int64_t items);
 

@@ -4,9 +4,9 @@
 
 namespace headroom {
 
-// What follows works on `items` batch items with all threads. Views hold one block list for all items.
+// These functions work on `items` batch items with all threads. A view has one block list for all items.
 
-// Sources and targets may be stored in 16 bits where it is not said otherwise.
+// Sources and targets may be stored in 16 bits unless the function says otherwise.
 
 /// Copies `source` to a tile over its region, zero outside the picture.
 void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items);
@@ -16,7 +16,7 @@ void copy_region(const MapView& source, const MapView& target, const Region& reg
 /// in 16 bits.
 void add_region(const MapView& source, const MapView& target, Activation activation, const Region& region,
                 int64_t items);
-/// Rounds a tile to what it would be read back as from this dtype.
+/// Rounds a tile to the values that storing it in this dtype and reading it back would give.
 void round_tile(const MapView& tile, Dtype dtype, int64_t items);
 /// Nearest upsampling into a tile's region; positions outside the picture (target's own extent) are zero.
 void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor,

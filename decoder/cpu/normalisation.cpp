@@ -39,8 +39,7 @@ void normalise(const Normalisation& norm, const GroupStatistics& statistics, con
     std::fill_n(line, left * channels, 0.0f);
     const float* scale = scales.data() + number(row) * channels;
     const float* shift = shifts.data() + number(row) * channels;
-    // What is stored in 16 bits is widened where it is to be, a chunk that stays in the first-level cache at
-    // a time.
+    // A source in 16 bits is widened into the target, in chunks that stay in the first-level cache.
     constexpr int64_t kChunk = 4096;
     const bool as_it_is = source.dtype == Dtype::fp32;
     const int64_t chunk = as_it_is ? part.x.length() : std::max<int64_t>(1, kChunk / channels);

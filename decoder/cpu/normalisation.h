@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-/// What a norm does beside gathering its values.
+/// Parameters of a norm, other than its statistics.
 struct Normalisation {
   const OpWeights& weights;
   double epsilon = 0;

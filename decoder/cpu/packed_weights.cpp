@@ -55,7 +55,7 @@ void for_parts(const KernelShape& shape, const F& f) {
   });
 }
 
-/// Where in a packed kernel the matrices of this frame begin, from this output and input on.
+/// Location of one frame's matrices in a packed kernel, from this output and input on.
 PackedPart part_of(const KernelShape& shape, ConvolutionAlgorithm algorithm, float* packed, int64_t frame,
                    int64_t output, int64_t input) {
   const int64_t width = kernels::panel_width(shape, output);

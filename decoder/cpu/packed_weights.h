@@ -27,8 +27,8 @@ class Weights {
   Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>& operations,
           const ConvolutionAlgorithms& algorithms, const ParameterSource& source,
           const std::function<void(double)>& progress = {});
-  /// Those kernels among `operations` that run by Winograd's algorithm, packed for it; all else is borrowed
-  /// from `direct`.
+  /// Packs the kernels among `operations` that run by Winograd's algorithm. All other weights are borrowed
+  /// from `direct`, which must outlive this.
   Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>& operations,
           const ConvolutionAlgorithms& algorithms, const Weights& direct);
 

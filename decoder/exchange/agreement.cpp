@@ -14,7 +14,8 @@ void append(std::vector<double>& values, uint64_t fingerprint) {
   values.push_back(static_cast<double>(fingerprint & 0xffffffffu));
 }
 
-/// What each rank would show, of as many characters on all.
+/// Each rank's text for the error message, cut to kShownBytes. All ranks send the same number of values, as
+/// gather() requires.
 std::vector<std::string> gather_shown(Exchange& exchange, const std::string& own) {
   std::vector<double> characters(kShownBytes, 0.0);
   const size_t count = std::min(own.size(), kShownBytes);
@@ -37,7 +38,7 @@ void agree_on(Exchange& exchange, const std::vector<Agreed>& things) {
     });
     if (differs == all.end()) continue;
     const auto rank = static_cast<size_t>(differs - all.begin());
-    // All ranks have found the same, so all are here.
+    // All ranks compare the same values, so all of them reach this gather.
     const std::vector<std::string> shown = gather_shown(exchange, things[i].shown);
     std::string line = "rank " + std::to_string(rank) + " has another " + things[i].what + " than rank 0";
     if (!shown[rank].empty() && shown[rank] != shown[0])

@@ -11,18 +11,19 @@
 
 namespace headroom {
 
-/// What carries bytes: c10d's backends for memory of the CPU and of GPUs of NVIDIA.
+/// The c10d backend: gloo moves host memory, nccl moves memory of NVIDIA GPUs.
 enum class ExchangeKind { gloo, nccl };
 
 struct ExchangeOptions {
   RankEnvironment ranks;
   ExchangeKind kind = ExchangeKind::gloo;
-  /// So long may a rank that others wait for show no sign of work, and may ranks take to come together.
+  /// Longest time that an awaited rank may show no sign of work, and that the rendezvous may take.
   double timeout_seconds = 30;
-  /// The network interface whose address others are told, e.g. "eth0". Empty: the one that leads to rank 0's
-  /// machine.
+  /// Network interface whose address this rank publishes, such as "eth0". Empty: the interface that routes to
+  /// rank 0's machine.
   std::string interface;
-  /// Called several times a second while ranks come together. What it throws ends that, as an ExchangeError.
+  /// Called several times a second during the rendezvous. An exception from it ends the rendezvous with an
+  /// ExchangeError.
   std::function<void()> check_while_meeting = [] {};
 };
 
@@ -34,11 +35,11 @@ void load_exchange(ExchangeKind kind);
 /// ExchangeError where ranks do not come or have another version, DeviceError where the module is missing.
 std::unique_ptr<Exchange> open_exchange(const ExchangeOptions& options);
 
-/// The same by the first of these files that exists.
+/// As above, but loads the first of `modules` that exists.
 std::unique_ptr<Exchange> open_exchange(const ExchangeOptions& options,
                                         const std::vector<std::filesystem::path>& modules);
 
-/// The modules' entry: null where it failed, and why in `error`.
+/// Entry function of the modules. On failure it returns null and writes the reason to `error`.
 using OpenExchange = Exchange* (*)(const char* version, const ExchangeOptions* options, char* error,
                                    size_t error_bytes);
 constexpr const char* kOpenExchange = "headroom_open_exchange";

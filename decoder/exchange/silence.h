@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// What a rank tells the others about itself, several times a second.
+/// State that a rank publishes several times a second.
 struct RankState {
   int64_t beat = 0;        ///< goes up as long as the process runs
   int64_t work = 0;        ///< goes up as long as the decode gets on
@@ -15,23 +15,23 @@ struct RankState {
   bool left = false;       ///< it has done its part, and needs nobody any more
 };
 
-/// As text for a store, and back. What is no such text is a rank that has told nothing.
+/// Converts to text for a store, and back. Malformed text gives the default state.
 std::string state_text(const RankState& state);
 RankState state_of(const std::string& text);
 
-/// Judges whether a wait for another rank is in vain. That rank may be slow, or wait in turn for a third one
-/// that is:
+/// Decides when to give up waiting for another rank. That rank may be slow, or wait in turn for a slow one:
 ///
 ///     rank 0 waits for 1      1 waits for 2      2 computes: its work goes up      -> wait on
 ///     rank 0 waits for 1      1 waits for 2      2 stands still for the timeout    -> rank 2 is to blame
 ///
-/// so a slow rank is waited for, and of one that hangs all say the same.
+/// So ranks wait for a slow rank, and all of them blame the same hanging rank.
 class Silence {
  public:
   /// A wait of `self` for `peer` begins. Times are in seconds of any clock.
   Silence(int32_t self, int32_t peer, double now, double timeout);
 
-  /// Of all ranks' states as they are known now: why the wait is in vain, in one line, or nothing.
+  /// Returns one line that names the rank to blame, or nullopt to keep waiting. `states` are the latest
+  /// states of all ranks.
   std::optional<std::string> verdict(const std::vector<RankState>& states, double now);
 
  private:

@@ -17,7 +17,7 @@ class EightBitPixels {
   explicit EightBitPixels(const uint8_t* bytes) : bytes_(bytes) {}
 
   void take(int64_t first, int64_t count, uint8_t* out) const;
-  /// Those from the value of this number on.
+  /// The pixels from value number `first` on.
   EightBitPixels from(int64_t first) const {
     return values_ != nullptr ? EightBitPixels(values_ + first) : EightBitPixels(bytes_ + first);
   }

@@ -116,7 +116,8 @@ struct PathAndKey {
 
 constexpr const char* kSuffixesWithKeys[] = {".safetensors", ".sft", ".latent", ".pt", ".pth"};
 
-/// Of an argument that ends in one of these suffixes, or has it before a colon and a tensor's name.
+/// Splits FILE.suffix:NAME, with one of kSuffixesWithKeys. The key is empty for FILE.suffix. Returns nullopt
+/// for any other argument.
 std::optional<PathAndKey> path_and_key(const std::string& argument) {
   const std::string in_lower_case = lower_case(argument);
   for (const std::string suffix : kSuffixesWithKeys) {

@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// What the header of a .npy file says. `file_bytes` have been checked to hold exactly that.
+/// Header of a .npy file. parse_npy_header() has checked that the data fills the rest of the file exactly.
 struct NpyHeader {
   std::string descr;           ///< "<f2", "<f4" or "<f8"
   std::vector<int64_t> shape;  ///< each extent >= 0
@@ -19,8 +19,8 @@ struct NpyHeader {
 /// No accepted header ends beyond this many bytes of the file.
 constexpr int64_t kMostNpyHeaderBytes = 12 + 64 * 1024;
 
-/// Reads the header of a version 1 or 2 file, of which `start` holds the first kMostNpyHeaderBytes (or all).
-/// Throws InputError: `<origin>: <field>: <what was expected>`.
+/// Reads the header of a version 1 or 2 file. `start` is its first kMostNpyHeaderBytes, or all of a shorter
+/// file. Throws InputError: `<origin>: <field>: <what was expected>`.
 NpyHeader parse_npy_header(std::string_view start, int64_t file_bytes, const std::string& origin);
 
 /// The header of a version 1 file of fp32 in C order.

@@ -6,14 +6,14 @@
 
 namespace headroom {
 
-/// What is written for an output (decoder/files/picture_sink.h).
+/// File format of an output (see open_sink() in decoder/files/picture_sink.h).
 enum class OutputFormat { png, jpeg, webp, y4m, frame_folder, npy, safetensors };
 
-/// By the path's suffix; without one it is a folder of frames. Throws InputError where nothing of that suffix
-/// is written.
+/// Chooses the format by the path's suffix. A path without one is a folder of frames. Throws InputError for
+/// an unsupported suffix.
 OutputFormat output_format(const std::filesystem::path& path);
 
-/// Whether what is written depends on a quality; false as well of what is not written at all.
+/// True if the path's format has a quality setting. False also for unsupported suffixes.
 bool has_quality(const std::filesystem::path& path);
 
 /// Every suffix of a file that is written, with its dot, as it is offered to people.

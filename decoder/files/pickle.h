@@ -52,7 +52,7 @@ struct Call {
   uint32_t dict = 0;  ///< and set in it
 };
 
-/// Where all values of a pickle lie. Node 0 is None.
+/// Storage of all values of a pickle. Node 0 is None.
 struct Arena {
   std::string_view bytes;  ///< in one of the next two
   std::string given;
@@ -82,18 +82,20 @@ class PickleValue {
   std::optional<std::string_view> text() const;   ///< UTF-8 as it stands in the file, unchecked
   std::optional<std::string_view> bytes() const;  ///< of `bytes` and `large_integer`
 
-  /// Of a tuple, list, set, or what was appended to the object of a call; of a dict nothing.
+  /// Number of items of a tuple, list or set. For a call, the items appended to its object. Otherwise 0, also
+  /// for a dict.
   size_t size() const { return items().size(); }
   PickleValue operator[](size_t item) const { return {*arena_, items()[item]}; }
 
-  /// Of a dict, or what was set in the object of a call (so of a collections.OrderedDict).
+  /// Number of key-value pairs of a dict. For a call, such as a collections.OrderedDict, the pairs set in its
+  /// object.
   size_t pairs() const { return pair_items().size() / 2; }
   PickleValue key(size_t pair) const { return {*arena_, pair_items()[2 * pair]}; }
   PickleValue value(size_t pair) const { return {*arena_, pair_items()[2 * pair + 1]}; }
-  /// The value of a key that is this text: the last one, as Python would keep it.
+  /// Value of the last pair whose key is this text, since Python keeps the last one.
   std::optional<PickleValue> find(std::string_view key) const;
 
-  /// Of a global "module.name"; of a call that of its callee; else empty.
+  /// "module.name" of a global, or of a call's callee. Otherwise empty.
   std::string name() const;
   PickleValue callee() const;     ///< of a call, else None
   PickleValue arguments() const;  ///< of a call: a tuple; else None
@@ -120,7 +122,7 @@ class Pickle {
   /// The first pickle of `bytes`; `end()` says where it ends. `origin` names the file in messages. Throws
   /// InputError `<origin>: byte <offset>: expected ..., found ...`.
   static Pickle parse(std::string bytes, const std::string& origin);
-  /// Of a file, less than 2 GiB.
+  /// Reads and parses a file of less than 2 GiB.
   static Pickle read(const std::filesystem::path& file);
 
   PickleValue root() const { return {*arena_, root_}; }

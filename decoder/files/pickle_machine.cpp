@@ -288,7 +288,7 @@ void PickleMachine::push_tuple(size_t first) {
   push(node);
 }
 
-/// Of what lies on the stack from `first` on, in place of it.
+/// Replaces the stack entries from `first` on by a container of them.
 uint32_t PickleMachine::new_container(PickleKind kind, size_t first) {
   const uint32_t node = add(kind, batches_value(kNoBatch, kNoBatch));
   grow(node, kind, first);

@@ -35,10 +35,10 @@ class PictureSink {
   /// Throws DeviceError where it cannot be written, std::logic_error where the region lies outside the
   /// picture.
   void write(int64_t item, const Region& region, const float* pixels);
-  /// What it makes of pixels first of all. A sink of 8 bits takes them by write_bytes() as well.
+  /// Format that the sink converts pixels to. A sink with an 8-bit format also accepts write_bytes().
   virtual PixelFormat format() const { return PixelFormat::fp32; }
-  /// The same of pixels that are bytes already (decoder/graph/pixel_format.h). Throws std::logic_error where
-  /// that is not the sink's format.
+  /// As write(), for pixels that are bytes already (decoder/graph/pixel_format.h). Throws std::logic_error
+  /// also if the sink's format is not 8 bits.
   void write_bytes(int64_t item, const Region& region, const uint8_t* pixels);
   /// Makes the output appear. Throws DeviceError, and std::logic_error where positions are missing.
   void finish();
@@ -51,7 +51,8 @@ class PictureSink {
   virtual void complete() = 0;
 
  private:
-  /// How many positions a region has, all of which may come.
+  /// Returns the number of positions in a region. Throws std::logic_error if it lies outside the picture or
+  /// has more positions than are still missing.
   int64_t checked_positions(int64_t item, const Region& region) const;
 
   PictureShape shape_;
@@ -68,11 +69,11 @@ class DiscardingSink final : public PictureSink {
   void complete() override {}
 };
 
-/// Where an output has a file for each item: the path itself for a single item, otherwise name-0.suffix,
-/// name-1.suffix …
+/// Path of one item, for formats with a file for each item: the path itself for a single item, otherwise
+/// name-0.suffix, name-1.suffix …
 std::filesystem::path path_of_item(const std::filesystem::path& path, int64_t item, int64_t items);
 
-/// Of lossy formats, from 1 to 100.
+/// Default quality of lossy formats, on a scale from 1 to 100.
 constexpr int kDefaultQuality = 95;
 
 /// A sink chosen by suffix.

@@ -51,7 +51,7 @@ class SafetensorsFile {
 /// Reads a tensor as fp32; `out` holds `view.elements()` floats. Beside `out` it takes at most 256 KiB.
 /// Throws DeviceError where the file can no longer be read.
 void copy_as_float(const TensorView& view, float* out);
-/// The same for the elements of `range`, counted in C order, which must lie inside the tensor.
+/// As above, but only the elements in `range`, counted in C order. `range` must lie inside the tensor.
 void copy_as_float(const TensorView& view, const Interval& range, float* out);
 
 }  // namespace headroom

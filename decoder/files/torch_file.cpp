@@ -153,7 +153,7 @@ std::vector<int64_t> lengths_of(const TorchArchive& archive, const std::string& 
   return lengths;
 }
 
-/// What torch's pickler names a storage by: ("storage", torch.FloatStorage, "0", "cpu", elements).
+/// Reads torch.save()'s reference to a storage: ("storage", torch.FloatStorage, "0", "cpu", elements).
 void read_storage(const TorchArchive& archive, const std::string& where, const PickleValue& named,
                   TorchTensor& tensor) {
   const PickleValue reference = named.reference();
@@ -169,7 +169,8 @@ void read_storage(const TorchArchive& archive, const std::string& where, const P
   tensor.storage_elements = tensor.storage->bytes / stored_element_bytes(tensor.dtype);
 }
 
-/// Every element lies in the storage, and no more of them than it has.
+/// Requires that every element lies in the storage, and that the tensor has no more elements than the
+/// storage.
 void check_layout(const TorchArchive& archive, const std::string& where, TorchTensor& tensor) {
   if (tensor.strides.size() != tensor.shape.size() || tensor.offset < 0)
     archive.fail(where + ": stride: expected one for each axis");
@@ -179,7 +180,7 @@ void check_layout(const TorchArchive& archive, const std::string& where, TorchTe
     const int64_t extent = tensor.shape[i];
     if (extent < 1)
       archive.fail(where + ": shape: expected positive extents, found " + printable(tensor.shape));
-    // Steps of one are never taken, and may be any number.
+    // The stride of an axis of length 1 is never used and may be any number.
     if (extent == 1) tensor.strides[i] = 0;
     int64_t reach = 0;
     inside = extent <= tensor.storage_elements / tensor.elements &&

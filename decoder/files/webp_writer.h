@@ -23,7 +23,7 @@ class WebpWriter final : public RowWriter {
 
   /// At least what libwebp holds while it encodes.
   static int64_t encoder_bytes(int64_t columns, int64_t rows, int64_t channels);
-  /// Whether this build has libwebp.
+  /// True if this build has libwebp.
   static bool is_built();
 
  private:

@@ -61,7 +61,7 @@ Directory checked_directory(const ReadOnlyFile& file, uint64_t begin, uint64_t b
   return {static_cast<int64_t>(begin), static_cast<int64_t>(bytes)};
 }
 
-/// Where the record of zip64 stands that has the directory's place in 64 bits.
+/// Reads the directory's offset and size from the zip64 record. Returns nullopt if the file has none.
 std::optional<Directory> zip64_directory(const ReadOnlyFile& file, int64_t end_record) {
   constexpr int64_t kLocatorBytes = 20, kRecordBytes = 56;
   if (end_record < kLocatorBytes) return std::nullopt;
@@ -115,7 +115,7 @@ EntryPlace place_of(const Record& entry, const Record& extra) {
   return place;
 }
 
-/// Where the bytes of an entry begin: behind a header of their own.
+/// Offset of an entry's data, which follows the entry's local header.
 int64_t begin_of(const ReadOnlyFile& file, const EntryPlace& place, int64_t end, const std::string& name) {
   constexpr int64_t kHeaderBytes = 30;
   const auto outside = [&] { refuse_zip(file, printable(name) + " is said to lie outside the file"); };

@@ -70,7 +70,8 @@ DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink
   }
   const auto run = [&](int64_t first_item) {
     const size_t first_event = memory->requests().events().size();
-    // Of several ranks rows of others may be on their way to a block while a pass begins.
+    // Blocks may move as a pass begins. With several ranks another rank's rows may be in flight to a block
+    // then, so no block moves.
     if (plan.share.alone()) memory->begin_pass();
     const Plan micro_batch = plan_of_micro_batch(plan, first_item);
     DryDevice device(model.graph, micro_batch, *memory, WeightSource{none, weights ? &*weights : nullptr},
@@ -113,7 +114,7 @@ std::vector<int64_t> DryRun::bytes_by_pass() const {
   std::vector<int64_t> bytes(passes.size(), 0);
   for (const Stay& stay : stays_of(ranges, placement)) {
     const int64_t end = weights_bytes + stay.offset + ranges[static_cast<size_t>(stay.number)].bytes;
-    // What is there before the first pass is there in that.
+    // A request made before the first pass counts from that pass on.
     auto pass = std::upper_bound(passes.begin(), passes.end(), static_cast<size_t>(stay.begin));
     if (pass != passes.begin()) --pass;
     for (; pass != passes.end() && static_cast<int64_t>(*pass) <= stay.end; ++pass) {

@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-/// What a decode on a GPU will ask of its memory, and where everything will lie. It is found before the
-/// decode by the interpreter itself, on a device whose GPU computes nothing.
+/// Memory requests of a decode on a GPU, and their placement. The interpreter itself finds them before the
+/// decode, on a device whose GPU computes nothing.
 struct DryRun {
   MemoryRequests requests;
   size_t first_micro_batch = 0;  ///< the event that every micro-batch of full size begins with
@@ -21,13 +21,13 @@ struct DryRun {
   int64_t weights_bytes = 0;
   HostLayout host;
 
-  /// Of the whole reservation.
+  /// Bytes of the whole reservation.
   int64_t bytes() const { return weights_bytes + placement.bytes; }
-  /// Most that are live at one time.
+  /// Most bytes that are live at one time.
   int64_t live_bytes() const { return weights_bytes + placement.live_bytes; }
   /// The end of the highest request that is live while each pass runs.
   std::vector<int64_t> bytes_by_pass() const;
-  /// Of the first micro-batch, what is moved before each pass.
+  /// Copies that move blocks before each pass of the first micro-batch.
   std::vector<std::vector<Copy>> copies_by_pass() const;
 };
 
@@ -35,8 +35,8 @@ struct DryRun {
 /// decode, and its observer of each request, in their order; null: nobody listens. The placement is the one
 /// that the plan's predicted peak comes from (planner/search/add_gaps.h).
 DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener = nullptr);
-/// The same for planning: in a reservation of which `enough_bytes` are free to be used (find_placement()).
-/// What it finds there run_dry() finds of the finished plan.
+/// Dry run for planning. Looks for no smaller placement than one of `enough_bytes` (find_placement()).
+/// run_dry() of the finished plan finds the same placement.
 DryRun run_dry_within(const Model& model, const Plan& plan, int64_t enough_bytes);
 /// The first half of run_dry(): the requests, and nothing placed yet. `gpu` is given the calls of the decode,
 /// at addresses where no memory is.

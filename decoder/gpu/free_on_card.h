@@ -8,7 +8,7 @@ namespace headroom {
 /// A card does not have what a plan takes of its memory: others use it. A smaller plan may run beside them.
 class OutOfGpuMemory : public DoesNotFit {
  public:
-  /// Of a card that refused so many bytes.
+  /// `bytes` is the size that the card refused.
   OutOfGpuMemory(const gpu::Gpu& gpu, int64_t bytes);
 };
 

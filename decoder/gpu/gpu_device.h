@@ -96,7 +96,7 @@ class GpuDevice : public Device {
   void bring_next_weights();
   gpu::Event copy_weights(size_t pass, std::byte* to);
   void make_affines(const Pass& pass);
-  /// Where their numbers lie.
+  /// Spans of the statistics' values on the GPU: tensor by tensor, item by item.
   std::vector<Span> statistics_spans(const std::vector<TensorId>& ids) const;
   std::byte* state_at(const gpu::StateLayout::Buffer& buffer, int64_t item) const {
     return static_cast<std::byte*>(state_.get()) + buffer.offset + item * buffer.item_bytes;

@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// What a decode on a GPU reports beside what every decode reports: ranges for each pass and each step, which
-/// other profilers show, and what the driver counts of the memory.
+/// Adds a GPU's reports to the events of a decode: ranges for each pass and each step, which other profilers
+/// show, and the memory use that the driver counts.
 class GpuEvents final : public ForwardingEvents {
  public:
   /// The decode begins, in `reserved_bytes` at `reserved`.

@@ -22,8 +22,8 @@ namespace headroom {
 ///   decode must make the same requests in the same order.
 /// - For steps that are measured one by one there is no dry run: it finds an offset for each request as it
 ///   comes.
-/// What is returned may be given out again at once, since the GPU does its work in the order in which it was
-/// given.
+/// Memory that a caller returns may be reused at once, since the GPU does its work in the order in which it
+/// was queued.
 class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
  public:
   /// For a dry run: records requests. There is no memory at the addresses that it returns.
@@ -38,13 +38,13 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
         live_bytes_(held_bytes) {}
   /// For steps that are measured: hands out the `bytes` that lie at `base`, as they are asked for.
   GpuMemory(std::byte* base, int64_t bytes) : base_(base), stacked_(bytes) {}
-  /// The same without memory at the addresses: to find out what would be taken.
+  /// For steps that are measured, without memory at the addresses: finds how much they would take.
   explicit GpuMemory(int64_t bytes) : stacked_(bytes) {}
 
   /// Throws std::logic_error where a decode does not ask for what its dry run asked for next, LimitExceeded
   /// where the memory for measured steps ends.
   std::shared_ptr<void> allocate(int64_t bytes) { return give(bytes, {}, false); }
-  /// The same for a block that may be moved between passes.
+  /// Allocates a block that may move between passes. Throws as allocate() does.
   std::shared_ptr<void> allocate_block(int64_t bytes, const InSeries& series) {
     return give(bytes, series, true);
   }
@@ -68,7 +68,7 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   int64_t live_bytes() const { return live_bytes_; }
   void start_window() { window_peak_bytes_ = live_bytes_; }
   int64_t window_peak_bytes() const { return window_peak_bytes_; }
-  /// Of memory for measured steps: how much of it has been needed so far.
+  /// Most bytes that measured steps needed so far; 0 for a decode or a dry run.
   int64_t most_bytes() const { return stacked_ ? stacked_->most_bytes() : 0; }
   /// Views count blocks from here.
   std::byte* base() const { return base_; }

@@ -11,11 +11,10 @@
 
 namespace headroom {
 
-/// What comes back from a GPU while a decode goes on: pieces of the picture, for a thread that gives them to
-/// their sink, and whether values were finite. What has come is looked at whenever there is something new to
-/// ask for, in the order of the compute stream, so that the first layer that is not finite is the one that is
-/// named and no piece behind it reaches a sink. Functions throw the DeviceError that names that layer, and
-/// what a sink threw.
+/// Receives results from a GPU during a decode: pieces of the picture, which a thread gives to their sink,
+/// and flags for values that are not finite. Each new request first looks at the results that arrived, in the
+/// order of the compute stream. So the error names the first layer that is not finite, and no later piece
+/// reaches a sink. Functions throw that DeviceError, and whatever a sink threw.
 class GpuOutput {
  public:
   /// `staging` is nobody else's meanwhile, and outlives it as `gpu` does. `shift` is added to every value.

@@ -24,7 +24,7 @@ struct GpuOpWeights {
 /// decoder/lowering/memory.h says.
 class GpuWeights {
  public:
-  /// Where values come from, and what they pass through.
+  /// Source of the values, and the staging memory that they pass through.
   struct Loading {
     const HostWeights& source;
     PinnedStaging& staging;

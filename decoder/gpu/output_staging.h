@@ -19,7 +19,7 @@ class OutputStaging {
   explicit OutputStaging(gpu::Gpu& gpu)
       : memory_(reserve_staging(gpu, kBuffers * kBytes + kFlags * int64_t{sizeof(uint32_t)})) {}
 
-  // Of running numbers: each comes round again.
+  // `number` is a running number: buffers repeat after kBuffers, flags after kFlags.
   std::byte* buffer(int64_t number) const { return memory_ + number % kBuffers * kBytes; }
   uint32_t* flag(int64_t number) const {
     return reinterpret_cast<uint32_t*>(memory_ + kBuffers * kBytes) + number % kFlags;

@@ -27,7 +27,8 @@ class PinnedStaging {
     wait(current_);
     return memory_ + current_ * kBytes;
   }
-  /// What the compute stream has been given so far uses the buffer that next() returned last.
+  /// Marks the buffer that next() returned last as used by the compute stream's work so far. next() waits for
+  /// that work before it returns the buffer again.
   gpu::Event used() {
     busy_[static_cast<size_t>(current_)] = true;
     return events_[static_cast<size_t>(current_)] = gpu_.record(gpu::Stream::compute);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What kernels for GPUs compute as the CPU does is written once.
+// Marks a function that the CPU and GPU kernels share, so that both compute the same values.
 #if defined(__CUDACC__)
 #define HEADROOM_ALSO_ON_GPU __host__ __device__
 #else

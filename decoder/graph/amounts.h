@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// Whoever writes fewer bytes has left out the unit.
+/// A smaller number without a unit most likely lacks it.
 constexpr int64_t kFewestSensibleBytes = 1024;
 
 /// Bytes from "2GiB", "512MiB", "64KiB", "1.25 GB" in any case, or a plain number. Throws InputError naming
@@ -15,7 +15,7 @@ constexpr int64_t kFewestSensibleBytes = 1024;
 int64_t parse_bytes(const std::string& text, const std::string& option);
 /// "1.2 GiB", "313.0 MiB": three significant figures or so, for people.
 std::string format_bytes(int64_t bytes);
-/// The same of a limit that is to be typed: rounded up, so that what needs it fits.
+/// format_bytes() for a limit that the user will type. Rounds up, so that the printed limit suffices.
 std::string format_limit(int64_t bytes);
 /// "1.82 s", "12.3 ms", "4.5 µs", "3.5 hours", "535 days".
 std::string format_seconds(double seconds);

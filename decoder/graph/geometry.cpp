@@ -13,7 +13,7 @@ int64_t floor_divide(int64_t a, int64_t b) {
 
 Halo reach(const Op& op, size_t) {
   if (op.kind == OpKind::interpolate) {
-    // What an output lies between: the position that it is a part of, and one beside it.
+    // An output lies between two input positions: the one that it is a part of, and a neighbour.
     const Axes<int32_t> beside{0, op.factor.y > 1 ? 1 : 0, op.factor.x > 1 ? 1 : 0};
     return {beside, beside};
   }

@@ -4,7 +4,7 @@
 
 #include "decoder/graph/graph.h"
 
-// Where operations read, and how large tensors are.
+// Regions that operations read, and sizes of tensors.
 namespace headroom {
 
 /// a / b rounded up, for a of at least 0.
@@ -16,15 +16,15 @@ constexpr int64_t ceil_divide(int64_t a, int64_t b) {
 /// Upsampling reads no further than the position it repeats; behind it a convolution of 3 reads one further.
 Halo reach(const Op& op, size_t input);
 
-/// What an operation reads outside the picture of its first input.
+/// Values that an operation reads outside the picture of its first input.
 Edges edges_read(const Op& op);
 
-/// True where an output needs frames of the input wherever they are: all of them must be there at once.
+/// True where an output may need any frame of the input, so all frames must be present at once.
 bool needs_all_frames(const Op& op);
 
-/// Keys that each query of a frame of attention's result goes over: the positions of attended_frames().
+/// Number of keys for each query of a frame of attention's result: the positions of attended_frames().
 int64_t attended_keys(const Graph& graph, const Op& op, const Extent& latent, int64_t frame);
-/// Of all frames of a clip the most: those of the last.
+/// attended_keys() of the last frame. No other frame has more.
 int64_t most_attended_keys(const Graph& graph, const Op& op, const Extent& latent);
 
 /// The frames of a tensor that belong to these frames of another one whose time scale is a multiple or a
@@ -32,31 +32,31 @@ int64_t most_attended_keys(const Graph& graph, const Op& op, const Extent& laten
 /// say.
 Interval frames_at_scale(const Interval& frames, int32_t from_scale, int32_t to_scale);
 
-/// What a frame of depth_to_space's result is made of: frame `source` of the input, and of its channels
-/// number (c * channel_step + (first_pixel + p) * pixel_step) / repeats for channel c of the pixel p that a
-/// position has, counted row by row in what one position of the input becomes.
+/// Source of one frame of depth_to_space's result: frame `source` of the input. Each position of that frame
+/// becomes several pixels, numbered row by row. Channel c of pixel p comes from input channel
+/// (c * channel_step + (first_pixel + p) * pixel_step) / repeats.
 struct DepthFrame {
   int64_t source = 0;
   int64_t first_pixel = 0, pixel_step = 1, channel_step = 1, repeats = 1;
 };
-/// For so many channels of the input and of the result.
+/// `inputs` and `outputs` are the channels of the input and of the result.
 DepthFrame depth_frame(const Op& op, int64_t inputs, int64_t outputs, int64_t frame);
 
 /// True where input `input` is needed over its whole extent before any output exists.
 bool is_barrier(const Op& op, size_t input);
 
 /// The region of input `input` that an output region needs, not clipped to the picture.
-/// Not for barrier inputs. Where needs_all_frames() these are left out.
+/// Not for barrier inputs. Where needs_all_frames() is true, the region leaves out the other frames.
 Region needed_region(const Op& op, size_t input, const Region& output);
 
 /// Positions of a tensor for a latent of this extent.
 Extent extent_of(const Tensor& tensor, const Extent& latent);
-/// The same at a scale.
+/// Positions of a tensor with this scale.
 Extent extent_at(const Axes<int32_t>& scale, const Extent& latent);
 /// Bytes of a whole tensor: 64-bit throughout, since an 8192×8192 picture passes 2^31 elements.
 int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtype dtype);
 
-/// What an operation's work is counted over: its result, or what it takes statistics of.
+/// Tensor whose positions count an operation's work: its result, or the input that it takes statistics of.
 TensorId measured_tensor(const Op& op);
 
 /// For each tensor, the number of barriers and of optional cut points on the longest path from the

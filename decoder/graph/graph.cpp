@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-/// Of every batch norm that PyTorch makes unless told otherwise.
+/// PyTorch's default for batch norms.
 constexpr double kBatchNormEpsilon = 1e-5;
 
 Axes<int32_t> times(const Axes<int32_t>& scale, const Axes<int32_t>& factor) {

@@ -19,7 +19,7 @@ constexpr size_t index(OpId id) {
   return static_cast<size_t>(id);
 }
 
-/// Whether a list of ids has this one. Lists of a pass or a frontier are short.
+/// True if the list has this id. A linear search is enough: lists of a pass or a frontier are short.
 template <typename Id>
 bool contains(const std::vector<Id>& list, Id id) {
   return std::find(list.begin(), list.end(), id) != list.end();
@@ -56,15 +56,15 @@ enum class Activation {
   soft_clamp,  ///< to -3 … 3: tanh(v / 3) * 3
 };
 
-/// What a convolution over the time reads before the first frame.
+/// Frames that a convolution over time reads before the first frame.
 enum class BeforeFirst {
   zeros,
   first_frame,       ///< the first frame, again and again
   zeros_for_it_too,  ///< zeros, and in place of the first frame as well: it is no frame of this history
 };
 
-/// What a convolution reads outside the picture, above, below, left and right of its input. Before the first
-/// frame stands what BeforeFirst says.
+/// Values that a convolution reads outside the picture: above, below, left and right of its input.
+/// BeforeFirst gives the frames before the first one.
 enum class Edges {
   zeros,
   replicate,  ///< the nearest position of the picture
@@ -101,14 +101,14 @@ enum class DepthOrder {
                   ///< channels, cut into the pixels of one frame, of which its first ones count
 };
 
-/// What a convolution is beside its kernel's extent.
+/// Properties of a convolution other than its kernel's extent.
 struct ConvolutionTraits {
   bool bias = true;
   int32_t groups = 1;     ///< of channels, each convolved by itself
   bool shortcut = false;  ///< adds its input, each channel repeated until there are as many as outputs; where
                           ///< it upsamples by f, as f² times as many, then depth to space
-  /// Of a shortcut that does not upsample: all channels in order, again and again, in place of each by
-  /// itself.
+  /// Channel order of a shortcut that does not upsample. True: the whole list repeats (0 1 0 1). False: each
+  /// channel repeats (0 0 1 1).
   bool tiled_shortcut = false;
   Activation activation = Activation::none;  ///< of the result
   /// Modules whose weights are stacked along the outputs; the operation's own where there are none.
@@ -137,7 +137,7 @@ struct ConvolutionTraits {
   /// A single stored number m, of which the result is sigmoid(m) * input + (1 - sigmoid(m)) * convolution;
   /// empty where there is none.
   std::string mix_factor{};
-  /// What every output is multiplied by, and what is added to it then; excludes a shortcut.
+  /// Every output becomes output * scale + shift. Excludes a shortcut.
   double scale = 1, shift = 0;
 };
 
@@ -190,30 +190,30 @@ class Graph {
   /// `gamma_axes` as in Op.
   TensorId rms_norm(const std::string& name, TensorId x, double epsilon, Activation activation,
                     int32_t gamma_axes = kWeightAndBias);
-  /// The same of x less the mean over the channels of its position, with weight and bias.
+  /// rms_norm() of x minus the mean over the channels of each position, with weight and bias.
   TensorId layer_norm(const std::string& name, TensorId x, double epsilon, Activation activation);
   TensorId interpolate(const std::string& name, TensorId x, Axes<int32_t> factor);
   /// `rest` has twice as many channels as `x`.
   TensorId unfold_frames(const std::string& name, TensorId x, TensorId rest);
   TensorId gate(const std::string& name, TensorId x);
   TensorId depth_to_space(const std::string& name, TensorId x, Axes<int32_t> factor);
-  /// Channels to frames too: of the first frame the last of `factor.t` frames alone counts.
+  /// depth_to_space() that makes frames too. Of the first frame's `factor.t` frames only the last is used.
   TensorId depth_to_frames(const std::string& name, TensorId x, Axes<int32_t> factor);
-  /// The same of so many `channels` times `frames_in_depth` frames of pixels, each channel of `x` repeated
-  /// until there are as many. Of the first frame one of these frames counts (DepthOrder); where `factor.t` is
-  /// 1, of all.
+  /// depth_to_space() where each position of `x` becomes `frames_in_depth` frames of pixels with `channels`
+  /// channels. Repeats each channel of `x` until there are enough. The first frame yields only one frame
+  /// (DepthOrder). With `factor.t` of 1, every frame yields only one.
   TensorId repeated_depth_to_space(const std::string& name, TensorId x, int64_t channels,
                                    Axes<int32_t> factor, int32_t frames_in_depth,
                                    DepthOrder order = DepthOrder::channel_first);
   /// Heads lie one after another across `inputs`, each with q, k and v of `head_channels` each.
   TensorId key_value_sums(const std::string& name, const std::vector<TensorId>& inputs,
                           int64_t head_channels);
-  /// Of the same inputs; `epsilon` keeps the quotient from dividing by zero.
+  /// `inputs` are those of key_value_sums(). `epsilon` avoids division by zero.
   TensorId linear_attention(const std::string& name, const std::vector<TensorId>& inputs, TensorId sums,
                             double epsilon);
   TensorId activate(const std::string& name, TensorId x, Activation activation);
-  /// Says that a pass may end at this tensor, and returns it. All that comes later reads it and otherwise
-  /// only cut points before it.
+  /// Marks a tensor at which a pass may end, and returns it. Later operations read it and
+  /// may read earlier cut points, but no other earlier tensor.
   TensorId add_cut_point(TensorId id) {
     tensors_[index(id)].cut_point = true;
     return id;
@@ -234,7 +234,7 @@ class Graph {
   TensorId find_tensor(const std::string& name) const;
   /// Returns -1 where no operation has this name.
   OpId find_op(const std::string& name) const;
-  /// The same decoder for latents of one frame (single_frame.cpp).
+  /// This decoder, simplified for latents of one frame (single_frame.cpp).
   Graph of_one_frame() const;
 
  private:

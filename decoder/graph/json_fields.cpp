@@ -91,7 +91,7 @@ void append_text(const nlohmann::json& value, int depth, int deepest_expanded, s
   out += '\n' + indent.substr(1) + (value.is_object() ? '}' : ']');
 }
 
-/// What a schema of ours is of; empty for another.
+/// Describes a file with this schema. Empty for schemas that this project does not use.
 std::string meaning_of(const std::string& schema) {
   constexpr std::pair<const char*, const char*> kMeanings[] = {
       {"headroom.plan", "a plan (headroom-plan -o)"},

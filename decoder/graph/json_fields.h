@@ -39,7 +39,7 @@ class JsonFields {
   const nlohmann::json& value() const { return *value_; }
   /// Throws InputError: `<origin>: <path>: <what>`.
   [[noreturn]] void fail(const std::string& what) const;
-  /// What fail() says.
+  /// The message that fail() throws.
   std::string message(const std::string& what) const;
 
  private:
@@ -53,7 +53,7 @@ std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes
 
 /// Parses a file of at most `most_bytes` that check_json() accepts. Throws InputError naming the file.
 nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_bytes);
-/// The same for text; `origin` names it in errors.
+/// Parses text that check_json() accepts. `origin` names the text in errors. Throws InputError.
 nlohmann::json parse_json(const std::string& text, const std::string& origin);
 /// Limit on the memory of a JSON text and its values together.
 constexpr int64_t kMostJsonBytes = int64_t{192} << 20;

@@ -7,8 +7,8 @@
 
 namespace headroom {
 
-/// Of a document that people write: refuses an object with a key that is none of these, as InputError that
-/// names it and the nearest one. Documents that programs write keep keys that only newer versions know.
+/// Rejects unknown keys in a document that people write. Throws InputError with the key and the nearest known
+/// one. Not for documents that programs write: a newer version may have added keys to those.
 void require_known_keys(const JsonFields& object, const std::vector<std::string>& known);
 
 }  // namespace headroom

@@ -17,7 +17,8 @@ std::vector<double> channel_values(const JsonFields& config, const char* key,
 /// undoes the scaling needs it. Throws InputError where it is 0 or no number.
 std::optional<double> scaling_factor(const JsonFields& config, std::optional<double> otherwise);
 
-/// The same of `shift_factor`, which may be 0.
+/// `shift_factor`: `otherwise` where the key is missing, nothing where it is null. It may be 0. Throws
+/// InputError where it is no number.
 std::optional<double> shift_factor(const JsonFields& config, double otherwise);
 
 }  // namespace headroom

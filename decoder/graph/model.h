@@ -56,8 +56,8 @@ Model for_frames(Model model, int64_t frames);
 /// Class names of the decoders that are supported.
 std::vector<std::string> supported_classes();
 
-/// Where a model lies that is stored in `folder`: there, or in its vae/ where a whole pipeline is stored in
-/// it, as model_index.json says, or a config.json that is in vae/ alone.
+/// Folder of the VAE: `folder` itself, or its vae/ if `folder` is a pipeline. A pipeline has
+/// model_index.json, or a config.json in vae/ but none of its own.
 std::filesystem::path model_folder(const std::filesystem::path& folder);
 
 /// `argument` is a folder that holds config.json, or a pipeline's folder, or a built-in name in any case.

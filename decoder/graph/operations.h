@@ -64,8 +64,8 @@ inline constexpr std::array<StepKind, kStepKinds> kAllSteps = [] {
 /// Inputs that must be there over their whole extent before an operation has any output.
 enum class BarrierInputs { none, all, all_but_first, last };
 
-/// What all operations of one kind have in common. An operation is added here, in OpKind and StepKind, and
-/// where it is computed (HACKING.md).
+/// Properties that all operations of one kind share. To add an operation, extend this table, OpKind,
+/// StepKind and the code that computes it (HACKING.md).
 struct OperationTraits {
   OpKind kind{};
   const char* name = "";  ///< in files and messages
@@ -73,8 +73,8 @@ struct OperationTraits {
   BarrierInputs barrier = BarrierInputs::none;
   /// Its result has no positions: statistics or sums over all of them.
   bool makes_statistics = false;
-  /// Each position of the result is made of that position of the inputs. Of convolutions those of 1 × 1 are
-  /// too.
+  /// Each position of the result depends only on that position of the inputs. Convolutions of 1 × 1 have this
+  /// property too, although their kind does not.
   bool pointwise = false;
   /// Its result is never kept: it is computed position by position from something no larger.
   bool cheap = false;

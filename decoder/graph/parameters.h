@@ -5,7 +5,7 @@
 
 #include "decoder/graph/graph.h"
 
-// What an operation has by way of parameters and of work.
+// Parameters of operations, and their work.
 namespace headroom {
 
 /// Shapes of an operation's parameters.

@@ -8,7 +8,7 @@ namespace headroom {
 
 namespace {
 
-// What diffusers' decoders name their parts, and what these are called here.
+// Names of parts in diffusers' decoders, with their short forms.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> short_parts = {
     {{"mid_block", "mid"},
      {"up_blocks", "up"},

@@ -6,9 +6,9 @@
 
 namespace headroom {
 
-/// What people are shown of an operation's or a tensor's name; files keep the full one, and no two of a graph
-/// are shown alike. `decoder.up_blocks.3.resnets.1.conv1` is `up3.res1.conv1`. A name without known parts
-/// comes back as it is.
+/// Short name of an operation or a tensor, for display; files keep the full name. Short names are unique in a
+/// graph. `decoder.up_blocks.3.resnets.1.conv1` becomes `up3.res1.conv1`. A name without known parts is
+/// returned unchanged.
 std::string short_name(std::string_view name);
 
 /// A text with the short name of each layer and tensor of a decoder in it: of every `decoder.…` that is a

@@ -7,8 +7,8 @@
 namespace headroom {
 namespace {
 
-/// Without its axis over the time. Zeros in the first frame's place are not known: such kernels stay as they
-/// are, and go with the unfolding that alone reads them.
+/// Removes the operation's time axis. Kernels with zeros_for_it_too keep theirs: only unfolding reads their
+/// results, and of_one_frame() drops both.
 void keep_one_frame(Op& op) {
   op.factor.t = 1;
   op.frames = AttentionFrames::each;
@@ -18,7 +18,7 @@ void keep_one_frame(Op& op) {
   op.convolution.frames_ahead = 0;
 }
 
-/// True where its one frame is that of its first input.
+/// True where the operation's result is its first input's one frame, unchanged.
 bool copies_one_frame(const Graph& graph, const Op& op) {
   if (op.kind == OpKind::unfold_frames) return true;
   if (op.factor.y != 1 || op.factor.x != 1) return false;
@@ -30,7 +30,7 @@ bool copies_one_frame(const Graph& graph, const Op& op) {
 }  // namespace
 
 Graph Graph::of_one_frame() const {
-  // What stands for each tensor, and which of them lead to the output.
+  // Replacements of tensors that only copy a frame, and the tensors on which the output depends.
   std::vector<TensorId> stands_for;
   std::vector<bool> needed(tensors_.size(), false);
   for (size_t t = 0; t < tensors_.size(); ++t) {

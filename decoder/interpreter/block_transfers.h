@@ -25,7 +25,7 @@ class BlockTransfers {
 
   virtual Ticket queue_write(const std::vector<Block>& blocks) = 0;
   virtual Ticket queue_read(const std::vector<Block>& blocks) = 0;
-  /// What the device is given from here on finds all up to `ticket` done. Throws the DeviceError of the first
+  /// Later work on the device finds all transfers up to `ticket` done. Throws the DeviceError of the first
   /// transfer that failed.
   virtual void wait(Ticket ticket) = 0;
   /// Forgets what has not begun and returns when nothing is under way.

@@ -30,7 +30,7 @@ struct InSeries {
   int64_t blocks_after = 0;      ///< allocations of the same size that will follow it
 };
 
-/// What a convolution reads and writes.
+/// Inputs and output of a convolution.
 struct ConvolutionViews {
   const MapView& source;
   const MapView* residual = nullptr;  ///< added to the sums before they are rounded; may be the target

@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// What a decode tells while it runs. Called on the decoding thread, between steps, and where it says so
-/// within one; implementations must be quick.
+/// Receives the events of a decode. The decoding thread calls it between steps, and within a step where a
+/// function says so. Implementations must be quick.
 class EventSink {
  public:
   virtual ~EventSink() = default;
@@ -41,7 +41,7 @@ class EventSink {
   /// Before the tile's first step.
   virtual void tile_started(const Plan&, int32_t /*pass*/, int64_t /*tile*/, int64_t /*tiles*/) {}
 
-  /// What the pool is asked for from here on is of this kind, for this tensor (-1: for all).
+  /// Later allocations are of this kind, for this tensor (-1: for all).
   virtual void allocating(MemoryKind, TensorId) {}
   /// The memory that was asked for since then at this address holds a tile.
   virtual void holds_tile(const void* /*memory*/) {}

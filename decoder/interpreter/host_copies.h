@@ -11,10 +11,11 @@ namespace headroom {
 class HostCopies {
  public:
   virtual ~HostCopies() = default;
-  /// What all that was asked of the device leaves in these spans, one behind the other. Returns when it is
-  /// there.
+  /// Copies the spans to `to`, one behind the other, after all work queued on the device so far. Returns when
+  /// the values are there.
   virtual void to_host(const std::vector<Span>& from, std::byte* to) = 0;
-  /// The other way. What the device is asked for afterwards finds it there; `from` is free again at once.
+  /// Copies `from` to the spans. Later work on the device finds the values there. `from` is free again on
+  /// return.
   virtual void to_device(const std::byte* from, const std::vector<Span>& to) = 0;
 };
 

@@ -17,7 +17,7 @@ namespace headroom {
 /// The plan of the micro-batch that begins with this item. The last one of a batch may be shorter.
 Plan plan_of_micro_batch(const Plan& plan, int64_t first_item);
 
-/// What one pass took.
+/// Memory and time of one pass.
 struct PassMeasurement {
   int64_t peak_bytes = 0;  ///< live bytes of the pool at their highest
   double seconds = 0;

@@ -45,7 +45,7 @@ class KeptBlocks {
   /// Blocks that are not there are null.
   const MapView& view(TensorId tensor) const { return maps_.at(tensor).view(); }
 
-  /// Whether the pass reads the tensor block by block: keys or values below the device.
+  /// True if the pass reads the tensor block by block: keys or values in a tier other than the device.
   bool staged(TensorId tensor) const { return staged_.contains(tensor); }
   /// A block of staged keys and the same one of their values, for the queries of one frame of one item.
   struct StagedKeys {

@@ -14,8 +14,8 @@ struct Row {
   int64_t item = 0, t = 0, y = 0;
 };
 
-/// Where the values of a region lie: rows of pixels, channels last, in blocks of equal height that have all
-/// frames of their rows, frame by frame. A tile is one block per batch item; a kept tensor has many.
+/// Layout of a region in memory. Rows of pixels, channels last, form blocks of equal height. Each block has
+/// all frames of its rows, frame by frame. A tile is one block per batch item; a kept tensor has many.
 struct MapView {
   Region region;  ///< positions present
   int64_t channels = 0;
@@ -24,7 +24,7 @@ struct MapView {
   std::vector<void*> blocks;  ///< item by item, top to bottom; null where not in memory
   Dtype dtype = Dtype::fp32;  ///< of the values in them
 
-  /// Where a pixel lies. The position must be present.
+  /// Address of a pixel. The position must be present.
   void* place(const Row& row, int64_t x) const {
     const int64_t y = row.y - region.y.begin;
     const int64_t block = row.item * blocks_per_item + y / block_rows;
@@ -32,7 +32,7 @@ struct MapView {
     return static_cast<std::byte*>(blocks[static_cast<size_t>(block)]) +
            (rows * region.x.length() + (x - region.x.begin)) * channels * bytes_per_element(dtype);
   }
-  /// The same as fp32, which it must be: tiles and the latent are.
+  /// Address of a pixel in a map of fp32, such as the latent or a tile on the CPU.
   float* at(const Row& row, int64_t x) const { return static_cast<float*>(place(row, x)); }
 };
 

@@ -15,7 +15,7 @@ class MemoryObserver {
   /// freed stays reserved.
   virtual void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) = 0;
   virtual void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) = 0;
-  /// What lies at `from` lies at `to` from now on, which was free. On a GPU alone.
+  /// The allocation at `from` is now at `to`, which was free. Only on a GPU.
   virtual void moved(const void* /*from*/, const void* /*to*/) {}
 };
 

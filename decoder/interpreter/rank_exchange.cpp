@@ -67,7 +67,7 @@ bool RankExchange::leaves(TensorId tensor) const {
 
 void RankExchange::end_pass() {
   if (link_ == nullptr) return;
-  // What is read first by those who get it goes first.
+  // Rows for the next rank go first: its first band reads them. The previous rank reads its rows last.
   for (const bool upwards : {false, true}) post(upwards);
 }
 

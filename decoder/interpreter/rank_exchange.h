@@ -17,7 +17,7 @@ struct RankLink {
   const std::vector<RowTransfer>& transfers;
 };
 
-/// What one rank exchanges with the others while it runs the passes of its plan for one micro-batch:
+/// Exchanges rows and statistics with the other ranks while a rank runs its passes for one micro-batch:
 ///
 ///     pass 3 writes x   | post: x's rows to and from the neighbours
 ///     pass 4, band 0    | reads rows above its own: waits until they are there
@@ -47,7 +47,7 @@ class RankExchange {
   void begin_band(size_t band);
   /// A band is done. Afterwards what is sent from rows that no later band reads has gone.
   void end_band(size_t band);
-  /// The same of all rows of tensors that the pass was the last to read.
+  /// Waits for all transfers of tensors that no later pass reads.
   void before_release();
   /// Makes the statistics that the pass has taken those of all ranks. Throws DeviceError naming the layer
   /// where they are not finite, in every rank the same.

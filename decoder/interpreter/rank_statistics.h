@@ -6,9 +6,9 @@
 // that results depend on no timing and all ranks have the same.
 namespace headroom {
 
-/// Of triples of count, mean and squared differences (decoder/graph/moments.h).
+/// Merges triples of count, mean and squared differences (decoder/graph/moments.h).
 std::vector<double> merged_moments(const std::vector<double>& a, const std::vector<double>& b);
-/// Of sums, one by one.
+/// Adds sums, one by one.
 std::vector<double> summed(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace headroom

@@ -21,7 +21,7 @@ class StagedBlocks {
   int64_t blocks_per_item() const { return count_; }
   /// Blocks that are on the device at one time.
   int64_t places() const;
-  /// What is to be moved so that the first `frames` frames of a block are in that place.
+  /// The transfer that brings the first `frames` frames of a block to `place`.
   BlockTransfers::Block fetched(int64_t item, int64_t block, int64_t frames, int64_t place) const;
   /// A block in its place, as a view of one item with all frames, the last of which may not be there.
   MapView view(int64_t block, int64_t place) const;

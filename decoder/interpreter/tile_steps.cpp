@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// Whether the device leaves what lies outside the picture as it was (device.h); elsewhere it writes zeros.
+/// True for steps that write nothing outside the picture (device.h). Gather, norm and upsample write zeros.
 bool leaves_outside(StepKind kind) {
   return kind == StepKind::conv || kind == StepKind::rms_norm;
 }
@@ -155,7 +155,7 @@ void TileSteps::compute(const Step& step, const Region& region, const MapView& m
 void TileSteps::convolve(const Step& step, const Region& region, const MapView& made) {
   const MapView source = view_of(step.inputs[0]);
   std::optional<MapView> residual;
-  // What is replaced in place is known by its new name by now.
+  // An in-place residual already belongs to the step's tensor: KeptBlocks::begin_pass() handed it on.
   if (step.add != OpId{-1})
     residual = step.target == StepTarget::in_place ? made : view_of(step.inputs.back());
   device_.convolve(graph_.op(step.op), {source, residual ? &*residual : nullptr, made}, region,

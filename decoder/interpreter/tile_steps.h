@@ -42,7 +42,7 @@ class TileSteps {
   void convolve(const Step& step, const Region& region, const MapView& made);
   void attend(const Step& step, const Region& region, const MapView& made);
   void carry_out(const Step& step, const Region& region, int64_t first_item, PictureSink& sink);
-  /// What a step reads, without statistics.
+  /// Views of a step's inputs, without statistics.
   std::vector<MapView> views_of(const Step& step);
   MapView view_of(const Operand& operand);
   DeviceTile& tile_of(const Operand& operand);

@@ -6,8 +6,9 @@
 
 namespace headroom {
 
-/// What an entry of a module answers: the object that `open` makes; null, and why in `error`, where that
-/// throws or the caller is of another version.
+/// Body of a module's entry function. Returns the object that `open` makes. Returns null and writes the
+/// reason to `error` if `open` throws or the caller has another version. Truncates the reason to
+/// `error_bytes`.
 template <typename Open>
 auto answer_entry(const char* version, char* error, size_t error_bytes, const Open& open)
     -> decltype(open()) {

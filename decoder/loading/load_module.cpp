@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What dlerror says, as one line.
+/// Message of dlerror() on one line.
 std::string last_error() {
   const char* text = dlerror();
   std::string line = text == nullptr ? "unknown error" : text;

@@ -3,22 +3,22 @@
 #include <filesystem>
 #include <vector>
 
-// What needs CUDA or LibTorch is in modules of their own, shared libraries that a program loads when it needs
-// them. Without them it starts fast, and runs where neither is installed.
+// Code that needs CUDA or LibTorch lives in modules: shared libraries that a program loads on demand. So
+// programs start fast, and run where neither is installed.
 namespace headroom {
 
 /// The folder of this program. Throws DeviceError where /proc is not mounted.
 std::filesystem::path program_folder();
 
-/// Where a module of that file name may lie: in lib/ or lib/headroom/ beside the program's folder, or beside
-/// the program.
+/// Paths to search for a module: lib/ and lib/headroom/ beside the program's folder, then the program's
+/// folder.
 std::vector<std::filesystem::path> module_places(const char* file_name);
 
 /// The first of these files that exists. Throws DeviceError, "built without `what`", where none does.
 std::filesystem::path present_module(const std::vector<std::filesystem::path>& places, const char* what);
 
-/// The entry of that name of a module that exists. Throws DeviceError, which says why in one line. A module
-/// is never closed: its libraries do not bear being loaded twice.
+/// Loads a module and returns its function `name`. Throws DeviceError with a one-line reason. The module
+/// stays loaded, because its libraries fail when loaded a second time.
 void* module_entry(const std::filesystem::path& module, const char* name);
 
 template <typename Entry>

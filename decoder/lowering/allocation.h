@@ -2,14 +2,14 @@
 
 #include <cstdint>
 
-// What the pool of the CPU takes for an allocation. The pool allocates by these rules
-// (decoder/cpu/limited_pool.cpp), and plans count by them.
+// Sizes of allocations in the CPU's pool. The pool allocates by these rules (decoder/cpu/limited_pool.cpp),
+// and the planner counts by them.
 namespace headroom::cpu {
 
 constexpr int64_t kPageBytes = 4096;
 /// Smaller allocations come from the heap, which serves them better than whole pages.
 constexpr int64_t kSmallestPagedBytes = 4 * kPageBytes;
-/// The heap's are multiples of this, and begin at multiples of it.
+/// Size unit and alignment of allocations from the heap.
 constexpr int64_t kAlignmentBytes = 64;
 
 constexpr int64_t round_up(int64_t bytes, int64_t unit) {

@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// How attention is cut up on the CPU: the planner counts with it and the device goes by it.
+// Blocks of attention on the CPU. The planner counts memory by them, and the device computes by them.
 
 /// One call of softmax(q kᵀ) v for the queries of one frame: chunks of keys one after the other, and for each
 /// of them all queries, blocks of which are shared out to threads while the next chunk is packed. Scores
@@ -43,10 +43,10 @@ struct AttentionWork {
 /// `queries` are positions of one frame, `keys` those of all frames that it attends to.
 AttentionWork attention_work(int64_t queries, int64_t keys, int64_t channels);
 
-/// Whether an attention can take its keys and values block by block, so that they may live below the device:
-/// frames are not interleaved, and nothing else reads either tensor.
+/// True if an attention can take its keys and values block by block, so that they may live in a lower tier.
+/// Its frames must not be interleaved, and nothing else may read either tensor.
 bool takes_keys_by_block(const Graph& graph, const Op& op);
-/// The keys and values of a pass that live below the device.
+/// Keys and values of the pass's attention among the tensors in `below`, which live in a lower tier.
 std::vector<TensorId> staged_in(const Pass& pass, const std::vector<TensorId>& below);
 
 }  // namespace headroom

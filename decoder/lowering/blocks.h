@@ -10,11 +10,11 @@ namespace headroom {
 // A kept tensor is stored in blocks: bands of `block_rows` rows of one batch item, with all of their
 // frames.
 
-/// Rows of a block so that blocks of so many rows are equal and about `block_bytes` large.
+/// Height of a block, in rows. Blocks have equal heights and are about `block_bytes` large.
 int64_t block_rows(int64_t rows, int64_t row_bytes, int64_t block_bytes);
-/// The same of the rows of a tensor that are decoded here.
+/// Height of a block of the rows that this rank decodes.
 int64_t block_rows(const Graph& graph, TensorId tensor, const Sizes& sizes, int64_t block_bytes);
-/// Blocks per batch item, of the rows that are kept here.
+/// Blocks per batch item, of the rows that this rank keeps.
 int64_t block_count(const Graph& graph, const TensorUse& use, const Sizes& sizes);
 inline int64_t block_count(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
   return block_count(graph, use_of(kept), sizes);

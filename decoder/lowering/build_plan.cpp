@@ -41,8 +41,8 @@ class Builder {
   }
 
  private:
-  /// Leaves the targets of passes that run. The deepest cut point that a decision keeps says which pass
-  /// it is.
+  /// Drops the optional passes that the plan does not use. The deepest cut point that a decision keeps tells
+  /// its pass.
   void drop_optional_passes(const std::vector<PassDecision>& decisions) {
     std::vector<BarrierTargets> running;
     const auto keeps_cut_point = [](const PassDecision& decision, const BarrierTargets& targets) {
@@ -106,7 +106,7 @@ class Builder {
     }
   }
 
-  /// Of one of several ranks. What takes blocks over has those that it takes.
+  /// Finds the rows that this rank keeps. A tensor that takes over blocks keeps the rows of those blocks.
   void find_kept_rows() {
     for (KeptTensor& entry : plan_.kept) entry.rows = rows_needed(graph_, plan_, entry.tensor);
     for (auto entry = plan_.kept.rbegin(); entry != plan_.kept.rend(); ++entry) {
@@ -191,7 +191,7 @@ Axes<std::vector<Interval>> cut_grid(const Graph& graph, const Pass& pass, const
 
 Extent cut_tile(const Graph& graph, const Pass& pass) {
   Extent tile = longest_tile(pass);
-  // Of two bands where rows are carried the first is lower than the tile, and the second may be.
+  // With carried rows, the first band is shorter than the tile. If there are only two, both may be.
   if (pass.carries(Axis::y) && pass.tiles.y.size() == 2) {
     const int64_t first = pass.tiles.y.front().length();
     const RowsAhead ahead = rows_ahead(graph, pass);

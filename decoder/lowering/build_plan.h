@@ -30,20 +30,20 @@ bool ends_at_cut_point(const Graph& graph, const Pass& pass);
 /// The goal of a pass: its barriers and what is to be kept.
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes);
 
-/// The rows of the pass's grid that are decoded here, cut into bands of `length`; of a pass that carries rows
-/// the first is as high as first_band_rows() says.
+/// The rows of the pass's grid that this rank decodes, cut into bands of `length` rows. In a pass that
+/// carries rows, first_band_rows() gives the first band's height.
 std::vector<Interval> cut_rows(const Graph& graph, const Pass& pass, int64_t length, const Sizes& sizes);
-/// Whether the pass may be cut so: one that carries rows needs several bands, and the first must not be the
-/// highest.
+/// True if the pass may be cut into bands of `length` rows. A pass that carries rows needs several bands, and
+/// the first must not be the highest.
 bool suits_bands(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows);
-/// The same rows, and all of its columns and frames, cut into tiles.
+/// The rows of cut_rows(), and all columns and frames of the grid, cut into tiles.
 Axes<std::vector<Interval>> cut_grid(const Graph& graph, const Pass& pass, const Extent& tile,
                                      const Sizes& sizes);
 
-/// The tile by which cut_grid() has cut the pass, or one by which it would have cut it alike.
+/// A tile for which cut_grid() returns the pass's tiles.
 Extent cut_tile(const Graph& graph, const Pass& pass);
 
-/// What is fixed for a whole plan.
+/// Choices that hold for a whole plan.
 struct PlanConfiguration {
   int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
@@ -61,8 +61,9 @@ Plan build_plan(const Model& model, const Request& request, const PlanConfigurat
 Plan untiled_plan(const Model& model, const Request& request,
                   ConvolutionAlgorithm convolutions = ConvolutionAlgorithm::direct);
 
-/// The same decisions with tiles half as high and convolutions by the direct algorithm, so that it fits
-/// wherever `plan` does: an independent way to the same pixels.
+/// An independent way to the same pixels, to verify `plan` where the untiled decode does not fit. Keeps the
+/// same tensors under the same limits. Tiles are half as high, convolutions use the direct algorithm, and no
+/// pass carries rows.
 Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory);
 
 }  // namespace headroom

@@ -8,14 +8,14 @@
 namespace headroom::gpu {
 namespace {
 
-/// Of the input with the most: sums are taken of one input after the other.
+/// Heads of the input that has the most. Inputs are summed one after another and share one buffer.
 int64_t most_heads(const Graph& graph, const Op& sums) {
   int64_t most = 0;
   for (TensorId input : sums.inputs) most = std::max(most, graph.tensor(input).channels);
   return most / (3 * head_channels(graph, sums));
 }
 
-/// Of all segments of a frame.
+/// Bytes of the partial moments of all segments of a frame.
 int64_t partial_moments_bytes(const Graph& graph, const Op& statistics) {
   const int64_t channels = graph.tensor(statistics.inputs[0]).channels,
                 of_group = channels / statistics.groups;

@@ -39,11 +39,12 @@ constexpr int64_t most_moment_segments(int64_t channels) {
 }
 /// Sums of keys and values are gathered in so many partial sums at the most, one input after the other.
 constexpr int64_t kMostKeyValuePartials = 32;
-/// Of the largest buffer that any AddMoments or AddKeyValueSums of the graph needs; one serves all.
+/// Bytes of the largest buffer that any AddMoments or AddKeyValueSums of the graph needs. All
+/// calls share one.
 int64_t partial_bytes(const Graph& graph);
 
-/// Where statistics, the scales and shifts of norms, sums of keys and values, of all items, each on a
-/// boundary, and the buffer for partial ones lie.
+/// Offsets of statistics, of scales and shifts of norms, and of sums of keys and values. Each item's begin on
+/// a boundary. One buffer for partial sums follows.
 struct StateLayout {
   struct Buffer {
     int64_t offset = 0;      ///< of the first item

@@ -13,7 +13,7 @@ Halo widest(const Halo& a, const Halo& b) {
   return {per_axis(larger, a.before, b.before), per_axis(larger, a.after, b.after)};
 }
 
-/// Of one axis, from the fresh positions of the output.
+/// input_halo()'s `before` along one carried axis.
 int32_t carried_before(int32_t own_before, int32_t output_after, int32_t factor) {
   return own_before - output_after / factor;
 }
@@ -37,7 +37,8 @@ Halo input_halo(const Op& op, size_t input, const Halo& output, const CarriedAxe
   const Halo own = reach(op, input);
   Halo halo{per_axis(back, output.before, op.factor, own.before),
             per_axis(back, output.after, op.factor, own.after)};
-  // What the output makes begins and ends so many positions behind its tile's own.
+  // The output runs ahead along carried axes: its fresh positions begin and end `after` positions later than
+  // its grid tile. It reads that much later in the input, too.
   halo.before.t = carried_before(own.before.t, output.after.t, op.factor.t);
   if (carried.rows) halo.before.y = carried_before(own.before.y, output.after.y, op.factor.y);
   return halo;

@@ -13,9 +13,10 @@ namespace headroom {
 /// pass that carries them.
 struct CarriedAxes {
   bool rows = false;
-  /// From `before` as input_halo() has it to that of a step: positions before the fresh ones.
+  /// Converts `before` along carried axes from input_halo()'s count to a step's: positions before the fresh
+  /// ones.
   void add_after(Halo& halo) const;
-  /// The other way round of what is read from its first fresh position on.
+  /// Sets `before`, as input_halo() counts it, for a reader that begins at the first fresh position.
   void begin_at_after(Halo& halo) const;
   /// The halo of a step without the positions that its tile has from the one before.
   Halo fresh(Halo halo) const {
@@ -40,25 +41,25 @@ Axes<int32_t> input_pad(const Op& op, size_t input);
 struct ExactDemand {
   Halo halo;  ///< as a step has it
   Axes<int32_t> pad;
-  Edges edges = Edges::zeros;  ///< what stands there
+  Edges edges = Edges::zeros;  ///< values there
   friend bool operator==(const ExactDemand&, const ExactDemand&) = default;
 };
 
-/// What an operation wants of an input, to make an output with this halo.
+/// The tile that an operation demands of an input, to make an output with this halo.
 ExactDemand demand_of(const Op& op, size_t input, const Halo& output, const CarriedAxes& carried);
 
-/// What the steps of a pass need of one tensor.
+/// Demands of a pass's steps on one tensor.
 struct Need {
   std::optional<Halo> loose;       ///< read by steps that can gather it themselves; as input_halo() has it
   std::vector<ExactDemand> exact;  ///< one per convolution or attention that reads it
   bool any() const { return loose || !exact.empty(); }
-  /// The halo of a step whose tile serves all: exact demands copy theirs from it, and keep earlier positions
-  /// themselves.
+  /// The halo of a step whose tile serves all readers. Exact demands copy from that tile, and their copies
+  /// keep earlier positions themselves.
   Halo all(const CarriedAxes& carried) const;
   void add_loose(const Halo& halo);
 };
 
-/// What a pass needs of every tensor, and which operations run for it.
+/// Demands of a pass on every tensor, and the operations that run for them.
 class PassNeeds {
  public:
   /// Throws std::logic_error where a step needs a barrier that is not kept.

@@ -2,7 +2,8 @@
 
 #include <cstdint>
 
-// What linear attention takes beside its tiles. The planner counts with it and the runtime allocates by it.
+// Memory of linear attention beside its tiles. The planner counts by these sizes, and the runtime allocates
+// by them.
 namespace headroom {
 
 /// Columns of a head's sums as they are multiplied with: those of v and the one of 1, padded to a multiple

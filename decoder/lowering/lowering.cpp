@@ -125,20 +125,20 @@ class Lowering {
           .inputs = {read_exact(other, {}), {base, -1}}});
   }
 
-  // Where steps are fused a convolution adds the residual to its sums before they are rounded, and writes
-  // what is kept where it stays: of the tensors that a residual block moves, these need not be moved again.
+  // With fused steps, a convolution adds the residual to its sums before it rounds them. It writes a kept
+  // tensor straight into the tensor's blocks. Both save memory traffic.
   //
   //     norm -> conv -> store -> statistics        norm -> conv into blocks -> statistics
   //     norm -> conv -> accumulate -> statistics   norm -> conv + residual, in place -> statistics
 
-  /// Whether the step just made is a convolution, of `operand`, that could carry out this add, whose result
-  /// is wanted with this halo.
+  /// True if the last step is a convolution that makes `operand` and can carry out this add as well. `halo`
+  /// is the halo of the sum.
   bool convolution_can_add(const Op& add, TensorId operand, const Halo& halo) const {
     if (!goal_.fusion.residuals || add.activation != Activation::none) return false;
     const int32_t made = made_[index(operand)];
     if (made < 0 || made + 1 != static_cast<int32_t>(pass_.steps.size())) return false;
     const Step& step = pass_.steps.back();
-    // Carried rows are of the sum, which has what comes before its fresh rows.
+    // The sum's tile carries rows, so the convolution makes only fresh ones.
     Halo of_operand = halo;
     if (goal_.carries_rows) of_operand.before.y = 0;
     if (step.kind != StepKind::conv || step.halo != of_operand || step.pad != Axes<int32_t>{}) return false;
@@ -214,7 +214,7 @@ class Lowering {
     finish_tile(op.output, need);
   }
 
-  /// What the step of an operation reads as its input `k` where it makes a tile with this halo.
+  /// Operand for input `k` of an operation whose step makes a tile with this halo.
   Operand input_of(const Op& op, size_t k, const Halo& halo) {
     if (is_barrier(op, k)) return {op.inputs[k], -1};
     if (k == 0 && traits_of(op.kind).reads_exact_tile)
@@ -250,7 +250,7 @@ class Lowering {
     return count;
   }
 
-  /// What statistics read: the tile where there is one, otherwise the blocks that this pass has just written.
+  /// Operand of a statistics step: the tile if there is one, otherwise the blocks that this pass has written.
   Operand read_written(TensorId id) const {
     if (contains(goal_.in_place, id)) return {id, -1};
     return read(id);

@@ -16,7 +16,7 @@ struct Fusion {
 };
 Fusion fusion_on(const Sizes& sizes);
 
-/// What one pass must bring about.
+/// Goal of one pass.
 struct PassGoal {
   std::vector<OpId> statistics;  ///< statistics and sums to take
   std::vector<TensorId> keeps;   ///< tensors to write whole
@@ -32,10 +32,10 @@ struct PassGoal {
 struct BarrierTargets {
   std::vector<OpId> statistics;  ///< and sums of keys and values
   std::vector<TensorId> kept;    ///< keys and values
-  /// Where no barrier asks for a pass, it may end at one of these all the same, keeping it.
+  /// Tensors at which an optional pass may end although no barrier needs it. Such a pass keeps one of them.
   std::vector<TensorId> cut_points;
   bool emits = false;
-  /// The pass need not run: what it could compute is computed by a later one.
+  /// The plan may leave the pass out. A later pass then computes its tensors.
   bool optional() const { return !cut_points.empty(); }
 };
 
@@ -60,7 +60,7 @@ std::optional<PassGoal> alternative_to(const PassGoal& goal, const Pass& lowered
 /// producer must add that operand, and nothing else in the pass may read it or need `target` beyond the tile.
 TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal,
                        TensorId target);
-/// The same where the pass has been lowered already, with nothing in place.
+/// in_place_base() for a pass that was already lowered, with nothing in place.
 TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without,
                        TensorId target);
 

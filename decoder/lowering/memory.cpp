@@ -20,7 +20,7 @@ int64_t picture_bytes(const Graph& graph, const Request& request) {
 }
 
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model) {
-  // What grows with the picture is there for one frame at a time.
+  // Memory that grows with the picture exists for one frame at a time.
   const Tensor& output = graph.tensor(graph.output());
   const int64_t pixels =
       own_rows(sizes, output.scale.y).length() * extent_of(output, sizes.latent).x * sizes.items;
@@ -54,7 +54,7 @@ Extent largest_tile(const Axes<TileAxis>& axes, const BandTile& tile) {
   return largest;
 }
 
-/// Of a step that makes a tile.
+/// carried_bytes() of a step that makes a tile.
 int64_t carried_bytes(const Graph& graph, const Axes<TileAxis>& axes, TensorId tensor, const Extent& tile,
                       const Sizes& sizes) {
   Extent carried = {axes.t.carried, axes.y.carried, 0};

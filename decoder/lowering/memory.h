@@ -13,19 +13,19 @@
 
 namespace headroom {
 
-/// What the memory of a plan depends on beside the plan itself.
+/// Inputs of the memory prediction that the plan does not give.
 struct MemoryModel {
-  /// Bytes taken from the device while `op` runs on a tile of this extent, beside the tiles; `algorithm` is
-  /// what its pass has for it.
+  /// Device bytes that `op` needs beside its tiles while it runs on a tile of this extent. `algorithm` is its
+  /// pass's choice.
   std::function<int64_t(const Op& op, ConvolutionAlgorithm algorithm, const Extent& output_tile,
                         const Sizes& sizes)>
       workspace_bytes;
-  /// What attention takes besides on such a tile where keys come block by block; null for nothing.
+  /// More bytes for attention on such a tile when keys come block by block. Null: none.
   std::function<int64_t(const Op& op, const Extent& output_tile)> attention_state_bytes;
-  /// What libraries take outside the pool, in all.
+  /// Bytes that libraries take outside the pool, in total.
   int64_t reserve_bytes = 0;
-  /// And for every pixel of one frame of each item of a micro-batch: lists of blocks, sums of rows, what
-  /// outputs collect.
+  /// Further bytes outside the pool for every pixel of one frame of each item of a micro-batch: lists of
+  /// blocks, sums of rows, collected outputs.
   double reserve_bytes_per_pixel = 0;
   /// Blocks of kept tensors are made about this large.
   int64_t block_bytes = int64_t{4} << 20;
@@ -37,8 +37,7 @@ int64_t picture_bytes(const Graph& graph, const Request& request);
 /// Growth outside the pool that a plan allows for.
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model);
 
-/// Which of a pass's bands are counted. It makes a difference where a tile has something from the band
-/// before.
+/// Place of a band in its pass. It makes a difference where tiles carry rows from the band before.
 enum class BandPlace : uint8_t { first, further_down };
 
 /// A tile of the grid in such a band.
@@ -55,7 +54,7 @@ Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, cons
 /// The length of a pass's grid tiles. Those at the ends may be shorter.
 Extent longest_tile(const Pass& pass);
 
-/// What is live while a step runs, beside kept blocks, in bytes of all items.
+/// Memory that is live while a step runs, without kept blocks, in bytes of all items.
 struct StepBytes {
   int64_t tiles = 0;
   int64_t carried = 0;  ///< the last frames of tiles, which the next chunk of frames reads

@@ -18,27 +18,27 @@
 //     band 0, tile 1     all find what tile 0 had in segment 2
 //     band 1, tile 0     segment 0   |    segment 1    |  segment 2
 //
-// What is live at a moment: kept blocks, which depend on the band and on the segment; tiles, carried
-// frames and workspace, which depend on the step and on the height of the band; and what is there throughout.
+// Live memory at a moment has three parts. Kept blocks depend on the band and on the segment. Tiles, carried
+// frames and workspace depend on the step and on the height of the band. The rest is live throughout.
 //
 // decoder/validator/memory.cpp counts it again, independently.
 namespace headroom {
 
-/// What is on the device at one moment, in bytes.
+/// Device memory at one moment, in bytes.
 struct LiveBytes {
   int64_t resident_weights = 0;  ///< parameters that stay for the whole decode
-  int64_t pass_weights = 0;      ///< those that the pass brought in
+  int64_t pass_weights = 0;      ///< parameters that the pass brought in
   int64_t latent = 0;
   int64_t state = 0;    ///< statistics and sums
   int64_t picture = 0;  ///< where it stays in memory
-  int64_t reserve = 0;  ///< what the plan allows for beside all that it names
+  int64_t reserve = 0;  ///< the plan's allowance for memory outside the pool
   int64_t kept = 0;
   StepBytes step{};
   int64_t total() const {
     return resident_weights + pass_weights + latent + state + picture + reserve + kept + step.total();
   }
 };
-/// What is there throughout a plan. `kept`, `step` and `pass_weights` are 0.
+/// Memory that is live throughout a plan. `kept`, `step` and `pass_weights` are 0.
 LiveBytes live_throughout(const Graph& graph, const Plan& plan);
 
 /// A moment of a sweep. Tiles of a band after its first find the blocks there that the first one took.
@@ -58,7 +58,7 @@ struct SegmentBytes {
   int64_t bytes = 0;
   size_t at = 0;
 };
-/// Of tiles, carried frames and workspace, by segment.
+/// Bytes of tiles, carried frames and workspace, by segment.
 std::vector<SegmentBytes> step_bytes_by_segment(const Pass& pass, const std::vector<StepBytes>& bytes);
 /// Bytes of the blocks of all windows in these bands, by segment.
 std::vector<SegmentBytes> block_bytes_by_segment(std::span<const Window> windows, const Interval& bands);
@@ -102,7 +102,7 @@ class PassSweep {
 
  private:
   Extent tile_of(size_t band) const;
-  /// Where it makes no difference, further down.
+  /// Place of the band in its pass; `further_down` in passes where place makes no difference.
   BandPlace place_of(size_t band) const;
   /// The highest moment of bands whose tiles are alike, without what is there throughout.
   Peak highest_in(const Interval& bands) const;

@@ -18,7 +18,7 @@ RankedPlan build_ranked_plan(const Model& model, const Request& request,
 /// Rows that each rank reads and another one owns.
 std::vector<RowTransfer> row_transfers(const Graph& graph, const std::vector<Plan>& plans);
 
-/// What each rank sends.
+/// Bytes that each rank sends in a whole decode.
 std::vector<RankTraffic> traffic_of(const Graph& graph, const RankedPlan& plan);
 
 /// Numbers that stand for what a step takes over all positions of a micro-batch: count, mean and squared

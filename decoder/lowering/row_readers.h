@@ -16,7 +16,7 @@ class RowReaders {
   /// One past the last row read for a tile that ends before this grid row; 0 where no step reads the tensor.
   int64_t last_row(int64_t grid_row) const;
   int64_t rows() const { return rows_; }  ///< of the tensor
-  /// Whether a step reads every row for every tile.
+  /// True if some step reads every row for every tile.
   bool reads_whole() const;
   /// The first band of the pass that reads any of these rows; the number of bands where none does.
   size_t first_band(const Pass& pass, const Interval& rows) const;

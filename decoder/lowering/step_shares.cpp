@@ -6,7 +6,7 @@
 namespace headroom {
 namespace {
 
-/// Of the time of all steps with FLOPs: what a step without any, a copy, takes beside them.
+/// Time of a step without FLOPs, a copy, as a fraction of the time of all steps with FLOPs.
 constexpr double kCopyShare = 0.01;
 
 }  // namespace

@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// What part of the time of a tile each step takes, on tiles of this extent: all of them together take 1.
-/// Steps are weighed by their FLOPs.
+/// Each step's fraction of the time of a tile of this extent, estimated from FLOPs. The fractions add up
+/// to 1.
 std::vector<double> shares_of_steps(const Graph& graph, const Pass& pass, const Extent& tile,
                                     const Sizes& sizes);
 

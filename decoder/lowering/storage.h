@@ -5,22 +5,23 @@
 
 namespace headroom {
 
-/// How one kind of device stores things: what allocations, tiles and parameters take there.
+/// Sizes of allocations, tiles and parameters on one kind of device.
 class StorageRules {
  public:
   virtual ~StorageRules() = default;
-  /// What an allocation of so many bytes takes.
+  /// Bytes that the device takes for an allocation of `bytes`.
   virtual int64_t allocated_bytes(int64_t bytes) const = 0;
   /// Bytes of one value of a tile, in a plan of this dtype.
   virtual int64_t tile_element_bytes(Dtype dtype) const = 0;
-  /// What the tiles of `items` batch items take, each of so many bytes.
+  /// Bytes that the device takes for the tiles of `items` batch items, each of `item_bytes`.
   virtual int64_t tile_bytes(int64_t item_bytes, int64_t items) const = 0;
   /// The most values that one item may have in a tile.
   virtual int64_t most_tile_values() const = 0;
   /// An operation's parameters as the device's code reads them.
   virtual int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm,
                                 Dtype dtype) const = 0;
-  /// Statistics and sums, what follows from them, and what they are gathered in: there throughout.
+  /// Bytes of statistics and sums, of values derived from them, and of their buffers. Live for the whole
+  /// decode.
   virtual int64_t state_bytes(const Graph& graph, const Sizes& sizes) const = 0;
 };
 
@@ -37,7 +38,7 @@ inline const StorageRules& storage_rules(const Sizes& sizes) {
   return storage_rules(sizes.device);
 }
 
-/// What an allocation of so many bytes takes on a device.
+/// Bytes that a device takes for an allocation of `bytes`.
 int64_t allocated_bytes(int64_t bytes, DeviceKind device);
 /// Bytes of one value of a tile. The latent is fp32 on every device.
 int64_t tile_element_bytes(const Sizes& sizes);

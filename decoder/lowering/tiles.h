@@ -4,7 +4,7 @@
 
 #include "decoder/plan/plan.h"
 
-// Where the tiles of a pass lie.
+// Positions of a pass's tiles.
 namespace headroom {
 
 /// The image of a grid interval of rows or columns in a tensor of another scale: every position that the

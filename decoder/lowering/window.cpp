@@ -107,7 +107,7 @@ class WindowBuilder {
   int64_t first_block(size_t band) const {
     if (band == 0) return 0;
     const int64_t row = readers_.first_row(pass_.tiles.y[band].begin);
-    // Where all is read before the last bands, its last block leaves as well.
+    // If the last bands read nothing more of the tensor, its last block leaves as well.
     return row >= readers_.rows() ? block_count_ : block_at(row);
   }
 

@@ -4,11 +4,11 @@
 
 namespace headroom {
 
-/// What the operating system says of this process, from /proc/self/status; below 0 where there is none. All
-/// of these throw DeviceError where the system fails to say.
+/// Memory of this process (/proc/self/status) and of the machine (/proc/meminfo), in bytes. Negative if the
+/// system has no such value. All functions here throw DeviceError if the system fails to answer.
 int64_t resident_bytes();       ///< VmRSS
 int64_t peak_resident_bytes();  ///< VmHWM
-/// Starts VmHWM afresh from the present VmRSS. False where the system does not allow it.
+/// Resets VmHWM to the current VmRSS. Returns false if the system does not allow it.
 bool reset_peak_resident();
 int64_t machine_total_bytes();  ///< MemTotal
 /// Memory that the machine could give without swapping: MemAvailable.

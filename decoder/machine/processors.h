@@ -8,7 +8,7 @@ int allowed_processors();
 /// Threads that are worth starting: one for each allowed processor, fewer where a control group's quota gives
 /// less time than that. At least 1.
 int useful_threads(int allowed, double quota_processors);
-/// Of this process.
+/// Useful threads for this process.
 int useful_threads();
 
 /// Threads that may run beside the one that decodes, such as those that compress a picture: useful_threads(),

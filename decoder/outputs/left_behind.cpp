@@ -38,7 +38,8 @@ constexpr int kFolderLevels = 2;
 
 void remove_entries(int folder, int levels) noexcept;
 
-/// `name` in an open folder; as a folder only with `levels` left. System calls alone, for signal handlers.
+/// Removes `name` from an open folder. It removes a folder's contents only while `levels` is above 0. It uses
+/// system calls alone, so that signal handlers may call it.
 void remove_in(int parent, const char* name, int levels) noexcept {
   if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || levels == 0) return;
   if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
@@ -53,8 +54,9 @@ void remove_in(int parent, const char* name, int levels) noexcept {
   close(folder);
 }
 
-/// Calls `act` with each name in an open folder, from its first one on. Without memory of its own: for signal
-/// handlers, and since libstdc++'s directory_iterator ends the program where it is refused some.
+/// Calls `act` with each name in an open folder, from the first one on. It allocates no memory, because
+/// signal handlers call it. libstdc++'s directory_iterator would also end the program if an allocation
+/// failed.
 template <typename Act>
 void for_each_name(int folder, const Act& act) {
   alignas(dirent64) char entries[4096];
@@ -72,7 +74,7 @@ void remove_entries(int folder, int levels) noexcept {
   for_each_name(folder, [&](const char* name) { remove_in(folder, name, levels); });
 }
 
-/// Of a name as RemovedOnSignal writes it: a slash at the end.
+/// True for a name that ends in a slash, by which RemovedOnSignal marks an empty folder.
 bool is_empty_folder(const char* name) noexcept {
   return name[0] != 0 && name[std::strlen(name) - 1] == '/';
 }
@@ -103,7 +105,8 @@ RemovedOnSignal::~RemovedOnSignal() {
 
 void remove_named_files() noexcept {
   using Entry = RemovedOnSignal::Entry;
-  // What lies in another folder goes before it, and they stand in no order: until nothing more goes.
+  // A folder must be empty before it can go, and the list is unordered. So repeat until no folder can be
+  // removed.
   for (bool empty_folders = false, again = true; again; empty_folders = true) {
     again = !empty_folders;
     for (auto* entry = static_cast<Entry*>(first_entry.load()); entry != nullptr; entry = entry->next) {

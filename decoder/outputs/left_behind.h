@@ -36,14 +36,14 @@ void remove_named_files() noexcept;
 /// lead to stays. Signal handlers may call it.
 void remove_with_contents(const char* path) noexcept;
 
-/// The same for what lies in an open folder; its own name stays.
+/// Removes the contents of an open folder in the same way. The folder itself stays.
 void remove_contents(int folder) noexcept;
 
 /// "<place>-<pid>", for names of temporary files. The place stands for this start of this machine and for the
 /// PID namespace: elsewhere the number may be a living process.
 std::string process_mark(int process);
 
-/// True where no process, of any user, has this number.
+/// True if no process of any user has this PID.
 bool has_ended(int process) noexcept;
 
 /// Removes the neighbours `<file>.<mark>-<process_mark><suffix>` of processes that ended here without

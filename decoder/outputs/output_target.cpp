@@ -26,8 +26,8 @@ path folder_of(const path& file) {
   return file.has_parent_path() ? file.parent_path() : path(".");
 }
 
-/// Of a name of an open descriptor, /proc/self/fd/1: its number. What stands there looks like a link, but
-/// leads nowhere that has a name.
+/// Number of an open descriptor from its name, such as /proc/self/fd/1. That name looks like a link, but its
+/// target may have no path. Returns nullopt for any other name.
 std::optional<int> descriptor_of(const path& file) {
   std::error_code error;
   const path folder = std::filesystem::canonical(folder_of(file), error);

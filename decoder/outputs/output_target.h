@@ -4,7 +4,7 @@
 
 namespace headroom {
 
-/// Where an output goes, as its name stands on the disk now.
+/// Destination of an output, from the current state of the disk.
 ///
 ///   picture.png                      a file: replaced whole, by a rename
 ///   link -> ../far/picture.png       the file that links lead to, which need not be there yet
@@ -18,17 +18,17 @@ struct OutputTarget {
   int descriptor = -1;  ///< of a stream that is open already
 };
 
-/// Throws InputError where `named` cannot be an output, also where its name is too long for the file that it
-/// is written as at first (partial_file.h).
+/// Throws InputError if `named` cannot be an output, or if its name has no room for the suffix of a partial
+/// file (partial_file.h).
 OutputTarget output_target(const std::filesystem::path& named);
 
 /// The file at the end of links, which need not be there. Throws InputError as output_target() does of links.
 std::filesystem::path file_behind_links(const std::filesystem::path& named);
 
-/// Whether it is written through. False as well for what can be no output.
+/// True if the output is a stream. Also false for names that cannot be an output.
 bool is_stream(const std::filesystem::path& named) noexcept;
 
-/// Whether it is the standard output of this process, by any name.
+/// True if the output is this process's standard output, under any name.
 bool is_standard_output(const std::filesystem::path& named) noexcept;
 
 }  // namespace headroom

@@ -42,8 +42,8 @@ PartialFile::~PartialFile() {
 }
 
 void PartialFile::write_through() const {
-  // Of a named pipe this waits for who reads it, as every program does.
-  // No link is followed, and no file overwritten, that has taken its place meanwhile.
+  // For a named pipe, open() blocks until a reader opens it. O_NOFOLLOW and the check below guard against a
+  // link or a regular file that has replaced the stream meanwhile.
   const int stream = target_.descriptor >= 0
                          ? fcntl(target_.descriptor, F_DUPFD_CLOEXEC, 3)
                          : open(target_.path.c_str(), O_WRONLY | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);

@@ -19,8 +19,7 @@ class PartialFolder {
   PartialFolder(const PartialFolder&) = delete;
   PartialFolder& operator=(const PartialFolder&) = delete;
 
-  /// What it will be called, and where it is until then. Folders in it may hold files and no more folders:
-  /// that is as deep as it is removed.
+  /// Final name, and path until commit(). Folders inside may hold only files, because removal goes no deeper.
   const std::filesystem::path& name() const { return name_; }
   const std::filesystem::path& partial() const { return partial_; }
   /// Makes a folder in it. Throws DeviceError.

@@ -4,16 +4,16 @@
 
 namespace headroom {
 
-/// Opens a new file in `folder` that has no name, so that it goes with its descriptor however the program
-/// ends. For reading and writing. Returns -1 with errno where none can be made.
+/// Opens a new file without a name in `folder`, for reading and writing. The kernel frees it with its
+/// descriptor, however the program ends. Returns -1 and sets errno on failure.
 int open_unnamed_file(const std::filesystem::path& folder) noexcept;
 
-/// The same on the disk of an output, which has room for a picture; for a stream in
+/// As above, in the output's folder, since that disk must have room for the picture anyway. For a stream, in
 /// folder_for_unnamed_files().
 int open_unnamed_beside(const std::filesystem::path& output) noexcept;
 
-/// Where programs keep what is too large for memory: TMPDIR, or else /var/tmp, which is on a disk where /tmp
-/// may be in memory.
+/// Folder for data too large for memory: TMPDIR, else /var/tmp, else /tmp. /tmp comes last because it may be
+/// in memory.
 std::filesystem::path folder_for_unnamed_files();
 
 /// The folder that TMPDIR names, or else /tmp. Throws InputError where it is not there.

@@ -7,10 +7,10 @@
 
 namespace headroom {
 
-/// Writes an output (output_target.h) whole or not at all. Throws InputError where it cannot be one,
-/// DeviceError where it cannot be written.
+/// Writes an output (output_target.h) whole or not at all. Throws InputError if `file` cannot be an output,
+/// and DeviceError if writing fails.
 void write_file_whole(const std::filesystem::path& file, const std::string& text);
-/// The same for what `write` puts into the stream bit by bit.
+/// As above, for text that `write` streams out piece by piece.
 void write_file_whole(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 
 }  // namespace headroom

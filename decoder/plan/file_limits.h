@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-// What files of plans, of requests and of what a run took may hold at most: more is refused, and nothing is
-// allocated for it.
+// Largest numbers that files of plans, requests and run statistics may contain. Readers reject larger ones
+// before they allocate anything for them.
 namespace headroom {
 
 constexpr int64_t kMostBytes = int64_t{1} << 60;

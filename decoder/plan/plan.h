@@ -40,7 +40,7 @@ DeviceKind parse_device(const std::string& text);
 /// another.
 std::vector<ConvolutionAlgorithm> algorithms_on(DeviceKind device);
 
-/// What is decoded, and on what: everything that fixes the sizes of all tensors.
+/// The decode that a plan is for: its model, extents, dtype and device. Fixes the sizes of all tensors.
 struct Request {
   std::string model;  ///< the --model argument that the plan was made for
   int64_t width_pixels = 0;
@@ -49,13 +49,13 @@ struct Request {
   int64_t batch = 1;
   Dtype dtype = Dtype::fp32;
   DeviceKind device = DeviceKind::cpu;
-  /// Of a picture that stays in memory: the peak then counts it. Unset where it goes to a file as it is made.
+  /// Dtype of a picture that stays in memory and counts in the peak. Unset: it goes to a file as it is made.
   std::optional<Dtype> picture_dtype{};
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-/// Where a kept tensor lives. Below the device, only the blocks that a sweep is about to read or has
-/// just written are on it.
+/// The memory that stores a kept tensor. For a tensor in host memory or in the scratch file, the device has
+/// only the blocks that a sweep is about to read or has just written.
 enum class MemoryTier {
   device,
   host,     ///< memory of the host, where the device has its own
@@ -70,7 +70,7 @@ enum class WeightResidency {
 };
 const char* name_of(WeightResidency residency);
 
-/// What measured costs hold for. Empty texts where costs are assumed.
+/// The environment that measured costs hold for. The texts are empty if costs are assumed.
 struct Environment {
   std::string device;     ///< processor and threads
   std::string libraries;  ///< with versions
@@ -103,18 +103,18 @@ struct KeptTensor {
   friend bool operator==(const KeptTensor&, const KeptTensor&) = default;
 };
 
-/// Where the values of a step go that makes values position by position.
+/// Destination of the values that a step makes position by position.
 enum class StepTarget {
-  tile,  ///< what later steps of the pass read
-  /// The blocks of the tensor where it is kept. There is no tile: later steps read the blocks. On
-  /// CUDA, convolutions alone.
+  tile,  ///< a tile for later steps of the pass
+  /// The blocks of the kept tensor. There is no tile: later steps read the blocks. Only for convolutions on
+  /// CUDA.
   blocks,
-  /// The same, where these blocks are those of the add's other operand: each position becomes the sum.
+  /// Like `blocks`, but onto the blocks of the add's other operand: each position becomes the sum.
   in_place,
 };
 const char* name_of(StepTarget target);
 
-/// What a step reads: the tile that an earlier step of the pass made, or a kept tensor.
+/// An input of a step: the tile that an earlier step of the pass made, or a kept tensor.
 struct Operand {
   TensorId tensor{-1};
   int32_t step = -1;  ///< index of the step that made the tile; -1 reads the kept tensor
@@ -143,14 +143,14 @@ struct Step {
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-/// Whether the step makes a tile, which later steps of the pass can read.
+/// True if the step makes a tile, which later steps of the pass can read.
 bool makes_tile(const Step& step);
-/// Whether blocks of the tensor that the step makes come to the device with it.
+/// True if the step acquires device blocks for the tensor that it makes.
 bool acquires_blocks(const Step& step);
-/// Whether the operand is what a convolution adds to its sums.
+/// True if the operand is the one that a convolution adds to its sums.
 bool is_residual(const Step& step, size_t input);
 
-/// What a step's work is counted over: what it makes, or what it takes statistics of.
+/// The tensor whose positions a step's work is counted over: its result, or the one it takes statistics of.
 TensorId measured_tensor(const Step& step);
 
 /// One sweep of tiles, band of rows by band of rows, tile by tile along a band, and of each tile chunk of
@@ -164,14 +164,14 @@ struct Pass {
   /// Half-open intervals along each axis, in grid positions; tiles are their product.
   Axes<std::vector<Interval>> tiles;
   std::vector<Step> steps;
-  /// Whether tiles hand positions on along this axis: along the time always, from chunk to chunk, and along
-  /// rows from band to band where `carries_rows` is set.
+  /// True if tiles hand positions on along this axis. Along the time they always do, from chunk to chunk.
+  /// Along rows they do from band to band if `carries_rows` is set.
   bool carries(Axis axis) const { return axis == Axis::t || (axis == Axis::y && carries_rows); }
-  /// The axis along which there is something to hand on: rows where they are carried, since those tiles have
-  /// one chunk, and else the time.
+  /// The axis along which tiles hand positions on. A pass that carries rows has one chunk, so it is rows
+  /// there, and the time otherwise.
   Axis carried_axis() const { return carries_rows ? Axis::y : Axis::t; }
-  /// Whether a tile has the rows above its own that it needs from the tile above it, copied, where other
-  /// passes compute them again. Of pictures alone, and not of several ranks.
+  /// True if a tile copies the rows that it needs above its own from the tile above it. Other passes
+  /// recompute them. Only for pictures, and only with one rank.
   bool carries_rows = false;
   ConvolutionAlgorithms convolutions;
   int64_t predicted_peak_bytes = 0;
@@ -203,7 +203,7 @@ struct Plan {
   std::string scratch_folder;       ///< where that file is made; empty where nothing is kept there
   int64_t predicted_peak_bytes = 0;
   double predicted_seconds = 0;
-  /// Between these it takes nine times of ten, by what the profile says of its precision; both 0 without one.
+  /// Nine of ten decodes end between these, given the profile's precision. Both are 0 without a profile.
   double predicted_seconds_low = 0, predicted_seconds_high = 0;
   double bound_seconds = 0;  ///< no plan of the space is faster: what has been proven so far
   bool optimal = false;      ///< proven fastest in the plan space of docs/planning.md

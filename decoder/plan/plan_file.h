@@ -16,7 +16,7 @@ namespace headroom {
 
 /// The version of "headroom.plan" of a single decode.
 constexpr int64_t kPlanVersion = 4;
-/// The same of a plan for several ranks (decoder/plan/ranked_plan.h).
+/// The version of "headroom.plan" of a plan for several ranks (decoder/plan/ranked_plan.h).
 constexpr int64_t kRankedPlanVersion = 6;
 
 /// A plan as the document that docs/formats.md describes. Tensors and operations are written by name, so
@@ -33,7 +33,7 @@ Interval read_interval(const JsonFields& fields, int64_t most);
 /// Checks schema and version, then reads what is decoded. Needs no model: a program reads the request first,
 /// resolves the model that it names, and reads the plan with that model's graph.
 Request read_request(const JsonFields& file);
-/// What to_json() of a request wrote. Throws InputError naming the key.
+/// Reads a request that to_json() wrote. Throws InputError naming the key.
 Request request_from_json(const JsonFields& fields);
 
 /// The whole plan. Every number is checked against its range and every name against `graph`; whether the plan
@@ -54,7 +54,7 @@ class PlanFile {
   /// Reads at most 256 MiB. Throws InputError naming the file, and the key where one is at fault.
   explicit PlanFile(const std::filesystem::path& file);
   const Request& request() const { return request_; }
-  /// Whether it holds the plans of several ranks.
+  /// True if the file has the plans of several ranks.
   bool has_ranks() const;
   /// Throw InputError naming the file and the key; each where the file holds another kind of plan.
   /// ModelOfPlan where the plan has names that `graph` lacks.
@@ -72,7 +72,7 @@ Plan read_plan(const std::filesystem::path& file, const Graph& graph);
 
 /// Writes the file whole or not at all, one step to a line. Throws DeviceError.
 void write_plan(const std::filesystem::path& file, const Plan& plan, const Graph& graph);
-/// What it writes.
+/// The text that write_plan() writes.
 std::string plan_text(const Plan& plan, const Graph& graph);
 
 }  // namespace headroom

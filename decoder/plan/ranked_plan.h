@@ -14,7 +14,7 @@
 //     output      every rank's rows to rank 0, who writes the file, when all passes are done
 namespace headroom {
 
-/// What carries messages between two ranks.
+/// The connection that carries messages between two ranks.
 struct Link {
   double bytes_per_second = 0;
   double seconds = 0;  ///< until the first byte is there

@@ -9,10 +9,11 @@
 
 namespace headroom {
 
-/// More make a file that is refused. Keys and values go from all to all: two for each pair of ranks.
+/// A file with more transfers is rejected. All ranks send keys and values to all others: two transfers for
+/// each pair of ranks.
 constexpr size_t kMostTransfers = 1'000'000;
 
-/// Whether a file of the schema "headroom.plan" holds the plans of several ranks, not one plan.
+/// True if a file of the schema "headroom.plan" has the plans of several ranks, not one plan.
 bool has_ranks(const JsonFields& file);
 
 /// The plan as docs/formats.md describes it.

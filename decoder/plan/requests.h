@@ -40,17 +40,17 @@ struct RequestQueue {
   std::vector<QueuedRequest> requests;
 
   bool planned = false;
-  // Of a planned queue:
+  // Only for a planned queue:
   int64_t limit_bytes = 0;          ///< of every plan
   std::vector<QueuedDecode> order;  ///< each repetition of each request once
   std::vector<Plan> plans;          ///< one for each distinct shape
   friend bool operator==(const RequestQueue&, const RequestQueue&) = default;
 };
 
-/// Of the requests. One model serves them all: that of so many frames (for_frames()).
+/// Largest number of frames of any request. One model serves the whole queue: for_frames() of this number.
 int64_t most_frames(const RequestQueue& queue);
 
-/// What a planned queue takes, by its plans.
+/// Memory and time of a planned queue, as its plans predict them.
 struct QueuePrediction {
   int64_t pool_bytes = 0;  ///< the largest plan's peak without its reserve: what one pool for all has to hold
   int64_t peak_bytes = 0;  ///< the largest plan's peak

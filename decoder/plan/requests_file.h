@@ -24,7 +24,7 @@ nlohmann::json to_json(const RequestQueue& queue, const Graph& graph);
 /// the key: also where two decodes have the same output or the bounds above are passed.
 RequestQueue requests_from_json(const JsonFields& file);
 
-/// The same of a queue that must be planned already, which is asked before keys are.
+/// Like requests_from_json(), for a queue that must be planned. Checks this before it reads other keys.
 RequestQueue planned_requests_from_json(const JsonFields& file);
 
 /// A planned queue with its plans. Order and plans are checked against the requests; whether a plan is a

@@ -19,7 +19,7 @@ struct PassStats {
   friend bool operator==(const PassStats&, const PassStats&) = default;
 };
 
-/// What Verification::compared_with says of the decode that nothing was tiled in.
+/// Value of Verification::compared_with for a comparison with the untiled decode.
 constexpr const char* kUntiledDecode = "the untiled decode";
 
 /// A comparison of the decoded picture with another decode of the same latent (--verify).
@@ -49,7 +49,7 @@ struct DecodeStats {
   friend bool operator==(const DecodeStats&, const DecodeStats&) = default;
 };
 
-/// What the decodes of a queue did to memory from one to the next.
+/// Measurements of a queue's decodes, and of memory that grows from one decode to the next.
 struct QueueStats {
   std::vector<DecodeStats> decodes;   ///< in the order in which they ran
   int64_t resident_before_bytes = 0;  ///< of the process before the first decode and its weights
@@ -75,7 +75,7 @@ struct EngineStats {
   friend bool operator==(const EngineStats&, const EngineStats&) = default;
 };
 
-/// What one of several ranks measured.
+/// Measurements of one of several ranks.
 struct RankStats {
   Interval latent_rows;  ///< that it decoded
   int64_t limit_bytes = 0;
@@ -88,8 +88,8 @@ struct RankStats {
   friend bool operator==(const RankStats&, const RankStats&) = default;
 };
 
-/// What one decode measured, or all of a queue in total. Peaks count device bytes of every kind that the
-/// limit covers.
+/// Measurements of one decode, or totals of a queue. Peaks count device bytes of every kind that the limit
+/// covers.
 struct RunStats {
   int64_t limit_bytes = 0;
   int64_t predicted_peak_bytes = 0;

@@ -12,32 +12,33 @@
 
 namespace headroom {
 
-/// Gives the job its plan, and the model of that: the plan of --plan, or one that is made for --limit and a
-/// latent of the job's shape, on `gpu`, or on the CPU where it is null. Throws InputError, DoesNotFit,
+/// Sets the job's plan and its model. The plan is --plan's, or a new one for --limit and the shape of the
+/// job's latent. A new plan is for `gpu`, or for the CPU if `gpu` is null. Throws InputError, DoesNotFit,
 /// DeviceError.
 void choose_plan(const DecodeOptions& options, const Model& model, const gpu::Gpu* gpu, DecodeJob& job);
 
-/// A plan for several ranks, and the model that it is of.
+/// A plan for several ranks, and its model.
 struct ChosenRanks {
   Model model;
   RankedPlan plan;
 };
-/// How many, and the GPU of each or null.
+/// Number of ranks, and this rank's GPU. Null: ranks decode on the CPU.
 struct RankCount {
   int32_t ranks = 1;
   const gpu::Gpu* gpu = nullptr;
 };
-/// The plan of --plan for several ranks, or one that is made for --limit and so many. Throws
-/// InputError, also where each of several would have to find its own limit.
+/// Returns --plan's plan for several ranks, or makes one for --limit and `count.ranks` ranks. Throws
+/// InputError, also for `--limit auto` with several ranks, because each rank would find its own limit.
 ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const Array& latent,
                          const RankCount& count);
 
-/// Of the plan to run in place of one whose memory the GPU does not have now: what it takes, as half a
-/// sentence for people, or why none was found. Throws nothing.
+/// Plans again for the memory that is free on the GPU, which `refused` exceeds. Returns the second half of a
+/// message: the new plan's memory and time, or why there is none. A planning error is part of the text and
+/// not thrown.
 std::string next_smaller_plan(const DecodeOptions& options, const Model& model, const DecodeJob& refused,
                               const gpu::Gpu& gpu);
 
-/// A line for people where --dtype asks for what this model does not decode in; otherwise empty.
+/// A note to the user if the model does not decode in --dtype. Otherwise empty.
 std::string upcast_note(const Model& model, const DecodeOptions& options);
 
 }  // namespace headroom

@@ -6,16 +6,16 @@
 
 namespace headroom {
 
-/// How a latent as pipelines hand it on becomes the decoder's own input: z * factor + offset, per channel.
+/// Converts a pipeline's latent to the decoder's input: z * factor + offset, per channel.
 struct LatentScaling {
   std::vector<double> factor, offset;
-  /// Whether it leaves everything as it is.
+  /// True if every factor is 1 and every offset is 0.
   bool changes_nothing() const;
-  /// The standard deviation of the decoder's input where a pipeline's latent has 1.
+  /// Standard deviation of the decoder's input for a pipeline's latent with a deviation of 1.
   double input_deviation() const;
 };
 
-/// Which of the two a latent is, by its numbers.
+/// Kind of a latent, judged by its values.
 enum class LatentKind { doubtful, of_pipeline, decoder_input };
 
 struct LatentEvidence {

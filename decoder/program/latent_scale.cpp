@@ -89,7 +89,8 @@ Array laid_out(const LatentPatches& patches, const Array& latent) {
   return out;
 }
 
-/// Of a model without patches.
+/// Scaling of a model without latent patches. `weights` is called only if the scaling is stored with the
+/// weights.
 LatentScaling scaling_of(const Model& model, const std::function<ParameterSource()>& weights) {
   const auto channels = static_cast<size_t>(model.latent_channels);
   if (!model.scaled_by_channel && !model.latent_scale_in_weights) {
@@ -126,13 +127,13 @@ std::string figure(double value) {
   return text;
 }
 
-/// What is to be done with a latent, and said of it.
+/// Decision about a latent: whether to undo its scaling, and a note to the user.
 struct Taken {
   bool undo = false;
   std::string note;
 };
 
-/// `asked` is empty where nothing was asked for.
+/// `asked` is the value of --latent-scale, empty if it was not given.
 Taken taken(const std::string& asked, const LatentScaling& scaling, const Array& latent) {
   const auto [deviation, kind] = latent_evidence(scaling, latent);
   const std::string found = "standard deviation " + figure(deviation);
@@ -162,7 +163,7 @@ Taken taken(const std::string& asked, const LatentScaling& scaling, const Array&
                      "; latents of this model's pipelines are scaled: --latent-scale model"};
 }
 
-/// The same of a model whose pipelines undo the scaling: the decoder's own input is what they hand on.
+/// As taken(), for a model whose pipelines undo the scaling themselves and hand on the decoder's own input.
 Taken taken_unscaled(const std::string& asked, const LatentScaling& scaling, const Array& latent) {
   const auto [deviation, kind] = latent_evidence(scaling, latent);
   const bool normalised = kind == LatentKind::of_pipeline;
@@ -184,7 +185,7 @@ Taken taken_unscaled(const std::string& asked, const LatentScaling& scaling, con
   return {false, "latent as given, " + found + ", as this model's pipelines hand it on: unscaled"};
 }
 
-/// The scaling, where it can be known without an error: a note is worth none.
+/// The scaling, or nullopt on an InputError. It is only for a note, which is not worth an error.
 std::optional<LatentScaling> known_scaling(const Model& model,
                                            const std::function<ParameterSource()>& weights) {
   try {
@@ -194,7 +195,8 @@ std::optional<LatentScaling> known_scaling(const Model& model,
   }
 }
 
-/// Of FLUX.2 the channels say all: a pipeline's latent has other ones than the decoder takes.
+/// True for a pipeline's latent of a model with patches, such as FLUX.2. The number of channels decides: it
+/// differs from that of the decoder's input.
 bool is_in_patches(const Model& model, const Array& latent) {
   return model.latent_patches && latent.shape[1] == pipeline_channels(model);
 }
@@ -213,8 +215,8 @@ std::string take_patches(const Model& model, const std::function<ParameterSource
   return "";
 }
 
-/// ComfyUI undoes what its samplers' latents are scaled by before anything is saved, except where its VAE
-/// does so as it decodes: what lies with the weights.
+/// ComfyUI undoes the scaling of its samplers' latents before it saves them. The exception is a scaling that
+/// is stored with the weights: ComfyUI's VAE undoes that one while decoding.
 std::string take_comfyui(const Model& model, const std::function<ParameterSource()>& weights, Array& latent) {
   if (model.latent_scale_in_weights || is_in_patches(model, latent)) {
     undo_latent_scale(model, weights, latent);
@@ -228,7 +230,7 @@ std::string take_comfyui(const Model& model, const std::function<ParameterSource
   return "ComfyUI's latent, the decoder's own input: as given";
 }
 
-/// As `asked` says, and what is to be said of it.
+/// Scales the latent as `asked` says and returns a note to the user.
 std::string take(const Model& model, const std::function<ParameterSource()>& weights,
                  const std::string& asked, Array& latent) {
   if (model.latent_patches) return take_patches(model, weights, asked, latent);

@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-/// What headroom-decode is asked for, as it is written on the command line.
+/// Options of headroom-decode, as given on the command line.
 struct DecodeOptions {
   std::string plan_file, limit, queue_file, profile_file, model, weights, latent_scale, output, preview_file,
       stats_file, trace_file, scratch, scratch_limit;
@@ -28,7 +28,7 @@ struct DecodeOptions {
   ProgressOptions progress;
 };
 
-/// An option, by name, and whether it was given.
+/// Name of an option, and whether the user gave it.
 struct Given {
   bool given = false;
   const char* name = nullptr;
@@ -37,8 +37,8 @@ struct Given {
 /// --help)".
 void refuse_given(const std::vector<Given>& options, const std::string& why);
 
-/// Empty where --help or --version was answered on `out`. Throws InputError where arguments do not fit
-/// together.
+/// Returns nullopt after answering --help or --version on `out`. Throws InputError if arguments contradict
+/// each other.
 std::optional<DecodeOptions> parse_decode_options(const std::vector<std::string>& args, std::ostream& out);
 
 }  // namespace headroom

@@ -42,7 +42,7 @@ struct Job {
   std::string file() const { return (folder / output).string(); }
 };
 
-/// Of all plans the weights are the same, so the model is the one of the most frames.
+/// Reads and validates the queue. All plans share the weights, so the model for the most frames serves all.
 RequestQueue read_queue(QueueRun& run) {
   const nlohmann::json document = read_requests_file(run.queue_file);
   const JsonFields fields(document, run.queue_file);
@@ -101,7 +101,7 @@ auto naming(const std::string& place, const std::string& done, const Body& body)
   return rewording([&](const std::string& error) { return place + ": " + error + "; " + done; }, body);
 }
 
-/// Of a relative path as it is written, whatever links there are on a disk.
+/// Judges the text of the path alone. It does not look at links on the disk.
 bool leaves_its_folder(const path& named) {
   return named.is_absolute() || *named.lexically_normal().begin() == "..";
 }
@@ -150,7 +150,7 @@ MadeFolders prepare_files(const QueueRun& run, const RequestQueue& queue, const 
   return prepare_outputs(outputs, inputs, MissingFolders::make);
 }
 
-/// What is known of the whole queue before its first decode.
+/// News of the start of the queue, with its predicted peak and time.
 RunBegun begun(const QueueRun& run, const RequestQueue& queue, const QueuePrediction& prediction) {
   RunBegun news;
   news.program = "headroom-decode";
@@ -163,7 +163,7 @@ RunBegun begun(const QueueRun& run, const RequestQueue& queue, const QueuePredic
   return news;
 }
 
-/// Where the decodes of a queue begin and end, of its whole: by predicted time.
+/// Boundaries of the decodes as shares of the queue's predicted time. Decode i runs from element i to i + 1.
 std::vector<double> shares_of(const RequestQueue& queue, double predicted_seconds) {
   std::vector<double> shares{0};
   for (size_t i = 0; i < queue.order.size(); ++i) {

@@ -15,7 +15,7 @@
 
 namespace headroom {
 
-/// What the program was asked to do with a planned queue.
+/// A planned queue, with the options for decoding it.
 struct QueueRun {
   Model model;  ///< for any number of frames
   ParameterSource weights;
@@ -32,9 +32,9 @@ struct QueueRun {
   std::vector<NamedFile> files_read, files_beside;  ///< of the command line, as require_apart() takes them
 };
 
-/// Decodes the whole queue in its order from one pool. Everything that can be checked before the first decode
-/// is. A decode that fails ends the run with its own error, which names the request; the outputs before it
-/// are there. Throws InputError, LimitExceeded, DeviceError.
+/// Decodes the whole queue in order, from one pool. Before the first decode it checks all that it can. A
+/// failing decode ends the run with an error that names the request. Earlier outputs stay. Throws InputError,
+/// LimitExceeded, DeviceError.
 RunStats decode_queue(QueueRun run, Notes& progress);
 
 }  // namespace headroom

@@ -40,7 +40,7 @@ std::string_view bytes_of(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-/// Of all values of all parameters. Says to the others that it gets on: files may be slow.
+/// Hash of all values of all parameters. Reports progress to the other ranks, because reading may be slow.
 uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights, Exchange& exchange) {
   constexpr int64_t kPiece = 1 << 18;
   uint64_t print = kFnvBasis;
@@ -61,7 +61,7 @@ uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights, Exch
   return print;
 }
 
-/// What is decoded, the same on all ranks, and this rank's plan of it.
+/// Inputs of a decode by several ranks. All ranks must have the same ones.
 struct RankedDecode {
   ChosenRanks chosen;
   Array latent;
@@ -94,7 +94,7 @@ RankedDecode decode_asked_for(const DecodeOptions& options, const RankEnvironmen
   return asked;
 }
 
-/// What must be the same on all ranks, before anything is decoded.
+/// Requires the same plan, latent and weights on all ranks. Throws ExchangeError otherwise.
 void agree_on(Exchange& exchange, const DecodeOptions& options, const RankedDecode& asked) {
   const Graph& graph = asked.chosen.model.graph;
   const std::string weights_name = options.random_seed
@@ -106,7 +106,7 @@ void agree_on(Exchange& exchange, const DecodeOptions& options, const RankedDeco
          {"weights", std::to_string(fingerprint_of(graph, asked.weights, exchange)), weights_name}});
 }
 
-/// Decodes this rank's rows, and on rank 0 writes the output. Traces are recorded where somebody wants them.
+/// Decodes this rank's rows, and on rank 0 writes the output. Records a trace with --trace.
 RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Exchange& exchange, gpu::Gpu* gpu,
                   const ResidentLimit& before, Progress& progress) {
   const auto& [model, plan] = asked.chosen;
@@ -147,7 +147,7 @@ RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Excha
   return stats;
 }
 
-/// Of several cards of a machine each rank takes its own: it sees no other.
+/// Restricts this process to one GPU, chosen by local rank. A single card in CUDA_VISIBLE_DEVICES stays.
 void take_own_card(const RankEnvironment& environment) {
   std::vector<std::string> cards;
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
@@ -191,7 +191,7 @@ int64_t bytes_of_files(const DecodeOptions& options) {
   return bytes;
 }
 
-/// open_exchange(), but what the check throws comes as what it is.
+/// As open_exchange(), but an error of `check_while_meeting` keeps its type.
 std::unique_ptr<Exchange> open_checked(const ExchangeOptions& options) {
   try {
     return open_exchange(options);
@@ -227,7 +227,7 @@ std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnviro
   how.ranks = environment;
   how.kind = kind_of(options, gpu.get());
   how.timeout_seconds = options.rank_timeout_seconds;
-  // Loaded first: strangers do not cause the memory that loading takes.
+  // Load before the baseline below, so that memory growth while ranks connect excludes the module's own.
   load_exchange(how.kind);
   ResidentLimit limit = ResidentLimit::before_decode(bytes_of_files(options));
   // A GPU's rank has no limit for this memory.

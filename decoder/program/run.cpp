@@ -61,7 +61,7 @@ void print_summary(const RunStats& stats, const std::string& output, std::ostrea
   }
 }
 
-/// Of a queue the outputs are looked at once it has been read (queue.cpp).
+/// Prepares the outputs' folders. Outputs of a queue are prepared after it has been read (queue.cpp).
 MadeFolders prepare_files(const DecodeOptions& options) {
   std::vector<NamedFile> outputs = files_beside(options);
   if (options.queue_file.empty()) outputs.push_back({"-o", options.output, true});

@@ -97,8 +97,8 @@ Verification verify(const DecodeJob& done, const std::filesystem::path& decoded,
     return other;
   };
   Plan reference = with_room(untiled_plan(model, plan.request));
-  // What the library takes beside the tiles is not in this figure: half as much again is ample. On a GPU
-  // tiles may be too large for its libraries as well.
+  // The predicted peak leaves out the library's own memory. Half as much again is ample for it. On a GPU the
+  // untiled plan may also have tiles that are too large for the libraries, so validate it.
   const bool untiled_fits = reference.predicted_peak_bytes * 3 / 2 < free_bytes &&
                             (gpu == nullptr || validate(reference, model).empty());
   if (!untiled_fits) reference = with_room(with_halved_tiles(model, plan, {}));

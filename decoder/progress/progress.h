@@ -8,12 +8,12 @@
 
 namespace headroom {
 
-/// How far a program is, shown on its standard error.
+/// Display of a program's progress on standard error.
 class Progress {
  public:
   virtual ~Progress() = default;
   virtual void tell(const ProgressNews& news) = 0;
-  /// Whether samples of memory are of use: they cost a look at the process.
+  /// True if memory samples are shown. Each sample reads the memory state of the process.
   virtual bool wants_memory() const { return false; }
   /// Removes what stands on the terminal, before messages.
   virtual void wipe() {}
@@ -31,7 +31,7 @@ class WipedProgress {
   Progress& progress_;
 };
 
-/// What the command line says of progress.
+/// Progress options of the command line.
 struct ProgressOptions {
   std::string style = "auto";
   bool quiet = false;

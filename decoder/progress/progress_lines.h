@@ -86,8 +86,8 @@ struct TileDone {
   int64_t tile = 0;  ///< from 0
   int64_t of = 0;
   double share = 0;  ///< of the whole decode or queue, 0 to 1, by predicted time where there is a prediction
-  /// What came to the picture since the line before: the smallest box around it. Where several tiles share a
-  /// line, parts of the box may still be to come.
+  /// Bounding box of the pixels written since the previous line. If several tiles share a line, parts of the
+  /// box may not be written yet.
   std::optional<PictureRegion> region{};
   friend bool operator==(const TileDone&, const TileDone&) = default;
 };

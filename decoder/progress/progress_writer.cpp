@@ -14,7 +14,7 @@ constexpr double kLinesPerSecond = 40;
 /// Lines that are kept for rare news, which should not wait: the start of a pass behind many quick tiles.
 constexpr double kLinesHeldBack = 4;
 
-/// What the next of its kind may stand for.
+/// True for news that later news of the same kind may replace while it waits.
 bool replaceable(const ProgressNews& news) {
   return !std::holds_alternative<RunBegun>(news) && !std::holds_alternative<VerificationStarted>(news) &&
          !std::holds_alternative<RunEnded>(news);
@@ -26,7 +26,7 @@ bool frequent(const ProgressNews& news) {
          std::holds_alternative<MemorySample>(news);
 }
 
-/// What is lost of `before` where `after` stands for it.
+/// Merges into `after` the regions and peaks of `before`, which it replaces.
 void merge(const ProgressNews& before, ProgressNews& after) {
   if (auto* tile = std::get_if<TileDone>(&after)) {
     const std::optional<PictureRegion>& region = std::get<TileDone>(before).region;
@@ -36,7 +36,7 @@ void merge(const ProgressNews& before, ProgressNews& after) {
   }
 }
 
-/// Whether a line can be written without waiting for its reader.
+/// True if writing a line does not block on the reader.
 bool has_room(int descriptor) {
   pollfd target{descriptor, POLLOUT, 0};
   return descriptor < 0 || poll(&target, 1, 0) != 0;

@@ -57,7 +57,7 @@ void check_keys(const Graph& graph, const Plan& plan) {
   }
 }
 
-/// What this device can do with kept tensors that are not on it.
+/// Throws InputError if the CPU cannot keep a tensor in the tier that the plan names.
 void check_tiers(const Graph& graph, const Plan& plan) {
   for (const KeptTensor& entry : plan.kept) {
     if (entry.tier == MemoryTier::device) continue;
@@ -90,7 +90,7 @@ class Scratch {
 
 }  // namespace
 
-/// A plan from the weights on: what the session has loaded, or what each pass brings in.
+/// One plan on the CPU, with the session's resident weights or those that each pass loads.
 class CpuSession::PlanRun final : public Session::Run {
  public:
   PlanRun(CpuSession& session, const Plan& plan, EventSink* events)
@@ -122,7 +122,7 @@ class CpuSession::PlanRun final : public Session::Run {
     stats.device = device_name();
     stats.libraries = library_versions();
     stats.threads = thread_count();
-    // What the pool has taken so far is enough for what comes, or for as much of it as was no larger.
+    // Keep the pages that the pool has taken so far. They are enough for any later decode that is no larger.
     pool.hold_resident(pool.peak_resident_bytes());
   }
 

@@ -23,15 +23,14 @@ class CpuSession final : public Session {
   int64_t reservations() const override { return LimitedPool::reservations() - reservations_before_; }
   const LimitedPool& pool() const { return pool_; }
 
-  // For a session that lives in somebody else's process, where what may be taken changes from one decode to
-  // the next.
+  // For a session inside another program's process, where the limit can change from decode to decode.
 
-  /// What decodes may take from now on, at most what the session was opened with. What is warm stays within
-  /// `resident_goal_bytes`.
+  /// Limits later decodes, at most to the limit that the session was opened with. Live and warm pages
+  /// together stay within `resident_goal_bytes`, unless the live ones alone exceed it.
   void limit_to(int64_t limit_bytes, int64_t resident_goal_bytes);
   /// Hands all but the weights back to the system.
   void trim() { pool_.trim(); }
-  /// Whether packed weights are there for plans whose weights stay.
+  /// True if packed weights are loaded, for plans with resident weights.
   bool has_weights() const { return weights_.has_value(); }
   /// Weights are read again before the next decode.
   void drop_weights() { weights_.reset(); }

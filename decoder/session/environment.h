@@ -7,12 +7,13 @@
 
 namespace headroom {
 
-/// What costs that are measured now hold for: of this GPU, or where there is none of the processor.
+/// The environment of costs that are measured now: this GPU's, or the processor's if `gpu` is null. Call
 /// start_libraries() first.
 Environment environment_here(const gpu::Gpu* gpu);
 
-/// Costs that were measured elsewhere say nothing of times and workspaces here. Throws InputError, which has
-/// both in full, where the plan's are neither assumed nor of `here`. `origin` is the plan's file.
+/// Throws InputError if the plan's costs were measured in another environment than `here`: they do not
+/// predict times and workspaces here. Assumed costs pass. The message names both environments in full.
+/// `origin` is the plan's file.
 void check_environment(const Plan& plan, const Environment& here, const std::string& origin);
 
 }  // namespace headroom

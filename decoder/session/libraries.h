@@ -4,13 +4,14 @@
 
 namespace headroom {
 
-/// Starts the threads and runs one convolution by each algorithm, so that what is allocated once is there
-/// before anything is measured. Idempotent. `threads` of 0 leaves the default.
+/// Starts the threads and runs one convolution by each algorithm, so that one-time allocations happen before
+/// anything is measured. Idempotent. `threads` of 0 leaves the default.
 void start_threads(int threads);
-/// The same for a program of ours, which has the process to itself: lets all threads share one heap.
+/// Like start_threads(), for a program that has the process to itself: all threads share one heap. With
+/// `threads` of 0 and no OMP_NUM_THREADS it starts useful_threads().
 void start_libraries(int threads);
 
-/// What decides times and workspaces beside the processor, e.g. "Headroom 0.1.0 for avx512".
+/// The software that times and workspaces depend on, e.g. "Headroom 0.1.0 for avx512".
 std::string library_versions();
 /// The processor's name and the threads in use.
 std::string device_name();

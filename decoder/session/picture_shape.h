@@ -7,13 +7,13 @@
 
 namespace headroom {
 
-/// Of the picture or clip that a request asks this decoder for.
+/// Shape of the picture or clip that a request asks this decoder for.
 inline PictureShape picture_shape(const Graph& graph, const Request& request) {
   return {request.batch, graph.tensor(graph.output()).channels, request.frames, request.height_pixels,
           request.width_pixels};
 }
 
-/// Of what a latent, N×C×H×W or N×C×T×H×W, decodes to.
+/// Shape of the picture or clip that a latent, N×C×H×W or N×C×T×H×W, decodes to.
 inline PictureShape picture_shape(const Graph& graph, const Array& latent) {
   const Tensor& output = graph.tensor(graph.output());
   const std::vector<int64_t>& extents = latent.shape;

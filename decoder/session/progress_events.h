@@ -43,7 +43,7 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   void start_micro_batch(const Plan& plan);
   void start_pass(const Plan& plan, size_t pass);
   void weigh_steps(const Plan& plan, const Pass& pass);
-  /// Of the whole, once this many tiles of the pass are done.
+  /// Share of the whole progress, 0 to 1, once `done` tiles of the pass are done.
   double share(const Plan& plan, double done) const;
   void sample_memory();
   std::optional<PictureRegion> take_region();
@@ -67,8 +67,8 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   std::chrono::steady_clock::time_point sampled_{};
 };
 
-/// Hands a picture on, and reports each region of it. Counts the time in which the thread that made it stood
-/// still for that: what another thread writes meanwhile holds nothing up.
+/// Hands a picture on, and reports each region of it. Counts the time that writing blocks the thread that
+/// made this sink. Writes by other threads do not hold up the decode.
 class ReportedSink final : public PictureSink {
  public:
   ReportedSink(PictureSink& next, ProgressEvents& events)

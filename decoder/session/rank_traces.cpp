@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-/// What to add to this rank's times, so that all ranks left the same gather at the same time; 0 for the one
+/// Seconds to add to this rank's times so that all ranks leave one gather at the same time. 0 for the rank
 /// whose clock began first.
 double clock_offset(Exchange& exchange, const TraceRecorder& recorder) {
   exchange.gather({0});

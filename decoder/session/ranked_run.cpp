@@ -75,7 +75,7 @@ class OwnRows final : public PictureSink {
   PictureSink& output_;
 };
 
-/// What every rank measured, on all of them.
+/// Measurements of all ranks. All ranks must call this, and all receive the result.
 std::vector<RankStats> gathered(const RankedPlan& plan, const RunStats& own, int64_t sent_bytes,
                                 Exchange& exchange) {
   const std::vector<std::vector<double>> all =

@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// What one rank's part of a decode may be given beside what it decodes.
+/// Output, callbacks and resources of one rank's part of a decode.
 struct RankedHooks {
   PictureSink* output = nullptr;          ///< rank 0's, and no other's: where the picture goes
   EventSink* events = nullptr;            ///< null for nobody

@@ -39,13 +39,13 @@ class Session {
   RunStats decode(size_t plan, const Array& latent, PictureSink& sink, EventSink* events,
                   const RankLink* link = nullptr);
 
-  /// The most that was held of what this session may take; of a GPU what is reserved.
+  /// Most bytes of its own memory that the session has held; on a GPU, the bytes that it reserved.
   virtual int64_t held_bytes() const = 0;
-  /// What libraries took beside it since the session began.
+  /// Growth outside the session's own memory since it began, in bytes. Libraries allocate there.
   virtual int64_t outside_growth_bytes() const = 0;
-  /// The same at its most, where the process grew by this much.
+  /// Peak of that growth, at least 0, given the peak growth of the process. On a GPU: the growth so far.
   virtual int64_t most_outside_bytes(int64_t rss_growth_bytes) const = 0;
-  /// What this process held when the session began.
+  /// Resident bytes of this process when the session began.
   virtual int64_t resident_before_bytes() const = 0;
   /// Times that memory was reserved for decodes.
   virtual int64_t reservations() const = 0;
@@ -58,11 +58,11 @@ class Session {
   class Run {
    public:
     virtual ~Run() = default;
-    /// What runs a micro-batch, whose plan this is. The one before is over.
+    /// Makes the device for a micro-batch, whose plan is given. The previous micro-batch must be over.
     virtual std::unique_ptr<Device> device(const Plan& micro_batch) = 0;
     /// Null where the plan keeps everything on the device.
     virtual BlockTransfers* transfers() = 0;
-    /// What the interpreter tells of the run; null for nobody.
+    /// Receives the interpreter's events of the run. May be null.
     virtual EventSink* events() = 0;
     /// When the time that is counted began.
     virtual std::chrono::steady_clock::time_point start() const = 0;
@@ -81,7 +81,7 @@ class Session {
 /// Throws InputError where the latent does not have the plan's shape.
 void check_latent(const Model& model, const Plan& plan, const Array& latent);
 
-/// What decodes are to run in.
+/// Model, plans and memory limits of a session.
 struct SessionRequest {
   const Model& model;
   const ParameterSource& weights;
@@ -101,7 +101,7 @@ struct SessionRequest {
 /// request must outlive the session.
 std::unique_ptr<Session> open_session(const SessionRequest& request, gpu::Gpu* gpu);
 
-/// What a single decode may be given beside what it decodes.
+/// Callbacks and resources of a single decode, all optional.
 struct DecodeHooks {
   DecodeHooks(EventSink* sink = nullptr, std::function<void(double)> loaded = {}, gpu::Gpu* on = nullptr)
       : events(sink), loading(std::move(loaded)), gpu(on) {}

@@ -18,7 +18,7 @@ class TraceRecorder final : public ForwardingEvents, private MemoryObserver {
   double now() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
-  /// What was recorded, once the decode is over. The names are left to the caller.
+  /// Returns the trace. Call it once the decode is over. The caller fills in the names.
   Trace finish();
 
   void pass_started(const Plan& plan, int32_t pass) override;

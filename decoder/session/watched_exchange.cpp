@@ -4,7 +4,7 @@
 
 namespace headroom {
 
-/// What ends with an error is not reported: the decode ends with it.
+/// A call that throws is not reported, since its error ends the decode.
 template <typename Call>
 auto WatchedExchange::watched(ExchangeCall kind, const Call& call) {
   const int64_t sent_before = exchange_.sent_bytes();

@@ -8,12 +8,12 @@
 
 namespace headroom::gpu {
 
-/// Tells `watch` what LibTorch's caching allocator does on the current device; an empty one ends it. False
-/// where that allocator cannot be watched (the one that CUDA has itself, say). Starts
-/// the allocator.
+/// Reports what LibTorch's caching allocator does on the current device to `watch`. An empty `watch` ends
+/// that. Starts the allocator. Returns false if the allocator in use cannot be watched, such as CUDA's own.
 bool watch_libtorch_allocator(AllocatorWatch watch);
 
-/// What an entry of its trace says of segments; none for what is between LibTorch and its allocator.
+/// Segment event of a trace entry of the allocator. Nullopt for entries about blocks, which stay between
+/// LibTorch and its allocator.
 std::optional<AllocatorEvent> segment_event(const c10::CachingDeviceAllocator::TraceEntry& entry);
 
 }  // namespace headroom::gpu

@@ -6,8 +6,8 @@
 
 namespace headroom {
 
-/// What bytes of a device are for. The decode itself asks for the first five. The next three exist on a GPU
-/// alone, and the last on a CPU alone.
+/// Use of a device's memory. The decode itself asks for the first five kinds. The next three exist only on a
+/// GPU, the last only on a CPU.
 enum class MemoryKind : uint8_t {
   weights,
   latent,

@@ -12,8 +12,8 @@ namespace headroom {
 /// The version of "headroom.trace" of all ranks of one decode.
 constexpr int64_t kRankedTraceVersion = 4;
 
-/// What all ranks of one decode recorded, in their order. Each has times of its own clock, from its own start
-/// on: Trace::rank says what to add.
+/// Traces of all ranks of one decode, in rank order. Times are seconds since each rank's own start. Add
+/// TraceRank::clock_offset_seconds to compare them.
 struct RankedTrace {
   std::vector<RecordedTrace> ranks;
 };

@@ -105,7 +105,7 @@ struct TraceSource {
   friend bool operator==(const TraceSource&, const TraceSource&) = default;
 };
 
-/// What a rank did that it needed others for.
+/// Kinds of exchange calls.
 enum class ExchangeCall : uint8_t {
   post,   ///< began to send and to receive
   wait,   ///< stood still until messages had come, or gone
@@ -123,13 +123,13 @@ struct TraceExchange {
   friend bool operator==(const TraceExchange&, const TraceExchange&) = default;
 };
 
-/// Which of the ranks of one decode a trace is of, and what it exchanged with the others.
+/// The rank that a trace belongs to, and its exchanges with the other ranks.
 struct TraceRank {
   int32_t rank = 0;
   int32_t ranks = 1;
   Interval latent_rows;  ///< that it owns
   int64_t predicted_peak_bytes = 0;
-  /// What to add to the trace's times to get those of one clock for all ranks; at least 0.
+  /// Offset that converts the trace's times to a clock shared by all ranks. At least 0.
   double clock_offset_seconds = 0;
   int64_t sent_bytes = 0;              ///< in all
   double waited_seconds = 0;           ///< the same: for messages and for values of all ranks
@@ -138,8 +138,8 @@ struct TraceRank {
   friend bool operator==(const TraceRank&, const TraceRank&) = default;
 };
 
-/// How one decode used time and memory. The bytes of all events up to one add up to the pool's live bytes
-/// there; on a GPU to all that the process has of its memory.
+/// Time and memory use of one decode. On a CPU the sum of all events up to a moment is the pool's live bytes.
+/// On a GPU the sum is all GPU memory of the process.
 struct Trace {
   std::string model;
   std::string device;
@@ -147,8 +147,8 @@ struct Trace {
   int64_t limit_bytes = 0;
   double seconds = 0;
   std::vector<TraceEvent> events;
-  /// Where many allocations were: from here on events are sums over a step, or over a pass, at its highest
-  /// moment and at its end. Below zero where they are single allocations throughout.
+  /// After very many allocations, events are sums over a step, and later over a pass, taken at its peak and
+  /// at its end. These are the times when that begins. Negative: it never does.
   double summed_by_step_from_seconds = -1;
   double summed_by_pass_from_seconds = -1;
   std::vector<TraceInterval> passes;
@@ -160,7 +160,7 @@ struct Trace {
   std::vector<OutsideSample> outside;
   std::vector<TracePlace> places;  ///< the first ones, where there are very many
   int64_t places_left_out = 0;
-  // Of a GPU alone.
+  // The fields up to `sources` are for a GPU only.
   bool by_device_clock = false;  ///< times are those of the GPU's work; false: of the host asking for it
   std::vector<TraceActivity> activities;  ///< the first ones, where there are very many
   std::vector<std::string> activity_names;

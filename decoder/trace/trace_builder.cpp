@@ -9,7 +9,8 @@ namespace {
 
 constexpr auto kSlack = static_cast<size_t>(MemoryKind::slack);
 
-/// Of what the decode asked for: on a GPU all else stays as it was reserved.
+/// Bytes that the decode itself asked for. Only these show a peak on a GPU, where the reservation as a whole
+/// keeps its size.
 int64_t asked_for(const KindBytes& bytes) {
   return std::accumulate(bytes.begin(), bytes.begin() + kDecodeKinds, int64_t{0});
 }
@@ -45,7 +46,7 @@ void TraceBuilder::tile_started(double at, int32_t pass, int64_t tile) {
 }
 
 void TraceBuilder::step_done(double at, const Plan& plan, const TraceInterval& step) {
-  // Where its first tile went unheard.
+  // The start of the pass may not have been reported.
   if (!in_pass_ || pass_.pass != step.pass) begin_pass(step.begin_seconds, step.pass);
   pass_.item = tile_.item = step.item;
   pass_.end_seconds = tile_.end_seconds = at;

@@ -39,18 +39,18 @@ class TraceBuilder {
 
   /// Memory that is allocated from here on may turn out to be a tile (holds_tile).
   void allocating() { step_start_ = allocations_; }
-  /// Bytes of the decode. Where some are reserved they are taken from these.
+  /// Memory that the decode allocates. Once a reservation exists, it comes out of the reservation's slack.
   void allocated(double at, const void* memory, int64_t bytes, MemoryKind kind, TensorId layer);
-  /// What was allocated last at this address shares a range of addresses with all others of which this is
-  /// said.
+  /// Records the place of the last allocation at this address. All placed allocations share one range of
+  /// addresses.
   void placed(double at, const void* memory);
   /// Memory that was not added before is ignored.
   void freed(double at, const void* memory);
-  /// What was allocated at `from` lies at `to` from now on.
+  /// Moves the allocation at `from` to `to`.
   void moved(double at, const void* from, const void* to);
   /// The memory that was asked for since allocating() at this address is a tile's.
   void holds_tile(const void* memory);
-  /// Bytes of what the decode does not ask for, come or gone: slack are those reserved for it.
+  /// Change of memory that the decode does not ask for. `slack` is memory reserved for the decode.
   void changed(double at, MemoryKind kind, int64_t bytes);
 
   /// A call that began and ended at these times, and the bytes that it sent.

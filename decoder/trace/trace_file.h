@@ -14,23 +14,22 @@ constexpr int64_t kTraceVersion = 3;
 
 /// "headroom.trace" as docs/formats.md describes it, written bit by bit. Throws DeviceError.
 void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan, const Graph& graph);
-/// The same as a text; of one of several ranks it goes to the rank that writes them all
+/// Returns the document as text. A rank sends its text to rank 0, which writes the file of all ranks
 /// (decoder/trace/ranked_trace_file.h).
 std::string trace_text(const Trace& trace, const Plan& plan, const Graph& graph);
 
-/// The trace with what it does not know itself: the model, the device and the limit that it was recorded
-/// with.
+/// Adds the model, the request, the device, the libraries and the limit, which the recorder does not know.
 Trace described(Trace trace, const Plan& plan, const RunStats& stats);
 
-/// What one step of a plan is called.
+/// Kind and layer of one step of a plan.
 struct RecordedStep {
   std::string kind;    ///< as name_of(StepKind)
   int32_t layer = -1;  ///< index into RecordedTrace::layers
   friend bool operator==(const RecordedStep&, const RecordedStep&) = default;
 };
 
-/// A trace as its file holds it: with names in place of the plan and the graph that it was recorded with.
-/// Layers of events are indices into `layers`.
+/// A trace as stored in its file, with names in place of the plan and the graph. Layers of events are indices
+/// into `layers`.
 struct RecordedTrace {
   Trace trace;  ///< `steps`, single durations, are not in the file
   std::vector<std::string> layers;
@@ -44,9 +43,9 @@ constexpr int64_t kMostTraceFileBytes = int64_t{512} << 20;
 /// range, times ascend, and no kind of allocation is ever below zero. Throws InputError naming the file and
 /// the key.
 RecordedTrace read_trace(const std::filesystem::path& file);
-/// The same of a text; `origin` names it in errors.
+/// As read_trace(), from text. `origin` names the source in errors.
 RecordedTrace trace_from_json(const std::string& text, const std::string& origin);
-/// The same of a document whose long lists are in `rows` already.
+/// Builds the trace from a document whose long lists have already been parsed into `rows`.
 RecordedTrace trace_of(const JsonFields& file, Trace rows);
 
 }  // namespace headroom

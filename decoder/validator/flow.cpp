@@ -69,8 +69,9 @@ class FlowCheck {
     }
   }
 
-  /// What lies outside the picture is copied from the tile itself, which must have what it mirrors. What it
-  /// would repeat it always has: a tile has positions of its own, and from these it goes on to the border.
+  /// Reflected positions outside the picture are copies of positions of the tile, so the tile must have
+  /// these. Replicated ones need no check: a tile with positions outside the picture always has the border
+  /// position.
   void check_reflected(const StepRef& ref) {
     on_every_axis(ref, [&](Axis axis, size_t i) {
       if (axis == kTime) return true;
@@ -116,7 +117,7 @@ class FlowCheck {
     const Operand& operand = view_.step(ref).inputs[input];
     const StepRef maker{ref.pass, static_cast<size_t>(operand.step)};
     on_every_axis(ref, [&](Axis axis, size_t i) {
-      // Where a step has run ahead to the clip's or the picture's end it makes no more, and reads nothing.
+      // A step that has run ahead to the end of the clip or picture makes no more, so it reads nothing.
       if (i > 0 && view_.carries(ref, axis) && makes_none(ref, axis, i)) return true;
       const Interval needed = view_.needed(ref, input, axis, i);
       const Interval made = view_.region(maker, axis, i);
@@ -169,7 +170,8 @@ class FlowCheck {
     check_takeover(ref, input, entry);
   }
 
-  /// What is read is stored. Where rows of other ranks come from is for who knows these ranks' plans.
+  /// Checks that the rows which the step reads are stored. check_transfers() checks that other ranks send
+  /// theirs.
   void check_stored(const StepRef& ref, size_t input, const KeptTensor& entry) {
     const Interval all = view_.picture(entry.tensor, kRows);
     const size_t bands = view_.tile_count(ref.pass, kRows);
@@ -183,8 +185,8 @@ class FlowCheck {
     }
   }
 
-  /// Where another tensor takes over the operand's blocks in this pass, its values vanish as the sweep goes
-  /// on.
+  /// If another tensor takes over the operand's blocks in this pass, the sweep overwrites the operand's
+  /// values as it advances.
   void check_takeover(const StepRef& ref, size_t input, const KeptTensor& entry) {
     if (static_cast<int64_t>(ref.pass) != entry.last_pass) return;
     if (!view_.spend(static_cast<int64_t>(view_.plan.kept.size()))) return;

@@ -90,7 +90,7 @@ class Window {
     const int64_t begin = starts_[pass], end = starts_[pass + 1];
     if (view_.work_left == 0) return false;
     if (readers.empty()) return true;
-    // Of keys or values one block of one item is there, and the next one comes.
+    // Keys and values are read block by block: one block of one item is there while the next one comes.
     for (const auto& [ref, input] : readers) {
       if (!reads_whole(view_.step(ref), input)) continue;
       const int64_t bytes =

@@ -111,15 +111,15 @@ class MemoryCheck {
     size_t begin = 0, end = 0;
   };
 
-  /// Blocks come when their tensor is first written, so the steps before that run without them. A tile's
-  /// steps are cut there into stages.
+  /// The steps of a tile, cut where blocks are allocated. Blocks come when their tensor is first written, so
+  /// earlier steps run without them.
   struct Stages {
     std::vector<size_t> begins;       ///< first step of each stage
     std::vector<int64_t> tile_bytes;  ///< the most bytes of tiles in it
     int64_t most = 0;                 ///< over all stages
   };
 
-  /// Of these bands of tiles.
+  /// Stages of a pass on these bands of tiles.
   Stages stages_of(size_t pass, const Bands& bands) const {
     Stages stages{{0}, {0}, 0};
     const std::vector<int64_t> live = live_tiles(pass, bands);

@@ -38,8 +38,8 @@ class RankedView {
 
 /// Requests, passes, steps and kept tensors of all ranks against those of the first.
 void check_same_passes(RankedView& view);
-/// What leaves which rank when, and that all comes which a rank reads of others. Only for plans that are
-/// valid each for itself, with the same passes.
+/// Checks which rows leave which rank and when, and that each rank receives all rows of others that it reads.
+/// Every rank's plan must be valid by itself, and all must have the same passes.
 void check_transfers(RankedView& view);
 /// Bytes that each rank sends. Only for sound transfers.
 void check_traffic(RankedView& view);

@@ -8,10 +8,10 @@ namespace {
 /// Every array begins on a boundary of this many bytes.
 constexpr int64_t kStateBoundaryBytes = 256;
 constexpr int64_t kDoubleBytes = 8, kStatisticBytes = 4;
-/// The most segments in which statistics of one frame, and sums of keys and values, are gathered. The first
-/// is of so many channels; of twice as many there are half as many segments.
+/// The most segments in which statistics of one frame, and sums of keys and values, are gathered. The number
+/// for statistics holds for up to kCountedChannels channels. Twice as many channels have half the segments.
 constexpr int64_t kMostSegments = 1584, kMostPartialSums = 32;
-/// Of a group, each so many channels count by themselves there.
+/// Channels that are counted together. A group with more channels is counted in several parts.
 constexpr int64_t kCountedChannels = 128;
 
 int64_t from_boundary(int64_t bytes) {

@@ -52,17 +52,16 @@ bool is_known(StepKind kind) {
   return kind >= StepKind::gather && kind <= StepKind::emit;
 }
 
-/// Whether the step computes on a tile of this operand, and so cannot read the kept tensor itself.
+/// True if the step computes on a tile of this operand, and so cannot read the kept tensor itself.
 bool reads_tile(StepKind kind, size_t input) {
   if (kind == StepKind::store) return true;
   return input == 0 && (kind == StepKind::conv || (kind == StepKind::add || kind == StepKind::accumulate ||
                                                    kind == StepKind::attention));
 }
 
-/// What must stand outside the picture in the tile that a convolution reads; nothing need where its kernel
-/// stays inside. Over upsampling by phases it reads one position outside at the most, and that of the large
-/// picture is its outermost one however it is filled but by zeros: repeated, or mirrored at the outermost,
-/// whose neighbour has the same value.
+/// The edges that a convolution requires of the tile it reads; unset if its kernel stays inside the picture.
+/// A convolution over upsampling by phases reads at most one position outside. Replicate and reflect give it
+/// the same value: the outermost two positions of the upsampled picture are equal.
 std::optional<Edges> wanted_edges(const Op& convolution) {
   if (convolution.kernel.y == 1 && convolution.kernel.x == 1) return std::nullopt;
   const Edges edges = convolution.convolution.edges;
@@ -170,7 +169,7 @@ class StepCheck {
     return true;
   }
 
-  /// What the step must read, in order; an add may take its operands either way round.
+  /// Tensors that the step must read, in order. An add may take its operands either way round.
   std::vector<TensorId> wanted_inputs() const {
     if (step_.op == OpId{-1}) return {step_.tensor};
     std::vector<TensorId> wanted = view_.graph.op(step_.op).inputs;
@@ -269,7 +268,8 @@ class StepCheck {
     return true;
   }
 
-  /// Where a step writes a whole tensor, it must be one that is written this way.
+  /// A step that writes a kept tensor must match its entry: `in_place_of` is the tensor that the step adds
+  /// onto, or -1 if it adds onto none.
   bool check_target() {
     if (step_.kind == StepKind::emit && step_.tensor != view_.graph.output()) {
       return refuse("emits another tensor than the model's output", Violation::wrong_output);

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int64_t kGatheredBytes = 8, kOutputBytes = 4;
 
-/// What a rank gathers goes to each of the others.
+/// Bytes of statistics that a rank sends. Each value that it gathers goes to every other rank.
 int64_t statistics_bytes(const View& own, int64_t others) {
   int64_t values = 0;
   for (const Pass& pass : own.plan.passes) {

@@ -45,7 +45,7 @@ const char* name_of(Violation::Kind kind);
 /// Never throws on the plan's data, however odd. `latent` is the extent that the plan is to decode.
 std::vector<Violation> validate(const Plan& plan, const Graph& graph, const Extent& latent);
 
-/// The same for the extent that the plan's own request asks for.
+/// Validates for the extent that the plan's own request asks for.
 std::vector<Violation> validate(const Plan& plan, const Model& model);
 
 /// Throws InputError with the first of them, if any. `origin` is the plan's file, for the message. Where

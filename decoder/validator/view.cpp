@@ -156,7 +156,7 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
   const TensorId read = reader.inputs[input].tensor;
   if (reads_whole(reader, input)) return picture(read, axis);
   if (writes_whole(reader.kind)) return image(ref.pass, read, axis, i);
-  // What stands outside the picture the step writes itself.
+  // The step needs no input for positions outside the picture: it fills them itself.
   const Interval out = made(ref, axis, i);
   if (adds_operand(reader, input)) return out;
   if (axis == kTime) return frames_needed(reader, input, out);

@@ -7,8 +7,8 @@
 
 #include "decoder/validator/validator.h"
 
-/// What the validator's checks share: a plan seen with its graph and sizes, and a list of findings. The names
-/// live in a namespace of their own since other libraries have names of their own for the same geometry.
+/// Common ground of the validator's checks: a plan with its graph and sizes, and a list of findings. A
+/// separate namespace avoids clashes, since other libraries have their own names for the same geometry.
 namespace headroom::validation {
 
 /// Sums and products of numbers that are not negative, stopping at the largest 64-bit one.
@@ -74,15 +74,15 @@ class View {
   Interval kept_rows(const KeptTensor& entry) const;
   /// The image of tile i of the pass along one axis, in positions of the tensor.
   Interval image(size_t pass, TensorId id, Axis axis, size_t i) const;
-  /// What the tile that a step makes covers.
+  /// Positions that the tile of a step covers along one axis, for tile i of the pass.
   Interval region(const StepRef& ref, Axis axis, size_t i) const;
-  /// Whether the step's tile has positions of the tile before it along the axis: of the chunk or of the band
-  /// before.
+  /// True if the step's tile takes positions from the tile before it along the axis, which is the chunk or
+  /// the band before.
   bool carries(const StepRef& ref, Axis axis) const;
-  /// What a step computes of that inside the picture: along an axis that it carries without the positions of
-  /// the tile before.
+  /// Positions of region() that the step computes inside the picture. Along an axis that it carries,
+  /// positions of the tile before are left out.
   Interval made(const StepRef& ref, Axis axis, size_t i) const;
-  /// What the step reads in an operand; beyond the picture too where it is a convolution's.
+  /// Positions of an operand that the step reads. For a convolution they can lie outside the picture.
   Interval needed(const StepRef& ref, size_t input, Axis axis, size_t i) const;
   size_t tile_count(size_t pass, Axis axis) const { return at(plan.passes[pass].tiles, axis).size(); }
   bool on_cuda() const { return plan.request.device == DeviceKind::cuda; }
@@ -104,8 +104,8 @@ class View {
   std::vector<std::vector<bool>> well_formed;
 
  private:
-  /// Behind the first tile of an axis that the step carries: what it computes there, moved by how far it runs
-  /// ahead.
+  /// Positions that the step computes along an axis that it carries, behind the first tile. They are moved by
+  /// how far the step runs ahead.
   Interval computed(const StepRef& ref, Axis axis, size_t i) const;
   Interval frames_needed(const Step& reader, size_t input, const Interval& out) const;
 
@@ -146,14 +146,14 @@ bool reads_whole(const Step& step, size_t input);
 bool check_outline(View& view);
 /// Kind, operation, tensor, halo, pad and operands of every step.
 void check_steps(View& view);
-/// That what each step reads is there, and that whole tensors and statistics are made exactly once.
+/// Checks that each step's inputs are there, and that whole tensors and statistics are made exactly once.
 void check_flow(View& view);
 /// Owners of blocks, and bytes against the limit. Only for plans that the checks above found sound.
 void check_memory(View& view);
 /// All of these, in this order.
 void check_plan(View& view);
 
-// What check_memory is made of:
+// Parts of check_memory:
 
 /// Bytes of parameters that each pass needs on the device; reports where `weights_bytes` is less.
 std::vector<int64_t> check_weights(View& view);
@@ -163,10 +163,10 @@ int64_t state_bytes(const View& view);
 /// Numbers that an operation gathers of one item over all positions: count, mean and squared differences of
 /// each group, or sums of keys and values. 0 for operations that gather none.
 int64_t gathered_values(const View& view, const Op& op);
-/// What lives in host memory and in the scratch file, against their limits.
+/// Checks the kept tensors in host memory and in the scratch file against the limits of these tiers.
 void check_lower_tiers(View& view);
-/// Appends the comings and goings of a tensor that lives below the device: only what a sweep is about to read
-/// or has just written is on it. False where the work left did not do.
+/// Appends the block changes of a tensor in host memory or in the scratch file. Only blocks that a sweep is
+/// about to read or has just written are on the device. False if the work left was not enough.
 bool append_window(View& view, const KeptTensor& entry, const std::vector<int64_t>& starts,
                    std::vector<Change>& changes);
 

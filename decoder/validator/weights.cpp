@@ -80,8 +80,8 @@ int64_t bytes_of(const View& view, const Op& op, ConvolutionAlgorithm algorithm)
   return add(channels, on_boundary(winograd ? winograd_bytes(view, op) : direct_bytes(view, op)));
 }
 
-/// What a pass brings in. An operation's parameters are there once, however many steps of the pass carry it
-/// out.
+/// Bytes of parameters that a pass brings in. An operation counts once, however many steps of the pass carry
+/// it out. Beside resident weights, a pass brings in Winograd kernels only.
 int64_t brought_bytes(const View& view, const Pass& pass) {
   std::set<OpId> ops;
   for (const Step& step : pass.steps) {

@@ -42,7 +42,7 @@ class FoldedConvolution {
   void read_bias(float* out, bool with_shift = true) const;
 
  private:
-  /// Where the model stores an output (StoredOrder).
+  /// Index of an output in the order in which the model stores outputs (StoredOrder).
   int64_t stored_output(int64_t output) const;
   /// Stored taps of one input over one frame of the operation's kernel: `from` is [stored frame][tap].
   void take_frame(const float* from, int64_t frame, float* taps) const;

@@ -39,7 +39,8 @@ std::optional<Model> model_beside(const fs::path& checkpoint) {
   return load_model(config);
 }
 
-/// Whether the checkpoint has all that the model's decoder asks for, and nothing that it would leave out.
+/// True if the checkpoint has every parameter of the model's decoder, in its shape, and no post_quant_conv
+/// that the decoder would leave out.
 bool fits(const Model& model, const WeightFiles& checkpoint) {
   constexpr const char* kPostQuant = "post_quant_conv.weight";
   bool asks_post_quant = false;

@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// Where a program's weights come from: a seed if given, else the folder `weights`, else the model's own
-/// folder. Throws InputError where there is none of these, and what WeightFiles throws.
+/// Opens a program's weights: from a seed if given, else from the folder `weights`, else from the model's own
+/// folder. Throws InputError if there is none of these, and what WeightFiles throws.
 ParameterSource open_weights(const std::string& model, const std::string& weights,
                              std::optional<uint64_t> random_seed);
 

@@ -13,7 +13,7 @@ namespace headroom {
 /// parameters are filled and in whichever order. The generator is stated in docs/formats.md.
 /// `out` holds the product of the shape. Throws InputError where the shape is empty or an extent is below 1.
 void fill_random(const Parameter& parameter, uint64_t seed, float* out);
-/// The same for the elements of `range` alone; `out` holds that many.
+/// Fills only the elements of `range`; `out` has room for that many.
 void fill_random(const Parameter& parameter, uint64_t seed, const Interval& range, float* out);
 
 /// A latent of unit variance from the same generator, under the name "latent".

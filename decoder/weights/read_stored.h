@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// Whether a stored tensor of this shape can be the parameter: see check_stored_shape().
+/// True if a stored tensor of this shape can be the parameter: see check_stored_shape().
 bool is_stored_shape(const Parameter& parameter, const std::vector<int64_t>& stored);
 
 /// Throws InputError where a stored tensor of this shape cannot be the parameter. `where` names it. A linear

@@ -138,8 +138,8 @@ std::string tiny_name(const std::string& name) {
   return layer ? std::to_string(*layer + 1) + "." + std::string(rest) : name;
 }
 
-/// What stands before `suffix` in the first name that ends so; where `beside` is said, before that in
-/// another, too.
+/// The alphabetically first prefix of a name that ends in `suffix`: empty, or ending in a dot. If `beside` is
+/// given, the prefix followed by `beside` must be a name, too.
 std::optional<std::string> prefix_of(const std::vector<std::string>& names, const std::string& suffix,
                                      const std::string& beside = {}) {
   std::optional<std::string> first;

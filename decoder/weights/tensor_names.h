@@ -35,7 +35,7 @@ class TensorNames {
   /// `stored`: all names of the checkpoint.
   explicit TensorNames(const std::vector<std::string>& stored);
 
-  /// Whether any name is a decoder's.
+  /// True if any name is a decoder's.
   bool has_decoder() const;
 
   /// The stored name of the tensor that diffusers calls `name`; nothing where there is none.
@@ -52,7 +52,7 @@ class TensorNames {
   std::string prefix_;
   int levels_ = 0;  ///< of resolution, in Stable Diffusion's layout
   int blocks_ = 0;  ///< of each level there
-  /// Of LTX: what a name begins with in diffusers, and in the checkpoint.
+  /// For LTX: the beginning of a name in diffusers, and in the checkpoint.
   std::vector<std::pair<std::string, std::string>> modules_;
 };
 

@@ -13,7 +13,7 @@
 
 namespace headroom {
 
-/// Of a checkpoint of another part of a pipeline, such as its transformer alone.
+/// Message for a checkpoint of another part of a pipeline, such as its transformer alone.
 constexpr const char* kNoDecoder =
     "has no VAE: no tensor under first_stage_model., vae. or decoder.; expected the VAE's own file, or a "
     "checkpoint "
@@ -32,7 +32,7 @@ class WeightFiles {
   explicit WeightFiles(const std::filesystem::path& path);
 
   bool contains(const std::string& name) const;
-  /// Whether any tensor is of a decoder.
+  /// True if any tensor belongs to a decoder.
   bool has_decoder() const { return names_.has_decoder(); }
   /// The tensor that today's diffusers calls `name`, whatever this checkpoint calls it.
   /// Throws InputError naming the file and the tensor where there is none.
@@ -42,7 +42,7 @@ class WeightFiles {
   /// and a 1×1 convolution stand for one another: [O, I] and [O, I, 1, 1] are the same shape here. Throws
   /// InputError where the tensor is missing, has another shape, or holds a NaN or an infinity.
   void read(const Parameter& parameter, float* out) const;
-  /// The same for the elements of `range` alone, in that order; `out` holds that many.
+  /// Reads only the elements of `range`, in that order; `out` has room for that many.
   void read(const Parameter& parameter, const Interval& range, float* out) const;
 
  private:

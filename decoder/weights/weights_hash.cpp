@@ -24,7 +24,8 @@ uint64_t mixed(uint64_t x) {
 }  // namespace
 
 struct WeightsHash::State {
-  /// Of one parameter's elements as bits: their sum, and the sum of each times its place.
+  /// Sums over the bits of one parameter's elements: a plain one, and one that weights each element by its
+  /// position, counted from 1.
   struct Sums {
     std::vector<Interval> read;  ///< apart from one another, in order
     int64_t elements = 0;        ///< that it has

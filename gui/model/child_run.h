@@ -12,8 +12,8 @@
 
 namespace headroom::gui {
 
-/// Where the program `name` lies: beside this one, or in the folder that the environment variable
-/// HEADROOM_BIN names.
+/// Path of the program `name`, in the folder of the environment variable HEADROOM_BIN. Unset: the folder of
+/// this program.
 QString programBeside(const QString& name);
 
 /// Device memory of a run at one moment.
@@ -22,7 +22,7 @@ struct RunMemory {
   MemorySample sample;
 };
 
-/// What is known of a run so far.
+/// Progress of a run so far.
 struct RunProgress {
   RunBegun begun;
   double share = 0;   ///< of the decode that runs, 0 to 1
@@ -61,7 +61,7 @@ class ChildRun : public QObject {
 
   /// Starts a program, unless one runs. `--progress lines` is among `arguments` already.
   void start(const QString& program, const QStringList& arguments);
-  /// Asks it to end, and ends it where it has not after three seconds.
+  /// Asks the program to end, and kills it after three seconds.
   void cancel();
 
   State state() const { return state_; }
@@ -69,13 +69,13 @@ class ChildRun : public QObject {
   const RunProgress& progress() const { return progress_; }
   /// Seconds since the program began, also while nothing new comes from it.
   double secondsNow() const;
-  /// How long it will still run: by its speed so far, and at first by what was predicted.
+  /// Remaining run time, from the speed so far. At first it comes from the prediction.
   std::optional<double> secondsLeft() const;
-  /// What it wrote on standard error beside its progress, the last lines of it.
+  /// The last lines on standard error, without the progress lines.
   const QStringList& messages() const { return messages_; }
-  /// What it said of how it took the latent, without its name; empty where it said nothing of it.
+  /// The program's message on how it scales the latent, without its name. Empty: no such message.
   QString latentNote() const;
-  /// What it wrote on standard output.
+  /// Standard output, at most its first MiB.
   QString output() const { return QString::fromUtf8(output_); }
   /// Progress lines that could not be read.
   int64_t damagedLines() const { return reader_->damaged(); }

@@ -8,15 +8,15 @@
 
 namespace headroom::gui {
 
-/// A title, an explanation or a name of reports/figures in the window's language. Where it is made of known
-/// words and something else ("limit 592.0 MiB", "pass 3 conv_in: predicted peak"), a known beginning and a
-/// known ending are translated and the rest stays. Layers and tensors in it have their short names.
+/// Translates a title, an explanation or a name from reports/figures into the window's language. Some texts
+/// mix known words with others ("limit 592.0 MiB", "pass 3 conv_in: predicted peak"). Then a known beginning
+/// and a known ending are translated and the rest stays. Layers and tensors get their short names.
 QString figure_text(const std::string& text);
 
-/// The same text with the short name (decoder/graph/short_name.h) of each layer and tensor in it.
+/// Replaces each layer and tensor name in the text by its short name (decoder/graph/short_name.h).
 QString with_short_names(const QString& text);
 
-/// The full names that those stand for, in their order.
+/// The full names behind the short names in the text, in order.
 QStringList full_names(const QString& text);
 
 /// A number as the reports write it, its unit in the window's language.

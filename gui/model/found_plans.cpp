@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kAmple = std::numeric_limits<int64_t>::max();
 constexpr double kSameSeconds = 1 + 1e-12;
-/// Of two limits or two times, the larger over the smaller: closer ones are not told apart in a plot.
+/// Smallest ratio of two limits, or of two times, that a plot can show.
 constexpr double kNarrowest = 1.002;
 
 }  // namespace
@@ -73,7 +73,7 @@ std::optional<int64_t> FoundPlans::next_limit() const {
   for (auto low = by_peak_.begin(); std::next(low) != by_peak_.end(); ++low) {
     const auto& [high_peak, high] = *std::next(low);
     const double first = double(low->second.limit_bytes) + 1, last = double(high_peak) - 1;
-    // Between two that are as fast there is nothing to see.
+    // A plot shows nothing between two plans of equal speed.
     if (low->second.seconds() <= high.seconds() * kNarrowest || last / first <= widest) continue;
     widest = last / first;
     middle = static_cast<int64_t>(std::sqrt(first * last));

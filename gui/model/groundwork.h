@@ -9,17 +9,17 @@
 
 namespace headroom::gui {
 
-/// Whether two questions are the same but for the limit and the time to search: what one finds out serves the
+/// True if two questions differ at most in their limit and search time. Plans found for one then serve the
 /// other.
 bool same_but_limit(const PlanningQuestion& a, const PlanningQuestion& b);
 
-/// The model of a question, of whose pictures it can make one. Throws InputError as the tools do.
+/// The model of a question. Throws InputError, as the tools do, if it cannot decode the requested size.
 Model model_of(const PlanningQuestion& question);
-/// What its steps cost. Throws InputError where its profile is of another model or dtype.
+/// Cost model of the question. Throws InputError if its profile is of another model or dtype.
 planner::CostModel costs_of(const PlanningQuestion& question, const Graph& graph);
 
-/// What all questions that differ in their limit have in common, for one thread. Never moved: spaces refer to
-/// model and costs.
+/// State shared by all questions that differ only in their limit. For use by one thread. It cannot be moved,
+/// because the spaces refer to the model and the costs.
 class Groundwork {
  public:
   /// Throws InputError as model_of() and costs_of() do.
@@ -31,7 +31,7 @@ class Groundwork {
   planner::Problem problem_under(int64_t limit_bytes) const;
   FoundPlans& found() const { return *found_; }
 
-  /// What is known under a limit, or found out in about that time: without a proof where that was too short.
+  /// The known result for a limit, or a new search of about `time`. A search cut short returns no proof.
   planner::ConfigurationSearch search(int64_t limit_bytes, std::chrono::milliseconds time) const;
   /// Cannot be stopped, and may take a second.
   planner::SmallestLimit smallest() const;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatience{200};  ///< a window may have several jobs
 
-/// Threads that were not done when their jobs went. Of the GUI's thread.
+/// Threads that still ran when their jobs were destroyed. Only the GUI's thread uses this.
 class Lingering {
  public:
   ~Lingering() {

@@ -8,12 +8,12 @@
 
 namespace headroom::gui {
 
-/// Work in a thread of its own whose result comes back to the GUI's thread. Of several starts only the newest
-/// is reported, and starts that wait behind running work are dropped.
+/// Runs work in its own thread and returns the result to the GUI's thread. Only the newest start is reported.
+/// A newer start replaces one that still waits behind running work.
 ///
-/// Some searches cannot be stopped, and nobody who closes a window waits for them: the destructor waits for
-/// less than a second. A thread that is not done by then goes on by itself, and the program waits for it when
-/// it ends. So work must own all that it uses.
+/// Some searches cannot be stopped, and closing a window must not wait for them. So the destructor waits for
+/// less than a second. A thread that is not done by then keeps running, and the program joins it at exit. So
+/// work must own everything that it uses.
 class Job : public QObject {
   Q_OBJECT
   struct Shared;

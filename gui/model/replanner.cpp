@@ -14,18 +14,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// Something must be on the screen while the eye still follows the hand.
+/// The first answer must come while the user still drags the limit.
 constexpr milliseconds kFirstAnswer{60};
-/// And the next limit is not to wait long for a proof under this one.
+/// The next limit must not wait long for a proof under this one.
 constexpr milliseconds kSecondAnswer{200};
-/// Of searches that nothing waits for.
+/// Time limits of background searches.
 constexpr milliseconds kProof{10'000}, kFrontierPoint{1500};
-/// What else would help is worked out once the limit has not moved for so long.
+/// The search for other remedies starts once the limit has not moved for this time.
 constexpr milliseconds kLimitAtRest{150};
 constexpr milliseconds kBetweenFrontiers{60};
 
-/// As much as is known at first. `smallest_live_bytes` leaves out gaps between what is live: where only they
-/// do not fit, the smallest limit is still to be found.
+/// The first explanation of a limit that is too small. `smallest_live_bytes` leaves out gaps between live
+/// blocks. If only the gaps do not fit, the smallest limit stays unknown (0).
 planner::WhyNot does_not_fit(int64_t limit_bytes, int64_t smallest_live_bytes) {
   planner::WhyNot why;
   why.limit_bytes = limit_bytes;
@@ -33,7 +33,7 @@ planner::WhyNot does_not_fit(int64_t limit_bytes, int64_t smallest_live_bytes) {
   return why;
 }
 
-/// One more point of the frontier; false where nothing is left to be found out.
+/// Adds one point to the frontier. False once the frontier is complete.
 bool add_point(const Groundwork& ground, size_t most) {
   const std::vector<planner::FrontierPoint> points = ground.found().points();
   if (!points.empty() && !ground.found().smallest()) {
@@ -75,8 +75,8 @@ struct Replanner::Asked {
     answer.seconds = std::chrono::duration<double>(Clock::now() - since).count();
     turn.post([to = replanner, answer] { Q_EMIT to->answered(answer); });
   }
-  /// What a search has found, if anything. False where there is no plan: none has room for its gaps, as far
-  /// as `gaps` goes.
+  /// Reports the plan that a search found. False if there is none, or if `gaps` finds no plan whose gaps
+  /// fit the limit.
   bool tell_plan(const Job::Turn& turn, const Groundwork& ground, const planner::ConfigurationSearch& search,
                  const planner::GapSearch& gaps, bool final) const {
     if (!search.best) return false;

@@ -14,7 +14,7 @@
 
 namespace headroom::gui {
 
-/// What came of a question. With nothing in it: it is still being searched.
+/// Answer to a question. Without any of a plan, a reason or a failure, the search still runs.
 struct Answer {
   PlanningQuestion question;
   reports::DocumentPtr plan;   ///< null where nothing fits; not in a file yet
@@ -34,12 +34,11 @@ struct FoundFrontier {
   QString failure;  ///< empty, or why it could not be planned at all
 };
 
-/// Plans in threads of its own, always the newest question: those that wait are dropped, and answers to older
-/// ones than the newest are dropped. What a question has in common with the one before (model, costs,
-/// spaces, plans that were found) is kept, so that a moved limit is answered in well below 100 ms. A
-/// search that takes longer is answered with the best so far, and again when it is done or has gone on for a
-/// second. What cannot be stopped has threads of its own, which the next limit does not wait for: the
-/// smallest limit, what else would help, the frontier.
+/// Plans in its own threads, for the newest question only. Older questions that wait are dropped, and so are
+/// their answers. State shared with the previous question (model, costs, spaces, found plans) is kept, so a
+/// moved limit gets an answer in well below 100 ms. A longer search first reports the best plan so far, and
+/// reports again as it goes on. The proof, the smallest limit, other remedies and the frontier take longer.
+/// They run in separate threads, so the next limit does not wait for them.
 class Replanner : public QObject {
   Q_OBJECT
  public:
@@ -48,8 +47,8 @@ class Replanner : public QObject {
 
  public Q_SLOTS:
   void ask(const headroom::gui::PlanningQuestion& question);
-  /// The same question without its limit: the frontier with up to so many points, reported by
-  /// frontierFound() again and again as it gets finer.
+  /// Ignores the question's limit and searches the frontier, with up to `points` points. frontierFound()
+  /// reports it repeatedly as it gets finer.
   void askFrontier(const headroom::gui::PlanningQuestion& question, int points);
 
  Q_SIGNALS:

@@ -10,7 +10,7 @@ reports::DocumentPtr run_of_plan(const Workspace& workspace, const reports::Docu
   candidates.insert(candidates.end(), workspace.documents().rbegin(), workspace.documents().rend());
   for (const reports::DocumentPtr& document : candidates) {
     if (document == nullptr || document->as<RunStats>() == nullptr) continue;
-    // Of several ranks it has the passes of rank 0.
+    // Statistics of several ranks describe the passes of rank 0.
     const bool of_ranks = !document->as<RunStats>()->ranks.empty();
     if (of_ranks != plan->rank.has_value() || plan->rank.value_or(0) != 0) continue;
     try {
@@ -18,7 +18,7 @@ reports::DocumentPtr run_of_plan(const Workspace& workspace, const reports::Docu
                        *document->as<RunStats>(), document->file.string());
       return document;
     } catch (const InputError&) {
-      // Of another plan.
+      // These statistics belong to another plan.
     }
   }
   return nullptr;

@@ -16,7 +16,8 @@
 namespace headroom::gui {
 namespace {
 
-/// What a check of the tools says; empty where it is content. Beside its field it needs no name.
+/// The error message of a check, empty if it passes. The message stands beside its field, so the leading
+/// field name is removed.
 template <typename Check>
 QString complaint(const char* name, const Check& check) {
   try {
@@ -51,7 +52,7 @@ bool is_latent(const QString& file) {
                      [&](const QString& suffix) { return file.endsWith(suffix); });
 }
 
-/// A preview has no alpha: headroom-decode refuses one of such a picture.
+/// Previews have no alpha channel, so headroom-decode refuses a preview of a picture with one.
 bool decodes_alpha(const QString& model) {
   try {
     const Graph graph = open_model(model.toStdString()).graph;

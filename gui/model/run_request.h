@@ -36,35 +36,35 @@ struct RunRequest {
   bool record_trace = true;
 };
 
-/// Where a run puts what it measures.
+/// Files that a run writes beside its output.
 struct RunFiles {
   QString stats;    ///< empty where there is none
   QString trace;    ///< likewise
   QString preview;  ///< likewise
 };
 
-/// What stands in the way of starting it, at most one thing for each field. Files are looked for, configs are
-/// read; latents and weights are left to the program.
+/// Problems that keep a run from starting, at most one for each field. The check looks for files and reads
+/// configs. The program itself checks latents and weights.
 class RunCheck {
   Q_DECLARE_TR_FUNCTIONS(headroom::gui::RunCheck)
  public:
   static std::vector<RunProblem> problems(const RunRequest& request);
 };
 
-/// What the output of a decode may end in, with the dot: the suffixes of files that headroom-decode writes.
+/// File suffixes that headroom-decode can write, with the dot.
 QStringList decoded_suffixes();
 
 /// The program's name: "headroom-decode".
 QString program_of(const RunRequest& request);
 
-/// Statistics and trace stand beside the output and are named after it: picture.stats.json. `folder` is for
-/// what lasts no longer than the run.
+/// Statistics and trace stand beside the output and are named after it: picture.stats.json. The preview goes
+/// to `folder`, since it lasts no longer than the run.
 RunFiles files_of(const RunRequest& request, const QString& folder);
 
 /// The program's arguments, progress lines included.
 QStringList arguments_of(const RunRequest& request, const RunFiles& files);
 
-/// What is worth opening once it is done.
+/// Files to open after the run.
 QStringList results_of(const RunRequest& request, const RunFiles& files);
 
 }  // namespace headroom::gui

@@ -18,7 +18,7 @@ bool same_kind(const reports::DocumentPtr& a, const reports::DocumentPtr& b) {
   return a->contents.index() == b->contents.index();
 }
 
-/// Whether the profile is what the plan's costs come from, as far as the plan tells.
+/// True if the plan's costs can come from this profile. A plan names only the device and the libraries.
 bool is_profile_of(const reports::DocumentPtr& profile, const Plan& plan) {
   const auto* measured = profile == nullptr ? nullptr : profile->as<profiler::Profile>();
   return measured != nullptr && !plan.assumed && measured->device == plan.environment.device &&

@@ -14,8 +14,7 @@
 
 namespace headroom::gui {
 
-/// What is planned: shared by the pages that ask the planner, so that a limit that is moved on one is seen on
-/// all.
+/// Input of the planner. All pages share it, so a limit that changes on one page changes on all.
 struct PlanningQuestion {
   std::string model = "sdxl";  ///< folder or built-in name
   Request request;             ///< its `model` is the same text
@@ -48,7 +47,8 @@ class Workspace : public QObject {
   /// The file's name without its folder, with the rank where it is one rank's part.
   static QString titleOf(const reports::Document& document);
   const PlanningQuestion& question() const { return question_; }
-  /// What this plan answers: the question that is asked where that is its own, else what its file says.
+  /// The question that this plan answers. That is the current question if its request and limit are the
+  /// plan's; otherwise it is read from the plan's file.
   PlanningQuestion questionOf(const reports::DocumentPtr& plan) const;
   bool busy() const { return opening_ > 0; }
 
@@ -56,7 +56,7 @@ class Workspace : public QObject {
   /// used before. Its file `name` goes with the workspace. Throws DeviceError where the file cannot be
   /// written; then all stays as it was.
   void use(const reports::DocumentPtr& plan, const PlanningQuestion& question, const QString& name);
-  /// Whether use() opened this document.
+  /// True if use() opened this document.
   bool isUsed(const reports::Document& document) const;
   /// Writes the plan, whole or not at all, and opens it; `question` is then what is asked, since the file of
   /// a plan says less than what led to it. Throws DeviceError.

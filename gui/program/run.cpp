@@ -45,7 +45,7 @@ QStringList files_of(const GuiArguments& arguments) {
   return files;
 }
 
-/// What Qt says of platforms without a screen concerns nobody; faults of ours are exceptions.
+/// Drops Qt's warnings, such as warnings about platforms without a screen. Our own faults are exceptions.
 void drop_warnings(QtMsgType type, const QMessageLogContext&, const QString& text) {
   if (type == QtCriticalMsg || type == QtFatalMsg) std::cerr << text.toStdString() << "\n";
 }

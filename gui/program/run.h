@@ -7,7 +7,7 @@
 
 namespace headroom::gui {
 
-/// What the command line of headroom-gui asks for.
+/// Options from the command line of headroom-gui.
 struct GuiArguments {
   std::vector<std::string> files;
   std::string model;              ///< of the plans; empty: the one that each names

@@ -22,7 +22,7 @@ class AnswerPanel : public QStackedWidget {
   void showAnswer(const Answer& answer);
   void showWords(const QString& words);
   LowerPeakBox& lower() { return *lower_; }
-  /// What is on the device at the peak.
+  /// Table of the memory on the device at the peak.
   TableView& live() { return *live_; }
 
  Q_SIGNALS:

@@ -21,8 +21,8 @@ class ChartAreas final : public QCPLayerable {
   void draw(QCPPainter* painter) override;
 
  private:
-  /// Of each column of pixels of this width from the left edge, the moment that is drawn; -1 where there is
-  /// none.
+  /// Index of the highest moment in each column of pixels, which is the one drawn; -1 if there is none.
+  /// `pixel` is the width of a column. Columns start at the left edge.
   std::vector<int> highestOfColumns(double pixel) const;
   reports::Stack stack_;
   std::vector<QColor> colours_;  ///< parallel to the stack's tops

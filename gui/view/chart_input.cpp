@@ -1,4 +1,4 @@
-// What mouse and keyboard do with a chart.
+// Mouse and keyboard input of a chart.
 
 #include <qcustomplot.h>
 

@@ -68,8 +68,8 @@ class ChartMarks final : public ChartLayer {
   std::vector<reports::Note> notes_;
 };
 
-/// What moves: the cursor and a handle that can be dragged. On a buffer of its own, so that the rest is not
-/// drawn anew.
+/// Moving parts of a chart: the cursor and a handle that can be dragged. They have their own buffer, so that
+/// moving them redraws nothing else.
 class ChartCursor final : public ChartLayer {
  public:
   using ChartLayer::ChartLayer;

@@ -55,8 +55,8 @@ void colour_axis(QCPAxis& axis, const QPalette& palette, const QFont& font) {
   axis.grid()->setZeroLinePen(Qt::NoPen);
 }
 
-/// What a series says at x: of held ones the last value before it, of others the nearest. Nothing where x is
-/// outside.
+/// Value of a series at x: the last value up to x if values are held, otherwise the nearest one. Empty if the
+/// series starts after x.
 std::optional<double> value_at(const reports::Series& series, double x) {
   const size_t count = std::min(series.x.size(), series.y.size());
   if (count == 0 || x < series.x.front()) return {};

@@ -59,7 +59,7 @@ class ChartView : public QWidget {
   void setVisibleRange(double begin, double end);
   /// How much of the x axis one column of pixels covers.
   double columnWidth() const;
-  /// What there is at x, a line for each series: for tooltips and screen readers.
+  /// Values at x, one line per series, for tooltips and screen readers.
   QString textAt(double x) const;
 
   QSize sizeHint() const override { return {480, 260}; }

@@ -19,16 +19,16 @@ class DecoderCanvas : public QWidget {
   /// `plan` is what the picture was made of; null clears it.
   void setPicture(std::shared_ptr<const reports::DecoderPicture> picture, reports::DocumentPtr plan);
   int pass() const { return pass_; }
-  /// Of all nodes of the picture; -1 where a whole pass is chosen.
+  /// Index of the chosen node among all nodes of the picture; -1 if a whole pass is chosen.
   int node() const { return node_; }
   QRect rectOfPass(int pass) const;
   QRect rectOfNode(int node) const;
-  /// A line for each thing to say of what is chosen: for panels and tooltips.
+  /// Descriptions for panels and tooltips, one fact a line.
   QString describePass(int pass) const;
   QString describeNode(int node) const;
-  /// What stands at a point: a node, a kept tensor's bar or a pass.
+  /// Description of the item at a point: a node, a kept tensor's bar or a pass.
   QString textAt(const QPointF& point) const;
-  /// Where the bars of kept tensors stand, from left to right.
+  /// Left edge of the bars of kept tensors.
   double keptLeft() const { return layout_.kept_left; }
   double laneWidth() const { return layout_.lane_width; }
 

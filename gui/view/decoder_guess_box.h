@@ -11,8 +11,8 @@ class QVBoxLayout;
 
 namespace headroom::gui {
 
-/// What a recording seems to be of, worked out in a thread of its own, with a button for each decoder and
-/// size that fits it: nothing is asked before one is pressed. Empty and hidden where nothing is recognised.
+/// Guesses the decoder of a recording in a background thread. Each decoder and size that fits gets a button.
+/// Nothing is asked before the user presses one. Empty and hidden if nothing is recognised.
 class DecoderGuessBox : public QWidget {
   Q_OBJECT
  public:

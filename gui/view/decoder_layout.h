@@ -10,7 +10,7 @@
 
 namespace headroom::gui {
 
-/// Where everything of a decoder's picture stands, for a width: a band for each pass, from the latent down.
+/// Layout of a decoder's picture for a given width: a band for each pass, from the latent down.
 ///
 ///     | stage | no | nodes, column by column, in lines | kept tensors | memory at the pass's peak | bytes |
 struct DecoderLayout {

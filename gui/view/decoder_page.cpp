@@ -144,7 +144,7 @@ void DecoderPage::refresh() {
   const bool drawn = plan == plan_ && run == run_;
   plan_ = plan;
   run_ = run;
-  // Whether the chosen layer has figures elsewhere depends on the profile that is open.
+  // Needed for an unchanged plan too: the open profile decides if the chosen layer has figures elsewhere.
   showChosen();
   if (drawn || plan_ == nullptr) return;
   job_.start(
@@ -179,20 +179,20 @@ void DecoderPage::goToPass(int pass) {
 }
 
 void DecoderPage::showInArea() {
-  // Where it stands is known once the layout has its width.
+  // The position of a pass is known once the layout has its width.
   QTimer::singleShot(0, this, [this] {
     const QRect band = canvas_->rectOfPass(canvas_->pass());
     if (!band.isNull()) area_->ensureVisible(0, band.center().y(), 0, area_->viewport()->height() / 2);
   });
 }
 
-/// What was chosen before the page had a size comes into sight.
+/// Scrolls to the pass if it was chosen before the page had a size.
 void DecoderPage::showEvent(QShowEvent* event) {
   Page::showEvent(event);
   if (picture_ != nullptr && canvas_->pass() >= 0) showInArea();
 }
 
-/// Where the peak is and what holds it, in a sentence.
+/// Says in a sentence where the peak is and what holds it.
 void DecoderPage::describePeak() {
   if (picture_->passes.empty()) return heading_->clear();
   const reports::DrawnPass& pass = picture_->passes[picture_->peak_pass];

@@ -27,7 +27,7 @@ class FrontierPage : public Page {
   bool busy() const override;
   std::vector<Export> exports() override;
 
-  /// What is shown beside the frontier.
+  /// The answer that is shown beside the frontier.
   const Answer& answer() const { return answer_; }
   /// Writes the plan that is shown, whole or not at all, and opens it. Throws DeviceError.
   void savePlan(const QString& file);

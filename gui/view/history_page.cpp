@@ -241,12 +241,12 @@ void HistoryPage::showEvent(QShowEvent* event) {
   work();
 }
 
-/// Starts what was not asked before, once there is something for it to stand beside.
+/// Plans for a new question, once a recording is shown to compare the plan with.
 void HistoryPage::work() {
   PlanningQuestion question = workspace_.question();
   if (!isVisible() || device() == nullptr || question.request.width_pixels <= 0 || question.by_default)
     return;
-  // What a GPU's memory is held against is a plan for a GPU.
+  // A recording of a GPU's memory is compared with a plan for a GPU.
   if (!question.profile && device()->device.starts_with("cuda")) question.request.device = DeviceKind::cuda;
   if (asked_ && same_but_limit(question, *asked_)) return;
   asked_ = question;

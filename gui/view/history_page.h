@@ -18,9 +18,9 @@ class ChartView;
 class DecoderGuessBox;
 class TableView;
 
-/// What PyTorch recorded of its memory: allocated and reserved over time, what was live at the moment under
-/// the cursor by module and by tensor, who asked last; and what Headroom would need for the decoder that is
-/// asked for.
+/// PyTorch's record of its memory: allocated and reserved bytes over time, live memory at the cursor by
+/// module and by tensor, and the last request. Also shows what Headroom would need for the decoder in
+/// question.
 class HistoryPage : public Page {
   Q_OBJECT
  public:

@@ -23,7 +23,7 @@ class Language {
   QString code_ = QStringLiteral("en");
 };
 
-/// Whether there is a catalogue of this name; "system" and "en" count.
+/// True if there is a catalogue of this name; "system" and "en" count.
 bool is_language(const QString& code);
 
 }  // namespace headroom::gui

@@ -12,7 +12,7 @@ namespace headroom::gui {
 class ChartView;
 class TableView;
 
-/// What a profile measured layer by layer: figures for each size, the latency table of a layer, what was live
+/// A profile's measurements layer by layer: figures for each size, the latency table of a layer, live memory
 /// at a size's peak. A recording of a VAE's own decodes has live memory over time in place of latency tables.
 /// The page shows the one that was opened or chosen last.
 class LayersPage : public Page {

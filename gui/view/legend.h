@@ -8,7 +8,7 @@
 
 namespace headroom::gui {
 
-/// What one mark of a drawing stands for.
+/// Meaning of one mark in a drawing, with a function that draws the mark.
 struct LegendEntry {
   QString text;
   std::function<void(QPainter& painter, const QRectF& swatch, const QPalette& palette)> draw;

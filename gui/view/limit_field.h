@@ -29,7 +29,7 @@ class LimitField : public QWidget {
   Q_OBJECT
  public:
   explicit LimitField(Workspace& workspace, QWidget* parent = nullptr);
-  /// What the slider spans.
+  /// Sets the range of the slider.
   void setRange(int64_t least_bytes, int64_t most_bytes);
   /// The limit is being dragged: asked at most every 50 ms, rounded so that its text is short.
   void drag(double bytes);

@@ -14,8 +14,8 @@ namespace headroom::gui {
 
 class TableView;
 
-/// What stands below a timeline: what was on the device at one moment; of a GPU's trace, by choice, tables of
-/// what the GPU did.
+/// Tables below a timeline: memory on the device at one moment. For a GPU's trace, the user can also choose a
+/// table of the GPU's work.
 class LiveBox : public QWidget {
   Q_OBJECT
  public:
@@ -26,7 +26,7 @@ class LiveBox : public QWidget {
   /// None where there is no GPU: then nothing can be chosen.
   void showGpu(std::vector<reports::Table> tables);
   TableView* live() { return live_; }
-  /// Of what the GPU did, the one that is chosen.
+  /// Chosen table of the GPU's work.
   TableView* gpu() { return gpu_; }
   QComboBox* chooser() { return chooser_; }
   /// `word` says of which timeline.

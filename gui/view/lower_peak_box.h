@@ -12,8 +12,8 @@ class QVBoxLayout;
 
 namespace headroom::gui {
 
-/// What would lower the peak of a plan that fits, each with a button that makes that plan and uses it.
-/// Nothing is worked out while nobody looks.
+/// Ways to lower the peak of a plan that fits, each with a button that makes that plan and uses it. Nothing
+/// is computed while the box is not visible.
 class LowerPeakBox : public QWidget {
   Q_OBJECT
  public:

@@ -221,7 +221,7 @@ void MainWindow::fileOpened(const reports::DocumentPtr& document) {
   statusBar()->showMessage(
       QString::fromStdString(document->file.filename().string() + ": " + reports::summary(*document)),
       kMessageMilliseconds);
-  // Of several files the one with the most to see decides where to go.
+  // If several files are opened, the file with the most to see decides the page.
   const QString page = page_of(*document);
   const bool much = page == QLatin1String("timeline") || page == QLatin1String("history");
   if (currentPage() == start_ && (page_after_reading_.isEmpty() || much)) page_after_reading_ = page;

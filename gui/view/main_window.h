@@ -31,7 +31,7 @@ class MainWindow : public QMainWindow {
   const std::vector<Page*>& pages() const { return pages_; }
   Page* currentPage() const;
   void showPage(const QString& key);
-  /// Whether files are being read or a page waits for a worker.
+  /// True while files are being read or a page waits for a worker.
   bool busy() const;
   MessageBar& messages() { return *messages_; }
   /// How the window looks now, for the next start.

@@ -46,7 +46,7 @@ void MapLayer::draw(QCPPainter* painter) {
     colours[kind] = colour_of(reports::colour_role_of(static_cast<MemoryKind>(kind)), palette);
   painter->setAntialiasing(false);
   painter->setFont(mParentPlot->font());
-  // What is reserved and free shows through, as a ground that does not draw the eye.
+  // Memory that is reserved and free shows through as a faint background.
   const QRectF area = clipRect();
   const double reserved = mParentPlot->yAxis->coordToPixel(double(map_->reserved_bytes));
   QColor slack = colour_of(reports::ColourRole::slack, palette);

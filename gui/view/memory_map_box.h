@@ -18,7 +18,7 @@ class Legend;
 class MapLayer;
 class TableView;
 
-/// Where everything lay over a recorded decode, and what lay there at one moment.
+/// Memory map of a recorded decode over time, and a table of its contents at one moment.
 class MemoryMapBox : public QWidget {
   Q_OBJECT
  public:

@@ -24,7 +24,7 @@ class Page : public QWidget {
   virtual QString key() const = 0;
   /// Translated, for the tab.
   virtual QString title() const = 0;
-  /// Whether it waits for a worker: screenshots wait until it does not.
+  /// True while the page waits for a worker. Screenshots wait until it is false.
   virtual bool busy() const { return false; }
   virtual std::vector<Export> exports() { return {}; }
 

@@ -28,7 +28,7 @@
 namespace headroom::gui {
 namespace {
 
-/// Whether the picture is the untiled decode's: as a run was compared, or by the plan.
+/// Says if the pixels equal the untiled decode's: by the run's comparison if there is one, else by the plan.
 QString pixels_words(const Plan& plan, const RunStats* run) {
   if (run != nullptr && run->verification) {
     const QString error = QString::number(run->verification->largest_error_relative, 'e', 1);
@@ -162,7 +162,7 @@ void PlanPage::refresh() {
   choosePass(static_cast<int>(highest - document.plan.passes.begin()));
 }
 
-/// What differs in the plan beside it, and what the ranks of the decode take where the plan is one rank's.
+/// Lists the differences from the plan beside it. For one rank's plan, also lists what all ranks take.
 void PlanPage::listTables() {
   std::vector<reports::DocumentPtr> ranked;
   for (const reports::DocumentPtr& document : workspace_.documents()) {

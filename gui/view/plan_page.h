@@ -33,7 +33,7 @@ class PlanPage : public Page {
 
  public Q_SLOTS:
   void choosePass(int pass);
-  /// Of the pass that is chosen, counted row by row.
+  /// Chooses a tile of the chosen pass. Tiles are counted row by row.
   void chooseTile(int tile);
 
  private:

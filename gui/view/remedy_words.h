@@ -11,7 +11,7 @@ class QWidget;
 
 namespace headroom::gui {
 
-/// What a remedy does, in the window's language.
+/// Descriptions of remedies, in the window's language.
 class RemedyWords {
   Q_DECLARE_TR_FUNCTIONS(headroom::gui::RemedyWords)
  public:

@@ -49,7 +49,7 @@ QString weights_name(int entry) {
 constexpr std::optional<WeightResidency> kWeights[] = {std::nullopt, WeightResidency::resident,
                                                        WeightResidency::per_pass};
 
-/// What a model decodes in where this is asked for; the same where there is no such model.
+/// Dtype that a model decodes in for `asked`. Returns `asked` if the model cannot be opened.
 Dtype decoded_in(const std::string& model, Dtype asked) {
   try {
     return decoding_dtype(open_model(model), asked);
@@ -256,7 +256,7 @@ void RequestForm::showQuestion() {
   set(height_, request.height_pixels);
   set(frames_, request.frames);
   set(batch_, request.batch);
-  // What the model decodes in may be another dtype than the one that was chosen: that stays.
+  // The model may decode in another dtype than the chosen one. The form keeps the choice then.
   const Dtype chosen = parse_dtype(dtype_->currentText().toStdString());
   if (decoded_in(shown_.model, chosen) != request.dtype) dtype_->setCurrentText(name_of(request.dtype));
   for (int i = 0; i < weights_->count(); ++i) {

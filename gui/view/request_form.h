@@ -20,13 +20,13 @@ namespace headroom::gui {
 
 class InputNote;
 
-/// What is decoded and what a plan may use, all but the limit. Asks the workspace after a short pause, never
-/// with half a number; what cannot be asked is said at its field in the words of the tools.
+/// Inputs of a plan except for the limit: the decode and the resources. Asks the workspace after a short
+/// pause, never with half a number. Errors appear at their field, in the words of the tools.
 class RequestForm : public QWidget {
   Q_OBJECT
  public:
   explicit RequestForm(Workspace& workspace, QWidget* parent = nullptr);
-  /// Whether every field holds something that can be asked.
+  /// True if every field is valid.
   bool valid() const { return valid_; }
 
  Q_SIGNALS:

@@ -21,7 +21,7 @@
 namespace headroom::gui {
 namespace {
 
-/// What a button beside a field chooses goes into it.
+/// Puts text into a field that has a button to choose it.
 void put(QWidget* field, const QString& text) {
   if (auto* box = qobject_cast<QComboBox*>(field)) box->setEditText(text);
   if (auto* edit = qobject_cast<QLineEdit*>(field)) edit->setText(text);

@@ -17,7 +17,7 @@ namespace headroom::gui {
 
 class InputNote;
 
-/// What is run: every input with what is wrong with it below.
+/// Inputs of a run, each with its error below it.
 class RunForm : public QWidget {
   Q_OBJECT
  public:

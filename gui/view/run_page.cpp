@@ -27,7 +27,7 @@ constexpr int kRefreshMilliseconds = 200;
 constexpr int kBarSteps = 1000;
 constexpr int kLeastFormWidth = 260;
 
-/// Of the step that runs also how much is done, once that is known.
+/// Number of the running step, with its progress once that is known.
 QString step_text(const RunProgress& progress) {
   const QString step = RunPage::tr("step %1 of %2").arg(progress.step + 1).arg(progress.steps);
   return progress.of_step > 0 ? RunPage::tr("%1 (%2 %)").arg(step).arg(qRound(100 * progress.of_step)) : step;

@@ -14,7 +14,7 @@ class Workspace;
 /// empty where there is none.
 QStringList demo_files(const QString& folder);
 
-/// What to do first, in three steps.
+/// The first three steps for a new user.
 class StartPage : public Page {
   Q_OBJECT
  public:

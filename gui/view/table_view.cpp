@@ -87,7 +87,7 @@ class Headings final : public QHeaderView {
   }
 };
 
-/// What tabs and line ends would tear apart.
+/// Replaces tabs and line ends, which would split the field.
 QString as_field(QString text) {
   return text.replace(QLatin1Char('\t'), QLatin1Char(' ')).replace(QLatin1Char('\n'), QLatin1Char(' '));
 }

@@ -8,7 +8,7 @@
 
 namespace headroom::gui {
 
-/// Where a kept tensor lies, as a colour and in words: "in host memory".
+/// Memory tier of a kept tensor, as a colour and in words: "in host memory".
 QColor colour_of(MemoryTier tier, const QPalette& palette);
 QString words_of(MemoryTier tier);
 

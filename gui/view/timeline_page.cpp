@@ -131,7 +131,7 @@ void TimelinePage::connectSides() {
   }
 }
 
-/// What says that the two are of different decodes, and the charts below it.
+/// The charts, below a warning that the two timelines are of different decodes.
 QWidget* TimelinePage::underWarning(QWidget* charts) {
   auto* all = new QWidget;
   apart_ = warning(all);

@@ -17,7 +17,7 @@ class TimelineSide;
 
 /// Memory over time, as predicted by a plan and as recorded by a trace, one above the other on common axes of
 /// time and bytes, and what was on the device at the moment under the cursor; or two plans, or two traces.
-/// Where a plan and a trace are of different decodes, it says so above them. A second view has the memory map
+/// A warning above them says if a plan and a trace are of different decodes. A second view has the memory map
 /// of either.
 class TimelinePage : public Page {
   Q_OBJECT

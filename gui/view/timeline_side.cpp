@@ -13,7 +13,7 @@
 namespace headroom::gui {
 namespace {
 
-/// Where passes begin and end, with the ends of the whole.
+/// Begin and end of each pass and of the whole timeline, in seconds and ascending.
 std::vector<double> landmarks(const reports::Timeline& timeline) {
   std::vector<double> places{0};
   for (const reports::Span& pass : timeline.passes()) places.insert(places.end(), {pass.begin, pass.end});

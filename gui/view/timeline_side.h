@@ -14,8 +14,8 @@ class ChartView;
 class LiveBox;
 class TableView;
 
-/// The same moment of the decode in another timeline: as far through the same pass, or of the whole where the
-/// passes are others.
+/// Maps a moment of one timeline to another one: equally far through the same pass, or equally far through
+/// the whole if the timelines have different numbers of passes.
 double seconds_in(const reports::Timeline& to, const reports::Timeline& from, double seconds);
 
 /// One timeline with its chart and what is live at one moment of it.
@@ -53,7 +53,7 @@ class TimelineSide : public QObject {
   void busyChanged();
 
  private:
-  /// What is worked out of a document.
+  /// Everything that is computed from a document.
   struct Built {
     std::shared_ptr<const reports::Timeline> timeline;
     QString note;

@@ -26,7 +26,7 @@ class UsedPlanBar : public QFrame {
   reports::DocumentPtr plan_;
 };
 
-/// What to call the plan's file: "sdxl-1024x1024-1GiB.plan.json".
+/// Suggested name of the plan's file: "sdxl-1024x1024-1GiB.plan.json".
 QString plan_file_name(const reports::DocumentPtr& plan);
 
 }  // namespace headroom::gui

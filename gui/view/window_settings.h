@@ -9,7 +9,7 @@
 
 namespace headroom::gui {
 
-/// What the window remembers from one start to the next.
+/// Settings that the window keeps from one start to the next.
 struct WindowSettings {
   QString language = QStringLiteral("system");
   QString page = QStringLiteral("start");

@@ -1,6 +1,6 @@
 /*
- * What the decode of a VAE needs, and how to run it in less: for programs in C, and in any language that
- * calls it.
+ * Predicts the memory and time that the decode of a VAE needs, and plans how to run it in less. For programs
+ * in C, and in any language that can call C.
  *
  *   headroom_question question = {.model = "sdxl", .width_pixels = 1024, .height_pixels = 1024,
  *                                 .limit_bytes = 1342177280};
@@ -25,7 +25,7 @@ extern "C" {
 
 #define HEADROOM_API __attribute__((visibility("default")))
 
-/* What functions return; the exit codes of the programs. */
+/* Return values of the functions; equal to the exit codes of the programs. */
 enum {
   HEADROOM_DONE = 0,
   HEADROOM_BAD_INPUT = 2,    /* the message names the field and what was expected */

@@ -316,7 +316,7 @@ double CostModel::transform_seconds(int64_t bytes) const {
 void CostModel::add_transfer(Transfers& transfers, MemoryTier tier, bool written, double bytes) const {
   const double on_disk = written ? scratch_write_bytes_per_second_ : scratch_read_bytes_per_second_;
   const double on_host = written ? to_host_bytes_per_second_ : from_host_bytes_per_second_;
-  // Where one thread moves everything, what is written waits for what is read.
+  // A single transfer thread does reads and writes one after another.
   double& seconds = written && both_ways_ ? transfers.written_seconds : transfers.read_seconds;
   seconds += bytes / (tier == MemoryTier::host ? on_host : on_disk);
 }

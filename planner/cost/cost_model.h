@@ -14,7 +14,7 @@
 
 namespace headroom::planner {
 
-/// What steps cost: seconds and workspace, from a profile of this machine or from stated assumptions.
+/// Costs of steps: seconds and workspace, from a profile of this machine or from stated assumptions.
 ///
 /// With a profile a step's time is that of its latency table at the extent of each of its tiles. Without one
 /// it is its work divided by a rate, plus a fixed time per tile; work is FLOPs for convolutions and
@@ -40,7 +40,7 @@ class CostModel {
   void add_reserve(int64_t bytes) { memory_.reserve_bytes += bytes; }
   /// Sizes that one allocation of a plan's memory takes: of every size on the CPU.
   const ReservationSizes& reservation() const { return reservation_; }
-  /// What the costs hold for; empty texts where they are assumed.
+  /// The machine and libraries that were profiled; empty texts for assumed costs.
   const Environment& environment() const { return environment_; }
   /// Null where there are none.
   const LatencyLookup* latency_tables() const { return latency_tables_.get(); }
@@ -55,27 +55,27 @@ class CostModel {
   double weights_seconds(int64_t bytes) const;
   /// Transforming kernels for the Winograd algorithm, `bytes` of them once they are.
   double transform_seconds(int64_t bytes) const;
-  /// What a pass moves between the device and a tier below it. Where one thread moves everything, all of it
-  /// counts as read.
+  /// Seconds that a pass moves data between the device and a lower tier. If a single thread does all
+  /// transfers, writes count as reads.
   struct Transfers {
     double read_seconds = 0, written_seconds = 0;
   };
   void add_transfer(Transfers& transfers, MemoryTier tier, bool written, double bytes) const;
-  /// Of a pass of so many bands, those of other bands being moved while one computes.
+  /// Seconds of a pass of so many bands. Transfers of other bands overlap with the compute of one.
   static double sweep_seconds(double compute, const Transfers& transfers, size_t bands);
   /// pass_seconds() of tiles of so many frames for each height with each width, height by height, by the
   /// pass's algorithm of convolutions.
   std::vector<double> shape_seconds(const Pass& pass, int64_t frames, const std::vector<int64_t>& heights,
                                     const std::vector<int64_t>& widths, const Sizes& sizes) const;
-  /// What computing the operation's whole output once takes at the least, however it is tiled.
+  /// Lower bound on computing the operation's whole output once, for any tiling.
   double least_seconds(OpId op, const Sizes& sizes) const;
-  /// What an attention waits for keys and values below the device, beside what it computes: `bytes` are those
-  /// of all of them, for every tile of queries again. Every frame of queries reads the frames up to the last
-  /// one that counts.
+  /// Seconds that an attention waits for keys and values in a lower tier, beyond its own compute time.
+  /// `bytes`: all keys and values, counted once for each tile of queries, since every tile reads them again.
+  /// Every frame of queries reads the frames up to the last one that it attends to.
   double staging_seconds(OpId attention, MemoryTier tier, int64_t bytes, const Sizes& sizes) const;
-  /// Of copies within a GPU's memory, one after another, each of so many bytes.
+  /// Seconds of copies within the device's memory, one after another, each of so many bytes.
   double copies_seconds(std::span<const int64_t> copied_bytes) const;
-  /// What writing a whole tensor to its blocks takes at the least.
+  /// Lower bound on writing a whole tensor to its blocks.
   double least_store_seconds(TensorId tensor, const Sizes& sizes) const;
 
  private:
@@ -83,9 +83,9 @@ class CostModel {
     double per_tile = 0, per_position = 0;
   };
   StepRates rates_of(const Step& step, ConvolutionAlgorithm algorithm, const Sizes& sizes) const;
-  /// What an attention computes, at its rate.
+  /// Compute time of an attention.
   double attention_seconds(OpId op, const Sizes& sizes) const;
-  /// Of one item, without latency tables.
+  /// For one item, at assumed rates.
   double seconds_per_position(OpId op, ConvolutionAlgorithm algorithm, const Sizes& sizes) const;
 
   const Graph* graph_;

@@ -9,7 +9,7 @@ namespace headroom::planner {
 struct DeviceRates {
   double convolution_flops_per_second = 0;  ///< of one group
   double attention_flops_per_second = 0;
-  /// Of convolutions of many groups and of linear attention: few products a value.
+  /// Grouped convolutions and linear attention, which do few multiply-adds for each value.
   double narrow_flops_per_second = 0;
   double bytes_per_second = 0;  ///< written by elementwise work; 0 on a GPU, which GpuCosts prices
   double step_seconds = 0;      ///< for each step and tile; 0 on a GPU
@@ -24,7 +24,7 @@ DeviceRates assumed_rates(DeviceKind device, Dtype dtype);
 
 /// True where an operation's work is counted in FLOPs.
 bool counts_flops(const Op& op);
-/// Of an operation that does.
+/// Rate of an operation for which counts_flops() is true.
 double flops_per_second(const DeviceRates& rates, const Op& op);
 
 }  // namespace headroom::planner

@@ -13,10 +13,10 @@ struct Ranks {
   bool alone() const { return count == 1; }
 };
 
-/// What is assumed where nobody says: of CPUs 10 Gbit/s Ethernet, of GPUs PCIe 4 without a way of their own.
+/// Link assumed if none is given: 10 Gbit/s Ethernet for CPUs, PCIe 4 without NVLink for GPUs.
 Link assumed_link(DeviceKind device);
 
-/// From when so many bytes begin to leave until the last of them is there; 0 where there are none.
+/// Seconds from the first byte sent until the last byte arrives; 0 for no bytes.
 double message_seconds(double bytes, const Link& link);
 
 /// Every rank's own `values` numbers to all others, one rank after another.

@@ -6,23 +6,23 @@
 
 namespace headroom::planner {
 
-/// What assumed costs know of a GPU: an H100 with 80 GB (SXM). docs/planning.md says where each figure comes
-/// from. Rates of convolutions and of host memory were measured on such a card with PyTorch, those of
-/// attention and of fp32 in decodes by Headroom; the others are estimates.
+/// A GPU as assumed costs describe it: an H100 with 80 GB (SXM). docs/planning.md gives the source of each
+/// figure. Rates of convolutions and of host memory were measured on such a card with PyTorch. Rates of
+/// attention and of fp32 were measured in decodes by Headroom. The other figures are estimates.
 struct GpuCard {
   int64_t multiprocessors = 132;
   double dram_bytes_per_second = 3.0e12;
   double l2_bytes_per_second = 5.5e12;
-  /// What a chain of steps finds again in the L2 cache. It has 50 MB, in two halves of which each keeps
-  /// copies of what its own multiprocessors read.
+  /// Part of the L2 cache that keeps data between steps. The cache has 50 MB in two halves. Each half keeps
+  /// copies of the data that its own multiprocessors read.
   double l2_share_bytes = 35e6;
-  /// Of convolutions with very many products a value, and 256 output channels or more, by tensor cores.
+  /// Tensor-core rate of convolutions with very many multiply-adds per value and 256 output channels or more.
   double convolution_flops_per_second = 780e12;
-  /// Products a value that filling and draining a multiprocessor's pipeline cost.
+  /// Cost of filling and draining a multiprocessor's pipeline, in multiply-adds per value.
   double pipeline_products = 300;
   double attention_flops_per_second = 180e12;  ///< matrix products in chunks, softmax beside them
   double fp32_flops_per_second = 12e12;        ///< without tensor cores
-  /// Of convolutions of several groups and of linear attention: few products a value.
+  /// Grouped convolutions and linear attention, which do few multiply-adds for each value.
   double narrow_flops_per_second = 5e12;
   double kernel_seconds = 2e-6;  ///< from the end of one kernel to the full speed of the next
   double launch_seconds = 5e-6;  ///< of the thread that launches, for each kernel

@@ -26,7 +26,7 @@ void for_each_kind(TileChain& chain, const TileClasses& chunks, const TileClasse
 GpuCosts::GpuCosts(const Graph& graph, std::shared_ptr<const LatencyLookup> measured, Dtype dtype)
     : graph_(&graph), times_{{}, std::move(measured)} {
   times_.card.dram_bytes_per_second = times_.measured->copied_bytes_per_second(dtype);
-  // What lies between kernels and between passes was measured with them.
+  // Measured times include the gaps between kernels and between passes.
   times_.card.launch_seconds = times_.card.kernel_seconds = times_.card.pass_seconds = 0;
 }
 
@@ -76,7 +76,7 @@ std::vector<double> GpuCosts::step_seconds(const Pass& pass, const Extent& tile,
 
 double GpuCosts::least_seconds(OpId id, const Sizes& sizes) const {
   const Op& op = graph_->op(id);
-  // What a convolution adds on its way may hide behind its products.
+  // A convolution may hide the add of a residual behind its multiply-adds.
   if (op.kind == OpKind::add && fusion_on(sizes).residuals) return 0;
   Step step{.kind = traits_of(op.kind).step, .op = id, .tensor = op.output};
   for (TensorId input : op.inputs) step.inputs.push_back({input, -1});

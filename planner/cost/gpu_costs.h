@@ -8,12 +8,12 @@
 
 namespace headroom::planner {
 
-/// What passes take on a GPU, tile by tile (docs/planning.md, "Time on a GPU"). Refers to the graph, which
-/// must outlive it.
+/// Time of passes on a GPU, tile by tile (docs/planning.md, "Time on a GPU"). Refers to the graph, which must
+/// outlive it.
 class GpuCosts {
  public:
   GpuCosts(const Graph& graph, const GpuCard& card) : graph_(&graph), times_{card} {}
-  /// Of a card that was profiled, in this dtype.
+  /// For a profiled card, in this dtype.
   GpuCosts(const Graph& graph, std::shared_ptr<const LatencyLookup> measured, Dtype dtype);
 
   double pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
@@ -23,12 +23,11 @@ class GpuCosts {
   /// Seconds of each step over all tiles of the pass, without what the pass adds to them: launches where
   /// these take longer, and the wait before the next pass.
   std::vector<double> step_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
-  /// What computing the operation's whole output once takes at the least by assumed costs, however it is
-  /// tiled.
+  /// Lower bound, by assumed costs, on computing the operation's whole output once, for any tiling.
   double least_seconds(OpId op, const Sizes& sizes) const;
-  /// What writing a whole tensor to its blocks takes at the least by assumed costs.
+  /// Lower bound, by assumed costs, on writing a whole tensor to its blocks.
   double least_store_seconds(TensorId tensor, const Sizes& sizes) const;
-  /// Of copies within the card's memory, one after another, each of so many bytes.
+  /// Seconds of copies within the card's memory, one after another, each of so many bytes.
   double copies_seconds(std::span<const int64_t> copied_bytes) const;
 
  private:

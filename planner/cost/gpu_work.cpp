@@ -11,12 +11,12 @@ namespace {
 /// Positions that a block of a convolution covers.
 constexpr int64_t kBlockPositions = 128;
 
-/// What copies positions to where a tile leaves the picture, side by side: two for a tile as wide as the
-/// picture, none in its middle, four where one tile is all of it.
+/// Kernels that fill a tile's halo beyond the picture, one for each side. Two are right for a tile as wide as
+/// the picture. A tile in the middle needs none, a single tile for the whole picture needs four.
 constexpr int64_t kFillKernels = 2;
 
-/// Outputs that a block covers, and its speed as a share of the largest block's: of fewer outputs each input
-/// serves less.
+/// Outputs that a block covers, and its speed as a share of the largest block's. Smaller blocks are slower
+/// because each input serves fewer outputs.
 struct BlockOutputs {
   int64_t outputs;
   double share;
@@ -29,7 +29,7 @@ BlockOutputs block_outputs(int64_t outputs) {
   return {32, 0.35};
 }
 
-/// What follows a convolution in kernels of its own.
+/// Kernels after a convolution's own that rewrite its output.
 int32_t rewrites_of(const Op& op) {
   if (op.kind != OpKind::conv) return 0;
   return (op.factor.y > 1 ? 1 : 0) + (op.activation != Activation::none ? 1 : 0);
@@ -113,7 +113,7 @@ int64_t kernels_of(const Graph& graph, const Step& step, int64_t frames, const S
   switch (step.kind) {
     case StepKind::conv: {
       const Op& op = graph.op(step.op);
-      // Each phase of each frame by itself, and what puts the phases of the frame together.
+      // For each frame one kernel per phase, and one that interleaves the phases.
       const int64_t own = op.factor.y > 1 ? frames * (op.factor.y * op.factor.x + 1) : 1;
       return sizes.items * (own + (op.activation != Activation::none ? 1 : 0) + fills);
     }

@@ -7,7 +7,7 @@
 #include "decoder/plan/sizes.h"
 #include "planner/cost/gpu_card.h"
 
-// What one step does on a GPU: arithmetic, kernels, bytes.
+// Work of one step on a GPU: arithmetic, kernels, bytes.
 namespace headroom::planner {
 
 /// Positions of one item that a call of a step goes over.

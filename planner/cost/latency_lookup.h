@@ -41,7 +41,7 @@ class LatencyLookup {
   std::optional<Beyond> beyond(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
   /// Bytes read and written by the fastest copies that were measured.
   double copied_bytes_per_second(Dtype dtype) const;
-  /// What computing an operation's output once takes at the least, however it is tiled.
+  /// Lower bound on computing an operation's output once, for any tiling.
   double least_seconds(OpId op, const Sizes& sizes) const;
 
  private:

@@ -51,7 +51,7 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
     if (op.kind != OpKind::attention) return 0;
     const int64_t channels = graph.tensor(op.output).channels;
     const int64_t queries = tile.y * tile.x;  // one frame after the other
-    // Where frames are interleaved, a frame's queries and its result are put together apart.
+    // With interleaved frames, a frame's queries and its result are assembled in buffers of their own.
     const int64_t copies = op.frames == AttentionFrames::interleaved
                                ? 2 * on_cpu(queries * channels * int64_t{sizeof(float)})
                                : 0;

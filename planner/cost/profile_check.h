@@ -6,14 +6,15 @@
 
 namespace headroom::planner {
 
-// What a profile must be of so that plans may be made by it. Each throws InputError naming the file, what it
-// has and what was expected.
+// Checks that a profile is valid for the plans to be made by it. Each throws InputError with the file, the
+// value found and the value expected.
 
-/// The layers of this graph, with its channels, in the dtype and on the kind of device that is planned for.
+/// The profile must have this graph's layers and channels, in the request's dtype and kind of device.
 void check_profiled_model(const profiler::Profile& profile, const std::string& file, const Graph& graph,
                           const Request& request);
 
-/// This machine's processor, as far as it can be told without LibTorch. A GPU cannot: the decode tells.
+/// The profile must be of this machine's processor. A GPU is not checked here, since that needs LibTorch: the
+/// decode checks it.
 void check_profiled_machine(const profiler::Profile& profile, const std::string& file);
 
 /// Refuses a plan with tiles far beyond what was measured, where a layer's cost was still changing there.
@@ -21,8 +22,8 @@ void check_profiled_machine(const profiler::Profile& profile, const std::string&
 void check_profiled_range(const profiler::Profile& profile, const std::string& file, const Graph& graph,
                           const Plan& plan);
 
-/// What the steps of a request cost: by a profile's file, which must be of this model and, unless
-/// `other_environment`, of this machine; by stated assumptions where it has no name. Throws InputError.
+/// Costs of a request's steps. They come from the profile, which must be of this model and, unless
+/// `other_environment`, of this machine. An empty `profile_file` gives assumed costs. Throws InputError.
 CostModel costs_of(const Graph& graph, const Request& request, const std::string& profile_file,
                    bool other_environment = false);
 

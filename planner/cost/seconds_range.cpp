@@ -21,7 +21,7 @@ void set_seconds_range(Plan& plan, const Graph& graph, const CostModel& costs) {
               costs.step_seconds(pass, step, tile, sizes) * micro_batches);
     }
   }
-  // What is brought in and moved beside the steps, and waited for.
+  // The rest of the predicted time: loading weights, transfers and waits.
   sum.add(std::max(0.0, plan.predicted_seconds - sum.seconds()));
   const double within = sum.within(costs.common_error());
   plan.predicted_seconds_low = plan.predicted_seconds * std::max(0.0, 1 - within);

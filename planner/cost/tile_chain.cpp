@@ -17,7 +17,7 @@ double handed_on_bytes(const Graph& graph, const Step& step, const Sizes& sizes)
   return double(kReadAndWritten * kOutAndIn * graph.tensor(step.tensor).channels * tile_element_bytes(sizes));
 }
 
-/// Over upsampling phases are put together where they go, in whichever rows.
+/// An upsampling convolution interleaves its phases right into the target, so narrow rows need no copy.
 bool copies_if_narrow(const Graph& graph, const Step& step) {
   if (step.add != OpId{-1}) return true;
   return step.target != StepTarget::tile && graph.op(step.op).factor.y == 1;
@@ -116,7 +116,8 @@ double TileChain::assumed_seconds(size_t i, const CallExtent& call) const {
   const double first = positions * (link.moved - 2 * link.rewrites * link.written);
   const int32_t rewrites = rewrites_[i];
   if (rewrites == 0) return std::max(seconds, moving(first, missed_reads_[i] + missed_write));
-  // Of what is written again each kernel reads the one before: of one item, and of phases one frame.
+  // Each rewriting kernel reads the output of the kernel before it. These kernels run item by item, those for
+  // upsampling phases also frame by frame.
   const double at_once = items * (link.by_frame ? double(call.frames) : 1);
   const bool stays = std::max(first, 2 * written) / at_once <= card_.l2_share_bytes;
   const double between = stays ? 0 : written;

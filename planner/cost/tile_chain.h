@@ -32,16 +32,16 @@ struct GpuTimes {
 /// for that, or those bytes that L2 misses in the chain, whichever is longer.
 class TileChain {
  public:
-  /// What is referred to must outlive the chain.
+  /// `pass` and `times` must outlive the chain.
   TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times, const Sizes& sizes);
 
   struct Cost {
     double seconds = 0;
     int64_t kernels = 0;
   };
-  /// Of a tile of these classes.
+  /// Cost of a tile of these classes.
   Cost cost(const TileClass& chunk, const TileClass& rows, const TileClass& columns);
-  /// Of each step of the tile that cost() was asked for last.
+  /// Seconds of each step in the last call of cost().
   const std::vector<double>& step_seconds() const { return step_seconds_; }
 
  private:
@@ -55,8 +55,8 @@ class TileChain {
     double written = 0, emitted = 0, moved = 0;
     bool keeps = false;
     int32_t rewrites = 0;
-    /// Where its tile is narrower than the picture: a library writes rows with gaps between them by a copy,
-    /// and adds no residual whose rows lie otherwise than what it writes.
+    /// True if a tile narrower than the picture costs one more copy. A library copies to write rows with gaps
+    /// between them, and it cannot add a residual whose rows have another stride than its output.
     bool copies_if_narrow = false;
     int64_t columns = 0;           ///< of the picture
     bool by_frame = false;         ///< rewritten frame by frame
@@ -66,7 +66,7 @@ class TileChain {
     int64_t kernels = 0;           ///< of a tile
     int64_t frame_kernels = 0;     ///< and of each of its frames
   };
-  /// Where a value lies: the tile of a step, or a kept tensor.
+  /// A tensor in memory: the tile of a step, or a kept tensor.
   struct Place {
     double begin = 0, end = 0;  ///< bytes moved in the tile when the last step to touch it began, and ended
     bool touched = false;
@@ -74,7 +74,7 @@ class TileChain {
   };
 
   void find_missed(const std::vector<double>& positions);
-  /// Without starting kernels and without what is carried.
+  /// Excludes kernel starts and carried positions.
   double assumed_seconds(size_t step, const CallExtent& call) const;
   double measured_seconds(size_t step, const Axes<double>& made) const;
   double missed_write(size_t step, double positions) const;
@@ -84,14 +84,13 @@ class TileChain {
   const Pass& pass_;
   const Sizes sizes_;
   std::vector<Link> links_;
-  // Of the tile that is looked at.
+  // State of the tile in the current call of cost().
   std::vector<int32_t> rewrites_;  ///< by step
   std::vector<Place> places_;
   std::vector<double> positions_, missed_reads_, step_seconds_;
 };
 
-/// What a step that computes its whole tensor takes at the least, however it is tiled and whatever surrounds
-/// it.
+/// Lower bound on a step that computes its whole tensor, for any tiling and any steps around it.
 double least_step_seconds(const Graph& graph, const Step& step, const GpuCard& card, const Sizes& sizes);
 
 }  // namespace headroom::planner

@@ -148,7 +148,7 @@ Analysis analyze(const Plan& plan, const std::string& plan_origin, const RunStat
                                {plan.passes[i].predicted_peak_bytes, stats.passes[i].peak_bytes},
                                {plan.passes[i].predicted_seconds, stats.passes[i].seconds}});
   }
-  // Of several with the largest peak the first in the plan.
+  // Among passes with the same peak, the first in the plan wins.
   const auto largest = std::max_element(
       analysis.passes.begin(), analysis.passes.end(), [](const PassAnalysis& a, const PassAnalysis& b) {
         return a.peak_bytes.measured != b.peak_bytes.measured ? a.peak_bytes.measured < b.peak_bytes.measured

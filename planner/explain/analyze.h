@@ -10,7 +10,7 @@
 
 namespace headroom::planner {
 
-/// What was predicted and what came of it.
+/// A predicted value and the measured one.
 template <typename T>
 struct Outcome {
   T predicted{};
@@ -61,7 +61,7 @@ Analysis analyze(const Plan& plan, const std::string& plan_origin, const RunStat
 
 /// A table for people.
 std::string to_text(const Analysis& analysis);
-/// The same for programs. Ratios are null where nothing was predicted.
+/// JSON for programs. Ratios are null where nothing was predicted.
 nlohmann::json to_json(const Analysis& analysis);
 
 }  // namespace headroom::planner

@@ -23,7 +23,7 @@ struct PartDifference {
   std::vector<Difference> values;  ///< of the one plan alone, null in the other, where only that has it
 };
 
-/// What differs between two plans. Tensors are matched by name, passes by number and name.
+/// Differences between two plans. Tensors are matched by name, passes by number and name.
 struct PlanDiff {
   std::vector<Difference> whole;  ///< request, limits, weights, predictions
   std::vector<PartDifference> kept;
@@ -44,8 +44,8 @@ std::string value_text(const std::string& key, const nlohmann::json& value);
 
 /// The differences for people, or "no difference".
 std::string to_text(const PlanDiff& diff);
-/// The same for programs: `equal`, and `whole`, `kept`, `passes` with `a`, `b` and, for bytes and
-/// seconds, `ratio`.
+/// JSON for programs: `equal`, and `whole`, `kept`, `passes` with `a`, `b` and, for bytes and seconds,
+/// `ratio`.
 nlohmann::json to_json(const PlanDiff& diff);
 
 }  // namespace headroom::planner

@@ -53,7 +53,7 @@ std::string first_extent(const std::vector<Interval>& intervals) {
   return std::to_string(intervals.empty() ? 0 : intervals.front().length());
 }
 
-/// Of the first band, or, where rows are carried, of those behind it, than which it is lower.
+/// Height of a full band. With carried rows the first band is shorter.
 std::string rows_of_tiles(const Pass& pass) {
   return pass.carries_rows ? std::to_string(longest_tile(pass).y) : first_extent(pass.tiles.y);
 }

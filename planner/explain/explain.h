@@ -16,10 +16,10 @@ nlohmann::json explain_json(const Plan& plan, const Model& model);
 /// The most bytes that a plan keeps in one tier at one time.
 int64_t most_bytes_in(MemoryTier tier, const Plan& plan, const Graph& graph);
 
-/// The most bytes of a kept tensor that are on the device at one time in a pass. Of one that lives
-/// below it, that is the window of blocks that the sweep has just written, or reads and fetches ahead.
+/// The most bytes of a kept tensor that are on the device at one time in a pass. For a tensor in a lower tier
+/// that is a window of blocks: those that the sweep has just written, or reads and fetches ahead.
 int64_t window_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept, size_t pass);
-/// The same over all of its passes.
+/// Maximum over all passes that keep the tensor.
 int64_t window_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept);
 
 /// How far the plan may be from the fastest one: "optimal", "at most 3.2 % above the best", or that nothing
@@ -37,10 +37,10 @@ std::string short_tiles_text(const Pass& pass);
 /// Names of the convolutions that are direct where the others of their pass are in Winograd form: "a, b".
 std::string direct_names(const Pass& pass, const Graph& graph);
 
-/// What a pass reads whole that earlier passes wrote, and the latent; statistics are not among it.
+/// Tensors that a pass reads from earlier passes, and the latent if it reads it. Excludes statistics.
 std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pass);
 
-/// What a step does, without where it reads: "conv conv_in halo 1".
+/// A step in words, without its inputs: "conv conv_in halo 1".
 std::string step_text(const Step& step, const Graph& graph);
 
 }  // namespace headroom::planner

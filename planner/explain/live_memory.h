@@ -17,24 +17,24 @@ struct LiveEntry {
   friend bool operator==(const LiveEntry&, const LiveEntry&) = default;
 };
 
-/// Whether it is of a tensor or of a step on one; all else is what a kind takes as a whole.
+/// True for an entry of a tensor or of a step on one. Any other entry is the total of its kind.
 bool is_of_tensor(const LiveEntry& entry);
 
 /// Entries of one name and kind put together, largest first, none of them empty.
 std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries);
 
-/// The memory model that the plan's peaks were counted by. Workspace depends on the number of threads, which
-/// a plan does not name; where it was made for another machine, its peaks tell.
+/// The memory model that the plan's peaks were computed with. Workspace depends on the number of threads,
+/// which a plan does not store. If the plan is from another machine, its peaks give that number.
 MemoryModel memory_model_of_plan(const Plan& plan, const Graph& graph);
 
 /// The name of a picture that stays in memory.
 constexpr const char* kPictureEntry = "picture";
 
-/// What a plan counts beside everything that it names: on the CPU growth of other process memory, on a GPU
-/// gaps of its reservation.
+/// Memory that no tensor of the plan accounts for. On the CPU: growth of the process outside the pool. On a
+/// GPU: gaps in its reservation.
 LiveEntry reserve_entry(int64_t bytes, DeviceKind device);
 
-/// What is on the device before the first pass, and at one moment of a pass: by name, largest first.
+/// Memory on the device before the first pass, and at one moment of a pass: by name, largest first.
 std::vector<LiveEntry> live_before_passes(const Plan& plan, const Graph& graph);
 std::vector<LiveEntry> live_at(const Plan& plan, const Graph& graph, size_t pass, const PassSweep& sweep,
                                const SweepPoint& point);

@@ -6,13 +6,13 @@
 
 #include "planner/explain/remedy.h"
 
-// What would lower the peak of a plan that fits, and what that costs.
+// Options that lower the peak of a plan that fits, and their cost in time.
 namespace headroom::planner {
 
 /// A plan that takes at most this many times as long counts as about as fast.
 constexpr double kAboutAsFast = 1.05;
-/// How long whoever waits for an answer has it looked for (for_seconds()): the same everywhere, so that all
-/// name the same plans.
+/// Seconds of search while a user waits for the answer (for_seconds()). One value everywhere, so that all
+/// front ends name the same plans.
 constexpr double kSecondsToLook = 5;
 
 struct LowerPeak {
@@ -21,8 +21,8 @@ struct LowerPeak {
   /// limit, and, where there is one, as the lowest plan that is about as fast.
   std::vector<Remedy> remedies;
   std::vector<std::string> not_looked_at;  ///< options of remedies for which there was no time
-  /// Of remedies whose smallest limit is known, while there was no time to find the lowest plan that is about
-  /// as fast.
+  /// Options of remedies whose smallest limit is known, but there was no time to find their lowest plan that
+  /// is about as fast.
   std::vector<std::string> not_looked_at_as_fast;
 };
 

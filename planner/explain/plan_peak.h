@@ -22,10 +22,11 @@ struct PlanPeak {
 /// The first pass with the largest predicted peak, or the first of all where there is none.
 size_t peak_pass(const Plan& plan);
 
-/// What is on the device at the highest moment of that pass. What the plan counts there beyond it (a
-/// profile's workspaces, which the plan does not list) is workspace. Of a valid plan with a pass.
+/// Memory on the device at the highest moment of peak_pass(). The plan may predict more there, for workspaces
+/// in a profile that the plan does not list. That difference counts as workspace. The plan must be valid and
+/// have a pass.
 PlanPeak peak_of_plan(const Plan& plan, const Model& model);
-/// The same where it is known what the plan's memory was counted by.
+/// As above, with the memory model that the plan was made with.
 PlanPeak peak_of_plan(const Plan& plan, const Model& model, const MemoryModel& memory);
 
 /// Bytes of the peak by kind, largest first; the name of each is its kind's title.

@@ -22,9 +22,9 @@ struct LowerPlan {
 struct Remedy {
   std::string option;   ///< of headroom-plan, e.g. "--dtype bf16"; empty for the request as it is
   std::string meaning;  ///< in words: "kept tensors are stored in 16 bits"
-  /// The smallest limit under which there is a plan with it; none where the limit that was asked for will do.
+  /// The smallest limit under which there is a plan with the remedy; unset if the requested limit is enough.
   std::optional<int64_t> smallest_limit_bytes{};
-  /// Of a plan with it under the limit that was asked for, or else under the smallest one, where it is known.
+  /// Time of a plan with the remedy, under the requested limit or else the smallest one; unset if unknown.
   std::optional<double> seconds{};
   std::optional<int64_t> needs_bytes{};  ///< of that plan in the memory tier that the remedy adds
   WeightResidency weights = WeightResidency::per_pass;  ///< of that plan; only of what_would_lower()
@@ -33,16 +33,16 @@ struct Remedy {
 };
 
 struct RemediesFound {
-  /// Those that do come first, fastest first.
+  /// Remedies that make the request fit come first, fastest first.
   std::vector<Remedy> remedies;
   std::vector<std::string> not_looked_at;  ///< options of those for which there was no time
 };
 
-/// Whether each remedy alone makes a plan possible under the problem's limit, and how fast it is; for those
-/// that do not, the smallest limit that they need. Remedies that need `smallest_limit_bytes` or more, as the
-/// request does without them, are left out. Batches in micro-batches are no remedy: they are searched anyway.
-/// `go_on` is asked before each search; where it says false, what is left is not looked at. `spaces` are
-/// those of the problem.
+/// Tries each remedy alone under the problem's limit. A remedy that makes a plan possible gets the time of
+/// that plan. Any other remedy gets the smallest limit that it needs. It is left out if it needs
+/// `smallest_limit_bytes` or more, as the request does without it. Micro-batches are no remedy, since every
+/// search tries them. `go_on` is called before each search; when it returns false, the remaining remedies are
+/// skipped. `spaces` are those of the problem.
 RemediesFound remedies_under_limit(const Problem& problem, const Spaces& spaces, int64_t smallest_limit_bytes,
                                    const std::function<bool()>& go_on);
 

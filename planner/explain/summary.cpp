@@ -82,7 +82,7 @@ std::string lower_text(const LowerPlan& lower, const Plan& plan) {
     text += std::string(" (") + (more < 0 ? "" : "+") + percent_text(more) + ")";
   }
   if (lower.needs_bytes) text += " and " + format_limit(*lower.needs_bytes) + " there";
-  // What --weights-residency resident would not allow.
+  // A plan that --weights-residency resident does not allow.
   if (plan.weights == WeightResidency::resident && lower.weights == WeightResidency::per_pass)
     text += " with weights brought in pass by pass";
   return text;

@@ -10,7 +10,7 @@
 
 namespace headroom::planner {
 
-/// What is decoded: "sdxl 1024x1024, 9 frames, batch 2, fp32 on cpu".
+/// The request in words: "sdxl 1024x1024, 9 frames, batch 2, fp32 on cpu".
 std::string request_line(const Request& request);
 
 /// A plan in about eight lines: what is decoded and how, the peak with its pass and what is held there, the

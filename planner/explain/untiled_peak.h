@@ -8,7 +8,7 @@
 #include "decoder/plan/plan.h"
 #include "planner/cost/cost_model.h"
 
-// What the decode without tiles takes: the one answer that programs, reports, window, Python and C give.
+// Peak memory of the decode without tiles: one answer for programs, reports, the window, Python and C.
 namespace headroom::planner {
 
 struct UntiledTensor {
@@ -18,8 +18,8 @@ struct UntiledTensor {
 
 struct UntiledPeak {
   int64_t bytes = 0;  ///< weights included
-  /// Whether it is what diffusers' code holds on LibTorch (profiler/eager). Otherwise that code is not known,
-  /// and the bytes are those of our own decode with every pass one tile: about what any decode holds.
+  /// True if this is the memory of diffusers' code on LibTorch (profiler/eager). False if that code is not
+  /// known: then the bytes are those of Headroom's decode with one tile per pass, a rough estimate.
   bool by_diffusers = false;
   std::string layer{};                ///< that runs then; with its full name; empty where not by diffusers
   std::vector<UntiledTensor> live{};  ///< what is held then, largest first; they add up to `bytes`

@@ -42,7 +42,7 @@ class NothingFits : public DoesNotFit {
   WhyNot why;
 };
 
-/// What make_plan() finds. Throws NothingFits where it finds nothing, and NoPlanInTime as it does.
+/// Returns the plan of make_plan(). Throws NothingFits if there is none, and passes on NoPlanInTime.
 Plan plan_or_explain(const Problem& problem);
 
 }  // namespace headroom::planner

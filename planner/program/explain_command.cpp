@@ -26,7 +26,7 @@ struct ExplainAsked {
   bool schedule = false, quick = false, json = false;
 };
 
-/// What would lower the peak, or why that was not looked for.
+/// Changes that would lower the peak, or the reason why nobody looked for them.
 struct LowerAnswer {
   std::optional<LowerPeak> lower;
   std::string remark;

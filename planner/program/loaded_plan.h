@@ -19,7 +19,7 @@ struct LoadedPlan {
 /// naming the file and the key.
 LoadedPlan load_plan(const std::string& file, const std::string& model_argument);
 
-/// The same of a plan for ranks.
+/// A plan for ranks and its model, as for load_plan().
 struct LoadedRanks {
   Model model;
   RankedPlan plan;
@@ -29,7 +29,7 @@ LoadedRanks load_ranks(const std::string& file, const std::string& model_argumen
 /// The plan of one of these ranks. Throws InputError too where there is no such rank.
 LoadedPlan load_rank(const std::string& file, const std::string& model_argument, size_t rank);
 
-/// Whether the file is one of requests (headroom.requests). Throws InputError where it is no JSON.
+/// True if the file is a queue of requests (headroom.requests). Throws InputError if it is not JSON.
 bool is_queue(const std::string& file);
 
 /// The model of a queue as open_model() takes it: `model_argument`, or where that is empty the one that the

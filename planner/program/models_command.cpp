@@ -22,7 +22,7 @@ const Axes<int32_t>& factors(const Model& model) {
   return model.graph.tensor(model.graph.output()).scale;
 }
 
-/// Of a folder it is not repeated.
+/// Config of a built-in model. Null for a model folder, which has its own config file.
 nlohmann::json config_of(const Model& model) {
   const std::string* built_in = built_in_config(model.config_file);
   return built_in != nullptr ? nlohmann::json::parse(*built_in) : nlohmann::json();

@@ -38,7 +38,7 @@ void move_latents(RequestQueue& queue, const std::filesystem::path& from_file,
   }
 }
 
-/// What a queue keeps on the heap from decode to decode, beside what one decode takes outside the pool.
+/// Heap memory that a queue keeps between decodes, beyond what one decode takes outside the pool.
 constexpr int64_t kQueueReserveBytes = int64_t{3} << 19;
 
 void print_summary(const RequestQueue& queue, const std::string& output, std::ostream& out) {

@@ -9,10 +9,10 @@
 
 namespace headroom::planner {
 
-/// What commands that plan say of their --device.
+/// Help text of --device in commands that plan.
 constexpr const char* kDeviceHelp = "what the plan is for: cpu, or cuda for a GPU's memory";
 
-/// What commands that plan one request have in common.
+/// Options shared by commands that plan one request.
 struct RequestOptions {
   std::string model, profile_file, size, dtype = "fp32", device = "cpu", host_limit, scratch_folder,
                                          scratch_limit, weights = "auto";
@@ -26,7 +26,7 @@ struct RequestOptions {
   /// refusal is one line.
   void say_dtype(const Model& resolved, std::ostream& err) const;
   Request request(const Model& resolved) const;
-  /// Whether the options go together.
+  /// Throws InputError if options do not go together.
   void check() const;
   PlanOptions plan_options() const;  ///< without the limit and the time budget
   CostModel costs(const Model& resolved, const Request& asked) const;

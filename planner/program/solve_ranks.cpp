@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of the ranks of the smallest plan, the one that needs most.
+/// Largest limit among the ranks of the smallest plan.
 int64_t smallest_rank_limit(const Problem& problem, const Ranks& ranks) {
   int64_t most = 0;
   for (const Plan& own : smallest_ranked_plan(problem, ranks).plans) most = std::max(most, own.limit_bytes);

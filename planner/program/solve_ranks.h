@@ -12,7 +12,7 @@
 
 namespace headroom::planner {
 
-/// Where a plan goes.
+/// Destination of a plan.
 struct PlanOutput {
   std::string file;
   bool json = false;  ///< on standard output as well

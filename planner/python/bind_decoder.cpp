@@ -132,7 +132,7 @@ int64_t elements_of(const PictureShape& shape) {
   return shape.items * shape.channels * shape.frames * shape.rows * shape.columns;
 }
 
-/// What a decode may be given beside what it decodes.
+/// Optional arguments of a decode.
 struct DecodeOptions {
   explicit DecodeOptions(const nb::kwargs& given) {
     if (given.contains("threads")) threads = nb::cast<int>(given["threads"]);

@@ -34,13 +34,13 @@ class InProcessDecoder {
   /// follow. The sink is finished.
   virtual RunStats decode(const Call& call) = 0;
 
-  /// Whether packed weights are there that this plan can use, so that a decode by it needs no others.
+  /// True if the decoder has packed weights that this plan can use. Such a decode needs no other weights.
   virtual bool has_weights(const Plan&) { return false; }
   virtual void drop_weights() {}
   /// The checksum of each stretch of memory of the device that decodes run on, after what the process has
   /// queued there.
   virtual std::vector<uint64_t> checksums(const std::vector<std::span<const std::byte>>& stretches) = 0;
-  /// What is held now: packed weights between decodes.
+  /// Bytes held between decodes: packed weights.
   virtual int64_t held_bytes() { return 0; }
 };
 

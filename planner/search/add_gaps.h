@@ -10,7 +10,7 @@ namespace headroom::planner {
 
 struct PlacedPass {
   int64_t reserved_bytes = 0;  ///< how far the reservation is used, and a picture that stays in memory
-  /// Of each copy by which something is moved before it, in each micro-batch.
+  /// Sizes of the copies that move tensors before the pass, in each micro-batch.
   std::vector<int64_t> copied_bytes;
 };
 

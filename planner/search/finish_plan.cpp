@@ -72,7 +72,7 @@ class RoomSearch {
     if (!best_) halve();
     return best_;
   }
-  /// Those that were searched last: with less host memory where its gaps asked for that.
+  /// Spaces of the last search. They have less host memory if a plan's gaps took more than allowed.
   const Spaces& spaces() const { return *spaces_; }
 
  private:

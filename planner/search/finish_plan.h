@@ -7,8 +7,8 @@ namespace headroom::planner {
 /// How far to go for a plan with room for its gaps.
 struct GapSearch {
   Deadline deadline{};  ///< of the searches for a plan that needs less
-  /// Where none of them has room, the plan that needs least is tried. Finding it may take a second, whatever
-  /// the deadline.
+  /// If none of these searches finds a plan with room, try the plan that needs least. Finding it may take a
+  /// second, whatever the deadline.
   bool tries_smallest = true;
 };
 
@@ -31,7 +31,7 @@ Plan quick_smallest_plan(const Problem& problem, const Spaces& spaces);
 /// fiftieth of what is live.
 int64_t small_limit_bytes(const Problem& problem, const Spaces& spaces);
 
-/// What a solution takes under the smallest limit that it has room under.
+/// Needs of a solution under the smallest limit that has room for it.
 struct Needed {
   int64_t limit_bytes = 0;  ///< its live bytes, and on CUDA the gaps between them
   double seconds = 0;       ///< on CUDA with those of what is moved between passes

@@ -10,7 +10,7 @@ std::vector<size_t> crowded_passes(const PlacedBytes& placed, int64_t limit_byte
     const int64_t over = placed.reserved[pass] - limit_bytes;
     if (over <= 0) continue;
     beyond.push_back(pass);
-    // Where much is free the pass is not what leaves no room.
+    // A pass with much free memory does not cause the overrun.
     if (limit_bytes - placed.live[pass] <= over) crowded.push_back(pass);
   }
   if (!crowded.empty() || beyond.empty()) return crowded;

@@ -163,8 +163,8 @@ void PassLiveness::find_demands() {
   }
 }
 
-/// What a pass cannot do without: everything between its targets and the nearest tensors that earlier passes
-/// can have kept.
+/// Own operations of a pass: everything between its targets and the nearest tensors that earlier passes may
+/// have kept.
 void PassLiveness::find_own_operations() {
   std::vector<bool> somewhere(graph_.ops().size(), false);
   own_operations_.resize(passes());
@@ -183,8 +183,8 @@ void PassLiveness::find_own_operations() {
     }
     for (OpId op : own) somewhere[index(op)] = true;
   }
-  // Some pass must run the others as well, where anything needs them; which one is open, but none before
-  // their inputs are there.
+  // Some pass must also run every other needed operation. Which pass is open, so count it at the first one
+  // that has its inputs.
   TensorSet needed(graph_.tensors().size());
   for (const TensorSet& goals : goals_) needed |= goals;
   walk_back(needed, tensor_id(graph_.tensors().size()), TensorSet(graph_.tensors().size()));
@@ -310,8 +310,8 @@ std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<Ten
     kept.erase(id);
   }
   if (list.size() > kMostCreatable) {
-    // What is read too far ahead to be recomputed there must be kept; of the others the latest are
-    // those that passes ahead read first.
+    // Tensors read too far ahead to be recomputed must be kept, so they go last and survive the cut. Among
+    // the others, the next passes read the latest ones first.
     std::stable_partition(list.begin(), list.end(), [&](TensorId id) {
       return last_read_[index(id)] <= tensor_depths_[index(id)] + kDeepestRecompute;
     });

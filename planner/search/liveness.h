@@ -16,37 +16,38 @@ class PassLiveness {
 
   size_t passes() const { return targets_.size(); }
   const BarrierTargets& targets(size_t pass) const { return targets_[pass]; }
-  /// Operations of which every plan runs at least these from pass `pass` on, beside those of later passes:
-  /// what the pass cannot find ready, and what it is the first that can run and some pass must.
+  /// Contribution of `pass` to the lower bound on work: operations that every plan still has to run when it
+  /// reaches the pass, beyond those of later passes. An operation that several passes can run belongs to the
+  /// first of them.
   const std::vector<OpId>& own_operations(size_t pass) const { return own_operations_[pass]; }
 
-  /// Whether some pass may store the tensor.
+  /// True if some pass may store the tensor.
   bool may_be_kept(TensorId id) const { return is_candidate_.contains(id) || is_always_kept_.contains(id); }
-  /// What the pass computes whole and later passes read: results of adds, which may be accumulated in place,
-  /// are left out.
+  /// Tensors that the pass computes whole and later passes read. Excludes results of adds, because the pass
+  /// may accumulate them in place.
   std::vector<TensorId> handed_on(size_t pass) const;
 
   TensorSet set_of(const std::vector<TensorId>& tensors) const;
-  /// For lower_pass(): these and the statistics that earlier passes have measured.
+  /// Input of lower_pass(): `present`, and the statistics that earlier passes have measured.
   std::vector<bool> available(size_t pass, const std::vector<TensorId>& present) const;
   /// Tensors that the pass may keep but need not.
   std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
   /// All tensors that passes after `pass` read or recompute, without recomputing what is kept.
   TensorSet read_after(size_t pass, const TensorSet& kept) const;
-  /// Those of them that are read from where they are kept: what lies ahead depends on them alone. The
-  /// latent may be one.
+  /// Tensors of `reached` that later passes read from where they are kept. The work ahead depends on nothing
+  /// else. May include the latent.
   std::vector<TensorId> kept_of(const TensorSet& reached, const TensorSet& kept) const;
-  /// What the pass computes or finds to keep these, without recomputing what is kept; sums and
-  /// statistics among it.
+  /// Tensors that the pass reads or computes to keep `keeps`, without recomputing tensors of `kept`. Includes
+  /// sums and statistics.
   TensorSet needed_by(size_t pass, const std::vector<TensorId>& keeps, const TensorSet& kept) const;
-  /// Kept tensors that are read of what is needed, sorted; the latent is none of them.
+  /// Kept tensors among `needed`, sorted. Excludes the latent.
   std::vector<TensorId> read_of(const TensorSet& needed, const TensorSet& kept) const;
-  /// Operations that are run for what is needed, but for statistics.
+  /// Operations that compute the tensors of `needed` that are not kept. Excludes statistics.
   std::vector<OpId> run_for(const TensorSet& needed, const TensorSet& kept) const;
   /// True where a pass ahead would recompute a candidate across more barriers than plans do.
   bool too_far_back(size_t pass, const TensorSet& reached, const TensorSet& kept) const;
-  /// Operations of passes up to `pass` whose results are reached later but not kept: some pass after
-  /// it must run them, beside own_operations() of those passes.
+  /// Operations of passes up to `pass` whose results are read later but not kept. Some later pass must rerun
+  /// them, in addition to own_operations() of later passes.
   std::vector<OpId> again(size_t pass, const TensorSet& reached, const TensorSet& kept) const;
 
  private:
@@ -78,8 +79,8 @@ class PassLiveness {
   // By pass:
   std::vector<TensorSet> goals_;             ///< what it must compute whole, before any choice
   std::vector<std::vector<bool>> measured_;  ///< by tensor: statistics that earlier passes have measured
-  std::vector<TensorSet> demands_;           ///< what deeper passes read directly, whatever is kept: nothing
-                                             ///< of theirs can be ready
+  std::vector<TensorSet> demands_;           ///< tensors that deeper passes read directly, whatever is kept:
+                                             ///< no result of those passes can be ready
   std::vector<TensorId> end_;                ///< one past its last tensor, those of earlier passes included
   std::vector<TensorSet> own_later_;         ///< results of own operations of later passes
   std::vector<TensorSet> far_back_;          ///< candidates that the next pass may not recompute any more

@@ -6,13 +6,14 @@
 
 namespace headroom::planner {
 
-/// What the search tries for a pass's convolutions, each with smaller kernels and longer than the one behind
-/// it but the first: all direct, all by Winograd's algorithm, then all but one, but two, and so on.
+/// Algorithms that the search tries for a pass's convolutions: all direct, then all Winograd, then Winograd
+/// for all but one, all but two, and so on. From the third entry on, each has smaller kernels and is slower
+/// than the entry before it.
 ///
-/// A convolution's Winograd kernel is so many bytes larger for each pair of channels, and saves so much time
-/// for each pair and each position: coarse tensors save least for their bytes. So what becomes direct first
-/// reads the coarsest tensor; of two that read as coarse ones it is the one over upsampling, whose kernels
-/// grow most and whose direct algorithm saves something itself; then the one that runs earlier.
+/// Winograd kernels take extra bytes for each pair of channels, and save time for each pair and position. So
+/// convolutions on coarse tensors save least for their bytes and become direct first. Among equally coarse
+/// ones, a convolution over upsampling goes first: its kernels grow most, and its direct algorithm saves time
+/// itself. Then the earlier one goes first.
 std::vector<ConvolutionAlgorithms> pass_algorithms(const Graph& graph, const Pass& pass, DeviceKind device);
 
 }  // namespace headroom::planner

@@ -76,7 +76,8 @@ bool PassCatalog::complete(size_t pass, const std::vector<TensorId>& present, Ke
   }
   set.exchange_seconds = exchange_seconds(pass, set);
   std::vector<TensorUse> touched = touched_by(pass, present, set);
-  // What the pass does not read stays: only what it makes could stand in for it, and that is made of it.
+  // Untouched tensors stay live. Only a result of this pass could replace one, and computing that result
+  // would read it.
   set.passing = present;
   std::erase_if(set.passing, [&](TensorId id) {
     return id == graph_.latent() || std::any_of(touched.begin(), touched.end(),
@@ -179,8 +180,8 @@ std::vector<std::vector<TensorId>> PassCatalog::movable(size_t pass,
   return groups;
 }
 
-/// What every operation's parameters take and the operation itself at the least; every tensor's blocks, were
-/// it kept.
+/// Finds the parameter bytes and least seconds of every operation, and the block bytes of every tensor if it
+/// were kept.
 void PassCatalog::find_sizes() {
   for (size_t i = 0; i < graph_.ops().size(); ++i) {
     op_weights_bytes_.push_back(

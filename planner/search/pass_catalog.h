@@ -16,31 +16,32 @@
 
 namespace headroom::planner {
 
-/// What a pass does with the kept tensors that it touches. What merely stays meanwhile does not change it, so
-/// all frontiers that agree in the tensors touched share it.
+/// Work of a pass on the kept tensors that it touches. Other kept tensors do not affect it, so all frontiers
+/// that agree on the touched tensors share it.
 struct PassWork {
   struct Takeover {
     TensorId target{-1}, base{-1};
   };
   std::vector<Takeover> takeovers;  ///< residuals that could be added in place
-  /// By what is added in place; empty until it is known.
+  /// Keyed by the tensors added in place. Empty until work() lowers the pass.
   std::map<std::vector<TensorId>, std::unique_ptr<PassOption>> options{};
 };
 
-/// What a pass may keep, wherever it lives.
+/// One set of tensors that a pass may keep, in any memory tier.
 struct KeepSet {
   bool runs = true;           ///< an optional pass that keeps nothing does not
   bool at_cut_point = false;  ///< the pass is an optional one
   std::vector<TensorId> keeps;
   std::vector<TensorId> next;     ///< kept tensors that are live after it, sorted
   std::vector<TensorId> passing;  ///< those present before that the pass does not touch
-  /// What passes after it must run at the least since its result was not kept (PassLiveness::again):
-  /// least seconds and parameters of each operation, once.
+  /// Lower bound on recomputation in later passes because this pass did not keep a result
+  /// (PassLiveness::again): least seconds and parameter bytes, each operation once.
   double recompute_seconds = 0;
   int64_t recompute_weights_bytes = 0;
-  /// What a rank waits for others after the pass: for their statistics, and for rows that are read ahead.
+  /// Seconds that a rank waits for others after the pass: for their statistics, and for rows that later
+  /// passes read.
   double exchange_seconds = 0;
-  /// What the pass takes at the least: least seconds of what it runs.
+  /// Lower bound on the pass's own seconds: the least seconds of each operation that it runs.
   double least_seconds = 0;
   std::map<std::vector<TensorUse>, PassWork>::value_type* work = nullptr;
 };
@@ -50,13 +51,13 @@ struct KeepSet {
 /// those.
 class PassCatalog {
  public:
-  /// Of several ranks, for the one with the most rows.
+  /// With several ranks the catalog is for the rank with the most rows.
   PassCatalog(const Model& model, const Request& request, int64_t micro_batch, const CostModel& costs,
               const Ranks& ranks = {});
   PassCatalog(const PassCatalog&) = delete;
   PassCatalog& operator=(const PassCatalog&) = delete;
 
-  /// Whether it is of the passes of this request, by the same costs. Of several ranks it never is.
+  /// True if the catalog was made for this request and these costs. Always false with several ranks.
   bool is_of(const Model& model, const Request& request, const CostModel& costs, const Ranks& ranks) const {
     return &graph_ == &model.graph && &costs_ == &costs && request_ == request && ranks_.alone() &&
            ranks.alone();
@@ -67,27 +68,27 @@ class PassCatalog {
   const Sizes& sizes() const { return sizes_; }
   const Request& request() const { return request_; }
   const PassLiveness& liveness() const { return liveness_; }
-  /// What a rank waits for others because of the option: rows that are read to recompute what was not
-  /// kept.
+  /// Seconds that a rank waits for the extra rows that the option reads. It recomputes tensors from them that
+  /// were not kept.
   double widening_seconds(const PassOption& option) const {
     return ranks_.alone() ? 0 : double(option.widened_bytes()) / ranks_.link.bytes_per_second;
   }
 
-  /// What handing on what pass `pass` measures takes at the least: a norm of a later pass reads it again, so
-  /// it is stored, or added onto what is kept, or computed anew.
+  /// Lower bound on the seconds to hand on the results of pass `pass` that later passes read. Some pass has
+  /// to store, accumulate or recompute each of them.
   double least_handover_seconds(size_t pass) const;
 
-  /// What pass `pass` may keep where it finds these tensors, sorted.
+  /// Sets that pass `pass` may keep when these tensors, sorted, are present.
   const std::vector<KeepSet>& keep_sets(size_t pass, const std::vector<TensorId>& present);
-  /// What the pass does to keep the set. Lowered when first asked for, as most sets are never looked at.
+  /// Work of the pass for this set. Lowers the pass on first use, because a search never looks at most sets.
   const PassWork& work(size_t pass, const std::vector<TensorId>& present, const KeepSet& set);
   const PassOption& option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
                            const std::vector<TensorId>& in_place);
-  /// The option's shapes with the tensors that it touches in these tiers, and its parameters there or not.
+  /// The option's shapes, priced with its touched tensors in these tiers and its parameters resident or not.
   TileChoice& priced(const PassOption& option, const std::vector<MemoryTier>& tiers,
                      WeightResidency residency);
-  /// Those of the tensors that pass `pass` keeps which may live below the device, in groups that go there
-  /// together: keys with their values, each other tensor by itself.
+  /// Tensors of `keeps` that may live in the lower tier, in groups that move together: keys with their
+  /// values, every other tensor alone.
   std::vector<std::vector<TensorId>> movable(size_t pass, const std::vector<TensorId>& keeps) const;
   /// Bytes of a kept tensor's blocks.
   int64_t kept_bytes(TensorId id) const { return bytes_if_kept_[index(id)]; }
@@ -96,11 +97,11 @@ class PassCatalog {
   void find_sizes();
   double exchange_seconds(size_t pass, const KeepSet& set) const;
   std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present);
-  /// Completes a set of which what is kept is known. False where it is none of the plan space.
+  /// Completes a set whose `keeps` is filled in. Returns false if the set is not part of the plan space.
   bool complete(size_t pass, const std::vector<TensorId>& present, KeepSet& set);
-  /// The kept tensors that the pass touches. Adds up what the set takes at the least.
+  /// Kept tensors that the pass touches. Also sets the set's least_seconds.
   std::vector<TensorUse> touched_by(size_t pass, const std::vector<TensorId>& present, KeepSet& set) const;
-  /// Of the pass that was lowered to this goal, with its alternative.
+  /// Option of the pass lowered to `goal`, with its alternative if there is one.
   std::unique_ptr<PassOption> option_of(size_t pass, const std::vector<bool>& available, const Pass& lowered,
                                         const PassGoal& goal, const std::vector<TensorUse>& touched);
   WorkingBytes& working_bytes(size_t pass, const Pass& lowered);

@@ -80,7 +80,7 @@ void PassOption::find_seconds() const {
 void PassOption::find_least_bytes() {
   for (size_t i = 0; i < uses_.size(); ++i) {
     const TensorUse& use = uses_[i];
-    // What is written without a store is in the blocks of another.
+    // A tensor written without a store takes over the blocks of another tensor.
     const bool at_end = use.written ? stored_[i] : !use.leaves;
     begin_bytes_.push_back(use.written ? 0 : whole_bytes_[i]);
     end_bytes_.push_back(at_end ? whole_bytes_[i] : 0);
@@ -123,7 +123,7 @@ std::vector<Shape> PassOption::small_shapes() const {
       Shape shorter = shape;
       ++shorter.chunk;
       const bool few_or_all_frames = shape.chunk == 0 || shorter.chunk == chunks() || too_many_tiles(shorter);
-      // What is handed on from band to band takes more the more tiles there are along a band.
+      // Carried rows take more memory when a band has more tiles, so narrower tiles may need more.
       const bool smaller = narrowest || pass_.carries(Axis::y);
       return shape.algorithms > 0 || (!whole && !(smaller && few_or_all_frames));
     });

@@ -46,19 +46,20 @@ class PassOption {
   /// Another way to do the same with the same tensors; null where there is none.
   const PassOption* alternative() const { return alternative_.get(); }
   void set_alternative(std::unique_ptr<PassOption> option) { alternative_ = std::move(option); }
-  /// What a plan decides where it runs the pass so, in this shape.
+  /// Fills in the decisions of a plan that runs the pass this way, in this shape.
   void decide(const Shape& shape, PassDecision& decision) const;
 
-  // What follows serves TileChoice. `tiers` is parallel to touched().
+  // The members below serve TileChoice. `tiers` is parallel to touched().
   size_t heights() const { return heights_.size(); }
   size_t widths() const { return widths_.size(); }
   size_t chunks() const { return chunks_.size(); }
   Extent tile(const Shape& shape) const;
   /// Every shape that is countable(), without seconds and bytes.
   std::vector<Shape> shapes() const;
-  /// Of those, smaller ones first, some among which one needs least: with assumed costs tiles need no more
-  /// where convolutions are direct, and where they are narrower or of fewer frames, but for those that are as
-  /// wide and as long as the picture, which follow on nothing.
+  /// Countable shapes to try for the smallest peak, smaller ones first. One of them has the smallest peak of
+  /// all. With assumed costs, the direct algorithm, narrower tiles and fewer frames need no more memory, so
+  /// other shapes are left out. Tiles of the full width and all frames stay, because no other tile precedes
+  /// them in their band.
   std::vector<Shape> small_shapes() const;
   /// False where the device's libraries cannot count the values of a tile (decoder/lowering/gpu_layout.h),
   /// where there would be too many tiles on a GPU, and where a profile says nothing of tiles as large and the
@@ -72,14 +73,14 @@ class PassOption {
   /// Without transfers and without bringing parameters in, but with transforming kernels for their
   /// algorithms.
   double seconds(const Shape& shape) const;
-  /// What the pass brings onto the device for its convolutions by the shape's algorithms, and all parameters
-  /// where none are there.
+  /// Bytes of the parameters that the pass brings onto the device: those of convolutions by the shape's
+  /// algorithms, or all of them if none are resident.
   int64_t brought_bytes(const Shape& shape, WeightResidency residency) const;
   size_t bands(size_t height) const { return heights_[height].bands; }
   CostModel::Transfers transfers(const std::vector<MemoryTier>& tiers) const;
   bool stages(const std::vector<MemoryTier>& tiers) const { return !staged(tiers).empty(); }
-  /// What the shape waits for keys and values that come block by block, for each tile and frame of queries
-  /// again, longer than attention computes.
+  /// Seconds that the shape waits for keys and values that arrive block by block, beyond the time that
+  /// attention computes. Every tile and frame of queries reads them again.
   double staging_seconds(const Shape& shape, const std::vector<MemoryTier>& tiers) const;
   /// Kept blocks by segment of the pass (decoder/lowering/peak.h).
   struct LiveBySegment {
@@ -89,9 +90,9 @@ class PassOption {
     std::vector<TensorId> staged{};   ///< keys and values that come block by block
   };
   const LiveBySegment& live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const;
-  /// With the tiles that come on top.
+  /// Peak of the pass: live blocks plus the working memory of its tiles.
   int64_t peak_bytes(const Shape& shape, const LiveBySegment& live) const;
-  /// What no height can go below: everything that is there when the sweep begins, and when it ends.
+  /// Lower bound on live bytes for every height: the tensors present when the sweep begins, or when it ends.
   int64_t least_bytes(const std::vector<MemoryTier>& tiers) const;
 
  private:
@@ -132,7 +133,7 @@ class PassOption {
   mutable std::vector<std::vector<std::vector<double>>> seconds_;
   std::vector<Brought> brought_;           ///< parallel to algorithms_
   std::vector<bool> countable_;            ///< chunk by chunk, height by height; empty where all are
-  std::vector<std::vector<bool>> priced_;  ///< the same of each algorithm: what latency tables speak of
+  std::vector<std::vector<bool>> priced_;  ///< likewise, by algorithm: shapes that latency tables cover
   /// By height and tiers. Filled when first asked for.
   mutable std::map<std::pair<size_t, std::vector<MemoryTier>>, LiveBySegment> live_bytes_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_

@@ -91,7 +91,7 @@ int64_t PlanSpace::bytes_on_device(const Frontier& frontier) const {
   return bytes_on_device(frontier, tensors);
 }
 
-/// Where a tensor lives after the pass.
+/// Memory tier of a tensor after the pass.
 MemoryTier PlanSpace::tier_after(const Frontier& frontier, const KeepSet& set,
                                  const std::vector<TensorId>& below, TensorId id) const {
   if (!contains(set.keeps, id)) return tier_of(frontier, id);

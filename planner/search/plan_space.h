@@ -32,7 +32,7 @@ struct Choice {
   int64_t beside_bytes =
       0;  ///< resident weights, latent, reserve, and tensors on the device that the pass does not touch
   double recompute_seconds = 0;  ///< what passes ahead must run at the least, beside least_seconds_from()
-  /// What it takes at the least under the limits of the searches so far (PlanSpace::begin_search).
+  /// Lower bound on its seconds, learned under the limits of the searches so far (PlanSpace::begin_search).
   double learned_seconds = 0;
   // Once it is worked out:
   std::vector<TensorId> in_place;
@@ -49,16 +49,16 @@ struct State {
   const Frontier* frontier = nullptr;
   int64_t device_bytes = 0;                      ///< with resident weights, latent and reserve
   std::optional<std::vector<Choice>> choices{};  ///< once they are known
-  /// No less is still to come under the limits of the searches so far (PlanSpace::begin_search).
+  /// Lower bound on the seconds from here to the end, learned likewise.
   double learned_seconds = 0;
 };
 
-/// What is the same for all plans of one space. Spaces are searched one by one, and the best plan of all is
-/// taken.
+/// Decisions that all plans of one space share. The planner searches the spaces one by one and takes the best
+/// plan of all.
 struct Configuration {
   int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
-  /// Where tensors may live beside the device, and how much of them at one time.
+  /// Memory tier for kept tensors besides the device, and the most bytes there at one time.
   std::optional<MemoryTier> lower_tier{};
   int64_t lower_limit_bytes = 0;
 };
@@ -75,9 +75,9 @@ class PlanSpace {
   PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& configuration);
 
   size_t passes() const { return catalog_->passes(); }
-  /// Where every search begins: before the first pass, the latent alone.
+  /// Start of every search: before the first pass, with the latent alone.
   State& start() { return *start_; }
-  /// All choices for the pass from there. Computed once.
+  /// All choices for the pass from this state. Computed once.
   std::vector<Choice>& choices(State& state);
   /// Works out how a choice from there is run, and prices it.
   void work_out(const State& state, Choice& choice);
@@ -90,13 +90,13 @@ class PlanSpace {
   /// A lower bound of the seconds that passes from `pass` on take.
   double least_seconds_from(size_t pass) const { return least_seconds_from_[pass]; }
 
-  /// What searches learn of choices and states under a limit holds under all smaller ones. A search under
-  /// this limit begins: what was learned under smaller ones is forgotten.
+  /// Begins a search under this limit. Bounds learned under a limit hold for all smaller limits, so this call
+  /// forgets bounds learned under smaller ones.
   void begin_search(int64_t limit_bytes);
   /// A search under this limit has ended and has learned something. `limit_was_binding`: the limit excluded a
   /// choice.
   void end_search(int64_t limit_bytes, bool limit_was_binding);
-  /// Whether what was learned does not hold without a limit.
+  /// True if the learned bounds do not hold without a limit.
   bool learned_limit_was_binding() const { return learned_limit_was_binding_; }
 
  private:
@@ -106,12 +106,12 @@ class PlanSpace {
   int64_t bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const;
   MemoryTier tier_after(const Frontier& frontier, const KeepSet& set, const std::vector<TensorId>& below,
                         TensorId id) const;
-  /// What is there after the pass, of which `below` is kept in the lower tier.
+  /// Frontier after the pass, which keeps the tensors of `below` in the lower tier.
   Frontier frontier_after(const Frontier& frontier, const KeepSet& set,
                           const std::vector<TensorId>& below) const;
   /// Bytes on the device of these tensors.
   int64_t bytes_on_device(const Frontier& frontier, const std::vector<TensorId>& tensors) const;
-  /// The same of all that are there, but for the latent.
+  /// Bytes on the device of all tensors of the frontier except the latent.
   int64_t bytes_on_device(const Frontier& frontier) const;
 
   std::shared_ptr<PassCatalog> catalog_;

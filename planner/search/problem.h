@@ -10,19 +10,20 @@
 
 namespace headroom::planner {
 
-/// What a plan may use, and how long it may take to find it.
+/// Memory limits of a plan, and the time to search for it.
 struct PlanOptions {
   int64_t limit_bytes = 0;
   int64_t host_limit_bytes = 0;     ///< 0: no tensor lives in host memory
   int64_t scratch_limit_bytes = 0;  ///< 0: none in a scratch file
   std::string scratch_folder{};
-  /// When parameters are on the device; whichever is faster where it is left open.
+  /// When parameters are on the device. Unset: whichever is faster.
   std::optional<WeightResidency> weights{};
-  /// How long to search; until the best is proven where it is left open.
+  /// Search time. Unset: until the planner has proven the best plan.
   std::optional<double> time_budget_seconds{};
 };
 
-/// What is planned: one request to a model, under limits, by stated costs. Model and costs must outlive it.
+/// One planning problem: a request to a model, under limits, with given costs. Model and costs must outlive
+/// it.
 struct Problem {
   const Model& model;
   Request request;

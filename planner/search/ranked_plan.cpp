@@ -17,7 +17,7 @@ namespace {
 /// Searches for a plan whose ranks fit, halos of others' rows and gaps included. One or two do, mostly.
 constexpr int kMostSearches = 8;
 
-/// What a pass computes and brings in, of one rank and one micro-batch.
+/// Seconds that one rank takes to compute a pass and load its parameters, for one micro-batch.
 double own_seconds(const Problem& problem, const Plan& plan, const Pass& pass, const Extent& tile) {
   const CostModel& costs = problem.costs;
   const Graph& graph = problem.model.graph;

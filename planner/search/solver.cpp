@@ -92,8 +92,8 @@ class Search {
     return found;
   }
 
-  /// Of every state that was expanded, what is still to come there at the least by what is now known of what
-  /// comes after it. For searches by time.
+  /// Raises the lower bound of every expanded state: the least that any of its choices costs, plus the bound
+  /// after that choice. For searches by time.
   void learn() {
     for (size_t pass = arrivals_.size(); pass-- > 0;) {
       for (const Arrival& arrival : arrivals_[pass]) {
@@ -126,7 +126,7 @@ class Search {
     return of_pass[state.number];
   }
 
-  /// Whether the state was reached as cheaply in another way.
+  /// True if another path reaches the state at no higher cost.
   bool is_outdated(const Entry& entry) {
     const Arrival& arrival = at(*entry.state);
     if (entry.trial.choice == nullptr) return arrival.settled || entry.trial.cost > arrival.cost;
@@ -203,12 +203,12 @@ class LookAtTime {
     return seconds < std::numeric_limits<double>::infinity();
   }
 
-  /// Whether the limit kept a choice from its fastest shape.
+  /// True if the limit excluded the fastest shape of some choice.
   bool limit_was_binding() const { return limit_was_binding_ || space_.learned_limit_was_binding(); }
 
  private:
-  /// Of the fastest shape that may fit by what is known when one more has been looked at; infinite where none
-  /// does.
+  /// Seconds of the fastest shape that may still fit, after one more shape is looked at. Infinite if none
+  /// fits.
   double seconds_of_next_shape(Trial& trial) const {
     constexpr double kNone = std::numeric_limits<double>::infinity();
     Choice& choice = *trial.choice;
@@ -217,7 +217,7 @@ class LookAtTime {
     const int64_t bytes = limit_bytes - choice.beside_bytes;
     TileChoice& shapes = *choice.shapes;
     if (!trial.by_shape) {
-      // What takes long is to price shapes: not of choices that fit in none.
+      // Pricing shapes is slow. Skip it for choices where no shape fits.
       if (!shapes.any_within(bytes)) {
         limit_was_binding_ = true;
         return kNone;

@@ -30,7 +30,7 @@ struct Solution {
   bool limit_was_binding = true;  ///< false: the solution is the same without a limit
 };
 
-/// What a search for the fastest path has found, and proven.
+/// Result of a search for the fastest path, with the bound that it proved.
 struct SpaceSearch {
   std::optional<Solution>
       solution;              ///< empty where nothing fits, nothing is faster than the cutoff, or time was up

@@ -25,7 +25,7 @@ class ShapeOrders {
     std::vector<ShapeNumbers> order;
   };
   const BySpeed& by_speed(const PassOption& option, const std::vector<MemoryTier>& tiers);
-  /// Those that are worth a look where time does not count, one of the smallest among them.
+  /// Shapes worth a look when speed does not matter. One of them has the smallest peak.
   const std::vector<ShapeNumbers>& small(const PassOption& option);
 
  private:
@@ -42,26 +42,25 @@ class TileChoice {
   TileChoice(const PassOption& option, ShapeOrders& orders, std::vector<MemoryTier> tiers,
              WeightResidency residency);
 
-  /// Whether any shape needs no more. Works out no seconds.
+  /// True if some shape needs no more than the limit. Computes no seconds.
   bool any_within(int64_t limit_bytes);
   /// Shapes by number, fastest first.
   size_t size() { return by_speed().order.size(); }
   double seconds(size_t number);
   /// With its costs. Stays where it is.
   const Shape& shape(size_t number);
-  /// Of these shapes, from `number` on, the first that may need no more than the limit, by what is known so
-  /// far; size() where none does.
+  /// First shape from `number` on that may fit the limit, by the peaks known so far. size() if there is none.
   size_t first_possible(size_t number, int64_t limit_bytes);
-  /// What is known of it: that it needs no more.
+  /// True if the shape's peak is already known and within the limit.
   bool known_to_fit(size_t number, int64_t limit_bytes) {
     const int64_t bytes = fast_peaks_[number];
     return bytes >= 0 && bytes <= limit_bytes;
   }
   bool fits(size_t number, int64_t limit_bytes) { return fast_peak(number) <= limit_bytes; }
-  /// What a plan decides where it takes this shape.
+  /// Fills in the decisions of a plan that uses this shape.
   void decide(const Shape& shape, PassDecision& decision) const;
-  /// Some shape that needs no more than this, or a shape that needs least where none does; what it takes in
-  /// time is not worked out.
+  /// Some shape that needs no more than `bytes`, or the smallest shape if none does. Does not compute its
+  /// seconds.
   const Shape& within_or_smallest(int64_t bytes);
   /// Every shape, priced.
   std::vector<Shape> all();

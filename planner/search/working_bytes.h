@@ -10,9 +10,9 @@
 
 namespace headroom::planner {
 
-/// What the steps of a pass need beside kept tensors: tiles, carried frames and workspace, by the
-/// tile's size. Which rows of tensors are stored does not change it, nor which part of a pass it is, so all
-/// options with the same steps share it. Graph and costs must outlive it.
+/// Memory that the steps of a pass need besides kept tensors, by tile size: tiles, carried frames and
+/// workspace. It does not depend on which rows are kept, nor on which part of a pass runs. So all options
+/// with the same steps share it. Graph and costs must outlive it.
 class WorkingBytes {
  public:
   /// `lowered` without tiles.
@@ -22,7 +22,7 @@ class WorkingBytes {
     return pass_.scale == pass.scale && pass_.carried_axis() == pass.carried_axis() &&
            pass_.steps == pass.steps;
   }
-  /// What the search tries for its convolutions (planner/search/pass_algorithms.h).
+  /// Algorithms that the search tries for the pass's convolutions (planner/search/pass_algorithms.h).
   const std::vector<ConvolutionAlgorithms>& algorithms() const { return algorithms_; }
   /// By segment of the pass (decoder/lowering/peak.h), with the algorithms of this number; `staged` are keys
   /// and values that come block by block. Worked out when first asked for: most sizes of most passes never

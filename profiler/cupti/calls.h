@@ -6,7 +6,7 @@
 
 namespace headroom::profiler::cupti {
 
-/// What a call of CUDA's is for.
+/// Purpose of a CUDA call.
 enum class CallUse { launch, copy, memory };
 
 /// A function of the driver or of CUDA's runtime whose calls CUPTI is to record.
@@ -17,9 +17,9 @@ struct TracedCall {
   CallUse use;
 };
 
-/// Those that a decode may come to: CUPTI reports the scope only of calls that it records. Others, like the
-/// events that a decode asks about all the time, stay unrecorded. Those with a default stream for each thread
-/// are not here: nothing that Headroom loads is compiled so.
+/// Calls that a decode may make. They must be recorded, since CUPTI reports the scope only of recorded calls.
+/// Frequent calls that need no scope, such as event queries, are left out. Variants for per-thread default
+/// streams are left out too: nothing that Headroom loads is compiled that way.
 std::span<const TracedCall> traced_calls();
 
 /// The name of a function that takes memory or gives it back; null for any other.

@@ -28,14 +28,14 @@ bool begins(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-/// Whether the word begins there, rather than within a longer one.
+/// True if the word `operator` begins at `at`, not within a longer word.
 bool is_operator(std::string_view name, size_t at) {
   const bool within =
       at > 0 && (std::isalnum(static_cast<unsigned char>(name[at - 1])) || name[at - 1] == '_');
   return !within && begins(name.substr(at), kOperator);
 }
 
-/// What of a demangled name says which function it is.
+/// Qualified function name: a demangled name without result type, template arguments and parameters.
 std::string essence(std::string_view name) {
   std::string kept;
   int templates = 0, lambda = 0;

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What dlerror says, as one line.
+/// The message of dlerror(), on one line.
 std::string last_error() {
   const char* text = dlerror();
   std::string line = text == nullptr ? "unknown error" : text;

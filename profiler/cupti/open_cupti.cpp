@@ -25,7 +25,7 @@ int64_t steady_ns() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
-/// Whether this thread has an external id on CUPTI's stack, which outlives watchers.
+/// True while this thread has an external id on CUPTI's stack. That stack outlives watchers.
 thread_local bool has_external_id = false;
 
 /// How it went with the calls of one use.

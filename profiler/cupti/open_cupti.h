@@ -17,8 +17,8 @@ struct CuptiBounds {
   size_t events = 4'000'000;
 };
 
-/// Where CUPTI may be: beside the LibTorch that was built with, then wherever the loader finds it. None where
-/// Headroom was built without CUPTI's headers.
+/// Paths to try for CUPTI: beside the LibTorch of this build, then the loader's own search. Empty if Headroom
+/// was built without CUPTI's headers.
 std::vector<std::filesystem::path> cupti_libraries();
 
 /// Captures through CUPTI, NVIDIA's library for profilers, with the first of these libraries that can be

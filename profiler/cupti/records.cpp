@@ -14,7 +14,7 @@ RecordedEvent lost() {
   return {RecordsLost{1}, nullptr};
 }
 
-/// Whether numbers of CUPTI's are numbers of ours.
+/// True if all of CUPTI's unsigned numbers fit int64_t.
 template <typename... Numbers>
 bool fit(Numbers... numbers) {
   constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
@@ -71,7 +71,7 @@ const char* copy_name(uint8_t kind) {
   }
 }
 
-/// Of a kernel, a copy or a fill, whose records name these alike.
+/// Converts the record of a kernel, a copy or a fill: these fields have the same names in all three.
 template <typename Record>
 DeviceActivity activity(const Record& record, ActivityKind kind, uint64_t bytes, const char* name) {
   return {static_cast<int64_t>(record.start),
@@ -120,7 +120,7 @@ RecordedEvent memory(const CUpti_ActivityMemory4& record) {
 }
 
 std::optional<RecordedEvent> pool(const CUpti_ActivityMemoryPool3& record) {
-  // What other processes have in their pools is not ours.
+  // An imported pool is another process's memory.
   if (record.memoryPoolType == CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED) return {};
   if (!fit(record.size, record.timestamp) || record.timestamp == 0) return lost();
   DriverPoolChanged changed{static_cast<int64_t>(record.timestamp), record.address, 0};

@@ -8,7 +8,7 @@
 
 namespace headroom::profiler::cupti {
 
-/// What a record says.
+/// A record of CUPTI's as an event.
 struct RecordedEvent {
   DeviceEvent event;
   const char* kernel = nullptr;  ///< of a kernel: its symbol, in CUPTI's memory. The event has no name then

@@ -1,7 +1,7 @@
 #include "profiler/cupti/open_cupti.h"
 #include "profiler/cupti/source_names.h"
 
-// What is built where CUPTI's headers are missing.
+// Stubs for builds without CUPTI's headers.
 namespace headroom::profiler {
 
 std::vector<std::filesystem::path> cupti_libraries() {

@@ -107,7 +107,7 @@ class Walk {
 
   void drop_after(size_t i) {
     for (size_t t = 1; t < until_.size(); ++t) {
-      // What was made of all frames is there until the last of them is decoded.
+      // Tensors made from all frames at once stay until the last frame is decoded.
       if (until_[t] == i &&
           stage_of(graph_.op(graph_.tensors()[t].producer), setting_.of) != EagerStage::before_frames)
         held_.erase(graph_.tensors()[t].name);
@@ -135,7 +135,7 @@ class Walk {
     held_["clip"] = clip;
   }
 
-  /// What is done to all frames, and the values clamped at the end.
+  /// Runs the operations on all frames, then the final clamp of the values.
   void finish() {
     held_[graph_.tensor(decoded_).name] = held_["clip"];
     held_.erase("clip");

@@ -17,7 +17,7 @@
 //     resnet                   norm  silu  conv …  add
 //                              |-----| |-----| …       each result until the next one takes its name
 //
-// What an operator takes for itself (copies in another layout, results on the way) is its workspace.
+// An operator's own memory, such as copies in another layout and intermediate results, is its workspace.
 namespace headroom::profiler {
 
 /// One operation of the graph where it took most: of clips that are decoded chunk by chunk, in that chunk.

@@ -13,8 +13,8 @@ namespace {
 
 /// oneDNN's own layout has this many channels side by side at the least.
 constexpr int64_t kBlockedChannels = 8;
-/// Of an input with no more values than this LibTorch convolves without oneDNN, kernels of more than 3 apart.
-/// Of clips it counts those of one column of positions alone.
+/// LibTorch convolves an input of at most this many values without oneDNN, if the kernel is 3 wide or less.
+/// In clips it counts only the values of one column of positions.
 constexpr int64_t kMostForNative = 20480;
 constexpr int64_t kWidestForNative = 3;
 /// Frames that diffusers' causal convolutions keep (its CACHE_T).
@@ -73,7 +73,7 @@ class Layer {
   int64_t bytes(int64_t channels, int64_t frames, int64_t rows, int64_t columns) const {
     return setting_.items * channels * frames * rows * columns * setting_.element_bytes;
   }
-  /// Of a result from which the layer's last one is made, where the input need not stay for that.
+  /// Workspace for an intermediate result, less the input's memory where nobody holds the input any more.
   int64_t after(int64_t result) const {
     return place_.input_goes ? std::max<int64_t>(0, result - in_) : result;
   }
@@ -107,13 +107,14 @@ class Layer {
     return std::max(input + kernel() + blocked - output, blocked);
   }
 
-  /// Whether LibTorch convolves an input of few values by a matrix product of its own.
+  /// True if LibTorch convolves an input of so few values by its own matrix product.
   bool is_native(int64_t values) const {
     return setting_.device == DeviceKind::cpu && setting_.element_bytes == 4 && setting_.items == 1 &&
            op_.groups <= 1 && std::max(op_.kernel.x, op_.kernel.y) <= kWidestForNative &&
            values <= kMostForNative;
   }
-  /// For which it copies all that the kernel reads at each position, unless that is the input itself.
+  /// Workspace of that product: a copy of all values that the kernel reads at each position. A kernel of one
+  /// tap reads the input itself.
   int64_t columns(int64_t frames) const {
     const int64_t taps = frames * op_.kernel.y * op_.kernel.x;
     return taps == 1 ? 0

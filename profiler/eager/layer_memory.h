@@ -12,7 +12,7 @@ enum class EagerStage {
   after_frames,   ///< once, of all that was decoded
 };
 EagerStage stage_of(const Op& op, EagerNetwork of);
-/// What the last operation of a frame makes: the picture, where nothing is done to all of them behind that.
+/// Output of a frame's last operation. It is the picture, unless `after_frames` operations follow.
 TensorId made_of_frame(const Graph& graph, EagerNetwork of);
 
 /// How a class's code decodes a request.
@@ -23,7 +23,7 @@ struct EagerSetting {
   int64_t items = 1;
 };
 
-/// Where an operation runs: which frames it sees, and what is there.
+/// One run of an operation: its frames, its extents and the state of its input.
 struct EagerPlace {
   int64_t frames_in = 1, frames_out = 1;  ///< of this chunk
   int64_t chunk = 0;
@@ -38,7 +38,7 @@ struct LayerBytes {
   int64_t cached = 0;     ///< kept for the next chunk, in place of what the chunk before left
 };
 
-/// What an operation takes.
+/// Memory that an operation allocates.
 LayerBytes layer_bytes(const Graph& graph, const Op& op, const EagerSetting& setting,
                        const EagerPlace& place);
 

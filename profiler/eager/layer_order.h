@@ -15,13 +15,13 @@ std::vector<OpId> eager_order(const Graph& graph, bool shortcut_first);
 /// are found by the names of operations.
 std::vector<size_t> held_until(const Graph& graph, const std::vector<OpId>& order);
 
-/// What a block copies when it is called, and holds until it is done.
+/// A block's input, which the block copies when it is called. It holds the copy until it is done.
 struct CopiedInput {
   TensorId tensor{};
   size_t first = 0, last = 0;  ///< places in the order: of the block's first operation and of its last
 };
-/// Of a decoder with shortcuts around its blocks (DupUp3D in diffusers' code) each of those, also the last
-/// one, which has no shortcut. None of others.
+/// One entry for each block of a decoder with shortcuts around its blocks (DupUp3D in diffusers' code). The
+/// last block is included although it has no shortcut. Empty for other decoders.
 std::vector<CopiedInput> copied_inputs(const Graph& graph, const std::vector<OpId>& order);
 
 }  // namespace headroom::profiler

@@ -6,8 +6,8 @@
 #include "decoder/plan/plan.h"
 #include "profiler/eager/eager_decode.h"
 
-// What PyTorch's allocator reported while a VAE's own decode ran, which EagerDecode only counts. The Python
-// package writes it: headroom.record().
+// Memory that PyTorch's allocator reported while a VAE's own decode ran. EagerDecode predicts the same from
+// the graph. The Python package writes the recording: headroom.record().
 namespace headroom::profiler {
 
 /// One module of the VAE, in the call that took most.

@@ -8,8 +8,8 @@
 
 namespace headroom::profiler {
 
-/// Puts what the device ran into the trace, with the steps that it was for and what each step took in all.
-/// What was over before the trace begins is left out.
+/// Adds the device's activities to the trace, each with its step, and the device time of each step.
+/// Activities that began before the trace are left out.
 void add_activities(const std::vector<DeviceEvent>& events, const ScopeTimes& times,
                     const std::function<double(int64_t at_ns)>& seconds, const TraceBounds& bounds,
                     Trace& trace);

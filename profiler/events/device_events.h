@@ -7,9 +7,9 @@
 
 #include "decoder/trace/trace.h"
 
-// What can be captured while a device decodes. The decode itself, LibTorch's allocator and the driver report
-// it, each as these events, so that whatever reads them depends on none of these libraries. Times are
-// nanoseconds of one clock throughout a recording. Events need not come in the order of their times.
+// Events that can be captured while a device decodes. The decode, LibTorch's allocator and the driver all
+// report in these types, so readers of the events depend on none of these libraries. Times are nanoseconds of
+// one clock throughout a recording. Events need not come in the order of their times.
 namespace headroom::profiler {
 
 /// A scope: the host's work from one step to the next. Numbered from 1.
@@ -115,7 +115,7 @@ struct RecordsLost {
   friend bool operator==(const RecordsLost&, const RecordsLost&) = default;
 };
 
-/// What the driver counted as this process's when it was asked.
+/// Device memory of this process by the driver's count, at one query.
 struct DriverCounted {
   int64_t at_ns = 0;
   int64_t bytes = 0;

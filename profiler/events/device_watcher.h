@@ -9,7 +9,7 @@
 
 namespace headroom::profiler {
 
-/// What a watcher can capture. Each kind costs the decode some time.
+/// Kinds of events that a watcher can capture. Each kind slows the decode down.
 enum class WatchKind : uint8_t {
   kernels,
   copies,  ///< and fills

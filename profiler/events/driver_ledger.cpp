@@ -13,7 +13,7 @@ constexpr int64_t kClockSlack_ns = 1'000'000;
 
 DriverLedger::DriverLedger(const std::vector<DeviceEvent>& events)
     : events_(events), is_segment_(events.size(), false) {
-  // What is taken at each address, in order of time: the driver's word and the allocator's.
+  // Allocations at each address, in order of time, as the driver and the allocator report them.
   struct Taken {
     int64_t at_ns;
     size_t event;

@@ -105,7 +105,7 @@ class Joining {
     trace_.changed(at_, MemoryKind::libraries, ledger_.library_bytes() - libraries);
   }
 
-  /// What lies in a segment goes with it.
+  /// Frees the allocations within a segment that goes back to the driver. Their own events were lost.
   void free_places(uint64_t begin, int64_t bytes) {
     auto place = places_.lower_bound(begin);
     while (place != places_.end() && place->first - begin < static_cast<uint64_t>(bytes)) {

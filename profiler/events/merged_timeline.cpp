@@ -57,7 +57,7 @@ class OwnTimes {
   int64_t now_ = 0;
 };
 
-/// What the driver gives and takes, at the times at which it does.
+/// Adds the driver's events, at the driver's times.
 void add_driver(const std::vector<DeviceEvent>& events, std::vector<TimelineEntry>& list) {
   for (size_t i = 0; i < events.size(); ++i) {
     const auto add = [&](int64_t at_ns, bool gives) {

@@ -38,7 +38,7 @@ class CodeStacks {
   StackId push(StackId below, const CodeFrame& frame) { return push(below, add(frame)); }
   FrameId add(const CodeFrame& frame);  ///< the same for an equal frame
 
-  /// What is on top; of the empty stack nothing is.
+  /// The frame on top of a stack, which must not be empty.
   const CodeFrame& top(StackId stack) const { return frames_[stacks_[stack].frame]; }
   StackId below(StackId stack) const { return stacks_[stack].below; }
   size_t size() const { return stacks_.size(); }  ///< one above the largest id

@@ -17,7 +17,7 @@ struct DecodingClass {
   std::vector<bool> decodes;  ///< by StackId: goes through it
 };
 
-/// Where stacks name several, the one that allocated most bytes. Nothing where they name none.
+/// The class that allocated the most bytes, if stacks name several. Nothing if they name none.
 std::optional<DecodingClass> decoding_class(const CodeStacks& stacks, const DeviceHistory& device);
 
 }  // namespace headroom::profiler

@@ -56,7 +56,7 @@ class HistoryReplay {
     const auto index = static_cast<uint32_t>(history_.allocations.size());
     const auto [at, is_new] = live_.try_emplace(record.address, index);
     if (!is_new) {
-      // What gave it back was not recorded.
+      // The record that freed it is missing.
       history_.allocations[at->second].end = moment;
       at->second = index;
     }
@@ -78,7 +78,7 @@ class HistoryReplay {
     history_.segments.push_back(segment);
   }
 
-  /// Of an expandable segment the range may be a part of what was mapped, or several pieces of it.
+  /// In an expandable segment the range may be a part of a mapped piece, or several pieces.
   void return_segment(const MemoryRecord& record, uint32_t moment) {
     const uint64_t begin = record.address, end = begin + static_cast<uint64_t>(record.bytes);
     auto at = held_.upper_bound(begin);

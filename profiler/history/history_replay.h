@@ -22,11 +22,11 @@ struct MemoryRecord {
   int64_t free_bytes = kUnknown;  ///< of a refusal
 };
 static_assert(sizeof(MemoryRecord) == 40, "files have millions of them");
-/// What replay() takes for a record at most, the record itself included: an allocation with its entry by
+/// Most bytes that replay() needs for one record, the record itself included: an allocation with its entry by
 /// address.
 constexpr uint64_t kReplayBytes = 144;
 
-/// What the allocator held when the recording ended.
+/// A block that the allocator held when the recording ended.
 struct FinalBlock {
   uint64_t address = 0;
   int64_t bytes = 0, asked_bytes = 0;
@@ -40,9 +40,9 @@ struct FinalState {
 /// More than any machine has, and far from where sums of a file would overflow.
 constexpr int64_t kMostRecordedBytes = int64_t{1} << 50;
 
-/// What was live when, of records in their order. A recording may begin in the middle: what is given back or
-/// there in the end without having been asked for was there before. `origin` names the file. Throws
-/// InputError where more is live than any machine has.
+/// Computes what memory was live at each moment, from records in their order. A recording may begin in the
+/// middle: memory that is freed, or live at the end, without an allocation record was there before. `origin`
+/// names the file. Throws InputError if more than kMostRecordedBytes are live.
 DeviceHistory replay(std::string device, const std::vector<MemoryRecord>& records, const FinalState& end,
                      const std::string& origin);
 

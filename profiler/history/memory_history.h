@@ -36,7 +36,7 @@ struct RecordedRefusal {
   StackId stack = 0;
 };
 
-/// What one device's allocator recorded. Moment 0 is before the first record; each record makes one.
+/// Records of one device's allocator. Moment 0 is before the first record; each record adds one moment.
 struct DeviceHistory {
   std::string device;           ///< "cuda:0", "cpu"
   std::vector<double> seconds;  ///< of each moment, from 0 on, never falling; empty where no times are known
@@ -49,13 +49,13 @@ struct DeviceHistory {
   size_t moments() const { return allocated_bytes.size(); }
   /// The first moment with the most bytes allocated.
   size_t peak() const;
-  /// What asked last: the last refusal's moment, or else the last moment that allocated; 0 where none did.
+  /// The moment of the last request: the last refusal, or else the last allocation; 0 if there is none.
   size_t asked_last() const;
   /// Allocations that are live at a moment, largest first.
   std::vector<const RecordedAllocation*> live_at(size_t moment) const;
 };
 
-/// What the allocator could not use at one moment.
+/// Memory that the allocator could not use at one moment.
 struct Fragmentation {
   int64_t reserved_bytes = 0;
   int64_t allocated_bytes = 0;       ///< as asked for
@@ -68,7 +68,7 @@ struct Fragmentation {
 /// rounded up to 512 bytes as PyTorch does.
 std::optional<Fragmentation> fragmentation_at(const DeviceHistory& device, size_t moment);
 
-/// What a file recorded of memory that others took.
+/// Memory of other programs, as a file recorded it.
 struct MemoryHistory {
   std::string source;  ///< "memory snapshot of PyTorch"
   CodeStacks stacks;
@@ -81,7 +81,7 @@ struct MemoryHistory {
 
 constexpr size_t kMostDevices = 1024;  ///< of one file
 
-/// What torch.cuda.memory._dump_snapshot() wrote, or Headroom's own snapshots. The pickle is read, not
+/// Reads a snapshot that torch.cuda.memory._dump_snapshot() or Headroom wrote. The pickle is parsed, not
 /// executed. Throws InputError naming the file and what was expected.
 MemoryHistory read_memory_snapshot(const std::filesystem::path& file);
 

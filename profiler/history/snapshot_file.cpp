@@ -179,8 +179,8 @@ class SnapshotReader {
     }
   }
 
-  /// Whether there are records of when memory could be used again, which is what counts. What was recorded
-  /// without them tells when it was given back.
+  /// True if the trace has `free_completed` records, which mark when memory could be used again. In a trace
+  /// without them, `free_requested` records count instead.
   bool gives_back_completely(const PickleValue& trace, size_t device) {
     for (size_t i = 0; i < trace.size(); ++i) {
       visit();

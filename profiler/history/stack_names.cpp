@@ -24,7 +24,7 @@ bool is_of_torch(const CodeFrame& frame) {
   return frame.file.starts_with("torch/") || frame.file.find("/torch/") != std::string::npos;
 }
 
-/// What stands between two frames of a model and says nothing of it.
+/// True for a wrapper frame between two frames of a model, which tells nothing about the model.
 bool is_wrapper(const CodeFrame& frame) {
   constexpr std::array kFiles{"contextlib.py", "functools.py", "hooks.py", "accelerate_utils.py",
                               "threading.py"};

@@ -102,7 +102,7 @@ class OperationCall {
   }
   SharedTile tile(int64_t channels) const { return tile(region_, channels); }
 
-  /// What linear attention and its sums read.
+  /// Input tiles of linear attention and its sums.
   std::shared_ptr<std::vector<DeviceTile>> inputs() const {
     auto inputs = std::make_shared<std::vector<DeviceTile>>();
     for (TensorId input : op_.inputs) {
@@ -153,7 +153,7 @@ class OperationCall {
     });
   }
 
-  /// Of a frame between two others, or of the only one.
+  /// Interpolates a frame between two others, or the only frame.
   Call interpolation() const {
     const int64_t frames = op_.factor.t > 1 ? 3 : 1;
     const Extent from{frames, coarse_rows(), coarse_columns()};

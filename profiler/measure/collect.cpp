@@ -66,7 +66,7 @@ class Collecting {
  private:
   void start_benchmark() { benchmark_ = device_->benchmark(clock_, request_.effort.target_error); }
 
-  /// Of the first size, or of a picture of it that is small enough to be decoded in a moment.
+  /// Tiled plan of the first size. A large picture is halved until it decodes in a moment.
   Plan tiled_plan() const {
     Request small = plans_.front().request;
     const Axes<int32_t> scale = graph_.tensor(graph_.output()).scale;
@@ -109,7 +109,7 @@ class Collecting {
     progress_(share_, seconds_left, what);
   }
 
-  /// Of the decodes from `s` on, `share` of the first being done, and of the tables.
+  /// Estimated time left, with `share` of decode `s` done: for the rest of it, later decodes, and the tables.
   double seconds_left(size_t s, double share) const {
     double work = 0;
     for (size_t i = s; i < work_.size(); ++i) work += work_[i] * (i == s ? 1 - share : 1);
@@ -159,7 +159,7 @@ class Collecting {
     decodes_.push_back(std::move(measured));
   }
 
-  /// What the profile says of a decode that was measured.
+  /// Adds a measured decode to the profile.
   void take(size_t s) {
     const MeasuredDecode& measured = decodes_[s];
     profile_.outside_bytes = std::max(profile_.outside_bytes, measured.outside_bytes);
@@ -176,7 +176,7 @@ class Collecting {
     if (profile_.device_kind == DeviceKind::cpu) meet_measured();
   }
 
-  /// Tables are of calls in a row; what is planned are decodes.
+  /// Calibrates the tables with the measured decodes: tables time calls in a row, but plans are for decodes.
   void meet_measured() {
     MeasuredPrecision& precision = profile_.precision;
     std::vector<std::vector<DecodeCalls>> decodes;

@@ -14,7 +14,7 @@
 
 namespace headroom::profiler {
 
-/// What is to be profiled.
+/// Settings of a profiling run.
 struct ProfileRequest {
   std::string model;                                 ///< the --model argument
   std::vector<std::pair<int64_t, int64_t>> sizes{};  ///< pictures, width and height in pixels

@@ -7,7 +7,7 @@
 
 namespace headroom::profiler {
 
-/// What calls on the CPU read, in memory of a pool.
+/// Operands of measured calls on the CPU, in memory of a pool.
 class CpuOperands final : public Operands {
  public:
   /// The pool must outlive them.

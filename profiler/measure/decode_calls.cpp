@@ -20,7 +20,7 @@ struct Ratio {
   double ratio = 1;
 };
 
-/// Of the calls of one table in one decode.
+/// Times of one latency table's calls in one decode.
 struct Sum {
   double measured = 0, predicted = 0;
   double log_positions = 0;  ///< weighted by what was predicted
@@ -60,7 +60,7 @@ void DecodeCallRecorder::step_done(const Plan& plan, const StepDone& done) {
   ForwardingEvents::step_done(plan, done);
   const Pass& pass = plan.passes[static_cast<size_t>(done.pass)];
   const Step& step = pass.steps[static_cast<size_t>(done.step)];
-  // Where each frame has other keys, one extent does not tell what a call takes.
+  // If each frame has other keys, one extent does not determine the time of a call.
   if (step.kind == StepKind::attention && graph_.op(step.op).frames == AttentionFrames::up_to_own) return;
   const auto across = static_cast<int64_t>(pass.tiles.x.size()),
              chunks = static_cast<int64_t>(pass.tiles.t.size());

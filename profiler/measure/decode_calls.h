@@ -40,17 +40,18 @@ class DecodeCallRecorder final : public ForwardingEvents {
   std::map<std::tuple<std::string, int64_t, int64_t, size_t>, std::pair<double, double>> calls_;
 };
 
-/// What the calls would have taken at the usual clock drift.
+/// Scales the times to the usual clock drift.
 std::vector<DecodeCalls> without_drift(std::vector<DecodeCalls> calls, const ClockDrift& drift);
 
 /// The untiled plan with every pass cut into tiles of an eighth of its rows by a quarter of its columns.
 Plan tiled_for_calls(const Graph& graph, Plan untiled);
 
-/// Multiplies latency tables, which are of calls in a row, by what the same calls took in decodes over what
-/// the tables say of them. Calls in a row find in caches what calls in a decode do not. Of each table and
-/// decode there is one ratio, at the typical extent of its calls; between those of two decodes it is linear
-/// in the logarithm of positions, beyond them it is the nearest. Tables of which a decode has little are
-/// drawn to the ratio of all. Those that no decode had stay. Returns the ratio of all of the last decode.
+/// Calibrates latency tables: scales each by measured over predicted time of its calls in decodes. Tables
+/// time calls back to back, which find warm caches; calls inside a decode do not. Each table gets one ratio
+/// per decode, at the typical extent of its calls. Between two decodes the ratio is linear in the logarithm
+/// of positions; outside them the nearest one applies. If a table has a small share of a decode, its ratio is
+/// drawn to that of the whole decode. Tables without calls in any decode do not change. Returns the whole
+/// ratio of the last decode.
 double calibrate_with_decodes(std::vector<LatencyTable>& tables,
                               const std::vector<std::vector<DecodeCalls>>& decodes);
 

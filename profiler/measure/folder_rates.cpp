@@ -31,7 +31,7 @@ class NamelessFile {
       throw InputError("--scratch " + folder.string() +
                        ": no file can be made there: " + std::strerror(errno));
     unlink(pattern.c_str());
-    // Where the file system cannot do without its cache, flushing and dropping it has to do.
+    // If the file system does not support O_DIRECT, measure_folder() still flushes and drops the cache.
     fcntl(file_, F_SETFL, fcntl(file_, F_GETFL) | O_DIRECT);
   }
   ~NamelessFile() { close(file_); }

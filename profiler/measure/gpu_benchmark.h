@@ -17,7 +17,7 @@ namespace headroom::profiler {
 /// All its memory is one reservation.
 class GpuBenchmark final : public Benchmark {
  public:
-  /// What latency tables need of a GPU's memory.
+  /// GPU memory that measuring latency tables needs.
   struct Need {
     int64_t bytes = 0;
     int64_t cold_values = 0;  ///< of the largest tensor

@@ -8,7 +8,7 @@
 
 namespace headroom::profiler {
 
-/// What calls on a GPU read: copies of a few million values.
+/// Operands of measured calls on a GPU, copied from a buffer of about a million values.
 class GpuOperands final : public Operands {
  public:
   /// `cold_values` are there throughout. All references must outlive it.

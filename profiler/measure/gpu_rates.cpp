@@ -17,7 +17,7 @@ void wait(gpu::Gpu& gpu, gpu::Stream stream) {
   gpu.wait_on_host(gpu.record(stream));
 }
 
-/// Of copies one after another, the first of which does not count.
+/// Throughput of back-to-back copies. The first copy is a warm-up and does not count.
 double copied_bytes_per_second(gpu::Gpu& gpu, gpu::Stream stream, std::byte* to, const std::byte* from,
                                const Clock& clock) {
   gpu.copy(stream, to, from, kCopied);

@@ -16,7 +16,7 @@ struct LatencySubject {
   std::function<Call(int64_t rows, int64_t columns)> prepare;
   std::vector<std::pair<int64_t, int64_t>> held_out{};  ///< extents between the grid points
 
-  /// Those of the table, row by row, and then those held out.
+  /// Number of points: the table's grid points, row by row, then the held-out ones.
   size_t points() const { return table.seconds.size() + held_out.size(); }
   std::pair<int64_t, int64_t> extent(size_t point) const;
   double positions(size_t point) const;

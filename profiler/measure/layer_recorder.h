@@ -17,7 +17,7 @@ class StepTimer {
   virtual ~StepTimer() = default;
   /// The next step is about to begin.
   virtual void start() {}
-  /// Of the step that is done.
+  /// Seconds of the step that is done.
   virtual double seconds(const EventSink::StepDone& done) { return done.seconds; }
 };
 

@@ -5,9 +5,9 @@
 
 namespace headroom::profiler {
 
-/// What a message between neighbours takes where all ranks exchange with theirs at once, as they do after a
-/// pass: the slowest rank counts. The same on all ranks, which call it together. At least two ranks. Throws
-/// ExchangeError.
+/// Measures the time of a message between neighbours. All ranks exchange with theirs at once, as they do
+/// after a pass, and the slowest rank counts. All ranks call it together and get equal results. Needs at
+/// least two ranks. Throws ExchangeError.
 Link measure_link(Exchange& exchange);
 
 }  // namespace headroom::profiler

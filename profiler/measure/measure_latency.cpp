@@ -188,7 +188,7 @@ class Measuring {
     const size_t width = table.columns.size(), last = table.seconds.size() - 1;
     const auto goes_on = [&](size_t i, double times) {
       table.seconds[i] = table.seconds[i - width] * times;
-      // What grew grows on; what did not is a buffer of fixed size.
+      // A workspace that grew keeps growing. Any other is a buffer of fixed size.
       const int64_t above = table.workspace_bytes[i - width];
       const bool grew = i < 2 * width || above > table.workspace_bytes[i - 2 * width];
       table.workspace_bytes[i] =

@@ -6,7 +6,7 @@
 
 namespace headroom::profiler {
 
-/// What measured calls read: memory of a device with values between -1 and 1, the same ones over and over.
+/// Operands of measured calls: device memory with a repeating sequence of values between -1 and 1.
 class Operands {
  public:
   virtual ~Operands() = default;
@@ -18,7 +18,7 @@ class Operands {
   virtual DeviceTile tile(const Region& region, int64_t channels) = 0;
   /// A whole tensor in blocks, as attention reads its keys and values: a position in each row.
   virtual KeptMap blocks(int64_t positions, int64_t channels) = 0;
-  /// What a tile of so many values takes.
+  /// Bytes that a tile of so many values takes.
   virtual int64_t tile_bytes(int64_t values) const = 0;
 };
 

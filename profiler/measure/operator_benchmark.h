@@ -30,9 +30,9 @@ class Benchmark {
   /// "emit".
   virtual Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) = 0;
 
-  /// Of one call among several.
+  /// Seconds of one call, measured over several calls.
   virtual double seconds(const Call& call) = 0;
-  /// Of a call that is always the same.
+  /// Seconds of a fixed reference call.
   virtual double reference_seconds() = 0;
   /// For so many seconds after a measurement the device's clock drift is taken to be the same.
   virtual double steady_clock_drift_seconds() const = 0;
@@ -40,7 +40,7 @@ class Benchmark {
   /// How long threads of this process have waited for processors that others had, all together; 0 where a
   /// device has no others or nobody knows.
   virtual double waited_seconds() const { return 0; }
-  /// That work on a call.
+  /// Threads that work on a call.
   virtual int threads() const { return 1; }
 
   virtual int64_t live_bytes() const = 0;

@@ -13,8 +13,8 @@ constexpr double kShareSeconds = 5e-3;
 constexpr size_t kMostCalls = 400;
 constexpr double kLongCall = 30e-3;  // other visits say more than another call now
 
-// Of a normal distribution: the standard deviation by the median distance from the median, the range of two,
-// three and four by the standard deviation, and the median's standard error by that of the mean.
+// Factors for a normal distribution: standard deviation over median distance from the median, standard error
+// of the median over that of the mean, and range of two, three and four values over the standard deviation.
 constexpr double kDeviationByMedian = 1.4826, kMedianByMean = 1.2533;
 constexpr std::array<double, 5> kRangeByDeviation{0, 0, 1.128, 1.693, 2.059};
 
@@ -32,7 +32,8 @@ double median(std::vector<double> values) {
 
 namespace {
 
-/// Of few the range tells: two of three may be close by chance. Of more, slips do not count.
+/// Standard deviation. Fewer than five values use the range, since two of three may be close by chance. More
+/// values use the median distance, which ignores outliers.
 double deviation_of(const std::vector<double>& seconds, double middle) {
   if (seconds.size() < kRangeByDeviation.size()) {
     const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());

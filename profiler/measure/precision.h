@@ -7,13 +7,14 @@ namespace headroom::profiler {
 
 double median(std::vector<double> values);
 
-/// What several measurements of one thing say: their median, and its standard error over it.
+/// Median of several measurements, and its relative standard error.
 struct Estimate {
   double seconds = 0;
   double relative_error = 0;
   double waited_share = 0;  ///< of the time of those that count, in the median
 };
-/// At least one. Of five and more, single slips do not move it: the spread is that of the half in the middle.
+/// Needs at least one value. With five or more, the spread comes from the middle half, so single outliers do
+/// not move the estimate.
 Estimate estimate_of(const std::vector<double>& seconds);
 
 /// Calls of one point in a row: how many are enough. They end as soon as their median is as precise as is
@@ -48,9 +49,9 @@ struct Visit {
   friend bool operator==(const Visit&, const Visit&) = default;
 };
 
-/// Of what was found, each at the usual clock drift, and how long was waited. Visits during which nothing was
-/// waited for count alone where there are two; otherwise the wait is part of the error. One visit alone says
-/// little of its error.
+/// A visit's seconds at the usual clock drift, and the share of its time that threads waited for processors.
+/// If at least two visits hardly waited, the estimate uses those alone. Otherwise the wait is part of the
+/// error. One visit alone says little about its error.
 struct CorrectedVisit {
   double seconds = 0;
   double waited_share = 0;

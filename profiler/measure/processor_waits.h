@@ -15,7 +15,7 @@ class ProcessorWaits {
 
   /// Follows all threads that there are now.
   void follow();
-  /// Of all that are followed together, since each began.
+  /// Seconds that all followed threads together have waited, since each of them began.
   double seconds() const;
 
  private:

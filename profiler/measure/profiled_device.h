@@ -17,7 +17,7 @@
 
 namespace headroom::profiler {
 
-/// What a profile needs of the device that it is of.
+/// Operations that profiling needs of a device.
 class ProfiledDevice {
  public:
   virtual ~ProfiledDevice() = default;
@@ -28,14 +28,14 @@ class ProfiledDevice {
   /// By the plan of this number, to a picture of this shape, which is dropped. `events` receives what is
   /// done, with the timer's steps.
   virtual RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) = 0;
-  /// As of a Benchmark.
+  /// As Benchmark::waited_seconds().
   virtual double waited_seconds() const { return 0; }
   /// On a GPU after the last decode. The benchmark must not outlive the device. `target_error` is that of
   /// calls in a row, where they are timed one by one.
   virtual std::unique_ptr<Benchmark> benchmark(Clock clock, double target_error) = 0;
 };
 
-/// What is profiled: untiled plans of one model. All must outlive the device.
+/// Model and plans to profile. All references must outlive the device.
 struct Profiled {
   const Model& model;
   const std::vector<Plan>& plans;

@@ -103,7 +103,7 @@ int64_t LatencyTable::workspace_at(int64_t row_count, int64_t column_count) cons
   }
   const double beyond = std::max(1.0, double(row_count) / double(rows.back())) *
                         std::max(1.0, double(column_count) / double(columns.back()));
-  // What grew towards the end of what was seen grows on; what did not is a buffer of fixed size.
+  // A workspace that grew in the measured range grows on. Otherwise it is a buffer of fixed size.
   const bool grows =
       workspace_bytes.size() > 1 && workspace_bytes.back() > workspace_bytes[workspace_bytes.size() / 2];
   return beyond > 1 && grows ? static_cast<int64_t>(std::min(double(largest) * beyond, 0x1p60)) : largest;
@@ -151,7 +151,7 @@ void make_monotone(LatencyTable& latency_table) {
 
 namespace {
 
-/// Of depth to space: one channel of the input is several pixels, or frames that are not there.
+/// For depth_to_space: true if an input channel becomes several pixels, or frames that do not exist.
 bool repeats_channels(const Graph& graph, const Op& op) {
   const int64_t pixels = int64_t{op.factor.t} * op.factor.y * op.factor.x;
   return graph.tensor(op.inputs[0]).channels != graph.tensor(op.output).channels * pixels;

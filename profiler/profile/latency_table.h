@@ -10,10 +10,10 @@
 
 namespace headroom::profiler {
 
-/// What one kind of call costs over the extents of the tile that it makes: a table over rows × columns,
-/// linear along each axis between its knots. So it is exact for a cost with a constant term, a term for each
-/// row and one for each position. Where a library switches its algorithm, the slope changes. For attention
-/// rows are queries and columns keys.
+/// Cost of one kind of call by the extent of the tile that it makes: a table over rows × columns, linear
+/// along each axis between its knots. So it is exact for a cost with a constant term, a term for each row and
+/// one for each position. Where a library switches its algorithm, the slope changes. For attention rows are
+/// queries and columns keys.
 ///
 /// Beyond the last knot the last interval goes on, at a rate between its own and the one at the far corner of
 /// the table.
@@ -42,8 +42,8 @@ struct LatencyTable {
 
   int64_t least_positions() const { return rows.front() * columns.front(); }
   int64_t most_positions() const { return rows.back() * columns.back(); }
-  /// Whether the latency table holds for so many positions. It does within four times what was seen, and
-  /// beyond that where the rates of the last two intervals agree within 15 % and the table's own error.
+  /// True if the table is valid for so many positions: up to four times the largest measured call. Beyond
+  /// that the rates of the last two intervals must agree within 15 % and the table's own error.
   bool covers(double positions) const;
 };
 
@@ -55,7 +55,7 @@ void make_monotone(LatencyTable& latency_table);
 /// have a latency table for each algorithm.
 std::string latency_table_name(const Graph& graph, const Op& op,
                                ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::direct);
-/// Of a step that moves whole pixels: "gather", "store", "emit" or "accumulate".
+/// The table's name for a step that moves whole pixels: "gather", "store", "emit" or "accumulate".
 std::string moving_latency_table_name(const char* step, int64_t channels);
 
 /// How a step's work on frames and items is cut into calls: so many, of so many frames and items each.

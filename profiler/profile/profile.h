@@ -61,7 +61,7 @@ struct MeasuredPrecision {
   friend bool operator==(const MeasuredPrecision&, const MeasuredPrecision&) = default;
 };
 
-/// What the layers of a decoder cost on one machine, measured layer by layer.
+/// Costs of a decoder's layers on one machine, measured layer by layer.
 struct Profile {
   std::string model;
   Dtype dtype = Dtype::fp32;
@@ -71,8 +71,8 @@ struct Profile {
   int64_t weights_bytes = 0;
   int threads = 0;
   int64_t outside_bytes = 0;  ///< largest growth outside the pool
-  /// Of parameters brought into the pool from where the profile took them; onto a GPU from the host's memory.
-  /// 0 if not measured.
+  /// Rate of loading parameters into the pool from `weights_source`, or onto a GPU from host memory. 0 if not
+  /// measured.
   double weights_bytes_per_second = 0;
   double transform_bytes_per_second = 0;  ///< packing kernels for Winograd, bytes packed; 0 if not measured
   std::string weights_source{};           ///< "files" or "random"

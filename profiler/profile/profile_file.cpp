@@ -157,7 +157,7 @@ nlohmann::json list_of(const std::vector<Entry>& entries) {
   return list;
 }
 
-/// What the profile was measured on.
+/// Reads the model, device and libraries that the profile was measured with.
 void read_origin(const JsonFields& file, Profile& profile) {
   profile.model = file["model"].text();
   try {

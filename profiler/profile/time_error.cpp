@@ -7,7 +7,7 @@ namespace headroom::profiler {
 namespace {
 
 constexpr double kNineOfTen = 1.645;  // standard errors, of a normal distribution
-// What decodes on a quiet machine differ by from tables that it was measured into (docs/planning.md).
+// Residual error of decodes on a quiet machine, with calibrated tables (docs/planning.md).
 constexpr double kUsualError = 0.06;
 
 }  // namespace

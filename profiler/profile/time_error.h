@@ -4,24 +4,23 @@
 
 #include "profiler/profile/profile.h"
 
-// By how much seconds may be off that latency tables tell. Errors of one table are the same for all its
-// calls; those of several tables are independent; what the machine does otherwise later than now is common to
-// all.
+// Uncertainty of predicted times. All calls of one table share its error. Errors of different tables are
+// independent. Later changes of the machine's speed affect all tables alike.
 namespace headroom::profiler {
 
 /// Standard error of a table's seconds, relative: of what was measured, and between its grid points.
 double table_error(const LatencyTable& latency_table);
-/// What is common to all tables of a profile.
+/// Relative standard error that all tables of a profile share.
 double common_error(const Profile& profile);
 
-/// By how much a sum of calls' seconds may be off.
+/// Uncertainty of a sum of predicted times.
 class ErrorSum {
  public:
   void add(const LatencyTable& latency_table, double seconds);
-  /// Seconds that no table tells, such as those of copies. They have the common error alone.
+  /// Adds seconds that come from no table, such as those of copies. They have only the common error.
   void add(double seconds) { seconds_ += seconds; }
   double seconds() const { return seconds_; }
-  /// Nine times of ten the sum is off by no more than this share of it.
+  /// Bound on the relative error of the sum that holds nine times of ten.
   double within(double common) const;
 
  private:
@@ -29,7 +28,7 @@ class ErrorSum {
   std::map<const LatencyTable*, double> of_table_;
 };
 
-/// Whether plans should be made by a profile.
+/// Decision on whether a profile is precise enough to plan with.
 struct ProfileVerdict {
   double within = 0;     ///< share of its seconds by which the largest untiled decode may be off, as ErrorSum
   bool refused = false;  ///< `within` is more than kMostWithin

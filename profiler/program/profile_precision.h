@@ -8,7 +8,7 @@
 
 namespace headroom::profiler {
 
-/// What --quick and --seconds ask for; `seconds` is 0 where none were given.
+/// Measurement effort for --quick and --seconds; `seconds` is 0 if the option was not given.
 LatencyEffort latency_effort(bool quick, double seconds);
 
 /// Throws DeviceError where predicted times would be off by more than kMostWithin. The message says what may

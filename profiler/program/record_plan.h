@@ -21,14 +21,14 @@ struct RecordRequest {
   int threads = 0;
 };
 
-/// What was measured, and what the record lacks: lines for people.
+/// Measurements of the run, and warnings for people about gaps in the record.
 struct Recorded {
   RunStats stats;
   std::vector<std::string> warnings;
 };
 
-/// Runs the plan on the device that it is for, drops the picture and writes what was recorded. Of what
-/// watches a GPU nothing that fails stops the decode.
+/// Runs the plan on its device, drops the picture and writes the record. A failure to watch the GPU does not
+/// stop the decode.
 Recorded record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
                      Progress& progress);
 

@@ -8,7 +8,7 @@
 
 namespace headroom::profiler {
 
-/// What is captured beside the decode's own events while a GPU works.
+/// Events to capture while a GPU works, beside the decode's own events.
 struct Watching {
   bool allocator = true;  ///< LibTorch's
   std::vector<WatchKind> driver{WatchKind::kernels, WatchKind::copies, WatchKind::memory, WatchKind::pools,

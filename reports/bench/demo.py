@@ -94,8 +94,8 @@ def program(name: str, *words: str) -> None:
 
 
 def views(args: argparse.Namespace, size: tuple[int, int], limit: int) -> None:
-    """What the GUI and the report show beside the plan, its statistics and the trace: a plan under half its limit, a
-    profile, a frontier, the page."""
+    """Makes the other files that the window and the report show: a plan under half the limit, a profile, a frontier and
+    the page."""
     file = {name: str(args.output / name)
             for name in ("plan-tighter.json", "profile.json", "frontier.json", "report.html", *DECODE_FILES)}
     plan_near(args, size, limit // 2, args.output / "plan-tighter.json")

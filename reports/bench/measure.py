@@ -1,4 +1,4 @@
-"""What the benchmarks share: resident memory, running the programs, comparing arrays, describing the machine.
+"""Code that the benchmarks share: resident memory, running the programs, comparing arrays, describing the machine.
 
     watch = ResidentWatch(); ...; print(watch.growth_bytes())
     plan = make_plan("sdxl", (512, 512), "576MiB", Path("plan.json"))
@@ -165,7 +165,7 @@ def write_random_latent(model: str, size: tuple[int, int], seed: int, file: Path
 # Arguments ------------------------------------------------------------------------------------------------------------
 
 def add_run_arguments(parser: argparse.ArgumentParser, model: str, profile: str = "plan by this profile; by assumed costs without") -> None:
-    """What every check takes: the model and its weights, threads, a profile, the results' file."""
+    """Adds the options of every benchmark: the model and its weights, threads, a profile, the results' file."""
     parser.add_argument("--model", default=model, help="folder in diffusers' layout, or a built-in name, default: %(default)s")
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
@@ -273,7 +273,7 @@ def convolution_rate(threads: int, dtype: str = "fp32", device: str = "cpu") -> 
 
 
 def held(run: Run) -> bool:
-    """Whether a decode by Headroom stayed within its limit, by its own figure and the operating system's."""
+    """True if a decode by Headroom stayed within its limit, by its own figure and the operating system's."""
     return run["peak_bytes"] <= run["limit_bytes"] and run["rss_growth_bytes"] <= run["limit_bytes"] + RESIDENT_SLACK
 
 
@@ -298,7 +298,7 @@ def decibels(value: float | None) -> str:
 
 
 def in_turns(*sides: dict[str, Any]) -> dict[str, Any]:
-    """What all sides have, one of each after another, so that neighbours are of different sides."""
+    """The entries of all sides, interleaved so that neighbours come from different sides."""
     rounds = itertools.zip_longest(*(side.items() for side in sides))
     return dict(each for of_round in rounds for each in of_round if each)
 

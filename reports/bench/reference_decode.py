@@ -118,7 +118,7 @@ def to_array(out: torch.Tensor) -> np.ndarray:
 
 
 def watched(profile: torch.profiler.profile) -> dict[str, Any]:
-    """What the allocator had handed out at its highest since the profile began, and the outermost operator that ran then."""
+    """The allocator's peak since the profile began, and the outermost operator that ran then."""
     events = profile.profiler.kineto_results.events()
     live = peak = at = 0
     for event in sorted((each for each in events if each.name() == "[memory]"), key=lambda each: each.start_ns()):
@@ -166,7 +166,7 @@ def start_gpu() -> None:
 
 
 def compile_decoder(vae: torch.nn.Module, latent: torch.Tensor, args: argparse.Namespace) -> dict[str, float]:
-    """Where the mode is to compile: does, by a decode that no clock of decodes sees, and tells how long it took."""
+    """Compiles the decoder if the mode asks for it, by an untimed decode. Returns the seconds that this took."""
     torch.backends.cudnn.benchmark = args.mode == "benchmark"
     mode = CHANNELS_LAST.get(args.mode)
     if mode is None:

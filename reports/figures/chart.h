@@ -16,7 +16,7 @@ struct ChartAxis {
   bool logarithmic = false;
 };
 
-/// What a colour stands for. Each renderer has its own colours, for light and dark.
+/// Meaning of a colour. Each renderer has its own colours, for light and dark.
 enum class ColourRole {
   // The kinds of memory, in their order (colour_role_of).
   weights,

@@ -7,15 +7,15 @@
 
 namespace headroom::reports {
 
-/// What a chart's axes span.
+/// Ranges of a chart's axes.
 struct ChartRanges {
   Range x, y;
 };
 
-/// From all that the chart has, with some room for labels; never empty. A guide far beyond the series does
-/// not count: it would press them together.
+/// Ranges of everything in the chart, with some room for labels. They are never empty. A guide far beyond the
+/// series does not count, because it would squeeze them together.
 ChartRanges ranges_of(const Chart& chart);
-/// What spans both, for charts with the same axes.
+/// The smallest ranges that cover both, for charts with the same axes.
 ChartRanges united(const ChartRanges& a, const ChartRanges& b);
 
 /// The areas of a chart one on another.
@@ -25,7 +25,7 @@ struct Stack {
 };
 Stack stacked_areas(const Chart& chart);
 
-/// Whether a value can be drawn: no nonsense, and above 0 on a logarithmic axis.
+/// True if a value can be drawn: finite and not extreme, and above 0 on a logarithmic axis.
 bool can_be_drawn(const ChartAxis& axis, double value);
 
 }  // namespace headroom::reports

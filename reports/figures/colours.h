@@ -13,11 +13,10 @@ struct RoleColours {
   const char* dark;
 };
 
-/// By ColourRole, for reports and for the window. Each has a contrast of 3:1 or more against the paper of
-/// both themes, and they are told apart with the common kinds of colour blindness (after Okabe and Ito);
-/// lines differ in their dashes as well, points in their shapes. Of kinds that never stand on one device
-/// together (what is outside is the CPU's; slack, libraries and context are a GPU's) some are alike to some
-/// eyes.
+/// Colours by ColourRole, for reports and for the window. Each has a contrast of 3:1 or more against the
+/// background of its theme. They stay distinct with the common kinds of colour blindness (after Okabe and
+/// Ito). Lines also differ in their dashes, and points in their shapes. Only kinds that never share a device
+/// may look alike: `outside` is the CPU's; slack, libraries and context are a GPU's.
 constexpr std::array<RoleColours, kColourRoles> kRoleColours{{
     {"weights", "#47515c", "#c3ccd6"},
     {"latent", "#6b4a00", "#ffe27a"},

@@ -28,7 +28,7 @@ struct Sheet {
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-/// What one document says; of two documents of one kind, sheets and facts stand in the same order.
+/// Contents of one document. Two documents of one kind have their sheets and facts in the same order.
 struct Contents {
   std::vector<Sheet> sheets;
   Facts facts;
@@ -41,7 +41,7 @@ struct Line {
   bool equal() const { return a == b; }
 };
 
-/// How far the two are apart: what only one has is the furthest, then what is nothing in one.
+/// Distance of the two figures. A figure that one document lacks is furthest, then one that is 0 in one.
 double distance(const Line& line) {
   constexpr double kFurthest = std::numeric_limits<double>::infinity();
   if (!line.a || !line.b) return kFurthest;
@@ -104,7 +104,7 @@ std::vector<Line> lines_of(const Sheet& a, const Sheet& b) {
   return lines;
 }
 
-/// What differs in words.
+/// Facts whose text differs.
 Table facts_table(const std::string& title, const Facts& a, const Facts& b, const Names& names) {
   Table table{title, {}, {}};
   table.columns = {{.title = "item", .is_text = true},
@@ -385,7 +385,7 @@ void compare_plans(const PlanDocument& a, const PlanDocument& b, const Names& na
   tables.push_back(facts_table("What else differs, " + same, facts_a, facts_b, names));
 }
 
-/// What one rank took: planned, or recorded.
+/// Peak and time of one rank, planned or recorded.
 struct RankOutcome {
   std::optional<double> bytes, seconds;
 };

@@ -17,27 +17,29 @@ struct DecoderFit {
   bool frames_known = true;                 ///< else a clip had at least so many before memory ran out
 };
 
-/// What the recording of a decode says of the decoder and the picture.
+/// The decoder and the picture, as far as the recording of a decode shows them.
 struct DecoderGuess {
   std::string class_name;   ///< by stacks; empty where they name none
   int64_t allocations = 0;  ///< in whose stacks its decode() is
   bool known_class = true;  ///< some model is of that class
   bool tiled = false;       ///< it decoded tiles: sizes are of these
-  size_t matched = 0;       ///< of the `compared` largest sizes of tensors those that the fits' layers have
+  size_t matched = 0;       ///< how many of the `compared` largest tensor sizes the fits' layers have
   size_t compared = 0;
-  /// Those that fit alike: one is a guess that leaves little doubt, several are for a person to choose from,
-  /// none where the sizes are not recognised. Pictures lie on their longer side: bytes do not tell.
+  /// Decoders that fit equally well. One fit leaves little doubt. Several are for the user to choose from.
+  /// None: the decode was tiled, or the tensor sizes match no decoder. Bytes do not show the orientation, so
+  /// pictures are landscape.
   std::vector<DecoderFit> fits;
 };
 
-/// Holds what was recorded against `model`, or where none is given against the built-in models, for one
-/// picture or clip in the latent: several have the bytes of a larger one.
+/// Compares the recording with `model`, or with the built-in models if none is given. Assumes one picture or
+/// clip in the latent, since a batch has the bytes of a larger picture.
 DecoderGuess guess_decoder(const profiler::MemoryHistory& history, const profiler::DeviceHistory& device,
                            const std::optional<Model>& model = {});
 
 /// "sdxl 1024x1024 fp32", with frames where there are several.
 std::string words_of(const DecoderFit& fit);
-/// What was guessed and from what, or what leaves it open and how to say it: a sentence each.
+/// The guess and its evidence in sentences. Without a clear guess, they say what is missing and which options
+/// supply it.
 std::vector<std::string> guess_sentences(const DecoderGuess& guess);
 
 }  // namespace headroom::reports

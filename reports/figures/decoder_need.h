@@ -13,7 +13,7 @@
 
 namespace headroom::reports {
 
-/// What Headroom would need for a decoder and a size, to stand beside what others took.
+/// Memory that Headroom needs for a decoder and a size, for comparison with a recorded decode.
 struct DecoderNeed {
   Request request;
   int64_t untiled_bytes = 0;                   ///< of planner::untiled_peak()

@@ -13,7 +13,7 @@
 namespace headroom::reports {
 namespace {
 
-/// Whether an operation has no output before this input is there whole.
+/// True if an operation needs this whole input before it produces any output.
 bool needs_whole(const Graph& graph, const Op& op, size_t input) {
   return !traits_of(op.kind).makes_statistics && !graph.tensor(op.inputs[input]).statistics &&
          is_barrier(op, input);
@@ -73,7 +73,7 @@ class PassDrawing {
     return found->second;
   }
 
-  /// Of an operation that takes these operands.
+  /// Draws an operation with these operands and returns its node.
   size_t draw_op(OpId op, TensorId tensor, const std::vector<Operand>& inputs) {
     const Op& of = graph_.op(op);
     std::vector<std::pair<size_t, TensorId>> from;
@@ -129,7 +129,7 @@ class PassDrawing {
     return made;
   }
 
-  /// What is read stands just before whoever reads it first.
+  /// Places each read tensor one column before its first reader.
   void place_reads() {
     for (size_t i = first_; i < picture_.nodes.size(); ++i) {
       if (node(i).kind != DrawnKind::read) continue;
@@ -167,7 +167,7 @@ std::string stage_of(const std::string& name) {
   return shown.substr(0, shown.find('.'));
 }
 
-/// What an operation of a later pass needs whole of what this one makes.
+/// True if the pass makes statistics, or a tensor that a later operation needs whole.
 bool has_barrier_after(const Graph& graph, const Pass& pass) {
   for (const Step& step : pass.steps) {
     if (step.op != OpId{-1} && traits_of(graph.op(step.op).kind).makes_statistics) return true;
@@ -183,7 +183,7 @@ bool has_barrier_after(const Graph& graph, const Pass& pass) {
   return false;
 }
 
-/// What a pass makes last that has positions.
+/// The last tensor that a pass makes, without statistics, which have no positions.
 TensorId made_last(const Graph& graph, const Pass& pass) {
   for (auto step = pass.steps.rbegin(); step != pass.steps.rend(); ++step) {
     if (!graph.tensor(step->tensor).statistics) return step->tensor;

@@ -9,8 +9,7 @@
 #include "reports/figures/timeline.h"
 
 // The decoder as a picture: the layer graph from the latent to the pixels, cut into the passes of a plan.
-// What one pass hands to a later one crosses the line between them, so it is kept; all else is gone with its
-// tile.
+// A tensor that crosses the line between two passes is kept. Every other tensor is released with its tile.
 //
 //     pass 1   (conv_in) --> norm1 --> conv1 --> [conv1]         reads conv_in, keeps conv1
 //                                        \-----> statistics ‖     the pass must end here
@@ -32,9 +31,9 @@ struct DrawnNode {
   TensorId tensor{-1};  ///< what it makes; of the others the tensor itself
   size_t pass = 0;
   bool again = false;  ///< an operation that was carried out before, and is once more
-  /// Its result, statistics or sums, is there only when the pass is over.
+  /// Its result (statistics or sums) is complete only at the end of the pass.
   bool ends_pass = false;
-  /// It needs a tensor whole, which an earlier pass must have made: attention.
+  /// It needs a whole tensor, which an earlier pass must have made. Example: attention.
   bool needs_whole = false;
   size_t column = 0;  ///< within its pass: the longest path to it from what the pass reads
   size_t lane = 0;    ///< number among those of its column
@@ -62,8 +61,8 @@ struct DrawnPass {
   double seconds = 0;
   std::optional<PassStats> measured;
   bool decides_peak = false;
-  /// A later operation needs something whole that this pass makes: it could not go on. Otherwise it ends
-  /// where the plan chose to keep something.
+  /// The pass has to end here, because a later operation needs a whole tensor that it makes. Otherwise the
+  /// plan chose to keep a tensor here.
   bool ends_at_barrier = false;
 };
 
@@ -91,7 +90,7 @@ struct DecoderPicture {
 /// `run` may be null; it must be a run of this plan (planner/explain/analyze.h).
 DecoderPicture decoder_picture(const PlanDocument& document, const RunStats* run);
 
-/// What is written on a node: the short name without the stage of its pass.
+/// Label of a node: the short name without the stage of its pass.
 std::string label_of(const DecoderPicture& picture, const DrawnNode& node, const Graph& graph);
 
 /// "128 × 1024 × 1024", with frames before the rows where there are several.

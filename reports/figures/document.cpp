@@ -111,8 +111,8 @@ json json_object_of(const std::filesystem::path& file) {
   }
 }
 
-/// What kind of file it says it is. Each reader of a kind has bounds of its own, and a trace is not parsed
-/// like the rest, so this looks for the schema alone and makes no value of anything before it.
+/// The "schema" of a file. Each kind's reader has its own size limit, and traces have their own parser. So
+/// this function looks for the schema only and builds no JSON values before it.
 std::string schema_of(const std::filesystem::path& file) {
   if (is_pickle(file)) return kPickle;
   require_json_object(file);
@@ -123,7 +123,7 @@ std::string schema_of(const std::filesystem::path& file) {
     json::sax_parse(*open_json_text(file, kMostTraceFileBytes), &finder);
     if (finder.schema) return *finder.schema;
   }
-  // Not there, or not plainly: the parser says what is wrong.
+  // The schema was not found. The parser below reports the reason.
   const json document = json_object_of(file);
   if (document.is_object() && !document.contains("schema"))
     throw InputError(file.string() +
@@ -157,7 +157,7 @@ decltype(Document::contents) read_plan_document(const std::filesystem::path& fil
   document.model = for_frames(open_model(document.model_argument), request.frames);
   if (parsed.has_ranks()) return ranked_plan_document(parsed, file, document.model, document.model_argument);
   document.plan = parsed.plan(document.model.graph);
-  // What is said and drawn of a plan follows from its steps and tiles, so they must be sound.
+  // Sentences and charts follow the plan's steps and tiles, so these must be valid.
   require_valid(document.plan, document.model, file.string());
   return document;
 }

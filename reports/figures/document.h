@@ -33,16 +33,16 @@ using DocumentPtr = std::shared_ptr<const Document>;
 
 /// A plan of several ranks. The validator has found nothing wrong with it.
 struct RankedPlanDocument {
-  RankedPlan shared;               ///< but for its plans
-  std::vector<DocumentPtr> ranks;  ///< by number: of each its PlanDocument
+  RankedPlan shared;               ///< without its plans
+  std::vector<DocumentPtr> ranks;  ///< the PlanDocument of each rank, by number
 };
 
-/// What several ranks recorded of one decode.
+/// Traces of one decode by several ranks.
 struct RankedTraceDocument {
-  std::vector<DocumentPtr> ranks;  ///< by number: of each its RecordedTrace
+  std::vector<DocumentPtr> ranks;  ///< the RecordedTrace of each rank, by number
 };
 
-/// What a "headroom.frontier" file holds.
+/// Contents of a "headroom.frontier" file.
 struct FrontierDocument {
   Request request;
   bool assumed = true;
@@ -83,8 +83,8 @@ std::vector<DocumentPtr> ranks_of(const Document& document);
 /// The file's name, with the rank where it is one rank's part: "trace.json, rank 2".
 std::string name_of(const Document& document);
 
-/// One line: "plan, sdxl 1024x1024 fp32, limit 1.2 GiB, peak 1.2 GiB, 31 s". Of a memory history, of
-/// `recorded_device`, or where that is empty of its main device.
+/// One line: "plan, sdxl 1024x1024 fp32, limit 1.2 GiB, peak 1.2 GiB, 31 s". A memory history is shown for
+/// `recorded_device`, or for its main device if that is empty.
 std::string summary(const Document& document, const std::string& recorded_device = {});
 
 }  // namespace headroom::reports

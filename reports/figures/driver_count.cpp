@@ -10,7 +10,7 @@ int64_t apart(const DriverDifference& found) {
   return std::abs(found.driver_bytes - found.counted_bytes);
 }
 
-/// Of at least one, ascending.
+/// The total closest to `bytes`. `totals` is ascending and not empty.
 int64_t closest(const std::vector<int64_t>& totals, int64_t bytes) {
   const auto above = std::lower_bound(totals.begin(), totals.end(), bytes);
   if (above == totals.begin()) return *above;
@@ -24,7 +24,7 @@ std::optional<DriverDifference> largest_difference(const Timeline& timeline) {
   std::optional<DriverDifference> largest;
   const std::vector<DriverSample>& driver = timeline.driver();
   for (size_t i = 0; i < driver.size();) {
-    // What held before this time, and every moment of it: nothing tells which the driver saw.
+    // The driver may have seen any moment at this time, or the one before it.
     const double seconds = driver[i].seconds;
     const size_t next = timeline.from(seconds);
     std::vector<int64_t> totals{next == 0 ? 0 : timeline.total_bytes(next - 1)};

@@ -8,15 +8,15 @@
 
 namespace headroom::reports {
 
-/// Where the driver's count of a GPU's memory and ours were furthest apart.
+/// The largest difference between the driver's count of a GPU's memory and ours.
 struct DriverDifference {
   double seconds = 0;
   int64_t driver_bytes = 0;
   int64_t counted_bytes = 0;  ///< of all kinds together
 };
 
-/// None where the driver was never asked. Of moments at one time, which nothing tells apart from when the
-/// driver was asked, the one that comes closest counts.
+/// None if there are no driver samples. Several moments may share the time of a sample. The one closest to
+/// the driver's count is then used.
 std::optional<DriverDifference> largest_difference(const Timeline& timeline);
 
 /// "counted by the driver" from `begin_seconds` to `end_seconds`, in at most two points for each column: the

@@ -23,7 +23,7 @@ Table eager_layers_table(const profiler::EagerRecording& recording);
 /// Live bytes over time, with the layer at the peak and what Headroom needs.
 Chart eager_chart(const profiler::RecordedEagerDecode& decode);
 
-/// What was held at the peaks, with a column for each decode, the largest first.
+/// Tensors live at the recorded peaks, the largest first, with a column for each decode.
 Table eager_live_table(const profiler::EagerRecording& recording);
 
 }  // namespace headroom::reports

@@ -5,9 +5,9 @@
 
 namespace headroom::reports {
 
-/// Where the untiled decode that diffusers' code makes has its peak and where a plan has, side by side:
-/// bytes, what runs then and what is held. Beside them what a recorded decode took where one of `recordings`
-/// is of the same request. Without rows where that code is not known. `plan` must hold a plan.
+/// Compares the peak of diffusers' untiled decode with a plan's peak: bytes, the step that runs and the
+/// tensors held. Adds a row for each decode in `recordings` with the plan's request. Without rows if
+/// diffusers' code for the model is unknown. `plan` must hold a plan.
 Table engines_table(const DocumentPtr& plan, const PeakDecision& decision,
                     const std::vector<DocumentPtr>& recordings = {});
 

@@ -7,7 +7,7 @@
 namespace headroom::reports {
 namespace {
 
-/// Hundreds of names would hide those that matter.
+/// Most rows of a table. Hundreds of names would hide the important ones.
 constexpr size_t kMostRows = 30;
 
 Cell share_of(double part, double whole) {
@@ -18,7 +18,7 @@ Column seconds_column(const char* title, const char* explanation, const char* gr
   return {.title = title, .unit = Unit::seconds, .bars = true, .explanation = explanation, .group = group};
 }
 
-/// What was done under one name.
+/// Activities of one name and kind, summed.
 struct Work {
   std::string name;
   ActivityKind kind{};
@@ -73,8 +73,8 @@ Cell bytes_cell(int64_t bytes) {
   return bytes > 0 ? Cell(double(bytes)) : Cell();
 }
 
-/// What the list of activities shows of the decode, from its first pass to its last: all, or what was before
-/// the list was full. Libraries that are started and weights that are loaded come before it.
+/// The part of the decode that the list of activities covers. It begins with the first pass, after libraries
+/// start and weights load. It ends with the last pass, or earlier if the list was full.
 struct Reported {
   explicit Reported(const Trace& trace) {
     const bool all = trace.activities_left_out == 0 || trace.activities.empty();

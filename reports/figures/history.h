@@ -12,38 +12,37 @@
 
 namespace headroom::reports {
 
-/// The device of this name, or where that is empty the main one. Throws InputError naming those that there
-/// are.
+/// The device of this name, or the main device if the name is empty. Throws InputError with the names of the
+/// recorded devices.
 const profiler::DeviceHistory& device_of(const profiler::MemoryHistory& history, const std::string& name);
 
-/// Where a moment stands on the chart's x axis: seconds, or the number of its record where no times are
-/// known.
+/// Position of a moment on the chart's x axis, in seconds. Without recorded times it is the moment's number.
 double history_place(const profiler::DeviceHistory& device, size_t moment);
 /// The last moment that is not after x; 0 before the first.
 size_t history_moment(const profiler::DeviceHistory& device, double x);
 
-/// Where the chart's x axis ends: a little behind the last moment, so that what was refused there is seen.
+/// End of the chart's x axis, a little after the last moment, so that a refusal there stays visible.
 double history_end(const profiler::DeviceHistory& device);
 
-/// Allocated and reserved bytes from `begin` to `end` in at most `columns` columns, of each its highest
-/// moment, so that no peak is lost. With the peak and what was refused.
+/// Allocated and reserved bytes from `begin` to `end`, in at most `columns` columns. Each column shows its
+/// highest moment, so no peak is lost. Marks the peak and the last refusal.
 Chart history_chart(const profiler::DeviceHistory& device, double begin, double end, size_t columns);
 
-/// What was live at a moment, largest first, at most `most` and all others as one.
+/// Tensors live at a moment, largest first. The table shows at most `most` and sums up the others.
 Table history_tensors_table(const profiler::MemoryHistory& history, const profiler::DeviceHistory& device,
                             size_t moment, size_t most);
-/// The same by the module that asked. Paths are without what all of them begin with.
+/// Bytes live at a moment by the module that allocated them. Paths omit their common beginning.
 Table history_modules_table(const profiler::MemoryHistory& history, const profiler::DeviceHistory& device,
                             size_t moment);
 
-/// The peak, who asked last, what the allocator could not use: a sentence each, the peak first.
+/// Sentences on the peak, the last request, fragmentation and memory allocated before the recording.
 std::vector<std::string> history_sentences(const profiler::MemoryHistory& history,
                                            const profiler::DeviceHistory& device);
 
 /// "upsampling.py:170 forward (interpolate)"; empty where no stack was recorded.
 std::string asked_by(const profiler::MemoryHistory& history, profiler::StackId stack);
 
-/// What asked last: the last refusal, or else the last allocation.
+/// The last request for memory: the last refusal, or else the last allocation.
 struct LastRequest {
   size_t moment = 0;
   int64_t bytes = 0;
@@ -53,12 +52,12 @@ struct LastRequest {
 };
 std::optional<LastRequest> last_request(const profiler::DeviceHistory& device);
 
-/// What was missing when memory was refused, even if all that was free had lain together; 0 where it was
-/// enough, and lay apart. Nothing where that is not known.
+/// Bytes that the last refused request lacked even if all free memory were contiguous. 0: only fragmentation
+/// made it fail. Nothing if the recording does not say.
 std::optional<int64_t> missing_bytes(const profiler::DeviceHistory& device);
 
-/// What the process could have had: reserved and free on the device when it ran out. Nothing where it did
-/// not, or where the recording does not say what was free.
+/// Memory available to the process when it ran out: reserved bytes plus free bytes on the device. Nothing if
+/// it did not run out, or if the recording does not say what was free.
 std::optional<int64_t> available_bytes(const profiler::DeviceHistory& device);
 
 }  // namespace headroom::reports

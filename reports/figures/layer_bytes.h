@@ -7,8 +7,8 @@
 
 namespace headroom::reports {
 
-/// What PyTorch allocates for one kind of tensor of a decoder, for one position of the latent: rows and
-/// columns are the latent's times `side`.
+/// Shape of one kind of tensor that PyTorch allocates in a decoder, relative to the latent. Rows and columns
+/// are the latent's times `side`.
 struct LayerSize {
   int64_t channels = 0;
   int32_t side = 1;
@@ -18,8 +18,8 @@ struct LayerSize {
   friend auto operator<=>(const LayerSize&, const LayerSize&) = default;
 };
 
-/// All kinds of tensors that a decoder makes, each once: those of the layer graph, what it never makes whole
-/// (upsampled inputs of convolutions), and padded inputs of convolutions over the time.
+/// All kinds of tensors that PyTorch makes in a decoder, each once. Beside the tensors of the layer graph
+/// there are upsampled inputs of convolutions, and padded inputs of convolutions over time.
 std::vector<LayerSize> layer_sizes(const Graph& graph);
 
 /// How a decode cuts a clip: into frames of the latent one by one, or not at all.

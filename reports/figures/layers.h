@@ -16,7 +16,7 @@ std::string size_text(const profiler::ProfiledSize& size);
 /// were then the largest.
 Table layers_table(const profiler::Profile& profile);
 
-/// What was live at the peak of profiled size `size`, largest first.
+/// Tensors live at the peak of profiled size `size`, largest first.
 Table peak_live_table(const profiler::Profile& profile, size_t size);
 
 /// A latency table's time against the positions of a tile, one line for each number of columns: on demand,

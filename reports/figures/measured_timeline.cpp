@@ -69,7 +69,7 @@ class RecordedLive {
   std::unordered_map<size_t, int64_t> bytes_;  ///< layer -1 comes first
 };
 
-/// What a moment of the timeline stands for.
+/// State of the trace at one moment of the timeline.
 struct EventMoment {
   uint32_t events = 0;  ///< that have happened
   int64_t outside_bytes = 0;

@@ -17,7 +17,7 @@ struct MapPlace {
   int32_t pass = -1;  ///< that asked for it; -1 before the first
 };
 
-/// Where everything lay in the memory of a decode, as a trace recorded it. No two places overlap.
+/// Layout of a decode's memory over time, from a trace. No two places overlap.
 struct MemoryMap {
   std::vector<MapPlace> places;  ///< by their beginnings
   bool gaps_cost_memory = true;  ///< false of the CPU's pool, where they are addresses alone
@@ -28,16 +28,16 @@ struct MemoryMap {
   std::vector<Span> passes;
 };
 
-/// Of the places that a trace recorded; without any where it has none.
+/// The map of a trace. It is empty if the trace recorded no places.
 MemoryMap memory_map(const RecordedTrace& recorded);
 
-/// How high the reservation is, with passes and the limit: what the places are drawn over.
+/// Background of the map: the reserved bytes, the passes and the limit.
 Chart map_chart(const MemoryMap& map);
 
 /// The first moment at which the most bytes are live.
 double peak_seconds(const MemoryMap& map);
 
-/// What lies there at one moment, by offset.
+/// Places in use at one moment, by offset.
 std::vector<MapPlace> places_at(const MemoryMap& map, double seconds);
 
 /// The bytes between and behind these places, largest gap first, as {offset, bytes}.

@@ -27,7 +27,7 @@ struct KeptSpan {
 };
 std::vector<KeptSpan> kept_spans(const PlanDocument& plan);  ///< in the order in which they are written
 
-/// The same as a table.
+/// The kept spans as a table.
 Table kept_table(const PlanDocument& plan);
 
 /// Peak against time: the frontier's points as a line, the limit as a vertical guide where it is above 0, and

@@ -11,13 +11,13 @@
 
 namespace headroom::reports {
 
-/// What decided a plan's peak.
+/// The cause of a plan's peak.
 using PeakDecision = planner::PlanPeak;
 /// `plan` must hold a plan.
 PeakDecision peak_cause(const DocumentPtr& plan);
 
-/// What would lower the peak, as planner::what_would_lower() finds it, with what each remedy saves
-/// of `peak_bytes`. The lowest stands out.
+/// Remedies that planner::what_would_lower() finds, with the bytes that each saves of `peak_bytes`. The
+/// remedy with the lowest peak stands out.
 Table remedies_table(const std::vector<planner::Remedy>& remedies, int64_t peak_bytes);
 
 }  // namespace headroom::reports

@@ -13,7 +13,7 @@ const Plan& plan_of(const RankedPlanDocument& plan, size_t rank) {
   return plan.ranks[rank]->as<PlanDocument>()->plan;
 }
 
-/// What tells the ranks of one plan from those of another.
+/// Identity of a rank, used to match traces and statistics to plans.
 struct PlannedRank {
   Interval rows;
   int64_t limit_bytes = 0, peak_bytes = 0;

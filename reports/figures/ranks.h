@@ -23,15 +23,15 @@ struct RankedRun {
   std::string label() const;  ///< the names of its files
 };
 
-/// Traces and statistics of ranks beside the plans that they belong to, as far as they tell: of ranks with
-/// the same rows, limits and predicted peaks. What belongs to none stands alone. With all timelines.
+/// Groups plans with their traces and statistics: all ranks have the same rows, limits and predicted peaks. A
+/// document without a match stands alone. All timelines are filled in.
 std::vector<RankedRun> ranked_runs(const std::vector<DocumentPtr>& documents);
 
 /// A line for each rank: rows, limit, peak, bytes sent, waiting, time; without columns that nothing is known
 /// for. The rank with the highest peak stands out.
 Table ranks_table(const RankedRun& run);
 
-/// What a rank's trace says that it waited for others, in seconds.
+/// Seconds that a rank waited for other ranks, from its trace.
 double waited_seconds(const RankedTraceDocument& trace, size_t rank);
 
 /// Small charts to be drawn one above another over the same time, of at most so many ranks.

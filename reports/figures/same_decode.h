@@ -16,8 +16,8 @@ struct DecodeIdentity {
 DecodeIdentity identity_of(const PlanDocument& plan);
 DecodeIdentity identity_of(const RecordedTrace& trace);
 
-/// Whether nothing that both tell contradicts: model, size, dtype, device, limit and passes. Only then is
-/// what one predicted of the other.
+/// True if model, size, dtype, device, limit and passes agree. Only then can a prediction and a measurement
+/// be compared. An unknown pass name agrees with any.
 bool of_one_decode(const DecodeIdentity& a, const DecodeIdentity& b);
 
 /// "sdxl 1024x1024 fp32, limit 1024.0 MiB, 32 passes".

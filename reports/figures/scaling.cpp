@@ -21,7 +21,7 @@ int64_t parameter_bytes(const Graph& graph, const Request& request) {
   return resident_weights_bytes(graph, storage_of(request));
 }
 
-/// The same layers with the same channels, whatever the model was called.
+/// True if dtype, weight bytes and layer names agree. The model's name does not matter.
 bool is_of(const ScaledDecoder& decoder, const profiler::Profile& profile) {
   const Graph& graph = decoder.model.graph;
   return profile.dtype == decoder.request.dtype &&
@@ -73,7 +73,7 @@ Series series_of(const std::string& name, Mark mark, ColourRole colour_role,
   return series;
 }
 
-/// Where a series meets the limit, or its end where all of it fits.
+/// Notes the size at which a series meets the limit, or its last size if all fit.
 void add_note(Chart& chart, const std::string& name, const std::vector<ScalingPoint>& series,
               int64_t limit_bytes) {
   const double pixels = largest_pixels_within(series, limit_bytes);

@@ -21,7 +21,7 @@ struct ScalingPoint {
   int64_t pixels() const { return width_pixels * height_pixels; }
 };
 
-/// What is decoded at every size: the request's own size does not matter.
+/// The decoder and request to scale. The request's own size does not matter.
 struct ScaledDecoder {
   Model model;
   Request request;
@@ -47,8 +47,8 @@ std::vector<Request> size_ladder(const Model& model, const Request& request, int
 Scaling scaling(const Model& model, const std::vector<Request>& sizes, const planner::PlanOptions& options,
                 const planner::CostModel& costs, const std::function<bool()>& go_on);
 
-/// Adds what profiles measured untiled and runs measured of their plans (pairs that belong together): of the
-/// same decoder, dtype, frames and batch.
+/// Adds untiled peaks from profiles, and peaks of runs whose plans are among the documents. Only measurements
+/// of the same decoder, dtype, frames and batch are added.
 void add_measured(Scaling& scaling, const std::vector<DocumentPtr>& documents);
 
 /// The largest size of a series that fits the limit, by its pixels; -1 where none does, the last one where

@@ -9,14 +9,14 @@ namespace {
 
 constexpr size_t kMostTicks = 100;  // whatever the numbers are
 
-/// What a label is written in: `digits` tell it from its neighbours.
+/// A label with `digits` significant digits, enough to differ from its neighbours.
 std::string with_digits(double value, int digits, const char* unit) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*g%s%s", digits, value, *unit == '\0' ? "" : " ", unit);
   return text;
 }
 
-/// As many as tell the largest of the values from the one beside it.
+/// Digits needed to tell the largest value from its neighbour.
 int digits_for(const std::vector<double>& values) {
   constexpr int kFewest = 5, kMost = 15;
   if (values.size() < 2) return kFewest;

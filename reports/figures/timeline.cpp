@@ -50,7 +50,7 @@ std::vector<Point> highest_of_columns(const Timeline& timeline, double begin, do
   return points;
 }
 
-/// Of each column the part in which there was one of these spans.
+/// Share of each column that these spans cover.
 Strip waits_strip(const std::vector<Span>& waits, double begin, double end, size_t columns) {
   Strip strip{"waiting for other ranks", ColourRole::limit, {}, {}};
   if (!(begin < end)) return strip;
@@ -132,7 +132,7 @@ size_t Timeline::highest(size_t begin, size_t end) const {
     const auto look = [&](size_t i) {
       if (is_higher(entry(level, i), best)) best = entry(level, i);
     };
-    // What whole blocks do not cover; of the topmost level everything.
+    // Scans the ends that whole blocks do not cover. The topmost level is scanned completely.
     const bool topmost = level == blocks_.size();
     while (begin < end && (topmost || begin % kBlock != 0)) look(begin++);
     while (begin < end && end % kBlock != 0) look(--end);
@@ -169,7 +169,7 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
     chart.series.push_back(driver_series(timeline.driver(), begin_seconds, end, columns));
   if (is_limit(timeline.limit_bytes())) {
     const auto limit = double(timeline.limit_bytes());
-    // What stands above the slack is no part of what a GPU's limit is for.
+    // A GPU's limit covers the reservation only, not the libraries and the context drawn above it.
     const bool more = timeline.has(MemoryKind::libraries) || timeline.has(MemoryKind::context);
     chart.guides.push_back({(more ? "limit of the reservation " : "limit ") + format(Unit::bytes, limit),
                             limit, false, ColourRole::limit});

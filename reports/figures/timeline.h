@@ -21,14 +21,14 @@ int64_t total(const MemoryUse& use);
 using planner::by_size;
 using planner::LiveEntry;
 
-/// What a timeline is made of.
+/// Contents of a timeline.
 struct TimelineData {
   std::vector<double> seconds;  ///< of each moment: at least one, and they never fall
   std::vector<MemoryUse> use;   ///< from each moment on
   double end_seconds = 0;
   int64_t limit_bytes = 0;
   std::vector<Span> passes{};
-  /// What is on the device at moment i, largest first. Its bytes add up to those of the moment.
+  /// Entries on the device at moment i, largest first. Their bytes add up to the moment's total.
   std::function<std::vector<LiveEntry>(size_t)> live{};
   std::vector<DriverSample> driver{};  ///< what the driver counted meanwhile
   std::vector<Span> waits{};           ///< in which a rank waited for others; they do not overlap
@@ -50,7 +50,7 @@ class Timeline {
   const std::vector<Span>& passes() const { return data_.passes; }
   const std::vector<DriverSample>& driver() const { return data_.driver; }
   const std::vector<Span>& waits() const { return data_.waits; }
-  /// Whether there is any of this kind at any moment.
+  /// True if any moment has memory of this kind.
   bool has(MemoryKind kind) const { return has_[static_cast<size_t>(kind)]; }
   /// The decode's own kinds, and those of the others that there are any of: a CPU has no slack, and on a GPU
   /// nothing is outside.
@@ -93,14 +93,14 @@ Timeline predicted_timeline(DocumentPtr plan);
 
 /// The time from `begin_seconds` to `end_seconds` in at most `columns` columns of equal time, and a point
 /// where it ends. A column shows its highest moment, kind by kind, so no peak is lost; where there are no
-/// more moments than columns, each is shown. Over the areas, where there is one, the driver's count.
-/// Of a rank that waited for others, the share of each column in which it did.
+/// more moments than columns, each is shown. The driver's count, if there is one, is drawn over the areas. If
+/// the rank waited for others, a strip shows the share of each column that it waited.
 Chart timeline_chart(const Timeline& timeline, const std::string& title, double begin_seconds,
                      double end_seconds, size_t columns);
 
-/// What is on the device at moment i: name, kind, bytes, share.
+/// Entries on the device at moment i: name, kind, bytes, share.
 Table live_table(const Timeline& timeline, size_t i);
-/// The same of entries, largest first, that are on the device together.
+/// As above, for these entries. They are on the device together, largest first.
 Table live_table(const std::vector<LiveEntry>& entries, const std::string& title = {});
 
 }  // namespace headroom::reports

@@ -16,7 +16,7 @@ namespace {
 std::string with_prefix(double value, const char* unit) {
   constexpr std::array kPrefixes{"", "k", "M", "G", "T", "P", "E"};
   size_t prefix = 0;
-  // Where rounding to one digit would make it 1000.0, the next prefix says 1.0.
+  // From 999.95, rounding to one digit would give 1000.0. The next prefix gives 1.0.
   while (prefix + 1 < kPrefixes.size() && value >= 999.95) {
     value /= 1000;
     ++prefix;

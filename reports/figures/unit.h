@@ -5,7 +5,7 @@
 
 namespace headroom::reports {
 
-/// What a number in a table or on an axis counts.
+/// Unit of a number in a table or on an axis.
 enum class Unit { none, bytes, seconds, flops, pixels, ratio, share, bytes_per_second };
 
 /// For people: "1.2 GiB", "0.82 s", "12.3 GFLOP", "4.2 Mpixel", "0.38×", "12 %", "24.1 GiB/s", or the number

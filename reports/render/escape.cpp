@@ -47,7 +47,7 @@ bool is_letter_or_digit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// Whether the character at `at` could mean something in Markdown. An underscore inside a word does not.
+/// True if Markdown could interpret the character at `at`. An underscore inside a word stays as it is.
 bool is_markup(const std::string& text, size_t at) {
   const char c = text[at];
   if (c == '_') {

@@ -38,7 +38,7 @@ Headline frontier_headline(const FrontierDocument& frontier) {
   return headline;
 }
 
-/// What PyTorch took and asked for, what it had, and what Headroom would need.
+/// PyTorch's peak and last request, the memory that it had, and the memory that Headroom needs.
 Headline history_headline(const Findings& found) {
   const auto& history = *found.histories.front()->as<profiler::MemoryHistory>();
   const profiler::DeviceHistory& device = device_of(history, found.recorded_device);

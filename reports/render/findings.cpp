@@ -118,7 +118,7 @@ planner::CostModel costs_of(const AskedDecoder& asked, const std::vector<Documen
   return planner::CostModel(asked.model.graph, asked.request.device);
 }
 
-/// What was asked for, or else what the recording leaves little doubt of.
+/// The decoder from the options, or else the one clear guess from the recording. Sets `found.guess`.
 std::optional<AskedDecoder> decoder_of(Findings& found, const ReportOptions& options) {
   if (options.decoder) return options.decoder;
   const auto& history = *found.histories.front()->as<profiler::MemoryHistory>();

@@ -31,14 +31,15 @@ struct ReportedRun {
   std::string label() const;
 };
 
-/// Statistics and traces beside the plans that they belong to; what belongs to none stands alone. In the
-/// order of the plans, then of what is left.
+/// Groups statistics and traces with their plans. A document without a match stands alone. Plans come first,
+/// in their order, then the other documents.
 std::vector<ReportedRun> pair_runs(const std::vector<DocumentPtr>& documents);
 
-/// The run that a page's large figures are of comes first: one of a plan with statistics, or else of a plan.
+/// Moves the run for the page's headline to the front: the first plan with statistics, or else the first
+/// plan.
 void bring_main_run_forward(std::vector<ReportedRun>& runs);
 
-/// What one plan's peak comes from.
+/// Cause of one plan's peak, and remedies.
 struct PeakFindings {
   DocumentPtr plan;
   PeakDecision decision;
@@ -47,17 +48,17 @@ struct PeakFindings {
   std::string remedies_remark{};  ///< by which costs, or why there are none
 };
 
-/// What all files say together, worked out once.
+/// Results from all files together, computed once.
 struct Findings {
   std::vector<DocumentPtr> documents;
   std::vector<ReportedRun> runs;
   std::vector<RankedRun> ranked;
   std::vector<PeakFindings> peaks;
   std::vector<DocumentPtr> profiles, frontiers, histories, eager;
-  std::string recorded_device{};        ///< of the histories, where one was asked for
-  std::optional<DecoderGuess> guess{};  ///< of what the first history is of, where none was asked for
-  std::optional<DecoderNeed> need{};  ///< of the decoder that was asked for or guessed, beside the histories
-  std::string need_remark{};          ///< why there is none
+  std::string recorded_device{};        ///< of the histories; empty if not given
+  std::optional<DecoderGuess> guess{};  ///< from the first history, if no decoder was given
+  std::optional<DecoderNeed> need{};    ///< of the given or guessed decoder, beside the histories
+  std::string need_remark{};            ///< why there is none
   std::optional<Scaling> scaling{};
   std::string scaling_remark{};
   std::optional<int64_t> other_limit_bytes{};  ///< of --limit

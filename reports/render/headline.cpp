@@ -9,7 +9,7 @@
 namespace headroom::reports {
 namespace {
 
-/// What the untiled decode of a plan's request needs, and who says so.
+/// Memory that the untiled decode of a plan's request needs, and the source of the figure.
 struct Untiled {
   int64_t bytes = 0;
   std::optional<double> seconds{};  ///< where it was measured on the device of the run
@@ -17,7 +17,7 @@ struct Untiled {
   std::string basis;
 };
 
-/// As a profile among the files measured it at this very size.
+/// The untiled peak that a profile measured at exactly this size.
 std::optional<Untiled> measured_untiled(const Findings& found, const ReportedRun& run) {
   const PlanDocument& planned = *run.planned();
   const Request& request = planned.plan.request;
@@ -99,7 +99,7 @@ std::string upper_first(std::string text) {
   return text;
 }
 
-/// Of a run, what its peak is made of: the picture of its memory has the first.
+/// Source of a run's peak and its parts. The memory chart shows the decode's part only.
 std::string measured_basis(const ReportedRun& run) {
   const RunStats& ran = *run.ran();
   std::string text = "peak in " + run.stats_name();

@@ -5,12 +5,12 @@
 
 namespace headroom::reports {
 
-/// Of the first run: what the untiled decode needs, the limit, and what was measured; the other runs in a
-/// sentence each. Where no file is of a decode, of a memory history, a frontier or a profile what it found;
-/// without figures where there is nothing of these.
+/// Headline of the first run: the untiled peak, the limit and the measured or predicted peak. The other runs
+/// get a sentence each. Without runs it shows the first memory history, frontier or profile. It may have no
+/// figures.
 Headline headline_of(const Findings& found);
 
-// Of files without a decode.
+// Headlines of reports without runs.
 
 Headline history_headline(const Findings& found);
 Headline frontier_headline(const FrontierDocument& frontier);

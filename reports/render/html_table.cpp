@@ -114,14 +114,14 @@ void write_rows(Markup& page, const Table& table, const std::vector<double>& lar
   for (int element = 0; element < 3; ++element) page.close();
 }
 
-/// The column's title, with its group where another column of that title has another meaning.
+/// The column's title. The group is added if another explained column has the same title.
 std::string explained_title(const Column& column, const std::vector<const Column*>& explained) {
   const auto same_title = [&](const Column* other) { return other->title == column.title; };
   const bool alone = std::count_if(explained.begin(), explained.end(), same_title) == 1;
   return alone || column.group.empty() ? column.title : column.title + ", " + column.group;
 }
 
-/// Columns that need more than their title. Those of several groups are the same.
+/// Writes the explanations of columns. A column that repeats in several groups is explained once.
 void write_explanations(Markup& page, const Table& table) {
   std::vector<const Column*> explained;
   for (const Column& column : table.columns) {

@@ -6,7 +6,7 @@
 namespace headroom::reports {
 namespace {
 
-/// Whether a trace may be of these passes: it has names, no numbers that could tell more.
+/// True if a trace can belong to these passes. A trace records only their names and the limit.
 template <typename Passes>
 bool same_passes(const RecordedTrace& trace, int64_t limit_bytes, const Passes& passes) {
   return trace.trace.limit_bytes == limit_bytes &&
@@ -24,8 +24,8 @@ bool belongs(const ReportedRun& run, const RecordedTrace& trace) {
          same_passes(trace, run.limit_bytes(), run.ran()->passes);
 }
 
-/// Puts a document into the first run that it belongs to and that has none of its kind; into a run of its own
-/// beside the same plan where all have; else alone.
+/// Puts a document into the first run that it belongs to and that lacks its kind. If all such runs have one,
+/// adds a run with the same plan. A document that belongs to no run gets its own.
 template <typename T>
 void pair(std::vector<ReportedRun>& runs, const DocumentPtr& document, DocumentPtr ReportedRun::*place) {
   const T& contents = *document->as<T>();

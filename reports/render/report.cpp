@@ -36,8 +36,8 @@ std::string page_title(const Findings& found) {
   return "Headroom report";
 }
 
-/// What does not fit the first four printed pages with all else that is open there: a section of its own,
-/// folded. The first part always stays.
+/// Moves parts that would exceed the first four printed pages into a folded section of their own. The first
+/// part always stays.
 Section beyond_first_pages(Section& section) {
   constexpr size_t kMostCharts = 4, kMostTables = 5;
   size_t charts = 0, tables = 0, stay = 0;

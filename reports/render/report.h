@@ -13,7 +13,7 @@
 
 namespace headroom::reports {
 
-/// What stands together under one heading.
+/// Contents under one heading.
 struct Part {
   std::string heading{};  ///< empty where the section's title says it
   std::vector<std::string> sentences{};
@@ -37,7 +37,7 @@ struct KeyFigure {
   ColourRole colour_role = ColourRole::neutral;
 };
 
-/// What a page begins with; without figures where there is nothing to compare.
+/// Head of a page. It has no figures if there is nothing to compare.
 struct Headline {
   std::vector<KeyFigure> figures{};
   std::string sentence{};
@@ -45,7 +45,7 @@ struct Headline {
   std::vector<std::string> beside{};  ///< the other runs and plans, a sentence each
 };
 
-/// What the files say, in the order of the page. Texts are as the files have them; each writer escapes them.
+/// Contents of a report, in the order of the page. Texts are not escaped; each writer escapes them.
 struct Report {
   std::string title;
   std::vector<Section> sections;
@@ -53,7 +53,7 @@ struct Report {
   Headline headline{};
 };
 
-/// A decoder and a size, to stand beside what others took of memory.
+/// A decoder and a size to compare with a recorded decode.
 struct AskedDecoder {
   Model model;
   Request request;
@@ -68,13 +68,13 @@ struct KnownOfDecoder {
 struct ReportOptions {
   std::string title{};                    ///< empty: made from the files
   std::optional<int64_t> limit_bytes{};   ///< another limit to draw
-  std::optional<AskedDecoder> decoder{};  ///< of which it is worked out what Headroom would need
-  /// In its place what is known of it where the rest is to be guessed by what was recorded.
+  std::optional<AskedDecoder> decoder{};  ///< Headroom's need is computed for it
+  /// Known properties of the decoder, if `decoder` is empty. The rest is guessed from the recording.
   KnownOfDecoder known{};
   std::string
       recorded_device{};  ///< "cuda:1": of recordings this one; empty: all, with need beside the main one
   bool quick = false;     ///< without solving: no remedies, no scaling
-  /// Hears what is worked out, with the share that is done.
+  /// Called with the share done and the name of the current work.
   std::function<void(double, const std::string&)> progress = [](double, const std::string&) {};
 };
 
@@ -89,7 +89,7 @@ size_t count_tables(const Report& report);
 
 /// One page that needs nothing else: no script to read it, no network, light and dark and print.
 std::string to_html(const Report& report);
-/// The same with tables; charts are named where they are left out.
+/// Sentences and tables. Names each chart that it leaves out.
 std::string to_markdown(const Report& report);
 /// All tables as one long one (docs/formats.md): section, row, column, value, unit.
 std::string to_long_csv(const Report& report);

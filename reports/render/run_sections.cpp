@@ -9,7 +9,7 @@
 namespace headroom::reports {
 namespace {
 
-/// Of a timeline: enough for every unit of a drawing's width.
+/// Columns of a timeline chart. The drawing is 960 wide, so each column stays narrow.
 constexpr size_t kTimelineColumns = 640;
 
 Chart whole_timeline(const Timeline& timeline, const std::string& title) {
@@ -52,7 +52,7 @@ Table outcomes_table(const std::vector<ReportedRun>& runs) {
   return table;
 }
 
-/// What runs moved to and from their scratch files; without rows where none did.
+/// Bytes that runs wrote to and read from scratch files. Runs without scratch traffic have no row.
 Table scratch_table(const std::vector<ReportedRun>& runs) {
   Table table{"Scratch files", {}, {}};
   table.columns = {{.title = "run", .is_text = true},

@@ -8,9 +8,9 @@ namespace headroom::reports {
 /// With the limit of --limit, where there is one.
 Chart with_other_limit(Chart chart, const Findings& found);
 
-/// Whether parts need headings that tell the runs apart.
+/// True if there are several runs, so that parts need headings to tell them apart.
 bool several_runs(const Findings& found);
-/// The sections of one run: its files, where there are several to tell apart.
+/// Heading of one run's parts: its files, or empty if there is only one run.
 std::string heading_of(const Findings& found, const ReportedRun& run);
 
 // Each section of a report, without parts where the files have nothing for it.

@@ -9,13 +9,13 @@ namespace headroom::reports {
 
 // In plain words with figures; texts of files stand in them as they are.
 
-/// What fits, what decided the peak, by how much the run differed from its plan.
+/// The plan, the cause of its peak, and the difference between the run and its plan.
 std::vector<std::string> run_sentences(const Findings& found, const ReportedRun& run);
 
-/// What a plan for several ranks asks of them, and how long they waited for one another.
+/// Requirements of a plan for several ranks, and the time that ranks waited for one another.
 std::vector<std::string> rank_sentences(const RankedRun& run);
 
-/// What resolutions, profiles and frontiers say.
+/// Sentences on scaling, profiles and frontiers.
 std::vector<std::string> other_sentences(const Findings& found);
 
 /// "Untiled, sdxl at 512×512 in fp32 took …", "Plans of sdxl … reach from …"; empty where there is nothing.

@@ -10,7 +10,7 @@
 
 namespace headroom::reports {
 
-// What all drawings have in common.
+// Parts shared by all drawings.
 
 constexpr double kDrawingWidth = 960;
 
@@ -27,7 +27,7 @@ void draw_text(Markup& svg, double x, double y, const std::string& text, const c
                const std::string& css_class = "label");
 void draw_line(Markup& svg, double x1, double y1, double x2, double y2, const std::string& css_class);
 
-/// Where label text of this width stands with its baseline start at (x, y).
+/// Bounding box of label text of this width whose baseline starts at (x, y).
 Box label_box(double x, double y, double width);
 /// The text in a box that label_box made.
 void draw_label(Markup& svg, const Box& box, const std::string& text, const std::string& css_class = "label");

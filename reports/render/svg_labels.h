@@ -34,9 +34,9 @@ class LabelPlacer {
  public:
   explicit LabelPlacer(const Box& frame) : frame_(frame) {}
 
-  /// The first of the candidates, moved into the frame, that is free, if possible of what is to be avoided as
-  /// well; else the first that is, moved down or up as little as possible. Where the frame is full, the first
-  /// one as it is. The place is taken then.
+  /// Moves the candidates into the frame and returns the first free one. If none is free, it moves them down
+  /// or up as little as possible. Places nearby that also keep clear of avoided boxes are preferred. If the
+  /// frame is full, it returns the first candidate, moved into the frame. The returned box is then taken.
   Box place(const std::vector<Box>& candidates);
   void take(const Box& box) { taken_.push_back(box); }
   /// Lines and points: a label lies on them only where there is no better place.

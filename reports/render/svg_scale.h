@@ -4,7 +4,7 @@
 
 namespace headroom::reports {
 
-/// Where the values of an axis are drawn. Values beyond the range lie on its ends.
+/// Maps values of an axis to coordinates. Values beyond the range map to its ends.
 class Scale {
  public:
   /// `from` and `to` are the coordinates of the range's ends; `to` may be the smaller one. A logarithmic

@@ -6,7 +6,7 @@
 
 namespace headroom::reports {
 
-/// Where a chart's points lie.
+/// Coordinate system of a chart.
 struct Plane {
   const ChartAxis& x_axis;
   const ChartAxis& y_axis;

@@ -102,7 +102,7 @@ class Card:
         return path
 
     def hosted(self, plan):
-        """The same plan with kept tensors in host memory: all that need not be on the device."""
+        """A copy of the plan with kept tensors in host memory, except for tensors that must be on the device."""
         document = json.loads(plan.read_text())
         on_device = {kept.get("in_place_of") for kept in document["kept"]}
         on_device |= {kept["tensor"] for kept in document["kept"] if "in_place_of" in kept}
@@ -155,7 +155,7 @@ def distance(path, reference):
 
 
 def left_behind(report):
-    """What exists although the process has ended."""
+    """Objects that still exist after the process has ended."""
     return {key: report[key] for key in LIVE if report.get(key)}
 
 

@@ -57,7 +57,7 @@ Memory memory_of(const void* begin);
 /// Adds a wrong use and returns false if the bytes begin in memory of the card, pinned or freed memory and do
 /// not lie in one live allocation.
 bool check_range(const char* user, const void* begin, int64_t bytes);
-/// The same, and the bytes have to be memory of the card.
+/// Like check_range(), and the bytes have to be memory of the card.
 bool check_device_range(const char* user, const void* begin, int64_t bytes);
 
 // launches.cpp
@@ -78,7 +78,7 @@ bool kernels_are_run();
 
 /// Appends work to a stream. AIR_ORDER says when it runs.
 void enqueue(const void* stream, std::function<void()> work);
-/// Whether AIR_ORDER is now.
+/// True if AIR_ORDER is `now`: work runs when it is given to a stream.
 bool work_runs_now();
 /// Runs all work of a stream, or of all streams.
 void drain(const void* stream);

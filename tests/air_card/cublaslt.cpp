@@ -40,7 +40,7 @@ void write(Handle to, const T& value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-/// What engines take of it.
+/// Largest workspace that an algorithm takes.
 constexpr uint64_t kWorkspaceBytes = 4096;
 
 struct Operand {

@@ -10,7 +10,7 @@
 namespace headroom::air {
 namespace {
 
-/// What a handle of a descriptor points to. Two handles may name one engine.
+/// Target of a descriptor handle. Two handles may name one engine.
 struct Handle {
   std::shared_ptr<Descriptor> descriptor;
 };

@@ -32,10 +32,10 @@ struct EngineKind {
 };
 constexpr EngineKind kEngines[] = {{41, int64_t{256} << 10}, {42, 0}};
 
-/// What a handle of the program stands for.
+/// The descriptor behind a handle of the program.
 const std::shared_ptr<Descriptor>& descriptor_of(cudnnBackendDescriptor_t handle);
 
-/// Whether the extents of a convolution fit one another, paddings, strides and dilations included.
+/// True if the extents of a convolution match, given its paddings, strides and dilations.
 bool extents_fit(const Descriptor& convolution);
 /// Starts a plan's operations on a stream.
 cudnnStatus_t execute(const Descriptor& plan, const Descriptor& pack, cudaStream_t stream);

@@ -72,7 +72,7 @@ class Pack {
   std::map<int64_t, void*> data_;
 };
 
-/// What an engine writes to.
+/// Size of the workspace that an engine writes to, in bytes.
 int64_t workspace_of(const Descriptor& engine) {
   const int64_t index = engine.integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
   for (const EngineKind& kind : kEngines) {

@@ -72,7 +72,7 @@ cudaError_t record(const std::shared_ptr<Recorded>& event, cudaStream_t stream) 
   return cudaSuccess;
 }
 
-/// Whether a stream's next work comes after the event without a wait: by other waits or the host's.
+/// True if a stream's next work already comes after the event, by earlier waits of the stream or the host.
 bool is_covered(const Recorded& event, const void* stream) {
   Clock known = clock_of(stream);
   join(known, host_clock());

@@ -112,7 +112,7 @@ AIR_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* 
   });
 }
 
-// What nvcc's host code calls.
+// Functions that nvcc's host code calls.
 
 AIR_API void** __cudaRegisterFatBinary(void*) {
   static void* binary = nullptr;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uintptr_t kDevicePage = uintptr_t{2} << 20;  // the driver's smallest
 constexpr uintptr_t kHostPage = 4096;
-/// What CUDA and its libraries take for themselves.
+/// Device memory that CUDA and its libraries take for themselves.
 constexpr int64_t kContextBytes = int64_t{512} << 20;
 /// Larger allocations are not filled with NaNs: that would take the host's memory.
 constexpr size_t kMostFilled = size_t{64} << 20;

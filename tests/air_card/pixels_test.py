@@ -25,7 +25,7 @@ MUTATED_PRODUCTS = ("leading:0:8", "leading:0:-1")
 
 class Pixels(AirCardTest):
     def decode(self, case, plan, settings=None):
-        """What the program says, and the distance of its picture."""
+        """Returns the ended program, and the distance of its picture from the CPU's; None if it failed."""
         picture = self.folder / "picture.npy"
         picture.unlink(missing_ok=True)
         ended = self.card.decode(case, plan, picture, emulated=True, settings=settings)

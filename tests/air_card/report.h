@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-// What the parts of the air card tell the report.
+// Facts that the other parts of the air card add to the report.
 namespace headroom::air {
 
 /// Names a call that followed an error and neither releases nor asks something.

@@ -3,15 +3,15 @@
 #include <cstdint>
 #include <map>
 
-// What events need of streams.
+// Stream functions that events need.
 namespace headroom::air {
 
 /// How much of each stream's work is known to be done: by the host, or before a stream's next work.
 using Clock = std::map<int64_t, int64_t>;
 void join(Clock& clock, const Clock& other);
-/// What the host knows. Calls that wait for work add to it.
+/// Work that the host knows to be done. Calls that wait for work add to it.
 Clock& host_clock();
-/// What a stream's next work comes after.
+/// Work that is done before a stream's next work.
 Clock& clock_of(const void* stream);
 
 /// Runs the next piece of a stream's work. False if there is none.

@@ -48,9 +48,9 @@ PHASES = ((600, 64, 4), (400, 96, 2), (200, 128, 2), (70, 192, 1), (26, 256, 1),
 PEAK_RATE = 1.5e-3
 WARMUP = 40
 
-# What finish trains the decoder with, whole, since GroupNorm's statistics of a crop are not the picture's, and a
-# decoder that has seen crops alone gives whole pictures in other colours: (steps, portrait's side, steps of another
-# picture after each so many). The encoder stays, and so do latents.
+# The last phases train the decoder on whole pictures: (steps, side of the portrait, steps between two other pictures).
+# GroupNorm's statistics of a crop differ from the picture's, so a decoder trained on crops alone shifts the colours of
+# whole pictures. The encoder stays fixed, and so do latents.
 WHOLE_PHASES = ((120, 512, 3), (30, 768, 5), (30, 1024, 10))
 WHOLE_RATE = 4e-4
 
@@ -205,7 +205,7 @@ def latents(model: Path, folder: Path) -> None:
 
 
 def psnr(a: torch.Tensor, b: torch.Tensor) -> float:
-    """Of pictures in -1..1, after clamping: the peak is 2."""
+    """Peak signal-to-noise ratio in dB of pictures in -1..1, after clamping. The peak is 2."""
     return 10 * float(np.log10(4 / F.mse_loss(a.clamp(-1, 1), b.clamp(-1, 1)).item()))
 
 

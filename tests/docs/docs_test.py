@@ -40,7 +40,7 @@ def tracked_files():
 
 
 class Programs:
-    """What each program says in its --help."""
+    """The --help text of each program."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -75,13 +75,13 @@ class Programs:
         return [""] + [word for word in words if self.has_command(program, word)]
 
     def flags(self):
-        """Of all programs that are built, and of their commands."""
+        """Flags of all programs that are built, and of their commands."""
         return set(FLAG.findall(" ".join(self.help(program, command) or "" for program in self.names
                                          for command in (self.commands(program) if self.built(program) else []))))
 
 
 class Tree:
-    """What the repository holds."""
+    """Files, targets, flags and words of the repository."""
 
     def __init__(self, programs):
         self.programs = programs

@@ -30,7 +30,7 @@ def built():
 
 
 def complete(folder, program, line, cwd):
-    """What bash offers for the last word of a line."""
+    """Completions that bash offers for the last word of a line."""
     words = line.split(" ")
     script = (f". {folder}/bash-completion/completions/{program}\n"
               f"COMP_WORDS=({' '.join(help_pages.quoted(word) for word in words)})\nCOMP_CWORD={len(words) - 1}\n"

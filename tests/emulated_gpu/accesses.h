@@ -13,8 +13,8 @@ struct Access {
   bool writes = false;
 };
 
-/// What a call touches, at the most, row by row. Throws std::logic_error where it would touch a block that
-/// is not there, or a position that its view does not have.
+/// Memory that a call touches at most, row by row. Throws std::logic_error if it would touch an absent block
+/// or a position outside its view.
 std::vector<Access> accesses_of(const Call& call);
 
 }  // namespace headroom::gpu

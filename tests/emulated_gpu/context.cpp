@@ -5,8 +5,8 @@
 #if defined(HEADROOM_SWITCHES_STACKS)
 extern "C" void headroom_switch_stacks(void** left, void* taken);
 
-// What a call preserves (System V ABI, AMD64) is pushed onto the stack that is left, whose top goes to *left,
-// and popped from the one that is taken. There it then returns to where that was left.
+// Pushes the registers that a call preserves (System V ABI, AMD64) onto the current stack, and stores its top
+// in *left. Then pops them from the stack `taken`, and returns to where that stack was left.
 asm(R"(
   .text
   .p2align 4

@@ -46,7 +46,7 @@ class Context {
     arrive(own);
 #endif
   }
-  /// What `entry` begins with.
+  /// Completes the first switch to this context. `entry` calls it first.
   void begin() {
     arrive(nullptr);
   }

@@ -111,7 +111,7 @@ class BlockRunner {
 };
 
 thread_local BlockRunner* runner = nullptr;
-/// What a new fiber begins with.
+/// Index of the fiber that fiber_main() runs on.
 thread_local size_t new_fiber = 0;
 
 void BlockRunner::fiber_main() {

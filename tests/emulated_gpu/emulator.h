@@ -27,7 +27,7 @@ struct dim3 {
 /// threads do not reach is found; shared memory begins as NaNs; writes past its ends are found.
 namespace headroom::emulated {
 
-/// Where the running thread stands.
+/// Position of the running thread in its block and grid.
 struct Place {
   uint3 thread{}, block{};
   dim3 threads, blocks;
@@ -35,7 +35,7 @@ struct Place {
 };
 extern thread_local constinit Place place;
 
-/// What the GPU has; tests may say otherwise.
+/// Resources of the GPU, which tests may change.
 struct Device {
   size_t shared_bytes = size_t{227} << 10;  ///< that a block can have: those of capability 9.0
   int multiprocessors = 132;

@@ -28,7 +28,7 @@ HOWS = {
     "write": ("once", "on", "short", "interrupted"), "size": ("once",), "rename": ("once",), "remove": ("once",), "look": ("once",),
     "close": ("once",), "thread": ("once", "on"), "spawn": ("once",), "wait": ("once", "on", "interrupted"),
 }
-# What of files is measured, and so another one each time: times, and what of the process's memory is resident. All other files, plans
+# Keys with measured values, which differ from run to run: times, and resident memory of the process. All other files, plans
 # and reports among them, are the same to the byte.
 MEASURED = {
     "stats.json": ("seconds", "output_wait_seconds", "rss_growth_bytes", "outside_bytes", "resident_before_bytes", "resident_bytes",
@@ -124,7 +124,7 @@ def without_keys(value, keys):
 
 
 def without_measurements(name, document):
-    """Of a file of MEASURED what every run says alike. The process's memory is sampled now and then: of samples counts that there are any."""
+    """The parts of a file of MEASURED that are equal in every run. Memory samples vary in number, so only their presence counts."""
     plain = without_keys(document, MEASURED[name])
     if name == "stats.json":  # the pool's peak, which is exact, and what was resident beside it
         for part in (plain, *plain.get("decodes", [])):
@@ -212,11 +212,11 @@ class Runner:
         return {line.split()[0]: int(line.split()[1]) for line in lines}
 
     def shown(self, end):
-        """What is printed; of sentences, but for what was measured."""
+        """The printed text. Measured figures are masked in sentences."""
         return end.printed if "-" in self.case.words else figures_out(end.printed.decode())
 
     def fault(self, end, kind, how):
-        """What is wrong with this end; None where nothing is."""
+        """The fault in this end of a run; None if there is none."""
         if self.case.name == "decode on the emulated GPU" and "cannot allocate memory for thread-local data" in end.said:
             return None
         if end.code is None:
@@ -246,7 +246,7 @@ class Runner:
 
 
 def numbers(count, most, chance):
-    """Of the calls 1 to count so many: the first, the last, and some between."""
+    """At most `most` of the calls 1 to count: the first, the last, and some between."""
     if count <= most:
         return list(range(1, count + 1))
     edge = most // 4

@@ -90,7 +90,7 @@ bool is_refused(Kind kind) noexcept {
   return refused;
 }
 
-/// The same with the errno of the call; -1 or what `failed` is otherwise.
+/// Like is_refused(), and sets errno for a refused call: EINTR if the order interrupts it, else `error`.
 bool refuses(Kind kind, int error) noexcept {
   if (!is_refused(kind)) return false;
   errno = order.how == How::interrupted ? EINTR : error;

@@ -19,7 +19,7 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 
 namespace {
 
-/// A slot that was posted. Its address says what comes before what.
+/// A slot that was posted. ThreadSanitizer orders the post before the call by the address of this object.
 class PostedSlot : public QtPrivate::QSlotObjectBase {
  public:
   explicit PostedSlot(QtPrivate::QSlotObjectBase* slot) : QSlotObjectBase(&PostedSlot::act), slot_(slot) {
@@ -41,7 +41,7 @@ class PostedSlot : public QtPrivate::QSlotObjectBase {
   QtPrivate::QSlotObjectBase* const slot_;
 };
 
-/// The same of work for a pool's thread.
+/// Work for a pool's thread, ordered in the way of PostedSlot.
 class QueuedWork : public QRunnable {
  public:
   explicit QueuedWork(std::function<void()> work) : work_(std::move(work)) { __tsan_release(this); }

@@ -13,7 +13,7 @@ using test::HeldView;
 using test::length;
 using test::Random;
 
-/// What rounding a value once may be off by.
+/// Largest error of rounding a value once.
 double half_step(Dtype dtype, double value) {
   const double relative = dtype == Dtype::fp32 ? 0x1p-24 : dtype == Dtype::fp16 ? 0x1p-11 : 0x1p-8;
   return relative * std::abs(value) + (dtype == Dtype::fp16 ? 0x1p-25 : 0);
@@ -59,7 +59,7 @@ const std::vector<Trial> kTrials{
      {{0, 1}, {0, 12}, {0, 20}}},
 };
 
-/// What is added to the sums before they are rounded.
+/// Place of the residual that is added to the sums before rounding.
 enum class Residual { none, beside, in_place };
 
 struct Way {

@@ -22,7 +22,7 @@ def run(*words, **options):
 
 
 def mirror():
-    """What apt reads Debian's main archive from, and its release."""
+    """Address of apt's mirror of Debian's main archive, and its release; None if there is none."""
     listed = [*Path("/etc/apt").glob("sources.list"), *Path("/etc/apt/sources.list.d").glob("*")]
     pairs = []
     for text in (path.read_text() for path in listed if path.is_file()):

@@ -1,4 +1,4 @@
-"""What `make install` puts below a prefix: programs that start from anywhere, no paths of the build, pages and completions in
+"""Tests of `make install`: programs that start from anywhere, no paths of the build, pages and completions in
 their places, and a library that projects in C and C++ find.
 
   python install_test.py --build build

@@ -53,8 +53,8 @@ CASES = {
     "stored_fp16": ((1, 4, 8, 5), "fp16", {}),
     "stored_bf16": ((1, 4, 5, 8), "bf16", {}),
 }
-# Of AutoencoderDC: name: (latent's shape, changes to the config). Two positions take the quadratic form, since there
-# are no more of them than channels in a head; all take the linear one where a head has fewer.
+# Cases of AutoencoderDC: name: (latent's shape, changes to the config). Attention takes the linear form if a head has
+# fewer channels than there are positions. Otherwise it takes the quadratic form, as the two positions below do.
 DC_CASES = {
     "dc_interpolate": ((2, 4, 5, 7), {}),
     "dc_shuffle": ((1, 4, 3, 5), {"upsample_block_type": "pixel_shuffle", "decoder_in_shortcut": False}),
@@ -80,7 +80,7 @@ DC_CASES = {
          "decoder_block_types": ["ResBlock", "EfficientViTBlock", "EfficientViTBlock"], "in_channels": 1},
     ),
 }
-# Of AutoencoderKLWan and AutoencoderKLQwenImage: name: (latent's shape, changes to the config).
+# Cases of AutoencoderKLWan and AutoencoderKLQwenImage: name: (latent's shape, changes to the config).
 WAN_CASES = {
     "wan_default": ((1, 16, 3, 3, 2), {"z_dim": 16, "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2}),
     "wan_one_frame": ((2, 4, 1, 5, 3), {"temperal_downsample": [True, True]}),
@@ -109,7 +109,7 @@ WAN_22_CASES = {
         {"is_residual": False, "patch_size": 3, "out_channels": 18, "dim_mult": [1, 2], "temperal_downsample": [True]},
     ),
 }
-# Of AutoencoderKLQwenImage21, which decodes single pictures.
+# Cases of AutoencoderKLQwenImage21, which decodes single pictures.
 QWEN_21_CASES = {
     "qwen21_default": (
         (1, 6, 1, 2, 3),
@@ -123,7 +123,7 @@ QWEN_CASES = {
     "qwen_clip": ((1, 4, 3, 5, 3), {"temperal_downsample": [False, True]}),
     "qwen_layers": ((2, 4, 2, 3, 3), {"input_channels": 4, "dim_mult": [1, 2, 2], "temperal_downsample": [True, True]}),
 }
-# Of AutoencoderTiny and AutoencoderKLHunyuanImage: name: (latent's shape, changes to the config).
+# Cases of AutoencoderTiny and AutoencoderKLHunyuanImage: name: (latent's shape, changes to the config).
 TINY_CASES = {
     "tiny_default": ((2, 4, 5, 7), {"num_decoder_blocks": [3, 3, 3, 1]}),
     "tiny_silu": ((1, 16, 4, 6), {"act_fn": "silu", "latent_channels": 16, "num_decoder_blocks": [1, 2], "out_channels": 1}),
@@ -137,7 +137,7 @@ HUNYUAN_IMAGE_CASES = {
         {"block_out_channels": [32, 32], "upsample_match_channel": False, "downsample_match_channel": False, "out_channels": 1},
     ),
 }
-# Of AutoencoderKLHunyuanVideo: name: (latent's shape, changes to the config).
+# Cases of AutoencoderKLHunyuanVideo: name: (latent's shape, changes to the config).
 HUNYUAN_VIDEO_CASES = {
     "hunyuan_video": (
         (1, 16, 2, 1, 2),
@@ -154,8 +154,8 @@ HUNYUAN_VIDEO_CASES = {
          "mid_block_add_attention": False, "act_fn": "relu", "out_channels": 1},
     ),
 }
-# Of AutoencoderKLHunyuanVideo15: name: (latent's shape, changes to the config). The first frame of an upsampling with
-# frames has half as many repeated channels: 4 for later ones' 8, 2 for 4, 1 for 2.
+# Cases of AutoencoderKLHunyuanVideo15: name: (latent's shape, changes to the config). An upsampling in time repeats
+# channels half as often for the first frame as for later frames: 4 times for 8, 2 for 4, 1 for 2.
 HUNYUAN_VIDEO_15_CASES = {
     "hunyuan_video_15": (
         (1, 8, 2, 1, 1),
@@ -173,8 +173,8 @@ HUNYUAN_VIDEO_15_CASES = {
     "hunyuan_video_15_time_longer": ((1, 4, 3, 2, 3), {"spatial_compression_ratio": 2, "out_channels": 1}),
     "hunyuan_video_15_space_alone": ((1, 4, 2, 3, 5), {"temporal_compression_ratio": 1, "layers_per_block": 0}),
 }
-# Of AutoencoderKLLTX2Video and AutoencoderKLLTXVideo: name: (latent's shape, changes to the config). By default kernels
-# look one frame ahead, pictures are reflected at their edges, and upsamplings have a shortcut.
+# Cases of AutoencoderKLLTX2Video and AutoencoderKLLTXVideo: name: (latent's shape, changes to the config). By default
+# kernels look one frame ahead, pictures are reflected at their edges, and upsamplings have a shortcut.
 LTX_2_CASES = {
     "ltx2": (
         (1, 8, 2, 2, 2),
@@ -213,7 +213,7 @@ LTX_CASES = {
         {"decoder_block_out_channels": [16, 32], "upsample_residual": [True, True], "upsample_factor": [2, 2], "patch_size": 2},
     ),
 }
-# What no decode reads, small.
+# Encoders are small, because no decode reads them.
 ENCODER_OF_LTX = {"block_out_channels": [8, 8, 8, 8], "layers_per_block": [1, 1, 1, 1, 1]}
 THREADS = 2  # the last bits of the sums depend on it
 OLD_NAMES = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}

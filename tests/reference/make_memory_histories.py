@@ -89,7 +89,7 @@ class Allocator:
         return chosen
 
     def release(self):
-        """What holds no tensor goes back to the device before anything is refused."""
+        """Returns segments without tensors to the device, which happens before any request is refused."""
         for segment in [s for s in self.segments if all(b[3] is None for b in s[2])]:
             self.segments.remove(segment)
             self.free_on_device += segment[1]
@@ -120,7 +120,7 @@ class Allocator:
 
 
 def decode(allocator, channels, height, width):
-    """What a decoder's last block asks for, two tensors at a time, at ever larger sizes."""
+    """Makes the requests of a decoder's last block, two tensors at a time, at ever larger sizes."""
     weights = [allocator.take(9 * channels * channels * 4 + 4, OUTER) for _ in range(6)]
     held = allocator.take(channels * height * width * 4, CONVOLUTION)
     for _ in range(6):
@@ -205,7 +205,7 @@ def autoencoder_kl_weights():
 
 
 def decode_autoencoder_kl(allocator, height, width, element_bytes):
-    """What its untiled decode of a latent of this size asks for, in order."""
+    """Makes the requests of its untiled decode of a latent of this size, in order."""
     def take(channels, side, frames):
         return allocator.take(channels * height * width * side * side * element_bytes, frames)
 

@@ -86,7 +86,7 @@ def _packages(folder):
 
 @contextlib.contextmanager
 def _stand_ins():
-    """What is absent, for as long as the files are imported: other libraries must not find it afterwards."""
+    """Stand-ins for absent modules during the import. Other libraries must not find them afterwards."""
     modules = {name: _module(name, names) for name, names in ABSENT.items()}
     if importlib.util.find_spec("einops") is None:
         modules["einops"] = _module("einops", ["pack", "unpack"], rearrange=rearrange)

@@ -156,7 +156,7 @@ def type_name(head: list[str]) -> str | None:
 
 
 def opens_member(head: list[str], list_end: int) -> bool:
-    """Whether a brace after `head` gives a member its first value: `Foo(int a) : a_{`."""
+    """True if a brace after `head` gives a member its first value: `Foo(int a) : a_{`."""
     behind = head[list_end + 1:]
     return ":" in behind and re.match(r"[A-Za-z_>]", head[-1]) is not None
 
@@ -167,7 +167,7 @@ class Parser:
         self.source = Source()
 
     def scope(self, path: list[str], hidden: bool, nested: bool = False) -> None:
-        """What stands in a namespace or a type, up to its closing brace. `hidden`: within an anonymous namespace."""
+        """Parses a namespace or a type, up to its closing brace. `hidden`: within an anonymous namespace."""
         head: list[tuple[str, int]] = []
         while self.at < len(self.tokens):
             word, line = self.tokens[self.at]

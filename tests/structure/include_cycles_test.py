@@ -40,7 +40,7 @@ def cycles(graph: Graph) -> list[str]:
 
 
 def includes() -> Graph:
-    """Of the product and of the tests: kernels that are compiled for the emulator include its header."""
+    """Includes of the product and the tests. Kernels compiled for the emulator include its header."""
     files = product_files() + [path for path in (ROOT / "tests").rglob("*") if path.suffix in (".h", ".cpp")]
     return {str(path.relative_to(ROOT)): {name for name in INCLUDE.findall(path.read_text()) if (ROOT / name).is_file()}
             for path in files}

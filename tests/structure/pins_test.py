@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What others make and a build fetches is named by its hash: wheels, actions and images.
+"""Everything that a build fetches from others is named by its hash: wheels, actions and images.
 
     pins_test.py
 """

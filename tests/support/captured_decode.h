@@ -19,13 +19,13 @@ struct Hearing {
   uint32_t first_correlation = 1000;
 };
 
-/// A decode on a GPU that never was: what those who watch tell of it, and what really happened.
+/// A simulated decode on a GPU: the events that observers report, and the true memory use.
 struct CapturedDecode {
   profiler::DeviceRecording recording;
-  /// What there is of every kind, by the host's clock, from each moment at which it changes or the driver is
-  /// asked. The context is as large as it was when the driver was last asked.
+  /// Bytes of every kind, by the host's clock in ns. There is an entry for each moment at which they change
+  /// or the driver is asked. The context has the size at which the driver was last asked.
   std::map<int64_t, KindBytes> truth;
-  /// All of it together, which the device's clock does not change.
+  /// Sum over all kinds, which the device's clock does not change.
   int64_t all_at(int64_t at_ns) const {
     const auto after = truth.upper_bound(at_ns);
     int64_t sum = 0;
@@ -72,7 +72,7 @@ class DecodeMaker {
   void tell(profiler::DeviceEvent event) { captured_.recording.events.push_back(std::move(event)); }
   int64_t& of(MemoryKind kind) { return live_[static_cast<size_t>(kind)]; }
   void note() { captured_.truth[now_ns_] = live_; }
-  /// Of the decode's own.
+  /// Changes memory of the decode itself, which comes out of the slack.
   void change(MemoryKind kind, int64_t bytes) {
     of(kind) += bytes;
     of(MemoryKind::slack) -= bytes;
@@ -174,7 +174,7 @@ class DecodeMaker {
     tick();
     if (hearing_.memory) tell(profiler::DriverMemoryChanged{now_ns_, address, bytes, correlation_++});
     change_libraries(bytes);
-    // What is not the GPU's memory is of no matter.
+    // Memory outside the GPU must not count.
     if (hearing_.memory)
       tell(profiler::DriverMemoryChanged{tick(), address + 64, bytes, correlation_++,
                                          profiler::MemoryPlace::pinned});

@@ -30,7 +30,7 @@ class RankSink final : public PictureSink {
   std::mutex& mutex_;
 };
 
-/// What a rank decodes on, and how it reaches the others.
+/// GPU that a rank decodes on, and its connection to the other ranks.
 struct OnRank {
   gpu::Gpu* gpu = nullptr;  ///< for plans for one
   /// Stands between the rank and the network; null for nothing.
@@ -87,7 +87,7 @@ inline DecodedByRanks try_by_ranks(const Model& model, const RankedPlan& plan, c
   return decoded;
 }
 
-/// The same, and throws what the first rank threw.
+/// Like try_by_ranks(), but rethrows the error of the first rank that failed.
 inline DecodedByRanks decode_by_ranks(const Model& model, const RankedPlan& plan,
                                       const ParameterSource& weights, const Array& latent, uint64_t seed,
                                       const std::vector<OnRank>& on = {}) {

@@ -9,7 +9,7 @@
 
 namespace headroom::test {
 
-/// What norms make is never kept by the planner, and so not rounded.
+/// Names of all norms. The planner never keeps their outputs, so these are not rounded.
 inline std::set<std::string> norms_of(const Graph& graph) {
   std::set<std::string> names;
   for (const Op& op : graph.ops()) {

@@ -20,7 +20,7 @@ class NoDescriptors {
   rlimit before_{};
 };
 
-/// Whether `f` throws an Error while there are no descriptors; nothing is opened to say so.
+/// True if `f` throws an Error while there are no descriptors. The check itself opens nothing.
 template <typename Error, typename F>
 bool throws_without_descriptors(const F& f) {
   const NoDescriptors none;

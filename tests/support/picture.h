@@ -50,7 +50,7 @@ class MemorySink final : public PictureSink {
   void complete() override { complete_called = true; }
 };
 
-/// Of the largest magnitude: rounding alone.
+/// Tolerance for rounding alone, as a fraction of the largest magnitude.
 constexpr double kExact = 1e-5;
 
 /// The largest difference over the reference's largest magnitude; infinite where shapes differ or a value is

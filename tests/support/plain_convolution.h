@@ -52,7 +52,7 @@ class PlainConvolution {
                     return input.value(frame, row, column, c);
                   });
   }
-  /// The same, of the magnitudes of all that is summed.
+  /// Like output(), but sums the magnitudes of the bias and the products.
   template <typename Value>
   std::vector<double> magnitudes(int32_t end_frame, int32_t t, int32_t y, int32_t x,
                                  const Value& value) const {

@@ -94,7 +94,7 @@ class PlainDecode {
     }
   }
 
-  /// Where values that stand at `position` come from; -1 for a zero.
+  /// Position that a value at `position` is read from, given the edges; -1 for a zero.
   static int64_t stands_for(Edges edges, int64_t position, int64_t size) {
     if (position >= 0 && position < size) return position;
     if (edges == Edges::zeros) return -1;

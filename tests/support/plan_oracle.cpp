@@ -115,7 +115,7 @@ bool PlanOracle::may_be_kept(TensorId id) const {
   return !(by_position(reader) && same_pass && size(reader.output) <= size(id));
 }
 
-/// Whether whatever deeper passes read of `id` is made of `other` alone, which is made of `id` itself.
+/// True if `other` is computed from `id`, and deeper passes use `id` only through `other`.
 bool PlanOracle::all_goes_through(TensorId other, TensorId id) const {
   bool met = false;
   const std::function<bool(TensorId)> escapes = [&](TensorId here) {

@@ -30,13 +30,13 @@ struct OracleChoice {
   std::vector<OracleShape> shapes;
 };
 
-/// What a pass may find.
+/// Tensors that a pass may find, and its choices then.
 struct OracleState {
   std::vector<Found> found;
   std::vector<OracleChoice> choices;
 };
 
-/// What is the same for all plans of one configuration.
+/// Settings that all plans of one configuration share.
 struct OracleConfiguration {
   int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
@@ -60,21 +60,21 @@ class PlanOracle {
   /// The fewest seconds of one micro-batch over all sequences of choices under the limit. Infinite where none
   /// fits.
   double fewest_seconds(int64_t limit_bytes) const;
-  /// The same for the smallest peak.
+  /// The smallest peak over all sequences of choices, in bytes.
   int64_t smallest_peak() const;
 
  private:
   void expand(size_t pass, OracleState& state);
   void add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
                   const std::vector<TensorId>& below, std::vector<OracleChoice>& choices);
-  /// What is there after a pass. Empty where it keeps something for nothing.
+  /// Tensors that are kept after a pass. Empty if the pass keeps a tensor that no later pass reads.
   std::optional<std::vector<Found>> found_after(size_t pass, const OracleState& state,
                                                 const std::vector<TensorId>& keeps,
                                                 const std::vector<TensorId>& below) const;
-  /// What runs in a pass that finds these tensors: all between them and what it must bring about.
+  /// Operations that run in a pass: all between the tensors that it finds and its targets.
   std::vector<bool> operations_run(size_t pass, const std::vector<TensorId>& keeps,
                                    const std::vector<bool>& present) const;
-  /// Whether the sum could be added onto `base` by a pass that runs these operations.
+  /// True if a pass that runs these operations could add the sum onto `base`.
   bool adds_onto(TensorId sum, TensorId base, const std::vector<bool>& runs) const;
   /// True where a convolution carries out the add that makes `sum`, in a pass that finds these tensors.
   bool convolution_adds(size_t pass, const std::vector<TensorId>& keeps, std::vector<bool> present,

@@ -49,7 +49,7 @@ int64_t counted_length(int64_t longest, int32_t scale, int32_t grid_scale, int32
   return std::min(std::min(touched, extent) + halo, extent + 2 * pad);
 }
 
-/// What one step takes and costs.
+/// Memory and seconds of one step.
 struct StepLedger {
   bool tile = false;
   bool in_operand = false;  ///< an add writes over the tile of its first operand
@@ -219,7 +219,7 @@ class Blocks {
     if (staged()) return staged_bytes_;
     return bytes_ * std::count(on_device_.begin(), on_device_.end(), true);
   }
-  /// Of all that this pass moves to or from the tier below.
+  /// Bytes of all blocks that this pass moves to or from the lower tier.
   int64_t moved_bytes() const {
     const bool moves =
         tensor_.tier != MemoryTier::device &&
@@ -275,7 +275,7 @@ int64_t block_bytes_of(const Graph& graph, const SimulatedTensor& stored, const 
 
 namespace {
 
-/// What the tiles of a band leave for those below them, which is there throughout the pass.
+/// Bytes of the rows that the tiles of a band leave for the next band. They stay throughout the pass.
 int64_t handed_on_bytes(const Graph& graph, const Pass& pass, const Sizes& sizes) {
   int64_t bytes = 0;
   if (pass.tiles.y.size() < 2) return bytes;
@@ -295,8 +295,8 @@ int64_t handed_on_bytes(const Graph& graph, const Pass& pass, const Sizes& sizes
 SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vector<SimulatedTensor>& tensors,
                             const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions,
                             bool with_real_peak) {
-  // Those of the last band may be lower than the others. Where rows are carried the first has none of
-  // another.
+  // Tiles of the last band may be lower than the others. In a pass that carries rows, the first band receives
+  // no rows from another band.
   const size_t bands = pass.tiles.y.size();
   const std::vector<StepLedger> first = ledger_of(graph, pass, tensors, 0, sizes, assumptions);
   const std::vector<StepLedger> full =

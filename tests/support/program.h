@@ -11,7 +11,7 @@
 
 namespace headroom::test {
 
-/// What a program ended with.
+/// Exit code and output of a program.
 struct Ended {
   int code = -1;
   std::string out, err;

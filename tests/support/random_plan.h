@@ -48,7 +48,8 @@ struct RandomStyle {
   double carries = 0.3;  ///< share of the passes that carry rows, of those that can
   double untiled_rows = 0.25, untiled_columns = 0.6, untiled_frames = 0.3;
   int64_t most_tiles = 40;  ///< of one pass
-  /// Of half of the passes; the others are direct. Of its convolutions some may be direct all the same.
+  /// Algorithm of half of the passes, in which some convolutions may still be direct. The other passes are
+  /// direct.
   ConvolutionAlgorithm form = ConvolutionAlgorithm::winograd;
 };
 
@@ -72,7 +73,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
     const size_t delay = random.chance(style.late) ? 1 : 0;
     if (!wanted || tensor.statistics || never.contains(tensor.name)) continue;
     const auto pass = static_cast<size_t>(std::lower_bound(at.begin(), at.end(), depths[t]) - at.begin());
-    // Of what an optional pass computes only the tensor of its cut point is kept.
+    // An optional pass keeps only the tensor of its cut point.
     if (targets[pass].optional() && !tensor.cut_point) continue;
     kept_in[t] = tensor.cut_point ? pass : pass + delay;
   }

@@ -25,7 +25,7 @@ struct Assumptions {
 };
 Assumptions assumptions_for(const Request& request);
 
-/// What an allocation of so many bytes takes.
+/// Bytes that an allocation of this size takes from the pool.
 int64_t pool_bytes(int64_t bytes, DeviceKind device);
 /// A tile of all items.
 int64_t tile_pool_bytes(int64_t values_of_item, const Sizes& sizes);

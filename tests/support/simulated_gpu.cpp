@@ -13,7 +13,7 @@ namespace {
 
 using planner::GpuCard;
 
-/// What one step moves and computes on one tile, all items together.
+/// Traffic and arithmetic of one step on one tile, for all items together.
 struct Moment {
   double area = 0;                                ///< positions of one item
   std::vector<std::pair<Operand, double>> reads;  ///< bytes
@@ -114,7 +114,7 @@ Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Regi
   return moment;
 }
 
-/// Whether step `reader` finds in L2 what it reads.
+/// True if step `reader` finds the operand `place` in L2.
 bool finds(const std::vector<Moment>& tile, size_t reader, const Operand& place, const GpuCard& card) {
   for (size_t i = reader; i-- > 0;) {
     if (!tile[i].touches(place)) continue;
@@ -139,7 +139,7 @@ double seconds_of(const std::vector<Moment>& tile, size_t number, const Sizes& s
     return std::max(all / card.l2_bytes_per_second, missed / card.dram_bytes_per_second);
   };
   const double last = leaves ? moment.written_bytes : 0;
-  // What is between two kernels of one step is of one item.
+  // Kernels of a step run item by item, so only one item's values lie between two of them.
   const double at_once = std::max(moment.first_bytes(), 2 * moment.written_bytes) / double(sizes.items);
   const double between = at_once <= card.l2_share_bytes ? 0 : moment.written_bytes;
   double seconds = std::max({moment.arithmetic_seconds, moment.host_bytes / card.emitted_bytes_per_second,

@@ -5,14 +5,14 @@
 #include "decoder/plan/plan.h"
 #include "decoder/plan/sizes.h"
 
-// Where the rows of tiles lie in a pass that carries rows, by the words of docs/planning.md alone.
+// Rows of tiles in a pass that carries rows, derived from docs/planning.md alone.
 namespace headroom::test {
 
 struct SimulatedRows {
   Interval tile;  ///< all, and positions outside the picture
   Interval made;  ///< those that the step computes: without those of the tile above
 };
-/// Of one band; of a pass that carries rows or not.
+/// Rows of a step in one band. The pass may carry rows or not.
 SimulatedRows simulated_rows(const Graph& graph, const Pass& pass, const Step& step, size_t band,
                              const Sizes& sizes);
 

@@ -45,7 +45,7 @@ inline nlohmann::json tiny_wan_22_config() {
   return config;
 }
 
-/// Of the same network, or of AutoencoderKLQwenImage21, which decodes single pictures.
+/// Random config of the same network, or of AutoencoderKLQwenImage21, which decodes single pictures.
 inline nlohmann::json random_wan_22_config(Random& random) {
   nlohmann::json config = tiny_wan_22_config();
   config["base_dim"] = random.pick<int64_t>({4, 8});
@@ -171,7 +171,7 @@ inline nlohmann::json tiny_ltx2_video_config() {
           {"decoder_causal", false}};
 }
 
-/// Of it or of AutoencoderKLLTXVideo. Kernels look ahead by a frame, now and then they do not.
+/// Random config of this network or of AutoencoderKLLTXVideo. Kernels mostly look one frame ahead.
 inline nlohmann::json random_ltx_video_config(Random& random) {
   nlohmann::json config = tiny_ltx2_video_config();
   const bool first = random.chance(0.3);

@@ -22,7 +22,7 @@ struct Loops {
   /// out = x * scale + shift per channel.
   void (*affine)(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
                  const float* shift);
-  /// The same, then SiLU.
+  /// out = silu(x * scale + shift) per channel.
   void (*affine_silu)(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
                       const float* shift);
   /// Activations by themselves, in place where out == x.
@@ -31,7 +31,7 @@ struct Loops {
   /// out = x / sqrt(mean of the pixel's squares + epsilon) * weight + bias; in place where out == x.
   void (*rms_norm)(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
                    const float* bias, float epsilon);
-  /// The same of x less the mean of its pixel.
+  /// Like rms_norm, but subtracts the mean of the pixel from x first.
   void (*layer_norm)(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
                      const float* bias, float epsilon);
   /// out = x * silu(x `channels` further on), of pixels with twice as many channels.
@@ -67,7 +67,7 @@ struct NamedLoops {
   const char* name;  ///< of the instruction set
   const Loops* loops;
 };
-/// Those that this processor runs, the fastest last.
+/// The loops that this processor can run, the fastest last.
 std::vector<NamedLoops> loops_that_run();
 /// The fastest.
 const NamedLoops& fastest_loops();

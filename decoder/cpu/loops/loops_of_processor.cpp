@@ -5,7 +5,7 @@ namespace headroom::kernels {
 std::vector<NamedLoops> loops_that_run() {
   std::vector<NamedLoops> list{{"baseline", &baseline_loops}};
 #if defined(__x86_64__)
-  // What the compiler may use at -march=x86-64-v3 and -v4.
+  // Instruction sets that the compiler may use at -march=x86-64-v3 and -v4.
   const bool haswell = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 #if defined(__clang__)  // does not know the other names; processors that have those have these

@@ -4,7 +4,7 @@
 
 namespace headroom::kernels {
 
-/// Where one tap of a convolution reads: distances in floats from the product's `a` and `b`.
+/// Read offsets of one tap of a convolution, in floats from the product's `a` and `b`.
 struct Tap {
   int64_t a = 0;
   int64_t b = 0;

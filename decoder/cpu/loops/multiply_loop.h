@@ -54,7 +54,7 @@ template <int kRows, int kWide, bool kAhead>
 void multiply_block(const Product& product, int64_t row, int64_t column) {
   Lanes sums[kRows][kWide] = {};
   const float* a_begin = product.a + row * product.a_row;
-  // What the next panel needs comes closer meanwhile, a share with each block of rows.
+  // Prefetch the next panel meanwhile, a share with each block of rows.
   const int64_t share = product.width * kBlockRows / product.rows + 1;
   const float* ahead = kAhead ? product.ahead + row / kBlockRows * product.depth * share : nullptr;
   for (int64_t tap = 0; tap < product.tap_count; ++tap) {

@@ -6,25 +6,25 @@
 
 namespace headroom::kernels {
 
-/// Matrices are cut into panels of this many columns, the last one narrower but a multiple of 16. A panel
-/// lies row by row, one panel after the other. It is as wide as multiply() takes columns: what is read in the
-/// order in which it lies has all of the first-level cache, where every second or fourth line would have a
-/// part of it.
+/// Matrices are cut into panels of this many columns. The last panel can be narrower, by a multiple of 16.
+/// Panels lie one after another, each row by row. A panel is as wide as the columns that multiply() takes at
+/// one time: reading it in storage order uses the whole first-level cache. Reading every second or fourth
+/// line would use only a part of it.
 int64_t panel_columns();
 
-/// Where output `output`, a multiple of 16, begins in a matrix, and the floats from one input to the next
-/// there.
+/// Offset of an output's first value in a matrix, and the distance from one input to the next there, both in
+/// floats. `output` is a multiple of 16.
 int64_t panel_offset(const KernelShape& shape, int64_t output);
 int64_t panel_width(const KernelShape& shape, int64_t output);
 
-/// Where sixteen neighbouring outputs of some inputs lie in a packed kernel. Matrix m, input k begins at
+/// Location of sixteen neighbouring outputs of some inputs in a packed kernel. Matrix m, input k begins at
 /// values + m * matrix + k * input.
 struct PackedPart {
   float* values = nullptr;
   int64_t matrix = 0, input = 0;
 };
 
-// What follows packs the matrices of one frame of a kernel.
+// The functions below pack the matrices of one frame of a kernel.
 
 /// Matrices for the direct algorithm, of inputs [0, inputs) for `outputs` ≤ 16 outputs, zeros for those that
 /// lack. `taps` are [output][input][matrix] as FoldedConvolution (decoder/weights) reads them, one output

@@ -13,7 +13,7 @@ namespace headroom::kernels {
 void widen(Dtype stored, const void* from, float* to, int64_t count);
 /// From fp32 to storage.
 void narrow(Dtype stored, const float* from, void* to, int64_t count);
-/// What storing and reading back would give.
+/// Rounds fp32 values to the result of storing and reading back.
 void round_to(Dtype stored, float* values, int64_t count);
 
 }  // namespace headroom::kernels

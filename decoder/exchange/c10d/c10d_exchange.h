@@ -18,8 +18,7 @@
 
 namespace headroom {
 
-/// What exchanges over any of c10d's backends have in common: the ranks' meeting, waiting that ends when a
-/// rank fails, and the end of it all.
+/// Base of the exchanges over c10d's backends: rendezvous, waits that end when a rank fails, and shutdown.
 ///
 ///     caller's thread   post, wait in c10d ............. the wait is stopped, it throws
 ///     judge             looks at the board ... rank 2 stands still: writes the failure, stops the wait
@@ -41,8 +40,8 @@ class C10dExchange : public Exchange {
   /// The store for a backend's own use.
   c10::intrusive_ptr<c10d::Store> backend_store() const;
 
-  /// Runs `wait`, which blocks until `peer` has done its part, `stop` is called from another thread or
-  /// something throws. It returns whether it has completed. Throws ExchangeError where it has not.
+  /// Runs `wait`, which blocks until `peer` has done its part, until another thread calls `stop`, or until it
+  /// throws. `wait` returns true if it completed. Throws ExchangeError otherwise.
   void wait_for(int32_t peer, const std::function<bool()>& wait, const std::function<void()>& stop);
   /// Runs what c10d does at once, with its errors as ExchangeError.
   void attempt(int32_t peer, const std::function<void()>& body);
@@ -50,7 +49,7 @@ class C10dExchange : public Exchange {
   void require_no_failure();
   /// Tells the others that this rank could not be opened, and throws what has failed first.
   [[noreturn]] void fail_to_open(const std::exception& error);
-  /// To be called before the backend goes: until all other ranks need it no longer either.
+  /// Call it before destroying the backend. It blocks until no other rank needs the backend.
   void leave() noexcept;
 
  private:

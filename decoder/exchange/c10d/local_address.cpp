@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-/// Of a socket of datagrams that is connected to there; nothing is sent. Empty where there is no way.
+/// Local address of a UDP socket connected to `there`. Connecting sends nothing. Empty if there is no route.
 std::string address_of_socket_to(const addrinfo& there) {
   const int socket_to = socket(there.ai_family, SOCK_DGRAM, 0);
   if (socket_to < 0) return "";

@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kBetweenLines{150};
 constexpr std::chrono::milliseconds kBetweenLooks{20};
 constexpr std::chrono::seconds kPatience{1};
 constexpr const char* kFailure = "failure";
-/// Who computes takes more of a processor than this; who stands still, or waits, less.
+/// A process that uses a larger share of one processor is computing. A stalled or waiting one uses less.
 constexpr double kComputingShare = 0.05;
 
 std::string line_of(int32_t rank) {
@@ -31,14 +31,14 @@ std::optional<std::string> read_failure(c10d::Store& store) {
   return store.get_to_str(kFailure);
 }
 
-/// Of all threads of this process.
+/// CPU time of all threads of this process.
 double processor_seconds() {
   timespec taken{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &taken);
   return double(taken.tv_sec) + double(taken.tv_nsec) * 1e-9;
 }
 
-/// Whether the process has computed since it was last asked.
+/// Detects computation by the CPU time that the process used since the previous call.
 class Computing {
  public:
   bool since_last() {
@@ -132,7 +132,8 @@ void RankBoard::talk(const std::shared_ptr<Shared>& shared) {
   for (bool last = false; !last && !shared->lost;) {
     last = shared->stop;
     ++shared->own.beat;
-    // A step may take longer than the timeout. Who waits for others computes nothing that they wait for.
+    // A step may take longer than the timeout, so CPU time counts as work. A rank that waits for others
+    // computes nothing that they wait for.
     if (computing.since_last() && shared->own.waits_for < 0) ++shared->own.work;
     const std::string own = state_text(shared->own);
     const std::optional<std::string> to_fail = std::exchange(shared->to_fail, std::nullopt);
@@ -189,7 +190,7 @@ RankBoard::View RankBoard::view() const {
 void RankBoard::ask_again() {
   std::unique_lock lock(shared_->mutex);
   if (shared_->ended) return;
-  // What is under way now may have been asked before.
+  // A request under way may have read the store before this call, so wait for the one after it.
   const int64_t wanted = shared_->asked + 1;
   shared_->asked = wanted;
   shared_->changed.notify_all();

@@ -16,26 +16,26 @@
 
 namespace headroom {
 
-/// What all ranks know of each other: a line for each in c10d's store, which it writes anew several times a
-/// second, and the line of the first failure. A thread of its own talks to the store, since that does not
-/// answer where the machine that keeps it has stopped; nobody else waits for it.
+/// Shared state of all ranks in c10d's store. Each rank rewrites its own line several times a second, and one
+/// more line describes the first failure. A separate thread talks to the store, which does not answer if its
+/// machine has stopped. No other thread blocks on the store.
 class RankBoard {
  public:
   using Seconds = std::chrono::duration<double>;
 
-  /// Meets the others: returns when all ranks have written their lines. Throws ExchangeError naming those who
-  /// have not within the timeout. Calls `check` in between, and throws what that throws.
+  /// Returns when all ranks have written their lines. Throws ExchangeError naming the ranks that have not
+  /// done so within the timeout. Calls `check` while it waits, and lets its exceptions through.
   RankBoard(c10::intrusive_ptr<c10d::Store> store, int32_t rank, int32_t size, Seconds timeout,
             const std::function<void()>& check);
   ~RankBoard();
   RankBoard(const RankBoard&) = delete;
   RankBoard& operator=(const RankBoard&) = delete;
 
-  /// What this rank tells; its beat is counted here.
+  /// Sets the state that this rank publishes. The board itself counts the beat.
   void tell(int32_t waits_for, bool left = false);
   void count_work();
 
-  /// As last read: the state of every rank, and why one of them has failed.
+  /// Last known state of every rank, and the first failure.
   struct View {
     std::vector<RankState> states;
     std::optional<std::string> failure;
@@ -53,7 +53,7 @@ class RankBoard {
  private:
   struct Shared;
   static void talk(const std::shared_ptr<Shared>& shared);
-  /// Until the store has been asked once more from now on, or a second has gone by.
+  /// Blocks until the thread has read the store once more, for at most a second.
   void ask_again();
 
   std::shared_ptr<Shared> shared_;  ///< outlives this where the store no longer answers

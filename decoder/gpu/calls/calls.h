@@ -8,9 +8,9 @@
 #include "decoder/graph/moments.h"
 #include "decoder/graph/pixel_format.h"
 
-// What a GPU is asked to do: plain values that go to kernels as they are. Every call works on one batch item.
-// Addresses are the GPU's own, or those of pinned host memory. Arithmetic is fp32, sums that decide
-// statistics are double; a value is rounded once, when it is stored.
+// Calls to a GPU: plain values that go to kernels as they are. Every call works on one batch item. Addresses
+// are the GPU's own, or those of pinned host memory. Arithmetic is fp32, sums that decide statistics are
+// double; a value is rounded once, when it is stored.
 namespace headroom::gpu {
 
 /// Blocks of one item that a view can have: views go to kernels as arguments.
@@ -30,8 +30,8 @@ struct Size {
   int32_t t = 1, y = 0, x = 0;
 };
 
-/// Where the values of a region of one item lie, as MapView (decoder/interpreter/map_view.h) has it: rows of
-/// pixels, channels last, in blocks of equal height that have all frames of their rows, frame by frame.
+/// Layout of a region of one item in memory, as in MapView (decoder/interpreter/map_view.h). Rows of pixels,
+/// channels last, form blocks of equal height. Each block has all frames of its rows, frame by frame.
 struct View {
   std::byte* base = nullptr;
   Box region;  ///< positions present
@@ -85,8 +85,8 @@ struct Upsample {
   int32_t factor_y = 1, factor_x = 1;
   Size picture;
 };
-/// Where a channel c of a pixel p lies among the source's channels, as DepthFrame (decoder/graph/geometry.h)
-/// has it; of the frames behind the first `first_pixel` is that of the earliest that one of the source makes.
+/// Maps channel c of pixel p to a source channel, by the formula of DepthFrame (decoder/graph/geometry.h).
+/// After the first frame, `first_pixel` is that of the earliest target frame that a source frame makes.
 struct DepthLayout {
   int32_t first_pixel = 0, pixel_step = 1, channel_step = 1, repeats = 1;
   friend bool operator==(const DepthLayout&, const DepthLayout&) = default;
@@ -180,8 +180,8 @@ struct LinearAttention {
   float epsilon = 0;
 };
 
-/// What a convolution is, as its kernel is stored on the GPU: [outputs][frames][rows][columns][inputs /
-/// groups] in the dtype of the tiles; of one over nearest 2× upsampling four such kernels of 2×2 taps, one
+/// Shape of a convolution. The GPU stores its kernel as [outputs][frames][rows][columns][inputs / groups], in
+/// the dtype of the tiles. A convolution over nearest 2× upsampling has four such kernels of 2×2 taps, one
 /// for each phase (even rows and columns, even rows and odd columns, …).
 struct ConvolutionShape {
   int32_t inputs = 0, outputs = 0, groups = 1;
@@ -218,8 +218,8 @@ struct Interleave {
 
 /// Weights of attention are powers of 2.
 constexpr float kLog2OfE = 1.4426950408889634f;
-/// What attention has summed up so far of the queries of one frame, which are counted row by row, where their
-/// keys come in several calls.
+/// Running sums of attention for the queries of one frame, counted row by row. Used if their keys come in
+/// several calls.
 struct AttentionState {
   float* sums = nullptr;     ///< [queries][channels of the values]: weighted values
   float* largest = nullptr;  ///< [queries]: the largest score, in units of log 2; weights are relative to it

@@ -37,10 +37,11 @@ class Gpu {
   /// Free and total bytes as the driver tells.
   virtual int64_t free_bytes() const = 0;
   virtual int64_t total_bytes() const = 0;
-  /// What the driver counts of it as this process's: reservations, the context, modules, what libraries took.
-  /// The context counts as well where the driver reported what was used before it.
+  /// Growth of the card's memory use since this Gpu was opened, as the driver counts it: reservations,
+  /// modules, libraries, and memory that other processes took meanwhile. The context counts only where the
+  /// driver reported the use before it.
   virtual int64_t own_bytes() const = 0;
-  /// What libraries took of it when they were started; already missing from what is free.
+  /// Bytes that libraries took when they started. free_bytes() already excludes them.
   virtual int64_t library_bytes() const { return 0; }
 
   /// Sizes that reserve() takes of the card.
@@ -66,7 +67,7 @@ class Gpu {
   virtual void clear(void* memory, int64_t bytes) = 0;
 
   virtual Event record(Stream stream) = 0;
-  /// What `stream` is given from here on runs after `event`. It may have been recorded on the same stream.
+  /// Orders later work on `stream` behind `event`, which may have been recorded on the same stream.
   virtual void wait(Stream stream, Event event) = 0;
   /// Returns when `event` has happened; what kernels did wrong meanwhile is thrown here.
   virtual void wait_on_host(Event event) = 0;
@@ -87,8 +88,8 @@ class Gpu {
   /// The sums since then. All work must be done. None where the GPU does not measure.
   virtual std::optional<ScopeSeconds> scope_seconds() { return {}; }
 
-  /// What convolutions ran by since the last restart_scopes(). None where the GPU does not tell engines
-  /// apart.
+  /// Engines that convolutions used since the last restart_scopes(). Empty where the GPU does not tell
+  /// engines apart.
   virtual std::vector<EngineRuns> engine_runs() const { return {}; }
 };
 

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kModule = "headroom-cuda.so";
 
-/// Of `open(error, error_bytes)`.
+/// Takes the GPU that `open(error, error_bytes)` returns. Throws DeviceError with `error` where that is null.
 template <typename Open>
 std::unique_ptr<Gpu> opened(const Open& open) {
   std::array<char, 1024> error{};

@@ -14,7 +14,7 @@ namespace headroom::gpu {
 /// one line what is missing.
 std::unique_ptr<Gpu> open_gpu();
 
-/// The same by the first of these files that exists.
+/// Opens the first GPU with the first of these module files that exists. Throws DeviceError as above.
 std::unique_ptr<Gpu> open_gpu(const std::vector<std::filesystem::path>& modules);
 
 /// The first GPU, by a module that takes its memory from whoever lends it. Throws as the others do.

@@ -32,12 +32,12 @@ class ScopeTimer {
 
   /// Forgets what was timed, and begins.
   void restart();
-  /// What the compute stream is given from here on is of this kind.
+  /// Later work on the compute stream counts in this scope.
   void compute(TimeScope scope);
   /// Around a copy on a stream of copies; the compute stream's own are part of its work.
   Stamps::Stamp begin_copy(Stream stream) { return stamps_.stamp(stream); }
   void end_copy(Stream stream, Stamps::Stamp begun);
-  /// Of all so far. All work must be done.
+  /// Seconds by scope since restart(). All work must be done.
   ScopeSeconds seconds();
 
  private:

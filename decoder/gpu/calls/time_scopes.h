@@ -6,7 +6,7 @@
 
 namespace headroom::gpu {
 
-/// What a GPU's time goes to: the kind of a call, waiting, or copies to and from the host.
+/// Uses of a GPU's time: kinds of calls, waiting, and copies to and from the host.
 enum class TimeScope { convolution, attention, elementwise, waiting, copies };
 constexpr int kTimeScopes = 5;
 const char* name_of(TimeScope scope);

@@ -5,7 +5,8 @@
 
 #include "decoder/graph/graph.h"
 
-// What calls of a GPU take beside their tiles: the planner counts with it, the GPU goes by it. Needs no CUDA.
+// Memory that GPU calls take beside their tiles. The planner and the GPU share these formulas, which need no
+// CUDA.
 namespace headroom::gpu {
 
 /// Attention as matrix products: chunks of queries against chunks of keys, each of one frame. While the
@@ -53,7 +54,8 @@ constexpr int64_t kProductWaves = 2;
 /// Processors that the workspace is for: those of an H100 or H200. With others chunks are what fits.
 constexpr int64_t kUsualProcessors = 132;
 constexpr int64_t kFewestKeysAtOnce = 512, kMostKeysAtOnce = 2048;
-/// Of one buffer: what fills the usual card with the 512 channels that most decoders have, by 1024 keys.
+/// Most scores in one buffer: 1024 keys for the queries that fill an H100 or H200 at 512 channels. Most
+/// decoders have 512 channels.
 constexpr int64_t kMostScores = kProductWaves * kUsualProcessors / 4 * kProductTile * 1024;
 /// Below these a kernel of our own does as well.
 constexpr AttentionChunks kSmallestAttentionChunks{256, 256, 2};
@@ -63,7 +65,7 @@ constexpr int64_t queries_of_waves(int64_t waves, int64_t channels, int64_t proc
   const int64_t across = (channels + kProductTile - 1) / kProductTile;
   return (waves * processors + across - 1) / across * kProductTile;
 }
-/// At a time, on any card.
+/// Most queries in one chunk, on any card.
 constexpr int64_t most_attention_queries(int64_t channels) {
   return std::min(queries_of_waves(kProductWaves, channels, kUsualProcessors),
                   kMostScores / kFewestKeysAtOnce);
@@ -82,8 +84,8 @@ constexpr int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64
   return AttentionChunks::layout_of((scores + 1) / 2, 2, at_once, channels).end;
 }
 
-/// What outlives a call where the keys of a frame's queries come in several (AttentionState), one list after
-/// the other, and its end.
+/// Layout of an AttentionState, whose lists outlive a call if keys come in several calls. Offsets and end in
+/// bytes.
 struct AttentionStateLayout {
   int64_t sums = 0, largest = 0, weights = 0, end = 0;
 };

@@ -109,8 +109,7 @@ CudaGpu::CudaGpu(std::unique_ptr<DeviceMemory> memory) : memory_(std::move(memor
   }
 }
 
-/// What runs beside the compute stream goes first where both have work for a processor: the compute stream
-/// will wait for it.
+/// The stream beside the compute stream gets the highest priority: the compute stream will wait for its work.
 void CudaGpu::make_streams() {
   int least = 0, greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");

@@ -35,10 +35,10 @@ struct CudnnPlan : EngineOffer {
   CudnnDescriptor plan;  ///< made when it is first chosen
 };
 
-/// What cuDNN offers for convolutions whose bias is added before the sum is rounded: arithmetic in fp32,
-/// without TF32, results that do not change from run to run. Nothing is measured and nothing allocated:
-/// engines come in the order of cuDNN's heuristics, with their workspaces (plan_choice.h). Plans are
-/// kept by problem, in host memory alone.
+/// cuDNN's engines for convolutions that add the bias before they round the sum. They compute in fp32 without
+/// TF32, and their results do not change from run to run. Nothing is measured and nothing allocated: engines
+/// come in the order of cuDNN's heuristics, with their workspaces (plan_choice.h). Plans are kept by problem,
+/// in host memory alone.
 class CudnnPlans {
  public:
   explicit CudnnPlans(cudnnHandle_t handle);

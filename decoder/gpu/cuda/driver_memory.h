@@ -5,8 +5,8 @@
 
 namespace headroom::gpu {
 
-/// What the driver counts of one card, by its management library (NVML), which needs no CUDA context: so what
-/// the context itself takes can be reported as well. The library is opened where the machine has it.
+/// Memory use of one card as the driver counts it, from its management library (NVML). NVML needs no CUDA
+/// context, so the memory of the context itself counts too. The library is opened if the machine has it.
 class DriverMemory {
  public:
   /// `bus_id` as cudaDeviceGetPCIBusId() gives it. What is used now belongs to others.
@@ -17,8 +17,8 @@ class DriverMemory {
 
   /// False where the library is missing or does not know the card.
   bool known() const { return card_ != nullptr; }
-  /// Used since the start, by whomever; what it was last where the driver does not answer, since no decode is
-  /// to fail for it. Only where the card is known, and from one thread.
+  /// Growth of the card's use since construction, by any process. Returns the last answer where the driver
+  /// gives none, so that no decode fails for it. Requires known(). To be called from one thread.
   int64_t grown_bytes() const;
 
  private:

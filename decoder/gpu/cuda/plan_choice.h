@@ -9,7 +9,7 @@
 
 namespace headroom::gpu {
 
-/// What is known of an engine that a library offers for a problem. A library's plans derive from it.
+/// An engine that a library offers for a problem. A library's plans derive from it.
 struct EngineOffer {
   enum class State { offered, made, refused };
 
@@ -32,9 +32,9 @@ class PlanSource {
   virtual bool make(Plan& plan) = 0;
 };
 
-/// Which of a library's engines is taken within a workspace: the first in its order, but its last resorts are
-/// asked for only where nothing else fits (it takes them long), and engines that compile come after all that
-/// do not.
+/// Chooses among a library's engines within a workspace: the first in the library's order. Engines that
+/// compile come after all others. The library is asked for its last resorts, which takes long, only where
+/// nothing else fits.
 ///
 /// Dozens are offered, and each takes tens of KiB, so only those are kept that would be the first
 /// within some workspace. That holds as long as libraries state the truth: once a plan is refused, or
@@ -57,7 +57,7 @@ class PlanChoice {
     }
   }
 
-  /// What would be taken with any workspace; null where nothing was offered so far.
+  /// First plan in order that is not refused, whatever its workspace; null where there is none so far.
   const Plan* best() const {
     for (const Plan& plan : plans_) {
       if (plan.state != EngineOffer::State::refused) return &plan;

@@ -119,7 +119,7 @@ __device__ __forceinline__ int32_t pixel_bytes(const View& view) {
   return view.channels * Access::bytes(view.dtype);
 }
 
-/// Where the first of a pixel's channels lies. The position must be present.
+/// Address of a pixel's first channel. The position must be present.
 template <class Access>
 __device__ __forceinline__ std::byte* pixel_of(const View& view, int32_t t, int32_t y, int32_t x) {
   const int32_t row = y - view.region.y.begin, block = view.blocks == 1 ? 0 : row / view.block_rows;
@@ -127,7 +127,7 @@ __device__ __forceinline__ std::byte* pixel_of(const View& view, int32_t t, int3
   const int64_t pixels = rows * (view.region.x.end - view.region.x.begin) + (x - view.region.x.begin);
   return view.base + view.block_units[block] * kBlockUnit + pixels * pixel_bytes<Access>(view);
 }
-/// The same for one of its channels.
+/// Address of one channel of a pixel. The position must be present.
 template <class Access>
 __device__ __forceinline__ std::byte* value_of(const View& view, int32_t t, int32_t y, int32_t x,
                                                int32_t channel) {

@@ -41,9 +41,8 @@ __host__ __device__ inline int64_t positions_of_block(const View& view) {
 /// Positions that are counted in 32 bits, with room for a tile behind the last one.
 constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max() - 1024;
 
-/// The positions of a frame of a view and of those after it, counted frame by frame and row by row, where its
-/// blocks have them. Those of one frame in one block lie one after another: `seek` finds where a position
-/// does.
+/// Addresses of a view's positions from one frame on, counted frame by frame and row by row. Positions of one
+/// frame in one block are contiguous: `seek` finds the run that a position is in.
 class Positions {
  public:
   __device__ Positions(const View& view, int32_t first_frame)
@@ -60,13 +59,13 @@ class Positions {
     begin_ = n - in_frame + before;
     first_ = at(begin_);
   }
-  /// Whether what was sought lies with all of these.
+  /// True if the run that `seek` found has all of these positions.
   __device__ bool holds(uint32_t first, uint32_t count) const { return first - begin_ + count <= found_; }
   __device__ const std::byte* at_sought(uint32_t n) const {
     return first_ + static_cast<int64_t>(n - begin_) * bytes();
   }
 
-  /// Of any block and frame.
+  /// Address of a position in any block and frame, without `seek`.
   __device__ const std::byte* at(uint32_t n) const {
     const uint32_t frame = n / of_frame(), in_frame = n - frame * of_frame(), block = in_frame / of_block();
     return view_.base + view_.block_units[block] * kBlockUnit +

@@ -11,9 +11,9 @@ constexpr int kThreads = 256, kWarps = kThreads / kWarp;
 // Scores of a tile are shared out among warps: halves of the queries, quarters of the keys.
 constexpr int kWarpRows = 2, kWarpColumns = 4;
 
-/// What a block of threads works on: kQueries queries, whose result of kMostChannels channels stays in
-/// registers, kKeys keys at one time. Keys and values go by in stages: kKeyChannels channels of all the keys,
-/// then kValueRows values at a time. kStages of them are in shared memory or on their way.
+/// Work of a block of threads: kQueries queries, kKeys keys at a time. The result of kMostChannels channels
+/// stays in registers. Keys and values pass in stages: kKeyChannels channels of all the keys, then kValueRows
+/// values at a time. kStages stages are in shared memory or in flight.
 template <int kQueries_, int kKeys_, int kMostChannels_, int kKeyChannels_, int kValueRows_, int kStages_>
 struct Tile {
   static constexpr int kQueries = kQueries_, kKeys = kKeys_, kMostChannels = kMostChannels_;
@@ -29,7 +29,7 @@ struct Tile {
   static constexpr int kFirstStage = kMaxima + 2 * kQueries * kWarpColumns * 4;
   static constexpr int kSharedBytes = kFirstStage + kStages * kStageBytes;
 
-  // Of one warp: products of 16 × 8 values.
+  // Products of 16 × 8 values in one warp.
   static constexpr int kScoreRows = kQueries / kWarpRows / 16, kScoreColumns = kKeys / kWarpColumns / 8;
   static constexpr int kResultRows = kQueries / 16, kResultColumns = kMostChannels / kWarps / 8;
   static constexpr int kValueStages = kKeys / kValueRows;
@@ -101,7 +101,7 @@ class Pipeline {
     for (int i = 0; i < Tile::kStages - 1; ++i) copy_next();
   }
 
-  /// Of one tile of keys; as many of Tile::kValueStages follow.
+  /// Stages with the keys of one tile. Tile::kValueStages stages with its values follow.
   __device__ __forceinline__ int key_stages() const {
     return key_stages_;
   }
@@ -140,7 +140,7 @@ class Pipeline {
   int slot_ = 0, used_ = Tile::kStages - 1;  ///< where it is copied to, and what is in use
 };
 
-/// What a warp makes: scores of some queries and keys, and the results of all queries in some channels.
+/// A warp's share: scores of some queries and keys, and the results of all queries in some channels.
 template <typename Tile>
 struct Share {
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_of(threadIdx.x);
@@ -382,8 +382,8 @@ __device__ __forceinline__ void store_results(const Results<Tile>& results, cons
   }
 }
 
-/// What a thread's results are added to, or where they go on from. `go(sums, values)` for each pair of them,
-/// of `count` queries.
+/// Calls `go(sums, values)` for each pair of a thread's results and its place in the stored `sums`, for
+/// `count` queries. Stores results between calls, or loads them.
 template <typename Tile, typename Go>
 __device__ __forceinline__ void for_each_sum(Results<Tile>& results, const Share<Tile>& share, float* sums,
                                              int channels, int count, const Go& go) {

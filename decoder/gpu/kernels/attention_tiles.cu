@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   };
   copy_next();
 
-  // Of each query and quarter of the keys the largest score so far, of this tile of keys and of the one
+  // Largest score so far of each query and quarter of the keys: up to this tile of keys, and up to the one
   // before.
   float *largest_now = maxima, *largest_before = maxima + kQueries * kWarpColumns;
   const AttentionState& state = call.state;

@@ -33,7 +33,7 @@ struct Outputs {
 __host__ __device__ inline int32_t phases_of(const ConvolutionShape& shape) {
   return shape.upsamples ? 4 : 1;
 }
-/// Of the kernel as it is stored.
+/// Taps of the kernel as it is stored: 2 × 2 where the convolution upsamples.
 __host__ __device__ inline int32_t tap_rows(const ConvolutionShape& shape) {
   return shape.upsamples ? 2 : shape.rows;
 }
@@ -78,21 +78,21 @@ inline int64_t most_outputs(const Convolve& call) {
 __host__ __device__ inline int32_t frames_before(const ConvolutionShape& shape) {
   return shape.frames - 1 - shape.frames_ahead;
 }
-/// The first frame of the kernel that reads anything for an output in frame `t` …
+/// First frame of the kernel that reads the input for an output in frame `t`. Earlier ones read zeros.
 __host__ __device__ inline int32_t first_tap_frame(const ConvolutionShape& shape, int32_t t) {
   if (shape.before_first == BeforeFirst::first_frame) return 0;
   const int32_t missing =
       frames_before(shape) + 1 - t - (shape.before_first == BeforeFirst::zeros_for_it_too ? 0 : 1);
   return missing < 0 ? 0 : missing < shape.frames ? missing : shape.frames;
 }
-/// … and what that frame and later ones read, of an input whose frames are those before `end`.
+/// Input frame that kernel frame `tap` reads, from first_tap_frame() on. The input's frames end before `end`.
 __host__ __device__ inline int32_t frame_of_tap(const ConvolutionShape& shape, int32_t t, int32_t tap,
                                                 int32_t end) {
   const int32_t frame = t - frames_before(shape) + tap;
   return frame < 0 ? 0 : frame < end ? frame : end - 1;
 }
 
-/// What stands at an output of the residual; 0 where there is none.
+/// Value of the residual at an output; 0 where there is none.
 __device__ __forceinline__ float residual_at(const Convolve& call, int32_t t, int32_t y, int32_t x,
                                              int32_t output) {
   if (call.residual.channels == 0) return 0;

@@ -8,8 +8,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kPitch = 64, kChannels = kPitch / 2;  // of one stage: so many channels of one tap
 
-/// What a block of threads makes: kPixels × kOutputs values, kWarpPixels × kWarpOutputs in each warp. Stages
-/// of inputs and kernel go by in shared memory.
+/// Work of a block of threads: kPixels × kOutputs values, kWarpPixels × kWarpOutputs in each warp. Stages of
+/// inputs and kernel pass through shared memory.
 template <int kPixels_, int kOutputs_, int kWarpPixels_, int kWarpOutputs_, int kBlocks_>
 struct Tile {
   static constexpr int kPixels = kPixels_, kOutputs = kOutputs_;
@@ -30,7 +30,7 @@ struct Tile {
 // On an A100 these are 1020, 700 and 520. 128 results in each thread leave registers for one block on a
 // multiprocessor; four stages of 24 KiB just fit into 99 KiB.
 using Large = Tile<256, 128, 64, 64, 1>;
-// Where there are too few pixels, or outputs, for tiles that large.
+// For too few pixels, or outputs, for tiles that large.
 using Small = Tile<128, 64, 32, 32, 2>;
 // For pictures: three outputs. The inputs are what has to be moved, so tiles are no wider than a product.
 using Narrow = Tile<256, 16, 32, 16, 2>;
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
   kernel +=
       (int64_t{phase} * shape.outputs + first_output + row) * output_bytes + first_tap * of_tap + chunk * 16;
 
-  // What is copied next: some channels, one tap after the other.
+  // The next stage to copy: kChannels channels of one tap. All taps come before the next channels.
   int channel = 0, tap = taps > 0 ? 0 : -1, slot = 0;
   const auto copy_next = [&] {
     if (channel < shape.inputs && tap >= 0) {

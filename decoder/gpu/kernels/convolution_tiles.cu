@@ -7,8 +7,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kChannels = 8;  // of one stage, of one tap
 
-/// What a block of threads makes: kPixels × kOutputs values, of which a thread has kOfPixels × kOfOutputs in
-/// vectors of four. Stages of inputs and kernel go by in shared memory, a row for each channel: one is used
+/// Work of a block of threads: kPixels × kOutputs values, kOfPixels × kOfOutputs in each thread, in vectors
+/// of four. Stages of inputs and kernel pass through shared memory, a row for each channel. One stage is used
 /// while the next is in registers.
 template <int kPixels_, int kOutputs_, int kOfPixels_, int kOfOutputs_>
 struct Tile {
@@ -16,7 +16,7 @@ struct Tile {
   static constexpr int kOfPixels = kOfPixels_, kOfOutputs = kOfOutputs_;
   static constexpr int kColumns = kOutputs / kOfOutputs;  // of threads
   static_assert(kPixels / kOfPixels * kColumns == kThreads);
-  // Where the next vector of a thread lies.
+  // Distance from one vector of a thread to the next.
   static constexpr int kPixelStep = kPixels / (kOfPixels / 4), kOutputStep = kOutputs / (kOfOutputs / 4);
 
   // Four more than they have: threads that write rows four apart find other banks.
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
                  ((int64_t{phase} * shape.outputs + output) * taps_of(shape) + first_tap) * of_tap;
   }
 
-  // What is loaded next: some channels, one tap after the other.
+  // The next stage to load: kChannels channels of one tap. All taps come before the next channels.
   int channel = column, tap = 0, slot = 0;
   float4 loaded_pixels[kPixelRows], loaded_kernel[kOutputRows];
   const auto load_next = [&] {

@@ -39,8 +39,8 @@ struct Shuffled {
   }
 };
 
-/// Of 2 × 2 pixels all at once: a thread reads 4 V channels of one pixel of the source and writes V channels
-/// of four.
+/// Makes 2 × 2 pixels at once: a thread reads 4 V channels of one pixel of the source and writes V channels
+/// of four pixels.
 template <class From, class To>
 __global__ void __launch_bounds__(kSweepThreads)
     shuffle_quads(const __grid_constant__ DepthToSpace call, const __grid_constant__ Sweep sweep) {

@@ -18,8 +18,8 @@ __device__ __forceinline__ int lane_of(uint32_t thread) {
   return static_cast<int>(thread % kWarp);
 }
 
-// Where a lane's row of the matrices for ldmatrix lies; `row`, a multiple of 8, and `chunk` say where the
-// values begin.
+// Offsets of a lane's row of the matrices for ldmatrix. The values begin at `row`, a multiple of 8, and
+// `chunk`.
 
 /// For a of a product: 16 rows of 16 values.
 template <int kPitch>
@@ -33,7 +33,7 @@ __device__ __forceinline__ int b_offset(int row, int chunk) {
   const int lane = lane_of(threadIdx.x);
   return chunk_offset<kPitch>(row + lane % 8 + lane / 16 * 8, chunk + lane / 8 % 2);
 }
-/// The same where the tile has the rows of b as rows: 16 rows of 16 columns. For ldmatrix_x4_transposed.
+/// For b where the tile has the rows of b as rows: 16 rows of 16 columns. For ldmatrix_x4_transposed.
 template <int kPitch>
 __device__ __forceinline__ int b_offset_of_rows(int row, int chunk) {
   return a_offset<kPitch>(row, chunk);
@@ -51,8 +51,8 @@ __device__ __forceinline__ void load_pair_transposed(uint32_t (&left)[2], uint32
   left[0] = b[0], left[1] = b[1], right[0] = b[2], right[1] = b[3];
 }
 
-/// The same `rows`, a multiple of 8, and `chunks` further on. Chunks must be even, and those of the offset
-/// must have begun with a multiple of 8 (of 4 in rows of 64 bytes): then it takes one instruction.
+/// Moves an offset by `rows`, a multiple of 8, and by `chunks`, an even number. The `chunk` that the offset
+/// was made with must be a multiple of 8 (of 4 in rows of 64 bytes). Then the move takes one instruction.
 template <int kPitch>
 __device__ __forceinline__ int moved(int offset, int rows, int chunks) {
   constexpr int kOfRun = kPitch == 64 ? 4 : 8;

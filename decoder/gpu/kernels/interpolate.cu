@@ -5,7 +5,7 @@ namespace headroom::gpu {
 namespace {
 
 constexpr float kOwnShare = 0.75f;
-/// Of a thread: each of them reads up to eight of the source.
+/// Pixels that a thread makes. Each of them reads up to eight pixels of the source.
 constexpr int kInterpolatedPixels = 2;
 
 /// Three quarters of the value at `own` and one of that beside it, or the one value that is both.

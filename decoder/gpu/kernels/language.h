@@ -1,8 +1,8 @@
 #pragma once
 
-// What kernels are written in, one source for two compilers: nvcc for GPUs of compute capability 8.0 and
-// later, and g++ against an emulator that runs blocks of threads on the CPU. This header alone knows which of
-// the two it is. Both give
+// The language of kernels, one source for two compilers: nvcc for GPUs of compute capability 8.0 and later,
+// and g++ against an emulator that runs blocks of threads on the CPU. Only this header knows which of the two
+// compiles. Both provide
 //   __global__, __device__, __forceinline__, __launch_bounds__, __grid_constant__, dim3, uint2, uint4,
 //   float4, threadIdx, blockIdx, blockDim, gridDim;
 //   shared_memory<T>()   the block's dynamic shared memory, aligned to 128 bytes (static __shared__ arrays

@@ -5,7 +5,7 @@
 
 #include "decoder/gpu/calls/stream.h"
 
-// What both ways to compile kernels begin with (decoder/gpu/kernels/language.h).
+// Types and constants for both compilers of kernels (decoder/gpu/kernels/language.h).
 namespace headroom::gpu {
 
 constexpr uint32_t kAllLanes = 0xffffffff;

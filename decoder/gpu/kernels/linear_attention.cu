@@ -15,7 +15,7 @@ __device__ __forceinline__ float relu(float value) {
   return value < 0 ? 0 : value;
 }
 
-/// Where position `number` of a region lies, counted row by row and then frame by frame.
+/// Address of position `number` of a region, counted row by row and then frame by frame.
 __device__ __forceinline__ std::byte* position_of(const View& view, const Box& region, int64_t number) {
   const int32_t columns = region.x.end - region.x.begin, rows = region.y.end - region.y.begin;
   const int64_t row = number / columns;

@@ -34,7 +34,7 @@ __device__ __forceinline__ float square_sum(const float (&values)[V], float mean
   return sum;
 }
 
-/// Of a pixel: what is subtracted from its values, and what they are multiplied by then.
+/// Scaling of one pixel: each value becomes (value - mean) * factor.
 struct Scaling {
   float mean = 0, factor = 1;
 };

@@ -22,7 +22,7 @@ struct Sum {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
 
-/// Of all threads' values; every thread has the result. The order is always the same.
+/// Combines the values of all threads, in a fixed order. Every thread gets the result.
 template <typename Operation>
 __device__ float over_block(float value, float* shared, Operation operation) {
   for (int distance = kWarp / 2; distance > 0; distance /= 2)

@@ -23,7 +23,7 @@ struct Sweep {
 template <int V>
 constexpr int kPixels = V == 1 ? 8 : 4;
 
-/// What a thread begins with.
+/// First pixel and first channel of a thread.
 struct Site {
   int32_t t, y, x;
   int32_t channel;
@@ -108,7 +108,7 @@ void launch_sweep(const char* name, Kernel kernel, const Box& region, int32_t ch
   });
 }
 
-/// What of a region lies inside the picture.
+/// The part of a region that lies inside the picture.
 inline Box inside(const Box& region, const Size& picture) {
   const auto cut = [](const Span& span, int32_t size) {
     return Span{std::max(span.begin, 0), std::min(span.end, size)};
@@ -124,11 +124,11 @@ struct PictureBox {
     return t >= box.t.begin && t < box.t.end && y >= box.y.begin && y < box.y.end && box.x.begin < box.x.end;
   }
   __device__ __forceinline__ bool has_column(int32_t x) const { return x >= box.x.begin && x < box.x.end; }
-  /// What is read in place of a column outside, so that loads need not wait for a branch.
+  /// Column to read in place of one outside, so that loads need not wait for a branch.
   __device__ __forceinline__ int32_t nearest(int32_t x) const {
     return min(max(x, box.x.begin), box.x.end - 1);
   }
-  /// Zero for a position outside: of a row that has none inside, or in a column that is not.
+  /// Sets the values of a position outside to zero. Its row has no position inside, or its column is outside.
   template <int V>
   __device__ __forceinline__ void clear_outside(bool row_inside, int32_t x, float (&values)[V]) const {
     const bool outside = !row_inside || !has_column(x);
@@ -137,22 +137,21 @@ struct PictureBox {
   }
 };
 
-/// Whether `V` channels of a view can be read and written at one time, wherever they begin at a multiple of
-/// V.
+/// True if `V` channels of a view can be read and written at one time, from any multiple of V on.
 inline bool takes_vectors(const View& view, int V) {
   const int64_t bytes = V * (view.dtype == Dtype::fp32 ? 4 : 2);
   return view.channels % V == 0 &&
          reinterpret_cast<uintptr_t>(view.base) % static_cast<uintptr_t>(bytes) == 0;
 }
 
-/// Whether a list can be read by 16 bytes.
+/// True if a list can be read 16 bytes at a time.
 inline bool takes_vectors(const void* list) {
   return reinterpret_cast<uintptr_t>(list) % 16 == 0;
 }
 
-/// Calls f with how to read and how to write: by 16 bytes of the wider side where all views allow it, and
-/// `aligned` says that so does what is read beside them, and where the sources are of one type; value by
-/// value otherwise. fp16 and bf16 do not meet in one decode.
+/// Calls f with one access to read and one to write. They take 16 bytes of the wider side at a time where all
+/// views allow it and the sources have one dtype. `aligned` says that other lists the kernel reads allow it
+/// too. Otherwise they take single values. fp16 and bf16 do not meet in one decode.
 template <class F>
 void with_access(std::initializer_list<const View*> sources, const View& target, bool aligned, const F& f) {
   const Dtype from = (*sources.begin())->dtype, to = target.dtype;
@@ -176,7 +175,7 @@ void with_access(std::initializer_list<const View*> sources, const View& target,
   with_access(sources, target, true, f);
 }
 
-/// The same where all is of one view's type.
+/// Calls f with one access for values of the target's dtype: by 16 bytes or value by value, as above.
 template <class F>
 void with_access(const View& target, bool aligned, const F& f) {
   const int V = target.dtype == Dtype::fp32 ? 4 : 8;

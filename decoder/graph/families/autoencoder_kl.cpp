@@ -23,7 +23,7 @@ struct Config {
   bool post_quant_conv = true;
 };
 
-/// What a family calls these.
+/// Config keys that differ between families.
 struct Keys {
   const char* widths = "block_out_channels";
   const char* layers = "layers_per_block";
@@ -141,8 +141,7 @@ Model build(const JsonFields& json) {
   return model;
 }
 
-/// The same blocks, with widths of its own where the config has decoder_block_out_channels, which the small
-/// decoder does.
+/// AutoencoderKL's blocks. FLUX.2's small decoder has widths of its own, in decoder_block_out_channels.
 Model build_flux2(const JsonFields& json) {
   Config config;
   config.latent_channels = 32;
@@ -156,7 +155,7 @@ Model build_flux2(const JsonFields& json) {
   return model;
 }
 
-/// The decoder without a picture and a mask to mend it by: the same blocks under other keys.
+/// AutoencoderKL's blocks under other keys. The inputs for inpainting, a picture and a mask, are left out.
 Model build_asymmetric(const JsonFields& json) {
   const Keys keys{.widths = "up_block_out_channels", .layers = "layers_per_up_block"};
   Model model = model_of(read_config(json, {}, keys), json);

@@ -20,7 +20,7 @@ struct Config {
   int64_t compression = 0;  ///< pixels along each side of a latent position
 };
 
-/// Whether an upsampling follows the blocks of this stage, counted from the coarsest.
+/// True where an upsampling follows the blocks of `stage`. Stages count from the coarsest.
 bool upsamples(const Config& config, size_t stage) {
   return stage + 1 < config.widths.size() && (int64_t{1} << stage) < config.compression;
 }

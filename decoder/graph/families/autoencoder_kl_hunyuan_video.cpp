@@ -29,11 +29,11 @@ struct Config {
   int64_t compression = 8;  ///< pixels along each side of a latent position
 };
 
-/// Whether this stage, counted from the coarsest, doubles rows and columns behind its blocks …
+/// True where `stage` doubles rows and columns after its blocks. Stages count from the coarsest.
 bool doubles_pixels(const Config& config, size_t stage) {
   return (int64_t{2} << stage) <= config.compression;
 }
-/// … and frames.
+/// True where `stage` doubles frames after its blocks.
 bool doubles_frames(const Config& config, size_t stage) {
   const size_t later = config.widths.size() - 1 - stage;
   return later >= 1 && later <= kFrameDoublings;

@@ -132,8 +132,8 @@ class Builder {
     return graph_.depth_to_space(name + ".depth_to_space", graph_.add_cut_point(x), {1, kPixels, kPixels});
   }
 
-  /// The same with frames. The first frame's channels are not repeated as those of later ones are: the
-  /// shortcut cannot be part of the convolution.
+  /// upsample() with frames. The shortcut repeats the first frame's channels differently from those of later
+  /// frames, so it cannot be part of the convolution.
   TensorId upsample_with_frames(const std::string& name, TensorId x, int64_t channels) {
     const auto unfolded = [&](const char* what, TensorId from) {
       return graph_.repeated_depth_to_space(name + what, from, channels, {kFrames, kPixels, kPixels}, kFrames,

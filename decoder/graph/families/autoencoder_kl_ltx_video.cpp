@@ -36,8 +36,8 @@ struct Config {
       false;  ///< convolutions of 1 × 1 are modules themselves, not in modules of their own
 };
 
-/// What a class has where a key is missing. Lists begin with the finest resolution, as in diffusers, but for
-/// upsampling, which begins with the coarsest.
+/// A class's defaults for missing keys. Lists begin with the finest resolution, as in diffusers. Only
+/// `upsampling` begins with the coarsest.
 struct Defaults {
   std::vector<int64_t> widths, layers;
   std::vector<bool> upsamples, residual;
@@ -149,7 +149,7 @@ void check_widths(const JsonFields& json, const Config& config) {
   }
 }
 
-/// What would need more than the latent: the timestep of a decode, noise.
+/// Rejects decoders that need more input than the latent: a timestep or noise.
 void refuse_inputs(const JsonFields& json) {
   if (json.has("timestep_conditioning") && json["timestep_conditioning"].boolean())
     json["timestep_conditioning"].fail("decoders that are given a timestep are not supported");

@@ -26,7 +26,7 @@ struct Config {
   bool of_pictures = false;  ///< kernels without an axis for the time
 };
 
-/// What `values` of a list there are, by `read(field)`; the default where the key is missing.
+/// Fills `values` with `read(element)` of each element of a list. A missing key leaves them unchanged.
 template <typename T, typename F>
 void read_list(const JsonFields& json, const char* key, std::vector<T>& values, const F& read) {
   if (!json.has(key)) return;
@@ -210,7 +210,7 @@ Model build_wan(const JsonFields& config) {
   return model_of(config, "out_channels", wan_statistics());
 }
 
-/// The same network.
+/// Wan 2.1's network and latent statistics. Only the key for output channels differs.
 Model build_qwen_image(const JsonFields& config) {
   return model_of(config, "input_channels", wan_statistics());
 }

@@ -11,7 +11,7 @@ constexpr int64_t kMostChannels = 1 << 14;
 constexpr int64_t kMostLayers = 64;
 constexpr size_t kMostStages = 8;
 constexpr int64_t kMostDoublings = 8;
-/// What its pipelines divide latents by; no config has it.
+/// The decoder's pipelines divide latents by this factor. No config has it.
 constexpr double kScalingFactor = 0.18215;
 
 enum class FramesUpsampling { none, interpolated, mixed };

@@ -10,7 +10,7 @@ namespace headroom {
 /// Blocks with GroupNorm that several families are made of, added to a graph.
 class GroupNormBlocks {
  public:
-  /// What a family calls an attention's norm and its last projection, and what it attends to.
+  /// Attention of one family: module names of its norm and output projection, and the frames it mixes.
   struct AttentionKind {
     const char* norm = "group_norm";
     const char* output = "to_out.0";
@@ -20,16 +20,16 @@ class GroupNormBlocks {
   GroupNormBlocks(Graph& graph, int32_t groups, Activation activation, ConvolutionKind convolutions = {})
       : graph_(graph), groups_(groups), activation_(activation), convolutions_(std::move(convolutions)) {}
 
-  /// `side` rows and columns.
+  /// A convolution whose kernel has `side` rows and columns.
   TensorId conv(const std::string& name, TensorId x, int64_t channels, int32_t side);
-  /// Of 3 rows and columns over nearest upsampling by 2 along both.
+  /// A 3×3 convolution over nearest upsampling by 2 along rows and columns.
   TensorId upsampled_conv(const std::string& name, TensorId x, int64_t channels);
   /// GroupNorm over all frames, rows and columns, then the activation.
   TensorId normalised(const std::string& name, TensorId x, Activation activation);
-  /// norm1, activation, conv1, norm2, activation, conv2, and x added; by conv_shortcut where it has other
-  /// channels.
+  /// norm1, activation, conv1, norm2, activation, conv2, then adds x. conv_shortcut projects x where its
+  /// channels differ.
   TensorId resnet(const std::string& name, TensorId x, int64_t channels);
-  /// One head, and x added.
+  /// One head, then adds x.
   TensorId attention(const std::string& name, TensorId x, const AttentionKind& kind);
 
  private:

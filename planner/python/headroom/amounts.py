@@ -55,7 +55,7 @@ def file_name(path: Any, name: str) -> str:
 
 
 def auto_limit_bytes(held_bytes: int = 0) -> int:
-    """What a decode on the CPU could have: what this process may still take, and what the decoder holds already."""
+    """Memory that a decode on the CPU could have: free memory of this process, plus the decoder's own ``held_bytes``."""
     return _core.automatic_limit_bytes(_core.available_bytes() + held_bytes)
 
 

@@ -64,7 +64,7 @@ def _within(name: str, module: Any) -> Iterator[tuple[str, Any]]:
 
 
 def compiled_modules(vae: Any) -> Iterator[Any]:
-    """What torch.compile() made of modules that a decode runs."""
+    """Modules that torch.compile() made from modules of a decode."""
     parents = [vae, *(module for _, module in decoding_modules(vae))]
     for leaf, child in (item for parent in parents for item in parent._modules.items()):
         if child is not None and leaf not in UNUSED_CHILDREN and followed(child) is not child:
@@ -78,7 +78,7 @@ def made_class(vae: Any) -> type:
 
 
 def made_anew(vae: Any) -> Any:
-    """What the class makes of the VAE's config, without memory for values."""
+    """A new VAE of the same class and config, without memory for values."""
     import torch
 
     cls = made_class(vae)
@@ -117,7 +117,7 @@ def global_hooks() -> Iterator[str]:
 
 
 def _of_vae(vae: Any, made: Any, makes: str) -> Iterator[str]:
-    """Of the VAE itself: what its own decode reads and calls."""
+    """Changes to the VAE itself: to the methods and attributes that its own decode uses."""
     methods = methods_of(type(made), ("decode",))
     yield from replaced_methods(makes, methods)
     for name in methods.functions:
@@ -189,7 +189,7 @@ def _of_tensors(name: str, module: Any, expected: Any, makes: str) -> Iterator[s
 
 
 def is_plain(tensor: Any) -> bool:
-    """Whether a tensor's memory has its values: those of quantising libraries have them in a form of their own."""
+    """True if a tensor stores its values plainly. Tensors of quantising libraries have a form of their own."""
     import torch
 
     return type(tensor) in (torch.Tensor, torch.nn.Parameter)
@@ -235,7 +235,7 @@ def _same_processor(own: Any, made: Any) -> bool:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two attributes stand for the same."""
+    """True if two attributes have equal meaning."""
     if a is b:
         return True
     if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):

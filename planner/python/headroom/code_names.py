@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Iterator
 
 CALLED = ("forward", "__call__", "_wrapped_call_impl", "_call_impl", "__getattr__", "__iter__", "__len__", "__getitem__")
-"""What runs when a module is called, or when its parent goes through it."""
+"""Functions that run when a module is called, or when its parent iterates over it."""
 
 CALLERS = ("torch", "accelerate")
 """Packages whose decorators may stand around any method."""
@@ -21,7 +21,7 @@ class Methods:
     names: frozenset[str]
     """Names that the code reads: of attributes, methods and globals alike."""
     functions: frozenset[str]
-    """Those of them that are methods."""
+    """The names that are methods."""
     foreign: tuple[tuple[str, Any], ...]
     """Methods whose code is of another package than their class."""
 
@@ -53,7 +53,7 @@ def _found(cls: type, called: tuple[str, ...]) -> Methods:
 
 
 def _foreign(cls: type, names: Iterable[str]) -> tuple[tuple[str, Any], ...]:
-    """Those methods whose code is of another package. Not `decode`, which Headroom takes the place of."""
+    """Methods whose code is of another package. Not `decode`, which Headroom takes the place of."""
     found = []
     for name in sorted(set(names) - {"decode"}):
         for owner in _owners(cls, name):

@@ -75,7 +75,7 @@ class Handle:
 
     @property
     def held_bytes(self) -> int:
-        """What is held between decodes: packed weights."""
+        """Bytes held between decodes: packed weights."""
         return self.decoder.held_bytes
 
     def free(self) -> None:
@@ -83,8 +83,9 @@ class Handle:
         self.decoder.free()
 
     def predict(self, height: int, width: int, frames: int = 1, batch: int = 1) -> Prediction:
-        """What a decode of this size in pixels would take now: before a run, ``handle.predict(1536, 2048).require()`` raises DoesNotFit
-        where it would. Raises InputError."""
+        """Predicts what a decode of this size in pixels would take now. Raises InputError.
+
+        ``handle.predict(1536, 2048).require()`` raises DoesNotFit if that decode would."""
         chosen = self.options
         named = (("height", height), ("width", width), ("frames", frames), ("batch", batch))
         height, width, frames, batch = (whole_number(value, name) for name, value in named)
@@ -186,7 +187,7 @@ class Handle:
 
 
 class Decode:
-    """What stands in a VAE's ``decode``. Calls the handle's; a copy of the VAE gets one of its own."""
+    """Replaces a VAE's ``decode`` and calls the handle's. A copy of the VAE gets its own replacement."""
 
     def __init__(self, handle: Handle):
         self.handle = handle
@@ -206,7 +207,7 @@ class Decode:
 
 
 def _signature(vae: Any) -> inspect.Signature:
-    """Of the VAE's own ``decode``: what the latent is called and in which order options come differs between classes."""
+    """Signature of the VAE's own ``decode``. Classes differ in the name of the latent and the order of options."""
     own = inspect.signature(type(vae).decode)
     return own if "return_dict" in own.parameters else inspect.signature(Handle.decode)  # hidden by a decorator
 

@@ -34,7 +34,7 @@ def vae_of(vae_or_pipe: Any) -> Any:
 
 
 def loaded_vae_of(vae_or_pipe: Any) -> Any:
-    """The same for what has weights. Raises InputError for names and folders."""
+    """Like vae_of(), but needs a VAE with weights. Raises InputError for names and folders."""
     vae = vae_of(vae_or_pipe)
     if isinstance(vae, (str, os.PathLike)):
         raise InputError(f"expected a VAE or a pipeline, found the name {os.fspath(vae)!r}; load it first, by from_pretrained(…)")

@@ -1,4 +1,4 @@
-"""Where a decode runs, and whose memory it takes there."""
+"""Device that a decode runs on, and memory available there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .amounts import auto_limit_bytes
 from .errors import InputError, OutOfGpuMemory, Unsupported
 
 GPU_MODULE = Path(_core.__file__).with_name("headroom-cuda-lent.so")
-"""What talks to CUDA: there where the package was built with it."""
+"""The module that calls CUDA. It exists only if the package was built with CUDA."""
 
 AUTO_MARGIN_BYTES = 256 << 20
 """Left free on a GPU under ``limit="auto"``, for whatever else runs there; less where nothing fits otherwise."""
@@ -55,7 +55,7 @@ class TorchMemory:
 
 
 def decoding_device(device: str) -> str:
-    """Where a VAE on this device decodes: on the CPU where there is no decoder for such a device, such as MPS."""
+    """Device on which a VAE on ``device`` decodes. The CPU if there is no decoder for the device, such as MPS."""
     return device if device.partition(":")[0] in ("cpu", "cuda") else "cpu"
 
 
@@ -82,8 +82,9 @@ def open_decoder(model: _core.Model, device: str) -> _core.Decoder:
 
 
 def free_bytes(device: str, held_bytes: int = 0, margin_bytes: int = AUTO_MARGIN_BYTES) -> int:
-    """What a decode there could have now, ``held_bytes`` of its own included: ``limit="auto"``. On a GPU so much is left free.
-    Raises InputError where there is no GPU to ask."""
+    """Memory that a decode there could have now (``limit="auto"``), its own ``held_bytes`` included.
+
+    On a GPU, ``margin_bytes`` stay free. Raises InputError if there is no GPU to ask."""
     if device == "cpu":
         return auto_limit_bytes(held_bytes)
     try:

@@ -1,4 +1,4 @@
-"""What Headroom raises. The messages are one line that names what was expected."""
+"""Exceptions that Headroom raises. Messages are one line and name what was expected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def in_python(text: str) -> str:
 
 
 class HeadroomError(Exception):
-    """Of which all others are."""
+    """Base class of all Headroom exceptions."""
 
 
 class InputError(HeadroomError, ValueError):
@@ -37,7 +37,7 @@ class DoesNotFit(HeadroomError, MemoryError):
         self.smallest_limit_bytes = smallest_limit_bytes
         """The smallest limit that works."""
         self.remedies = remedies
-        """What else would help: dicts with ``change``, ``fits`` and what it takes."""
+        """Other remedies: dicts with ``change``, ``fits`` and their cost."""
         self.latents: Any = None
         """The latents that an enabled VAE was given: after ``enable`` with another limit, ``vae.decode(error.latents)``."""
 

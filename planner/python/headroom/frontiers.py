@@ -26,7 +26,7 @@ class Frontier(tuple):
     what: str
     """The request in words."""
     assumed: bool
-    """Whether times are by assumed costs, and not by a profile of this machine."""
+    """True if times come from assumed costs, not from a profile of this machine."""
 
     def __str__(self) -> str:
         longest = max((point.seconds for point in self), default=1.0)

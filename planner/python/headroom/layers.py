@@ -19,10 +19,10 @@ from .changes import (
 from .code_names import CALLED, methods_of
 
 PATCHES = ("weight_function", "bias_function")
-"""Where ComfyUI lists functions that change a layer's weights each time that it runs."""
+"""Attributes in which ComfyUI lists functions that change a layer's weights on each run."""
 
 FLAGS = ("give_pre_end", "tanh_out")
-"""Of ComfyUI's decoders; set, they return something else than the picture."""
+"""Flags of ComfyUI's decoders. With one of them set, a decoder returns something other than the picture."""
 
 
 def require_plain_layers(vae: Any) -> None:

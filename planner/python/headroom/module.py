@@ -27,7 +27,7 @@ PLANS = 3
 
 @dataclass(frozen=True, repr=False)
 class DecodeReport:
-    """What the last decode took. It draws itself in a notebook."""
+    """Time and memory of the last decode. Shown as a picture in a notebook."""
 
     plan: _core.Plan
     """The plan that it ran."""
@@ -49,7 +49,7 @@ class DecodeReport:
     largest_error: float | None = None
     """Under ``verify=True``: the largest difference from the original decode, of its largest magnitude. None where that cannot run."""
     device: str = "cpu"
-    """Where the decode ran: ``"cpu"`` or ``"cuda:0"``."""
+    """Device of the decode: ``"cpu"`` or ``"cuda:0"``."""
 
     def __str__(self) -> str:
         size, seconds = _core.format_bytes, _core.format_seconds
@@ -96,7 +96,7 @@ class ModuleDecoder:
 
     @property
     def held_bytes(self) -> int:
-        """What is held between decodes: packed weights."""
+        """Bytes held between decodes: packed weights."""
         return sum(decoder.held_bytes() for decoder in self._decoders.values())
 
     def free(self) -> None:
@@ -198,7 +198,7 @@ class ModuleDecoder:
         profile: str | None = None,
         release: bool = False,
     ) -> Prediction:
-        """Of a decode of (batch, frames, height, width) now, the picture that it returns included."""
+        """Predicts a decode of (batch, frames, height, width) now, including the picture that it returns."""
         batch, frames, height, width = size
         device = device or self._device()
         on_cpu = device == "cpu"
@@ -221,7 +221,7 @@ class ModuleDecoder:
         return self._of_one_frame
 
     def _decoder(self, device: str, model: _core.Model) -> _core.Decoder:
-        """What decodes by this model. What others on the device have packed is dropped: there is one set of weights."""
+        """Decoder for this model. Drops packed weights of other decoders on the device, so that there is one set."""
         key = device, model.decodes_clips != self.model.decodes_clips
         for other, decoder in self._decoders.items():
             if other != key and other[0] == device:
@@ -249,7 +249,7 @@ class ModuleDecoder:
         return "cpu" if self.released else decoding_device(Parameters(self.module, self.model).device())
 
     def _device_for(self, z: Any, parameters: Parameters, needs_cpu: bool) -> str:
-        """Where a decode of this latent runs."""
+        """Device that decodes this latent."""
         device = "cpu" if self.released else decoding_device(parameters.device())
         if device != "cpu" or z.device.type != "cuda" or self.released or needs_cpu:
             return device

@@ -9,7 +9,7 @@ from typing import Any, Iterable, Iterator
 from .errors import InputError
 
 HOOK_PACKAGES = ("accelerate.hooks", "diffusers.hooks.hooks")
-"""What replaces a module's `forward` for a hook."""
+"""Packages whose hooks replace a module's `forward`."""
 
 MOVING_HOOKS = ("accelerate.hooks", "diffusers.hooks.group_offloading", "diffusers.hooks.layerwise_casting", "diffusers.hooks.hooks")
 """Hooks that move or cast weights, and change no value on its way through a module."""
@@ -63,7 +63,7 @@ class StoredValue:
 
 
 def stored_values(groups: Iterable[Any]) -> dict[int, StoredValue]:
-    """Of tensors, by their id, that groups of diffusers' group offload have on a disk."""
+    """Stored values of tensors that groups of diffusers' group offload have on a disk, by the tensor's id."""
     on_disk = [group for group in groups if getattr(group, "offload_to_disk_path", None)]
     return {id(tensor): StoredValue(group, key) for group in on_disk for tensor, key in group.tensor_to_key.items()}
 
@@ -76,7 +76,7 @@ def group_of(module: Any) -> Any:
 
 
 def is_hooked_forward(module: Any, forward: Any) -> bool:
-    """Whether a `forward` calls hooks, and then that of the module's class."""
+    """True if a `forward` calls hooks and then the `forward` of the module's class."""
     while forward is not None:
         if getattr(forward, "__func__", None) is type(module).forward and forward.__self__ is module:
             return True

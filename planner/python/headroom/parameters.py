@@ -17,7 +17,7 @@ Stretches = list[tuple[int, int]]
 
 
 class Place(NamedTuple):
-    """Where a module holds a tensor. `third` is the part of fused projections that it is."""
+    """Place of a tensor in a module. `third` is its part of fused projections."""
 
     name: str
     module: Any
@@ -146,7 +146,7 @@ def _part(tensor: Any, place: Place) -> Any:
 
 
 def _is_dense(tensor: Any) -> bool:
-    """Whether the values fill a stretch of memory, in whichever order."""
+    """True if the values fill one stretch of memory, in any order."""
     import torch
 
     if tensor.is_contiguous():

@@ -1,4 +1,4 @@
-"""What a decode would take, known before it runs."""
+"""Prediction of a decode's memory and time before it runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .errors import DoesNotFit, InputError, in_python
 
 
 class Prediction:
-    """What :func:`predict` found. Attributes are in bytes and seconds.
+    """Result of :func:`predict`. Attributes are in bytes and seconds.
 
     ``peak_bytes``, ``seconds`` and ``plan`` are of the fastest decode under the limit; None where nothing fits it.
     ``smallest_limit_bytes`` and ``remedies`` are searched for when they are first asked for, which may take a second.
@@ -28,12 +28,12 @@ class Prediction:
         """The request in words."""
         self.limit_bytes = limit
         self.untiled_peak_bytes: int = planner.untiled_peak_bytes()
-        """Of the decode without tiles, weights included."""
+        """Peak of the decode without tiles, weights included."""
         self.plan: _core.Plan | None = planner.plan(limit)
 
     @property
     def fits(self) -> bool:
-        """Whether a plan fits the limit."""
+        """True if a plan fits the limit."""
         return self.plan is not None
 
     @property
@@ -58,7 +58,7 @@ class Prediction:
 
     @cached_property
     def remedies(self) -> tuple[dict, ...]:
-        """Where nothing fits: what would help, as dicts with ``change``, ``fits`` and what it takes."""
+        """Changes that would help if nothing fits, as dicts with ``change``, ``fits`` and the memory and time they take."""
         return () if self.fits else self._why_not[1]
 
     @cached_property
@@ -158,8 +158,8 @@ def predict(
     scratch: str | None = None,
     profile: str | None = None,
 ) -> Prediction:
-    """What decoding a picture or clip of this many pixels would take, the picture that ``decode`` returns included.
-    Milliseconds; nothing is loaded or decoded.
+    """Predicts what decoding a picture or clip of this size would take, including the picture that ``decode`` returns.
+    Takes milliseconds; loads and decodes nothing.
 
     Args:
         vae: a diffusers VAE, a pipeline with one, a folder with ``config.json``, or a built-in name such as ``"sdxl"``.

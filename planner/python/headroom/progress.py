@@ -15,7 +15,7 @@ LONG_SECONDS = 5.0
 def progress_of(
     wanted: bool | Callable[[float], None] | None, pipeline_bar: Any, plan: _core.Plan
 ) -> Iterator[Callable[[float], None] | None]:
-    """What is told the share that is done; None for nobody."""
+    """Yields the callback that receives the share done, or None if nobody wants it."""
     if callable(wanted):
         yield wanted
     elif wanted is True or (wanted is None and pipeline_bar is not None and plan.seconds >= LONG_SECONDS):

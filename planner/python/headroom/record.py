@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Layer:
-    """What one module took, in the call that took most."""
+    """Memory and time of one module, in the call that took most."""
 
     kind: str
     activation_bytes: int = 0
@@ -132,7 +132,7 @@ def _marked(vae: Any, called: set[Any]) -> Iterator[None]:
 
 
 def _own_bytes(modules: Iterable[Any]) -> int:
-    """Of the parameters and buffers that these modules hold themselves."""
+    """Bytes of the parameters and buffers that these modules hold themselves."""
     held = {id(one): one for module in modules for one in (*module._parameters.values(), *module._buffers.values()) if one is not None}
     return sum(one.numel() * one.element_size() for one in held.values())
 
@@ -185,7 +185,7 @@ def _thinned(moments: list[tuple[int, int]], before: int) -> Json:
 
 
 def _planned(vae: Any, size: Json, dtype: str) -> Json:
-    """What Headroom counts and needs for the same decode. Nothing where it does not decode the class."""
+    """Bytes that Headroom counts and needs for the same decode. Empty if it does not decode the class."""
     try:
         found = predict(vae, size["height_pixels"], size["width_pixels"], size["frames"], size["batch"], dtype=dtype)
         return {"counted_peak_bytes": found.untiled_peak_bytes, "smallest_limit_bytes": found.smallest_limit_bytes}

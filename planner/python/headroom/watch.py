@@ -1,4 +1,4 @@
-"""Whether a module is still as it was when it was last compared with what its class makes. Cheap, for every decode."""
+"""Cheap check before every decode that a module has not changed since it was last compared with what its class makes."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ struct Status {
   std::string said;
 };
 
-/// Of the process that a test makes: what its program writes while it runs, and how it ends.
+/// The forked process of a test: the folder that its program writes in, and how it ends.
 const Scratch* written_in = nullptr;
 void (*ends)() = nullptr;
 

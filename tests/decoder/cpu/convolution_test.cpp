@@ -27,7 +27,7 @@ std::vector<float> random_values(Random& random, int64_t count) {
   return values;
 }
 
-/// What a convolution's traits make of it, by plain loops in double over a picture with its halo.
+/// One output value of a convolution by plain loops in double, over a picture with its halo.
 double convolved_by_hand(const Graph& graph, const Op& op,
                          const std::map<std::string, std::vector<float>>& parameters, const MapView& input,
                          const Row& row, int64_t x, int64_t output) {

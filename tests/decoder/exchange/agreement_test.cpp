@@ -12,7 +12,7 @@
 namespace headroom::test {
 namespace {
 
-/// What each rank throws, or nothing.
+/// The message that each rank throws, or an empty one.
 std::vector<std::string> refusals(const std::vector<std::vector<Agreed>>& things) {
   InProcessNetwork network(static_cast<int32_t>(things.size()), 7);
   std::vector<std::string> lines(things.size());

@@ -19,7 +19,7 @@ Words probe(const std::string& seconds, const Words& more) {
   return words;
 }
 
-/// What those other than `but` say as they end: each with exit code 5, and with one line after "runs".
+/// Requires that every rank but `but` ends with exit code 5, and with one line after "runs".
 void require_line(SpawnedRanks& ranks, size_t but, const std::string& line) {
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     if (rank == but) continue;

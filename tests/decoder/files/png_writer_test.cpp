@@ -97,7 +97,7 @@ DrawnPicture figures_again(int64_t columns, int64_t rows, std::mt19937& random) 
   return picture;
 }
 
-/// What libpng makes of it, at the level and with the filters that this writer has.
+/// Size of the picture's PNG by libpng, with this writer's level and filters.
 size_t bytes_by_libpng(const DrawnPicture& picture) {
   size_t bytes = 0;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);

@@ -14,7 +14,7 @@ using test::Scratch;
 
 const std::string kFolder = HEADROOM_TEST_DATA "/torch/";
 
-/// What tests/reference/make_torch_files.py saved.
+/// The values that tests/reference/make_torch_files.py saved.
 std::vector<float> saved_values() {
   std::vector<float> values;
   for (int i = 0; i < 24; ++i) values.push_back(static_cast<float>(i) / 8 - 1);

@@ -73,7 +73,7 @@ TEST_CASE("a decode finds what its dry run asked for at its offsets, micro-batch
   }
   CHECK(memory->live_bytes() == 7000 + aligned_bytes(5000));
   CHECK(observer.live_bytes == memory->live_bytes());
-  // What is held elsewhere is reported as well.
+  // Memory outside the reservation is reported as well.
   CHECK(observer.bytes == 7000 + aligned_bytes(5000));
   CHECK(observer.most_bytes == 7000 + placement.live_bytes);
   observation.stop();

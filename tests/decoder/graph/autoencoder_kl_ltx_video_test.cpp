@@ -63,7 +63,7 @@ TEST_CASE("one truth stands for all of LTX's resolutions") {
   CHECK(scale(config) == Axes<int32_t>{4, 4, 4});
   const Graph graph = model_of(config).graph;
   for (const Op& op : graph.ops()) CHECK_FALSE(op.convolution.shortcut);
-  // Of what is listed, kinds begin with the coarsest resolution and everything else with the finest.
+  // Lists of upsampling kinds begin with the coarsest resolution, all other lists with the finest.
   config = changed_ltx2("upsample_type", {"spatial", "temporal"});
   CHECK(scale(config) == Axes<int32_t>{2, 2, 2});
   CHECK(op_named(model_of(config).graph, "decoder.up_blocks.0.upsamplers.0").factor ==

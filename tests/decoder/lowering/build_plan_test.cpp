@@ -48,7 +48,7 @@ void require_no_violations(Plan plan, const Model& model) {
   const std::vector<Violation> found = validate(plan, model.graph, sizes_of(model.graph, plan).latent);
   INFO(testing::to_text(found));
   REQUIRE(found.empty());
-  // What has been written and read again is the same plan.
+  // A plan that was written and read again is the same plan.
   const nlohmann::json document = to_json(plan, model.graph);
   CHECK(plan_from_json(JsonFields(document, "plan.json"), model.graph) == plan);
 }

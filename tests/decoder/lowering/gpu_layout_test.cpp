@@ -129,7 +129,7 @@ TEST_CASE("memory: convolutions on CUDA are granted what their tiles take, withi
         32 * kMiB + 8 * int64_t{4} * 20'001 * 256 * 2);
 }
 
-/// What is there while a pass runs, whatever its tiles.
+/// Bytes that live throughout a pass, whatever its tiles.
 int64_t throughout(const Graph& graph, const Plan& plan, size_t pass) {
   LiveBytes live = live_throughout(graph, plan);
   live.pass_weights =

@@ -118,7 +118,7 @@ TEST_CASE("plan file: memory tiers, weights, bound and environment come back as 
   write_plan(file.path, plan, graph);
   CHECK(read_plan(file.path, graph) == plan);
 
-  // What a plan does not use is not written.
+  // Fields that a plan does not use are not written.
   const json plain = to_json(small_plan(graph), graph);
   for (const char* key : {"host_limit_bytes", "host_weights_bytes", "scratch", "environment"})
     CHECK_FALSE(plain.contains(key));

@@ -82,7 +82,7 @@ inline Plan small_plan(const Graph& graph) {
   return plan;
 }
 
-/// The same with conv_in in a scratch file, in blocks of `block_rows`.
+/// small_plan() with conv_in in a scratch file, in blocks of `block_rows`.
 inline Plan small_plan_below(const Graph& graph, int64_t block_rows = 2) {
   Plan plan = small_plan(graph);
   plan.kept[0].tier = MemoryTier::scratch;
@@ -92,7 +92,8 @@ inline Plan small_plan_below(const Graph& graph, int64_t block_rows = 2) {
   return plan;
 }
 
-/// The same with the residual added in place. `graph` is small_graph(1): a block that reads no neighbours.
+/// small_plan() with the residual added in place. `graph` is small_graph(1): a block that reads no
+/// neighbours.
 inline Plan small_plan_in_place(const Graph& graph) {
   const auto id = [&](const char* name) { return graph.find_tensor(name); };
   Plan plan = small_plan(graph);
@@ -104,7 +105,7 @@ inline Plan small_plan_in_place(const Graph& graph) {
   return plan;
 }
 
-/// The same for CUDA, where convolutions write blocks and add the residual: in place, or beside `conv_in` (of
+/// small_plan() for CUDA. Convolutions write blocks and add the residual: in place, or beside `conv_in` (of
 /// small_graph(3)).
 inline Plan small_plan_fused(const Graph& graph, bool in_place) {
   Plan plan = in_place ? small_plan_in_place(graph) : small_plan(graph);

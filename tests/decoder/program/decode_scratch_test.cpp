@@ -52,7 +52,7 @@ struct Moving : ReadyDecode {
                                   configuration)
                     .plan;
     plan.request.model = model;
-    // What libraries take is not in this model of memory.
+    // This model of memory leaves out what libraries take.
     for (Pass& pass : plan.passes) pass.predicted_peak_bytes += int64_t{64} << 20;
     plan.predicted_peak_bytes += int64_t{64} << 20;
     plan.limit_bytes = plan.predicted_peak_bytes;
@@ -121,7 +121,7 @@ bool interrupted(const Words& words, const Scratch& folder, int signal_number, i
   return WIFSIGNALED(status) && WTERMSIG(status) == signal_number;
 }
 
-/// Of a file, or of all files in a folder, by name.
+/// Contents of a file, or of all files in a folder, by name.
 std::map<std::string, std::string> contents(const std::filesystem::path& path) {
   std::map<std::string, std::string> files;
   const auto add = [&](const std::filesystem::path& file, const std::string& name) {

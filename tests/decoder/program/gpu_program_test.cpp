@@ -1,4 +1,4 @@
-// What headroom-decode says of GPUs, with one and without.
+// Messages of headroom-decode about GPUs, with one and without.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -65,7 +65,7 @@ struct ScaledDecode {
     const std::string file = test::write_npy(ready.scratch / "drawn.npy", latent);
     return ready.decode(test::joined({"--latent", file}, how));
   }
-  /// What a decode that works says on standard error.
+  /// Standard error of a decode that succeeds.
   std::string said(double deviation, const test::Words& how) const {
     const test::Ended ended = decode(deviation, how);
     INFO(ended.err);

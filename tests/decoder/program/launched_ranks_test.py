@@ -234,7 +234,7 @@ class Faults(unittest.TestCase):
 
 
 def listening_addresses(port):
-    """Of all sockets of this machine that wait for connections to that port, as numbers in text."""
+    """Addresses of all sockets of this machine that listen on that port, as numbers in text."""
     addresses = set()
     for file, family in (("/proc/net/tcp", socket.AF_INET), ("/proc/net/tcp6", socket.AF_INET6)):
         for line in Path(file).read_text().splitlines()[1:]:

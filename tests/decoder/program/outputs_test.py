@@ -158,7 +158,7 @@ class Outputs(unittest.TestCase):
         piped = self.run_program("headroom-plan", "--help", stdout=writer)
         os.close(writer)
         self.assertEqual((piped.stderr, piped.returncode), (b"", 5))
-        # What is opened next must not take the closed stream's place: no line of the program in the picture.
+        # The next file must not take the descriptor of the closed stream: no line of the program in the picture.
         self.assertEqual(self.decode("-o", "q.npy", stdout=None, preexec_fn=lambda: os.close(1)).returncode, 5)
         self.assertNotIn(b"fp32,", (self.folder / "q.npy").read_bytes())
 

@@ -163,7 +163,7 @@ TEST_CASE("a batch in micro-batches counts as one whole") {
     CHECK(tile.share >= share);
     CHECK(tile.item >= item);
     CHECK(tile.share <= double(tile.item + 1) / 3 + 1e-4);
-    // What the micro-batch before emitted may share a line with a tile of this one.
+    // The previous micro-batch's rows may share a line with a tile of this one.
     CHECK((!tile.region || tile.pass == passes - 1 || tile.item > 0));
     share = tile.share;
     item = tile.item;

@@ -19,7 +19,7 @@ def npy(values, shape):
 
 
 def normal(shape, scale=8.0):
-    """Of the standard deviation that the decoder's own input has."""
+    """A latent with the standard deviation of the decoder's own input."""
     count = 1
     for extent in shape:
         count *= extent

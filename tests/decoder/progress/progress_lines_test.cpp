@@ -32,7 +32,7 @@ const std::vector<ProgressEvent>& every_event() {
   return events;
 }
 
-/// What a reader made of a stream.
+/// Events and messages that a reader parsed from a stream.
 struct Read {
   std::vector<ProgressEvent> events;
   std::vector<std::string> messages;

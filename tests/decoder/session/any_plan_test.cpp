@@ -15,7 +15,7 @@ using test::DecodeStyle;
 using test::DrawnDecode;
 using test::Random;
 
-/// What there was among the plans that were drawn.
+/// Counts of features among the drawn plans.
 struct Seen {
   int in_place = 0, columns = 0, one_row = 0, in_micro_batches = 0, in_file = 0, cut = 0, went_on = 0;
   int chunked = 0, one_frame = 0, carried_frames = 0, pictures = 0, staged = 0, attended = 0;

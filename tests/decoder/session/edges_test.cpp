@@ -5,8 +5,8 @@
 #include "tests/support/edged_models.h"
 #include "tests/support/plain_decode.h"
 
-// What stands outside the picture: decodes against plain loops over whole tensors, and tiles of any size
-// against none.
+// Values outside the picture: decodes against plain loops over whole tensors, and tiles of any size against
+// untiled decodes.
 namespace headroom {
 namespace {
 

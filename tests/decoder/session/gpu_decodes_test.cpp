@@ -40,7 +40,7 @@ Array untiled_on_cpu(const Model& model, Request request, const Array& latent, u
   return test::decode_to_memory(model, untiled_plan(model, request), random_source(seed), latent).picture;
 }
 
-/// What there was among plans that were drawn.
+/// Counts of features among the drawn plans.
 struct Seen {
   int64_t moves = 0, moves_in_micro_batches = 0;
 };
@@ -60,7 +60,7 @@ Plan drawn_plan(const test::DrawnRequest& drawn, Random& random) {
                                 norms_of(drawn.model.graph), configuration)
                   .plan;
   const int64_t live_bytes = plan.predicted_peak_bytes;
-  // Where gaps leave no room, blocks are moved between passes.
+  // If gaps leave no room, the decode moves blocks between passes.
   plan.limit_bytes = random.chance(0.3) ? int64_t{1} << 29 : live_bytes;
   plan.host_limit_bytes = int64_t{1} << 29;
   planner::add_gaps(plan, drawn.model);

@@ -40,8 +40,8 @@ class Traffic final : public DryGpu, public EventSink {
       pass.pieces += pieces_of(convolution->target, convolution->region.y);
     }
     for (const gpu::Access& access : gpu::accesses_of(call)) {
-      // Of a convolution's workspace a library takes what it likes; the kernels that these models have
-      // elsewhere than over upsampling take none.
+      // A library uses as much of a convolution's workspace as it likes. The kernels that these models run
+      // use none, except over upsampling.
       if (convolution != nullptr && access.begin == convolution->workspace) continue;
       pass.call_bytes += access.bytes;
     }

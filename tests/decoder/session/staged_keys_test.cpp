@@ -31,8 +31,8 @@ class ToldParts final : public EventSink {
   std::map<StepKind, std::map<Where, std::vector<double>>> shares;
 };
 
-/// What is told of each step of the kind rises and ends with all of it. Returns the most that was told of
-/// one.
+/// Requires that the reported shares of each step of the kind rise and end with 1. Returns the largest
+/// number of reports of one step.
 size_t most_told(const ToldParts& told, StepKind kind) {
   size_t most = 0;
   REQUIRE(told.shares.contains(kind));

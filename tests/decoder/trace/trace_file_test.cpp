@@ -207,7 +207,7 @@ TEST_CASE("trace file: what is no trace at all is refused in one line", "[unit][
     const std::string events = std::string("{\"events\":[[") + number + ",0,-1,-1,-1,5,0]]}";
     require_input_error([&] { trace_from_json(events, "t"); }, {"t: not valid JSON"});
   }
-  // What is wrong behind a list is named by its own line.
+  // A fault behind a list is reported with its own line.
   require_input_error([&] { trace_from_json("{\"events\":[\n\n],\n\"a\":?}", "t"); },
                       {"t: not valid JSON", "line 4"});
   const std::string deep(200'000, '[');

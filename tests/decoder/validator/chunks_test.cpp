@@ -52,7 +52,7 @@ TEST_CASE("validator: chunks of frames carry what later ones need", "[unit][vali
     CAPTURE(step);
     CHECK(refused_as(plan, model, Violation::missing_halo));
     plan = sound;
-    // Where it runs ahead, its earlier frames begin later.
+    // A convolution that runs ahead also starts later, so earlier frames are missing.
     plan.passes.back().steps[step].halo.after.t = 1;
     CHECK(refused_as(plan, model, Violation::missing_halo));
     plan = sound;

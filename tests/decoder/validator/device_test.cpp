@@ -115,8 +115,8 @@ TEST_CASE("validator: convolutions on CUDA that add and write blocks", "[unit][v
           [&](Plan& plan) { of_writer(plan).target = StepTarget::blocks; });
   refused(in_place(), point, Violation::malformed, writer,
           [&](Plan& plan) { plan.kept[1].in_place_of = TensorId{-1}; });
-  // Of each item six blocks and the convolution's input: the blocks that it writes are there with what it
-  // reads, and it has no tile.
+  // Each item has six blocks and the convolution's input: the blocks that the convolution writes live beside
+  // the ones that it reads, and it has no tile.
   Plan tight = fused();
   const int64_t resident = kWeightBytes + tight.reserve_bytes + 2048 + kStateBytes;
   const int64_t working = (6 * 1024 + 3200) / 2;
@@ -161,7 +161,7 @@ TEST_CASE("validator: on CUDA no tile has more values than 32 bits count", "[uni
   }
 }
 
-/// What is wrong with a plan whose peaks are so many bytes lower.
+/// Violations of a plan whose stated peaks are lowered by `bytes`.
 std::vector<Violation> with_less(Plan plan, const Graph& graph, const Extent& extent, int64_t bytes) {
   plan.predicted_peak_bytes = 0;
   for (Pass& pass : plan.passes) {
@@ -189,7 +189,7 @@ TEST_CASE("validator: statistics by frame and sums of keys and values count on C
   // once.
   const int64_t state = device_state_bytes(graph, sizes_of(graph, plan));
   CHECK(state == allocated_bytes(256 + 512 + 8704 + 32 * 3 * 272 * 4, DeviceKind::cuda));
-  // What is rounded up elsewhere is less than the buffer that sums are gathered in.
+  // Roundings elsewhere are smaller than the buffer that gathers sums.
   const std::vector<Violation> found = with_less(plan, graph, extent, 32 * 3 * 272 * 4);
   REQUIRE_FALSE(found.empty());
   CHECK(found[0].kind == Violation::peak_understated);

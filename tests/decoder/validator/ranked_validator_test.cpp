@@ -169,7 +169,7 @@ TEST_CASE("rows of a tensor whose blocks another has taken over are stale", "[un
     if (taker.in_place_of == TensorId{-1}) continue;
     for (size_t i = 0; i < of.plan.transfers.size(); ++i) {
       if (of.plan.transfers[i].tensor != taker.tensor) continue;
-      // Those of the other one, which lie in the same blocks, in their place: sent with it, or before.
+      // Send rows of the tensor that lies in the same blocks instead: together with this one, or before.
       RankedPlan plan = of.plan;
       plan.transfers[i].tensor = taker.in_place_of;
       refuses(plan, of.model, Violation::read_after_release, transfer_place(i));
@@ -348,7 +348,7 @@ TEST_CASE("statistics are gathered in one order", "[unit][validator]") {
     if (steps[s].kind == StepKind::statistics) gathering.push_back(s);
   }
   REQUIRE(gathering.size() == 2);
-  // What is valid for the rank alone: the first is gathered behind the second.
+  // Each rank alone stays valid: the first gather moves behind the second.
   const auto first = static_cast<int32_t>(gathering[0]), second = static_cast<int32_t>(gathering[1]);
   std::rotate(steps.begin() + first, steps.begin() + first + 1, steps.begin() + second + 1);
   for (Step& step : steps) {

@@ -30,7 +30,7 @@ inline void refuses(const Plan& plan, const Graph& graph, Violation::Kind kind, 
   CHECK(found[0].place == place);
 }
 
-/// Whether a plan that has been damaged is refused, for this among others.
+/// True if the validator refuses a damaged plan with this violation among others.
 inline bool refused_as(const Plan& plan, const Model& model, Violation::Kind kind) {
   const std::vector<Violation> found = validate(plan, model);
   UNSCOPED_INFO(name_of(kind) << " expected, found\n" << to_text(found));

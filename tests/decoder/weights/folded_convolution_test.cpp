@@ -102,9 +102,8 @@ class Window {
   std::vector<double> values_;
 };
 
-/// The same by the folded parameters. Over upsampling `row` and `column` say which of the output's four
-/// phases is made; the even one reads the position before its own and its own, the odd one its own and the
-/// next.
+/// One output value by the folded parameters. Over upsampling `row` and `column` select one of the output's
+/// four phases. The even phase reads the previous position and its own, the odd one its own and the next.
 double folded_output(const FoldedConvolution& convolution, int64_t o, const Window& window, int64_t row,
                      int64_t column) {
   const KernelShape& shape = convolution.shape();

@@ -14,7 +14,7 @@ TEST_CASE("figure text: layers have their short names wherever they stand") {
   CHECK(with_short_names("decoder.conv_in: decoder.conv_out, and no more.") ==
         "conv_in: conv_out, and no more.");
   CHECK(with_short_names("at decoder.conv_in.") == "at conv_in.");
-  // What is no layer stays.
+  // Text that names no layer stays.
   for (const QString text : {"/home/decoder.up/plan.json", "my-decoder.json", "decoder", "1.2 GiB", ""})
     CHECK(with_short_names(text) == text);
   CHECK(figure_text("decoder.up_blocks.0.upsamplers.0.conv") == "up0.upsample0.conv");

@@ -71,13 +71,15 @@ void add_widget(Texts& texts, const QString& page, const QWidget& widget) {
   }
 }
 
-/// What is the same in every language. Words that stand here for themselves are proper names, units, options,
-/// keys of files, functions of torch, and what the sample files were given for names.
+/// Patterns of text that is not translated. Words that stand here for themselves are proper names, units,
+/// options, keys of files, functions of torch, and names in the sample files.
 const QList<QRegularExpression>& names() {
   static const QList<QRegularExpression> all = [] {
     QList<QRegularExpression> list{
         QRegularExpression(
             "\\bplan, .*|\\bfp32, limit [^；。]* passes|\\S+ over \\S+"),  // what libraries say
+        QRegularExpression(
+            "\\b(The peak on|Live then:|Nothing was refused;|Headroom decodes) .*"),  // as well
         QRegularExpression("\\b(norm|conv) \\S+ halo .*|held by another profiler|CUPTI "
                            "\\w+|allocator|Headroom \\S+ for|The GPU was watched by .*"),
         QRegularExpression("<[^>]*>"),                                              // tags
@@ -103,7 +105,7 @@ const QList<QRegularExpression>& names() {
   return all;
 }
 
-/// Where an English word stands that is no name; those of capital letters alone are short for something.
+/// Texts with an English word that is no name. Words of capital letters alone are abbreviations and allowed.
 QStringList english_in(const Texts& texts) {
   static const QRegularExpression word("\\b[A-Za-z]?[a-z']{2,}");
   QStringList found;
@@ -139,7 +141,7 @@ TEST_CASE("in Chinese no page keeps an English word") {
   }
   for (const QWidget* widget : window.findChildren<QWidget*>()) add_widget(texts, "window", *widget);
   for (const QAction* action : window.findChildren<QAction*>()) add(texts, "menu", action->text());
-  // Where nothing fits.
+  // A limit that no plan fits.
   PlanningQuestion question = workspace.question();
   question.options.limit_bytes = 1 << 20;
   question.options.weights = WeightResidency::resident;

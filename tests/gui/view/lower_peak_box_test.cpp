@@ -1,4 +1,4 @@
-// What would lower the peak is one list: the window, the report and the command line name the same.
+// Ways to lower the peak are one list: the window, the report and the command line name the same ones.
 
 #include "gui/view/lower_peak_box.h"
 

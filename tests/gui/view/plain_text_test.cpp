@@ -22,7 +22,7 @@ using test::sample_files;
 
 constexpr const char* kTag = "<img src=pipe>";
 
-/// Where a file's text stands, and whether Qt would take it for HTML there.
+/// Number of labels and tooltips with a file's text, and the ones that Qt would take for HTML.
 struct Seen {
   int labels = 0, tooltips = 0;
   QStringList taken_for_html;

@@ -24,7 +24,7 @@ using test::open;
 using test::sample_files;
 using test::wait_until;
 
-/// Of several tests: planning takes a moment.
+/// Shared by several tests, because planning takes a moment.
 const RankFiles& three_ranks() {
   static const RankFiles files;
   return files;

@@ -42,7 +42,7 @@ TEST_CASE("scaling view: both curves, and in words what fits the limit as it mov
   CHECK_THAT(words.text().toStdString(), Catch::Contains("Planned: ") && Catch::Contains("and more"));
   CHECK(chart.handle() == double(int64_t{4} << 30));
 
-  // What is worked out can be stopped, and gone on with.
+  // The computation can be stopped and resumed.
   view.findChild<QComboBox*>("most-across")->setCurrentIndex(3);
   auto& stop = *view.findChild<QPushButton*>("stop");
   REQUIRE(view.busy());

@@ -39,7 +39,7 @@ class Screen:
             self.display = ":" + number.readline().strip()
 
     def rows(self):
-        """Of each row the bytes B, G, R, X of its pixels."""
+        """Rows of pixels, each pixel as bytes B, G, R, X."""
         data = self.file.read_bytes()
         header = struct.unpack(">25I", data[:100])
         stride, start = header[12], header[0] + 12 * header[19]

@@ -64,7 +64,7 @@ struct Operations {
   double conv(const char* op, const Picture& picture) const {
     return seconds(graph, pass_of(graph, {step_of(graph, op, StepKind::conv)}), picture) - kKernel;
   }
-  /// Of a picture so large that the last wave is not seen.
+  /// Rate on a picture so large that the last wave does not matter, in TFLOP/s.
   double tera_flops(const char* op, double products) const {
     const Picture large{2048, 2048};
     const OpId id = graph.find_op(op);
@@ -161,7 +161,7 @@ TEST_CASE("what a tile's step finds in L2 moves at its rate, and is not written 
   // The whole picture's tensors are 268 MB each: all moves at DRAM's rate. Halos are 0.2 %.
   CHECK(seconds(chain.graph, chain.pass, {1024, 1024}) ==
         Approx(convolution + (2 + 2 + 1) * 1024 * row / kDram + 4 * kKernel).epsilon(0.01));
-  // Of 32 rows they are 8.4 MB: x is read and y written at DRAM's rate, which hides behind L2's.
+  // 32 rows are 8.4 MB: x is read and y written at DRAM's rate, which hides behind L2's.
   const double waves = 2 * 132 * 128 / (32 * 1024.0);
   CHECK(seconds(chain.graph, chain.pass, {1024, 1024}, 32) ==
         Approx(waves * convolution + (2 * 34.0 / 32 + 2 + 1) * 1024 * row / kL2 + 4 * 32 * kKernel)
@@ -205,7 +205,7 @@ TEST_CASE("by a profile a tile's step takes what it took alone, or what it misse
   // 268 MB each, the statistics one.
   CHECK(costs.pass_seconds(chain.pass, {1, 1024, 1024}, sizes) ==
         Approx((2 + 2 + 2 + 1) * tensor / kCopied).epsilon(0.01));
-  // Of 32 rows the norm reads one and its rim, and the store writes one, as it did alone when both were cold.
+  // With 32 rows the norm reads a tile and its halo and the store writes one, as alone with a cold cache.
   CHECK(costs.pass_seconds(chain.pass, {1, 32, 1024}, sizes) ==
         Approx((34.0 / 32 + 2) * tensor / kCopied + 2 * positions * kPosition).epsilon(0.01));
   const std::vector<double> shapes = costs.shape_seconds(chain.pass, 1, {32, 1024}, {1024}, sizes);

@@ -148,7 +148,7 @@ TEST_CASE("explain --analyze and --json") {
                   {"stats.json: passes: expected"});
   require_refused(call(run_plan, {"explain", file, "--analyze", file}), 2, {"plan.json: schema"});
   require_refused(call(run_plan, {"explain", file, "--analyze", scratch / "none.json"}), 2, {"none.json"});
-  // What the tree says follows from steps and tiles, so they must be sound.
+  // explain reads steps and tiles, so they must be valid.
   json broken = document;
   broken["passes"][0]["tiles"]["y"] = json::array();
   require_refused(call(run_plan, {"explain", scratch.write("broken.json", broken.dump()).string()}), 2,

@@ -120,7 +120,7 @@ TEST_CASE("what would lower the peak: without the time to find the lowest that i
     int64_t left = allowed;
     const LowerPeak lower = asked.lower([&] { return left-- > 0; });
     CHECK(lower.not_looked_at.size() + lower.not_looked_at_as_fast.size() > 0);
-    // What is named is what is named with all the time there is.
+    // A search cut short names only remedies that the full search names too.
     for (const LowerWay& way : lower_ways(lower)) {
       const std::vector<LowerWay> all = lower_ways(whole);
       CHECK(std::any_of(all.begin(), all.end(), [&](const LowerWay& other) {

@@ -174,7 +174,7 @@ TEST_CASE("plans for CUDA: made, explained, validated, and refused where it has 
   CHECK_THAT(plan({"explain", planned.file}).out, !Catch::Contains(" on cuda"));
   CHECK(json::parse(plan({"explain", file, "--json"}).out)["device"] == "cuda");
   CHECK_THAT(plan({"diff", planned.file, file}).out, Catch::Contains("cpu -> cuda"));
-  // The same file for the CPU understates what its tiles take.
+  // For the CPU the file's numbers understate its tiles.
   json moved = document;
   moved["request"].erase("device");
   CHECK(planned.validate(moved).code == 2);

@@ -53,7 +53,7 @@ class Case(unittest.TestCase):
         self.assertLessEqual(float((ours.float() - theirs.float()).abs().max()), largest * float(theirs.float().abs().max()))
 
     def assert_refused(self, change, message):
-        """Where it comes before the VAE is enabled, after that, and between two decodes."""
+        """Makes the change before the VAE is enabled, after that, and between two decodes."""
         vae = tiny.kl()
         change(vae)
         with self.assertRaisesRegex(headroom.Unsupported, message):

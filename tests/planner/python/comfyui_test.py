@@ -32,7 +32,7 @@ def nodes():
 
 
 def original_name(name: str, levels: int) -> str:
-    """What Stable Diffusion's own code calls a tensor of diffusers: written down here once more, as a check."""
+    """Name in Stable Diffusion's own code of a tensor of diffusers. A second, independent copy of the rule, as a check."""
     words = name.split(".")
     if words[0] != "decoder":
         return name
@@ -50,7 +50,7 @@ def original_name(name: str, levels: int) -> str:
 
 
 def original_wan_22_name(name: str) -> str:
-    """What Wan 2.2's own code calls a tensor of diffusers."""
+    """Name in Wan 2.2's own code of a tensor of diffusers."""
     words = name.split(".")
     numbers = {"norm1": "residual.0", "conv1": "residual.2", "norm2": "residual.3", "conv2": "residual.6", "conv_shortcut": "shortcut"}
     if words[1] == "mid_block" and words[2] == "resnets":

@@ -94,7 +94,7 @@ def class_method(vae, rng):
 
 
 def of_vae(vae, rng):
-    """Of the VAE itself, but for what chooses its tiles and slices."""
+    """A change of the VAE itself, but not of its tiling and slicing."""
     name = type(vae).__name__
     if rng.random() < 0.5:
         keys = [key for key in vars(vae) if key not in BOOKKEEPING and key != "decode" and not key.startswith(("_", "use_", "tile_", "num_"))]

@@ -409,7 +409,7 @@ def _with_config(vae, **values):
 
 
 class Families(unittest.TestCase):
-    """Those that no pipeline here has."""
+    """Cases that no pipeline here has."""
 
     def setUp(self):
         self._grad = torch.no_grad()
@@ -445,7 +445,7 @@ class Families(unittest.TestCase):
         self.check(tiny.qwen21(), (2, 4, 1, 5, 7))
 
     def test_a_picture_and_a_clip_by_one_vae(self):
-        """Of one frame kernels have one: weights are packed for pictures, then for clips, then for pictures again."""
+        """Kernels for a single frame have one frame: weights are packed for pictures, then for clips, then for pictures again."""
         for make in (tiny.wan, tiny.wan22):
             vae = make(base_dim=32)
             channels = vae.config.z_dim

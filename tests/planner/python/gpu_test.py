@@ -1,4 +1,4 @@
-"""What the package says of a GPU that is not there, and how much of one torch could give. air_card_test.py has the decodes."""
+"""Errors of the package without a GPU, and the memory that torch could give of one. air_card_test.py has the decodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an enabled VAE says of itself: warnings, reports, and errors; and how it is left."""
+"""Warnings, reports and errors of an enabled VAE, and how to disable it."""
 
 from __future__ import annotations
 

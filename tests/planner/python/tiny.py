@@ -135,7 +135,7 @@ def ltx2_video(**config):
             "upsample_factor": (2, 2),
             "patch_size": 2,
             "decoder_causal": False,
-            # What a latent's extent follows from: in these classes not from the decoder's keys.
+            # The latent's extent follows from these keys, not from the decoder's.
             "spatial_compression_ratio": 8,
             "temporal_compression_ratio": 4,
             **config,

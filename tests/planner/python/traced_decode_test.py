@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-# What follows the traced decode, each in a process of its own that then ends.
+# Code after the traced decode. Each case runs in its own process, which then ends.
 AFTERWARDS = {
     "the script ends": "",
     "the VAE is disabled": "headroom.disable(vae)",

@@ -24,7 +24,7 @@ class Verify(unittest.TestCase):
         self.addCleanup(self._grad.__exit__, None, None, None)
 
     def error(self, vae, z, largest=1e-4):
-        """Of a decode that is compared without a warning but of blending."""
+        """Largest error of a decode with verify=True, which may warn of blending alone."""
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="verify=True")
             warnings.filterwarnings("ignore", message=".* has no effect")

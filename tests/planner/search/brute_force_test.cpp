@@ -87,7 +87,7 @@ std::vector<int64_t> limits(int64_t smallest, int64_t fixed, Random& random) {
           int64_t{1} << 50};
 }
 
-/// What each hundred of seeds draws.
+/// The style of cases that each hundred of seeds draws.
 Style style_of(uint64_t hundred) {
   const bool on_cpu = hundred < 30 || (hundred >= 40 && hundred < 46);
   return {.large = hundred >= 44,
@@ -145,7 +145,7 @@ std::vector<OracleConfiguration> configurations_of(const Request& request, const
   return configurations;
 }
 
-/// Of the copies that move blocks between passes, as docs/planning.md states it.
+/// Seconds of the copies that move blocks between passes, as docs/planning.md states them.
 double moving_seconds(const Model& model, const Plan& plan, const GpuCard& card) {
   double seconds = 0;
   for (const auto& copies : run_dry(model, plan).copies_by_pass()) {
@@ -212,7 +212,7 @@ TEST_CASE("over all configurations, the plan is the fastest of the stated space,
         REQUIRE(plan.optimal);
       }
       REQUIRE(validate(plan, d.model).empty());
-      // What the oracle's costs say of the plan itself.
+      // The oracle's costs of the plan itself.
       const test::SimulatedPlan walked = simulate(d.model.graph, plan, d.assumptions);
       const int64_t gaps = device == DeviceKind::cuda ? plan.reserve_bytes : 0;
       REQUIRE(walked.peak_bytes == plan.predicted_peak_bytes - gaps);

@@ -47,11 +47,11 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
     CHECK(dry_run.host.bytes <= options.host_limit_bytes);
     CHECK(plan.host_limit_bytes ==
           (dry_run.host.bytes > 0 ? options.host_limit_bytes : plan.host_limit_bytes));
-    // Where tiles are cut inside a position of a coarser tensor, the widest one is counted with one column
-    // more.
+    // If a tile's edge cuts a position of a coarser tensor, the plan counts the widest tile with one more
+    // column.
     CHECK(plan.predicted_peak_bytes - plan.reserve_bytes >= dry_run.live_bytes());
     CHECK(double(plan.predicted_peak_bytes - plan.reserve_bytes) <= 1.001 * double(dry_run.live_bytes()));
-    // What convolutions write is there beside all that they read, so what is placed is large: gaps remain.
+    // Convolutions write blocks beside all that they read. So the buffers are large, and gaps remain.
     CHECK(double(dry_run.bytes()) <= 1.04 * double(dry_run.live_bytes()));
   }
 }

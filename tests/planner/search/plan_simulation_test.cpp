@@ -17,7 +17,7 @@ namespace {
 using test::Assumptions;
 using test::Random;
 
-/// What the planner says of a pass, put together as it does it.
+/// Seconds of a pass, added up as the planner does.
 double planned_seconds(const Model& model, const Plan& plan, size_t number, const Extent& tile,
                        const CostModel& costs) {
   const Pass& pass = plan.passes[number];

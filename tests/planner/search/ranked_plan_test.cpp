@@ -25,7 +25,7 @@ std::vector<int64_t> equal_limits(int32_t ranks, int64_t limit) {
   return std::vector<int64_t>(static_cast<size_t>(ranks), limit);
 }
 
-/// Of the rank that needs most.
+/// Peak of the rank that needs most, in bytes.
 int64_t most_bytes(const RankedPlan& plan) {
   int64_t most = 0;
   for (const Plan& own : plan.plans) most = std::max(most, own.predicted_peak_bytes);

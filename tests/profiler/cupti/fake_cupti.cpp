@@ -130,7 +130,7 @@ class Fake final : public FakeCupti {
   size_t buffers_refused() override { return refused_; }
   size_t buffers_not_clean() override { return not_clean_; }
 
-  // What the library's functions do.
+  // Implementations of the library's functions.
 
   CUptiResult result(const char* function) {
     const auto found = failing_.find(function);
@@ -269,7 +269,7 @@ class Fake final : public FakeCupti {
 
   /// Into the buffer of this thread.
   void write(const CUpti_Activity* record) {
-    // What is no record at all is as long as the smallest.
+    // Bytes that are no record count as the smallest record.
     const size_t bytes = std::max(size_of(record->kind), sizeof(CUpti_ActivityExternalCorrelation));
     const auto mine = std::find_if(written_.rbegin(), written_.rend(), [](const Written& one) {
       return one.writer == std::this_thread::get_id();

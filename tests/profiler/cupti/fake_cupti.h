@@ -40,12 +40,12 @@ class FakeCupti {
   /// Hands back all buffers that have records, the newest first and each from a thread of its own.
   virtual void deliver() = 0;
 
-  /// What was called, in order: "subscribe Headroom", "attribute 8 = 1", "enable 10", "call 4 562 on".
+  /// Calls in order: "subscribe Headroom", "attribute 8 = 1", "enable 10", "call 4 562 on".
   virtual std::vector<std::string> log() = 0;
   virtual std::vector<CUpti_ActivityKind> enabled_kinds() = 0;
   virtual bool records_call(CUpti_ActivityKind kind, CUpti_CallbackId id) = 0;
   virtual size_t enabled_calls() = 0;
-  /// Of the calling thread.
+  /// External ids of the calling thread.
   virtual std::vector<uint64_t> external_ids() = 0;
   virtual bool subscribed() = 0;
   /// Buffers that it has asked for, those that were refused, and those that had something in them.

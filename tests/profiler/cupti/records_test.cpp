@@ -88,7 +88,7 @@ TEST_CASE("memory of the driver's pools") {
   record.memoryPoolConfig.pool.size = 32 << 20;
   CHECK(event(record) ==
         DeviceEvent(DriverMemoryChanged{77, 0x7f00, 4096, 5, MemoryPlace::device, 0xabc, 32 << 20}));
-  // Of another process: what is in the place of the size is that one's number.
+  // A pool imported from another process: its number stands in the place of the size.
   record.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED;
   CHECK(std::get<DriverMemoryChanged>(event(record)).pool_size_bytes == 0);
   CHECK(std::get<DriverMemoryChanged>(event(record)).pool == 0xabc);
@@ -115,7 +115,7 @@ TEST_CASE("calls for memory by their names, and no others") {
         DeviceEvent(DriverCall{5, 9, 3, "cuMemAlloc"}));
   CHECK(event(test::call(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020, 5, 9, 3)) ==
         DeviceEvent(DriverCall{5, 9, 3, "cudaMalloc"}));
-  // The same number is another function there.
+  // In the other interface this number is another function.
   CHECK_FALSE(
       event_of(any(test::call(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_DRIVER_TRACE_CBID_cuMemCreate, 5, 9, 3))));
   CHECK_FALSE(event_of(

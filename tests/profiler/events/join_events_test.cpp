@@ -38,7 +38,7 @@ int64_t ns_of(double seconds, const CapturedDecode& captured) {
   return first_ns(captured) + std::llround(seconds * 1e9);
 }
 
-/// What a trace should be the same in, whatever the order of the captured events.
+/// Requires two traces to agree, whatever the order of the captured events.
 void require_same(const Trace& a, const Trace& b) {
   REQUIRE(a.events == b.events);
   REQUIRE(a.steps == b.steps);
@@ -52,7 +52,7 @@ void require_same(const Trace& a, const Trace& b) {
   REQUIRE(a.records_lost == b.records_lost);
 }
 
-void depth_to_space(std::vector<DeviceEvent>& events, Random& random) {
+void shuffle(std::vector<DeviceEvent>& events, Random& random) {
   for (size_t i = events.size(); i-- > 1;)
     std::swap(events[i], events[static_cast<size_t>(random.integer(0, static_cast<int64_t>(i)))]);
 }
@@ -73,7 +73,7 @@ TEST_CASE("every kind is at every event what it really was, and all of them what
     const TraceEvent& event = trace.events[i];
     apply(event, live);
     CAPTURE(i, key_of(event.kind), event.seconds);
-    // What the decode takes and hands back is reserved already.
+    // The decode's own allocations lie in memory that is already reserved.
     if (static_cast<size_t>(event.kind) < kDecodeKinds) REQUIRE(event.bytes + event.slack_bytes == 0);
     const bool moment_ends = i + 1 == trace.events.size() || trace.events[i + 1].seconds > event.seconds;
     if (!moment_ends) continue;
@@ -173,7 +173,7 @@ TEST_CASE("the order in which records arrive is of no matter, nor that counters 
   Random random(seed);
   CapturedDecode captured = hear_decode(seed, program.plan, {.first_correlation = UINT32_MAX - 20});
   require_same(program.join(captured.recording), expected);
-  depth_to_space(captured.recording.events, random);
+  shuffle(captured.recording.events, random);
   require_same(program.join(captured.recording), expected);
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("whatever is lost, nothing is below zero and the driver's word stands"
     return true;
   });
   captured.recording.events.push_back(RecordsLost{lost});
-  depth_to_space(captured.recording.events, random);
+  shuffle(captured.recording.events, random);
   const Trace trace = program.join(captured.recording);
   CHECK(trace.records_lost >= lost);
   KindBytes live{};
@@ -260,7 +260,7 @@ TEST_CASE("sums over steps and passes add up to the same", "[unit][join]") {
     return most;
   };
   CHECK(peak(summed) == peak(single));
-  // What the driver answered is reported at once, not with the next sum.
+  // The driver's answer is reported at once, not with the next sum.
   KindBytes live{};
   size_t next = 0;
   for (const DriverSample& sample : summed.driver) {

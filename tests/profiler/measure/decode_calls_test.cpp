@@ -53,7 +53,7 @@ TEST_CASE("all steps of a tiled decode are recorded, by the tables that plans lo
   const Plan plan = tiled_for_calls(model.graph, untiled);
   CHECK(plan.passes.back().tiles.y.size() > 1);
   CHECK(plan.passes.back().tiles.x.size() > 1);
-  // Where its tiles are smaller, so is what it takes.
+  // Smaller tiles need less memory, so the plan stays valid.
   CHECK(validate(plan, model).empty());
   size_t looks = 0;
   const auto look = [&] { return looks++ / 10; };  // one of ten is another one

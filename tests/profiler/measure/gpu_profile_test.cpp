@@ -98,7 +98,7 @@ void check_whole(const Model& model, const ProfileRequest& request, const Profil
       // Convolutions in 16 bits add residuals in their own time.
       const bool added_elsewhere = op.kind == OpKind::add && request.dtype != Dtype::fp32;
       CHECK((added_elsewhere ? layer.seconds >= 0 : layer.seconds > 0));
-      // What is granted; tiles that a convolution reads have a rim besides.
+      // The granted workspace; input tiles of a convolution have a halo besides.
       const Extent whole = extent_of(graph.tensor(measured_tensor(op)), sizes.latent);
       CHECK(layer.workspace_bytes >= memory.workspace_bytes(op, ConvolutionAlgorithm::direct, whole, sizes));
       most = std::max(most, layer.live_bytes);

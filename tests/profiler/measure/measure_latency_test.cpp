@@ -86,7 +86,7 @@ class MadeUpCpu final : public Benchmark {
   size_t calls_ = 0;
 };
 
-/// What the largest attention takes with few keys is deduced, without its fixed part.
+/// Share of the largest attention's time with few keys. The time is deduced and lacks the fixed part.
 constexpr double kDeduced = 0.06;
 const std::vector<Extent> kLatents{{1, 24, 24}};
 

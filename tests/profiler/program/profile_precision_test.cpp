@@ -9,7 +9,7 @@
 namespace headroom::profiler {
 namespace {
 
-/// Of one layer, whose calls were waited for so long.
+/// A profile of one layer with this share of waiting time.
 Profile profile_with(double waited_share) {
   Profile profile;
   profile.sizes = {{8, 8, 1, 1, 1, 1, "", {}}};

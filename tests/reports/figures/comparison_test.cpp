@@ -237,7 +237,7 @@ TEST_CASE("comparison: traces of a GPU by its time, its kinds of memory and who 
   CHECK(row_of(memory, "other process memory at the peak") == nullptr);
   CHECK(std::get<std::string>(row(the(tables, "What else"), "watched by").cells[2]) ==
         "allocator, CUPTI activities, CUPTI memory");
-  // Of a trace of the CPU there is no time of a GPU.
+  // A trace of the CPU has no time of a GPU.
   CHECK(table_of(compared({"a.json", trace_of(2, 1'000)}, {"b.json", trace_of(1, 5'000)}),
                  "Time of the GPU") == nullptr);
 }

@@ -30,7 +30,7 @@ TEST_CASE("decoder need: limits from the fastest plan to the smallest, and what 
   device.refusals.back().free_bytes = need.smallest_bytes - 1;
   CHECK_THAT(need_sentences(need, device, std::nullopt)[1],
              Catch::StartsWith("That is more than the") && Catch::Contains("on cuda:1 when it ran out"));
-  // What was asked for is not told as what was recorded.
+  // With a limit in the question, the sentence names the limit instead of the recording.
   for (const int64_t bytes : {need.points[1].peak_bytes, need.smallest_bytes - 1}) {
     const std::string asked = need_sentences(need, device, bytes)[1];
     CHECK_THAT(asked, Catch::Contains("the limit of ") && !Catch::Contains("ran out"));

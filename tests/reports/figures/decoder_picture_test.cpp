@@ -62,7 +62,7 @@ void check_picture(const PlanDocument& document) {
   CHECK(deciding == 1);
   CHECK(picture.passes[picture.peak_pass].peak_bytes == plan.predicted_peak_bytes);
 
-  // What crosses passes is kept, and what is kept crosses passes.
+  // Exactly the kept tensors cross passes.
   const auto nodes_of = [&](DrawnKind kind) {
     std::set<std::pair<size_t, TensorId>> found;
     for (const DrawnNode& node : picture.nodes) {

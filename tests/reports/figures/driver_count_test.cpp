@@ -84,7 +84,7 @@ TEST_CASE("the driver's count is drawn with its highest of every column, and wha
     for (const double y : series.y)
       CHECK(std::find(seen.begin(), seen.end(), static_cast<int64_t>(y)) != seen.end());
   }
-  // Where columns are many each sample is there, at its time.
+  // With enough columns every sample is there, at its time.
   CHECK(driver_series({{1, 5}, {2, 9}, {2.5, 3}}, 0, 4, 100).x == std::vector<double>{1, 2, 2.5, 4});
   CHECK(driver_series({{1, 5}, {2, 9}, {2.5, 3}}, 0, 4, 100).y == std::vector<double>{5, 9, 3, 3});
   CHECK(driver_series({{0, 1}}, 2, 1, 10).x.empty());

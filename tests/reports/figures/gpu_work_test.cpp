@@ -64,7 +64,7 @@ TEST_CASE("a GPU's work: its time beside the host's, by passes and by steps") {
     sum += number(steps.rows[i], 5);
   }
   CHECK(sum == Approx(gpu));
-  // Of equally long ones the first.
+  // The first of several equally long steps leads.
   CHECK(number(steps.rows[0], 0) == 1);
   CHECK(text(steps.rows[0], 1) == "store");
   CHECK(text(steps.rows[0], 2) == "residual");

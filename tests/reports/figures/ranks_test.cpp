@@ -53,7 +53,7 @@ TEST_CASE("ranks: plan, statistics and trace of one decode are one run, in whate
   CHECK((two[0].stats == stats && two[0].trace == trace));
   CHECK((two[1].stats == nullptr && two[1].trace == trace));
 
-  // What is of one rank alone is no run of several.
+  // Files of a single rank do not form a run of several ranks.
   RunStats alone = files.stats;
   alone.ranks.clear();
   CHECK(
@@ -94,7 +94,7 @@ TEST_CASE("ranks: the table has what the files say of each rank, and no column t
   for (size_t rank = 0; rank < 3; ++rank)
     CHECK(table.rows[rank].stands_out == (&files.stats.ranks[rank] == &*highest));
 
-  // Of one kind of file alone.
+  // Each kind of file alone makes a table.
   const Table planned = ranks_table(ranked_runs({files.read("plan.json")})[0]);
   CHECK(planned.columns.size() == 6);
   CHECK(std::count_if(planned.rows.begin(), planned.rows.end(),

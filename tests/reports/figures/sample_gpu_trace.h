@@ -10,7 +10,7 @@ namespace headroom::reports::test {
 using namespace headroom::test;
 
 constexpr int64_t kGpuContextBytes = 300 << 20, kGpuReservedBytes = 100 << 20, kGpuLibraryBytes = 8 << 20;
-/// What the driver counts more than the kinds once, in the middle.
+/// Bytes that the driver counts once, in the middle, beyond the sum of all kinds.
 constexpr int64_t kGpuUnseenBytes = 3 << 20;
 constexpr double kGpuPassSeconds = 0.25;
 
@@ -69,7 +69,7 @@ inline Trace gpu_trace(const Plan& plan) {
   return trace;
 }
 
-/// The same as its file is read.
+/// gpu_trace() in the form that its file is read into.
 inline RecordedTrace recorded_gpu_trace(const Plan& plan, const Graph& graph) {
   RecordedTrace recorded;
   recorded.trace = gpu_trace(plan);

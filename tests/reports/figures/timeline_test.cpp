@@ -94,7 +94,7 @@ TEST_CASE("moments are found by their time") {
   CHECK_THROWS_AS(Timeline({{}, {}}), std::logic_error);
 }
 
-/// What is drawn at `seconds`, of all kinds together.
+/// Sum over all kinds of the values drawn at `seconds`.
 double drawn_at(const Chart& chart, double seconds) {
   double sum = 0;
   for (const Series& series : chart.series) {
@@ -355,7 +355,7 @@ void check_as_planned(const Plan& plan, const Model& model) {
     REQUIRE_FALSE(timeline.has(on_gpu ? MemoryKind::outside : MemoryKind::slack));
     for (size_t k = 0; k < live.size(); ++k) {
       REQUIRE(live[k].bytes > 0);
-      // What is reserved beside all this: on a GPU gaps.
+      // The reserve counts as gaps on a GPU.
       if (live[k].kind == MemoryKind::slack) REQUIRE(live[k].name == "gaps");
       if (live[k].kind == MemoryKind::outside) REQUIRE(live[k].name == "reserve");
       REQUIRE_FALSE(live[k].name.empty());

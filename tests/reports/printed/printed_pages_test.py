@@ -16,7 +16,7 @@ TOUR, HISTORIES = ROOT / "docs/tour", ROOT / "tests/data/memory_histories"
 MOST_PAGES = 4
 PAPERS = {"A4": (210, 297), "Letter": (215.9, 279.4)}
 
-# Of each report its files and flags.
+# Files and flags of each report.
 REPORTS = {
     "plan": [TOUR / "plan.json", "--quick"],
     "tour": sorted(TOUR.glob("*.json")),
@@ -126,7 +126,7 @@ class PrintedPages(unittest.TestCase):
         self.on_each(check, width=390, phone=True)
 
     def test_tables_wrap_on_a_wide_screen(self):
-        """Those of more than twelve columns scroll."""
+        """Tables of more than twelve columns scroll, so they are left out."""
         def check(_):
             self.open_all()
             self.assertEqual(self.browser.evaluate("""[...document.querySelectorAll('section:not(.wide) .table .scroll')].filter(

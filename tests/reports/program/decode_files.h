@@ -20,7 +20,7 @@
 #include "tests/reports/render/page_reader.h"
 #include "tests/support/program.h"
 
-// What headroom-report is given in its tests, and what it makes of that.
+// Inputs of headroom-report in its tests, and functions that run it and read its output.
 namespace headroom::test {}
 namespace headroom::reports::test {
 
@@ -131,7 +131,7 @@ inline nlohmann::json report_json(const Words& words) {
   return nlohmann::json::parse(ended.out);
 }
 
-/// Of the first section, one a line.
+/// Sentences of the first section, one a line.
 inline std::string sentences_of(const nlohmann::json& report) {
   std::string all;
   for (const nlohmann::json& part : report["sections"][0]["parts"]) {

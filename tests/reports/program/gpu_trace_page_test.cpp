@@ -54,7 +54,7 @@ TEST_CASE("report: a GPU's trace says what was on the GPU, what it did and who w
   CHECK(test::table_named(tables, "Time of the GPU by passes").rows.size() == size_t(passes));
   CHECK(test::table_named(tables, "Streams of the GPU").rows.size() == 4);
 
-  // The same in words.
+  // Sentences name these facts too.
   const json report = report_json({files.plan, trace, "--quick"});
   const std::string words = report.dump();
   CHECK_THAT(words, Catch::Contains("CUPTI memory: not captured: held by another profiler."));

@@ -56,7 +56,7 @@ TEST_CASE("report: a page of one run has all sections in order, and the figures 
   CHECK(run.value(0, "predicted", 1) == plan.predicted_seconds);
   CHECK(run.value(0, "measured", 1) == files.ran.seconds);
 
-  // What was on the device adds up to the peak.
+  // Memory on the device adds up to the peak.
   for (const char* which : {"On the device at the predicted peak", "On the device at the measured peak"}) {
     const PageTable& live = test::table_named(tables, which);
     double sum = 0, shares = 0;

@@ -58,7 +58,7 @@ TEST_CASE("report: ranks of one decode stand side by side, each once") {
   CHECK(ranks.value(2, "measured", 0) == double(files.stats.ranks[2].peak_bytes));
   CHECK(ranks.value(2, "measured", 1) == double(files.stats.ranks[2].sent_bytes));
   CHECK(ranks.text(1, "rows") == "4 to 7");
-  // What the statistics have beside is of rank 0, and says so.
+  // The other figures of the statistics belong to rank 0, and the page says so.
   CHECK(test::table_named(tables, "Runs").text(0, "run") == stats + " (rank 0)");
   CHECK(headings_of(*page) == std::vector<std::string>{plan + ", " + stats + ", " + trace,
                                                        stats + " (rank 0)", "Memory over time, predicted",

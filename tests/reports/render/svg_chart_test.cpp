@@ -256,7 +256,7 @@ TEST_CASE("svg: every ink is a class with a colour that stands out in each theme
   const std::string light = style.substr(first, style.find('}', first) - first);
   size_t themes = 0;
   for (size_t at = first; at != std::string::npos; at = style.find(":root {", at + 1), ++themes) {
-    // What is printed has the light theme's colours but for those of its own.
+    // The print theme has the light theme's colours, except for colours that it sets itself.
     const std::string theme = style.substr(at, style.find('}', at) - at) + light;
     const auto colour = [&](const std::string& name) {
       const size_t found = theme.find("--" + name + ": #");

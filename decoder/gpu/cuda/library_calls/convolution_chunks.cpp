@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kMostElements = int64_t{1} << 31;
 /// Chunks of fewer rows would cost more than they win.
 constexpr int32_t kFewestRows = 8;
-/// Where a library's workspace begins.
+/// Alignment of a library's workspace, in bytes.
 constexpr int64_t kAlignment = 256;
 
 int32_t length(const Span& span) {
@@ -33,7 +33,7 @@ int64_t frame_elements(const View& view) {
   return view.block_rows * row_elements(view);
 }
 
-/// Whether the rows of a block follow those of the one before without a gap. Of several frames they never
+/// True if the rows of a block follow those of the block before without a gap. With several frames they never
 /// do: a block has all frames of its rows.
 bool follows_on(const View& view, int32_t block) {
   const int64_t bytes = view.block_rows * row_elements(view) * bytes_per_element(view.dtype);
@@ -49,7 +49,7 @@ int32_t end_of_rows(const View& view, int32_t y) {
   return std::min(view.region.y.end, view.region.y.begin + block * view.block_rows);
 }
 
-/// Where the first position of a box lies whose rows lie one behind the other; null where they do not.
+/// Address of a box's first position; null where the box is not present or its rows have gaps between them.
 std::byte* address_of(const View& view, const Box& box) {
   const Box& region = view.region;
   if (!holds(region.t, box.t) || !holds(region.y, box.y) || !holds(region.x, box.x)) return nullptr;
@@ -147,14 +147,14 @@ class Chunks {
     return length(call_.region.y) == view.block_rows && length(call_.region.x) == length(view.region.x);
   }
 
-  /// Whether frame follows frame without a gap on all sides. Libraries copy what has gaps.
+  /// True if frames follow one another without a gap in every view. Libraries copy data that has gaps.
   bool frames_are_a_batch() const {
     const Box window = window_of(call_.region);
     return length(window.y) == call_.input.block_rows && length(window.x) == length(call_.input.region.x) &&
            fills_frames(call_.target) && (!call_.adds() || fills_frames(call_.residual));
   }
 
-  /// What both kinds of convolution share.
+  /// The part of a chunk that plain and upsampling convolutions share.
   ConvolutionChunk chunk(const std::byte* input, const void* kernel, std::byte* output) const {
     ConvolutionChunk result;
     result.problem.dtype = call_.input.dtype;
@@ -188,7 +188,7 @@ class Chunks {
       if (result.residual == nullptr) return std::nullopt;
       problem.adds = true;
       problem.residual_row = row_elements(call_.residual);
-      // Of a single frame it says nothing, but it must be the same for the problem to be.
+      // A single frame has no frame stride. This value makes equal problems compare equal.
       problem.residual_frame =
           problem.frames == 1 ? frame_elements(call_.target) : frame_elements(call_.residual);
     }

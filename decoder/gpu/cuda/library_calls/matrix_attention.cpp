@@ -37,7 +37,7 @@ std::vector<Run> runs_of(const View& view, int32_t frame) {
   return runs;
 }
 
-/// What of the runs holds positions of a chunk.
+/// The parts of the runs that lie in positions `begin` to `end` of the frame.
 std::vector<Run> within(const std::vector<Run>& runs, int64_t begin, int64_t end, int64_t bytes) {
   std::vector<Run> cut;
   for (const Run& run : runs) {
@@ -54,7 +54,7 @@ struct QueryChunk {
   size_t kind = 0;
 };
 
-/// What of a chunk of keys or values lies one after another.
+/// A contiguous part of a chunk of keys or values.
 struct Piece {
   const std::byte* begin = nullptr;
   int64_t offset = 0, count = 0;  ///< in the chunk
@@ -182,7 +182,7 @@ class ChunkedAttention {
     return reinterpret_cast<float*>(static_cast<std::byte*>(call_.workspace) + offset);
   }
 
-  /// Where the sums, largest scores and weights of these queries are: in the workspace, or in a state that
+  /// Addresses of the sums, largest scores and weights of these queries: in the workspace, or in a state that
   /// outlives the call.
   float* sums_of(const QueryChunk& queries) const {
     return in_state() ? call_.state.sums + queries.first * call_.values.channels : at(layout_.sums);

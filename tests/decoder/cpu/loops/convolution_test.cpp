@@ -112,7 +112,7 @@ TEST_CASE("a Winograd block gives the convolution's outputs, edges and all") {
   const KernelShape shape{random.integer(1, 40), random.integer(1, 40), 3, 3, upsamples};
   const WinogradShape& block = shape.winograd();
   const Packed kernel = packed(random, shape);
-  // What of the window is there, and what of the outputs is wanted.
+  // Draws the part of the window that exists, or the part of the outputs that is wanted.
   const auto part = [&](int64_t length) {
     const int64_t begin = random.chance(0.5) ? 0 : random.integer(0, 2);
     return Interval{begin, random.chance(0.5) ? length : random.integer(begin + 1, length)};

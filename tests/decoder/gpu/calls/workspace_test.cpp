@@ -73,7 +73,7 @@ TEST_CASE("attention's chunks fit the workspace that is planned, which grows wit
   CHECK(chunks.queries <= queries);
   CHECK(chunks.keys <= keys);
   CHECK((chunks.buffers == 2) == (chunks.keys < keys));
-  // Of several frames each is cut alike, in the workspace for the keys of all.
+  // Each of several frames is cut alike, in the workspace for the keys of all.
   const int64_t frames = random.integer(2, 40);
   const AttentionChunks of_several = full_attention_chunks(queries, keys, channels, processors, frames);
   CHECK(of_several.queries == chunks.queries);

@@ -14,7 +14,7 @@
 namespace headroom::gpu {
 namespace {
 
-/// What cuDNN knows of an H200, as it writes it itself; with this it plans without one.
+/// An H200's properties as cuDNN serialises them. With these cuDNN plans without a card.
 const std::string kProperties = R"({
   "deviceName": "NVIDIA H200", "deviceVer": 900, "driverVer": 13000, "cudaDeviceId": 0, "pciDeviceId": 0,
   "multiProcessorCount": 132, "warpSize": 32, "totalGlobalMem": 150754820096, "l2CacheSize": 62914560,
@@ -25,7 +25,7 @@ const std::string kProperties = R"({
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-/// Of packed tiles; the input may have more columns than are read.
+/// A convolution of packed tiles; the input may have more columns than are read.
 ConvolutionProblem problem(Dtype dtype, int32_t inputs, int32_t outputs, int32_t taps, int64_t rows,
                            int64_t columns, int64_t more_columns = 0) {
   ConvolutionProblem result;

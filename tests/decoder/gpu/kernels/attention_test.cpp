@@ -146,7 +146,7 @@ double error_of(const AttentionProblem& problem, bool weights_are_rounded) {
   return worst;
 }
 
-/// Whether the call wrote nothing but its frame of the target.
+/// True if the call wrote nothing but its frame of the target.
 bool only_frame_differs(const AttentionProblem& problem, const Map& before) {
   bool same = problem.target.only_values_written();
   before.each([&](const Position& at) {
@@ -269,7 +269,7 @@ TEST_CASE(
   }
 }
 
-/// The same queries in tiles of other heights have the same bits: keys go by in one order.
+/// Tiles of other heights give the same bits for the same queries, since keys come in one order.
 TEST_CASE("what a query attends to does not depend on the tile that it is in") {
   const Dtype dtype = GENERATE(Dtype::fp32, Dtype::bf16);
   CAPTURE(name_of(dtype));
@@ -349,7 +349,7 @@ TEST_CASE("attention of scores in the thousands that grow from key to key, or fa
   });
   start(problem.call, nullptr);
   CHECK(error_of(problem, dtype != Dtype::fp32) <= 1);
-  // The same far below zero and above it: nothing overflows on the way.
+  // Scores far below zero and far above it: nothing overflows on the way.
   problem.call.scale *= 8;
   start(problem.call, nullptr);
   CHECK(error_of(problem, dtype != Dtype::fp32) <= 1);

@@ -57,13 +57,13 @@ struct ConvolutionProblem {
         kernel(guarded(plain.kernel())),
         bias(guarded(plain.bias())) {
     Box read = plain.needed(region);
-    // Where later frames are read, the clip may end before all of them.
+    // Kernels that read later frames meet the clip's end.
     read.t.end -= static_cast<int32_t>(random.integer(0, shape.frames_ahead));
     const Box held{{std::max(0, read.t.begin - static_cast<int32_t>(random.integer(0, 1))), read.t.end},
                    around(random, read.y),
                    around(random, read.x)};
     input.emplace(random, held, shape.inputs, dtype, !in_blocks);
-    // What nothing may read is NaN.
+    // Values that nothing may read are NaN.
     input->each([&](const Position& at) {
       if (!has(read, at)) input->set(at, NAN);
     });

@@ -124,7 +124,7 @@ TEST_CASE("depth to space of several frames, and of channels that are repeated, 
     const auto begin = static_cast<int32_t>(random.integer(0, 4));
     return Span{begin, begin + static_cast<int32_t>(random.integer(1, most))};
   };
-  // Where all are one frame there is no other.
+  // If all outputs are one frame, there is no other.
   const Span several{inside(5)}, of_target = factor_t == in_depth ? several : Span{0, 1};
   const Box box{of_target, inside(9), inside(9)};
   const auto frame_of = [&](int32_t t) { return t == 0 ? 0 : (t - 1) / factor_t + 1; };

@@ -13,7 +13,7 @@ namespace {
 
 using namespace test;
 
-/// What a kernel has written, and whether it wrote beside it.
+/// The pixels that a kernel wrote. `beside`: it also wrote outside them.
 struct Emitted {
   std::vector<std::byte> pixels;
   bool not_finite = false, beside = false;

@@ -145,7 +145,7 @@ __global__ void multiply(const T* a, const T* b, const float* c, float* d) {
   for (uint32_t i = 0; i < 4; ++i) d[(group + i / 2 * 8) * 8 + 2 * pair + i % 2] = sums[i];
 }
 
-/// The same with fragments from shared memory: a by rows, b by rows transposed.
+/// Multiplies with fragments from shared memory: a by rows, b by rows transposed.
 template <typename T>
 __global__ void multiply_from_shared(const T* a, const T* b, const float* c, float* d) {
   const uint32_t lane = threadIdx.x, group = lane / 4, pair = lane % 4;

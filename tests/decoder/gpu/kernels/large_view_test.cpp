@@ -14,7 +14,7 @@ using namespace test;
 using Value = std::optional<double>;
 
 TEST_CASE("a view of more bytes than 32 bits count") {
-  // Of 36 GiB only the pages that are touched take memory.
+  // The mapping has 36 GiB, and only the touched pages take memory.
   const int64_t bytes = int64_t{36} << 30;
   void* memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

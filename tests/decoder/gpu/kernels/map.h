@@ -86,7 +86,7 @@ class Map {
         for (int32_t x = box.x.begin; x < box.x.end; ++x)
           for (int32_t c = 0; c < view_.channels; ++c) f(Position{t, y, x, c});
   }
-  /// Whether nothing was written beside the values.
+  /// True if nothing was written beside the values.
   bool only_values_written() const {
     for (size_t i = 0; i < used_.size(); ++i) {
       if (!used_[i] && bytes()[i] != std::byte{kUnused}) return false;
@@ -117,9 +117,9 @@ inline double rounding_of(Dtype dtype) {
   return dtype == Dtype::fp32 ? 0x1p-24 : dtype == Dtype::fp16 ? 0x1p-11 : 0x1p-8;
 }
 
-/// What is wrong with `after`, in words; empty where nothing is. `expected` gives a value, or nothing where
-/// the one of `before` is to stay. `error` is what arithmetic may be off by, relative to values of about 1
-/// and more.
+/// Describes the first fault of `after`; empty if there is none. `expected` gives a position's value, or
+/// nothing if the value of `before` must stay. `error` is the tolerance, relative to values of about 1 and
+/// more.
 template <class Expected>
 std::string difference(const Map& before, const Map& after, double error, const Expected& expected) {
   std::string wrong;

@@ -167,7 +167,7 @@ TEST_CASE("gate: the first half by silu of the second") {
         }) == "");
 }
 
-/// Where PyTorch's interpolation by 2 without aligned corners reads: positions and their shares.
+/// Positions that PyTorch's interpolation by 2 (align_corners=False) reads, and their weights.
 struct Reads {
   int32_t at[2];
   double share[2];

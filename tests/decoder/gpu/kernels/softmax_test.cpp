@@ -30,7 +30,7 @@ TEST_CASE("scores become weights, by vectors and one by one") {
   const int64_t queries = random.integer(1, 3),
                 keys = random.integer(1, random.pick<int64_t>({20, 300, 2048, 5000}));
   const bool vectors = random.chance(0.6);
-  // What lies behind the keys of a row may be written, but only up to the row's end.
+  // The kernel may write behind the keys of a row, but only up to the row's end.
   const int64_t row = vectors ? (keys + 7) / 8 * 8 : keys + random.integer(0, 3);
   const int64_t shifted = vectors ? 0 : random.integer(0, 3);
   CAPTURE(seed, name_of(dtype), queries, keys, row, shifted);

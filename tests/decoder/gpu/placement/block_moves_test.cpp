@@ -36,7 +36,7 @@ std::vector<StandingBlock> drawn_blocks(test::Random& random, int64_t count, int
   return blocks;
 }
 
-/// What lies where, unit by unit: the number of the block and which of its units it is; -1 for nothing.
+/// Contents of memory by unit: the block's number and the unit's index in it; -1 if free.
 using Memory = std::vector<std::pair<int64_t, int64_t>>;
 
 Memory memory_of(const std::vector<StandingBlock>& blocks, int64_t StandingBlock::*place, int64_t units) {

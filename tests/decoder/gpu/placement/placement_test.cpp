@@ -183,8 +183,8 @@ TEST_CASE("requests that can lie where others lie are not placed, and lie there"
   CHECK(left < all / 2);
 }
 
-/// What a decode of several passes asks for: something that cannot be moved, then passes that write blocks
-/// band by band, hand back those that they have read, and make tiles of their own.
+/// Requests of a decode in several passes. One request cannot be moved. Each pass writes blocks band by band,
+/// frees the blocks that it has read, and makes tiles.
 MemoryRequests drawn_passes(test::Random& random) {
   MemoryRequests requests;
   requests.begin_pass();

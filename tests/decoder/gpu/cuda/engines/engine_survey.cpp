@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kAmple = int64_t{1} << 40;
 
-/// What would run on one card, in the place of what runs it.
+/// Stands in for a card's engine: records which cuDNN engines would run and runs none.
 class AskedCard final : public gpu::ConvolutionEngine {
  public:
   explicit AskedCard(const Card& card) : plans_(properties_of(card)) {}

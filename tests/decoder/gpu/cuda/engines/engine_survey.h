@@ -33,7 +33,7 @@ struct EngineUse {
 /// Why a convolution is left to kernels of our own.
 enum class LeftFor { groups, first_frames, one_tap_in_place, something_else };
 
-/// What decodes take on one card.
+/// The cuDNN engines that decodes use on one card.
 struct EnginesOfCard {
   std::map<int64_t, EngineUse> engines;
   std::map<LeftFor, int64_t> left;  ///< distinct shapes of kernels

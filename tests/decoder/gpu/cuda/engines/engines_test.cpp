@@ -35,7 +35,7 @@ void check_engines(const std::string& model, const EnginesOfCard& found) {
   for (const auto& [engine, use] : found.engines) {
     CAPTURE(engine, use.most_inputs);
     CHECK_FALSE(use.compiles);
-    // What reads a latent of few channels cuDNN would rather compute without.
+    // For a latent of few channels cuDNN prefers engines without tensor cores.
     CHECK((use.tensor_cores || use.most_inputs <= latent_channels));
   }
   CHECK(found.over_grant == 0);

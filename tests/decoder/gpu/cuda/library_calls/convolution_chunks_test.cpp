@@ -76,7 +76,7 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   Random random(seed);
   const auto extent = [&](int64_t most) { return static_cast<int32_t>(random.integer(1, most)); };
   ConvolutionShape shape;
-  // Of four channels in fp32 every position is aligned as libraries need it; of others some are.
+  // Four channels of fp32 align every position as libraries need it; other counts align only some.
   const int32_t channels = random.chance(0.7) ? 4 : 1;
   shape.inputs = channels * extent(3);
   shape.outputs = channels * extent(3);
@@ -169,7 +169,7 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   });
   CHECK(worst < 1e-5);
 
-  // Where the library refuses nothing, only frames with a history of their own are left.
+  // If the library refuses nothing, only frames with a history of their own are left.
   if (channels == 4 && engine.most_rows == 1 << 20 && (!shape.upsamples || workspace.size() == 1 << 16)) {
     int64_t irregular = 0;
     for (int32_t t = region.t.begin; t < region.t.end; ++t) {
@@ -290,7 +290,7 @@ TEST_CASE("blocks that lie one behind the other are written at once") {
   CHECK(rows() == std::vector<int64_t>{16, 8, 8});
   call.target.block_units[3] += 1;
   CHECK(rows() == std::vector<int64_t>{16, 16});
-  // What is added is read where it lies, in blocks of its own.
+  // The residual is read in place, from blocks of its own.
   call.residual = call.target;
   call.residual.block_rows = 10;
   for (uint32_t i = 0; i < 4; ++i) call.residual.block_units[i] = 10000 + i * kUnits * 2;

@@ -97,7 +97,7 @@ class PlainAttention : public MatrixProducts, public AttentionStreams {
     now = std::max(now, recorded_.at(static_cast<size_t>(event)));
   }
 
-  /// What another call does with the same memory afterwards, on the compute stream alone.
+  /// Overwrites the memory as a later call would, on the compute stream alone.
   void clear(std::vector<std::byte>& memory) {
     work(Stream::compute, "clear", [&](std::vector<Access>& accesses) {
       accesses.push_back({memory.data(), static_cast<int64_t>(memory.size()), true});
