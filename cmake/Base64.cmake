@@ -4,7 +4,7 @@ function(headroom_base64_of_hex result hex)
   string(LENGTH ${hex} digits)
   math(EXPR padding "(6 - ${digits} % 6) % 6 / 2")
   string(REPEAT 00 ${padding} zeros)
-  string(REGEX MATCHALL "......" groups ${hex}${zeros})  # 3 bytes, which are 4 characters
+  string(REGEX MATCHALL "......" groups ${hex}${zeros})  # 3 bytes become 4 characters
   set(text)
   foreach(group IN LISTS groups)
     foreach(shift 18 12 6 0)

@@ -1,4 +1,4 @@
-# The CUDA compiler, where there is one. No GPU is needed to build.
+# Finds the CUDA compiler, if there is one. The build needs no GPU.
 set(HEADROOM_CUDA AUTO CACHE STRING "Build the kernels for GPUs: ON, OFF, or AUTO (where a CUDA compiler is found)")
 set_property(CACHE HEADROOM_CUDA PROPERTY STRINGS AUTO ON OFF)
 if(NOT HEADROOM_CUDA STREQUAL "OFF")
@@ -9,19 +9,20 @@ if(NOT HEADROOM_CUDA STREQUAL "OFF")
 endif()
 if(HEADROOM_NVCC AND NOT HEADROOM_CUDA STREQUAL "OFF")
   set(CMAKE_CUDA_COMPILER ${HEADROOM_NVCC})
-  # The oldest, as PTX too, which drivers compile for all later ones. `make release` has code for each, Ampere to Blackwell.
+  # Default: the oldest supported architecture, with PTX that drivers compile for later ones. `make release` builds
+  # code for each architecture from Ampere to Blackwell.
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80)
   endif()
-  # The compiler's wheels keep libraries in lib, where it does not look, and have none named libcudart.so: what is linked
-  # is the one that LibTorch has (cmake/CudaLibraries.cmake).
+  # nvcc does not search the lib folder of its own wheels, and they have no libcudart.so. Headroom links LibTorch's CUDA
+  # runtime instead (cmake/CudaLibraries.cmake).
   cmake_path(GET HEADROOM_NVCC PARENT_PATH folder)
   if(EXISTS ${folder}/../lib/libcudart_static.a)
     string(APPEND CMAKE_CUDA_FLAGS " -L${folder}/../lib")
   endif()
   set(CMAKE_CUDA_RUNTIME_LIBRARY None)
   enable_language(CUDA)
-  # CMake 3.25 does not know that nvcc has C++20.
+  # CMake 3.25 does not know that nvcc supports C++20.
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
   string(APPEND CMAKE_CUDA_FLAGS " -Xcompiler=-Wall,-Wextra,-Wshadow")

@@ -1,5 +1,5 @@
-# CUPTI, NVIDIA's library for profilers: headers and the file that is opened at run time. Nothing links it. From the
-# wheels that LibTorch brings, else from the toolkit.
+# Finds CUPTI, NVIDIA's profiling library: its headers, and the library that is opened at run time. Nothing links it.
+# Searches the wheels that LibTorch brings, then the CUDA toolkit.
 set(HEADROOM_CUPTI_FOUND FALSE)
 set(folders)
 if(HEADROOM_TORCH_DIR)
@@ -22,7 +22,7 @@ foreach(folder IN LISTS folders)
     continue()
   endif()
   set(HEADROOM_CUPTI_FOUND TRUE)
-  # Its own headers include CUDA's, which the wheels keep beside them and the toolkit elsewhere.
+  # CUPTI's headers include CUDA's. The wheels keep those beside CUPTI's, the toolkit elsewhere.
   add_library(headroom_cupti_headers INTERFACE)
   add_library(headroom::cupti_headers ALIAS headroom_cupti_headers)
   target_include_directories(headroom_cupti_headers SYSTEM INTERFACE ${folder}/include)

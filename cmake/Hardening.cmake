@@ -1,5 +1,5 @@
-# Protections that Debian builds its packages with: an overflow ends the process and does not run an attacker's code. For programs,
-# libraries and modules, and not for tests. tests/packaging/check_binaries.py looks for them in what is built.
+# Debian's hardening flags: a buffer overflow ends the process and does not run an attacker's code. They apply to programs,
+# libraries and modules, not to tests. tests/packaging/check_binaries.py checks the built files.
 option(HEADROOM_HARDENED "Build with stack protector, _FORTIFY_SOURCE, -fcf-protection and immediate binding" ON)
 if(NOT HEADROOM_HARDENED OR HEADROOM_SANITIZE)
   return()

@@ -1,5 +1,5 @@
-# Libraries: one static library per folder, with an alias headroom::<name> and its sources listed. What may link what, and
-# include what, is decided here and checked whenever the build is configured (docs/architecture.md).
+# Libraries: one static library per folder, with an alias headroom::<name>. This file defines the allowed dependencies. CMake
+# checks links and includes against them at configure time (docs/architecture.md).
 
 add_library(headroom_build_interface INTERFACE)
 add_library(headroom::build_interface ALIAS headroom_build_interface)
@@ -7,17 +7,17 @@ option(HEADROOM_WERROR "Treat warnings as errors: OFF for other compilers than G
 target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${HEADROOM_WERROR}>:-Werror>>)
 target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:
-  -Wno-restrict>)  # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651)
-# GCC collects its garbage late: an eighth less time for a few hundred MiB more.
+  -Wno-restrict>)  # false positives in std::string with GCC 12 (GCC bug 105651)
+# Delays GCC's garbage collection: builds take an eighth less time and a few hundred MiB more.
 target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:
   --param=ggc-min-expand=400 --param=ggc-min-heapsize=524288>)
-if(CMAKE_UNITY_BUILD)  # several sources as one, which presets of whole builds choose: each takes a third of the time so
+if(CMAKE_UNITY_BUILD)  # presets for whole builds use unity builds, which take a third of the time
   target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:
-    -Wno-subobject-linkage>)  # takes what stands in a .cpp for a header
+    -Wno-subobject-linkage>)  # a unity build includes .cpp files, which GCC then treats as headers
   target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:
-    -Wno-shadow>)  # takes what another .cpp has in its unnamed namespace for what is hidden
+    -Wno-shadow>)  # unnamed namespaces of several .cpp files are merged
 endif()
-# Tests build in a third of the time so, but those that compute what they compare with take longer than that to run.
+# Tests build in a third of the time at -O0. Tests that compute reference results would run too long, so they use -O1.
 set(test $<BOOL:$<TARGET_PROPERTY:HEADROOM_IS_TEST>>)
 set(computes $<BOOL:$<TARGET_PROPERTY:HEADROOM_TEST_COMPUTES>>)
 target_compile_options(headroom_build_interface INTERFACE
@@ -25,23 +25,23 @@ target_compile_options(headroom_build_interface INTERFACE
 target_include_directories(headroom_build_interface INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(headroom_build_interface INTERFACE HEADROOM_VERSION="${PROJECT_VERSION}")
 if(HEADROOM_SANITIZE)
-  # Sanitizers instrument the product but not the tests, whose many checks would take half of the build's time. A failing
-  # check prints its line anyway. ThreadSanitizer instruments both, since it finds a race only if it sees both sides.
+  # Address and UB sanitizers instrument only the product: instrumenting the tests would double the build's time, and a
+  # failing check prints its line anyway. ThreadSanitizer instruments both, since it must see both sides of a race.
   set(watched 1)
   if(HEADROOM_SANITIZE MATCHES "address")
     set(watched $<NOT:${test}>)
   endif()
   target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
     $<${watched}:-fsanitize=${HEADROOM_SANITIZE} -fno-sanitize-recover=all
-      -fno-sanitize=null,alignment,vptr>  # a quarter of the build's time; the first ends in the address sanitizer all the same
+      -fno-sanitize=null,alignment,vptr>  # saves a quarter of the build's time; AddressSanitizer catches null anyway
     -fno-omit-frame-pointer
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>>  # false alarms in the standard library once GCC 12 instruments it
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>>  # false positives in GCC 12's instrumented standard library
     $<${test}:-g0>)
   target_compile_definitions(headroom_build_interface INTERFACE HEADROOM_SANITIZED)
   target_link_options(headroom_build_interface INTERFACE -fsanitize=${HEADROOM_SANITIZE})
 endif()
 
-# Libraries that read, write and show, and hardly compute: less optimised, they compile in two thirds of the time.
+# Libraries that hardly compute. With less optimisation they compile in two thirds of the time.
 set(HEADROOM_HARDLY_COMPUTES
   "^(decoder_(plan|progress|cli)|profiler_(profile|events|history|snapshot)|planner_explain|reports_.*|gui_.*|[a-z]+_program)$")
 if(HEADROOM_SANITIZE)
@@ -51,11 +51,11 @@ else()
   set(HEADROOM_HARDLY_OPTIMISED $<$<CONFIG:Release>:-O1>)
 endif()
 
-# Libraries with what reads files: their branches are counted for libFuzzer, those of all others would only take time.
+# Libraries that read files. libFuzzer instruments only their branches, since other branches would only cost time.
 set(HEADROOM_READS_FILES
   "^(decoder_(graph|outputs|plan|trace|files|weights|validator)|profiler_(profile|eager|events|history|snapshot)|reports_figures)$")
 
-# A library may link only what stands before it: decoder <- profiler <- planner <- reports <- gui, and so within each.
+# A library may link only libraries listed before it: decoder <- profiler <- planner <- reports <- gui.
 set(HEADROOM_LIBRARY_ORDER
   decoder_graph decoder_machine decoder_loading decoder_outputs decoder_plan decoder_lowering decoder_validator decoder_trace decoder_files decoder_weights decoder_exchange decoder_exchange_c10d decoder_interpreter
   decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu_placement decoder_gpu decoder_gpu_kernels decoder_gpu_library_calls decoder_gpu_cuda decoder_torch decoder_gpu_modules decoder_progress decoder_session decoder_cli
@@ -75,7 +75,7 @@ foreach(library IN LISTS HEADROOM_CORE)
   endif()
 endforeach()
 
-# Libraries of others, and the only ones of ours that may link them.
+# Third-party libraries, and the Headroom libraries that may link them.
 set(HEADROOM_MAY_LINK_CLI11::CLI11 "^(decoder_cli|[a-z]+_program)$")
 set(HEADROOM_MAY_LINK_headroom::decoder_cli "_program$")
 set(HEADROOM_MAY_LINK_headroom::libtorch "^decoder_exchange_c10d$")
@@ -93,7 +93,7 @@ function(headroom_check_link name target)
   endif()
 endfunction()
 
-# Checks what a library of this folder is to link, and notes it for headroom_check_includes().
+# Checks the links of this folder's library and records them for headroom_check_includes().
 function(headroom_register_library name)
   cmake_parse_arguments(LIBRARY "" "" "LINKS;EXTERNAL" ${ARGN})
   list(FIND HEADROOM_LIBRARY_ORDER ${name} own_rank)
@@ -128,7 +128,7 @@ function(headroom_register_library name)
 endfunction()
 
 # headroom_library(<name> SOURCES <file>... [LINKS <library>...] [EXTERNAL <target>...])
-# LINKS are ours and EXTERNAL are others'; both are public, since headers name them.
+# LINKS are Headroom's libraries, EXTERNAL are third-party ones. Both are public, since headers include theirs.
 function(headroom_library name)
   cmake_parse_arguments(LIBRARY "" "" "SOURCES;LINKS;EXTERNAL" ${ARGN})
   headroom_register_library(${name} LINKS ${LIBRARY_LINKS} EXTERNAL ${LIBRARY_EXTERNAL})
@@ -144,7 +144,7 @@ function(headroom_library name)
   endif()
 endfunction()
 
-# headroom::core, the libraries of HEADROOM_CORE as one.
+# Defines headroom::core, which links all libraries of HEADROOM_CORE.
 function(headroom_core_library)
   add_library(headroom_core INTERFACE)
   add_library(headroom::core ALIAS headroom_core)
@@ -161,7 +161,7 @@ function(headroom_executable name)
   set_property(GLOBAL APPEND PROPERTY HEADROOM_PROGRAMS ${name})
 endfunction()
 
-# The library that a file of the source tree belongs to, or nothing.
+# Sets <result> to the library that a source file belongs to, or to an empty value.
 function(headroom_library_of path result)
   cmake_path(GET path PARENT_PATH folder)
   while(folder)
@@ -175,8 +175,8 @@ function(headroom_library_of path result)
   set(${result} "" PARENT_SCOPE)
 endfunction()
 
-# Every include of every library must be of itself or of something that it links: headers compile whatever is linked, so
-# without this the order above would hold only for what lies in .cpp files. Called when all libraries are there.
+# Checks that libraries include only their own headers and those of libraries that they link. The linker cannot check this,
+# since a header-only dependency compiles without a link. Call it after all libraries are defined.
 function(headroom_check_includes)
   get_property(folders GLOBAL PROPERTY HEADROOM_FOLDERS)
   foreach(folder IN LISTS folders)

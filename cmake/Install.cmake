@@ -5,13 +5,13 @@
 #   lib/libheadroom.so.0    the planner for C (planner/c), include/headroom.h, lib/cmake/headroom for find_package(headroom)
 #   share/                  man pages, completion for bash and zsh, the window's entry in menus
 #
-# Component `tools` is what looks and plans; `decoders` is the rest. Nothing keeps a path of the build: where LibTorch is
-# needed, it is found as any library is.
+# Component `tools` has the planner, the reports and the window; `decoders` has the rest. Installed files contain no path of
+# the build. The dynamic loader finds LibTorch like any other library.
 include(CMakePackageConfigHelpers)
 set(HEADROOM_TOOLS headroom-plan headroom-report headroom-gui)
 set(HEADROOM_DECODERS headroom-decode headroom-profile)
 
-# Makes man pages and completions from each --help, once the programs are built.
+# Generates man pages and completions from each program's --help at install time.
 install(CODE "execute_process(COMMAND ${HEADROOM_PYTHON} -B ${PROJECT_SOURCE_DIR}/cmake/help_pages.py
   --bin ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} --out ${CMAKE_BINARY_DIR}/share COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)"
   COMPONENT tools)
@@ -50,7 +50,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/headroomConfigVersi
 install(FILES ${CMAKE_BINARY_DIR}/package/headroomConfig.cmake ${CMAKE_BINARY_DIR}/package/headroomConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/headroom COMPONENT decoders)
 
-# Packages for Debian: `make debs`, or cpack in the build folder.
+# Debian packages: `make debs`, or cpack in the build folder.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME headroom)
 set(CPACK_PACKAGE_CONTACT "The Headroom maintainers <maintainers@headroom.invalid>")

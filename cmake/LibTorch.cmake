@@ -1,5 +1,5 @@
-# LibTorch from the PyPI wheel, CPU libraries only. The wheel's own TorchConfig.cmake insists on a CUDA
-# toolkit, which the CPU product must not need, and links libraries that take seconds to load.
+# LibTorch from the PyPI wheel, CPU libraries only. Does not use the wheel's TorchConfig.cmake, which requires a CUDA
+# toolkit and links libraries that take seconds to load.
 set(HEADROOM_TORCH_DIR "" CACHE PATH "The installed torch package: the folder with include/ and lib/")
 if(NOT HEADROOM_TORCH_DIR)
   file(GLOB found ${CMAKE_BINARY_DIR}/venv/lib/python3*/site-packages/torch
@@ -19,11 +19,11 @@ add_library(headroom_libtorch INTERFACE)
 add_library(headroom::libtorch ALIAS headroom_libtorch)
 target_include_directories(headroom_libtorch SYSTEM INTERFACE ${HEADROOM_TORCH_DIR}/include)
 target_compile_options(headroom_libtorch INTERFACE -fopenmp)
-# Headers per operation: a tenth of the compile time of <ATen/Functions.h>.
+# Uses one header per operator: a tenth of the compile time of <ATen/Functions.h>.
 target_compile_definitions(headroom_libtorch INTERFACE AT_PER_OPERATOR_HEADERS)
-# The wheel's own OpenMP runtime, so that the process has one.
+# Links the wheel's OpenMP runtime, so that the process has only one.
 target_link_libraries(headroom_libtorch INTERFACE
   ${HEADROOM_TORCH_DIR}/lib/libtorch_cpu.so ${HEADROOM_TORCH_DIR}/lib/libc10.so
   ${HEADROOM_TORCH_DIR}/lib/libgomp.so.1)
 list(APPEND HEADROOM_LIBRARY_FOLDERS ${HEADROOM_TORCH_DIR}/lib)
-list(APPEND CMAKE_BUILD_RPATH ${HEADROOM_TORCH_DIR}/lib)  # of tests, which are not installed
+list(APPEND CMAKE_BUILD_RPATH ${HEADROOM_TORCH_DIR}/lib)  # for tests, which are not installed

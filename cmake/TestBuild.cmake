@@ -1,17 +1,17 @@
 # How tests are built (tests/CMakeLists.txt).
 
-# Catch2 is one header.
+# Precompiled headers of all tests.
 set(HEADROOM_TEST_HEADERS <catch2/catch.hpp> <nlohmann/json.hpp> <algorithm> <filesystem> <fstream> <functional> <map>
     <memory> <optional> <random> <set> <sstream> <string> <thread> <vector>)
 add_library(headroom_test_runner STATIC run_tests.cpp shared_headers.cpp)
 target_compile_definitions(headroom_test_runner PUBLIC CATCH_CONFIG_FAST_COMPILE)
 target_link_libraries(headroom_test_runner PUBLIC Catch2::Catch2 headroom::build_interface PRIVATE nlohmann_json::nlohmann_json)
-set_target_properties(headroom_test_runner PROPERTIES HEADROOM_IS_TEST ON POSITION_INDEPENDENT_CODE OFF)  # as the executables
+set_target_properties(headroom_test_runner PROPERTIES HEADROOM_IS_TEST ON POSITION_INDEPENDENT_CODE OFF)  # like the executables
 headroom_share_headers(headroom_test_runner ${HEADROOM_TEST_HEADERS})
 set_source_files_properties(run_tests.cpp PROPERTIES
-  SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)  # which holds Catch2's own code
+  SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)  # compiles Catch2 itself
 
-# All of one build are told from those of another.
+# Prefix that distinguishes the test names of two builds.
 set(HEADROOM_TEST_PREFIX)
 if(HEADROOM_SANITIZE)
   set(HEADROOM_TEST_PREFIX "sanitized ")
@@ -20,13 +20,14 @@ elseif(HEADROOM_TESTED_BESIDE)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/tested_beside.cmake)
 endif()
 
-# Test cases tagged [long] compute for long what shorter ones of the same code have too: under sanitizers they are left out.
+# Sanitized builds skip test cases tagged [long]. Shorter test cases cover the same code.
 set(HEADROOM_TEST_CASES)
 if(HEADROOM_SANITIZE AND NOT HEADROOM_LONG_TESTS)
   set(HEADROOM_TEST_CASES TEST_SPEC "~[long]")
 endif()
 
-# Paths of test data and programs. Only tests that use them get them, so that all others compile alike in any folder.
+# Defines paths of test data and programs, only for tests that use them. Other tests then compile alike in any folder, which
+# helps ccache.
 function(headroom_test_places target)
   foreach(source IN LISTS ARGN)
     file(STRINGS ${source} names REGEX "HEADROOM_TEST_DATA|HEADROOM_BIN|sample_files.h|fake_programs.h")
@@ -38,7 +39,7 @@ function(headroom_test_places target)
   endforeach()
 endfunction()
 
-# Which headers are read beforehand: those of all tests, or some of its own where a library brings flags that change them.
+# Chooses the precompiled headers of a test: shared ones, or its own if a library's flags differ.
 function(headroom_test_headers target)
   cmake_parse_arguments(HEADERS "" "" "LIBRARIES" ${ARGN})
   set(reached)
@@ -53,7 +54,7 @@ function(headroom_test_headers target)
   endif()
 endfunction()
 
-# Tests of the highest cost begin first: those that take several processors, then those that take long.
+# Cost for CTest, which starts expensive tests first: those with several processors, then long ones.
 function(headroom_test_cost result processors length)
   math(EXPR cost "10 * ${processors} + ${length}")
   set(${result} ${cost} PARENT_SCOPE)
@@ -64,11 +65,12 @@ add_custom_target(tests_on_gpu)
 
 # headroom_test(<name> [FOLDER <folder>] [ONLY <expression> | EXCEPT <expression>] [SOURCES <file>...] LIBRARIES <library>...
 #               [PROGRAMS <program>...] [PROCESSORS <n>] [ONCE] [ON_GPU] [OWN_MAIN] [COMPUTES] [PROPERTIES <property>...])
-# Sources are the *_test.cpp of the folder, of which the expression may choose by file name, and SOURCES. Tests that compute
-# for seconds by themselves are optimised a little. PROCESSORS: those that it keeps busy; such tests begin first, since at the end
-# each would run alone. ON_GPU: only where programs are built with kernels for one. ONCE: neither optimised arithmetic nor seeds
-# that sanitizers have no time for are in it, so it need not be built here where it runs under sanitizers beside this build
-# (HEADROOM_TESTED_BESIDE).
+# Sources are SOURCES and the folder's *_test.cpp files, filtered by ONLY or EXCEPT on the file name.
+# COMPUTES: the test itself computes for seconds, so it is compiled with -O1.
+# PROCESSORS: number of processors that it keeps busy. Such tests start first, since at the end each would run alone.
+# ON_GPU: builds the test only if the CUDA libraries are found.
+# ONCE: skips the test here if it also runs in a sanitized build beside this one (HEADROOM_TESTED_BESIDE). Use it for tests
+# without optimised arithmetic and without seeds that sanitizers have no time for.
 function(headroom_test name)
   cmake_parse_arguments(TEST "ONCE;ON_GPU;OWN_MAIN;COMPUTES" "FOLDER;ONLY;EXCEPT;PROCESSORS" "SOURCES;LIBRARIES;PROGRAMS;PROPERTIES" ${ARGN})
   if((TEST_ONCE AND HEADROOM_TESTED_BESIDE) OR (TEST_ON_GPU AND NOT HEADROOM_CUDA_LIBRARIES_FOUND))
@@ -107,7 +109,7 @@ function(headroom_test name)
   target_link_libraries(test_${name} PRIVATE headroom_test_runner ${targets})
   set_target_properties(test_${name} PROPERTIES HEADROOM_IS_TEST ON HEADROOM_TEST_COMPUTES ${TEST_COMPUTES}
     POSITION_INDEPENDENT_CODE OFF)
-  if(NOT TEST_COMPUTES)  # headers that are shared are those of other flags
+  if(NOT TEST_COMPUTES)  # the shared headers were compiled with other flags
     headroom_test_headers(test_${name} LIBRARIES ${TEST_LIBRARIES})
   endif()
   headroom_test_places(test_${name} ${sources})
@@ -125,8 +127,8 @@ function(headroom_test name)
 endfunction()
 
 # headroom_python_test(<label>[: <name>] <script> [<argument>...] [WITH_WHEELS] [PROCESSORS <n>] [TIMEOUT <seconds>]
-#                      [SKIPS <expression of what it then says>] [ENVIRONMENT <variable>=<value>...])
-# WITH_WHEELS: by the reference environment's Python, and only where the Python package is built.
+#                      [SKIPS <expression of its output when skipped>] [ENVIRONMENT <variable>=<value>...])
+# WITH_WHEELS: runs with the reference environment's Python, and only if the Python package is built.
 function(headroom_python_test name script)
   cmake_parse_arguments(TEST "WITH_WHEELS" "PROCESSORS;TIMEOUT;SKIPS" "ENVIRONMENT" ${ARGN})
   set(python ${HEADROOM_PYTHON})
@@ -144,9 +146,9 @@ function(headroom_python_test name script)
   endforeach()
   string(REGEX REPLACE ":.*" "" label ${name})
   add_test(NAME ${name} COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${TEST_UNPARSED_ARGUMENTS})
-  # Compiled modules are kept, but not beside the sources: to compile PyTorch and diffusers anew takes each test ten seconds.
+  # Keeps compiled Python modules in the build folder. Compiling PyTorch and diffusers again takes each test ten seconds.
   list(APPEND TEST_ENVIRONMENT PYTHONPYCACHEPREFIX=${CMAKE_BINARY_DIR}/pycache PYTHONDONTWRITEBYTECODE=)
-  headroom_test_cost(cost ${TEST_PROCESSORS} 2)  # each takes long
+  headroom_test_cost(cost ${TEST_PROCESSORS} 2)  # each counts as long
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${TEST_TIMEOUT} PROCESSORS ${TEST_PROCESSORS} COST ${cost}
     SKIP_REGULAR_EXPRESSION "${TEST_SKIPS}" ENVIRONMENT "${TEST_ENVIRONMENT}")
 endfunction()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Man pages, and completion for bash and zsh, of all programs: from what their --help says.
+"""Generates man pages and bash and zsh completion of all programs from their --help.
 
     python3 cmake/help_pages.py --bin build/bin --out build/share
 
-writes man/man1/, bash-completion/completions/ and zsh/site-functions/ below the folder. Programs that are not built are left out.
+Writes man/man1/, bash-completion/completions/ and zsh/site-functions/ below the folder. Skips programs that are not built.
 """
 
 import argparse
@@ -84,14 +84,14 @@ def pages_of(folder, program):
 # man
 
 def roff(text):
-    """Text as groff prints it: nothing in it is a request, and minus signs can be copied."""
+    """Escapes text for groff: no line is a request, and minus signs can be copied."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     escaped = "".join(letter if ord(letter) < 128 else f"\\[u{ord(letter):04X}]" for letter in escaped)
     return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in escaped.split("\n"))
 
 
 def man_description(text):
-    """Paragraphs fill; examples, which are indented, stand as they are."""
+    """Fills paragraphs, and keeps the lines of indented examples."""
     parts = []
     for paragraph in text.split("\n\n"):
         lines = paragraph.split("\n")

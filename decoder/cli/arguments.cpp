@@ -16,7 +16,7 @@ std::vector<CLI::Option*> options_of(CLI::App& app) {
   return options;
 }
 
-/// Every option that takes a value says what holds without it.
+/// Adds the default to the help text of every option that takes a value.
 void tell_defaults(CLI::App& app) {
   for (CLI::Option* option : options_of(app)) {
     const bool value = option->get_items_expected_max() > 0;  // a flag takes none
@@ -53,9 +53,9 @@ bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::o
   app.set_version_flag("--version", app.get_name() + " " HEADROOM_VERSION);
   tell_defaults(app);
   try {
-    // A misspelt option is named first, and --help is answered whatever else is wrong.
+    // Report a misspelt option first. --help works even if other arguments are wrong.
     if (std::find(args.begin(), args.end(), "--help") == args.end()) refuse_unknown_options(app, args);
-    // CLI11 takes the arguments last first.
+    // CLI11 expects the arguments in reverse order.
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();

@@ -19,8 +19,8 @@ constexpr const char* kModelHelp =
     "folder with config.json, or a pipeline's with vae/, a .safetensors checkpoint, or a built-in name (such "
     "as sdxl, sana-dc-ae-f32c32, wan2.1)";
 
-/// Parses `args` (without the program's name). Returns false where --help or --version was answered on `out`.
-/// Throws InputError with a hint at --help where they do not fit.
+/// Parses `args`, which exclude the program's name. Returns false if it printed --help or --version on
+/// `out`. Throws InputError with a hint at --help if the arguments are invalid.
 bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::ostream& out);
 
 /// Adds --progress and --quiet. `options` must outlive the parsing.

@@ -5,17 +5,17 @@
 
 namespace headroom {
 
-/// A word after a program's name.
+/// A subcommand of a program.
 struct Command {
   std::string name;
   std::string meaning;  ///< one line of the program's help
 };
 
-/// The part of a program's help that names its commands.
+/// Help text that lists a program's commands.
 std::string commands_help(const std::vector<Command>& commands);
 
-/// The command that the arguments begin with; empty where they begin with an option, or there are none.
-/// Throws InputError naming the nearest command where the first word is none of them.
+/// Returns the command in the first argument. Empty if there are no arguments or the first one is an option.
+/// Throws InputError that suggests the nearest command if it is unknown.
 std::string command_of(const std::vector<std::string>& args, const std::vector<Command>& commands);
 
 }  // namespace headroom

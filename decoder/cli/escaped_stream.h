@@ -6,8 +6,8 @@
 
 namespace headroom {
 
-/// Hands lines on to another stream with what acts on terminals escaped (decoder/outputs/printable.h): names
-/// from files stand in them. A line is handed on when it ends, or by flush().
+/// Forwards lines to another stream and escapes terminal control characters (decoder/outputs/printable.h),
+/// because lines may contain names from files. A line is forwarded when it ends, or by flush().
 class EscapedStream : private std::streambuf, public std::ostream {
  public:
   explicit EscapedStream(std::ostream& next)

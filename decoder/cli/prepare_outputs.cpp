@@ -15,14 +15,14 @@ MadeFolders::~MadeFolders() {
 std::error_code MadeFolders::make(const std::filesystem::path& folder) {
   std::error_code error;
   if (folder.empty() || std::filesystem::is_directory(folder, error)) return {};
-  // std::filesystem takes "a/b" for the parent of "a/b/".
+  // For "a/b/", parent_path() returns "a/b".
   if (!folder.has_filename()) return make(folder.parent_path());
   if (const std::error_code why = make(folder.parent_path())) return why;
   made_.push_back({folder, std::make_unique<RemovedOnSignal>(folder, RemovedOnSignal::What::empty_folder)});
   if (std::filesystem::create_directory(folder, error)) return {};
   made_.pop_back();
-  // Another process may have made the folder, or a link to a folder is there. If is_directory() fails,
-  // nothing is known about what is there.
+  // Another process may have created the folder, or it is a link to a folder. If is_directory() fails, its
+  // kind is unknown.
   std::error_code unseen;
   if (std::filesystem::is_directory(folder, unseen)) return {};
   if (error) return error;
@@ -31,14 +31,14 @@ std::error_code MadeFolders::make(const std::filesystem::path& folder) {
 
 namespace {
 
-/// DeviceError or InputError, by whose fault it is.
+/// Throws InputError if a file is in the way, otherwise the error that fits the error code.
 void require_made(const std::string& what, const std::error_code& why) {
   if (why == std::errc::file_exists) throw InputError(what + ": a file is in its place");
   if (why) fail_by_errno(what, why.value());
 }
 
 void require_folder(const std::string& output, const std::filesystem::path& folder) {
-  if (folder.empty() || is_there(folder)) return;  // whether a file is in its place is found when it is used
+  if (folder.empty() || is_there(folder)) return;  // a file in its place is reported later, when it is used
   throw InputError(output + ": there is no folder " + folder.string() + "; make it first: mkdir -p " +
                    folder.string());
 }
@@ -52,7 +52,7 @@ MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs, const std::ve
   for (const NamedFile& output : outputs) {
     if (output.file.empty() || is_stream(output.file)) continue;
     const std::filesystem::path path = output.file;
-    // The folder of "frames/", which is a folder of pictures itself, is where it stands.
+    // For a folder of frames, "frames/", use its parent.
     std::filesystem::path named = path.has_filename() ? path : path.parent_path();
     if (!output.may_be_folder || named.has_extension()) named = output_target(named).path;
     if (missing == MissingFolders::refuse)

@@ -14,8 +14,8 @@
 
 namespace headroom {
 
-/// Folders that were made for outputs before long work. Those in which nothing lies in the end go again: a
-/// run that was refused leaves none behind, nor one that a signal ends.
+/// Folders created for outputs before long work. The destructor removes those that are still empty, and so
+/// does a signal. So a rejected run leaves no empty folders.
 class MadeFolders {
  public:
   MadeFolders() = default;
@@ -25,8 +25,8 @@ class MadeFolders {
   MadeFolders& operator=(MadeFolders&&) = delete;
   ~MadeFolders();
 
-  /// Makes a folder and those above it where they are missing. Returns why it cannot be made; file_exists
-  /// where a file is in the place of one.
+  /// Creates a folder and its missing parents. Returns an error code on failure; file_exists if a file is in
+  /// the way.
   std::error_code make(const std::filesystem::path& folder);
 
  private:
@@ -34,22 +34,23 @@ class MadeFolders {
     std::filesystem::path folder;
     std::unique_ptr<RemovedOnSignal> on_signal;
   };
-  std::vector<Made> made_;  ///< each after the one that it lies in
+  std::vector<Made> made_;  ///< parents before children
 };
 
-/// For an output's folder that is not there. A command line's is probably mistyped.
+/// Handling of an output folder that does not exist. On a command line, it is probably a typo.
 enum class MissingFolders { refuse, make };
 
-/// Before long work: each output can be written to, none would overwrite another or an input
-/// (require_apart()), and their folders are there or are made. Throws InputError naming option and file.
+/// Checks outputs before long work. Each must be writable, and none may overwrite another output or an input
+/// (require_apart()). Missing folders are created or rejected, by `missing`. Throws InputError naming the
+/// option and the file.
 [[nodiscard]] MadeFolders prepare_outputs(const std::vector<NamedFile>& outputs,
                                           const std::vector<NamedFile>& inputs = {},
                                           MissingFolders missing = MissingFolders::refuse);
 
-/// Makes a folder for outputs where it is missing, inside one that is there. Throws InputError naming it.
+/// Creates a folder for outputs if it is missing. Its parent must exist. Throws InputError naming it.
 [[nodiscard]] MadeFolders make_output_folder(const std::filesystem::path& folder);
 
-/// The stream for a program's messages: `out`, or `err` where the standard output is one of its outputs.
+/// Returns the stream for a program's messages: `out`, or `err` if an output goes to standard output.
 std::ostream& message_stream(const std::vector<std::string>& outputs, std::ostream& out, std::ostream& err);
 
 }  // namespace headroom

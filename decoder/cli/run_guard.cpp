@@ -23,15 +23,16 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-constexpr int kNotUtf8 = 316;  ///< of the JSON library
+constexpr int kNotUtf8 = 316;  ///< error number of the JSON library
 
-/// "0xFF", where the JSON library ends its message with one.
+/// Extracts the byte, such as "0xFF", from the end of the JSON library's message.
 std::string byte_of(const std::string& message) {
   const size_t at = message.rfind("0x");
   return at == std::string::npos ? "other bytes" : message.substr(at);
 }
 
-/// As in `headroom-plan explain plan.json | head`: who reads knows, and needs no message.
+/// True if the reader of standard output has closed it, as in `headroom-plan explain plan.json | head`. That
+/// needs no message.
 bool reader_is_gone() {
   pollfd output{STDOUT_FILENO, POLLOUT, 0};
   return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;

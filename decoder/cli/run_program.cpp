@@ -20,19 +20,19 @@ namespace {
 
 bool program_returned = false;
 
-/// Puts something in the place of a standard stream that is closed: otherwise the next file that is opened
-/// would have its number, and take what is printed. Open the wrong way round, so that what is printed is not
-/// lost in silence.
+/// Occupies closed standard streams with /dev/null. Otherwise the next opened file would get that descriptor
+/// and receive the program's output. The access mode is the wrong one on purpose, so that printing reports
+/// an error instead of being lost.
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest number that is free is this one.
+    // open() returns the lowest free descriptor, which is this one.
     [[maybe_unused]] const int taken = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
 
-/// A library that calls exit() in the middle of the work, as OpenMP's runtime under LibTorch does where it
-/// gets no thread or no memory, has said why.
+/// Exit handler for libraries that call exit() during the work. OpenMP's runtime under LibTorch does so if
+/// it gets no thread or no memory. The library has already printed the reason.
 void end_for_library() {
   if (program_returned) return;
   remove_named_files();

@@ -6,7 +6,8 @@
 
 namespace headroom {
 
-/// A program: its arguments without its name, results on `out`, messages on `err`; returns the exit code.
+/// Entry function of a program. `args` exclude the program's name. Results go to `out`, messages to `err`.
+/// Returns the exit code.
 using Program = int (*)(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 
 /// Common main() of every program except the window:

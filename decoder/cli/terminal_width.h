@@ -2,8 +2,8 @@
 
 namespace headroom {
 
-/// Columns of the terminal that standard output goes to: COLUMNS where that is set, as the terminal says
-/// otherwise, and 80 where nothing is known. From 40 to 400.
+/// Width of the terminal on standard output, in columns, between 40 and 400. Uses COLUMNS if set, then the
+/// terminal's size, then 80.
 int terminal_width();
 
 }  // namespace headroom

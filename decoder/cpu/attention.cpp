@@ -20,19 +20,18 @@ namespace {
 
 using kernels::Product;
 
-/// The frame and the channel that value `number` of a position comes from where frames are interleaved.
+/// Source frame and channel of value `number` of a position, for interleaved frames.
 struct Interleaved {
   int64_t frames = 1;
   int64_t channel(int64_t number) const { return number / frames; }
   int64_t frame(int64_t number) const { return number % frames; }
 };
 
-/// The values that attention takes of a frame or of several, position by position and frame by frame, in
-/// fp32.
+/// Reads the inputs of attention in fp32, frame by frame and position by position.
 class FramesOfMap {
  public:
-  /// `frames` are counted as the view's region counts them; where they are interleaved it is one, counted
-  /// from the view's first.
+  /// `frames` uses the frame numbers of the view's region. For interleaved frames it is a single frame,
+  /// counted from the view's first.
   FramesOfMap(const MapView& map, int64_t item, const Interval& frames, AttentionFrames order)
       : map_(map),
         item_(item),
@@ -43,7 +42,8 @@ class FramesOfMap {
 
   int64_t positions() const { return frames_.length() * positions_of_frame_; }
   int64_t channels() const { return map_.channels; }
-  /// The values of a position in place, or a copy of them in `buffer`, which has room for channels() floats.
+  /// Returns the values of a position in place, or copied into `buffer`, which has room for channels()
+  /// floats.
   const float* at(int64_t position, float* buffer) const {
     if (order_ == AttentionFrames::interleaved) return interleaved(position, buffer);
     const void* from = place(frames_.begin + position / positions_of_frame_, position % positions_of_frame_);
@@ -82,9 +82,9 @@ int64_t width_of_panel(int64_t columns, int64_t first) {
   return std::min(panel_columns(), (columns - first + 15) / 16 * 16);
 }
 
-/// c = a · panels of b, or added onto c. `depth` rows of a panel are taken so many at a time that they stay
-/// in the first-level cache, or nearly, while the rows of a go by. Fewer at a time would read and write c
-/// more often, which costs more.
+/// Computes c = a · panels of b, or adds this to c. Takes as many of a panel's `depth` rows at a time as
+/// roughly fit the first-level cache, and multiplies all rows of a by them. Smaller chunks would read and
+/// write c more often, which costs more.
 struct PanelProduct {
   const float* a;
   int64_t a_row, rows, depth;
@@ -119,11 +119,11 @@ struct PanelProduct {
   }
 };
 
-/// softmax(q kᵀ / √channels) v of the queries of one frame, as AttentionWork cuts it up.
+/// softmax(q kᵀ / √channels) v of the queries of one frame, in the chunks of AttentionWork.
 class FrameAttention {
  public:
-  /// `result` has as many rows as `queries`; both are contiguous. Where this is not the first part of the
-  /// keys, `workspace` and `result` hold what the parts before have left.
+  /// `result` has as many rows as `queries`; both are contiguous. After the first part of the keys,
+  /// `workspace` and `result` hold the state of the earlier parts.
   FrameAttention(const AttentionWork& work, float* workspace, const float* queries, float* result,
                  bool first = true)
       : work_(work), queries_(queries), result_(result), first_(first) {
@@ -156,7 +156,7 @@ class FrameAttention {
         });
   }
 
-  /// After the last keys.
+  /// Call after the last keys.
   void finish() {
     for_lines(work_.queries, work_.channels, [&](int64_t i) {
       kernels::loops().scale(result_ + i * work_.channels, work_.channels, 1 / weights_[i]);
@@ -171,7 +171,7 @@ class FrameAttention {
   };
   static constexpr int64_t kPart = 16;  ///< positions that are packed together
 
-  /// One part of a chunk, of which a short one has fewer. Keys become columns, scaled; values rows.
+  /// Packs one part of a chunk. Keys become scaled columns, values become rows.
   void pack(const FramesOfMap& keys, const FramesOfMap& values, const Interval& chunk, int64_t part,
             const Packed& packed) const {
     const int64_t count = chunk.length(), first = part * kPart, there = std::min(count - first, kPart);
@@ -190,8 +190,8 @@ class FrameAttention {
     pack_values(rows, there, packed.values, count, first);
   }
 
-  /// Columns of a panel that is `width` wide, channel by channel of a few at a time: what they write stays in
-  /// the first-level cache until it is whole. Columns beyond `there` are zeros.
+  /// Packs keys into columns of a panel of `width` columns. Takes a few channels at a time, so that the
+  /// written lines stay in the first-level cache until they are complete. Columns from `there` on are zeros.
   void pack_keys(const std::array<const float*, kPart>& keys, int64_t there, float* columns,
                  int64_t width) const {
     constexpr int64_t kChannels = 16;
@@ -205,7 +205,7 @@ class FrameAttention {
     }
   }
 
-  /// Rows from `first` on of all panels of a chunk of `count` keys.
+  /// Packs values into rows from `first` on, in all panels of a chunk of `count` keys.
   void pack_values(const std::array<const float*, kPart>& values, int64_t there, float* panels, int64_t count,
                    int64_t first) const {
     for (int64_t begin = 0; begin < work_.channels; begin += panel_columns()) {
@@ -232,8 +232,8 @@ class FrameAttention {
         .run();
   }
 
-  /// Scores become weights, relative to the largest score so far; what was summed before is made relative to
-  /// it too.
+  /// Turns scores into softmax weights relative to the largest score so far. Rescales the earlier sums to
+  /// match.
   void weigh(int64_t query, float* scores, int64_t count) const {
     const kernels::Loops& loops = kernels::loops();
     const float before = largest_[query];
@@ -254,7 +254,7 @@ class FrameAttention {
   float *largest_, *weights_, *scores_;
 };
 
-/// Queries that lie otherwise than a product reads them.
+/// Copies queries to contiguous fp32 rows, as a product reads them.
 void copy_frame(const FramesOfMap& from, float* to) {
   for_lines(from.positions(), from.channels(), [&](int64_t i) {
     float* line = to + i * from.channels();
@@ -263,7 +263,7 @@ void copy_frame(const FramesOfMap& from, float* to) {
   });
 }
 
-/// Writes a frame's result back to the frames and channels that it is of.
+/// Scatters the result of one interleaved frame to the frames and channels of the clip.
 void put_interleaved(const float* result, const MapView& target, int64_t item, int64_t frame) {
   const int64_t channels = target.channels, positions = target.block_rows * target.region.x.length();
   const Interleaved order{target.region.t.length()};
@@ -294,7 +294,7 @@ void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames fr
   const int64_t frames_of_item = target.region.t.length();
   for (int64_t item = 0; item < items; ++item) {
     for (int64_t f = 0; f < frames_of_item; ++f) {
-      // Interleaved ones are put together of all frames that are there; others have their number in the clip.
+      // Interleaved frames are counted from the view's first frame, others by their number in the clip.
       const int64_t frame = interleaved ? f : target.region.t.begin + f;
       const Interval attended = attended_frames(frames, frame);
       const FramesOfMap own(queries, item, {frame, frame + 1}, frames);

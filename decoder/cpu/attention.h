@@ -16,17 +16,17 @@ struct AttentionInputs {
   const MapView& values;
 };
 
-/// softmax(q kᵀ / √channels) v of each frame, by itself or with all before it or of interleaved frames
-/// (AttentionFrames), with all threads, into a tile of the queries' rows and columns. Keys and values may be
-/// stored in 16 bits; all else is fp32. Keys go by frame after frame in chunks that do not depend on how they
-/// lie in blocks, nor on which queries there are, so that results do not either. Takes attention_work() of
-/// the last frame from the pool, and where frames are interleaved as much again as two tiles of one frame.
+/// Computes softmax(q kᵀ / √channels) v on all threads, into a tile with the queries' rows and columns. Each
+/// frame attends to itself or to all frames up to it, or frames are interleaved (AttentionFrames). Keys and
+/// values may be stored in 16 bits; all else is fp32. Keys are read frame by frame, in chunks that depend
+/// neither on the block layout nor on the queries. So results do not depend on them either. Allocates
+/// attention_work() of the last frame from the pool, plus two tiles of one frame if frames are interleaved.
 /// Throws LimitExceeded.
 void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames frames, const MapView& target,
             int64_t items, const ToldShare& told = {});
 
-/// One part of the keys. `workspace` has work.floats() and stays as it is from the first part to the last;
-/// the target's positions hold what was summed up so far. Not where frames are interleaved.
+/// Adds one part of the keys. `workspace` has work.floats() floats. Leave it unchanged between the first part
+/// and the last. Meanwhile the target holds partial sums. Interleaved frames are not supported.
 void attend_part(const AttentionWork& work, float* workspace, const AttentionPart& part,
                  const ToldShare& told = {});
 

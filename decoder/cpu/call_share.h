@@ -5,20 +5,19 @@
 
 namespace headroom {
 
-/// Tells how much of a call is done, or of a part of it, while all threads work on it. Only the thread that
-/// made the call tells: work is shared out evenly, so that how far it is with its own share stands for all,
-/// and no thread waits for another or writes to what another reads.
+/// Reports the progress of a call, or of a part of it, while all threads work on it. Work is split evenly, so
+/// only the calling thread reports, and its own progress stands for all. This needs no synchronisation.
 class ToldShare {
  public:
   ToldShare() = default;
-  /// `told` may be empty; it outlives this.
+  /// `told` may be empty. It must outlive this object.
   explicit ToldShare(const Device::CallShare& told) : told_(told ? &told : nullptr) {}
 
-  /// On any thread, between pieces of work; `share` is of this part, 0 to 1.
+  /// Call on any thread, between pieces of work. `share` is the progress of this part, 0 to 1.
   void done(double share) const {
     if (told_ != nullptr && thread_number() == 0) (*told_)(begin_ + length_ * share);
   }
-  /// Part `number` of so many alike.
+  /// Progress of part `number` of `of` equal parts.
   ToldShare part(int64_t number, int64_t of) const {
     ToldShare one = *this;
     one.length_ = length_ / double(of);

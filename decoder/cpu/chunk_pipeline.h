@@ -8,17 +8,17 @@
 namespace headroom {
 
 /// Work on chunks that are packed by parts and then added block by block, shared out to all threads in one
-/// go. A thread takes the next piece of work in this order and waits only where that needs what another
-/// thread has not done yet:
+/// go. A thread takes the next piece of work in this order. It waits only if the piece needs another thread's
+/// unfinished piece:
 ///
 ///     parts of chunk 0 | blocks of chunk 0 | parts of chunk 1 | blocks of chunk 1 | parts of chunk 2 | …
 ///
 /// - a part of chunk c lies where chunk c - 2 lay, so all blocks of that must be added;
 /// - a block of chunk c reads all parts of the chunk, and adds to what the same block of chunk c - 1 left.
 ///
-/// Every piece comes after the pieces that it needs, so another thread has these in hand: no thread waits for
-/// ever. There is no barrier at the end of a chunk, where one descheduled thread would hold up the rest. Each
-/// block is added chunk by chunk, so results do not depend on threads.
+/// Every piece comes after the pieces that it needs. Other threads already work on these, so there is no
+/// deadlock. There is no barrier at the end of a chunk, because one descheduled thread would delay all
+/// others. Each block is added chunk by chunk, so results do not depend on threads.
 class ChunkPipeline {
  public:
   using Work = std::function<void(int64_t chunk, int64_t number)>;
@@ -26,8 +26,9 @@ class ChunkPipeline {
   /// All at least 1.
   ChunkPipeline(int64_t chunks, int64_t parts, int64_t blocks);
 
-  /// Calls `pack` for each part and `add` for each block of each chunk, once in the life of the pipeline. The
-  /// first exception is thrown again when all threads have stopped; they begin nothing new then.
+  /// Calls `pack` for each part and `add` for each block of each chunk, once in the life of the pipeline.
+  /// After an exception no thread begins a new piece. The first exception is rethrown when all threads have
+  /// stopped.
   void run(const Work& pack, const Work& add);
 
  private:
@@ -46,9 +47,9 @@ class ChunkPipeline {
   std::atomic<int64_t> next_ = 0;
   std::atomic<bool> failed_ = false;
   std::atomic<int> changes_ = 0;              ///< counts pieces that are done; a failure counts as well
-  std::vector<std::atomic<int64_t>> packed_;  ///< by chunk: its parts that are packed
-  std::vector<std::atomic<int64_t>> added_;   ///< by chunk: its blocks that are added
-  std::vector<std::atomic<int64_t>> up_to_;   ///< by block: its chunks that are added
+  std::vector<std::atomic<int64_t>> packed_;  ///< by chunk: number of packed parts
+  std::vector<std::atomic<int64_t>> added_;   ///< by chunk: number of added blocks
+  std::vector<std::atomic<int64_t>> up_to_;   ///< by block: number of added chunks
 };
 
 }  // namespace headroom

@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// A kernel as it is multiplied with (decoder/cpu/loops/packing.h).
+/// A kernel packed for multiplication (decoder/cpu/loops/packing.h).
 struct PackedKernel {
   KernelShape shape;
   ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::direct;
@@ -17,27 +17,26 @@ struct PackedKernel {
   const float* bias = nullptr;  ///< one value for each output channel
 };
 
-/// The frame that tap `tap` of a kernel over the time reads for an output in frame `t`; none where that is
-/// zero. `end` is behind the last frame of the input: where a kernel reads later ones, behind the clip's
-/// last.
+/// Input frame that tap `tap` of a temporal kernel reads for output frame `t`; none if that input is zero.
+/// `end` is one past the input's last frame. For kernels that read later frames it is one past the clip's.
 std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t tap, int64_t end);
 
-/// A tile that is convolved. `input` is one block per item and holds `region` with its halo, outside the
-/// picture as well, and the frames of the clip that a kernel over the time reads; nothing is padded here.
-/// `region` of `target`, which is fp32 too, is written.
+/// Arguments of a convolution. `input` has one block per item. It holds `region` with its halo, also outside
+/// the picture, and the clip's frames that a temporal kernel reads. The convolution adds no padding. The
+/// result goes to `region` of `target`. Both views are fp32.
 struct ConvolutionCall {
   const MapView& input;
   const PackedKernel& kernel;
   const MapView& target;
   const Region& region;
   int64_t items = 1;
-  ToldShare told{};  ///< grouped convolutions, which are short, tell nothing
+  ToldShare told{};  ///< unused by grouped convolutions, which are short
 };
 
-/// With all threads. The Winograd algorithm takes workspace from the pool, as winograd_work() says.
+/// Convolves on all threads. The Winograd algorithm allocates the workspace of winograd_work() from the pool.
 void convolve(LimitedPool& pool, const ConvolutionCall& call);
 
-/// The two algorithms, of one group of channels; several groups; a group for each channel.
+/// Implementations: direct and Winograd for one group of channels, then several groups, then depthwise.
 void convolve_directly(const ConvolutionCall& call);
 void convolve_by_winograd(LimitedPool& pool, const ConvolutionCall& call);
 void convolve_groups(const ConvolutionCall& call);

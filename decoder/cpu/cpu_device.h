@@ -12,8 +12,7 @@
 
 namespace headroom {
 
-/// This machine's processor: all threads work on one step after another. Memory comes from the pool;
-/// tiles are fp32.
+/// Runs one step after another on the CPU, each on all threads. Memory comes from the pool. Tiles are fp32.
 class CpuDevice final : public Device {
  public:
   /// All references must outlive the device.

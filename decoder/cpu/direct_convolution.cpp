@@ -15,7 +15,7 @@ using kernels::Tap;
 
 // Rows of a panel, over all taps, that stay in the second-level cache while a thread goes through its pixels.
 constexpr int64_t kPanelRows = 1152;
-/// Multiplications of one thread, some tens of microseconds of them, after which it tells how far it is.
+/// A thread reports progress after this many multiplications, which take some tens of microseconds.
 constexpr int64_t kProductsBetween = 1 << 22;
 
 /// Outputs that share one set of taps: all of them, or every second row and column over upsampling.
@@ -24,8 +24,8 @@ struct Phase {
   std::vector<Tap> taps;
 };
 
-/// The taps for an output in frame `t`. Distances of `a` are from the first input of a pixel's window in that
-/// frame, of `b` from the kernel's first matrix.
+/// The taps for an output in frame `t`. Offsets `a` count from the first input of a pixel's window in that
+/// frame, offsets `b` from the kernel's first matrix.
 std::vector<Phase> phases_of(const KernelShape& shape, const MapView& input, int64_t t) {
   const int64_t input_columns = input.region.x.length();
   const int64_t frame_floats = input.block_rows * input_columns * shape.inputs;
@@ -90,7 +90,7 @@ class PanelOfRows {
   }
 
  private:
-  /// Rows after which it is worth to tell how far this is.
+  /// Rows between two progress reports.
   int64_t rows_between(int64_t products_per_pixel) const {
     const int64_t products = region_.x.length() * products_per_pixel;
     return std::max<int64_t>(1, kProductsBetween / std::max<int64_t>(1, products));
@@ -102,8 +102,7 @@ class PanelOfRows {
       if (y % step != phase.row) continue;
       const int64_t x = region_.x.begin + (phase.column + step - region_.x.begin % step) % step;
       if (x >= region_.x.end) continue;
-      // The window of an upsampled output begins at the position before the one that it repeats, of an odd
-      // one there.
+      // An even upsampled output's window begins one position before its source, an odd one's at its source.
       const int64_t top = shape.upsamples ? y / 2 - 1 + phase.row : y - shape.rows / 2;
       const int64_t left = shape.upsamples ? x / 2 - 1 + phase.column : x - shape.columns / 2;
       product.a = input_.at({row.item, row.t, top}, left) + k;
@@ -131,7 +130,7 @@ void convolve_directly(const ConvolutionCall& call) {
   const int64_t rows = call.items * call.region.t.length() * call.region.y.length();
   const int64_t panels =
       (call.kernel.shape.padded_outputs() + kernels::panel_columns() - 1) / kernels::panel_columns();
-  // Panel by panel, so that threads share the kernel between them where there is more than one panel.
+  // Panel by panel, so that each thread reads only a part of a kernel with several panels.
   const int64_t groups = std::min<int64_t>(rows, thread_count());
   parallel_for(0, panels * groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kOwnShare = 0.75f;
 
-/// Three quarters of the value at `own` and one of that beside it, or the one value that is both.
+/// Blends 3/4 of the value at `own` with 1/4 of the value at `beside`. At an edge both positions are equal.
 struct Blend {
   int64_t own = 0, beside = 0;
   float share(bool of_beside) const {
@@ -31,7 +31,7 @@ Blend blend_of(int64_t position, int32_t factor, const Interval& source) {
 
 void interpolate(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
                  const Extent& source_extent, const Region& region, int64_t items) {
-  constexpr int64_t kChunkColumns = 32;  // so many are mixed at one time: they stay in the second-level cache
+  constexpr int64_t kChunkColumns = 32;  // columns blended at a time: they fit the second-level cache
   const int64_t channels = target.channels;
   const Interval columns{0, source_extent.x};
   for_rows(items, region, region.x.length() * channels, [&](const Row& row) {

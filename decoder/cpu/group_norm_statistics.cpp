@@ -10,7 +10,8 @@
 namespace headroom {
 namespace {
 
-/// Outside the pool, so it is to be small, and enough rows for many threads.
+/// Maximum size of the row sums. They lie outside the pool, so keep them small, but with rows for many
+/// threads.
 constexpr int64_t kMostSumBytes = int64_t{512} << 10;
 
 /// Sums of values and of squares of each channel of each row: [items][rows][2][channels].
@@ -24,8 +25,8 @@ void sum_rows(const MapView& view, const Region& band, int64_t items, std::vecto
       kernels::channel_sums(view.at(row, band.x.begin), columns, channels, sum, sum + channels);
       return;
     }
-    // So many values are converted at one time, in whole runs of what channel_sums() adds up before it hands
-    // on, so that sums come in the order in which a tile's do.
+    // Convert this many values at a time: whole runs of channel_sums(), so that the order of summation is the
+    // same as for an fp32 tile.
     constexpr int64_t kChunk = 8192, kRun = 8;
     const int64_t chunk = std::max(kRun, kChunk / channels / kRun * kRun);
     std::vector<float> values(static_cast<size_t>(std::min(chunk, columns) * channels));
@@ -40,7 +41,7 @@ void sum_rows(const MapView& view, const Region& band, int64_t items, std::vecto
 }  // namespace
 
 void GroupStatistics::add(const MapView& view, const Region& region, int64_t items) {
-  // Frame by frame: what is summed up meanwhile stays small.
+  // Frame by frame, to keep the row sums small.
   for (int64_t t = region.t.begin; t < region.t.end; ++t) {
     Region frame = region;
     frame.t = {t, t + 1};

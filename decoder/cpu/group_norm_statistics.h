@@ -45,7 +45,7 @@ class GroupStatistics {
   void add_frame(const MapView& view, const Region& frame, int64_t items);
 
   int64_t groups_;
-  int64_t frames_;  ///< of an item; 0 where all of them count together
+  int64_t frames_;  ///< frames of an item; 0 if they share statistics
   std::vector<Moments> moments_;
 };
 

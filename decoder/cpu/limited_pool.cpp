@@ -19,26 +19,25 @@ using cpu::kAlignmentBytes, cpu::kPageBytes, cpu::kSmallestPagedBytes, cpu::roun
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 #ifdef __SANITIZE_THREAD__
-constexpr int64_t kMostReserved = int64_t{1} << 38;  // ThreadSanitizer has most addresses for itself
+constexpr int64_t kMostReserved = int64_t{1} << 38;  // ThreadSanitizer reserves most addresses
 #else
 constexpr int64_t kMostReserved = int64_t{1} << 42;
 #endif
 
 std::atomic<int64_t> reservations_made{0};
 
-// Fresh pages of 4 KiB cost several times what the system must do for as much memory in one huge page, up to
-// a third of a decode. A huge page is there as a whole once any of it is touched, so only those are wanted
-// that lie within one allocation; and the system must not make them up by itself from what lies around, which
-// would be memory that nobody planned.
+// Page faults on 4 KiB pages cost several times as much as on huge pages, up to a third of a decode. Touching
+// any byte makes a whole huge page resident. So the pool requests huge pages only inside single allocations.
+// The system must not form others by itself, because the plan does not count their memory.
 
-/// The huge pages that lie whole within these addresses.
+/// Requests the huge pages that lie entirely within this range.
 void want_huge_pages(char* begin, int64_t bytes) {
   const auto address = reinterpret_cast<int64_t>(begin);
   const int64_t first = round_up(address, kHugePage), last = (address + bytes) / kHugePage * kHugePage;
   if (first < last) madvise(begin + (first - address), static_cast<size_t>(last - first), MADV_HUGEPAGE);
 }
 
-/// None that these addresses are a part of.
+/// Forbids huge pages that overlap this range.
 void refuse_huge_pages(char* begin, int64_t bytes, const char* lowest, const char* end) {
   const auto address = reinterpret_cast<int64_t>(begin);
   const int64_t first = std::max(address / kHugePage * kHugePage, reinterpret_cast<int64_t>(lowest));
@@ -169,7 +168,8 @@ void LimitedPool::cool_until(int64_t resident_goal) {
     const auto [offset, range] = *largest;
     const int64_t bytes =
         std::min(range.bytes, round_up(live_bytes_ + warm_bytes_ - resident_goal, kPageBytes));
-    const int64_t cold = offset + range.bytes - bytes;  // from the end, so that what stays warm stays whole
+    const int64_t cold =
+        offset + range.bytes - bytes;  // from the end, so that the warm rest stays contiguous
     refuse_huge_pages(base_ + cold, bytes, base_, base_ + reserved_bytes_);
     madvise(base_ + cold, static_cast<size_t>(bytes), MADV_DONTNEED);
     free_.erase(largest);

@@ -10,18 +10,18 @@
 
 namespace headroom {
 
-/// All memory of a decode, with a hard limit: an allocation that would take the live bytes above the limit is
-/// refused before anything is touched (LimitExceeded).
+/// Provides all memory of a decode, under a hard limit. An allocation that would raise the live bytes above
+/// the limit throws LimitExceeded before any memory is touched.
 ///
-/// Large allocations are page ranges of one reserved segment of addresses. Freed pages stay mapped ("warm")
-/// so that the next tile finds them without page faults, but live and warm pages together never pass the
-/// limit, nor the resident goal where live bytes alone are within it: what is warm is handed back to the
-/// system first. Fragmentation therefore costs addresses, never memory. Small allocations come from the C++
-/// heap and count as live bytes all the same. Thread-safe.
+/// Large allocations are page ranges of one reserved segment of addresses. Freed pages stay mapped ("warm"),
+/// so that the next tile avoids page faults. Live and warm pages together never exceed the limit. They exceed
+/// the resident goal only if live bytes alone do: the pool returns warm pages to the system first. So
+/// fragmentation costs addresses, never memory. Small allocations come from the C++ heap and also count as
+/// live bytes. Thread-safe.
 class LimitedPool {
  public:
-  /// `resident_goal_bytes`: what live and warm pages together are held to, the predicted peak of live bytes.
-  /// A goal below what is live costs page faults, nothing else.
+  /// `resident_goal_bytes` bounds live and warm pages together. Use the predicted peak of live bytes. A goal
+  /// below the live bytes only costs page faults.
   LimitedPool(int64_t limit_bytes, int64_t resident_goal_bytes);
   explicit LimitedPool(int64_t limit_bytes) : LimitedPool(limit_bytes, limit_bytes) {}
   ~LimitedPool();
@@ -36,13 +36,13 @@ class LimitedPool {
   std::shared_ptr<void> take(int64_t bytes);
   std::shared_ptr<float> take_floats(int64_t count);
 
-  /// From now on live and warm bytes together stay within this goal wherever the live ones alone do. A goal
-  /// below what is live costs page faults, nothing else.
+  /// Sets the resident goal for live and warm bytes together. A goal below the live bytes only costs page
+  /// faults.
   void hold_resident(int64_t goal_bytes);
 
   /// Sets the limit for later allocations, at most the limit that the pool was made with. Live memory stays.
   void limit_to(int64_t limit_bytes);
-  /// Hands back to the system all that is free.
+  /// Returns all free pages to the system.
   void trim();
 
   int64_t limit_bytes() const { return limit_bytes_; }
@@ -50,16 +50,16 @@ class LimitedPool {
   int64_t peak_bytes() const;
   /// Largest sum of live and warm bytes: what the operating system may have seen of this pool.
   int64_t peak_resident_bytes() const;
-  /// Reports to this observer until the observation ends. Null for none. It sees first what is live already
-  /// as allocated, and last what is still live as freed.
+  /// Reports to `observer`, which may be null, until the observation ends. Memory that is live at the start
+  /// is reported as allocated, and memory that is live at the end as freed.
   Observation observe(MemoryObserver* observer);
-  /// The system's own count: bytes of the reserved segment that are in memory now. Live bytes that nothing
-  /// has touched yet are not among them.
+  /// Bytes of the reserved segment that are in memory now, by the system's count. Live pages that nothing has
+  /// touched yet do not count.
   int64_t resident_bytes() const;
   /// Address ranges that all pools of this process have reserved so far.
   static int64_t reservations();
 
-  /// Starts peak_bytes() afresh from what is live now.
+  /// Resets peak_bytes() to the bytes that are live now.
   void restart_peak();
   /// Peak since the last call of start_window().
   void start_window();
@@ -73,7 +73,7 @@ class LimitedPool {
   using Ranges = std::map<int64_t, Range>;  // free page ranges by offset
 
   void stop_observing();
-  /// Calls f(memory, bytes) for all that is live.
+  /// Calls f(memory, bytes) for each live allocation.
   template <typename F>
   void for_each_live(const F& f) const;
   int64_t take_pages(int64_t bytes);

@@ -34,7 +34,7 @@ std::vector<HeadOffset> head_offsets(const std::vector<MapView>& inputs, int64_t
   return offsets;
 }
 
-/// `count` values of one pixel as fp32: where they are, or in `buffer`.
+/// Returns `count` values of one pixel as fp32, in place or in `buffer`.
 const float* values_at(const HeadOffset& offset, const Row& row, int64_t x, int64_t channel, int64_t count,
                        float* buffer) {
   const MapView& map = *offset.input;
@@ -45,7 +45,7 @@ const float* values_at(const HeadOffset& offset, const Row& row, int64_t x, int6
   return buffer;
 }
 
-/// A product of `rows` × `depth` by a packed matrix of so many columns.
+/// Multiplies a `rows` × `depth` matrix by a packed matrix of `columns` columns.
 void multiply(const float* a, int64_t rows, int64_t depth, const float* b, int64_t columns, float* c) {
   for (int64_t first = 0; first < columns; first += kernels::panel_columns()) {
     Product product;

@@ -28,7 +28,7 @@ class KeyValueSums {
   bool finite() const;
 
   const LinearHeads& heads() const { return heads_; }
-  /// Row i has relu(k_i) times each of v, then relu(k_i) alone.
+  /// Row i holds the sums of relu(k_i) times each channel of v, then the sum of relu(k_i).
   const double* of(int64_t item, int64_t head) const {
     return sums_.data() + (item * heads_.heads + head) * floats_of_head();
   }

@@ -16,7 +16,7 @@ void zero(float* pixels, int64_t count, int64_t channels) {
   if (count > 0) std::memset(pixels, 0, static_cast<size_t>(count * channels) * sizeof(float));
 }
 
-/// The position of an axis of this extent whose values stand at `at`, which may lie outside.
+/// Position inside the extent whose values are copied to `at`, which may lie outside.
 int64_t copied_position(Edges edges, int64_t at, int64_t extent) {
   if (edges == Edges::replicate) return std::clamp<int64_t>(at, 0, extent - 1);
   if (extent == 1) return 0;
@@ -24,11 +24,11 @@ int64_t copied_position(Edges edges, int64_t at, int64_t extent) {
   return std::min(distance, period - distance);
 }
 
-/// Values that are converted at one time: they stay in the first-level cache.
+/// Values converted at a time: they fit the first-level cache.
 constexpr int64_t kChunk = 4096;
 
-/// Makes all rows of the target: make(row, part, pixels) those that lie in the picture, whose columns there
-/// are part's and begin at `pixels`; all else becomes zero.
+/// Fills all rows of the target. For rows inside the picture, make(row, part, pixels) writes the columns of
+/// `part`, which begin at `pixels`. All else becomes zero.
 template <typename Make>
 void for_rows_inside(const MapView& target, const Extent& picture, int64_t items, const Make& make) {
   const Region part = inside(target.region, picture);
@@ -162,7 +162,7 @@ void fill_outside(const MapView& tile, Edges edges, const Extent& picture, int64
     std::memcpy(tile.at(to, x_to), tile.at(from, x_from),
                 static_cast<size_t>(pixels * tile.channels) * sizeof(float));
   };
-  // Only positions inside are read, and only those outside written: rows need not wait for one another.
+  // The loop reads only positions inside and writes only positions outside, so rows are independent.
   for_rows(items, all, all.x.length() * tile.channels, [&](const Row& row) {
     const Row from{row.item, row.t, copied_position(edges, row.y, picture.y)};
     const auto copy_columns = [&](const Interval& columns) {

@@ -11,10 +11,10 @@ struct Normalisation {
   const OpWeights& weights;
   double epsilon = 0;
   Activation activation = Activation::none;
-  bool centred = false;  ///< rms_normalise(): of values less the mean of their position
+  bool centred = false;  ///< rms_normalise(): subtract the position's mean first
 };
 
-/// Normalises by the statistics of groups and activates `source` into the region of a tile, zero outside the
+/// Applies group norm and the activation to `source`, into the region of a tile. Writes zeros outside the
 /// picture.
 void normalise(const Normalisation& norm, const GroupStatistics& statistics, const MapView& source,
                const MapView& target, const Extent& picture, int64_t items);

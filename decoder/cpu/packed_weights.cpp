@@ -17,7 +17,7 @@ using kernels::PackedPart;
 
 constexpr int64_t kAlignedFloats = 16;
 constexpr int64_t kChunkFloats = int64_t{16} << 10;
-// Threads pack so many outputs and inputs of a kernel at a time.
+// Outputs and inputs of a kernel that a thread packs at a time.
 constexpr int64_t kPartOutputs = 16;
 constexpr int64_t kPartInputs = 64;
 
@@ -40,8 +40,8 @@ void for_chunks(int64_t count, const F& f) {
   });
 }
 
-/// Runs f(first output, inputs) for every so many outputs and inputs of a kernel. Threads may keep buffers in
-/// `Buffers`.
+/// Runs f(first output, inputs, buffers) for every kPartOutputs outputs and kPartInputs inputs of a kernel.
+/// No two threads share a `Buffers`.
 template <typename Buffers, typename F>
 void for_parts(const KernelShape& shape, const F& f) {
   const int64_t across = (shape.inputs + kPartInputs - 1) / kPartInputs;
@@ -100,7 +100,7 @@ void pack_group(const FoldedConvolution& convolution, const KernelShape& group, 
   });
 }
 
-/// Channels side by side; zeros beyond them.
+/// Packs channels side by side, with zeros beyond them.
 void pack_depthwise(const FoldedConvolution& convolution, float* packed) {
   const KernelShape& shape = convolution.shape();
   const int64_t taps = convolution.frame_taps(), across = shape.padded_outputs();
@@ -128,7 +128,7 @@ void pack_kernel(const FoldedConvolution& convolution, ConvolutionAlgorithm algo
 
 void transform_kernel(const PackedKernel& from, float* packed) {
   struct Nothing {};
-  // Only read through.
+  // PackedPart has no const form. `direct` is only read.
   float* direct = const_cast<float*>(from.values);
   for_parts<Nothing>(from.shape, [&](int64_t output, const Interval& inputs, Nothing&) {
     for (int64_t frame = 0; frame < from.shape.frames; ++frame) {

@@ -18,9 +18,8 @@ struct OpWeights {
   const float* bias = nullptr;   ///< norms: one for each channel
 };
 
-/// Parameters of some operations of a decoder in one allocation from the pool, kernels packed. It is
-/// as large as decoder/lowering/memory.h says; packing takes some 100 KiB per thread beside it, outside the
-/// pool.
+/// Parameters of some operations in one pool allocation, with packed kernels. decoder/lowering/memory.h
+/// counts its size. Packing takes another 100 KiB or so per thread, outside the pool.
 class Weights {
  public:
   /// Reads every parameter once. `progress` receives the share done, 0 to 1.
@@ -39,10 +38,10 @@ class Weights {
   std::vector<OpWeights> ops_;
 };
 
-/// The parameters on the device as a plan wants them: all of them throughout, or those of the pass that runs.
+/// Parameters on the device, as the plan requires: all of them throughout, or those of the current pass.
 class PlannedWeights {
  public:
-  /// `resident` has all parameters; null where the plan brings them in per pass.
+  /// `resident` has all parameters; null if the plan loads them per pass.
   PlannedWeights(LimitedPool& pool, const Graph& graph, const Plan& plan, const ParameterSource& source,
                  const Weights* resident)
       : pool_(pool), graph_(graph), plan_(plan), source_(source), resident_(resident) {}

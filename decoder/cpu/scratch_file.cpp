@@ -90,7 +90,7 @@ void ScratchFile::claim(int64_t bytes) {
     failed = fallocate(descriptor_, 0, 0, bytes) == 0 ? 0 : errno;
   } while (failed == EINTR);
   if (failed == EOPNOTSUPP)
-    failed = ftruncate(descriptor_, bytes) == 0 ? 0 : errno;  // full disks show when written to
+    failed = ftruncate(descriptor_, bytes) == 0 ? 0 : errno;  // a full disk then fails on write
   if (failed == 0) return;
   struct statfs system {};
   const int64_t free_bytes =
@@ -98,7 +98,7 @@ void ScratchFile::claim(int64_t bytes) {
   fail(std::to_string(bytes) + " bytes are needed, " + std::to_string(free_bytes) + " are free", failed);
 }
 
-/// Repeats `call(done, rest)`, which returns as pread does, until all bytes are through.
+/// Repeats `call(done, rest)`, which returns like pread(), until all bytes are transferred.
 template <typename Call>
 void ScratchFile::transfer(const char* what, int64_t offset, int64_t bytes, Call call) {
   for (int64_t done = 0; done < bytes;) {
@@ -111,7 +111,7 @@ void ScratchFile::transfer(const char* what, int64_t offset, int64_t bytes, Call
       continue;
     }
     if (moved < 0) fail(what, errno);
-    // Direct access wants whole pages: the rest of a torn one is done again.
+    // Direct access needs whole pages, so a partly transferred page is repeated.
     const bool torn = done + moved < bytes && access_ == Access::direct;
     const int64_t now = torn ? (done + moved) / kPage * kPage : done + moved;
     if (now == done) fail(what, EIO);
@@ -121,8 +121,8 @@ void ScratchFile::transfer(const char* what, int64_t offset, int64_t bytes, Call
 }
 
 void ScratchFile::drop_from_cache(int64_t offset, int64_t bytes) {
-  // Only clean pages can be dropped. Where this does not work the cache has them: slower for others, not
-  // wrong.
+  // Only clean pages can be dropped. If this fails, the pages stay cached, which is slower for other programs
+  // but not wrong.
   sync_file_range(descriptor_, offset, bytes,
                   SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
   posix_fadvise(descriptor_, offset, bytes, POSIX_FADV_DONTNEED);

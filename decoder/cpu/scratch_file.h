@@ -5,24 +5,24 @@
 
 namespace headroom {
 
-/// A file of equal slots, each for one block of a kept tensor that is not in memory. It has no name,
-/// so it is gone with the process however that ends. Reads and writes go past the page cache where the file
-/// system lets them; elsewhere they are dropped from it at once. Not thread-safe.
+/// A file of equal slots, each for one block of a kept tensor that is not in memory. It has no name, so the
+/// system deletes it when the process ends in any way. Reads and writes bypass the page cache if the file
+/// system allows it. Otherwise their pages are dropped from the cache at once. Not thread-safe.
 class ScratchFile {
  public:
   enum class Access { direct, buffered };
 
-  /// Claims all slots on the disk at once. `slot_bytes` is a multiple of 4096. `access` direct means: where
-  /// possible. Throws InputError where there is no such folder, where it cannot be written to, where it is in
-  /// memory, or where the slots take more than `limit_bytes`; DeviceError where the disk is too full.
+  /// Allocates all slots on disk. `slot_bytes` is a multiple of 4096. Direct access falls back to buffered
+  /// access. Throws InputError if the folder is missing, read-only or in memory, or if the slots exceed
+  /// `limit_bytes`. Throws DeviceError if the disk is too full.
   ScratchFile(const std::string& folder, int64_t slots, int64_t slot_bytes, int64_t limit_bytes,
               Access access = Access::direct);
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
 
-  /// At most a slot's bytes. From memory that begins at a page and holds whole pages nothing is copied in
-  /// between. Throws DeviceError.
+  /// `bytes` is at most slot_bytes(). Page-aligned memory of whole pages is transferred without a copy.
+  /// Throws DeviceError.
   void write(int64_t slot, const void* memory, int64_t bytes);
   void read(int64_t slot, void* memory, int64_t bytes);
 
@@ -41,7 +41,7 @@ class ScratchFile {
   int64_t slot_bytes_;
   Access access_;
   int descriptor_ = -1;
-  char* pages_ = nullptr;  ///< for memory that direct access cannot take
+  char* pages_ = nullptr;  ///< bounce buffer for memory that direct access rejects
 };
 
 }  // namespace headroom

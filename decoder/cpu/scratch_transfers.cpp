@@ -9,7 +9,7 @@ namespace headroom {
 
 ScratchTransfers::ScratchTransfers(ScratchFile& file, std::map<TensorId, std::vector<int64_t>> slots)
     : file_(file), slots_(std::move(slots)) {
-  // Signals are for the program's own threads.
+  // Block all signals here: the program's own threads handle them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -69,7 +69,7 @@ void ScratchTransfers::work() {
     if (stop_) return;
     const Request request = requests_.front();
     requests_.pop_front();
-    if (failure_ == nullptr) {  // after a failure the rest is let go by
+    if (failure_ == nullptr) {  // after a failure the remaining requests are skipped
       lock.unlock();
       std::exception_ptr failure;
       try {

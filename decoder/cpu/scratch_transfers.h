@@ -14,12 +14,12 @@
 
 namespace headroom {
 
-/// Moves blocks between memory and a scratch file on a thread of its own, in the order in which they are
-/// queued, while the decoding thread computes. The memory must stay as it is until the transfer has been
-/// waited for. To be called from one thread.
+/// Moves blocks between memory and a scratch file on a thread of its own, in queue order, while the decoding
+/// thread computes. Leave a block's memory unchanged until wait() has covered its transfer. Not thread-safe:
+/// call it from one thread.
 class ScratchTransfers final : public BlockTransfers {
  public:
-  /// `slots` are those of each tensor's blocks in the file, item by item, top to bottom.
+  /// `slots` lists the file slots of each tensor's blocks, item by item, top to bottom.
   ScratchTransfers(ScratchFile& file, std::map<TensorId, std::vector<int64_t>> slots);
   ~ScratchTransfers() override;
   ScratchTransfers(const ScratchTransfers&) = delete;
@@ -27,14 +27,15 @@ class ScratchTransfers final : public BlockTransfers {
 
   Ticket queue_write(const std::vector<Block>& blocks) override;
   Ticket queue_read(const std::vector<Block>& blocks) override;
-  /// Returns when all up to `ticket` is done. Throws the DeviceError of the first transfer that failed.
+  /// Returns when all transfers up to `ticket` are done. Throws the DeviceError of the first transfer that
+  /// failed.
   void wait(Ticket ticket) override;
-  /// Forgets what has not begun and returns when nothing is under way.
+  /// Drops transfers that have not begun and returns when none is running.
   void abandon() noexcept override;
 
-  int64_t written_bytes() const { return written_bytes_; }  ///< as queued
+  int64_t written_bytes() const { return written_bytes_; }  ///< counted when queued
   int64_t read_bytes() const { return read_bytes_; }
-  double wait_seconds() const { return wait_seconds_; }  ///< that wait() took, in all
+  double wait_seconds() const { return wait_seconds_; }  ///< total time in wait()
 
  private:
   struct Request {
@@ -50,7 +51,7 @@ class ScratchTransfers final : public BlockTransfers {
   std::condition_variable queued_, finished_;
   std::deque<Request> requests_;
   Ticket given_ = 0;  ///< requests queued so far
-  Ticket done_ = 0;   ///< of these, those that are through
+  Ticket done_ = 0;   ///< requests finished so far
   bool stop_ = false;
   std::exception_ptr failure_;
   int64_t written_bytes_ = 0, read_bytes_ = 0;

@@ -21,9 +21,9 @@
 namespace headroom {
 namespace {
 
-/// A thread that waits looks for so long before it sleeps. The next loop of a decode often comes sooner than
-/// a sleeping thread wakes up; a longer look takes the processor from other programs and from threads of
-/// ours.
+/// A waiting thread spins this long before it sleeps. The next loop of a decode often starts sooner than a
+/// sleeping thread wakes up. Spinning longer would take the processor from other programs and from our own
+/// threads.
 constexpr std::chrono::microseconds kSpin{40};
 
 /// The share that this thread works on; -1 outside parallel_for().
@@ -53,7 +53,7 @@ class Loop {
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  std::atomic<int> helpers{0};  ///< threads of the pool that are in here
+  std::atomic<int> helpers{0};  ///< pool threads that work on this loop
 
  private:
   void run(int share) {
@@ -80,11 +80,10 @@ class Loop {
   std::exception_ptr failure_;
 };
 
-/// Threads that help whichever threads call parallel_for(). They live as long as the process: at its end they
-/// sleep, and nothing waits for them.
+/// Worker threads for all callers of parallel_for(). They live as long as the process and are never joined.
 class Pool {
  public:
-  /// Starts threads until there are so many. Throws std::system_error where the system starts no more.
+  /// Starts threads until there are `threads`. Throws std::system_error where the system starts no more.
   void start(int threads) {
     const std::lock_guard lock(starting_);
     while (threads_ < threads) {

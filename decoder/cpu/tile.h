@@ -19,7 +19,7 @@ struct Tile {
   MapView view() const;
 };
 
-/// A tile of values that are not set. Throws LimitExceeded.
+/// Allocates a tile. Its values are uninitialised. Throws LimitExceeded.
 Tile make_tile(LimitedPool& pool, const Region& region, int64_t channels, int64_t items);
 
 }  // namespace headroom

@@ -14,10 +14,10 @@ using kernels::Product;
 
 constexpr int64_t kMostIn = 6, kMostOut = 6;
 
-/// The windows of a block along one axis, cut to what is there.
+/// Input and output windows of a block along one axis, clipped to the tile and to the output.
 struct Window {
   int64_t in_begin, out_begin;  ///< positions of the whole window
-  Interval in, out;             ///< what the tile has of it, and what is wanted; counted from its begin
+  Interval in, out;             ///< clipped parts, relative to in_begin and out_begin
 };
 
 Window window_of(const KernelShape& kernel, int64_t block, const Interval& inputs, const Interval& outputs) {
@@ -46,8 +46,8 @@ class Winograd {
         loops_(kernel.shape.upsamples ? kernels::loops().winograd_upsampled
                                       : kernels::loops().winograd_plain) {}
 
-  /// Blocks are counted through rows, frames and items. Over the time the products of each of the kernel's
-  /// frames are added up before they are transformed back.
+  /// Blocks are counted through rows, frames and items. For temporal kernels the products of all kernel
+  /// frames are summed before the inverse transform.
   void run(const Interval& blocks, float* buffer) const {
     const int64_t products = kernel_.shape.frame_matrices(ConvolutionAlgorithm::winograd);
     float* outputs = buffer + products * work_.input_product_floats();
@@ -80,7 +80,7 @@ class Winograd {
   void transform_in(int64_t block, int64_t tap, float* transformed) const {
     const Place place = place_of(block);
     const std::optional<int64_t> frame = frame_of_tap(kernel_.shape, place.t, tap, input_.region.t.end);
-    std::array<const float*, kMostIn> rows{};  // null where there are zeros
+    std::array<const float*, kMostIn> rows{};  // null rows are zeros
     for (int64_t i = place.y.in.begin; i < place.y.in.end && frame; ++i) {
       rows[static_cast<size_t>(i)] =
           input_.at({place.item, *frame, place.y.in_begin + i}, place.x.in_begin + place.x.in.begin);

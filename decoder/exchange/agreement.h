@@ -9,16 +9,16 @@
 
 namespace headroom {
 
-/// Something that must be the same on all ranks.
+/// A value that must be equal on all ranks.
 struct Agreed {
-  std::string what;   ///< for a message: "plan", "latent", "weights"
-  std::string value;  ///< what is compared, whole: a version, a file's bytes, or a fingerprint of them
-  std::string shown;  ///< for a message, if ranks differ: a file's name, a version. May be empty
+  std::string what;   ///< name for messages: "plan", "latent", "weights"
+  std::string value;  ///< compared in full: a version, a file's bytes, or a fingerprint
+  std::string shown;  ///< shown if ranks differ: a file's name, a version; may be empty
 };
 
-/// Throws ExchangeError on all ranks, "rank 1 has another plan than rank 0: a.json rather than b.json", where
-/// one differs from rank 0. Versions of Headroom are compared first. To be called before anything else is
-/// exchanged, by all ranks with the same things in the same order.
+/// Checks that all ranks have the same values. If one differs from rank 0, throws ExchangeError on all
+/// ranks: "rank 1 has another plan than rank 0: a.json rather than b.json". Headroom's versions are compared
+/// first. All ranks must call it with the same things in the same order, before any other exchange.
 void agree(Exchange& exchange, const std::vector<Agreed>& things);
 
 }  // namespace headroom

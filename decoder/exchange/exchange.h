@@ -31,7 +31,7 @@ struct Span {
 struct Message {
   int32_t peer = 0;
   std::vector<Span> spans;
-  bool on_device = false;  ///< the spans lie in the memory of this rank's GPU, here and on the other side
+  bool on_device = false;  ///< spans lie in GPU memory, on both ranks
 };
 int64_t bytes_of(const Message& message);
 

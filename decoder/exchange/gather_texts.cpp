@@ -6,13 +6,13 @@
 namespace headroom {
 namespace {
 
-/// A double holds these exactly, as an integer, whatever carries it.
+/// A double holds an integer of 6 bytes exactly.
 constexpr size_t kBytesOfValue = 6;
 constexpr double kLongest = double(int64_t{1} << 30);
-constexpr size_t kMostValues = 16'384;  ///< gathered at once
+constexpr size_t kMostValues = 16'384;  ///< values per gather() call
 constexpr size_t kMostBytes = kBytesOfValue * kMostValues;
 
-/// Six bytes to a value, the lowest first; zeros behind the end of the text.
+/// Packs six bytes into each value, lowest first, and pads with zeros.
 std::vector<double> packed(const std::string& text, size_t begin, size_t values) {
   std::vector<double> packed(values);
   for (size_t i = 0; i < values; ++i) {
@@ -26,7 +26,7 @@ std::vector<double> packed(const std::string& text, size_t begin, size_t values)
   return packed;
 }
 
-/// Appends up to so many bytes.
+/// Appends at most `bytes` bytes to `text`.
 void unpack(const std::vector<double>& values, size_t bytes, std::string& text) {
   for (size_t at = 0; at < std::min(bytes, values.size() * kBytesOfValue); ++at) {
     const auto bits = static_cast<uint64_t>(values[at / kBytesOfValue]);

@@ -7,9 +7,9 @@
 
 namespace headroom {
 
-/// The texts of all ranks, in their order, at rank 0; none at the others. All ranks call it, with texts of
-/// any lengths and bytes. They travel as gathered values, since the memory of an exchange's messages may be a
-/// GPU's: every rank sends its text to all others, bit by bit, and holds a bit at a time.
+/// Returns the texts of all ranks at rank 0, in rank order, and an empty vector on other ranks. All ranks
+/// must call it. Texts may have any length and bytes. They travel through gather(), because messages may
+/// have to lie in GPU memory. Each rank sends its text to all others in small pieces.
 std::vector<std::string> gather_texts(Exchange& exchange, const std::string& own);
 
 }  // namespace headroom

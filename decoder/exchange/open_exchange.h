@@ -27,15 +27,16 @@ struct ExchangeOptions {
   std::function<void()> check_while_meeting = [] {};
 };
 
-/// Loads what open_exchange() needs and opens nothing. Throws DeviceError where the module is missing.
+/// Loads the module that open_exchange() needs. Throws DeviceError if it is missing.
 void load_exchange(ExchangeKind kind);
 
-/// Meets the other ranks and returns when all are there. c10d is in a module of its own beside the program,
-/// with LibTorch, and is loaded only here. With ExchangeKind::nccl spans are of this rank's GPU. Throws
-/// ExchangeError where ranks do not come or have another version, DeviceError where the module is missing.
+/// Connects to the other ranks. Returns when all are connected. c10d comes with LibTorch, in a module next
+/// to the program that is loaded only here. With ExchangeKind::nccl, device spans lie in the memory of this
+/// rank's GPU. Throws ExchangeError if ranks are missing or have another version, DeviceError if the module
+/// is missing.
 std::unique_ptr<Exchange> open_exchange(const ExchangeOptions& options);
 
-/// As above, but loads the first of `modules` that exists.
+/// Like the overload above, but loads the first of `modules` that exists.
 std::unique_ptr<Exchange> open_exchange(const ExchangeOptions& options,
                                         const std::vector<std::filesystem::path>& modules);
 

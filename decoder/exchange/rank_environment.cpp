@@ -22,7 +22,7 @@ int32_t number_in(const std::string& name, const std::string& text, int32_t lowe
 
 constexpr int32_t kMostRanks = 1 << 16;
 
-/// Who this process is; nothing where neither of the first two variables is set.
+/// Reads the ranks' variables. Returns nullopt if neither RANK nor WORLD_SIZE is set.
 std::optional<RankEnvironment> read_ranks(const VariableLookup& variable) {
   const Text rank = variable("RANK"), ranks = variable("WORLD_SIZE");
   if (!rank && !ranks) return std::nullopt;
@@ -59,8 +59,8 @@ void read_meeting_point(const VariableLookup& variable, RankEnvironment& found) 
   found.address = *at;
 }
 
-/// Gloo of PyTorch 2.11 reads the certificates, and then sends everything as it is: a rank without any takes
-/// part. Whoever set this believes otherwise.
+/// Rejects GLOO_DEVICE_TRANSPORT=TCP_TLS. Gloo in PyTorch 2.11 reads the certificates but sends plain text,
+/// and accepts ranks without a certificate. A user who sets it expects encryption.
 void refuse_encryption(const VariableLookup& variable) {
   if (variable("GLOO_DEVICE_TRANSPORT") == "TCP_TLS")
     throw InputError(
@@ -75,7 +75,7 @@ std::optional<RankEnvironment> rank_environment(const VariableLookup& variable) 
   if (!found) return std::nullopt;
   read_meeting_point(variable, *found);
   refuse_encryption(variable);
-  // torch.distributed finds the agent's store in the same way.
+  // torch.distributed uses the same variables to find the agent's store.
   found->store_is_there = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
   if (found->store_is_there)
     found->store_prefix = "/worker/attempt_" + variable("TORCHELASTIC_RESTART_COUNT").value_or("0");

@@ -11,10 +11,10 @@ namespace headroom {
 struct RankEnvironment {
   int32_t rank = 0;
   int32_t ranks = 1;
-  int32_t local_rank = 0;  ///< among those of this machine: which GPU it takes
-  std::string address;     ///< of rank 0's machine, where ranks meet
-  int32_t port = 0;        ///< there
-  std::string store_file;  ///< where ranks of one machine meet in place of a port; else empty
+  int32_t local_rank = 0;  ///< index among the ranks of this machine; selects the GPU
+  std::string address;     ///< host of the rendezvous: rank 0's machine
+  int32_t port = 0;        ///< port of the rendezvous
+  std::string store_file;  ///< file for a rendezvous on one machine without a port; else empty
   /// True if torchrun already keeps a store at that address. It serves all attempts to run the ranks. If
   /// false, rank 0 opens a store.
   bool store_is_there = false;
@@ -23,7 +23,7 @@ struct RankEnvironment {
   std::string store_prefix;
 };
 
-/// The value of a variable, or nothing where it is not set.
+/// Returns the value of an environment variable, or nullopt if it is not set.
 using VariableLookup = std::function<std::optional<std::string>(const std::string& name)>;
 
 /// Reads torchrun's variables: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_…
@@ -35,8 +35,8 @@ std::optional<RankEnvironment> rank_environment(const VariableLookup& variable);
 /// Reads the variables of this process.
 std::optional<RankEnvironment> rank_environment();
 
-/// One line for standard error: the place where ranks meet, and whom they trust. Rank 0 prints it before it
-/// opens a port; the others open none before they have met rank 0.
+/// One line for standard error: the place of the rendezvous, and who could interfere with the run. Rank 0
+/// prints it before it opens a port. Other ranks open ports only after they have reached rank 0.
 std::string trust_note(const RankEnvironment& environment);
 
 }  // namespace headroom

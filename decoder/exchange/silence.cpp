@@ -29,11 +29,11 @@ std::optional<std::string> Silence::verdict(const std::vector<RankState>& states
   for (size_t i = 0; i < states.size(); ++i) {
     Heard& last = heard_[i];
     if (states[i].beat != last.state.beat) last.beat_at = now;
-    // To begin to wait for somebody, or to stop it, is work too.
+    // Starting or ending a wait counts as work too.
     if (states[i].work != last.state.work || states[i].waits_for != last.state.waits_for) last.work_at = now;
     last.state = states[i];
   }
-  // Along the ranks that wait, as long as they live, to the one that all of them wait for.
+  // Follow the chain of live waiting ranks to the one that all of them wait for.
   double last_work = begin_;
   int32_t rank = peer_;
   for (size_t steps = 0; steps <= heard_.size(); ++steps) {
@@ -45,10 +45,11 @@ std::optional<std::string> Silence::verdict(const std::vector<RankState>& states
     rank = next;
   }
   if (now - last_work <= timeout_) return std::nullopt;
-  // Ranks that wait for each other all stand still: the first of them is named.
+  // In a cycle, all ranks stand still. Blame the direct peer.
   const bool in_circle = heard_[static_cast<size_t>(rank)].state.waits_for >= 0;
   const int32_t blamed = in_circle ? peer_ : rank;
-  // A process that ends has worked a little before its last beat: whether it lives shows soon.
+  // A process that ends may have worked shortly before its last beat. If the beat is old, wait until it is
+  // clear whether it lives.
   if (now - heard_[static_cast<size_t>(blamed)].beat_at > timeout_ / 2) return std::nullopt;
   return blame(blamed, "work");
 }

@@ -9,10 +9,10 @@ namespace headroom {
 
 /// State that a rank publishes several times a second.
 struct RankState {
-  int64_t beat = 0;        ///< goes up as long as the process runs
-  int64_t work = 0;        ///< goes up as long as the decode gets on
-  int32_t waits_for = -1;  ///< the rank that it waits for, or none
-  bool left = false;       ///< it has done its part, and needs nobody any more
+  int64_t beat = 0;        ///< increases while the process runs
+  int64_t work = 0;        ///< increases while the decode makes progress
+  int32_t waits_for = -1;  ///< rank that this rank waits for; -1: none
+  bool left = false;       ///< this rank is done and needs no other rank
 };
 
 /// Converts to text for a store, and back. Malformed text gives the default state.
@@ -27,7 +27,7 @@ RankState state_of(const std::string& text);
 /// So ranks wait for a slow rank, and all of them blame the same hanging rank.
 class Silence {
  public:
-  /// A wait of `self` for `peer` begins. Times are in seconds of any clock.
+  /// Starts a wait of `self` for `peer`. Times are in seconds of any one clock.
   Silence(int32_t self, int32_t peer, double now, double timeout);
 
   /// Returns one line that names the rank to blame, or nullopt to keep waiting. `states` are the latest
@@ -37,7 +37,7 @@ class Silence {
  private:
   struct Heard {
     RankState state;
-    double beat_at = 0, work_at = 0;  ///< when these last went up
+    double beat_at = 0, work_at = 0;  ///< time of their last increase
   };
   std::string blame(int32_t rank, const char* of_what) const;
 

@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-/// Numbers in C order: the last extent varies fastest.
+/// An fp32 array in C order: the last axis is contiguous.
 struct Array {
   std::vector<int64_t> shape;
   std::vector<float> values;

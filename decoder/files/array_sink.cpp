@@ -34,7 +34,7 @@ std::string make_safetensors_header(const std::vector<int64_t>& shape) {
   }
   std::string text = R"({"sample":{"dtype":"F32","shape":[)" + extents + R"(],"data_offsets":[0,)" +
                      std::to_string(bytes) + "]}}";
-  // Padded so that the data is aligned for whoever maps the file.
+  // Pad the header so that the data is aligned for programs that map the file.
   while (text.size() % 8 != 0) text += ' ';
   std::string header;
   for (int byte = 0; byte < 8; ++byte) header += static_cast<char>(text.size() >> (8 * byte) & 0xff);

@@ -8,15 +8,15 @@
 
 namespace headroom {
 
-/// Writes fp32 behind a header: .npy and .safetensors. Every run of values goes straight to its place in the
-/// file.
+/// Writes .npy and .safetensors files: a header, then fp32 values. Each run of values goes straight to its
+/// final offset in the file.
 class ArraySink : public PlanarSink {
  public:
-  /// The file's header for an array of this shape.
+  /// Makes the file's header for an array of this shape.
   using MakeHeader = std::string (*)(const std::vector<int64_t>& shape);
   ArraySink(const std::filesystem::path& path, const PictureShape& shape, MakeHeader make_header);
 
-  /// N×C×H×W, or N×C×T×H×W where there is more than one frame.
+  /// N×C×H×W for one frame, N×C×T×H×W for several.
   static std::vector<int64_t> array_shape(const PictureShape& shape);
 
  protected:
@@ -28,7 +28,7 @@ class ArraySink : public PlanarSink {
   int64_t data_begin_ = 0;
 };
 
-/// Header of a .safetensors file with the one fp32 tensor "sample".
+/// Makes the header of a .safetensors file with one fp32 tensor, "sample".
 std::string make_safetensors_header(const std::vector<int64_t>& shape);
 
 }  // namespace headroom

@@ -5,10 +5,10 @@ namespace {
 
 // With R, G, B from 0 to 255 and L = 0.2126 R + 0.7152 G + 0.0722 B:
 //   Y = 16 + 219 L / 255,  Cb = 128 + 224 (B - L) / (1.8556 * 255),  Cr = 128 + 224 (R - L) / (1.5748 * 255).
-// Multiplied out these are ratios of integers below 2^31, so the rounding is exact.
+// Written as ratios, these have integers below 2^31, so the rounding is exact.
 constexpr int32_t kLuma = 10000 * 255, kBlue = 18556 * 255, kRed = 15748 * 255;
 
-/// numerator / denominator + offset, rounded; never below zero for the colours there are.
+/// Returns numerator / denominator + offset, rounded. Inputs from RGB bytes never give a negative result.
 uint8_t rounded(int32_t numerator, int32_t denominator, int32_t offset) {
   return static_cast<uint8_t>((numerator + denominator / 2 + offset * denominator) / denominator);
 }

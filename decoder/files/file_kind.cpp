@@ -12,9 +12,9 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kStartBytes = 512;
-constexpr size_t kLengthBytes = 8;  ///< of a .safetensors file's header, before it
+constexpr size_t kLengthBytes = 8;  ///< the header length field of a .safetensors file
 
-/// A word of a shell's command line.
+/// Quotes `text` as one word of a shell command.
 std::string quoted(const std::string& text) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -30,7 +30,8 @@ bool begins_as_safetensors(std::string_view start) {
   return start.size() > kLengthBytes && start[kLengthBytes] == '{';
 }
 
-/// Protocols 2 to 5 say theirs first; before that a pickle of a dictionary begins with "(dp" or "(lp".
+/// Pickle protocols 2 to 5 start with their version. Older pickles of a dictionary start with "(dp" or
+/// "(lp".
 bool is_pickle(std::string_view start) {
   if (start.starts_with("(dp") || start.starts_with("(lp") || start.starts_with("ccollections\n"))
     return true;

@@ -6,12 +6,11 @@
 
 namespace headroom {
 
-/// The kind of a file that should be a .safetensors file and is none, and what to do about it: half a
-/// sentence that follows its name. The content decides, whatever the name is. Empty where the kind is not
-/// known here.
+/// Describes a file that is not a .safetensors file, and how to fix it. The text is half a sentence that
+/// follows the file's name. The file's content decides, not its suffix. Empty if the kind is unknown.
 std::string instead_of_safetensors(const ReadOnlyFile& file);
 
-/// The shell command that makes a .safetensors file of what torch.save() wrote, also where the tensors lie in
+/// Shell command that converts a torch.save() file to .safetensors. It also handles tensors inside
 /// {"state_dict": …}.
 std::string conversion_command(const std::string& file, const std::string& made);
 

@@ -10,18 +10,19 @@
 
 namespace headroom {
 
-/// Writes a folder with a PNG for each frame, 00000.png, 00001.png … (more digits where there are more
-/// frames); of several items a folder 0, 1 … for each in it.
+/// Writes a folder with one PNG per frame: 00000.png, 00001.png … (more digits if there are more frames). A
+/// batch of several items gets one subfolder per item: 0, 1 …
 ///
-/// A region that has whole frames is encoded as it comes, frame by frame. Parts of frames may come in any
-/// order: a PNG takes its rows in one, so they wait as 8-bit pixels in a file in the folder, which has the
-/// size of the whole output, and are encoded when all have come. Memory holds some rows and one encoder.
+/// A region with whole frames is encoded at once, frame by frame. Partial frames may arrive in any order,
+/// but a PNG encoder needs all rows of a frame. So partial frames wait as 8-bit pixels in a temporary file
+/// in the folder, as large as the whole output. They are encoded in complete(). Memory holds a few rows and
+/// one encoder.
 class FrameFolderSink final : public PictureSink {
  public:
-  /// Throws as require_eight_bit_shape and PartialFolder do.
+  /// Throws like require_eight_bit_shape() and PartialFolder.
   FrameFolderSink(const std::filesystem::path& folder, const PictureShape& shape);
 
-  /// Throws for the shape what the constructor throws, and makes nothing.
+  /// Throws what the constructor throws for the shape. Creates no files.
   static void check(const std::filesystem::path& folder, const PictureShape& shape);
 
   PixelFormat format() const override { return PixelFormat::eight_bits; }
@@ -38,7 +39,7 @@ class FrameFolderSink final : public PictureSink {
   void complete() override;
   void take(int64_t item, const Region& region, const EightBitPixels& pixels);
   void keep(int64_t item, const Region& region, const EightBitPixels& pixels);
-  /// `fill(first, count)` puts these pixels of the frame into pixels_.
+  /// `fill(first, count)` copies these pixels of the frame into pixels_.
   template <typename Fill>
   void encode(int64_t item, int64_t frame, const Fill& fill);
   std::filesystem::path path_inside(int64_t item, int64_t frame) const;
@@ -47,7 +48,7 @@ class FrameFolderSink final : public PictureSink {
   PartialFolder folder_;
   size_t digits_;
   int64_t frame_bytes_;                 ///< 8-bit pixels of one frame
-  std::optional<WrittenFile> waiting_;  ///< [items][frames][rows][columns][channels], once parts have come
+  std::optional<WrittenFile> waiting_;  ///< [items][frames][rows][columns][channels]; for partial frames
   std::vector<bool> encoded_;           ///< [items][frames]
   std::vector<uint8_t> pixels_;
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMostTerm = 1'000'000;
 
-/// The number that the whole text is, or 0 where it is none that a ratio may have.
+/// Parses the whole text as an integer. Returns 0 if it is not one that a frame rate allows.
 int64_t term(std::string_view text) {
   int64_t value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);

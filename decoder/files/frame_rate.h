@@ -11,7 +11,7 @@ struct FrameRate {
   int64_t seconds = 1;
 };
 
-/// From "24" or "30000/1001", each number from 1 to 1,000,000. Throws InputError naming `option`.
+/// Parses "24" or "30000/1001". Each number is 1 to 1,000,000. Throws InputError naming `option`.
 FrameRate parse_frame_rate(const std::string& text, const std::string& option);
 
 }  // namespace headroom

@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-/// A vector of plain values for arrays of any size. Resident are its values and no more: std::vector copies
-/// when it grows, and then holds the old values beside the new. Throws std::bad_alloc.
+/// A vector of trivially copyable values for very large arrays. It grows with realloc(). std::vector would
+/// hold the old and the new values at once. Throws std::bad_alloc.
 template <class T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -31,7 +31,7 @@ class GrowingArray {
     data()[size_++] = value;
   }
   void pop_back() { --size_; }
-  /// Adds values of another array.
+  /// Appends `count` values from `first` on, which must not lie in this array.
   void append(const T* first, size_t count) {
     if (count == 0) return;
     make_room(count);

@@ -11,12 +11,12 @@
 
 #include "decoder/graph/errors.h"
 
-// Between a setjmp and the longjmp back to it no object with a destructor may come to life. That is why each
-// try_ function below is a few C calls on members and nothing else.
+// No object with a destructor may be created between setjmp() and longjmp(). So each try_ function below
+// only makes a few C calls on members.
 
 namespace headroom {
 
-/// libjpeg's structures, which point to one another.
+/// libjpeg's structures. They point to one another, so they must not move.
 struct JpegWriter::Encoder {
   explicit Encoder(WrittenFile& to) : file(to) {
     codec.err = jpeg_std_error(&errors);
@@ -28,12 +28,12 @@ struct JpegWriter::Encoder {
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
-  /// May jump: libjpeg takes memory.
+  /// May longjmp(), because libjpeg allocates memory.
   void create() {
     jpeg_create_compress(&codec);
     target.init_destination = [](j_compress_ptr jpeg) { self(jpeg).rewind(); };
     target.empty_output_buffer = [](j_compress_ptr jpeg) -> boolean {
-      self(jpeg).append(self(jpeg).bytes.size());  // whole, whatever free_in_buffer says: libjpeg's rule
+      self(jpeg).append(self(jpeg).bytes.size());  // libjpeg's rule: write all, ignore free_in_buffer
       self(jpeg).rewind();
       return TRUE;
     };
@@ -65,7 +65,7 @@ struct JpegWriter::Encoder {
   jmp_buf jump;
   std::array<uint8_t, 64 * 1024> bytes;
   char message[JMSG_LENGTH_MAX] = "";
-  int error_number = 0;  ///< of the failed write, 0 where libjpeg itself failed
+  int error_number = 0;  ///< errno of the failed write; 0 if libjpeg itself failed
 };
 
 JpegWriter::JpegWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels, int quality)
@@ -125,8 +125,8 @@ void JpegWriter::fail() const {
 }
 
 int64_t JpegWriter::buffered_bytes(int64_t columns, int64_t channels) {
-  // The output's buffer, libjpeg's tables and pools, and per column the rows of a few blocks: as they come,
-  // as luma and chroma, and as 16-bit coefficients.
+  // The output buffer and libjpeg's tables and pools are fixed. Each column adds the rows of a few blocks:
+  // as input, as luma and chroma, and as 16-bit coefficients.
   constexpr int64_t kFixed = 256 * 1024, kRows = 64;
   return kFixed + kRows * columns * channels;
 }

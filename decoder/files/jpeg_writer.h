@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// One JPEG, gray or RGB with colour at full resolution, whose rows go out as they come. libjpeg reports
-/// errors by a callback that must not return; they become DeviceError.
+/// Writes one JPEG, gray or RGB without chroma subsampling. Rows are encoded as they arrive. libjpeg reports
+/// errors through a callback that must not return. They become DeviceError.
 class JpegWriter final : public RowWriter {
  public:
   static constexpr int64_t kMostRowsOrColumns = 65'500;
@@ -21,7 +21,7 @@ class JpegWriter final : public RowWriter {
 
   void write_rows(const uint8_t* pixels, int64_t rows) override;
 
-  /// At least what libjpeg holds while it writes.
+  /// Upper bound on libjpeg's memory while it writes.
   static int64_t buffered_bytes(int64_t columns, int64_t channels);
 
  private:

@@ -7,9 +7,9 @@
 
 namespace headroom {
 
-/// A JSON text, read a part at a time, so that the whole of it never stands in memory. Throws InputError
-/// where there is no such file or it is longer than `most_bytes`. Reading throws InputError in the
-/// streambuf's functions where the file cannot be read or has a string of more than 1 MiB.
+/// Opens a JSON file as a stream, so that the whole text is never in memory. Throws InputError if the file
+/// is missing or longer than `most_bytes`. Reading throws InputError for a string longer than 1 MiB, and
+/// DeviceError if the file cannot be read.
 std::unique_ptr<std::istream> open_json_text(const std::filesystem::path& file, int64_t most_bytes);
 
 }  // namespace headroom

@@ -17,11 +17,11 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 30;
-// ComfyUI's nodes SaveLatent and LoadLatent.
+// Keys that ComfyUI's nodes SaveLatent and LoadLatent use.
 constexpr const char* kComfyuiTensor = "latent_tensor";
 constexpr const char* kComfyuiVersion = "latent_format_version_0";
 
-/// Returns the number of elements.
+/// Checks the rank and the extents. Returns the number of elements.
 int64_t check_shape(const std::vector<int64_t>& shape, const std::string& where) {
   if (shape.size() < 3 || shape.size() > 5) {
     throw InputError(where + ": shape: expected C×H×W, N×C×H×W or N×C×T×H×W, found " + printable(shape));
@@ -58,7 +58,7 @@ Array read_npy(const std::string& path) {
   return latent;
 }
 
-/// The names of a file's tensors for a message, the first few of many.
+/// Names of the first few tensors of a file, for a message.
 std::string some_names(const std::vector<std::string>& names) {
   constexpr size_t kShown = 8;
   std::string text;
@@ -78,7 +78,7 @@ Array read_tensor(const SafetensorsFile& file, const std::string& key) {
   return latent;
 }
 
-/// Files without the mark of a version hold latents of Stable Diffusion as its pipelines hand them on.
+/// Files without the version key hold Stable Diffusion latents with the pipelines' scaling.
 StoredLatent read_comfyui(const SafetensorsFile& file) {
   constexpr float kScaleOfOldFiles = 0.18215f;
   if (!file.contains(kComfyuiTensor))
@@ -91,7 +91,7 @@ StoredLatent read_comfyui(const SafetensorsFile& file) {
   return latent;
 }
 
-/// An empty `key` asks for the only tensor.
+/// An empty `key` selects the file's only tensor.
 StoredLatent read_safetensors(const std::string& path, const std::string& key) {
   const SafetensorsFile file(path);
   if (!key.empty()) return {read_tensor(file, key), false};

@@ -7,10 +7,10 @@
 
 namespace headroom {
 
-/// A latent as its file has it.
+/// A latent as stored in its file.
 struct StoredLatent {
-  Array array;                ///< of 3 to 5 axes
-  bool from_comfyui = false;  ///< ComfyUI stores latents as its VAE nodes take them, not as pipelines do
+  Array array;                ///< 3 to 5 axes
+  bool from_comfyui = false;  ///< ComfyUI stores the input of its VAE nodes, not a pipeline's latent
 };
 
 /// Reads a latent, C×H×W, C×T×H×W, N×C×H×W or N×C×T×H×W, as fp32. `argument` is one of
@@ -21,21 +21,21 @@ struct StoredLatent {
 ///   name.pt:key            the tensor of this key or index
 ///   name.latent            ComfyUI's: the tensor "latent_tensor", in a .safetensors file too
 ///   name.latent:key        the tensor `key`
-/// Nothing is allocated before the file's own size has been held against what its header promises.
-/// Throws InputError, one line naming the file and what was expected: a missing or truncated file, another
-/// suffix, dtype or rank, several tensors of which none is named, an extent of 0, more than 2^30 elements, a
+/// The header's claimed size is checked against the file's size before anything is allocated. Throws
+/// InputError, one line naming the file and what was expected. Causes are a missing or truncated file,
+/// another suffix, dtype or rank, several tensors and no key, an extent of 0, more than 2^30 elements, or a
 /// value that is not finite in fp32.
 StoredLatent read_stored_latent(const std::string& argument);
-/// The file that such an argument names, without a key.
+/// Path part of a latent argument, without the key.
 std::string latent_file_of(const std::string& argument);
-/// Its array alone.
+/// Like read_stored_latent(), but returns only the array.
 Array read_latent(const std::string& argument);
 
-/// A latent with the axis of a batch in front, where it has none: C×H×W, and of a decoder of clips C×T×H×W
-/// too, where its first axis has the decoder's channels and its second has not.
+/// Adds a batch axis in front if the latent has none. C×H×W always lacks one. For a decoder of clips, a
+/// 4-axis latent lacks one if axis 0 has a valid channel count and axis 1 does not.
 Array with_batch_axis(const Model& model, Array latent);
 
-/// So many channels has a latent as pipelines of this model hand it on.
+/// Channel count of a latent as pipelines of this model output it. Patches of FLUX.2 multiply it.
 int64_t pipeline_channels(const Model& model);
 
 }  // namespace headroom

@@ -33,9 +33,9 @@ std::string models_with(int64_t channels) {
 }  // namespace
 
 std::string packed_latent(const Model& model, const std::vector<int64_t>& shape) {
-  constexpr int64_t kPatch = 4;            // positions whose channels lie in one
-  constexpr int64_t kLeastChannels = 16;   // of models whose pipelines pack
-  constexpr int64_t kLeastUnpatched = 32;  // fewer are packed in patches
+  constexpr int64_t kPatch = 4;            // latent positions in one 2×2 patch
+  constexpr int64_t kLeastChannels = 16;   // pipelines with fewer channels do not pack
+  constexpr int64_t kLeastUnpatched = 32;  // with fewer channels, pipelines pack patches
   if (shape.size() != 3 && shape.size() != 4) return "";
   const int64_t last = shape.back();
   if (model.latent_channels < kLeastChannels) return "";

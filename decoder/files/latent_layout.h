@@ -7,13 +7,14 @@
 
 namespace headroom {
 
-/// Pipelines of transformers hand latents on packed: N×(positions)×(channels of a patch). For a shape that is
-/// one for this model: "shape (1, 4096, 64) is a packed FLUX latent. Unpack it first: …"; otherwise empty.
+/// Returns a message if `shape` is a packed latent of this model, otherwise an empty text. Pipelines of
+/// transformers pack latents as N×(positions)×(channels of a patch). Example: "shape (1, 4096, 64) is a
+/// packed FLUX latent. Unpack it first: …".
 std::string packed_latent(const Model& model, const std::vector<int64_t>& shape);
 
-/// Throws InputError for a shape that is no latent of this model, whatever its size: a packed latent, or one
-/// of other channels; it names the built-in models that decode so many. `shape` has a batch axis, where
-/// with_batch_axis() adds one.
+/// Throws InputError if `shape` is a packed latent, or if its channels do not fit this model. The message
+/// names the built-in models with that channel count. Height and width are not checked. `shape` includes the
+/// batch axis of with_batch_axis().
 void require_latent_of(const Model& model, const std::vector<int64_t>& shape);
 
 }  // namespace headroom

@@ -13,7 +13,8 @@ constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr size_t kLargestHeader = 64 * 1024;
 constexpr size_t kMostExtents = 16;
 
-/// Reads the header's Python dictionary, which numpy writes in one fixed way up to the order of its keys:
+/// Reads the header's Python dictionary. numpy always writes it in this form; only the order of the keys
+/// varies:
 /// {'descr': '<f4', 'fortran_order': False, 'shape': (1, 4, 8, 8), }
 class DictionaryReader {
  public:

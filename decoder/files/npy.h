@@ -16,14 +16,14 @@ struct NpyHeader {
   int64_t element_bytes = 0;
 };
 
-/// No accepted header ends beyond this many bytes of the file.
+/// Largest header that parse_npy_header() accepts.
 constexpr int64_t kMostNpyHeaderBytes = 12 + 64 * 1024;
 
-/// Reads the header of a version 1 or 2 file. `start` is its first kMostNpyHeaderBytes, or all of a shorter
-/// file. Throws InputError: `<origin>: <field>: <what was expected>`.
+/// Parses the header of a version 1 or 2 file. `start` holds the file's first kMostNpyHeaderBytes, or all of
+/// a shorter file. Throws InputError: `<origin>: <field>: <what was expected>`.
 NpyHeader parse_npy_header(std::string_view start, int64_t file_bytes, const std::string& origin);
 
-/// The header of a version 1 file of fp32 in C order.
+/// Makes a version 1 header for fp32 in C order.
 std::string make_npy_header(const std::vector<int64_t>& shape);
 
 }  // namespace headroom

@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-/// A stream whose name says no format takes what each reader of pictures, or of clips, takes from one.
+/// A stream without a suffix gets the format that most readers accept: PNG for a picture, Y4M for a clip.
 OutputFormat format_of(const std::filesystem::path& path, const PictureShape& shape) {
   if (!is_stream(path)) return output_format(path);
   if (shape.items > 1) {

@@ -16,7 +16,7 @@ OutputFormat output_format(const std::filesystem::path& path);
 /// True if the path's format has a quality setting. False also for unsupported suffixes.
 bool has_quality(const std::filesystem::path& path);
 
-/// Every suffix of a file that is written, with its dot, as it is offered to people.
+/// File suffixes that can be written, each with its dot, for messages and help.
 std::vector<std::string> output_suffixes();
 
 }  // namespace headroom

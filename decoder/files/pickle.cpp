@@ -102,7 +102,7 @@ std::optional<PickleValue> PickleValue::find(std::string_view wanted) const {
 }
 
 std::string PickleValue::name() const {
-  // A callee may be a call itself, and so on: what getattr() would give has no name here.
+  // A callee may itself be a call, such as getattr(). Its result has no name here.
   const PickleValue named = kind() == PickleKind::call ? callee() : *this;
   if (named.kind() != PickleKind::global) return "";
   const std::span<const uint32_t> parts =

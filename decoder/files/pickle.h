@@ -18,7 +18,7 @@ enum class PickleKind : uint8_t {
   none,
   boolean,
   integer,        ///< fits 64 bits
-  large_integer,  ///< does not: its little-endian two's complement is bytes()
+  large_integer,  ///< does not fit; bytes() has its little-endian two's complement
   real,
   text,
   bytes,
@@ -26,9 +26,9 @@ enum class PickleKind : uint8_t {
   list,
   set,
   dict,
-  global,      ///< something of a module, by name: "collections.OrderedDict". Nothing was imported.
-  call,        ///< what a call of `callee()` with `arguments()` would make. Nothing was called.
-  persistent,  ///< something outside the pickle, named by `reference()`
+  global,      ///< a name in a module, "collections.OrderedDict". Nothing is imported.
+  call,        ///< result of calling `callee()` with `arguments()`. Nothing is called.
+  persistent,  ///< an object outside the pickle, identified by `reference()`
 };
 
 /// "a list", for messages.
@@ -36,50 +36,50 @@ const char* text_of(PickleKind kind);
 
 namespace pickle_detail {
 
-/// 16 bytes for each value, since snapshots have tens of millions of them.
+/// Kept at 16 bytes, because PyTorch memory snapshots have tens of millions of values.
 struct Node {
-  uint64_t value = 0;  ///< the number; first byte or item; index of a call
-  uint32_t count = 0;  ///< bytes or items
+  uint64_t value = 0;  ///< a number, the index of the first byte or item, or the index of a call
+  uint32_t count = 0;  ///< number of bytes or items
   PickleKind kind = PickleKind::none;
 };
 
 struct Call {
   uint32_t callee = 0;
   uint32_t arguments = 0;
-  uint32_t keywords = 0;  ///< of nodes, 0 (None) where there are none
+  uint32_t keywords = 0;  ///< 0 (None) if there are none
   uint32_t state = 0;
-  uint32_t list = 0;  ///< what was appended to the object
-  uint32_t dict = 0;  ///< and set in it
+  uint32_t list = 0;  ///< items appended to the object
+  uint32_t dict = 0;  ///< pairs set in the object
 };
 
 /// Storage of all values of a pickle. Node 0 is None.
 struct Arena {
-  std::string_view bytes;  ///< in one of the next two
+  std::string_view bytes;  ///< points into `given` or `read`
   std::string given;
-  std::unique_ptr<char[]> read;  ///< those of a file, as far as they were read
+  std::unique_ptr<char[]> read;  ///< bytes of a file; only the part read so far is valid
   GrowingArray<Node> nodes;
-  GrowingArray<uint32_t> items;  ///< of nodes; those of one container together
+  GrowingArray<uint32_t> items;  ///< node indices; the items of one container are contiguous
   GrowingArray<Call> calls;
 };
 
-uint64_t held(const Arena& arena);  ///< bytes that its values take
+uint64_t held(const Arena& arena);  ///< memory of the values in bytes
 
 }  // namespace pickle_detail
 
-/// One value of a pickle: an index into its arena. Several values may hold the same one, or themselves, so
-/// who walks down without knowing how deep must count.
+/// One value of a pickle, as an index into its arena. Values may be shared, and containers may contain
+/// themselves. Code that descends must limit its depth.
 class PickleValue {
  public:
   PickleValue(const pickle_detail::Arena& arena, uint32_t index) : arena_(&arena), index_(index) {}
 
   PickleKind kind() const { return node().kind; }
-  uint32_t index() const { return index_; }  ///< the same for the same object
+  uint32_t index() const { return index_; }  ///< equal for the same object
   bool is_none() const { return kind() == PickleKind::none; }
 
   std::optional<bool> boolean() const;
   std::optional<int64_t> integer() const;
   std::optional<double> real() const;
-  std::optional<std::string_view> text() const;   ///< UTF-8 as it stands in the file, unchecked
+  std::optional<std::string_view> text() const;   ///< UTF-8 as stored, not validated
   std::optional<std::string_view> bytes() const;  ///< of `bytes` and `large_integer`
 
   /// Number of items of a tuple, list or set. For a call, the items appended to its object. Otherwise 0, also
@@ -92,7 +92,7 @@ class PickleValue {
   size_t pairs() const { return pair_items().size() / 2; }
   PickleValue key(size_t pair) const { return {*arena_, pair_items()[2 * pair]}; }
   PickleValue value(size_t pair) const { return {*arena_, pair_items()[2 * pair + 1]}; }
-  /// Value of the last pair whose key is this text, since Python keeps the last one.
+  /// Value of the last pair with this key. Python also keeps the last one.
   std::optional<PickleValue> find(std::string_view key) const;
 
   /// "module.name" of a global, or of a call's callee. Otherwise empty.
@@ -100,7 +100,7 @@ class PickleValue {
   PickleValue callee() const;     ///< of a call, else None
   PickleValue arguments() const;  ///< of a call: a tuple; else None
   PickleValue keywords() const;   ///< of a call: a dict or None
-  PickleValue state() const;      ///< of a call: what BUILD would hand to __setstate__, or None
+  PickleValue state() const;      ///< of a call: the argument of __setstate__, or None
   PickleValue reference() const;  ///< of a persistent value, else None
 
  private:
@@ -113,24 +113,23 @@ class PickleValue {
   uint32_t index_;
 };
 
-/// A Python pickle (protocols 0 to 5) as values, of which nothing was executed: what Python would import or
-/// call is a value that says so. It is read in one go over the bytes, without recursion. It takes
-/// at most 4 times the bytes that were read and 48 MiB of memory, whatever they claim. What is shared stays
-/// shared.
+/// A parsed Python pickle (protocols 0 to 5). Nothing is executed: imports and calls become values that name
+/// them. The parser makes one pass over the bytes, without recursion. Memory stays below 4 times the bytes
+/// read plus 48 MiB, whatever the pickle contains. Shared objects stay shared.
 class Pickle {
  public:
-  /// The first pickle of `bytes`; `end()` says where it ends. `origin` names the file in messages. Throws
-  /// InputError `<origin>: byte <offset>: expected ..., found ...`.
+  /// Parses the first pickle in `bytes`; end() returns where it ends. `origin` names the file in messages.
+  /// Throws InputError `<origin>: byte <offset>: expected ..., found ...`.
   static Pickle parse(std::string bytes, const std::string& origin);
   /// Reads and parses a file of less than 2 GiB.
   static Pickle read(const std::filesystem::path& file);
 
   PickleValue root() const { return {*arena_, root_}; }
-  size_t end() const { return end_; }                         ///< bytes that belong to it, STOP included
-  size_t values() const { return arena_->nodes.size() - 1; }  ///< how many there are
+  size_t end() const { return end_; }                         ///< length in bytes, including STOP
+  size_t values() const { return arena_->nodes.size() - 1; }  ///< number of values
   uint64_t held_bytes() const {
     return pickle_detail::held(*arena_);
-  }  ///< that the values take, beside the bytes
+  }  ///< memory of the values, without the bytes of the pickle
 
  private:
   void run(const std::string& origin, const std::function<void(size_t at, size_t count)>& reader);

@@ -16,7 +16,7 @@ using pickle_detail::Call;
 using pickle_detail::Node;
 
 constexpr uint64_t kMostBytes =
-    std::numeric_limits<uint32_t>::max() / 2;  // so that two values a byte have indices
+    std::numeric_limits<uint32_t>::max() / 2;  // two values per byte still fit 32-bit indices
 constexpr size_t kLongestName = 1000;
 constexpr uint32_t kNoBatch = std::numeric_limits<uint32_t>::max();
 
@@ -78,7 +78,7 @@ void PickleMachine::fail(const std::string& expected, const std::string& found) 
 
 // ---- bytes
 
-/// Makes all bytes before `end` be there, which is at most the file's.
+/// Loads all bytes before `end`, which must not exceed the file's size.
 void PickleMachine::load(size_t end) {
   constexpr size_t kPartBytes = size_t{1} << 20;
   if (end <= loaded_) return;
@@ -265,7 +265,7 @@ bool PickleMachine::stack(unsigned char opcode) {
       return true;
     }
     case 0x95: {
-      // Frames are for readers of streams; all that matters here is that it claims no more than there is.
+      // Frames only matter to readers of streams. Just check that the length is not beyond the end.
       const uint64_t bytes = little_endian(8);
       const uint64_t left = arena_.bytes.size() - at_;
       if (bytes > left)
@@ -288,7 +288,7 @@ void PickleMachine::push_tuple(size_t first) {
   push(node);
 }
 
-/// Replaces the stack entries from `first` on by a container of them.
+/// Pops the stack entries from `first` on and pushes a container with them.
 uint32_t PickleMachine::new_container(PickleKind kind, size_t first) {
   const uint32_t node = add(kind, batches_value(kNoBatch, kNoBatch));
   grow(node, kind, first);
@@ -331,7 +331,7 @@ bool PickleMachine::container(unsigned char opcode) {
   }
 }
 
-/// The container that grows when `kind` grows in `target`: that itself, or one beside a call's object.
+/// Container to which items of `kind` are added: `target` itself, or the list or dict of a call's object.
 uint32_t PickleMachine::growing(uint32_t target, PickleKind kind) {
   const Node node = arena_.nodes[target];
   if (node.kind == kind) return target;
@@ -344,7 +344,7 @@ uint32_t PickleMachine::growing(uint32_t target, PickleKind kind) {
   return arena_.calls[node.value].*part;
 }
 
-/// Moves what lies on the stack from `first` on to the end of `target`.
+/// Moves the stack entries from `first` on to the end of `target`.
 void PickleMachine::grow(uint32_t target, PickleKind kind, size_t first) {
   const size_t count = stack_.size() - first;
   if (kind == PickleKind::dict && count % 2 != 0) fail("a value for each key of a dict", "a key without one");
@@ -431,7 +431,7 @@ void PickleMachine::push_global(uint32_t module, uint32_t name) {
     const Node& node = arena_.nodes[part];
     if (node.kind != PickleKind::text)
       fail("the name of a module and of something in it", text_of(node.kind));
-    // Names are asked for again and again; nothing has one this long.
+    // Limit the length, because callers build these names repeatedly.
     if (node.count > kLongestName)
       fail("a name of at most 1000 bytes", std::to_string(node.count) + " bytes");
   }

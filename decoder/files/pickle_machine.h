@@ -10,26 +10,27 @@
 
 namespace headroom {
 
-/// Reads the instructions of a pickle into an arena, as Python's unpickler would run them on its stack, but a
-/// call becomes a value that names it.
+/// Interprets a pickle's instructions into an arena. It works like Python's unpickler, with the same stack,
+/// but a call becomes a value that describes the call.
 class PickleMachine {
  public:
-  /// Reads so many bytes from a position on to their place in the arena.
+  /// Reads `count` bytes at offset `at` into the same offset of the arena's bytes.
   using Reader = std::function<void(size_t at, size_t count)>;
 
-  /// Runs over the arena's bytes, which must not change. `reader` brings the bytes in as they are needed;
-  /// without one all bytes are there.
+  /// Interprets the arena's bytes, which must not change. `reader` loads bytes on demand. Without a reader,
+  /// all bytes must already be loaded.
   PickleMachine(pickle_detail::Arena& arena, const std::string& origin, Reader reader);
 
-  /// The value that STOP finds; throws InputError.
+  /// Runs to STOP and returns the node of the result. Throws InputError.
   uint32_t run();
   size_t position() const { return at_; }
 
-  /// Throws InputError where there are more bytes than indices of 32 bits can name.
+  /// Throws InputError if a pickle of this size could have more values than 32-bit indices can address.
   static void check_size(uint64_t bytes, const std::string& origin);
 
  private:
-  /// Items of a container while it grows: they come in batches, with those of others in between.
+  /// Some items of a growing container. Items arrive in batches, interleaved with the items of other
+  /// containers.
   struct Batch {
     uint32_t first = 0;
     uint32_t count = 0;
@@ -39,7 +40,7 @@ class PickleMachine {
   [[noreturn]] void fail(const std::string& expected, const std::string& found) const;
 
   uint64_t held_bytes() const;
-  /// Throws InputError where `more` bytes would be too many for those that were read.
+  /// Throws InputError if `more` bytes would exceed the memory limit for the bytes read so far.
   void check_memory(uint64_t more) const;
 
   // Bytes.
@@ -66,7 +67,7 @@ class PickleMachine {
   size_t fence() const { return marks_.empty() ? 0 : marks_.back(); }
   size_t take_mark(const char* what);
 
-  // Instructions, by what they are about; false where an instruction is none of these.
+  // Instruction groups. Each function returns false if the opcode is not in its group.
   bool scalar(unsigned char opcode);
   bool text(unsigned char opcode);
   bool container(unsigned char opcode);
@@ -88,16 +89,16 @@ class PickleMachine {
   pickle_detail::Arena& arena_;
   std::string origin_;
   Reader reader_;
-  size_t loaded_ = 0;  ///< bytes that are there
-  size_t at_ = 0;      ///< the next byte
-  size_t opcode_ = 0;  ///< where the instruction began
+  size_t loaded_ = 0;  ///< bytes loaded so far
+  size_t at_ = 0;      ///< offset of the next byte
+  size_t opcode_ = 0;  ///< offset of the current instruction
   GrowingArray<uint32_t> stack_;
   GrowingArray<size_t> marks_;
-  GrowingArray<uint32_t> memo_;  ///< nodes + 1; 0 where nothing was put
+  GrowingArray<uint32_t> memo_;  ///< node index + 1; 0: never stored
   size_t memo_count_ = 0;
-  GrowingArray<Batch> batches_;  ///< a container's value is the index of its last batch, first ones before it
+  GrowingArray<Batch> batches_;  ///< linked lists; a container's value holds its first and last index
   uint32_t none_ = 0, true_ = 0, false_ = 0;
-  std::array<uint32_t, 256> small_integers_{};  ///< one node for each, as in Python; 0 where none was needed
+  std::array<uint32_t, 256> small_integers_{};  ///< one shared node each, as in Python; 0: not created yet
 };
 
 }  // namespace headroom

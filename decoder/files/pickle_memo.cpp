@@ -3,7 +3,7 @@
 namespace headroom {
 
 void PickleMachine::put(uint64_t index) {
-  // Writers number what they put from 0 on, so no number passes the bytes there are.
+  // Picklers number memo entries from 0, so an index is always below the byte count.
   if (index >= arena_.bytes.size()) {
     fail("a memo index below " + std::to_string(arena_.bytes.size()), std::to_string(index));
   }

@@ -7,7 +7,7 @@ namespace {
 using pickle_detail::Call;
 using pickle_detail::Node;
 
-// Snapshots of PyTorch need less than twice their bytes.
+// Memory snapshots of PyTorch need less than twice their size.
 constexpr uint64_t kMostMemoryForByte = 3;
 constexpr uint64_t kAlwaysMemory = 48 << 20;
 

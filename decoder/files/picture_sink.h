@@ -12,7 +12,7 @@ namespace headroom {
 
 constexpr int64_t kRgbaChannels = 4;
 
-/// A whole output: pictures (frames = 1) or clips.
+/// Shape of a whole output: pictures (frames = 1) or clips.
 struct PictureShape {
   int64_t items = 1;
   int64_t channels = 3;
@@ -21,26 +21,25 @@ struct PictureShape {
   int64_t columns = 0;
 };
 
-/// Takes a picture region by region, in the decoder's own range (a displayed picture's -1 to 1). Nothing
-/// appears under the output's name before finish(); a sink destroyed without it removes what it wrote.
+/// Receives a picture region by region, in the decoder's value range (-1 to 1 for a displayed picture). The
+/// output appears under its name only in finish(). A sink destroyed earlier removes what it wrote.
 class PictureSink {
  public:
-  /// Throws InputError where an extent is below 1 or the picture has 2^60 values or more.
+  /// Throws InputError if an extent is below 1 or the picture has 2^60 values or more.
   explicit PictureSink(const PictureShape& shape);
   virtual ~PictureSink() = default;
   PictureSink(const PictureSink&) = delete;
   PictureSink& operator=(const PictureSink&) = delete;
 
-  /// `pixels` is [frames][rows][columns][channels] of the region, contiguous. Each position comes once.
-  /// Throws DeviceError where it cannot be written, std::logic_error where the region lies outside the
-  /// picture.
+  /// Writes a region. `pixels` is contiguous, [frames][rows][columns][channels]. Write each position exactly
+  /// once. Throws DeviceError if writing fails, std::logic_error if the region lies outside the picture.
   void write(int64_t item, const Region& region, const float* pixels);
   /// Format that the sink converts pixels to. A sink with an 8-bit format also accepts write_bytes().
   virtual PixelFormat format() const { return PixelFormat::fp32; }
-  /// As write(), for pixels that are bytes already (decoder/graph/pixel_format.h). Throws std::logic_error
-  /// also if the sink's format is not 8 bits.
+  /// Like write(), for pixels that are already bytes (decoder/graph/pixel_format.h). Also throws
+  /// std::logic_error if the sink's format is not 8 bits.
   void write_bytes(int64_t item, const Region& region, const uint8_t* pixels);
-  /// Makes the output appear. Throws DeviceError, and std::logic_error where positions are missing.
+  /// Completes the output under its name. Throws DeviceError, or std::logic_error if positions are missing.
   void finish();
 
   const PictureShape& shape() const { return shape_; }
@@ -59,7 +58,7 @@ class PictureSink {
   int64_t positions_left_;
 };
 
-/// Drops the picture, for decodes of which only the way there is wanted.
+/// Discards all pixels. For measuring time and memory of a decode.
 class DiscardingSink final : public PictureSink {
  public:
   using PictureSink::PictureSink;
@@ -76,27 +75,30 @@ std::filesystem::path path_of_item(const std::filesystem::path& path, int64_t it
 /// Default quality of lossy formats, on a scale from 1 to 100.
 constexpr int kDefaultQuality = 95;
 
-/// A sink chosen by suffix.
-/// `.png`: 8 bits, 1 channel (gray), 3 (RGB) or 4 (RGBA), frames = 1; several items become name-0.png,
-/// name-1.png …
-/// `.jpg`, `.jpeg`, `.webp`: the same, lossy by `quality`, of at most 65,500 and 16,383 rows and columns;
-/// JPEG without RGBA.
-/// `.y4m`: 8 bits, 1 or 3 channels, any frames, played at `rate`; several items as for .png.
-/// No suffix, or a path that ends in '/': a folder with a PNG for each frame, 00000.png, 00001.png …; several
-/// items become folders 0, 1 … in it.
-/// `.npy`: fp32, N×C×H×W, with frames > 1 N×C×T×H×W. `.safetensors`: the same as the one tensor "sample".
-/// A stream (decoder/outputs/output_target.h) takes one item, without a suffix as .png, a clip as .y4m.
-/// Throws InputError where the suffix, the shape for it or the folder is not one to write to, DeviceError
-/// where the file cannot be made.
+/// Opens a sink chosen by the path's suffix:
+///   .png            8 bits; 1 (gray), 3 (RGB) or 4 (RGBA) channels; 1 frame
+///   .jpg, .jpeg     lossy by `quality`; 1 or 3 channels; 1 frame; at most 65,500 rows or columns
+///   .webp           lossy by `quality`; 1, 3 or 4 channels; 1 frame; at most 16,383 rows or columns
+///   .y4m            8 bits; 1 or 3 channels; any number of frames, played at `rate`
+///   none, or '/'    a folder with one PNG per frame, 00000.png, 00001.png …
+///   .npy            fp32, N×C×H×W, or N×C×T×H×W for several frames
+///   .safetensors    like .npy, as the only tensor "sample"
+/// A batch of several items becomes name-0.png, name-1.png … (likewise for the other picture formats and
+/// .y4m). In a folder of frames, each item gets a subfolder 0, 1 … A stream
+/// (decoder/outputs/output_target.h) takes one item. Without a suffix, it gets PNG for a picture and Y4M for
+/// a clip.
+///
+/// Throws InputError if the suffix, the shape or the folder is unsuitable, DeviceError if the file cannot be
+/// created.
 std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const PictureShape& shape,
                                        const FrameRate& rate = {}, int quality = kDefaultQuality);
 
-/// Throws InputError as open_sink() does for the suffix and the shape, and makes nothing. Also for one
-/// picture in a name without a suffix, which is rather a file's that lacks one than a folder's.
+/// Checks the suffix and the shape like open_sink(), but creates nothing. It also rejects one picture with a
+/// name without a suffix, because the user probably forgot the suffix. Throws InputError.
 void check_output(const std::filesystem::path& path, const PictureShape& shape);
 
-/// The most bytes of process memory that such a sink holds for each item under way, whatever its regions; for
-/// .webp those of its encoder, when all is decoded. Throws InputError where the suffix is not supported.
+/// Upper bound on the memory of such a sink, in bytes, for each item in progress. A .webp output needs it
+/// for its encoder, after the decode. Throws InputError for an unsupported suffix.
 int64_t sink_buffered_bytes(const std::filesystem::path& path, const PictureShape& shape);
 
 }  // namespace headroom

@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kRunElements = 64 * 1024;  // of one channel: a few rows
+constexpr int64_t kRunElements = 64 * 1024;  // a few rows of one channel
 
 }  // namespace
 

@@ -6,18 +6,18 @@
 
 namespace headroom {
 
-/// A picture whose values lie as numpy and torch have them, N×C×T×H×W in C order. Runs of a row's values are
-/// gathered and handed on by their place; the picture is never in memory.
+/// Base of sinks that store values in numpy's and torch's layout, N×C×T×H×W in C order. It collects runs of
+/// values of a row and passes on each run with its offset. The whole picture is never in memory.
 class PlanarSink : public PictureSink {
  public:
   explicit PlanarSink(const PictureShape& shape);
 
-  /// Bytes of what is gathered.
+  /// Size of the run buffer in bytes.
   static int64_t buffered_bytes();
 
  protected:
   void put(int64_t item, const Region& region, const float* pixels) final;
-  /// Takes values that lie one after another, from element `first` of the picture on.
+  /// Writes contiguous values, beginning at element `first` of the picture.
   virtual void put_run(int64_t first, const float* values, int64_t count) = 0;
 
  private:

@@ -8,13 +8,13 @@ namespace {
 
 enum Filter : uint8_t { kSub = 1, kUp = 2 };
 
-constexpr int kCompressionLevel = 3;  // below zlib's default of 6: the decode waits for it
+constexpr int kCompressionLevel = 3;  // faster than zlib's default of 6, because the decode waits for it
 constexpr int kWindowBits = 15;
 constexpr int64_t kWindowBytes = int64_t{1} << kWindowBits;
 constexpr int kMemoryLevel = 8;
-constexpr int64_t kDeflateBytes = 272 * 1024;  // that zlib takes for these, by its zconf.h
+constexpr int64_t kDeflateBytes = 272 * 1024;  // zlib's memory for these settings, see zconf.h
 
-/// More than deflate() makes of so many bytes, the flush included.
+/// Upper bound on deflate()'s output for `bytes` of input, including the flush.
 int64_t most_deflated_bytes(int64_t bytes) {
   return bytes + bytes / 256 + 64;
 }
@@ -24,8 +24,8 @@ void subtract(const uint8_t* __restrict from, const uint8_t* __restrict what, in
   for (int64_t i = 0; i < count; ++i) out[i] = static_cast<uint8_t>(from[i] - what[i]);
 }
 
-/// The sum of the bytes as signed magnitudes, by which libpng chooses filters too. Blocks keep sums in 16
-/// bits, for vector instructions.
+/// Sum of absolute values of the bytes as signed numbers: libpng's heuristic for choosing a filter. Each
+/// block sums in 16 bits, so that the loop vectorises.
 int64_t magnitude(const uint8_t* bytes, int64_t count) {
   constexpr int64_t kBlock = 256;
   int64_t sum = 0;
@@ -52,7 +52,7 @@ size_t Deflater::compress(std::span<uint8_t> before, std::span<uint8_t> in, bool
   deflateReset(&stream_);
   const std::span<uint8_t> window = before.last(std::min(before.size(), size_t{kWindowBytes}));
   if (!window.empty()) deflateSetDictionary(&stream_, window.data(), static_cast<uInt>(window.size()));
-  constexpr size_t kPart = size_t{1} << 30;  // zlib counts in 32 bits
+  constexpr size_t kPart = size_t{1} << 30;  // zlib's counters have 32 bits
   size_t read = 0, written = 0;
   while (written < out.size()) {
     const size_t offered = std::min(kPart, in.size() - read), room = std::min(kPart, out.size() - written);
@@ -82,8 +82,9 @@ void PngStripEncoder::encode(PngStrip& strip) {
 
   deflated_.resize(static_cast<size_t>(most_deflated_bytes(strip.filtered_bytes)));
   std::span<const uint8_t> best(deflated_.data(), runs_.compress({}, filtered_, strip.last, deflated_));
-  // Decoded pictures are noisy: a search for repeats further away than the byte before takes three times as
-  // long and finds next to nothing. Strips that shrink to less than a third are flat or drawn, and get it.
+  // Decoded pictures are noisy. Searching for repeats beyond the previous byte takes three times as long and
+  // finds almost nothing. Strips that shrink to less than a third are flat or drawn. Only they get that
+  // search.
   if (best.size() < filtered_.size() / 3) {
     if (!repeats_) repeats_.emplace(Z_FILTERED);
     filter(strip, 1, strip.rows_above - 1, above_);
@@ -97,7 +98,7 @@ void PngStripEncoder::encode(PngStrip& strip) {
     append_png_chunk(strip.chunks, "IDAT", best.first(std::min(kChunkBytes, best.size())));
 }
 
-/// Each row becomes its differences to the pixels on the left or to the row above, whichever are smaller.
+/// Each row is replaced by its differences to the left pixels or to the row above, whichever are smaller.
 void PngStripEncoder::filter(const PngStrip& strip, int64_t first_row, int64_t rows,
                              std::vector<uint8_t>& filtered) {
   filtered.resize(static_cast<size_t>(rows * (1 + row_bytes_)));

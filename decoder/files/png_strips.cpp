@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-/// While one strip is encoded by each thread, the next ones are filled and the last ones are written.
+/// Two strips per thread: while the threads encode, the caller fills and writes others.
 int64_t strips_at_a_time(int threads) {
   return threads > 1 ? 2 * int64_t{threads} : 1;
 }
@@ -46,7 +46,7 @@ void PngStrips::close() {
   try {
     workers_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
-    if (workers_.empty()) throw;  // fewer threads serve as well
+    if (workers_.empty()) throw;  // continue with the threads that started
   }
 }
 

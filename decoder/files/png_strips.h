@@ -12,12 +12,12 @@
 
 namespace headroom {
 
-/// Encodes the strips of a picture on several threads and returns them in order. Strips lie in a ring. To be
-/// called from one thread: open() gives the next strip to be filled, close() hands it to the encoders, take()
-/// returns the oldest one.
+/// Encodes the strips of a picture on several threads and returns them in order, through a ring buffer. Call
+/// it from one thread: open() returns the next strip to fill, close() passes it to the encoders, take()
+/// returns the oldest strip.
 class PngStrips {
  public:
-  /// One thread encodes within close(). More are started as there is work for them.
+  /// With one thread, close() encodes. Otherwise workers start when there is work for them.
   PngStrips(int64_t columns, int64_t channels, int64_t rows_of_strip, int threads);
   ~PngStrips();
   PngStrips(const PngStrips&) = delete;
@@ -30,10 +30,10 @@ class PngStrips {
   void close();
   /// True if take() would return at once.
   bool is_ready() const;
-  /// The strip stays as it is until open() returns it again. Throws what its encoder threw.
+  /// Returns the oldest strip, valid until open() returns it again. Rethrows its encoder's exception.
   const PngStrip& take();
 
-  /// At least what is held at a time.
+  /// Upper bound on the memory in use.
   static int64_t held_bytes(int64_t row_bytes, int64_t rows_of_strip, int threads);
 
  private:
@@ -44,12 +44,12 @@ class PngStrips {
   const int threads_;
   std::vector<PngStrip> ring_;
   int64_t closed_ = 0, taken_ = 0;        ///< strips so far
-  std::unique_ptr<PngStripEncoder> own_;  ///< of the caller, where there is one thread
+  std::unique_ptr<PngStripEncoder> own_;  ///< the caller's encoder, if there is only one thread
 
-  mutable std::mutex mutex_;  ///< guards what follows, but not the threads themselves
+  mutable std::mutex mutex_;  ///< guards the members below, except workers_
   std::condition_variable changed_;
   int64_t given_ = 0, begun_ = 0;  ///< strips so far
-  std::vector<bool> encoded_;      ///< by place in the ring
+  std::vector<bool> encoded_;      ///< by position in the ring
   std::exception_ptr failed_;
   bool ends_ = false;
   std::vector<std::thread> workers_;

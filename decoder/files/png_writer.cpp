@@ -11,10 +11,10 @@ namespace headroom {
 namespace {
 
 constexpr int kMostThreads = 8;
-/// Bytes of a row. Longer rows leave memory for fewer threads.
+/// Bound on row bytes times threads. Longer rows get fewer threads, which bounds the memory of all strips.
 constexpr int64_t kRowBytesOfAllThreads = int64_t{1} << 20;
 
-/// Threads that strips of the picture have work for.
+/// Number of threads that the picture's strips keep busy, within the memory bound.
 int useful_threads_for(int64_t row_bytes, int64_t strips, int most) {
   const int64_t within_memory = kRowBytesOfAllThreads / row_bytes;
   return static_cast<int>(std::max<int64_t>(1, std::min({int64_t{most}, strips, within_memory})));
@@ -23,14 +23,14 @@ int useful_threads_for(int64_t row_bytes, int64_t strips, int most) {
 std::vector<uint8_t> head_of_file(int64_t columns, int64_t rows, int64_t channels) {
   constexpr std::array<uint8_t, 8> kSignature{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
   constexpr uint8_t kGray = 0, kRgb = 2, kRgba = 6;
-  // zlib's header: deflate with a window of 32 KiB, compressed fast.
+  // zlib's header: deflate, 32 KiB window, fast compression.
   constexpr std::array<uint8_t, 2> kZlibHeader{0x78, 0x5E};
   std::vector<uint8_t> size;
   append_png_number(size, static_cast<uint32_t>(columns));
   append_png_number(size, static_cast<uint32_t>(rows));
   const uint8_t colours = channels == 1 ? kGray : channels == kRgbaChannels ? kRgba : kRgb;
   for (const uint8_t byte : {uint8_t{8}, colours, uint8_t{0}, uint8_t{0}, uint8_t{0}})
-    size.push_back(byte);  // bits of a value; colours; the only compression, filters; not interlaced
+    size.push_back(byte);  // bit depth, colour type; then compression, filter and interlace method
   std::vector<uint8_t> head(kSignature.begin(), kSignature.end());
   append_png_chunk(head, "IHDR", size);
   append_png_chunk(head, "IDAT", kZlibHeader);

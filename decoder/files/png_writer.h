@@ -9,21 +9,21 @@
 
 namespace headroom {
 
-/// One 8-bit PNG, gray, RGB or RGBA. Strips of rows are filtered and compressed by several threads as rows
-/// come; the file does not depend on how many.
+/// Writes one 8-bit PNG, gray, RGB or RGBA. Several threads filter and compress strips of rows as rows
+/// arrive. The file does not depend on the number of threads.
 class PngWriter final : public RowWriter {
  public:
   /// Appends to `file`, which must outlive this. `channels` is 1, 3 or 4. Throws DeviceError.
   PngWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels)
       : PngWriter(file, columns, rows, channels, most_threads()) {}
-  /// Uses fewer threads where the picture gives them nothing to do, or rows are so long that strips would
-  /// take too much memory.
+  /// Uses fewer threads if the picture has too few strips, or if its rows are too long for that many strips
+  /// in memory.
   PngWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels, int most_threads);
 
-  /// The last row returns when all is in the file, and nothing is held any more.
+  /// With the last row, it returns once everything is in the file and the strips are freed.
   void write_rows(const uint8_t* pixels, int64_t rows) override;
 
-  /// At least what is held while rows come.
+  /// Upper bound on the memory in use while rows arrive.
   static int64_t buffered_bytes(int64_t columns, int64_t channels);
 
  private:
@@ -35,9 +35,9 @@ class PngWriter final : public RowWriter {
   WrittenFile& file_;
   const int64_t row_bytes_, rows_of_strip_;
   int64_t rows_left_;
-  std::optional<PngStrips> strips_;  ///< none once all is written
-  std::vector<uint8_t> above_;       ///< rows above the open strip; at the top one of zeros
-  int64_t filled_rows_ = 0;          ///< of the open strip
+  std::optional<PngStrips> strips_;  ///< reset after the last row
+  std::vector<uint8_t> above_;       ///< context rows of the open strip; zeros at the top
+  int64_t filled_rows_ = 0;          ///< rows in the open strip so far
   uint32_t checksum_ = 1;            ///< Adler-32 of all filtered rows so far
 };
 

@@ -20,7 +20,7 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kBytesPerPixel = 3;
-constexpr uint8_t kToCome = 128;  // what the decoder's 0 looks like
+constexpr uint8_t kToCome = 128;  // pixel value of the decoder's 0
 
 int64_t parts(int64_t extent, int64_t side) {
   return (extent + side - 1) / side;
@@ -45,7 +45,7 @@ PreviewSink::PreviewSink(PictureSink& next, const std::filesystem::path& file)
   }
   require_eight_bit_shape(shape(), file, {"a preview", false});
   if (is_stream(file)) throw InputError(file.string() + ": expected a file for the preview, found a stream");
-  file_ = output_target(file).path;  // O_NOFOLLOW below: whoever puts a link in its place gets nothing
+  file_ = output_target(file).path;  // O_NOFOLLOW below guards against a link put here later
   make_file();
 }
 
@@ -119,7 +119,7 @@ void PreviewSink::draw_row(const Region& region, const float* pixels, int64_t ro
   }
   quantise(sums_.data(), columns.length() * channels, bytes_.data());
   if (channels == 1) {
-    // From the end, so that no gray is overwritten before it is read.
+    // Expand from the end, so that no gray value is overwritten before it is read.
     for (int64_t i = columns.length(); i-- > 0;) {
       std::memset(bytes_.data() + i * kBytesPerPixel, bytes_[static_cast<size_t>(i)], kBytesPerPixel);
     }
@@ -127,7 +127,7 @@ void PreviewSink::draw_row(const Region& region, const float* pixels, int64_t ro
   const int64_t bytes = columns.length() * kBytesPerPixel;
   const int64_t offset = pixels_begin_ + (row * columns_ + columns.begin) * kBytesPerPixel;
   if (write_fully(descriptor_, offset, bytes_.data(), bytes) == 0) return;
-  // It is not worth a decode: what there is stays as it is.
+  // A failed preview must not fail the decode. Stop updating it.
   close(descriptor_);
   descriptor_ = -1;
 }

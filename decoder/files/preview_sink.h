@@ -9,21 +9,20 @@
 
 namespace headroom {
 
-/// Hands a picture on to another sink and keeps a small copy of it up to date on the way: a binary PPM whose
-/// longest side has at most kLongestPreview pixels, which other programs may read at any time. Every pixel is
-/// the average of a square of the picture, as far as the region with the square's middle holds it; pixels to
-/// come are mid-grey. Of a batch or clip it shows the first picture:
-/// the first frame of the first item.
+/// Forwards a picture to another sink and keeps a small copy of it in a binary PPM file. Other programs may
+/// read the file at any time. Its longest side has at most kLongestPreview pixels. Each preview pixel
+/// averages a square of the picture, cut to the region that holds the square's middle. Pixels not yet
+/// decoded are mid-grey. For a batch or clip, it shows the first frame of the first item.
 ///
-/// The file is there, whole, before the first region, and its pixels are overwritten in place. It stays where
-/// the picture is finished; it goes with a sink that is destroyed before, and where a signal ends the program
-/// (left_behind.h). Of the process's own memory it takes one row of its pixels, 15 KiB at the most.
+/// The complete file exists before the first region. Its pixels are then overwritten in place. The file
+/// stays if the picture is finished. It is removed if the sink is destroyed earlier, or if a signal ends the
+/// program (left_behind.h). The sink buffers one row of preview pixels, at most 15 KiB.
 class PreviewSink final : public PictureSink {
  public:
   static constexpr int64_t kLongestPreview = 1024;
 
-  /// Throws InputError unless the name ends in .ppm, the folder exists and the picture has 1 or 3 channels;
-  /// DeviceError where the file cannot be made.
+  /// Throws InputError unless the name ends in .ppm, the folder exists and the picture has 1 or 3 channels.
+  /// Throws DeviceError if the file cannot be created.
   PreviewSink(PictureSink& next, const std::filesystem::path& file);
   ~PreviewSink() override;
 
@@ -32,18 +31,18 @@ class PreviewSink final : public PictureSink {
   void complete() override;
   void make_file();
   void draw_row(const Region& region, const float* pixels, int64_t row);
-  /// The pixel's square, cut to the picture.
+  /// Square that a preview pixel averages, along one axis, cut to the picture.
   Interval square(int64_t pixel, int64_t extent) const;
-  /// The preview's pixels whose squares have their middles in `part` of an axis.
+  /// Preview pixels whose squares have their middle in `part`, along one axis.
   Interval pixels_in(const Interval& part, int64_t extent) const;
 
   PictureSink& next_;
   std::filesystem::path file_;
-  int64_t side_;  ///< of the squares, in pixels of the picture
+  int64_t side_;  ///< side of the squares, in picture pixels
   int64_t rows_, columns_;
   int64_t pixels_begin_ = 0;  ///< offset of the pixels in the file
   int descriptor_ = -1;
-  std::optional<RemovedOnSignal> on_signal_;  ///< until the picture is finished
+  std::optional<RemovedOnSignal> on_signal_;  ///< set until the picture is finished
   std::vector<float> sums_;
   std::vector<uint8_t> bytes_;
 };

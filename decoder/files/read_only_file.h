@@ -8,15 +8,15 @@
 
 namespace headroom {
 
-/// A regular file, open for reading at any offset and from several threads.
+/// A regular file for reading at any offset, from several threads.
 ///
-/// It is read, not mapped: a mapping of 99 MB, every range handed back (MADV_DONTNEED) after its copy, still
-/// grew the process by 43 MiB on Linux 6.18, presumably because one fault maps a whole large folio of page
-/// cache, parts already handed back included. And a file that someone shortens meanwhile is an error here,
-/// where a mapping would end the process.
+/// It uses pread(), not mmap(), for two reasons. Pages mapped while copying 99 MB grew the process by 43 MiB
+/// on Linux 6.18, even with MADV_DONTNEED after each copy. One fault probably maps a whole large folio of
+/// the page cache again. And if another program shortens the file, pread() reports an error, but a mapping
+/// would end the process.
 class ReadOnlyFile {
  public:
-  /// Throws InputError where there is no such regular file or it cannot be opened.
+  /// Throws InputError if it is not a regular file or cannot be opened.
   explicit ReadOnlyFile(const std::filesystem::path& file);
   ~ReadOnlyFile();
   ReadOnlyFile(const ReadOnlyFile&) = delete;
@@ -25,9 +25,9 @@ class ReadOnlyFile {
   const std::string& origin() const { return origin_; }  ///< the path, for messages
   int64_t bytes() const { return bytes_; }
 
-  /// Throws DeviceError where the bytes cannot all be read.
+  /// Throws DeviceError if not all bytes can be read.
   void read_at(int64_t offset, void* out, int64_t bytes) const;
-  /// Reads `count` elements from `offset` on and converts them to fp32, through 256 KiB at a time.
+  /// Reads `count` elements at `offset` and converts them to fp32, with a buffer of 256 KiB.
   void read_as_float(int64_t offset, StoredDtype dtype, int64_t count, float* out) const;
 
  private:

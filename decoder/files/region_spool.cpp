@@ -19,7 +19,7 @@ int open_spool(const std::filesystem::path& folder) {
   throw DeviceError(folder.string() + ": cannot make a file for rows of the output: " + strerror(errno));
 }
 
-/// All of it, in however many calls.
+/// Repeats `call` until all bytes are transferred.
 template <typename Call>
 void transfer(const char* what, char* memory, int64_t bytes, int64_t offset, const Call& call) {
   while (bytes > 0) {

@@ -6,15 +6,16 @@
 
 namespace headroom {
 
-/// Some rows of a picture in a file without a name, until somebody takes them. It is gone with the process,
-/// however that ends.
+/// Buffers some rows of a picture in an unnamed file on disk, for reading back later. The kernel frees the
+/// file when the process ends.
 class RegionSpool final : public PictureSink {
  public:
-  /// Takes regions of these rows of every frame. Throws DeviceError where the folder takes no file.
+  /// Accepts regions within `rows` of every frame. Throws DeviceError if no file can be created in `folder`.
   RegionSpool(const PictureShape& shape, const Interval& rows, const std::filesystem::path& folder);
   ~RegionSpool() override;
 
-  /// Whole rows of one frame, as they were written: [rows][columns][channels]. Throws DeviceError.
+  /// Reads whole rows of one frame, [rows][columns][channels]. They must have been written. Throws
+  /// DeviceError.
   void read(int64_t item, int64_t frame, const Interval& rows, float* pixels) const;
 
  private:

@@ -21,7 +21,7 @@ EightBitFormat described(RowFormat format) {
 const PictureShape& require_one_picture(const PictureShape& shape, const std::filesystem::path& path,
                                         RowFormat format) {
   if (shape.frames != 1) {
-    const char* clips = shape.channels == kRgbaChannels ? "" : ".y4m, ";  // which has no alpha
+    const char* clips = shape.channels == kRgbaChannels ? "" : ".y4m, ";  // .y4m has no alpha
     throw InputError(path.string() + ": expected " + clips + ".npy, .safetensors or a folder (" +
                      path.stem().string() + "/) for more than one frame");
   }
@@ -54,7 +54,7 @@ RowSink::RowSink(const std::filesystem::path& path, const PictureShape& shape, R
       quality_(quality),
       items_(static_cast<size_t>(shape.items)) {
   require_size(shape, path, format);
-  open(0);  // a folder that cannot be written to is found before the decode
+  open(0);  // finds an unwritable folder before the decode
 }
 
 int64_t RowSink::buffered_bytes(const PictureShape& shape, RowFormat format) {

@@ -12,25 +12,25 @@
 
 namespace headroom {
 
-/// A file of one picture of 8 bits.
+/// Format of a file with one 8-bit picture.
 enum class RowFormat { png, jpeg, webp };
 
-/// Writes such files, one per item, as rows arrive. A region begins in rows that are not complete yet, or
-/// right below them. One of the whole width goes straight out where nothing is missing above it; of others
-/// the rows wait as 8-bit pixels, each until it is complete, in a file without a name on the output's disk:
-/// memory holds a few. Items may follow one another or alternate.
+/// Writes one such file per item, as rows arrive. A region must begin in an incomplete row or directly below
+/// one. A region of full width goes straight to the encoder if no row above it is incomplete. Other regions
+/// wait as 8-bit pixels in an unnamed file on the output's disk, until their rows are complete. Memory holds
+/// only a few rows. Regions of different items may alternate.
 class RowSink : public PictureSink {
  public:
-  /// `quality` is 1 to 100, for formats that have one. Throws InputError unless there is one frame, where the
-  /// format takes no picture of this size, as require_eight_bit_shape and as PartialFile do.
+  /// `quality` is 1 to 100; PNG ignores it. Throws InputError if there is more than one frame or the format
+  /// does not allow this size. Also throws like require_eight_bit_shape() and PartialFile.
   RowSink(const std::filesystem::path& path, const PictureShape& shape, RowFormat format, int quality);
 
-  /// Throws for the shape what the constructor throws, and makes nothing.
+  /// Throws what the constructor throws for the shape. Creates no files.
   static void check(const std::filesystem::path& path, const PictureShape& shape, RowFormat format);
 
   PixelFormat format() const override { return PixelFormat::eight_bits; }
 
-  /// The most bytes held for one item under way. A WebP's are held when the decode is over.
+  /// Upper bound on the memory for one item in progress. A WebP needs it after the decode.
   static int64_t buffered_bytes(const PictureShape& shape, RowFormat format);
 
  protected:
@@ -47,14 +47,14 @@ class RowSink : public PictureSink {
     std::optional<PartialFile> file;
     std::unique_ptr<RowWriter> writer;
     int64_t next_row = 0;
-    std::deque<std::vector<Interval>> filled;  ///< columns that have come, by row from next_row on
-    std::optional<WrittenFile> waiting;        ///< [rows][columns][channels], once parts of rows have come
+    std::deque<std::vector<Interval>> filled;  ///< columns received so far, by row from next_row on
+    std::optional<WrittenFile> waiting;  ///< [rows][columns][channels]; set once a part of a row arrives
   };
   Item& open(int64_t item);
   void take(int64_t item, const Region& region, const EightBitPixels& pixels);
   void write_straight(Item& item, const Region& region, const EightBitPixels& pixels);
   void collect(Item& item, const Region& region, const EightBitPixels& pixels);
-  /// Throws std::logic_error where a pixel of the region is there already.
+  /// Throws std::logic_error if a pixel of the region was already written.
   static void require_new(const Item& item, const Region& region);
   void write_complete_rows(Item& item);
 

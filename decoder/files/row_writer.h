@@ -4,7 +4,7 @@
 
 namespace headroom {
 
-/// One picture of 8 bits in the making, gray, RGB or RGBA, row by row from the top.
+/// Encoder of one 8-bit picture, gray, RGB or RGBA, that takes rows from the top down.
 class RowWriter {
  public:
   RowWriter() = default;
@@ -12,13 +12,14 @@ class RowWriter {
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
 
-  /// The next rows, [rows][columns][channels]. Throws DeviceError.
+  /// Encodes the next rows, [rows][columns][channels]. Throws DeviceError.
   virtual void write_rows(const uint8_t* pixels, int64_t rows) = 0;
-  /// After the last row, and after the decode: what must be done with the whole picture. Throws DeviceError.
+  /// Does the work that needs the whole picture. Call it after the last row, when the decode has freed its
+  /// memory. Throws DeviceError.
   virtual void finish() {}
 };
 
-/// Rows that make some 64 KiB of pixels, or one row: enough for one call.
+/// Rows per call of write_rows(): about 64 KiB of pixels, at least one row.
 inline int64_t rows_at_a_time(int64_t columns, int64_t channels) {
   constexpr int64_t kPixelBytesAtATime = 64 * 1024;
   const int64_t rows = kPixelBytesAtATime / (columns * channels);

@@ -7,15 +7,15 @@
 
 namespace headroom {
 
-/// Pixels that follow one another both in a region's frame, row after row, and in the whole frame.
+/// Pixels that are contiguous both in a region's frame and in the whole frame.
 struct Run {
-  int64_t source = 0;  ///< the first one, in the region's frame
-  int64_t target = 0;  ///< the same in the whole frame
+  int64_t source = 0;  ///< index of the first pixel in the region's frame
+  int64_t target = 0;  ///< index of the first pixel in the whole frame
   int64_t count = 0;
 };
 
-/// Cuts one frame of a region into runs of at most `most` pixels, in order: whole rows together where the
-/// region has all `columns`, otherwise a row or part of one. Calls f(run) for each.
+/// Splits one frame of a region into runs of at most `most` pixels and calls f(run) for each, in order. A
+/// region with all `columns` gives runs over several rows; otherwise a run lies in one row.
 template <typename F>
 void for_each_run(const Region& region, int64_t columns, int64_t most, const F& f) {
   const bool full_width = region.x.length() == columns;

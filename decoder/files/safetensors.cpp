@@ -12,9 +12,9 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kPrefixBytes = 8;                    // the header's length, unsigned, little-endian
-constexpr int64_t kLargestHeader = int64_t{32} << 20;  // the longest of published models are some MiB
+constexpr int64_t kLargestHeader = int64_t{32} << 20;  // published models have headers of a few MiB
 
-/// The header's length in bytes, known to lie inside the file.
+/// Header length in bytes, checked to lie inside the file.
 int64_t header_bytes(const ReadOnlyFile& file) {
   const std::string& origin = file.origin();
   const std::string kind = instead_of_safetensors(file);

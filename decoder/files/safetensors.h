@@ -13,7 +13,7 @@
 
 namespace headroom {
 
-/// A tensor inside a SafetensorsFile, valid as long as that is.
+/// A tensor inside a SafetensorsFile. Valid as long as the file object.
 struct TensorView {
   std::string name;
   StoredDtype dtype = StoredDtype::other;
@@ -25,7 +25,7 @@ struct TensorView {
   int64_t elements() const;
 };
 
-/// One .safetensors file. The header is checked before anything of it is believed.
+/// One .safetensors file. The constructor validates the header.
 class SafetensorsFile {
  public:
   /// Throws InputError, one line naming the file, the tensor and what was expected.
@@ -34,8 +34,7 @@ class SafetensorsFile {
   const std::string& origin() const { return file_->origin(); }     ///< the path, for messages
   const std::vector<std::string>& names() const { return names_; }  ///< in the header's order
   bool contains(const std::string& name) const { return by_name_.contains(name); }
-  /// Throws InputError where the file has no such tensor, or has it in a dtype that the decoder does not
-  /// read.
+  /// Throws InputError if the file lacks the tensor, or if its dtype is not supported.
   TensorView tensor(const std::string& name) const;
 
  private:
@@ -43,15 +42,16 @@ class SafetensorsFile {
     TensorView view;
     std::string dtype_name;
   };
-  std::unique_ptr<const ReadOnlyFile> file_;  ///< stays in place when this is moved, for the views
+  std::unique_ptr<const ReadOnlyFile> file_;  ///< on the heap, so that views stay valid after a move
   std::vector<std::string> names_;
   std::unordered_map<std::string, Stored> by_name_;
 };
 
-/// Reads a tensor as fp32; `out` holds `view.elements()` floats. Beside `out` it takes at most 256 KiB.
-/// Throws DeviceError where the file can no longer be read.
+/// Reads a tensor as fp32. `out` holds `view.elements()` floats. It uses a buffer of at most 256 KiB. Throws
+/// DeviceError if the file can no longer be read.
 void copy_as_float(const TensorView& view, float* out);
-/// As above, but only the elements in `range`, counted in C order. `range` must lie inside the tensor.
+/// Like the overload above, for the elements in `range`, counted in C order. `range` must lie inside the
+/// tensor.
 void copy_as_float(const TensorView& view, const Interval& range, float* out);
 
 }  // namespace headroom

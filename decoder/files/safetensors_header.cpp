@@ -20,8 +20,8 @@ constexpr const char* kMetadata = "__metadata__";
   throw InputError(origin + ": " + printable(name) + ": named twice in the header");
 }
 
-/// Receives the header piece by piece, without a JSON tree in between: a tree of a hostile header takes many
-/// times the header's size, forgets which keys came twice, and nests as deep as the header says.
+/// SAX reader of the header. A JSON tree of a hostile header could take many times the header's size. It
+/// also hides duplicate keys, and nests as deep as the header.
 class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit HeaderReader(const std::string& origin) : origin_(origin) {}
@@ -159,7 +159,7 @@ void check_names(const std::vector<SafetensorsEntry>& entries, const std::string
 void check_size(const SafetensorsEntry& entry, const std::string& where) {
   int64_t bytes = stored_element_bytes(entry.dtype);
   if (bytes == 0) return;
-  // A zero anywhere makes the tensor empty, whatever the other extents would overflow to.
+  // A zero extent makes the tensor empty, even if the product of the others would overflow.
   const bool empty = std::find(entry.shape.begin(), entry.shape.end(), 0) != entry.shape.end();
   for (const int64_t extent : entry.shape) {
     if (!empty && __builtin_mul_overflow(bytes, extent, &bytes)) {
@@ -174,7 +174,7 @@ void check_size(const SafetensorsEntry& entry, const std::string& where) {
   }
 }
 
-/// Refuses gaps as the safetensors library does: bytes that belong to no tensor could smuggle anything.
+/// Rejects gaps, as the safetensors library does. Bytes that belong to no tensor could hide other content.
 void check_cover(const std::vector<SafetensorsEntry>& entries, int64_t data_bytes,
                  const std::string& origin) {
   std::vector<const SafetensorsEntry*> ordered;

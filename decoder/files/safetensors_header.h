@@ -16,10 +16,10 @@ struct SafetensorsEntry {
   int64_t end = 0;
 };
 
-/// The entries of a header, in its order. `data_bytes` follow the header; the entries must cover them without
-/// gap or overlap, and each must have the bytes that its shape and dtype ask for (unless the dtype is
-/// unknown, which matters only to who asks for that tensor). "__metadata__" is skipped. Throws InputError:
-/// `<origin>: <tensor>: <field>: <what was expected>`.
+/// Parses a header and returns its entries in order. The entries must cover the `data_bytes` after the
+/// header without gaps or overlaps. Each entry's size must match its shape and dtype. An unknown dtype is an
+/// error only for code that reads that tensor. "__metadata__" is skipped. Throws InputError: `<origin>:
+/// <tensor>: <field>: <what was expected>`.
 std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view text, int64_t data_bytes,
                                                        const std::string& origin);
 

@@ -26,7 +26,7 @@ class ShortTokensBuffer final : public std::streambuf {
     setg(part_.data(), part_.data(), part_.data() + bytes);
     return traits_type::to_int_type(part_.front());
   } catch (const std::ios_base::failure&) {
-    throw DeviceError(origin_ + ": cannot be read");  // what it says itself names no file
+    throw DeviceError(origin_ + ": cannot be read");  // the stream's own message names no file
   }
 
  private:

@@ -6,8 +6,9 @@
 
 namespace headroom {
 
-/// Passes a JSON text on. Its streambuf throws InputError where a string, or anything else between two
-/// strings or numbers, is longer than 1 MiB. JSON parsers collect such a token whole before they hand it on.
+/// Wraps a stream of JSON text. JSON parsers hold each token whole in memory, so this limits tokens to 1
+/// MiB. The streambuf throws InputError for a longer string, or for more than 1 MiB between two strings or
+/// numbers.
 std::unique_ptr<std::istream> with_short_tokens(std::unique_ptr<std::istream> text,
                                                 const std::string& origin);
 

@@ -7,8 +7,8 @@
 
 namespace headroom {
 
-/// The first bytes of a regular file, as many of them as it has; nothing where there is none that can be
-/// opened and read. A file whose size is 0 has none, also where reading it would fail, as with some of /proc.
+/// Reads the first bytes of a regular file, at most `most_bytes`. Returns nullopt if it cannot be opened or
+/// read. Files with size 0 give an empty text, even if reading would fail, as for some in /proc.
 std::optional<std::string> start_of_file(const std::filesystem::path& file, int64_t most_bytes);
 
 }  // namespace headroom

@@ -14,12 +14,12 @@ static_assert(std::endian::native == std::endian::little, "files are little-endi
 
 constexpr uint32_t kExponent = 0x7f800000;
 
-/// Without branches, so that the loop around it vectorises.
+/// Branch-free, so that the loop around it vectorises.
 float float_from_half(uint16_t half) {
   const uint32_t magnitude = half & 0x7fffu;
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
   const uint32_t rebiased = (magnitude << 13) + ((127u - 15u) << 23);
-  // Half the smallest exponent has no implicit one: the number is its mantissa times 2^-24.
+  // fp16 numbers with exponent 0 are subnormal: the value is the mantissa times 2^-24.
   const uint32_t subnormal =
       std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
   const uint32_t special = (magnitude << 13) | kExponent;
@@ -31,7 +31,7 @@ float float_from_bfloat(uint16_t bits) {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-/// The language leaves the conversion of numbers beyond fp32 undefined.
+/// C++ leaves the conversion of doubles beyond fp32's range undefined.
 float float_from_double(double value) {
   constexpr double kMost = std::numeric_limits<float>::max();
   const float infinity = std::numeric_limits<float>::infinity();
@@ -113,7 +113,7 @@ int64_t first_non_finite(const float* values, int64_t count) {
   constexpr int64_t kBlock = 4096;
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const int64_t end = std::min(count, begin + kBlock);
-    // Counting the whole block vectorises; leaving at the first hit would not.
+    // Counting over a whole block vectorises. An early exit would not.
     int32_t bad = 0;
     for (int64_t i = begin; i < end; ++i) bad += is_finite(values[i]) ? 0 : 1;
     if (bad == 0) continue;

@@ -6,23 +6,24 @@
 
 namespace headroom {
 
-/// How a file stores its numbers. `other` stands for everything that the decoder does not read.
+/// Element type in a file. `other` is any type that the decoder does not read.
 enum class StoredDtype { f32, f16, bf16, f64, other };
 
-/// "F32", "F16" and "BF16", safetensors' names; all else is `other`, F64 too: weights never come in it.
+/// Converts safetensors' "F32", "F16" and "BF16". All others give `other`, including F64, which weights
+/// never use.
 StoredDtype parse_stored_dtype(const std::string& name);
 
-/// Bytes of one element by safetensors' name, 0 for names that are not known.
+/// Bytes of one element by safetensors' dtype name; 0 for an unknown name.
 int64_t stored_element_bytes(const std::string& name);
 /// Bytes of one element. Not for `other`.
 int64_t stored_element_bytes(StoredDtype dtype);
 
-/// Converts `count` little-endian elements, not necessarily aligned, to fp32. Exact for every bit pattern:
-/// subnormal numbers, infinities and NaN too, but f64 is rounded, to infinity beyond fp32's range. Not for
-/// `other`.
+/// Converts `count` little-endian elements to fp32. `source` may be unaligned. The conversion is exact,
+/// including subnormals, infinities and NaN. Only f64 is rounded, and becomes infinity beyond fp32's range.
+/// `dtype` must not be `other`.
 void convert_to_float(StoredDtype dtype, const std::byte* source, int64_t count, float* out);
 
-/// The index of the first NaN or infinity, -1 where there is none.
+/// Index of the first NaN or infinity; -1 if there is none.
 int64_t first_non_finite(const float* values, int64_t count);
 
 }  // namespace headroom

@@ -19,7 +19,7 @@ constexpr size_t kMostAxes = 16;
 constexpr size_t kLongestName = 1000;
 constexpr int64_t kMostElementsRead = int64_t{1} << 30;
 
-/// An archive of torch.save(): the pickle, and a storage of numbers for each "persistent" value of it.
+/// A torch.save() archive: the pickle, and one storage for each persistent value in it.
 class TorchArchive {
  public:
   explicit TorchArchive(const std::string& path) : file_(path), entries_(read_zip_entries(file_)) {
@@ -40,7 +40,7 @@ class TorchArchive {
 
   const ReadOnlyFile& file() const { return file_; }
   const std::string& pickle() const { return pickle_; }
-  /// Null where there is none.
+  /// Returns null if the archive has no such entry.
   const ZipEntry* find(const std::string& name) const {
     const auto is_it = [&](const ZipEntry& entry) { return entry.name == folder_ + name; };
     const auto found = std::find_if(entries_.begin(), entries_.end(), is_it);
@@ -72,7 +72,8 @@ StoredDtype dtype_of_storage(const std::string& name) {
   return StoredDtype::other;
 }
 
-/// The call that makes a tensor, inside that of a parameter too; nothing where the value is no tensor.
+/// Returns the call that builds a tensor, unwrapping a torch.nn.Parameter. Nullopt if the value is not a
+/// tensor.
 std::optional<PickleValue> tensor_call(PickleValue value) {
   if (value.name() == "torch._utils._rebuild_parameter" && value.kind() == PickleKind::call &&
       value.arguments().size() > 0)
@@ -82,8 +83,8 @@ std::optional<PickleValue> tensor_call(PickleValue value) {
   return value;
 }
 
-/// A tensor of a name, among those of a dict, list or tuple. A few bytes of a pickle may repeat one long name
-/// again and again: none is copied before it is known to be short.
+/// A named tensor in a dict, list or tuple. A small pickle may repeat one long name many times. So names are
+/// copied only after their length has been checked.
 struct NamedTensor {
   std::string name;
   PickleValue call;
@@ -131,14 +132,14 @@ NamedTensor chosen_tensor(const TorchArchive& archive, const PickleValue& root, 
                (found.front().name.empty() ? ", it was saved alone" : " (" + names + ")"));
 }
 
-/// A tensor as its pickle describes it, checked against its storage.
+/// Tensor metadata from the pickle, checked against the storage.
 struct TorchTensor {
   StoredDtype dtype = StoredDtype::other;
   const ZipEntry* storage = nullptr;
   int64_t storage_elements = 0, offset = 0;
   std::vector<int64_t> shape, strides;
   int64_t elements = 1;
-  int64_t span = 0;  ///< of the storage, from the offset to behind the last element
+  int64_t span = 0;  ///< storage elements from the offset to the last element
 };
 
 std::vector<int64_t> lengths_of(const TorchArchive& archive, const std::string& where,
@@ -153,7 +154,7 @@ std::vector<int64_t> lengths_of(const TorchArchive& archive, const std::string& 
   return lengths;
 }
 
-/// Reads torch.save()'s reference to a storage: ("storage", torch.FloatStorage, "0", "cpu", elements).
+/// Reads a storage reference: ("storage", torch.FloatStorage, "0", "cpu", elements).
 void read_storage(const TorchArchive& archive, const std::string& where, const PickleValue& named,
                   TorchTensor& tensor) {
   const PickleValue reference = named.reference();
@@ -219,7 +220,7 @@ bool is_contiguous(const TorchTensor& tensor) {
   return true;
 }
 
-/// The elements in C order out of the part of the storage that begins at the tensor's offset.
+/// Copies the elements into C order. `stored` begins at the tensor's offset.
 std::vector<float> gathered(const TorchTensor& tensor, const std::vector<float>& stored) {
   std::vector<float> values(static_cast<size_t>(tensor.elements));
   std::vector<int64_t> index(tensor.shape.size());

@@ -6,11 +6,11 @@
 
 namespace headroom {
 
-/// Reads a tensor that torch.save() wrote (.pt, .pth) as fp32: float16, bfloat16, float32 or float64, with
-/// any strides. Its pickle is read as data (decoder/files/pickle.h): nothing of it is imported or called. An
-/// empty `key` asks for the tensor that was saved alone, or the only one of a dict, list or tuple; otherwise
-/// it is a key of a dict, or an index. Memory is bounded by the bytes in the file, whatever they claim.
-/// Throws InputError, one line naming the file and what was expected.
+/// Reads a tensor from a torch.save() file (.pt, .pth) as fp32. Supported are float16, bfloat16, float32 and
+/// float64 with any strides. The pickle is parsed as data (decoder/files/pickle.h): no import, no call.
+/// `key` is a key of a dict, or an index. An empty `key` selects the only tensor of the file, dict, list or
+/// tuple. The file's size bounds the memory. Throws InputError, one line naming the file and what was
+/// expected.
 Array read_torch_file(const std::string& path, const std::string& key);
 
 }  // namespace headroom

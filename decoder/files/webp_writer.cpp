@@ -28,8 +28,8 @@ void WebpWriter::write_rows(const uint8_t* pixels, int64_t rows) {
 }
 
 int64_t WebpWriter::encoder_bytes(int64_t columns, int64_t rows, int64_t channels) {
-  // Four bytes of a pixel as it is handed over, one and a half as luma and chroma, and what the encoder keeps
-  // of each block of 16×16. The lossless encoder of alpha takes most, 45 bytes of a pixel of noise.
+  // Per pixel: 4 bytes of input, 1.5 of luma and chroma, and the encoder's state of 16×16 blocks. With
+  // alpha, the lossless encoder dominates: 45 bytes per pixel for noise.
   constexpr int64_t kFixed = 1 << 20, kOfPixel = 8, kWithAlpha = 48;
   return kFixed + (channels == kRgbaChannels ? kWithAlpha : kOfPixel) * columns * rows;
 }
@@ -52,8 +52,8 @@ void WebpWriter::finish() {
   if (!WebPPictureInit(&picture.value) ||
       !WebPConfigPreset(&config, WEBP_PRESET_DEFAULT, static_cast<float>(quality_)))
     fail(-1);
-  config.exact = 1;       // colours stay where alpha is 0
-  config.low_memory = 1;  // a quarter of what a picture of noise takes otherwise
+  config.exact = 1;       // keep colours of transparent pixels
+  config.low_memory = 1;  // needs a quarter of the memory for noise
   picture.value.use_argb = 1;
   picture.value.width = static_cast<int>(columns_);
   picture.value.height = static_cast<int>(rows_);

@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// One lossy WebP. The format is made of a whole picture: rows wait as 8-bit pixels in a file without a name
-/// beside the output, and are encoded by finish(), when the decode has given its memory back.
+/// Writes one lossy WebP. The encoder needs the whole picture. So rows wait as 8-bit pixels in an unnamed
+/// file beside the output. finish() encodes them, after the decode has freed its memory.
 class WebpWriter final : public RowWriter {
  public:
   static constexpr int64_t kMostRowsOrColumns = 16'383;
@@ -21,7 +21,7 @@ class WebpWriter final : public RowWriter {
   void write_rows(const uint8_t* pixels, int64_t rows) override;
   void finish() override;
 
-  /// At least what libwebp holds while it encodes.
+  /// Upper bound on libwebp's memory while it encodes.
   static int64_t encoder_bytes(int64_t columns, int64_t rows, int64_t channels);
   /// True if this build has libwebp.
   static bool is_built();

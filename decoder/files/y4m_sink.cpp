@@ -14,7 +14,7 @@ constexpr int64_t kMostChannels = 3;
 constexpr EightBitFormat kY4mFormat{"Y4M", false};
 constexpr std::string_view kFrameHeader = "FRAME\n";
 
-/// Progressive, square pixels.
+/// File header for progressive frames with square pixels.
 std::string header(const PictureShape& shape, const FrameRate& rate) {
   return "YUV4MPEG2 W" + std::to_string(shape.columns) + " H" + std::to_string(shape.rows) + " F" +
          std::to_string(rate.frames) + ":" + std::to_string(rate.seconds) + " Ip A1:1 " +
@@ -59,7 +59,7 @@ void Y4mSink::put_frame(PartialFile& file, int64_t frame, const Region& region,
   const int64_t channels = shape().channels;
   const int64_t frame_begin = frames_begin_ + frame * frame_bytes_;
   const auto header_bytes = static_cast<int64_t>(kFrameHeader.size());
-  // Every frame's first pixel comes once, and the frame's header with it.
+  // Write the frame's header with its first pixel, which arrives exactly once.
   if (region.y.begin == 0 && region.x.begin == 0)
     file.write_at(frame_begin, kFrameHeader.data(), header_bytes);
   for_each_run(region, shape().columns, kRunPixels, [&](const Run& run) {

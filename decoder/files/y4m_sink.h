@@ -10,16 +10,16 @@
 
 namespace headroom {
 
-/// Writes clips as YUV4MPEG2, one file per item: 8 bits, RGB as BT.709 in limited range with colour at full
-/// resolution (C444), one channel as luma in full range (Cmono, the bytes that .png has). Frames have one
-/// size, so every run of pixels goes straight to its place in the file, in whatever order regions come;
-/// nothing whole is in memory.
+/// Writes clips as 8-bit YUV4MPEG2, one file per item. RGB becomes BT.709 in limited range without chroma
+/// subsampling (C444). One channel becomes luma in full range (Cmono), the same bytes as in a PNG. All
+/// frames have one size. So each run of pixels goes straight to its final offset, and regions may arrive in
+/// any order.
 class Y4mSink final : public PictureSink {
  public:
-  /// Throws as require_eight_bit_shape and PartialFile do. The space for all items is claimed here.
+  /// Reserves disk space for all items. Throws like require_eight_bit_shape() and PartialFile.
   Y4mSink(const std::filesystem::path& path, const PictureShape& shape, const FrameRate& rate);
 
-  /// Throws for the shape what the constructor throws, and makes nothing.
+  /// Throws what the constructor throws for the shape. Creates no files.
   static void check(const std::filesystem::path& path, const PictureShape& shape);
 
   PixelFormat format() const override { return PixelFormat::eight_bits; }
@@ -38,9 +38,9 @@ class Y4mSink final : public PictureSink {
   void put_frame(PartialFile& file, int64_t frame, const Region& region, const EightBitPixels& pixels);
 
   std::deque<PartialFile> files_;  ///< by item
-  int64_t frames_begin_ = 0;       ///< bytes of the file's header
-  int64_t plane_bytes_;            ///< of one frame
-  int64_t frame_bytes_;            ///< with its header
+  int64_t frames_begin_ = 0;       ///< size of the file's header in bytes
+  int64_t plane_bytes_;            ///< bytes of one plane of a frame
+  int64_t frame_bytes_;            ///< bytes of a frame with its header
   std::vector<uint8_t> interleaved_, planes_;
 };
 

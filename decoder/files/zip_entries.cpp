@@ -15,9 +15,9 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "zip archives are little-endian");
 
 constexpr int64_t kLargestDirectory = 64 << 20;
-constexpr uint64_t kInZip64 = 0xffffffff;  // in place of 32 bits
+constexpr uint64_t kInZip64 = 0xffffffff;  // 32-bit field whose value is in the zip64 record
 
-/// Little-endian numbers of a record, each checked to lie inside it.
+/// Reads little-endian numbers from a record, with bounds checks.
 class Record {
  public:
   Record(std::string_view bytes, const std::string& origin) : bytes_(bytes), origin_(origin) {}
@@ -53,7 +53,7 @@ struct Directory {
   int64_t begin = 0, bytes = 0;
 };
 
-/// Checks that the directory lies in front of `end`.
+/// Requires that the directory ends before `end`.
 Directory checked_directory(const ReadOnlyFile& file, uint64_t begin, uint64_t bytes, int64_t end) {
   const auto most = static_cast<uint64_t>(end);
   if (begin > most || bytes > most - begin) refuse_zip(file, "its directory is said to lie outside the file");
@@ -93,7 +93,7 @@ Directory find_directory(const ReadOnlyFile& file) {
   return checked_directory(file, record.number(16, 4), record.number(12, 4), end_record);
 }
 
-/// Sizes and offset of an entry: 32 bits each, or 64 in the extra field of zip64.
+/// Sizes and offset of an entry, with 64-bit values from the zip64 extra field if it has one.
 struct EntryPlace {
   uint64_t bytes = 0, compressed = 0, header = 0;
 };
@@ -115,7 +115,7 @@ EntryPlace place_of(const Record& entry, const Record& extra) {
   return place;
 }
 
-/// Offset of an entry's data, which follows the entry's local header.
+/// Offset of an entry's data, right after the entry's local header.
 int64_t begin_of(const ReadOnlyFile& file, const EntryPlace& place, int64_t end, const std::string& name) {
   constexpr int64_t kHeaderBytes = 30;
   const auto outside = [&] { refuse_zip(file, printable(name) + " is said to lie outside the file"); };

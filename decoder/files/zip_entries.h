@@ -8,17 +8,17 @@
 
 namespace headroom {
 
-/// A file inside a zip archive, stored as it is.
+/// An uncompressed file inside a zip archive.
 struct ZipEntry {
   std::string name;
-  int64_t begin = 0;  ///< its bytes in the archive
+  int64_t begin = 0;  ///< offset of its data in the archive
   int64_t bytes = 0;
 };
 
-/// The entries of a zip archive in the order of its central directory, with the sizes of zip64 where it has
-/// them. Nothing that the directory says is believed before it has been held against the archive's bytes: all
-/// entries lie inside it and in front of the directory. Throws InputError, one line: no archive, a damaged
-/// one, several disks, or an entry that is compressed or encrypted, which torch.save() writes none of.
+/// Reads the entries of a zip or zip64 archive, in the order of its central directory. All offsets and sizes
+/// are checked: every entry must lie inside the file and before the directory. Throws InputError, one line,
+/// if the archive is missing, damaged or split over several disks. It also rejects compressed and encrypted
+/// entries, which torch.save() never writes.
 std::vector<ZipEntry> read_zip_entries(const ReadOnlyFile& file);
 
 }  // namespace headroom

@@ -11,8 +11,8 @@
 
 namespace headroom {
 
-/// Takes calls and does nothing, so that a dry run needs no GPU and no other code than a decode. Its host
-/// memory is there, and zero where nothing was written.
+/// A GPU that ignores all calls. With it a dry run executes the decode's own code without a GPU. Its host
+/// memory is real and zero-initialised.
 class DryGpu : public gpu::Gpu {
  public:
   std::string device() const override { return "none"; }

@@ -17,7 +17,7 @@
 namespace headroom {
 namespace {
 
-/// Nothing moves.
+/// Transfers nothing.
 class NoTransfers final : public BlockTransfers {
  public:
   Ticket queue_write(const std::vector<Block>&) override { return 0; }
@@ -26,7 +26,7 @@ class NoTransfers final : public BlockTransfers {
   void abandon() noexcept override {}
 };
 
-/// A decode without a latent and without pictures, which pass through the host.
+/// A GpuDevice that neither loads a latent nor emits pixels.
 class DryDevice final : public GpuDevice {
  public:
   using GpuDevice::GpuDevice;
@@ -94,7 +94,7 @@ DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink
 DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener) {
   DryGpu gpu;
   DryRun dry_run = run_dry_on(gpu, model, plan, listener);
-  // As it was placed when it was planned, under the same limit or a smaller one.
+  // Repeats the placement from planning, which used the same limit or a smaller one.
   place(dry_run, plan.limit_bytes);
   if (dry_run.bytes() > plan.predicted_peak_bytes) place(dry_run, plan.predicted_peak_bytes);
   dry_run.host = host_layout(model.graph, plan);
@@ -114,7 +114,7 @@ std::vector<int64_t> DryRun::bytes_by_pass() const {
   std::vector<int64_t> bytes(passes.size(), 0);
   for (const Stay& stay : stays_of(ranges, placement)) {
     const int64_t end = weights_bytes + stay.offset + ranges[static_cast<size_t>(stay.number)].bytes;
-    // A request made before the first pass counts from that pass on.
+    // Requests made before the first pass count from the first pass on.
     auto pass = std::upper_bound(passes.begin(), passes.end(), static_cast<size_t>(stay.begin));
     if (pass != passes.begin()) --pass;
     for (; pass != passes.end() && static_cast<int64_t>(*pass) <= stay.end; ++pass) {

@@ -5,15 +5,16 @@
 
 namespace headroom {
 
-/// A card does not have what a plan takes of its memory: others use it. A smaller plan may run beside them.
+/// The card has too little free memory for a plan, because other processes use it. A smaller plan may still
+/// fit.
 class OutOfGpuMemory : public DoesNotFit {
  public:
   /// `bytes` is the size that the card refused.
   OutOfGpuMemory(const gpu::Gpu& gpu, int64_t bytes);
 };
 
-/// The largest limit for a plan that is to run beside whoever uses the card now: what is free, less 512 MiB
-/// for what libraries take when they first run. 0 where that is nothing.
+/// Largest limit for a plan beside the card's current users: the free bytes less 512 MiB, but at least 0.
+/// Libraries allocate up to that much when they first run.
 int64_t limit_on_card(const gpu::Gpu& gpu);
 
 }  // namespace headroom

@@ -51,14 +51,14 @@ GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, co
   if (layout_.bytes > 0) state_ = memory_.allocate(layout_.bytes);
 }
 
-/// Weights may be on their way when a decode ends early. Whoever uses the memory next does so on the compute
-/// stream.
+/// A copy of weights may still run when a decode ends early. The next user of the memory works on the compute
+/// stream, so that stream waits for the copy.
 GpuDevice::~GpuDevice() {
   if (!next_weights_) return;
   try {
     gpu_.wait(gpu::Stream::compute, *next_weights_);
   } catch (...) {
-    // Whoever ended the decode early has reported what broke.
+    // The error that ended the decode is already reported.
   }
 }
 
@@ -91,7 +91,7 @@ DeviceTile GpuDevice::make_tile(const Region& region, int64_t channels, int64_t 
 
 gpu::View GpuDevice::view_of(const MapView& map, int64_t item) const {
   const auto first = static_cast<size_t>(item * map.blocks_per_item);
-  // A single block is its own base: some frames of a tile begin anywhere.
+  // A single block is its own base, because a view of some frames of a tile may be unaligned.
   const bool single = map.blocks_per_item == 1;
   gpu::View view =
       plain_view(single ? map.blocks[first] : memory_.base(), map.region, map.channels, map.dtype);
@@ -167,7 +167,7 @@ void GpuDevice::bring_next_weights() {
     next_weights_ = copy_weights(pass_ + 1, memory_.base() + next.offset);
 }
 
-/// The place is free once all work is done that the GPU has been given so far.
+/// Earlier work may still use the place, so the copy waits for all work queued so far.
 gpu::Event GpuDevice::copy_weights(size_t pass, std::byte* to) {
   gpu_.wait(gpu::Stream::from_host, gpu_.record(gpu::Stream::compute));
   for (const PinnedWeights::Copy& copy : weights_.pinned->copies(operations_of(plan_.passes[pass]), to))

@@ -16,17 +16,18 @@
 
 namespace headroom {
 
-/// Sources of a GPU's parameters. All that is given must outlive the device.
+/// Sources of a GPU's parameters. All of them must outlive the device.
 struct WeightSource {
-  const HostWeights& values;              ///< for passes that bring in theirs from pageable memory
-  const GpuWeights* resident = nullptr;   ///< all parameters, where they stay on the GPU
-  const PinnedWeights* pinned = nullptr;  ///< for passes that bring in theirs from pinned memory
-  /// By pass, how early weights can come from pinned memory; null where only as their pass begins.
+  const HostWeights& values;              ///< for passes that load their weights from pageable memory
+  const GpuWeights* resident = nullptr;   ///< all parameters, if they stay on the GPU
+  const PinnedWeights* pinned = nullptr;  ///< for passes that load their weights from pinned memory
+  /// By pass, how early weights can be copied from pinned memory. Null: each pass copies its weights when it
+  /// begins.
   const std::vector<WeightsAhead>* ahead = nullptr;
 };
 
-/// A GPU. Steps become calls on its compute stream, item by item; nothing waits for them before the last
-/// pixel is given. Tiles are in the plan's dtype.
+/// A Device that queues steps as calls on a GPU's compute stream, item by item. Steps wait for the GPU only
+/// when they need a staging buffer. Tiles have the plan's dtype.
 class GpuDevice : public Device {
  public:
   /// Works on the GPU of `staging`. All references must outlive the device.
@@ -67,7 +68,7 @@ class GpuDevice : public Device {
   void add(const MapView& source, const MapView& target, Activation activation, const Region& region,
            int64_t items) override;
   void activate(const MapView& tile, Activation activation, const Region& region, int64_t items) override;
-  void round(const MapView&, int64_t) override {}  // tiles are stored in what is kept
+  void round(const MapView&, int64_t) override {}  // tiles are stored in the plan's dtype
   void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                  int64_t items) override;
   void rms_normalise(const Op& op, const MapView& source, const MapView& target, const Region& region,
@@ -92,11 +93,11 @@ class GpuDevice : public Device {
 
  private:
   void bring_weights(size_t pass);
-  /// Copies the next pass's weights as soon as their place is free.
+  /// Queues the copy of the next pass's weights if their place is free.
   void bring_next_weights();
   gpu::Event copy_weights(size_t pass, std::byte* to);
   void make_affines(const Pass& pass);
-  /// Spans of the statistics' values on the GPU: tensor by tensor, item by item.
+  /// Memory ranges of the statistics on the GPU: tensor by tensor, item by item.
   std::vector<Span> statistics_spans(const std::vector<TensorId>& ids) const;
   std::byte* state_at(const gpu::StateLayout::Buffer& buffer, int64_t item) const {
     return static_cast<std::byte*>(state_.get()) + buffer.offset + item * buffer.item_bytes;
@@ -107,7 +108,7 @@ class GpuDevice : public Device {
   void run(const Call& call) {
     gpu_.run(call);
   }
-  /// Workspace that goes back once the call that it is for has been given to the GPU.
+  /// Workspace of one call. The caller frees it as soon as the call is queued.
   std::shared_ptr<void> workspace(int64_t bytes);
 
   const Graph& graph_;
@@ -119,15 +120,15 @@ class GpuDevice : public Device {
   PinnedStaging& staging_;
   StagedCopies copies_;
   GpuOutput output_;
-  const gpu::StateLayout layout_;  ///< of what lies in `state_`
+  const gpu::StateLayout layout_;  ///< layout of `state_`
   std::optional<GpuWeights> of_pass_;
   size_t pass_ = 0;
-  std::optional<gpu::Event> next_weights_;  ///< of the copy of the next pass's weights, once it is queued
+  std::optional<gpu::Event> next_weights_;  ///< copy of the next pass's weights, once queued
   std::shared_ptr<void> state_;
   struct Attending {
     std::shared_ptr<void> state, workspace;
   };
-  Attending attending_;  ///< between the parts of attention
+  Attending attending_;  ///< kept between the parts of attention
 };
 
 }  // namespace headroom

@@ -52,7 +52,7 @@ std::map<const void*, void*> GpuMemory::move_blocks(
   while (next_move_ < all.size() && all[next_move_].event <= next_) ++next_move_;
   const std::span due = std::span(all).subspan(first, next_move_ - first);
   for (const Copy& each : copies_of(due)) copy(base_ + each.to, base_ + each.from, each.bytes);
-  std::map<int64_t, std::pair<const void*, void*>> moved;  // by number: where it lay and lies
+  std::map<int64_t, std::pair<const void*, void*>> moved;  // by number: old and new address
   for (const Move& move : due) {
     std::byte *from = base_ + move.from, *to = base_ + move.to;
     observer_->moved(from, to);
@@ -96,7 +96,7 @@ void GpuMemory::hand_back(const void* memory, int64_t number, int64_t bytes) noe
   observer_->freed(memory, bytes, live_bytes_, 0);
   if (stacked_) return stacked_->give_back(number);
   if (expected_ == nullptr) return recorded_.hand_back(number);
-  // When a decode ends early all is handed back at once; then nothing is asked for any more.
+  // A decode that ends early returns all memory at once, out of order. It makes no further requests.
   const auto& events = expected_->events();
   as_run_dry_ = as_run_dry_ && next_ < events.size() && events[next_] == MemoryRequests::Event{0, number};
   ++next_;

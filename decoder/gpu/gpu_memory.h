@@ -16,44 +16,43 @@
 
 namespace headroom {
 
-/// The memory of a decode on a GPU, in one reservation. It comes in three kinds:
-/// - For a dry run it records the requests.
-/// - For a decode it serves the requests of the dry run, each at the offset that was found for it before. The
-///   decode must make the same requests in the same order.
-/// - For steps that are measured one by one there is no dry run: it finds an offset for each request as it
-///   comes.
-/// Memory that a caller returns may be reused at once, since the GPU does its work in the order in which it
-/// was queued.
+/// The memory of a decode on a GPU, in one reservation. It has three modes:
+/// - A dry run records the requests.
+/// - A decode gets each request at its offset in the placement. The decode must make the requests of its dry
+///   run in the same order.
+/// - Profiling of single steps has no dry run. Each request gets an offset behind all live ones.
+///
+/// Memory that a caller returns can be reused at once, since the GPU runs work in the order of queuing.
 class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
  public:
   /// For a dry run: records requests. There is no memory at the addresses that it returns.
   GpuMemory() = default;
-  /// For a decode: serves `requests` at `base` plus the offsets of `placement`. Both must outlive it. Another
-  /// `held_bytes` of the reservation are somebody else's and count as live throughout.
+  /// For a decode: serves `requests` at `base` plus the offsets of `placement`. Both must outlive it.
+  /// `held_bytes` of the reservation have another owner and always count as live.
   GpuMemory(std::byte* base, const MemoryRequests& requests, const Placement& placement, int64_t held_bytes)
       : base_(base),
         expected_(&requests),
         placement_(&placement),
         held_bytes_(held_bytes),
         live_bytes_(held_bytes) {}
-  /// For steps that are measured: hands out the `bytes` that lie at `base`, as they are asked for.
+  /// For profiling of steps: allocates from the `bytes` at `base`.
   GpuMemory(std::byte* base, int64_t bytes) : base_(base), stacked_(bytes) {}
-  /// For steps that are measured, without memory at the addresses: finds how much they would take.
+  /// For sizing steps: like the constructor above, but no memory backs the addresses.
   explicit GpuMemory(int64_t bytes) : stacked_(bytes) {}
 
-  /// Throws std::logic_error where a decode does not ask for what its dry run asked for next, LimitExceeded
-  /// where the memory for measured steps ends.
+  /// Throws std::logic_error if a decode's request differs from its dry run. Throws LimitExceeded if the
+  /// memory for profiled steps is too small.
   std::shared_ptr<void> allocate(int64_t bytes) { return give(bytes, {}, false); }
   /// Allocates a block that may move between passes. Throws as allocate() does.
   std::shared_ptr<void> allocate_block(int64_t bytes, const InSeries& series) {
     return give(bytes, series, true);
   }
-  /// Goes on from this event of the dry run: all micro-batches of a size make the same requests.
+  /// Continues at this event of the dry run: all micro-batches of a size make the same requests.
   void go_to(size_t event);
-  /// The event of the dry run that comes next.
+  /// The next event of the dry run.
   size_t next_event() const { return next_; }
-  /// A pass begins. Calls copy() for each move that is due, in their order; afterwards the blocks count as
-  /// lying there. Returns by where blocks lay where they lie now.
+  /// Call when a pass begins. Calls copy() for the moves that are due, in order, with adjacent ones merged.
+  /// Records the new offsets. Returns a map from old to new addresses of the moved blocks.
   std::map<const void*, void*> move_blocks(
       const std::function<void(void* to, const void* from, int64_t bytes)>& copy);
 
@@ -62,20 +61,20 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   void begin_repeat(int64_t of) { recorded_.begin_repeat(of); }
   void end_repeat() { recorded_.end_repeat(); }
   const MemoryRequests& requests() const { return recorded_; }
-  /// Reports to this observer until the observation ends. Null for none. The `held_bytes` are reported to it
-  /// first, as memory that ends where this one begins, and are the last that it sees freed.
+  /// Reports to `observer` until the observation ends; null for none. Reports the `held_bytes` as allocated
+  /// first and freed last, at addresses just below base().
   Observation observe(MemoryObserver* observer);
   int64_t live_bytes() const { return live_bytes_; }
   void start_window() { window_peak_bytes_ = live_bytes_; }
   int64_t window_peak_bytes() const { return window_peak_bytes_; }
-  /// Most bytes that measured steps needed so far; 0 for a decode or a dry run.
+  /// Most bytes that profiled steps needed so far; 0 for a decode or a dry run.
   int64_t most_bytes() const { return stacked_ ? stacked_->most_bytes() : 0; }
-  /// Views count blocks from here.
+  /// Base of the block offsets in views.
   std::byte* base() const { return base_; }
 
  private:
   struct Given {
-    int64_t number = 0;  ///< of the request; of measured steps the offset
+    int64_t number = 0;  ///< of the request; the offset for profiled steps
     int64_t offset = 0;
   };
   std::shared_ptr<void> give(int64_t bytes, const InSeries& series, bool movable);
@@ -87,7 +86,7 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   MemoryRequests recorded_;
   int64_t recorded_bytes_ = 0;
   std::unordered_map<const void*, int64_t>
-      recorded_numbers_;  ///< by address, of those in a series that another follows
+      recorded_numbers_;  ///< by address; requests whose series continues
   std::optional<StackedOffsets> stacked_;
   const MemoryRequests* expected_ = nullptr;
   const Placement* placement_ = nullptr;

@@ -12,7 +12,7 @@ GpuOutput::~GpuOutput() {
   try {
     gpu_.wait_on_host(awaited_.back().over);
   } catch (...) {
-    // Whoever ended the decode early has reported what broke.
+    // The error that ended the decode is already reported.
   }
 }
 
@@ -81,10 +81,10 @@ void GpuOutput::wait_for_writer(int64_t most_left) {
   if (awaited_.empty()) waited_ += std::chrono::steady_clock::now() - begun;
 }
 
-/// Buffers come round in turn: the next one is free once fewer pieces than all buffers are on their way.
+/// Buffers are used in turn. The next one is free once fewer than kBuffers pieces are in flight.
 std::byte* GpuOutput::free_buffer() {
   poll();
-  // The writer goes on meanwhile, so it is asked once: with none left, pieces are awaited.
+  // The writer runs concurrently, so its count is read once per round. If it is 0, the GPU still has pieces.
   for (int64_t left = writer_.left(); pieces_awaited() + left >= OutputStaging::kBuffers;
        left = writer_.left()) {
     if (left > 0) {
@@ -97,7 +97,7 @@ std::byte* GpuOutput::free_buffer() {
   return staging_.buffer(buffers_used_++);
 }
 
-/// Down. What it said before has been looked at.
+/// Returns a cleared flag. Its previous value has been checked.
 uint32_t* GpuOutput::free_flag() {
   while (static_cast<int64_t>(awaited_.size()) >= OutputStaging::kFlags) take_next();
   uint32_t* const flag = staging_.flag(flags_used_++);

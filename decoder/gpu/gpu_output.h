@@ -11,29 +11,29 @@
 
 namespace headroom {
 
-/// Receives results from a GPU during a decode: pieces of the picture, which a thread gives to their sink,
-/// and flags for values that are not finite. Each new request first looks at the results that arrived, in the
-/// order of the compute stream. So the error names the first layer that is not finite, and no later piece
-/// reaches a sink. Functions throw that DeviceError, and whatever a sink threw.
+/// Receives results from a GPU during a decode: pieces of the picture, which a thread passes to their sink,
+/// and flags for values that are not finite. Each new request first checks the results that have arrived, in
+/// the order of the compute stream. So the error names the first layer with a value that is not finite, and
+/// no later piece reaches a sink. Functions throw this DeviceError, and exceptions of the sink.
 class GpuOutput {
  public:
-  /// `staging` is nobody else's meanwhile, and outlives it as `gpu` does. `shift` is added to every value.
+  /// Uses `staging` exclusively. `gpu` and `staging` must outlive it. `shift` is added to every value.
   GpuOutput(gpu::Gpu& gpu, const OutputStaging& staging, float shift = 0)
       : gpu_(gpu), staging_(staging), shift_(shift) {}
-  /// Drops what is on its way, and returns when nothing is any more.
+  /// Drops pieces in flight and waits until the GPU and the sink use none of the buffers.
   ~GpuOutput();
   GpuOutput(const GpuOutput&) = delete;
   GpuOutput& operator=(const GpuOutput&) = delete;
 
-  /// Sends a region of one item to the sink, which must outlive this. Returns before it is there, but waits
-  /// where as much is on its way as the staging holds.
+  /// Sends a region of one item to the sink, which must outlive this object. Returns before the sink has the
+  /// region. Blocks while all staging buffers are in use.
   void emit(const gpu::View& source, int64_t item, const Region& region, const std::string& layer,
             PictureSink& sink);
-  /// Asks whether values are finite that the GPU's work so far leaves there.
+  /// Queues a check that the `values` on the GPU, as left by the work so far, are finite.
   void check_finite(const double* values, int64_t count, const std::string& layer);
-  /// Returns once all that was asked for is known, and all pieces are with their sink.
+  /// Waits until all checks are done and the sinks have all pieces.
   void finish();
-  /// In which the GPU had nothing to do because the sink had not taken what there was.
+  /// Seconds in which the GPU was idle because it waited for a sink.
   double wait_seconds() const { return std::chrono::duration<double>(waited_).count(); }
 
  private:
@@ -46,11 +46,11 @@ class GpuOutput {
   void emit_piece(const gpu::View& source, const std::string& layer, PictureWriter::Piece piece);
   std::byte* free_buffer();
   uint32_t* free_flag();
-  /// The work that was given last makes it known.
+  /// Registers a result that is ready when the work queued so far is done.
   void await(const uint32_t* not_finite, const std::string& layer, std::optional<PictureWriter::Piece> piece);
-  /// Looks at what has come.
+  /// Handles all results that have arrived.
   void poll();
-  /// Looks at the next result, once it has come.
+  /// Waits for the next result and handles it.
   void take_next();
   int64_t pieces_awaited() const;
   void wait_for_writer(int64_t most_left);

@@ -4,10 +4,10 @@
 
 namespace headroom {
 
-/// A GPU's memory while something runs on it; freed when all is over, one way or the other.
+/// RAII reservation of GPU memory.
 class GpuReservation {
  public:
-  /// Throws OutOfGpuMemory where the card does not have it.
+  /// Throws OutOfGpuMemory if the card has too little memory.
   GpuReservation(gpu::Gpu& gpu, int64_t bytes) : gpu_(gpu) {
     try {
       base_ = gpu.reserve(bytes);

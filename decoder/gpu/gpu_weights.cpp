@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-/// Values on their way to the GPU, rounded to a dtype, chunk by chunk through pinned memory.
+/// Rounds values to a dtype and copies them to the GPU, chunk by chunk through pinned memory.
 class Sending {
  public:
   explicit Sending(PinnedStaging& staging) : staging_(staging) {}

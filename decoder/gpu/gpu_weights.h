@@ -11,8 +11,8 @@
 
 namespace headroom {
 
-/// Parameters of one operation in a GPU's memory, as decoder/gpu/calls/calls.h has them; null where it has
-/// none.
+/// Parameters of one operation in GPU memory, in the layout of decoder/gpu/calls/calls.h. Null: the operation
+/// has no such parameter.
 struct GpuOpWeights {
   const void* kernel = nullptr;
   const void* bias = nullptr;        ///< of a convolution, in the dtype of the tiles
@@ -20,20 +20,20 @@ struct GpuOpWeights {
   const float* norm_bias = nullptr;  ///< of a norm
 };
 
-/// Parameters of some operations in one allocation of a GPU's memory, as large and laid out as
-/// decoder/lowering/memory.h says.
+/// Parameters of some operations in one GPU allocation. decoder/lowering/memory.h defines its size and
+/// layout.
 class GpuWeights {
  public:
-  /// Source of the values, and the staging memory that they pass through.
+  /// Source of the values, and the staging memory for their copies.
   struct Loading {
     const HostWeights& source;
     PinnedStaging& staging;
     std::function<void(double)> progress{};  ///< receives the share done, 0 to 1
   };
-  /// Reads every parameter of the operations once, and sends it to `memory`.
+  /// Reads every parameter of the operations once and copies it to `memory`.
   GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
              std::shared_ptr<void> memory, const Loading& loading);
-  /// Copies of `packed` lie in `memory`, or will, one operation behind the other.
+  /// Refers to copies of `packed` in `memory`, operation after operation. The caller makes the copies.
   GpuWeights(const Graph& graph, const std::vector<OpId>& operations, std::shared_ptr<void> memory,
              const PinnedWeights& packed);
 

@@ -8,8 +8,7 @@
 
 namespace headroom {
 
-/// Places of kept tensors in the host's memory beside a GPU. All blocks of a tensor, of all items, lie one
-/// after another while its passes run.
+/// Offsets of kept tensors in pinned host memory. All blocks of a tensor, for all items, are contiguous.
 struct HostLayout {
   struct Buffer {
     int64_t offset = 0;

@@ -9,20 +9,20 @@
 
 namespace headroom {
 
-/// Pinned host memory that copies to and from a GPU pass through. Throws DoesNotFit if the host refuses.
+/// Reserves pinned host memory for staging copies to and from a GPU. Throws DoesNotFit if the host refuses.
 std::byte* reserve_staging(gpu::Gpu& gpu, int64_t bytes);
 
-/// Pinned host memory for what a decode keeps there, by offsets from its beginning. It is taken in pieces:
-/// hosts refuse very large ones, or take long over them.
+/// Pinned host memory for a decode's tensors, addressed by offset. It is allocated in pieces, because hosts
+/// refuse very large pinned allocations or take long for them.
 class HostMemory {
  public:
   static constexpr int64_t kPieceBytes = int64_t{2} << 30;
 
-  /// Throws DoesNotFit where the host refuses. `piece_bytes` is for tests.
+  /// Throws DoesNotFit if the host refuses. Tests set `piece_bytes`.
   HostMemory(gpu::Gpu& gpu, int64_t bytes, int64_t piece_bytes = kPieceBytes);
 
-  /// f(address, first, count) for each part of [offset, offset + bytes) that lies in one piece; `first`
-  /// counts from `offset`. No copy may reach from one piece into the next.
+  /// Calls f(address, first, count) for each part of [offset, offset + bytes) that lies in one piece. `first`
+  /// is relative to `offset`. A copy must not cross pieces.
   template <typename F>
   void for_each_part(int64_t offset, int64_t bytes, const F& f) const {
     for (int64_t first = 0; first < bytes;) {

@@ -34,7 +34,7 @@ BlockTransfers::Ticket HostTransfers::queue_write(const std::vector<Block>& bloc
 }
 
 BlockTransfers::Ticket HostTransfers::queue_read(const std::vector<Block>& blocks) {
-  // The memory may have been something else's until now: an earlier band's work may still read it.
+  // The GPU memory may be reused: work of an earlier band may still read its old content.
   gpu_.wait(Stream::from_host, gpu_.record(Stream::compute));
   for (const Block& block : blocks) {
     // In a decode other waits cover this one: the compute stream waits for a pass's writes before the next
@@ -58,7 +58,7 @@ void HostTransfers::abandon() noexcept {
   try {
     for (Stream stream : {Stream::to_host, Stream::from_host}) gpu_.wait_on_host(gpu_.record(stream));
   } catch (...) {
-    // Whoever asked for the copy has reported what broke.
+    // The caller that queued the copy has already reported the error.
   }
 }
 

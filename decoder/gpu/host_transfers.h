@@ -11,13 +11,13 @@
 
 namespace headroom {
 
-/// Moves blocks between a GPU's memory and pinned host memory, on streams of their own. A copy starts once
-/// all work is done that the GPU had been given when it was queued; what is given to it after wait() runs
-/// after the copy. A block is read after it was written, and written again after it was read; a tensor's
-/// blocks are written from the first one on, after all reads so far of whatever lay there before.
+/// Copies blocks between GPU memory and pinned host memory, on separate streams. A copy waits for all work
+/// queued on the compute stream before it. Work queued there after wait() runs after the copy. A read of a
+/// block waits for its write, and a new write waits for earlier reads. The write of a tensor's first block
+/// waits for all earlier reads, since another tensor may have used the memory.
 class HostTransfers final : public BlockTransfers {
  public:
-  /// Blocks lie in `memory` by `layout`. All must outlive it.
+  /// `layout` places blocks in `memory`. All references must outlive it.
   HostTransfers(gpu::Gpu& gpu, const HostMemory& memory, const HostLayout& layout)
       : gpu_(gpu), memory_(memory), layout_(layout) {}
 
@@ -32,10 +32,10 @@ class HostTransfers final : public BlockTransfers {
  private:
   static constexpr Ticket kNever = 0;
   struct Copied {
-    Ticket written = kNever, read = kNever;  ///< last
+    Ticket written = kNever, read = kNever;  ///< last copies
   };
   Copied& copied(const Block& block) { return copied_[{block.tensor, block.position}]; }
-  /// f(in the host's memory, in the GPU's, bytes) for each part of a block that is copied by itself.
+  /// Calls f(host address, GPU address, bytes) for each separate copy of a block.
   template <typename F>
   void for_each_copy(const Block& block, const F& f) const;
   Ticket done(gpu::Stream stream);

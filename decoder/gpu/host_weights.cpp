@@ -61,7 +61,7 @@ HostWeights host_weights(const Graph& graph, const ParameterSource& source) {
       const FoldedConvolution convolution(graph, op, source);
       weights->kernel = gpu_kernel(convolution);
       weights->bias.resize(static_cast<size_t>(channels));
-      // The picture's shift is added in fp32 as pixels leave the card: a bias in 16 bits would round it.
+      // Emit adds the picture's shift in fp32. A 16-bit bias would round it.
       convolution.read_bias(weights->bias.data(), op.output != graph.output());
     } else if (traits_of(op.kind).has_scale_and_bias) {
       const std::vector<Parameter> parameters = parameters_of(graph, op);

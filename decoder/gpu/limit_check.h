@@ -5,8 +5,8 @@
 
 namespace headroom {
 
-/// A dry run of a plan on a GPU whose allocator has these sizes. Throws LimitExceeded where it takes more of
-/// the GPU's memory, or of the host's, than the plan's limits.
+/// Dry run of a plan for an allocator with the given reservation sizes. Throws LimitExceeded if the plan
+/// exceeds its limit of GPU memory or host memory.
 DryRun run_dry_within_limit(const Model& model, const Plan& plan, const ReservationSizes& sizes);
 
 }  // namespace headroom

@@ -8,12 +8,12 @@
 
 namespace headroom {
 
-/// Pinned host memory that a GPU writes what a decode makes into: pieces of the picture, and flags that say
-/// what was not finite. Whoever uses it knows which of it is free.
+/// Pinned host memory for results that a GPU writes: pieces of the picture, and flags for values that are not
+/// finite. The user tracks free buffers and flags.
 class OutputStaging {
  public:
   static constexpr int64_t kBuffers = 8;
-  static constexpr int64_t kBytes = int64_t{4} << 20;  ///< of one
+  static constexpr int64_t kBytes = int64_t{4} << 20;  ///< of one buffer
   static constexpr int64_t kFlags = 256;
 
   explicit OutputStaging(gpu::Gpu& gpu)

@@ -11,9 +11,9 @@
 
 namespace headroom {
 
-/// Gives pieces of a picture to their sink in their order, on a thread of its own, while the decode goes on.
-/// To be called from one thread. What a sink throws ends it: the pieces behind are dropped, and every later
-/// call throws that again.
+/// Passes pieces of a picture to their sink in order, on its own thread, while the decode continues. Its
+/// functions are not thread-safe. If a sink throws, the writer drops the remaining pieces. Later calls of
+/// give() and wait_until_left() rethrow the exception.
 class PictureWriter {
  public:
   struct Piece {
@@ -21,11 +21,11 @@ class PictureWriter {
     int64_t item = 0;
     Region region{};
     PixelFormat format = PixelFormat::fp32;
-    const std::byte* pixels = nullptr;  ///< stay as they are until the piece is no longer among those left
+    const std::byte* pixels = nullptr;  ///< must not change until the piece is written
   };
 
   PictureWriter() = default;
-  /// Drops what has not begun and returns when nothing is under way.
+  /// Drops the waiting pieces and waits for the one that is being written.
   ~PictureWriter();
   PictureWriter(const PictureWriter&) = delete;
   PictureWriter& operator=(const PictureWriter&) = delete;
@@ -33,7 +33,7 @@ class PictureWriter {
   void give(const Piece& piece);
   /// Pieces that are not written yet.
   int64_t left() const;
-  /// Returns once at most so many are left.
+  /// Blocks until at most `most` pieces are left.
   void wait_until_left(int64_t most);
 
  private:
@@ -44,7 +44,7 @@ class PictureWriter {
   std::deque<Piece> pieces_;  ///< the first one is being written
   std::exception_ptr failed_;
   bool ends_ = false;
-  std::thread thread_;  ///< from the first piece on
+  std::thread thread_;  ///< started by the first piece
 };
 
 }  // namespace headroom

@@ -9,11 +9,11 @@
 
 namespace headroom {
 
-/// Two buffers of pinned host memory that values pass through on their way to a GPU, in turn: while one is
-/// copied, the other is filled. Beside them is what passes through on the way back: 64 MiB in all.
+/// Two buffers of pinned host memory for copies to a GPU. While one is copied, the host fills the other. It
+/// also owns the staging for output. Together they have 64 MiB.
 class PinnedStaging {
  public:
-  static constexpr int64_t kBytes = int64_t{16} << 20;  ///< of one
+  static constexpr int64_t kBytes = int64_t{16} << 20;  ///< of one buffer
 
   explicit PinnedStaging(gpu::Gpu& gpu)
       : gpu_(gpu), memory_(reserve_staging(gpu, 2 * kBytes)), output_(gpu) {}
@@ -21,7 +21,7 @@ class PinnedStaging {
   gpu::Gpu& gpu() const { return gpu_; }
   const OutputStaging& output() const { return output_; }
 
-  /// The buffer whose last use is longest ago, once that use is over.
+  /// The buffer that was used least recently. Waits until the GPU no longer uses it.
   std::byte* next() {
     current_ = 1 - current_;
     wait(current_);

@@ -10,8 +10,8 @@
 
 namespace headroom {
 
-/// All parameters of a model in pinned host memory, each operation's packed as a GPU has them. A pass copies
-/// its own from there, without work for the host.
+/// All parameters of a model in pinned host memory, packed per operation in the GPU's layout. Each pass
+/// copies its parameters from there directly, without converting them.
 class PinnedWeights {
  public:
   struct Packed {
@@ -19,20 +19,20 @@ class PinnedWeights {
     int64_t bytes = 0;
     int64_t second = 0;  ///< offset of the second list of values (weight_lists())
   };
-  /// Bytes from pinned memory to a place on the GPU.
+  /// A copy from pinned memory to the GPU.
   struct Copy {
     const std::byte* from = nullptr;
     std::byte* to = nullptr;
     int64_t bytes = 0;
   };
 
-  /// Reads every parameter once. `progress` gets the share that is done, 0 to 1. Throws LimitExceeded where
-  /// the host does not pin that much. The GPU must outlive this.
+  /// Reads every parameter once. `progress` receives the share done, 0 to 1. Throws LimitExceeded if the host
+  /// cannot pin that much. The GPU must outlive this object.
   PinnedWeights(gpu::Gpu& gpu, const Graph& graph, Dtype dtype, const HostWeights& source,
                 const std::function<void(double)>& progress);
 
   const Packed& of(OpId op) const { return ops_[index(op)]; }
-  /// The fewest copies that bring parameters of these operations to `to`, one behind the other.
+  /// The fewest copies that place the parameters of these operations contiguously at `to`, in this order.
   std::vector<Copy> copies(const std::vector<OpId>& operations, std::byte* to) const;
   int64_t bytes() const { return bytes_; }
 

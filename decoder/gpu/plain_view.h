@@ -5,7 +5,7 @@
 #include "decoder/gpu/calls/calls.h"
 #include "decoder/graph/geometry.h"
 
-// Regions and extents in the words of a GPU's calls.
+// Converts regions and extents to the types of GPU calls.
 namespace headroom {
 
 inline gpu::Span span_of(const Interval& interval) {
@@ -20,7 +20,7 @@ inline gpu::Size size_of(const Extent& extent) {
   return {static_cast<int32_t>(extent.t), static_cast<int32_t>(extent.y), static_cast<int32_t>(extent.x)};
 }
 
-/// A view of contiguous values, wherever they lie.
+/// A view of contiguous values as one block.
 inline gpu::View plain_view(void* memory, const Region& region, int64_t channels, Dtype dtype) {
   gpu::View view;
   view.base = static_cast<std::byte*>(memory);

@@ -8,14 +8,14 @@
 namespace headroom {
 namespace {
 
-/// For each column of tiles, or chunk of frames, the first one that asks for the same memory. The first and
-/// the last of all stand for themselves alone: blocks come with the first column, and frames are carried from
-/// the first chunk on and not beyond the last.
+/// For each column of tiles, or chunk of frames, the first one with the same memory requests. The first and
+/// the last one equal no other: the first column allocates blocks, and frames are carried from the first
+/// chunk up to the last.
 std::vector<size_t> like(const Graph& graph, const Pass& pass, Axis axis, const Extent& latent) {
   const std::vector<Interval>& tiles = at(pass.tiles, axis);
   std::vector<size_t> like(tiles.size());
   std::iota(like.begin(), like.end(), size_t{0});
-  // The workspace of attention depends on how many frames of keys there are so far.
+  // The workspace of attention depends on the number of key frames so far, so chunks differ.
   const bool attends = std::any_of(pass.steps.begin(), pass.steps.end(),
                                    [](const Step& step) { return step.kind == StepKind::attention; });
   if (axis == Axis::t && attends) return like;
@@ -50,7 +50,7 @@ void RequestScopes::tile_started(const Plan& plan, int32_t pass, int64_t tile, i
     begin(columns_, column);
   }
   end_chunk();
-  // Within a column that repeats another one all is marked.
+  // A column that repeats another is marked as a whole.
   if (!columns_.repeats) begin(chunks_, chunk);
   memory_.begin_scope();
   ForwardingEvents::tile_started(plan, pass, tile, tiles);

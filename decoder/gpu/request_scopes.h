@@ -10,9 +10,9 @@
 
 namespace headroom {
 
-/// Listens to a dry run and marks its requests. Passes begin, and with each tile a scope: most tiles make the
-/// requests of the one before. Columns of tiles, and chunks of frames, that are like an earlier one repeat
-/// it.
+/// Listens to a dry run and marks passes, scopes and repeats in its requests. Each tile is a scope, since
+/// most tiles make the same requests as the tile before. A column of tiles, or a chunk of frames, that makes
+/// the requests of an earlier one is marked as its repeat.
 class RequestScopes final : public ForwardingEvents {
  public:
   /// All references must outlive it.
@@ -23,15 +23,15 @@ class RequestScopes final : public ForwardingEvents {
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
   /// Ends the last column.
   void finish() { end_column(); }
-  /// The events that passes began with.
+  /// The first event of each pass.
   const std::vector<size_t>& passes() const { return passes_; }
 
  private:
   /// Columns of a band, or chunks of a column.
   struct Tiles {
     std::vector<size_t> like;
-    std::vector<int64_t> first_requests;  ///< of each
-    bool repeats = false;                 ///< the one that runs is like an earlier one
+    std::vector<int64_t> first_requests;  ///< first request of each
+    bool repeats = false;                 ///< the current one repeats an earlier one
   };
 
   void begin(Tiles& tiles, size_t number);

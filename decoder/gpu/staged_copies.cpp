@@ -10,8 +10,8 @@ std::byte* begin_of(const Span& span) {
   return static_cast<std::byte*>(span.data);
 }
 
-/// The spans in their order, put together where they touch and cut where a buffer of staging ends. One list
-/// for each time that a buffer is filled.
+/// Merges adjacent spans and splits them at the end of a staging buffer. Returns one list per filled buffer,
+/// in order.
 std::vector<std::vector<Span>> by_buffer(const std::vector<Span>& spans) {
   std::vector<std::vector<Span>> buffers;
   int64_t room = 0;

@@ -10,7 +10,7 @@ namespace headroom {
 ///
 ///     GPU        ..a....b c.....d..    b and c touch: one copy
 ///                  |     |      |
-///     staging    [a][b c][d]           as many as one of its buffers holds at a time
+///     staging    [a][b c][d]           at most one staging buffer at a time
 ///     host       [a b c d]
 class StagedCopies final : public HostCopies {
  public:

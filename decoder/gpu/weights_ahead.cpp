@@ -20,7 +20,7 @@ std::vector<WeightsAhead> weights_ahead(const DryRun& dry_run) {
   std::vector<int64_t> free_from;
   std::vector<Place> places;
   for (const size_t begin : dry_run.passes) {
-    // A pass asks for its weights first.
+    // The weights are the first request of a pass.
     const MemoryRequests::Event& weights = dry_run.requests.events()[begin];
     places.push_back({dry_run.placement.offsets[static_cast<size_t>(weights.number)], weights.bytes});
     free_from.push_back(free_from.empty() ? begins[0] : begins[free_from.size() - 1] + 1);
@@ -28,7 +28,7 @@ std::vector<WeightsAhead> weights_ahead(const DryRun& dry_run) {
   const std::vector<LiveRange> ranges = live_ranges_of(dry_run.requests);
   for (const Stay& stay : stays_of(ranges, dry_run.placement)) {
     const int64_t bytes = ranges[static_cast<size_t>(stay.number)].bytes;
-    // Passes that begin after the stay does, while it still reaches into the pass before.
+    // Passes that begin after this stay begins, as long as the stay overlaps the pass before.
     const auto first = std::upper_bound(begins.begin(), begins.end(), stay.begin) - begins.begin();
     for (auto pass = static_cast<size_t>(first); pass < begins.size(); ++pass) {
       if (pass > 0 && stay.end < begins[pass - 1]) break;
@@ -36,7 +36,7 @@ std::vector<WeightsAhead> weights_ahead(const DryRun& dry_run) {
         free_from[pass] = std::max(free_from[pass], std::min(stay.end, begins[pass] - 1) + 1);
     }
   }
-  // Blocks that are moved when a pass begins may be put aside where its weights will lie.
+  // A move at the start of a pass may temporarily place a block where the pass's weights will lie.
   for (const Move& move : dry_run.placement.moves) {
     const auto pass = static_cast<size_t>(
         std::lower_bound(dry_run.passes.begin(), dry_run.passes.end(), move.event) - dry_run.passes.begin());

@@ -8,15 +8,15 @@
 
 namespace headroom {
 
-/// When the place of a pass's weights becomes free. From then on they can be copied there, while the pass
-/// before still runs.
+/// The earliest time at which a pass's weights can be copied to their place, while the pass before still
+/// runs.
 struct WeightsAhead {
-  size_t event = 0;    ///< of the dry run: nothing that lies in the place is live from here on
-  int64_t offset = 0;  ///< of the place in the decode's memory
+  size_t event = 0;    ///< of the dry run: from this event on the place is free
+  int64_t offset = 0;  ///< of the weights in the decode's memory
 };
 
-/// By pass, of a plan whose weights come in per pass. No event is before the pass before begins; the event of
-/// a pass itself says that its weights cannot come ahead.
+/// One entry per pass, for a plan that loads weights per pass. An event always lies after the start of the
+/// previous pass. If it is the first event of the pass itself, its weights cannot be copied early.
 std::vector<WeightsAhead> weights_ahead(const DryRun& dry_run);
 
 }  // namespace headroom

@@ -36,7 +36,7 @@ int64_t parse_bytes(const std::string& text, const std::string& option) {
   if (!(number >= 0) || !(bytes >= 0) || bytes > 9e18) {
     throw InputError(option + ": expected bytes such as 2GiB, 512MiB or 1000000, found '" + text + "'");
   }
-  // Whoever writes so little means GiB. 1 asks for the smallest limit that works.
+  // A number this small most likely lacks GiB. 1 requests the smallest limit that works.
   if (unit->first.empty() && number > 0 && number < kFewestSensibleBytes && number != 1) {
     const std::string written = text.substr(0, text.find(' '));
     throw InputError(option + " " + written + " is " + written + " bytes. Did you mean " + written + "GiB?");

@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// A smaller number without a unit most likely lacks it.
+/// Plain numbers below this most likely lack their unit.
 constexpr int64_t kFewestSensibleBytes = 1024;
 
 /// Bytes from "2GiB", "512MiB", "64KiB", "1.25 GB" in any case, or a plain number. Throws InputError naming

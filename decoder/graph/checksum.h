@@ -6,10 +6,10 @@
 
 namespace headroom {
 
-// A checksum of memory, which tells whether values have changed: the sum over pairs of 32-bit words of the
-// products of both, each with a key of its position added (NH, of Black et al., UMAC, 1999). A change of one
-// word goes unnoticed with a probability of 2^-32. Sums of parts add up in any order, so that CPU and GPU
-// agree.
+// A checksum that detects changed memory (NH, of Black et al., UMAC, 1999). It adds a key to each 32-bit
+// word, which depends on the word's position. Then it multiplies words in pairs and sums the products. A
+// change of one word goes unnoticed with a probability of 2^-32. Partial sums add up in any order, so CPU and
+// GPU agree.
 
 /// Words of a group. The first half are multiplied by the second half.
 constexpr int kChecksumWords = 32;
@@ -23,7 +23,7 @@ HEADROOM_ALSO_ON_GPU inline uint32_t checksum_key(uint32_t word) {
   return key ^ key >> 13;
 }
 
-/// Product of two words of a group. `number` is that of `first`; `second` is half a group further.
+/// Product of two words of a group. `number` is the position of `first`; `second` lies half a group further.
 HEADROOM_ALSO_ON_GPU inline uint64_t checksum_of_pair(uint32_t first, uint32_t second, uint32_t number) {
   const uint32_t a = first + checksum_key(number), b = second + checksum_key(number + kChecksumWords / 2);
   return static_cast<uint64_t>(a) * b;

@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-/// A file descriptor that is closed with this; below 0 where none was opened.
+/// Owns a file descriptor and closes it. A negative number means that no file is open.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -16,7 +16,7 @@ class Descriptor {
     if (number_ >= 0) close(number_);
   }
   int number() const { return number_; }
-  /// Whoever takes it closes it.
+  /// Gives up ownership: the caller closes the descriptor.
   int release() { return std::exchange(number_, -1); }
 
  private:

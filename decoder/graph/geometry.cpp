@@ -13,7 +13,7 @@ int64_t floor_divide(int64_t a, int64_t b) {
 
 Halo reach(const Op& op, size_t) {
   if (op.kind == OpKind::interpolate) {
-    // An output lies between two input positions: the one that it is a part of, and a neighbour.
+    // An output interpolates between the input position that it comes from and a neighbour.
     const Axes<int32_t> beside{0, op.factor.y > 1 ? 1 : 0, op.factor.x > 1 ? 1 : 0};
     return {beside, beside};
   }
@@ -26,11 +26,12 @@ Halo reach(const Op& op, size_t) {
 
 Edges edges_read(const Op& op) {
   if (op.kind != OpKind::conv || (op.kernel.y == 1 && op.kernel.x == 1)) return Edges::zeros;
-  // Let position p of a large picture of f * n positions be small(floor(p / f)). A kernel of 3 over it reads
-  // one position outside. Replicated, large(-1) is large(0) = small(0), and large(f * n) is
-  // large(f * n - 1) = small(n - 1): what a replicated small picture has at floor(-1 / f) = -1 and at n.
-  // Reflected, large(-1) is large(1) and large(f * n) is large(f * n - 2): for f of at least 2 small(0) and
-  // small(n - 1) again, so that the small picture is replicated, not reflected.
+  // Nearest upsampling by f turns `small` (n positions) into `large`: large(p) = small(floor(p / f)). A
+  // kernel of 3 on `large` reads one position outside.
+  // Replicate: large(-1) = large(0) = small(0), and large(f * n) = large(f * n - 1) = small(n - 1).
+  // Replicating `small` gives these values too.
+  // Reflect: large(-1) = large(1) and large(f * n) = large(f * n - 2). For f >= 2 these are also small(0) and
+  // small(n - 1). So `small` is replicated, not reflected.
   if (op.factor.y > 1 && op.convolution.edges == Edges::reflect) return Edges::replicate;
   return op.convolution.edges;
 }
@@ -105,7 +106,7 @@ Extent extent_at(const Axes<int32_t>& scale, const Extent& latent) {
 }
 
 int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtype dtype) {
-  // Two floats, or a sum in double.
+  // Statistics take two floats, or one sum in double.
   if (tensor.statistics) return batch * tensor.channels * 2 * int64_t{sizeof(float)};
   return batch * tensor.channels * positions(extent_of(tensor, latent)) * bytes_per_element(dtype);
 }
@@ -120,7 +121,7 @@ std::vector<int32_t> barrier_depths(const Graph& graph) {
     int32_t depth = 0;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const Tensor& input = graph.tensor(op.inputs[i]);
-      // Statistics have crossed their barrier where they are measured.
+      // Statistics count their barrier when they are measured, not when they are read.
       const bool crossed = (is_barrier(op, i) && !input.statistics) || input.cut_point;
       depth = std::max(depth, depths[index(op.inputs[i])] + (crossed ? 1 : 0));
     }

@@ -12,24 +12,23 @@ constexpr int64_t ceil_divide(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// How far beyond an output position an operation reads in input `input`, in that input's own positions.
-/// Upsampling reads no further than the position it repeats; behind it a convolution of 3 reads one further.
+/// The halo that an operation reads around an output position, in positions of input `input`. Upsampling
+/// reads only the position that it repeats. A 3×3 convolution over upsampling reads one further.
 Halo reach(const Op& op, size_t input);
 
-/// Values that an operation reads outside the picture of its first input.
+/// How an operation pads its first input at the edges of the picture.
 Edges edges_read(const Op& op);
 
-/// True where an output may need any frame of the input, so all frames must be present at once.
+/// True if an output may need any frame of the input. Then all frames must be present at once.
 bool needs_all_frames(const Op& op);
 
-/// Number of keys for each query of a frame of attention's result: the positions of attended_frames().
+/// Number of keys for each query in a frame of attention's result: all positions of attended_frames().
 int64_t attended_keys(const Graph& graph, const Op& op, const Extent& latent, int64_t frame);
 /// attended_keys() of the last frame. No other frame has more.
 int64_t most_attended_keys(const Graph& graph, const Op& op, const Extent& latent);
 
-/// The frames of a tensor that belong to these frames of another one whose time scale is a multiple or a
-/// divisor of its own: the first frame is the other's first, each later one stands for as many as the scales
-/// say.
+/// Converts an interval of frames from one time scale to another. One scale must divide the other. The first
+/// frame is one frame at every scale. Later frames multiply or merge by the ratio of the scales.
 Interval frames_at_scale(const Interval& frames, int32_t from_scale, int32_t to_scale);
 
 /// Source of one frame of depth_to_space's result: frame `source` of the input. Each position of that frame
@@ -42,11 +41,11 @@ struct DepthFrame {
 /// `inputs` and `outputs` are the channels of the input and of the result.
 DepthFrame depth_frame(const Op& op, int64_t inputs, int64_t outputs, int64_t frame);
 
-/// True where input `input` is needed over its whole extent before any output exists.
+/// True if input `input` must be complete before any output exists.
 bool is_barrier(const Op& op, size_t input);
 
-/// The region of input `input` that an output region needs, not clipped to the picture.
-/// Not for barrier inputs. Where needs_all_frames() is true, the region leaves out the other frames.
+/// The region of input `input` that an output region needs, not clipped to the picture. Not for barrier
+/// inputs. If needs_all_frames() is true, the region leaves out the other frames.
 Region needed_region(const Op& op, size_t input, const Region& output);
 
 /// Positions of a tensor for a latent of this extent.
@@ -56,12 +55,12 @@ Extent extent_at(const Axes<int32_t>& scale, const Extent& latent);
 /// Bytes of a whole tensor: 64-bit throughout, since an 8192×8192 picture passes 2^31 elements.
 int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtype dtype);
 
-/// Tensor whose positions count an operation's work: its result, or the input that it takes statistics of.
+/// Tensor whose positions measure an operation's work: its result, or the input of statistics.
 TensorId measured_tensor(const Op& op);
 
-/// For each tensor, the number of barriers and of optional cut points on the longest path from the
-/// latent to it. Tensors of one depth can be computed in one pass; the next depth needs a pass of its own
-/// where a barrier lies between, and may have one otherwise.
+/// For each tensor, the number of barriers and optional cut points on the longest path from the latent. One
+/// pass can compute all tensors of one depth. A barrier forces a new pass for the next depth. A cut point
+/// allows one.
 std::vector<int32_t> barrier_depths(const Graph& graph);
 
 }  // namespace headroom

@@ -231,7 +231,8 @@ TensorId Graph::repeated_depth_to_space(const std::string& name, TensorId x, int
   const int64_t repeats = channels * pixels / from.channels;
   if (repeats * from.channels != channels * pixels || (factor.t != 1 && factor.t != frames_in_depth))
     throw std::logic_error(name + ": channels cannot be repeated into pixels");
-  // A pixel has channels of its own, the first frame's more of them, and each is repeated as often.
+  // pixel_first splits the channels evenly among pixels, for the first frame among fewer pixels. Each channel
+  // repeats equally often.
   const bool cut = from.channels % pixels == 0 && (repeats == 1 || repeats % frames_in_depth == 0);
   if (order == DepthOrder::pixel_first && !cut)
     throw std::logic_error(name + ": channels cannot be cut into pixels");

@@ -16,14 +16,14 @@ namespace {
 constexpr size_t kDeepestNesting = 64;
 constexpr size_t kLongestToken = size_t{1} << 20;
 
-/// Adds up the memory that a parsed JSON text takes beside the text itself: an upper bound for nlohmann::json
-/// with glibc's malloc. A text is refused as soon as both would take more than `most_bytes`.
+/// Estimates an upper bound on the memory of a parsed JSON text, with nlohmann::json and glibc's malloc.
+/// Rejects a text as soon as text and values exceed `most_bytes` together.
 class JsonCost {
  public:
   JsonCost(const std::string& text, const std::string& origin, int64_t most_bytes)
       : origin_(origin), most_bytes_(static_cast<size_t>(most_bytes)), bytes_(text.size()) {}
 
-  /// Longer ones than std::string has room for lie elsewhere.
+  /// Strings beyond std::string's inline capacity use the heap.
   void string(size_t length) { add(kString + (length > kOwnRoom ? length + kOverhead : 0)); }
   void open(char bracket, size_t at) {
     token_ends(at);
@@ -43,10 +43,10 @@ class JsonCost {
     const size_t elements = ++elements_.at(depth_ - 1);
     if (elements > most_elements_) {
       most_elements_ = elements;
-      add(sizeof(nlohmann::json));  // the largest array has its old or new copy beside it while it grows
+      add(sizeof(nlohmann::json));  // while the largest array grows, its old and new buffers coexist
     }
   }
-  /// The parser holds several copies of a token, and of the space before it.
+  /// The parser holds several copies of a token and of the whitespace before it.
   void token_ends(size_t at) {
     if (at - token_ > kLongestToken) {
       throw InputError(origin_ +
@@ -70,7 +70,8 @@ class JsonCost {
   const std::string& origin_;
   const size_t most_bytes_;
   size_t bytes_;
-  std::array<size_t, kDeepestNesting> elements_{};  ///< of each open array; 0 for an object
+  std::array<size_t, kDeepestNesting> elements_{};  ///< number of elements of each open array; 0 for an
+                                                    ///< object
   size_t depth_ = 0, most_elements_ = 0, token_ = 0;
 };
 
@@ -106,7 +107,7 @@ std::string meaning_of(const std::string& schema) {
   return "";
 }
 
-/// For text that does not begin as JSON does: what it seems to be.
+/// Guesses the format of a text that does not begin like JSON.
 std::string instead_of_json(const std::string& text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos) return "the file is empty";

@@ -24,7 +24,7 @@ class JsonFields {
   JsonFields operator[](const std::string& key) const;
   /// Element `i`; this value must be an array that has it.
   JsonFields operator[](size_t i) const;
-  /// Elements of an array; fails where it has more than `most`.
+  /// Length of an array. Fails if it is greater than `most`.
   size_t size(size_t most) const;
 
   int64_t integer(int64_t least, int64_t most) const;
@@ -48,7 +48,7 @@ class JsonFields {
   std::string path_;
 };
 
-/// The whole of a file of at most `most_bytes`. Throws InputError naming the file.
+/// Reads a whole file of at most `most_bytes`. Throws InputError naming the file.
 std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes);
 
 /// Parses a file of at most `most_bytes` that check_json() accepts. Throws InputError naming the file.
@@ -57,18 +57,18 @@ nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_by
 nlohmann::json parse_json(const std::string& text, const std::string& origin);
 /// Limit on the memory of a JSON text and its values together.
 constexpr int64_t kMostJsonBytes = int64_t{192} << 20;
-/// parse_json() for text that `parse` hands to the JSON library, with another limit on the memory.
+/// parse_json() with another memory limit. `parse` calls the JSON library on the text.
 nlohmann::json parse_json(const std::string& text, const std::string& origin, int64_t most_bytes,
                           const std::function<nlohmann::json()>& parse);
 
-/// Refuses text before the JSON library sees it: nested deeper than 64 levels, with strings of more than 1
-/// MiB, or too large. Throws InputError.
+/// Rejects text before the JSON library parses it, if it is nested deeper than 64 levels, has strings of more
+/// than 1 MiB, or is too large. Throws InputError.
 void check_json(const std::string& text, const std::string& origin, int64_t most_bytes = kMostJsonBytes);
 
-/// Refuses a file whose "schema" is not `schema` or whose integer "version" is not `version`.
+/// Rejects a file whose "schema" is not `schema` or whose integer "version" is not `version`.
 void check_schema(const JsonFields& file, const std::string& schema, int64_t version);
 
-/// JSON text with one element to a line; containers deeper than `deepest_expanded` stand on one line.
+/// Formats JSON with one element per line. Containers deeper than `deepest_expanded` are written on one line.
 std::string json_text(const nlohmann::json& value, int deepest_expanded);
 
 }  // namespace headroom

@@ -9,7 +9,8 @@ namespace headroom {
 
 namespace {
 
-/// Without its unit, "height", or mistyped.
+/// The known key that was probably meant: one with a unit ("height_pixels" for "height"), or the nearest by
+/// spelling.
 std::string meant_key(const std::string& key, const std::vector<std::string>& known) {
   const auto with_unit = std::find_if(known.begin(), known.end(),
                                       [&](const std::string& other) { return other.starts_with(key + "_"); });
@@ -19,7 +20,7 @@ std::string meant_key(const std::string& key, const std::vector<std::string>& kn
 }  // namespace
 
 void require_known_keys(const JsonFields& object, const std::vector<std::string>& known) {
-  if (!object.value().is_object()) return;  // said where its fields are read
+  if (!object.value().is_object()) return;  // reported when its fields are read
   for (const auto& item : object.value().items()) {
     if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
     const std::string shown = nlohmann::json(item.key().substr(0, 40))

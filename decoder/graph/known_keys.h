@@ -8,7 +8,7 @@
 namespace headroom {
 
 /// Rejects unknown keys in a document that people write. Throws InputError with the key and the nearest known
-/// one. Not for documents that programs write: a newer version may have added keys to those.
+/// one. Do not use it for documents that programs write: newer versions may add keys.
 void require_known_keys(const JsonFields& object, const std::vector<std::string>& known);
 
 }  // namespace headroom

@@ -7,18 +7,18 @@
 
 namespace headroom {
 
-/// The numbers of a list such as `latents_mean`: `otherwise` where the key is missing, none where it is null.
-/// How many there are is checked where they are used: diffusers saves its 16 defaults whatever the number of
-/// latent channels is. Throws InputError naming the key where they are not numbers.
+/// Reads a list of numbers such as `latents_mean`. Returns `otherwise` if the key is missing and an empty
+/// list if it is null. Does not check the length: diffusers saves its 16 defaults whatever the number of
+/// latent channels is. Throws InputError naming the key if an element is not a number.
 std::vector<double> channel_values(const JsonFields& config, const char* key,
                                    const std::vector<double>& otherwise = {});
 
-/// `scaling_factor`: the class's default where the key is missing, nothing where it is null. Only whoever
-/// undoes the scaling needs it. Throws InputError where it is 0 or no number.
+/// Reads `scaling_factor`. Returns `otherwise` if the key is missing and nothing if it is null. Only code
+/// that undoes the scaling needs a value. Throws InputError if it is 0 or not a number.
 std::optional<double> scaling_factor(const JsonFields& config, std::optional<double> otherwise);
 
-/// `shift_factor`: `otherwise` where the key is missing, nothing where it is null. It may be 0. Throws
-/// InputError where it is no number.
+/// Reads `shift_factor`. Returns `otherwise` if the key is missing and nothing if it is null. It may be 0.
+/// Throws InputError if it is not a number.
 std::optional<double> shift_factor(const JsonFields& config, double otherwise);
 
 }  // namespace headroom

@@ -16,7 +16,7 @@ constexpr int64_t kMostConfigBytes = 16 << 20;
 constexpr int64_t kMostPixels = 1 << 20;
 constexpr int64_t kMostFrames = 1'000'000;
 
-/// Words that are not empty.
+/// Joins the nonempty words.
 std::string joined(const std::vector<std::string>& words, const char* separator = ", ") {
   std::string text;
   for (const std::string& word : words) text += (text.empty() || word.empty() ? "" : separator) + word;
@@ -66,13 +66,13 @@ Model load_model(const std::filesystem::path& config_file) {
 
 std::filesystem::path model_folder(const std::filesystem::path& folder) {
   const auto has = [&](const char* file) { return is_file_at(folder / file); };
-  // Folders that were put together by hand, or downloaded in part, have no index.
+  // Folders assembled by hand or partially downloaded have no model_index.json.
   const bool pipeline = has("model_index.json") || (!has("config.json") && has("vae/config.json"));
   return pipeline ? folder / "vae" : folder;
 }
 
 Model resolve_model(const std::string& argument) {
-  // In another case it is a built-in name where no folder has it.
+  // Built-in names are case-insensitive, unless a folder has the exact name.
   const std::string name = is_there(argument) ? argument : lower_case(argument);
   if (const std::string* config = built_in_config(name)) {
     Model model = parse_model(*config, name);
@@ -92,7 +92,8 @@ Model resolve_model(const std::string& argument) {
                      "save_pretrained() writes it, or a .safetensors file");
   }
   Model model = load_model(config);
-  model.name = folder_name(argument);  // a pipeline's: the VAEs of all pipelines are in folders named vae
+  model.name = folder_name(argument);  // the pipeline's name, because every pipeline's VAE folder is named
+                                       // vae
   return model;
 }
 
@@ -116,7 +117,7 @@ std::string upcast_note(const Model& model, Dtype asked) {
 
 namespace {
 
-/// Empty where the picture may be so long; otherwise what was expected and the nearest lengths.
+/// Returns an error with the nearest valid lengths if this length is invalid, otherwise an empty text.
 std::string wrong_length(const std::string& what, int64_t pixels, int64_t factor) {
   if (pixels >= 1 && pixels <= kMostPixels && pixels % factor == 0) return "";
   const bool too_long = pixels > kMostPixels;

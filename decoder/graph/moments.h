@@ -4,8 +4,8 @@
 
 namespace headroom {
 
-/// Count, mean and M2 (sum of squared differences from the mean) of a set of values: what a GroupNorm knows
-/// of a group of channels.
+/// Count, mean and M2 (sum of squared differences from the mean) of a set of values, such as a group of
+/// channels in GroupNorm.
 struct Moments {
   double count = 0;
   double mean = 0;

@@ -83,7 +83,7 @@ struct StepTraits {
   bool makes_tile = true, takes_statistics = false, rounds = true;
 };
 
-/// In the order of StepKind: the operations' steps and four that carry out none of their own.
+/// In the order of StepKind: the operations' steps, and four steps without an operation.
 constexpr auto kSteps = [] {
   std::array<StepTraits, kStepKinds> steps{};
   for (const OperationTraits& op : kOperations)
@@ -103,7 +103,7 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
-/// A plan file's program may name a step that there is not.
+/// A plan file may contain an invalid step kind.
 StepTraits step_traits(StepKind kind) {
   const auto number = static_cast<size_t>(kind);
   return number < kSteps.size() ? kSteps[number] : StepTraits{};

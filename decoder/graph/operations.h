@@ -7,51 +7,54 @@
 namespace headroom {
 
 enum class OpKind {
-  conv,      ///< {x} -> y: convolution, stride 1, padding that keeps the extent; of x repeated `factor` times
-             ///< along each axis (nearest upsampling), which is never made whole
-  upsample,  ///< {x} -> y: nearest, by `factor`
-  statistics,     ///< {x} -> s: mean and deviation over each group of channels and all positions; a barrier
-  norm,           ///< {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
-  add,            ///< {a, b} -> y: a + b, then `activation`
-  attention,      ///< {q, k, v} -> y: one head over all positions of a frame of k and v, or of several
-                  ///< (AttentionFrames); a barrier on both
-  rms_norm,       ///< {x} -> y: x / root mean square over the channels of its position * weight + bias, then
-                  ///< `activation`; of x less its mean where it is centred (layer norm)
-  interpolate,    ///< {x} -> y: linear, by 2 along the axes of `factor`, between the middles of positions and
-                  ///< no further than the outermost; along the time between the frames after the first, which
-                  ///< stays
-  unfold_frames,  ///< {x, z} -> y: the first frame of x; then two for each later one of z, whose first half
-                  ///< of the channels is the earlier one
+  conv,  ///< {x} -> y: stride-1 convolution, padded to keep the extent. With `factor`, it reads x upsampled
+         ///< (nearest) but never stores the upsampled tensor
+  upsample,     ///< {x} -> y: nearest, by `factor`
+  statistics,   ///< {x} -> s: mean and deviation over each group of channels and all positions; a barrier
+  norm,         ///< {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
+  add,          ///< {a, b} -> y: a + b, then `activation`
+  attention,    ///< {q, k, v} -> y: one head. Queries attend to all positions of one frame of k and v, or of
+                ///< several frames (AttentionFrames). A barrier on k and v
+  rms_norm,     ///< {x} -> y: x / root mean square over the channels of its position * weight + bias, then
+                ///< `activation`. If centred, subtracts the mean first (layer norm)
+  interpolate,  ///< {x} -> y: linear upsampling by 2 along the axes of `factor`, like PyTorch's with
+                ///< align_corners=False. Along the time the first frame stays as it is, and only the later
+                ///< ones are interpolated
+  unfold_frames,  ///< {x, z} -> y: the first frame of x. Each later frame of z becomes two: the first half of
+                  ///< its channels, then the second
   gate,           ///< {x} -> y: the first half of the channels * silu(the second half)
-  depth_to_space,  ///< {x} -> y: channels c * factor² … become the factor × factor pixels of channel c; where
-                   ///< they hold several frames too, frame by frame, and repeated until they are enough
-  key_value_sums,  ///< {x …} -> s: of each head, sums over all positions of v and of 1 by relu(k); a barrier
-  linear_attention,  ///< {x …, s} -> y: of each head, relu(q) by those sums, their quotient
+  depth_to_space,  ///< {x} -> y: channels c * factor² … become the factor × factor pixels of channel c.
+                   ///< Channels can also hold several frames (DepthOrder), and are repeated if there are too
+                   ///< few
+  key_value_sums,  ///< {x …} -> s: for each head, sums over all positions of relu(k) times each v, and of
+                   ///< relu(k) alone; a barrier
+  linear_attention,  ///< {x …, s} -> y: for each head, relu(q) times the sums with v, divided by relu(q)
+                     ///< times the sums of k
   activate,          ///< {x} -> y: `activation` of each value
 };
 
-/// The steps of tile programs (decoder/plan/plan.h). Most carry out an operation and are named after it.
-/// "Filled" tiles have what Step::edges says outside the picture.
+/// The steps of tile programs (decoder/plan/plan.h). Most carry out an operation and are named after it. A
+/// "filled" tile is padded outside the picture as Step::edges says.
 enum class StepKind {
   gather,            ///< copy a region into a tile, filled
   norm,              ///< normalise and activate a region into a tile, filled
   upsample,          ///< repeat a region into a tile, filled
-  conv,              ///< convolve a filled tile that holds its halo; into one that is filled as well
+  conv,              ///< convolve a filled tile that includes its halo, into another filled tile
   add,               ///< sum of two regions, activated
   attention,         ///< a tile of queries against all keys and values
-  interpolate,       ///< positions between positions, in a region
+  interpolate,       ///< linear upsampling of a region
   unfold_frames,     ///< channels to frames, in a region
   rms_norm,          ///< normalise each position of a region by itself into a tile, filled
-  gate,              ///< one half of the channels by the other
+  gate,              ///< multiply one half of the channels by silu of the other
   depth_to_space,    ///< channels to pixels
-  linear_attention,  ///< queries of a region by the sums over all keys and values
+  linear_attention,  ///< multiply a region's queries by the sums over all keys and values
   activate,          ///< activate a region into a tile, filled
   statistics,        ///< merge the tile's own positions into the statistics
-  key_value_sums,    ///< add those of the tile's own positions to the sums
+  key_value_sums,    ///< add the tile's own positions to the sums of keys and values
   store,             ///< write the tile's own positions to a kept tensor
-  accumulate,        ///< add the tile's own positions onto a kept tensor, activated, which becomes
-                     ///< `op`'s output
-  emit,              ///< hand the tile's own positions to the output
+  accumulate,  ///< add the tile's own positions onto a kept tensor and activate the sum, which becomes `op`'s
+               ///< output
+  emit,        ///< pass the tile's own positions to the output
 };
 
 constexpr size_t kStepKinds = static_cast<size_t>(StepKind::emit) + 1;
@@ -61,7 +64,7 @@ inline constexpr std::array<StepKind, kStepKinds> kAllSteps = [] {
   return kinds;
 }();
 
-/// Inputs that must be there over their whole extent before an operation has any output.
+/// Inputs that must be complete before an operation can compute any output.
 enum class BarrierInputs { none, all, all_but_first, last };
 
 /// Properties that all operations of one kind share. To add an operation, extend this table, OpKind,
@@ -76,14 +79,14 @@ struct OperationTraits {
   /// Each position of the result depends only on that position of the inputs. Convolutions of 1 × 1 have this
   /// property too, although their kind does not.
   bool pointwise = false;
-  /// Its result is never kept: it is computed position by position from something no larger.
+  /// The result is never kept: it is recomputed position by position from an input that is no larger.
   bool cheap = false;
-  /// Its step reads a tile of its first input that matches what it needs to the position.
+  /// Its step requires a tile of the first input that covers exactly the needed region.
   bool reads_exact_tile = false;
-  /// Its step can make a tile that reaches around the picture.
+  /// Its step can make a tile with padding outside the picture.
   bool pads = false;
-  /// Its results are rounded to the plan's dtype where they are computed: they may be kept. Others
-  /// have the values of their input, or are recomputed wherever they are read.
+  /// Its results are rounded to the plan's dtype when they are computed, so they may be kept. Other
+  /// operations only copy input values, or every reader recomputes them.
   bool rounds = false;
   /// Its parameters are a scale and a bias for each channel.
   bool has_scale_and_bias = false;
@@ -91,11 +94,12 @@ struct OperationTraits {
 const OperationTraits& traits_of(OpKind kind);
 
 const char* name_of(OpKind kind);
-/// "?" for what is no step.
+/// Returns "?" for an invalid value.
 const char* name_of(StepKind kind);
-/// Steps that make a tile. The others make something whole, of the tile's own positions.
+/// True for steps that make a tile. Other steps add the tile's own positions to a whole tensor, to statistics
+/// or to the output.
 bool makes_tile(StepKind kind);
-/// Steps that gather what a barrier needs: statistics, sums.
+/// True for steps that gather statistics or sums for a barrier.
 bool takes_statistics(StepKind kind);
 /// Steps whose results are rounded to the plan's dtype (OperationTraits::rounds).
 bool rounds(StepKind kind);

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-/// Taps of a convolution along one axis; over nearest upsampling those of one phase.
+/// Taps of a convolution along one axis. Over nearest upsampling, the taps of one phase.
 int32_t taps_along(int32_t kernel, int32_t factor) {
   return (kernel + factor - 1) / factor;
 }
@@ -79,7 +79,8 @@ double flops_per_position(const Graph& graph, const Op& op, const Extent& latent
     case OpKind::conv:
       return 2 * taps(op) * input_channels / op.groups * channels;
     case OpKind::attention: {
-      // From frame to frame their number is the same or grows by as many.
+      // The number of keys is constant or grows linearly with the frame, so the mean of both ends is the
+      // average.
       const int64_t ends = attended_keys(graph, op, latent, 0) + most_attended_keys(graph, op, latent);
       return 4 * (double(ends) / 2) * channels;
     }

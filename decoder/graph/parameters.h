@@ -19,10 +19,9 @@ std::vector<Parameter> parameters_of(const Graph& graph, const Op& op);
 int64_t parameter_elements(const Graph& graph, const Op& op);
 int64_t parameter_elements(const Graph& graph);
 
-/// Floating-point operations for one output position (all channels), multiply and add counted separately; of
-/// convolutions those of the direct algorithm, over upsampling by phases.
-/// Attention depends on the number of keys: `latent` gives their extent. Where frames have more and more of
-/// them, on average over all frames.
+/// Floating-point operations for one output position (all channels). A multiply-add counts as two.
+/// Convolutions count as the direct algorithm does, with upsampling as its phases do. For attention, `latent`
+/// determines the number of keys. If the number differs between frames, the average counts.
 double flops_per_position(const Graph& graph, const Op& op, const Extent& latent);
 
 /// Channels of q, of k and of v in each head of key_value_sums or linear_attention.

@@ -30,7 +30,7 @@ bool is_word(char c) {
   return ('0' <= c && c <= '9') || ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_';
 }
 
-/// The next full name in a text from `from` on; empty, at its end, where there is none.
+/// The next full name in a text at or after `from`. Empty, at the text's end, if there is none.
 std::string_view next_name(std::string_view text, size_t from) {
   constexpr std::string_view decoder = "decoder.";
   for (size_t at = text.find(decoder, from); at != std::string_view::npos; at = text.find(decoder, at + 1)) {

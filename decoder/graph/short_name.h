@@ -11,11 +11,11 @@ namespace headroom {
 /// returned unchanged.
 std::string short_name(std::string_view name);
 
-/// A text with the short name of each layer and tensor of a decoder in it: of every `decoder.…` that is a
-/// word of its own and no part of a path.
+/// Replaces the full names of layers and tensors in a text by their short names. A full name is a `decoder.…`
+/// that is a word of its own and not part of a path.
 std::string with_short_names(std::string_view text);
 
-/// The full names in a text that with_short_names() would replace, in their order.
+/// The full names that with_short_names() would replace, in order.
 std::vector<std::string> full_names(std::string_view text);
 
 }  // namespace headroom

@@ -2,8 +2,8 @@
 
 #include "decoder/graph/graph.h"
 
-// The decoder of a latent of one frame, for pictures through a family of clips. All that lies before that
-// frame is known, so kernels over the time have one tap left, and what only later frames read goes.
+// Simplifies a video decoder for a single latent frame. All input before this frame is known, so temporal
+// kernels reduce to one tap. Operations that only later frames read are removed.
 namespace headroom {
 namespace {
 
@@ -18,7 +18,7 @@ void keep_one_frame(Op& op) {
   op.convolution.frames_ahead = 0;
 }
 
-/// True where the operation's result is its first input's one frame, unchanged.
+/// True if the operation's result equals its first input's only frame.
 bool copies_one_frame(const Graph& graph, const Op& op) {
   if (op.kind == OpKind::unfold_frames) return true;
   if (op.factor.y != 1 || op.factor.x != 1) return false;

@@ -5,11 +5,12 @@
 
 namespace headroom {
 
-/// True where this errno is a fault of the system: no memory, descriptors or disk space left, or a broken
-/// disk. Other values are faults of the request.
+/// True if this errno is a fault of the system: no memory, descriptors or disk space left, or a broken disk.
+/// Other values are faults of the request.
 bool is_system_failure(int error_number);
 
-/// Throws DeviceError where is_system_failure(), InputError otherwise: "<what>: <the system's words>".
+/// Throws DeviceError if is_system_failure(), otherwise InputError. The message is `what` and the system's
+/// description of the error.
 [[noreturn]] void fail_by_errno(const std::string& what, int error_number);
 
 /// Status of the file at a path, after following links. Its type is not_found or none if no file can be
@@ -19,6 +20,6 @@ std::filesystem::file_status status_at(const std::filesystem::path& path);
 bool is_file_at(const std::filesystem::path& path);    ///< a regular one, by status_at()
 bool is_empty_at(const std::filesystem::path& path);   ///< a file of size 0, as in /proc
 bool is_folder_at(const std::filesystem::path& path);  ///< by status_at()
-bool is_there(const std::filesystem::path& path);      ///< whatever it is, by status_at()
+bool is_there(const std::filesystem::path& path);      ///< any type of file, by status_at()
 
 }  // namespace headroom

@@ -6,9 +6,8 @@
 
 namespace headroom {
 
-/// The text of a small file by which the system tells of itself (/proc, /sys, control groups); nothing where
-/// there is none, or it is not for us to read. Throws DeviceError where the system fails: what it would have
-/// said is not known then, and "nothing" would be taken for "no limit".
+/// The text of a small system file (/proc, /sys, control groups). Returns nothing if the file is missing or
+/// not readable. Throws DeviceError on a system failure, since callers would take "nothing" for "no limit".
 std::optional<std::string> text_of_system_file(const std::filesystem::path& file);
 
 }  // namespace headroom

@@ -7,18 +7,18 @@
 
 namespace headroom {
 
-/// Moves blocks of kept tensors between the device and a tier below it, in the background and in the
-/// order in which they are queued. A block's memory must stay as it is until its transfer has been waited
-/// for. To be called from one thread.
+/// Moves blocks of kept tensors between the device and another memory tier, in the background and in queue
+/// order. Leave a block's memory unchanged until wait() has covered its transfer. Not thread-safe: call it
+/// from one thread.
 class BlockTransfers {
  public:
   struct Block {
     void* memory = nullptr;
-    int64_t bytes = 0;  ///< from the block's beginning on: all, or of what is read the first
+    int64_t bytes = 0;  ///< from the block's start; a read may stop short of its end
     TensorId tensor{-1};
     int64_t position = 0;  ///< among the tensor's blocks, item by item
   };
-  /// Stands for what was queued up to and with it.
+  /// Identifies a queued transfer and all transfers before it.
   using Ticket = int64_t;
 
   virtual ~BlockTransfers() = default;
@@ -28,7 +28,7 @@ class BlockTransfers {
   /// Later work on the device finds all transfers up to `ticket` done. Throws the DeviceError of the first
   /// transfer that failed.
   virtual void wait(Ticket ticket) = 0;
-  /// Forgets what has not begun and returns when nothing is under way.
+  /// Drops transfers that have not begun and returns when none is running.
   virtual void abandon() noexcept = 0;
 };
 

@@ -10,16 +10,15 @@
 
 namespace headroom {
 
-/// Which tile of a pass: its chunk of frames, band of rows and column.
+/// Index of a tile in its pass: chunk of frames, band of rows, column.
 using TilePlace = Axes<size_t>;
 
-/// The positions that tiles of a pass hand on to the tile after them, along the axis that the pass carries
-/// (decoder/lowering/tiles.h): copies of the last positions that each step has made.
+/// Keeps the last positions that each step computed. The next tile along the pass's carried axis
+/// (decoder/lowering/tiles.h) begins with them:
 ///
-///     time   from chunk to chunk of a column. A step's buffer comes when its first chunk is done, and goes
-///            with the column
-///     rows   from band to band. One buffer for each step, in which each column has its own part, is there
-///            throughout the pass
+///     time   from chunk to chunk of a column. A step's buffer is allocated after its first chunk and freed
+///            after the column.
+///     rows   from band to band. Each step has one buffer for the whole pass, with a part for each column.
 class CarriedTiles {
  public:
   CarriedTiles(const Graph& graph, const Sizes& sizes, Device& device, EventSink& events)
@@ -28,11 +27,11 @@ class CarriedTiles {
   /// Throws LimitExceeded.
   void begin_pass(const Pass& pass);
   void begin_tile(const TilePlace& place) { place_ = place; }
-  /// Copies what the tile before has handed on into the tile of this step, which covers `region`. Returns the
-  /// part of the region that is left to be made.
+  /// Copies the previous tile's last positions into this step's tile, which covers `region`. Returns the part
+  /// of the region that is still to be computed.
   Region take(size_t step, const Region& region, const MapView& tile);
-  /// Keeps of a tile that has just been made what the tile after it begins with. What a later step adds onto
-  /// a tile has no earlier positions, so these are final. Throws LimitExceeded.
+  /// Saves the positions of a finished tile that the next tile begins with. What a later step adds onto a
+  /// tile has no earlier positions, so these are final. Throws LimitExceeded.
   void hand_on(size_t step, const MapView& made);
   void end_column();
   void end_pass() { buffers_.clear(); }

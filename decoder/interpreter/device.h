@@ -15,7 +15,7 @@
 
 namespace headroom {
 
-/// A tile of all items of a micro-batch, and what it lies in, which goes with the last copy.
+/// A tile for all items of a micro-batch, and its allocation. The last copy frees the allocation.
 struct DeviceTile {
   MapView view;
   std::shared_ptr<void> memory;
@@ -23,10 +23,9 @@ struct DeviceTile {
   bool empty() const { return memory == nullptr; }
 };
 
-/// One of several allocations that are best one behind the other: a convolution writes several blocks at once
-/// where their rows follow one another.
+/// Hint: place these blocks next to each other, so that one convolution can write several.
 struct InSeries {
-  const void* before = nullptr;  ///< the one before it, where that is there
+  const void* before = nullptr;  ///< the previous block, if it is in memory
   int64_t blocks_after = 0;      ///< allocations of the same size that will follow it
 };
 
@@ -37,85 +36,84 @@ struct ConvolutionViews {
   const MapView& target;
 };
 
-/// Some keys of the attention of one frame's queries, which come one block after the other.
+/// One block of keys and values, for the attention of one frame's queries over all blocks in turn.
 struct AttentionPart {
   const MapView& queries;  ///< with the rows and columns of the target
   const MapView& keys;     ///< a block of one item
   const MapView& values;   ///< the same positions
   const MapView& target;
   int64_t item = 0, frame = 0;  ///< of queries and target
-  Interval key_frames;          ///< that count
+  Interval key_frames;          ///< key frames that the queries attend to
   bool first = true, last = true;
 };
 
-/// Carries out the steps of tile programs for one plan, in memory of its own. The interpreter says what is to
-/// be done, and when memory comes and goes; a device does it, at once or later, but in that order. Views that
-/// are handed to it lie in its memory. Functions throw LimitExceeded and DeviceError.
+/// Runs the steps of one plan's tile programs, in memory of its own. The interpreter decides the order of
+/// steps and allocations. A device may queue the work, but keeps that order. All views must lie in the
+/// device's memory. Functions throw LimitExceeded and DeviceError.
 class Device {
  public:
   virtual ~Device() = default;
 
-  /// Memory for a block that is kept, until the last copy of the pointer is gone.
+  /// Allocates a block of a kept tensor. The last copy of the pointer frees it.
   virtual std::shared_ptr<void> allocate(int64_t bytes, const InSeries& series) = 0;
-  /// A tile of values that are not set.
+  /// Allocates a tile. Its values are uninitialised.
   virtual DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) = 0;
   virtual int64_t live_bytes() const = 0;
-  /// Live bytes at their highest since start_window().
+  /// window_peak_bytes() is the peak of live_bytes() since start_window().
   virtual void start_window() = 0;
   virtual int64_t window_peak_bytes() const = 0;
 
-  /// Items of the latent, from C×T×H×W planes, to a view of fp32.
+  /// Copies items of the latent, stored as C×T×H×W planes, into an fp32 view.
   virtual void load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) = 0;
-  /// Hands a region to the sink, now or before finish_output() returns, perhaps on another thread. Throws
-  /// DeviceError naming `layer` where a value is not finite, by then as well, and what the sink throws.
+  /// Writes a region to the sink, perhaps on another thread, at the latest before finish_output() returns.
+  /// Throws InputError naming `layer` if a value is not finite, and what the sink throws. finish_output() may
+  /// throw these errors instead.
   virtual void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
                     const std::string& layer, PictureSink& sink) = 0;
   virtual void finish_output() = 0;
-  /// So far, with nothing to do but wait for what a sink is being given on another thread.
+  /// Seconds so far in which the decode only waited for another thread to write to a sink.
   virtual double output_wait_seconds() const { return 0; }
 
-  /// A pass is about to begin: moves kept blocks to where they are to lie in it. Returns, by where
-  /// blocks lay, where they lie now: whoever holds one goes on with that.
+  /// Moves kept blocks to their addresses in the pass that is about to begin. Returns the new address of each
+  /// moved block by its old one. Holders of a block must switch to the new address.
   virtual std::map<const void*, void*> move_blocks() { return {}; }
-  /// Afterwards the parameters of the pass are there.
+  /// Makes the parameters of the pass available on the device.
   virtual void begin_pass(size_t pass) = 0;
   virtual void end_pass() = 0;
 
-  /// Called on the calling thread, within convolutions and attention that take long, with the share of the
-  /// call that is done: 0 to 1, never falling, at the end 1. A device that only queues its work never calls
-  /// it.
+  /// Progress callback of long convolutions and attention, on the calling thread. `share` is the part of the
+  /// call that is done. It never falls and ends at 1. A device that only queues its work never calls it.
   using CallShare = std::function<void(double share)>;
   virtual void watch_calls(const CallShare& /*told*/) {}
 
-  /// Until all that was asked for has been done: others are about to read what it made.
+  /// Waits for all queued work, because others are about to read its results.
   virtual void finish_work() {}
-  /// Null where the host reads and writes the device's memory by itself.
+  /// Null if the host can access the device's memory directly.
   virtual HostCopies* host_copies() { return nullptr; }
 
-  // Statistics and sums, by the tensor that stands for them.
+  // Statistics and sums, identified by the tensor that represents them.
   virtual void begin_statistics(TensorId id, int64_t items) = 0;
   virtual void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) = 0;
   virtual void add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
                               int64_t items) = 0;
-  /// The numbers that they consist of, tensor by tensor: count, mean and squared differences of each group of
-  /// each set, or the sums; so many as statistics_values() of decoder/lowering/ranked_plan.h says. And these
-  /// in their place: what other ranks have is among them.
+  /// Statistics as plain numbers, tensor by tensor: count, mean and squared differences of each group of each
+  /// set, or the sums. statistics_values() of decoder/lowering/ranked_plan.h gives their number.
+  /// set_statistics_values() replaces them by the values merged over all ranks.
   virtual std::vector<double> statistics_values(const std::vector<TensorId>& ids) = 0;
   virtual void set_statistics_values(const std::vector<TensorId>& ids, const std::vector<double>& values) = 0;
-  /// Throws DeviceError naming `layer` where a NaN or an infinity went in, now or before finish_output()
-  /// returns.
+  /// Throws InputError naming `layer` if an input was NaN or infinite. finish_output() may throw it instead.
   virtual void check_statistics(TensorId id, const std::string& layer) = 0;
-  /// Nothing will read them again.
+  /// Frees statistics that no later step reads.
   virtual void forget_statistics(TensorId id) = 0;
 
-  // Steps. `picture` is the extent of what is made; regions lie inside it, but for tiles that reach outside
-  // of it. There gather, normalise and upsample write zeros, and the others nothing: see fill_outside().
+  // Steps. `picture` is the extent of the output tensor. Only tiles may reach outside it. There gather,
+  // normalise and upsample write zeros. The other steps write nothing: see fill_outside().
   virtual void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) = 0;
   virtual void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
-  /// Adds a region of `source` onto `target`; of the sums the activation.
+  /// Adds a region of `source` onto `target`, then applies the activation.
   virtual void add(const MapView& source, const MapView& target, Activation activation, const Region& region,
                    int64_t items) = 0;
-  /// The activation of a region of a tile, in place.
+  /// Applies the activation to a region of a tile, in place.
   virtual void activate(const MapView& tile, Activation activation, const Region& region, int64_t items) = 0;
   /// Rounds values as storing and reading them back would.
   virtual void round(const MapView& tile, int64_t items) = 0;
@@ -128,7 +126,8 @@ class Device {
   /// `region` may lie partly outside the picture. Residuals on CUDA alone.
   virtual void convolve(const Op& op, const ConvolutionViews& views, const Region& region,
                         const Extent& picture, int64_t items) = 0;
-  /// Makes what lies outside the picture of its positions inside, which must hold what is copied.
+  /// Fills a tile's positions outside the picture, by `edges`. The tile must hold the positions inside that
+  /// are copied.
   virtual void fill_outside(const MapView& tile, Edges edges, const Extent& picture, int64_t items) = 0;
   virtual void interpolate(const Op& op, const MapView& source, const MapView& target,
                            const Extent& source_picture, const Region& region, int64_t items) = 0;
@@ -140,7 +139,7 @@ class Device {
   /// `queries` has the rows and columns of `target`.
   virtual void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
                       const MapView& target, int64_t items) = 0;
-  /// Between the first part and the last there is no other call. The target is there after the last.
+  /// Make no other call between the first part and the last. The target is complete after the last part.
   virtual void attend_part(const Op& op, const AttentionPart& part) = 0;
   virtual void attend_linearly(const Op& op, const std::vector<MapView>& inputs, const MapView& target,
                                const Region& region, int64_t items) = 0;

@@ -13,7 +13,7 @@ namespace headroom {
 class EventSink {
  public:
   virtual ~EventSink() = default;
-  /// For decodes to which nobody listens.
+  /// A sink that ignores all events.
   static EventSink& none();
 
   struct StepDone {
@@ -27,8 +27,8 @@ class EventSink {
     double seconds = 0;
   };
   virtual void step_done(const Plan&, const StepDone&) {}
-  /// Part of a step that takes long, while other threads go on with it. Nobody may rely on being told:
-  /// devices that only queue their work do not know.
+  /// Progress within a long step, while other threads continue it. Optional: devices that only queue their
+  /// work never report it.
   struct StepPart {
     int32_t pass = 0;
     int64_t tile = 0;
@@ -41,19 +41,19 @@ class EventSink {
   /// Before the tile's first step.
   virtual void tile_started(const Plan&, int32_t /*pass*/, int64_t /*tile*/, int64_t /*tiles*/) {}
 
-  /// Later allocations are of this kind, for this tensor (-1: for all).
+  /// Kind and tensor of all allocations until the next call. Tensor -1 stands for all tensors.
   virtual void allocating(MemoryKind, TensorId) {}
-  /// The memory that was asked for since then at this address holds a tile.
+  /// The allocation at this address, made since the last allocating(), holds a tile.
   virtual void holds_tile(const void* /*memory*/) {}
-  /// A GPU's memory as this process has it, when something of it may have changed: before the decode, between
-  /// its passes and after it. Never on the CPU.
+  /// GPU memory of this process. Reported before the decode, between its passes and after it; never on the
+  /// CPU.
   struct DeviceMemoryUse {
-    const void* reserved = nullptr;  ///< where the memory begins that this decode's session has taken
+    const void* reserved = nullptr;  ///< start of the session's reservation
     int64_t reserved_bytes = 0;
     int64_t driver_bytes = 0;  ///< all that the driver counts: the context, modules and libraries too
   };
   virtual void device_memory(const DeviceMemoryUse&) {}
-  /// Asking the driver takes its time: only where somebody wants to know.
+  /// True if the sink needs device_memory(). Querying the driver is slow, so it happens only then.
   virtual bool watches_device_memory() const { return false; }
   /// A call in which this rank exchanged something with others (decoder/session/watched_exchange.h).
   struct Exchanged {
@@ -62,7 +62,7 @@ class EventSink {
     double seconds = 0;
   };
   virtual void exchanged(const Exchanged&) {}
-  /// Reported of the decode's allocations; null where nobody is to be.
+  /// Observer of the decode's allocations. May be null.
   virtual MemoryObserver* memory_observer() { return nullptr; }
 };
 

@@ -146,7 +146,7 @@ void Interpreter::end_statistics(size_t number) {
     if (takes_statistics(step.kind))
       device_.check_statistics(step.tensor, graph_.tensor(step.inputs[0].tensor).name);
   }
-  // Sums of keys and values are large where there are many heads.
+  // Free the sums of keys and values: with many heads they are large.
   for (const Pass& earlier : plan_.passes) {
     for (const Step& step : earlier.steps) {
       if (step.kind == StepKind::key_value_sums && !read_after(number, step.tensor))

@@ -23,13 +23,12 @@ struct PassMeasurement {
   double seconds = 0;
 };
 
-/// Runs the passes of a plan for one micro-batch on a device, in whose memory every tensor lies.
-/// Throws LimitExceeded naming pass, layer, what was asked and what was live; DeviceError naming the layer
-/// where a value is not finite.
+/// Runs the passes of a plan for one micro-batch on a device. LimitExceeded names the pass, the layer, the
+/// requested bytes and the live bytes. InputError names the layer whose value is not finite.
 class Interpreter {
  public:
-  /// `transfers` is null where the plan keeps nothing below the device, `events` where nobody listens.
-  /// `link` is null where the plan is for one rank alone, and where a dry run exchanges nothing.
+  /// `transfers` is null if the plan keeps every tensor on the device. `events` may be null. `link` is null
+  /// for single-rank plans and for dry runs, which exchange nothing.
   Interpreter(const Model& model, const Plan& plan, Device& device, BlockTransfers* transfers,
               EventSink* events, const RankLink* link = nullptr);
 
@@ -42,10 +41,10 @@ class Interpreter {
   void run_pass(size_t number, PictureSink& sink);
   /// All steps of the pass on one tile.
   void run_tile(size_t number, int64_t tile, PictureSink& sink);
-  /// Takes the peak of the device's window into that of the pass.
+  /// Raises the pass's peak to the peak of the device's window.
   void note_peak(size_t number);
   void begin_statistics(const Pass& pass);
-  /// Has it checked that what went in is finite, and drops sums that no later pass reads.
+  /// Checks that the inputs of all statistics were finite. Frees sums that no later pass reads.
   void end_statistics(size_t number);
   bool read_after(size_t number, TensorId tensor) const;
 

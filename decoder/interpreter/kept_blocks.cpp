@@ -26,7 +26,7 @@ KeptBlocks::KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes,
       transfers_(transfers) {}
 
 KeptBlocks::~KeptBlocks() {
-  // After an error blocks may still be on their way, and their memory goes now.
+  // After an error transfers may still be running, and their memory is about to be freed.
   if (transfers_ != nullptr) transfers_->abandon();
 }
 
@@ -149,7 +149,7 @@ void KeptBlocks::end_pass() {
   }
 }
 
-/// Frees written blocks that bands before `bands_done` completed, once the file has them.
+/// Frees blocks that bands before `bands_done` completed, after their writes have finished.
 void KeptBlocks::let_go(Moving& moving, size_t bands_done) {
   while (!moving.leaving.empty() && moving.leaving.front().band < bands_done) {
     transfers_->wait(moving.leaving.front().written);
@@ -158,7 +158,7 @@ void KeptBlocks::let_go(Moving& moving, size_t bands_done) {
   }
 }
 
-/// Sends for the blocks up to the last one that `band` reads.
+/// Requests the blocks up to the last one that `band` reads.
 void KeptBlocks::fetch(Moving& moving, size_t band) {
   if (band == 0) moving.fetched = moving.window.first[0];
   const Interval blocks{moving.fetched, moving.window.fetched[band]};

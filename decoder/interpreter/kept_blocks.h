@@ -14,48 +14,47 @@
 
 namespace headroom {
 
-/// The kept tensors of one micro-batch. Takes their blocks from the device and hands
-/// them back as the sweep of a pass moves on, and moves those that live below the device there and back,
-/// exactly as decoder/lowering/memory.h counts them. Throws LimitExceeded naming what was to be taken,
-/// DeviceError where a transfer failed.
+/// The kept tensors of one micro-batch. Allocates and frees their blocks as a pass sweeps over the rows.
+/// Moves blocks between the device and other tiers. decoder/lowering/memory.h counts exactly these
+/// allocations. Throws LimitExceeded naming the allocation, and DeviceError if a transfer failed.
 class KeptBlocks {
  public:
-  /// `transfers` is null where the plan keeps nothing below the device; it may be shared by
-  /// micro-batches that run one after another.
+  /// `transfers` is null if the plan keeps every tensor on the device. Consecutive micro-batches may share
+  /// it.
   KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
              BlockTransfers* transfers);
   ~KeptBlocks();
   KeptBlocks(const KeptBlocks&) = delete;
   KeptBlocks& operator=(const KeptBlocks&) = delete;
 
-  /// The latent in memory, to be filled.
+  /// Allocates the latent. The caller fills it.
   const MapView& add_latent();
 
-  /// Goes along with what the device moves before a pass begins.
+  /// Calls Device::move_blocks() and updates the addresses of moved blocks.
   void follow_moves();
   void begin_pass(size_t pass);
-  /// Before the steps of a band of tiles: afterwards the rows that they read are there, and those of the next
-  /// band are on their way.
+  /// Call before the steps of a band of tiles. On return its input rows are on the device, and transfers of
+  /// the next band's rows are queued.
   void begin_band(size_t band);
-  /// Before the step that writes this band's rows of `tensor`.
+  /// Call before the step that writes this band's rows of `tensor`.
   void before_store(TensorId tensor);
   void end_band();
   void end_pass();
 
-  /// Blocks that are not there are null.
+  /// Blocks that are not in memory are null.
   const MapView& view(TensorId tensor) const { return maps_.at(tensor).view(); }
 
   /// True if the pass reads the tensor block by block: keys or values in a tier other than the device.
   bool staged(TensorId tensor) const { return staged_.contains(tensor); }
-  /// A block of staged keys and the same one of their values, for the queries of one frame of one item.
+  /// A block of staged keys and the matching block of values, for the queries of one frame of one item.
   struct StagedKeys {
     int64_t item = 0, frame = 0;
     MapView keys, values;  ///< of one item
     bool first = true, last = true;
-    int64_t number = 0, of = 1;  ///< of the calls
+    int64_t number = 0, of = 1;  ///< index of this call, and number of calls
   };
-  /// Calls attend() for each of `frames` of queries of every item, with all blocks in turn. `reads(frame)`
-  /// says before which frame the keys end that count; later ones are not in the blocks.
+  /// Calls attend() with all blocks in turn, for the queries of each frame in `frames` of every item.
+  /// `reads(frame)` is the end of the key frames that these queries attend to. Blocks lack later frames.
   void for_each_block(TensorId keys, TensorId values, const Interval& frames,
                       const std::function<int64_t(int64_t frame)>& reads,
                       const std::function<void(const StagedKeys&)>& attend);
@@ -70,8 +69,8 @@ class KeptBlocks {
   struct Moving {
     Window window;
     KeptMap* map;
-    std::deque<Leaving> leaving{};  ///< of a tensor on its way to its tier
-    int32_t fetched = 0;            ///< blocks before this one have been sent for
+    std::deque<Leaving> leaving{};  ///< written blocks in transfer to the tensor's tier
+    int32_t fetched = 0;            ///< blocks before this one have been requested
     BlockTransfers::Ticket last_fetch = 0;
   };
 

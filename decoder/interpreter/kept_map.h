@@ -14,16 +14,16 @@ namespace headroom {
 /// A kept tensor in memory: the blocks that are there now.
 class KeptMap {
  public:
-  /// Gives memory of so many bytes that lasts until the last copy of the pointer is gone.
+  /// Allocates `bytes`. The last copy of the pointer frees them.
   using Allocate = std::function<std::shared_ptr<void>(int64_t bytes, const InSeries& series)>;
 
   KeptMap(const KeptTensor& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype,
           Allocate allocate);
 
-  /// Takes blocks [begin, end) of every item, where they are not there yet.
+  /// Allocates the blocks of every item that are not in memory yet.
   void acquire(const Interval& blocks);
   void release(const Interval& blocks);
-  /// Blocks were moved (Device::move_blocks).
+  /// Updates the addresses of blocks that Device::move_blocks() moved.
   void follow(const std::map<const void*, void*>& moved);
 
   const MapView& view() const { return view_; }

@@ -21,7 +21,7 @@ struct MapView {
   int64_t channels = 0;
   int64_t block_rows = 0;
   int64_t blocks_per_item = 0;
-  std::vector<void*> blocks;  ///< item by item, top to bottom; null where not in memory
+  std::vector<void*> blocks;  ///< item by item, top to bottom; null if not in memory
   Dtype dtype = Dtype::fp32;  ///< of the values in them
 
   /// Address of a pixel. The position must be present.
@@ -36,7 +36,7 @@ struct MapView {
   float* at(const Row& row, int64_t x) const { return static_cast<float*>(place(row, x)); }
 };
 
-/// Some frames and rows of a tile, which is one block per item; all frames where not all rows.
+/// View of some frames and rows of a tile with one block per item. A part of the rows needs all frames.
 MapView part_of(const MapView& tile, const Interval& frames, const Interval& rows);
 
 /// The part of `region` that lies inside the picture.

@@ -6,21 +6,21 @@
 
 namespace headroom {
 
-/// Reported of every allocation of a decode, on whichever thread allocates and under the lock of what
-/// allocates: it must be quick and must not allocate there itself.
+/// Receives every allocation of a decode, on the allocating thread and under the allocator's lock.
+/// Implementations must be quick and must not allocate from the same allocator.
 class MemoryObserver {
  public:
   virtual ~MemoryObserver() = default;
-  /// `bytes` as they are counted; live and warm as they are afterwards. On a GPU nothing is warm: what is
-  /// freed stays reserved.
+  /// `bytes` is the counted size. Live and warm bytes are the totals after the call. On a GPU no bytes are
+  /// warm, because freed memory stays reserved.
   virtual void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) = 0;
   virtual void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) = 0;
   /// The allocation at `from` is now at `to`, which was free. Only on a GPU.
   virtual void moved(const void* /*from*/, const void* /*to*/) {}
 };
 
-/// Memory reports to an observer for as long as this exists, so that no observer is called once it is gone.
-/// The memory must outlive it.
+/// Scope of an observation. Its destructor stops the reports, so the observer may be destroyed afterwards.
+/// The observed memory must outlive it.
 class [[nodiscard]] Observation {
  public:
   Observation() = default;

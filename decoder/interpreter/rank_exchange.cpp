@@ -21,7 +21,7 @@ RankExchange::RankExchange(const Graph& graph, const Plan& plan, const Sizes& si
       view_of_(std::move(view_of)) {}
 
 RankExchange::~RankExchange() {
-  // After an error rows may still be on their way, and their memory goes now.
+  // After an error transfers may still be running, and their memory is about to be freed.
   if (!pending_.empty()) link_->exchange.drop();
 }
 
@@ -92,7 +92,7 @@ void RankExchange::post(bool upwards) {
   try {
     posted = link_->exchange.post(sends, receives);
   } catch (...) {
-    link_->exchange.drop();  // some may be on their way
+    link_->exchange.drop();  // some transfers may have started
     throw;
   }
   const auto add = [&](std::map<int32_t, Pending>& by_peer, const std::vector<Exchange::Ticket>& tickets) {
@@ -106,7 +106,7 @@ void RankExchange::post(bool upwards) {
   add(sent, posted.sends);
 }
 
-/// Rows that go through the host's memory lie there one behind the other.
+/// Rows staged in host memory are contiguous there.
 Message RankExchange::message_to(int32_t peer, Pending& pending) {
   if (copies_ == nullptr) return {peer, pending.rows, device_.host_copies() != nullptr};
   const int64_t bytes = bytes_of({peer, pending.rows});
@@ -120,7 +120,7 @@ void RankExchange::wait(Pending& pending) {
   if (copies_ != nullptr && pending.received) copies_->to_device(pending.staged.data(), pending.rows);
 }
 
-/// One for each row of each frame of each item: blocks of two ranks do not begin at the same rows.
+/// One span per row, frame and item, because the ranks' blocks begin at different rows.
 std::vector<Span> RankExchange::spans_of(const RowTransfer& transfer) const {
   const MapView& view = view_of_(transfer.tensor);
   const int64_t bytes = view.region.x.length() * view.channels * bytes_per_element(view.dtype);
@@ -165,7 +165,7 @@ void RankExchange::merge_statistics() {
     for (size_t rank = 1; rank < all.size(); ++rank)
       merged = step->kind == StepKind::statistics ? merged_moments(merged, of_rank(rank))
                                                   : summed(merged, of_rank(rank));
-    // Here and not later: all ranks end now, each in the same words.
+    // Check here, so that all ranks stop now with the same message.
     if (!std::all_of(merged.begin(), merged.end(), [](double value) { return std::isfinite(value); }))
       stop_not_finite(graph_.tensor(step->inputs[0].tensor).name);
     values.insert(values.end(), merged.begin(), merged.end());

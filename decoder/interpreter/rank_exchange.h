@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-/// A rank's way to the others, and what goes there. Both must outlive the decode.
+/// A rank's connection to the other ranks, and the rows to transfer. Both must outlive the decode.
 struct RankLink {
   Exchange& exchange;
   const std::vector<RowTransfer>& transfers;
@@ -25,34 +25,34 @@ struct RankLink {
 ///             last band | waits for these
 ///             end       | x leaves: waits until its rows have been sent
 ///
-/// Rows that lie in a device's memory go through the host's where the exchange does not take the device's.
+/// Rows in device memory are staged in host memory if the exchange does not accept device memory.
 class RankExchange {
  public:
   using ViewOf = std::function<const MapView&(TensorId)>;
 
-  /// `link` is null where the plan is for one rank alone; then nothing is exchanged.
+  /// `link` is null for single-rank plans, which exchange nothing.
   RankExchange(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device, const RankLink* link,
                ViewOf view_of);
   ~RankExchange();
   RankExchange(const RankExchange&) = delete;
   RankExchange& operator=(const RankExchange&) = delete;
 
-  /// A step is about to run: those who wait for this rank wait on.
+  /// Call before each step. Reports progress, so that ranks waiting for this one do not time out.
   void working() const {
     if (link_ != nullptr) link_->exchange.working();
   }
-  /// Waits for what is to be overwritten in place.
+  /// Waits for transfers of tensors that this pass overwrites in place.
   void begin_pass(size_t pass);
-  /// Afterwards the rows that a band reads are there.
+  /// Waits until the rows that the band reads have arrived.
   void begin_band(size_t band);
-  /// A band is done. Afterwards what is sent from rows that no later band reads has gone.
+  /// Call after a band. Waits until the rows that no later band reads have been sent.
   void end_band(size_t band);
   /// Waits for all transfers of tensors that no later pass reads.
   void before_release();
-  /// Makes the statistics that the pass has taken those of all ranks. Throws DeviceError naming the layer
-  /// where they are not finite, in every rank the same.
+  /// Merges the statistics of the pass over all ranks. Throws InputError naming the layer if they are not
+  /// finite. Every rank throws the same error.
   void merge_statistics();
-  /// The pass is done, and what it wrote is still there: rows that others read begin to leave.
+  /// Call after a pass, while its outputs are still in memory. Starts sending rows that other ranks read.
   void end_pass();
 
  private:
@@ -61,7 +61,7 @@ class RankExchange {
     bool received = false;
     std::vector<const RowTransfer*> transfers{};
     std::vector<Span> rows{};         ///< on the device
-    std::vector<std::byte> staged{};  ///< the same in the host's memory, where they go through that
+    std::vector<std::byte> staged{};  ///< their copy in host memory, if staged
   };
   const Pass& pass() const { return plan_.passes[pass_]; }
   bool leaves(TensorId tensor) const;
@@ -69,7 +69,7 @@ class RankExchange {
   std::vector<Span> spans_of(const RowTransfer& transfer) const;
   Message message_to(int32_t peer, Pending& pending);
   void wait(Pending& pending);
-  /// Waits for those of which this is true of a transfer.
+  /// Waits for every pending message with a transfer for which `needed` returns true.
   void wait_for(const std::function<bool(const Pending&, const RowTransfer&)>& needed);
 
   const Graph& graph_;
@@ -77,10 +77,10 @@ class RankExchange {
   const Sizes sizes_;
   Device& device_;
   const RankLink* link_;
-  HostCopies* const copies_;  ///< null where spans are what the exchange takes
+  HostCopies* const copies_;  ///< null if the exchange accepts the spans directly
   const ViewOf view_of_;
   std::vector<Pending> pending_;
-  std::map<TensorId, RowReaders> readers_;  ///< of the pass that runs, of tensors that are on their way
+  std::map<TensorId, RowReaders> readers_;  ///< in the current pass, for tensors in transfer
   size_t pass_ = 0;
 };
 

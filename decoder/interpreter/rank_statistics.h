@@ -2,8 +2,8 @@
 
 #include <vector>
 
-// Statistics of several ranks, as numbers, merged two by two. Ranks do so in the order of their numbers, so
-// that results depend on no timing and all ranks have the same.
+// Merges the statistics of two ranks, given as numbers. Every rank merges in rank order. So the result is
+// identical on all ranks and does not depend on timing.
 namespace headroom {
 
 /// Merges triples of count, mean and squared differences (decoder/graph/moments.h).

@@ -11,11 +11,11 @@
 
 namespace headroom {
 
-/// A kept tensor below the device of which every tile of a pass reads all blocks, one after the
-/// other: keys or values. Its blocks come in turn to places that are on the device throughout.
+/// Keys or values that are kept in another tier. Every tile of a pass reads all their blocks in turn. The
+/// blocks are copied one after another into a few places, which stay allocated on the device.
 class StagedBlocks {
  public:
-  /// Takes the places. Throws LimitExceeded.
+  /// Allocates the places. Throws LimitExceeded.
   StagedBlocks(const Graph& graph, const TensorUse& use, const Sizes& sizes, Device& device);
 
   int64_t blocks_per_item() const { return count_; }
@@ -23,7 +23,7 @@ class StagedBlocks {
   int64_t places() const;
   /// The transfer that brings the first `frames` frames of a block to `place`.
   BlockTransfers::Block fetched(int64_t item, int64_t block, int64_t frames, int64_t place) const;
-  /// A block in its place, as a view of one item with all frames, the last of which may not be there.
+  /// View of a block in its place: one item with all frames. The last frames may not have been fetched.
   MapView view(int64_t block, int64_t place) const;
 
  private:

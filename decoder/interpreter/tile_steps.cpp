@@ -14,7 +14,7 @@ bool leaves_outside(StepKind kind) {
   return kind == StepKind::conv || kind == StepKind::rms_norm;
 }
 
-/// The positions of a tile in an interval along a carried axis: the time, or rows where there is one frame.
+/// Part of a tile in an interval along a carried axis: time, or rows if there is only one frame.
 MapView part_along(const MapView& tile, Axis axis, const Interval& positions) {
   Region part = tile.region;
   at(part, axis) = positions;
@@ -44,7 +44,7 @@ void TileSteps::run(size_t slot, int64_t first_item, PictureSink& sink) {
     kept_.before_store(step.tensor);
   }
   events_.allocating(MemoryKind::workspace, step.tensor);
-  // Statistics have no positions of their own: they take the image of the tile in what they measure.
+  // Statistics have no positions of their own. Their region is the tile's region in the measured tensor.
   Step measured = step;
   measured.tensor = measured_tensor(step);
   const Region region = tile_region(graph_, *pass_, measured, grid_tile_, sizes_.latent);
@@ -67,7 +67,7 @@ double TileSteps::share_done(double of_call) const {
   return std::min(1.0, (double(calls_before_) + of_call) / double(calls_of_step_));
 }
 
-/// A step that makes no tile: it writes a kept tensor, measures one or hands on pixels.
+/// Runs a step that makes no tile: one that stores a tensor, measures a tensor or emits pixels.
 void TileSteps::carry_out(const Step& step, const Region& region, int64_t first_item, PictureSink& sink) {
   const int64_t items = sizes_.items;
   switch (step.kind) {
@@ -97,23 +97,22 @@ void TileSteps::make_tile(const Step& step, const Region& region) {
   const Axis axis = pass_->carried_axis();
   const Region own = carried_.take(slot, region, tile);
   if (at(own, axis).length() == 0) return;
-  // A tile that is taken over may be wider than what this step makes.
+  // The step may reuse its input's tile, which can be larger than the step's own output.
   const MapView made = part_along(tile, axis, at(own, axis));
   if (step.kind == StepKind::add && !takes_tile)
     device_.copy(view_of(step.inputs[0]), made, own, sizes_.items);
   compute(step, own, made);
-  // Rows that are handed on serve those below the picture, which are made of them.
+  // Over carried rows this takes the whole tile: rows below the picture are copied from them.
   if (leaves_outside(step.kind) || step.edges != Edges::zeros)
     device_.fill_outside(axis == Axis::t ? made : tile, step.edges, picture(step.tensor), sizes_.items);
-  // Values that may be kept are rounded here as they would be by being stored, so that a plan
-  // computes the same whether it stores them or not.
-  // Values that are only moved are rounded already, except the latent's.
+  // Round values that a plan may keep, as storing them would. So results do not depend on which tensors a
+  // plan keeps. Values that are only moved are rounded already, except the latent's.
   const bool moves_latent = step.kind == StepKind::depth_to_space && step.inputs[0].tensor == graph_.latent();
   if ((rounds(step.kind) || moves_latent) && step.tensor != graph_.output())
     device_.round(made, sizes_.items);
 }
 
-/// Makes the values of a region of a step's tile in `made`: all of them, or those of the frames that are new.
+/// Computes a region of a step's tile into `made`: the whole tile, or only its new positions.
 void TileSteps::compute(const Step& step, const Region& region, const MapView& made) {
   const Extent own_picture = picture(step.tensor);
   const Region part = inside(region, own_picture);

@@ -12,8 +12,8 @@
 
 namespace headroom {
 
-/// Carries out the steps of one pass on one tile after another: takes the memory of the tiles that steps
-/// make, calls the device, and gives a tile back after the last step that reads it.
+/// Runs the steps of one pass on one tile after another. Allocates the tiles that steps write, calls the
+/// device, and frees a tile after the last step that reads it.
 class TileSteps {
  public:
   /// All references must outlive it.
@@ -27,13 +27,13 @@ class TileSteps {
 
   void begin_pass(const Pass& pass);
   void begin_tile(const TilePlace& place);
-  /// One step on the tile. What is emitted are items from `first_item` on. Throws LimitExceeded and
+  /// Runs one step on the tile. Emitted items are numbered from `first_item`. Throws LimitExceeded and
   /// DeviceError.
   void run(size_t step, int64_t first_item, PictureSink& sink);
   void end_column() { carried_.end_column(); }
   void end_pass() { carried_.end_pass(); }
 
-  /// The share of the step that runs which is done when this share of its call is.
+  /// Converts the progress of the current call into the progress of its step, which may take several calls.
   double share_done(double of_call) const;
 
  private:
@@ -59,7 +59,7 @@ class TileSteps {
   Region grid_tile_;
   std::vector<DeviceTile> tiles_;                 ///< by step
   std::vector<size_t> last_use_;                  ///< by step: the last one that reads its tile
-  int64_t calls_before_ = 0, calls_of_step_ = 1;  ///< of the step that runs, where it takes several alike
+  int64_t calls_before_ = 0, calls_of_step_ = 1;  ///< device calls of the running step: done, and in all
 };
 
 }  // namespace headroom

@@ -4,7 +4,7 @@
 #include <vector>
 
 // Code that needs CUDA or LibTorch lives in modules: shared libraries that a program loads on demand. So
-// programs start fast, and run where neither is installed.
+// programs start fast, and also run without CUDA and LibTorch.
 namespace headroom {
 
 /// The folder of this program. Throws DeviceError where /proc is not mounted.
@@ -14,7 +14,7 @@ std::filesystem::path program_folder();
 /// folder.
 std::vector<std::filesystem::path> module_places(const char* file_name);
 
-/// The first of these files that exists. Throws DeviceError, "built without `what`", where none does.
+/// The first of these files that exists. Throws DeviceError, "built without `what`", if none exists.
 std::filesystem::path present_module(const std::vector<std::filesystem::path>& places, const char* what);
 
 /// Loads a module and returns its function `name`. Throws DeviceError with a one-line reason. The module

@@ -10,7 +10,8 @@
 namespace headroom {
 namespace {
 
-// Larger tensors have larger blocks: a plan's size and the time to check it do not grow with the picture.
+// Larger tensors have larger blocks. So neither the plan's size nor the time to check it grows with the
+// picture.
 constexpr int64_t kMostBlocks = 256;
 
 }  // namespace

@@ -10,32 +10,32 @@ namespace headroom {
 // A kept tensor is stored in blocks: bands of `block_rows` rows of one batch item, with all of their
 // frames.
 
-/// Height of a block, in rows. Blocks have equal heights and are about `block_bytes` large.
+/// Height of a block in rows. All blocks have the same height and about `block_bytes` bytes.
 int64_t block_rows(int64_t rows, int64_t row_bytes, int64_t block_bytes);
-/// Height of a block of the rows that this rank decodes.
+/// Height of a block for the rows that this rank decodes.
 int64_t block_rows(const Graph& graph, TensorId tensor, const Sizes& sizes, int64_t block_bytes);
-/// Blocks per batch item, of the rows that this rank keeps.
+/// Number of blocks per batch item for the rows that this rank keeps.
 int64_t block_count(const Graph& graph, const TensorUse& use, const Sizes& sizes);
 inline int64_t block_count(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
   return block_count(graph, use_of(kept), sizes);
 }
 
-/// Bytes that the device takes for one block of one batch item.
+/// Bytes that the device allocates for one block of one batch item.
 int64_t kept_block_bytes(const Graph& graph, const TensorUse& use, const Sizes& sizes);
 inline int64_t kept_block_bytes(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
   return kept_block_bytes(graph, use_of(kept), sizes);
 }
-/// Bytes of all blocks of all items.
+/// Bytes of all blocks of all batch items.
 int64_t kept_bytes(const Graph& graph, const TensorUse& use, const Sizes& sizes);
 inline int64_t kept_bytes(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {
   return kept_bytes(graph, use_of(kept), sizes);
 }
 
-/// Places of kept blocks in a scratch file. The file is cut into slots of whole pages. A slot is as large as
-/// the largest block that is ever written there. A tensor has its slots from its first pass to its last.
+/// Offsets of kept blocks in a scratch file. The file consists of slots of whole pages. A slot is as large as
+/// the largest block in the file. A tensor owns its slots from its first pass to its last.
 struct ScratchLayout {
   int64_t slot_bytes = 0;
-  int64_t slots = 0;  ///< 0 where the plan keeps nothing in a file
+  int64_t slots = 0;  ///< 0 if the plan keeps nothing in the file
   /// By tensor: the slots of its blocks, item by item, top to bottom.
   std::map<TensorId, std::vector<int64_t>> slots_of{};
 };

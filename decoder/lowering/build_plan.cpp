@@ -41,8 +41,8 @@ class Builder {
   }
 
  private:
-  /// Drops the optional passes that the plan does not use. The deepest cut point that a decision keeps tells
-  /// its pass.
+  /// Drops the optional passes that the plan does not use. A decision's deepest kept cut point identifies its
+  /// pass.
   void drop_optional_passes(const std::vector<PassDecision>& decisions) {
     std::vector<BarrierTargets> running;
     const auto keeps_cut_point = [](const PassDecision& decision, const BarrierTargets& targets) {
@@ -106,7 +106,7 @@ class Builder {
     }
   }
 
-  /// Finds the rows that this rank keeps. A tensor that takes over blocks keeps the rows of those blocks.
+  /// Finds the rows that this rank keeps. A tensor written in place keeps the rows of its base.
   void find_kept_rows() {
     for (KeptTensor& entry : plan_.kept) entry.rows = rows_needed(graph_, plan_, entry.tensor);
     for (auto entry = plan_.kept.rbegin(); entry != plan_.kept.rend(); ++entry) {

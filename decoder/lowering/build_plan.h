@@ -9,25 +9,27 @@
 
 namespace headroom {
 
-/// The choices that make a plan: one entry per entry of barrier_targets(), of optional ones only where the
-/// pass runs and keeps one of their tensors. Everything else follows from them.
+/// The choices for one pass; everything else in a plan follows from them. A plan has one decision for each
+/// entry of barrier_targets(). An optional entry has one only if its pass runs and keeps one of its cut
+/// points.
 struct PassDecision {
   std::vector<TensorId> keeps{};     ///< written whole in this pass
-  std::vector<TensorId> in_place{};  ///< those of `keeps` that take over the blocks of what they are added to
+  std::vector<TensorId> in_place{};  ///< subset of `keeps`: written into the blocks of the tensor they are
+                                     ///< added to
   std::vector<TensorId>
-      below{};    ///< those of `keeps` that live in the plan's lower tier, keys with their values
-  Extent tile{};  ///< length of tiles in the pass's grid; larger than the grid means whole
+      /// subset of `keeps`: stored in the plan's lower tier. Keys and their values go together
+      below{};
+  Extent tile{};  ///< tile extent in grid positions. An extent beyond the grid means one tile
   ConvolutionAlgorithms convolutions{};
-  bool at_cut_point = false;  ///< of an optional pass
+  bool at_cut_point = false;  ///< this is an optional pass
   bool carries_rows = false;  ///< Pass::carries_rows
   friend bool operator==(const PassDecision&, const PassDecision&) = default;
 };
 
-/// True where no barrier and no output asks for the pass: it stores tensors at optional cut points, and
-/// nothing else.
+/// True for an optional pass: it only stores tensors at cut points. No barrier and no output requires it.
 bool ends_at_cut_point(const Graph& graph, const Pass& pass);
 
-/// The goal of a pass: its barriers and what is to be kept.
+/// The goal of a pass: its barriers and the tensors to keep.
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes);
 
 /// The rows of the pass's grid that this rank decodes, cut into bands of `length` rows. In a pass that
@@ -47,12 +49,12 @@ Extent cut_tile(const Graph& graph, const Pass& pass);
 struct PlanConfiguration {
   int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
-  MemoryTier lower_tier = MemoryTier::scratch;  ///< of tensors that decisions put below the device
+  MemoryTier lower_tier = MemoryTier::scratch;  ///< tier of the tensors in PassDecision::below
   RankShare share{};
 };
 
-/// A whole plan from its decisions: lowered passes, lifetimes and predicted peaks.
-/// Seconds are left at 0. Throws std::logic_error where the decisions contradict one another.
+/// Builds a whole plan from its decisions: lowered passes, lifetimes and predicted peaks. Leaves seconds at
+/// 0. Throws std::logic_error if decisions contradict one another.
 Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& configuration,
                 const std::vector<PassDecision>& decisions, const MemoryModel& memory);
 
@@ -61,7 +63,7 @@ Plan build_plan(const Model& model, const Request& request, const PlanConfigurat
 Plan untiled_plan(const Model& model, const Request& request,
                   ConvolutionAlgorithm convolutions = ConvolutionAlgorithm::direct);
 
-/// An independent way to the same pixels, to verify `plan` where the untiled decode does not fit. Keeps the
+/// Another plan for the same pixels, used to verify `plan` if the untiled decode does not fit. It keeps the
 /// same tensors under the same limits. Tiles are half as high, convolutions use the direct algorithm, and no
 /// pass carries rows.
 Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory);

@@ -81,7 +81,8 @@ WinogradWork winograd_work(const KernelShape& kernel, const Region& region, int6
 int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionAlgorithm algorithm,
                                     const Extent& output, int64_t items, int64_t threads) {
   if (algorithm == ConvolutionAlgorithm::direct) return 0;
-  // Over upsampling a tile that begins at an odd position touches one position more.
+  // Over upsampling, a tile that begins at an odd position touches one more input position. So this region
+  // begins at 1.
   const Region region = per_axis([](int64_t length) { return Interval{1, 1 + length}; }, output);
   int64_t floats = 0;
   for (int64_t fewer = 1; fewer <= threads; ++fewer)

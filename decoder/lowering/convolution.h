@@ -5,17 +5,17 @@
 #include "decoder/graph/graph.h"
 #include "decoder/plan/convolution_algorithm.h"
 
-// How convolutions are carried out: what their kernels take once they are packed, and what a call takes
-// beside its tiles. The planner counts with it and the runtime allocates by it.
+// Sizes of packed kernels and of convolution workspaces. The planner predicts memory from them, and the
+// runtime allocates by them.
 namespace headroom {
 
 /// A minimal filtering algorithm along one axis (Winograd 1980; for convolutions over two axes Lavin and
-/// Gray, arXiv:1509.09308): `in` inputs and the kernel, each transformed, give `products` products, and these
-/// `out` outputs. Two axes use it one after the other, so a block of out × out outputs costs products ×
-/// products multiplications for each pair of channels.
+/// Gray, arXiv:1509.09308). It transforms `in` inputs and the kernel, multiplies them into `products`
+/// products, and transforms these into `out` outputs. Two axes apply it in turn, so a block of out × out
+/// outputs costs products × products multiplications per pair of channels.
 struct WinogradShape {
   int64_t in, products, out;
-  int64_t step;  ///< inputs from one block to the next
+  int64_t step;  ///< distance between blocks, in inputs
 };
 
 /// F(4,3): four outputs of a three-tap kernel from six inputs. 2.25 multiplications for each output of a 3×3
@@ -27,18 +27,20 @@ constexpr WinogradShape kWinogradPlain{6, 6, 4, 4};
 /// instead of 9.
 constexpr WinogradShape kWinogradUpsampled{5, 8, 6, 3};
 
-/// A convolution's kernel as matrices [input channels × output channels], outputs padded to a multiple of 16.
-/// The direct algorithm has one for each tap; over nearest upsampling by 2 one for each of the 2×2 taps of
-/// each of the 2×2 phases. Winograd's has one for each product. Of several groups each has matrices of its
-/// own, one group after the other; where a group is a single channel there is one number for each tap and
-/// channel, channels side by side and padded to a multiple of 16. A kernel over several frames has the
-/// matrices of each of its frames, the earliest first.
+/// A convolution's kernel as matrices [input channels × output channels]. Outputs are padded to a multiple of
+/// 16.
+/// The direct algorithm has one matrix per tap. Over nearest upsampling by 2, it has one per tap of the 2×2
+/// taps of the 2×2 phases. Winograd's algorithm has one matrix per product.
+/// Groups follow one another, each with its own matrices. Depthwise kernels instead have one number per tap
+/// and channel. Their channels are adjacent and padded to a multiple of 16. A kernel over several frames has
+/// matrices for each frame, the earliest first.
 struct KernelShape {
   int64_t inputs = 0, outputs = 0;
   int64_t rows = 1, columns = 1;
   bool upsamples = false;  ///< 3×3 over nearest upsampling by 2
   int64_t groups = 1;
-  int64_t frames = 1;  ///< the output's own, those before it and `frames_ahead` after it
+  int64_t frames = 1;  ///< kernel length along the time: frames before the output's own, its own, and
+                       ///< `frames_ahead` after it
   BeforeFirst before_first = BeforeFirst::zeros;
   int64_t frames_ahead = 0;
   int64_t frames_before() const { return frames - 1 - frames_ahead; }
@@ -57,29 +59,30 @@ struct KernelShape {
 };
 KernelShape kernel_shape(const Graph& graph, const Op& conv);
 
-/// The algorithm by which a convolution runs in a pass with this one: kernels other than 3×3 have the direct
-/// one only, and few input channels leave nothing to be saved.
+/// The algorithm of a convolution in a pass that selects `of_pass`. Only 3×3 kernels have Winograd's
+/// algorithm. With few input channels it saves nothing, so the direct one runs.
 ConvolutionAlgorithm algorithm_of(const KernelShape& kernel, ConvolutionAlgorithm of_pass);
-/// True where the operation is a convolution that has a Winograd algorithm.
+/// True if the operation is a convolution with a Winograd algorithm.
 bool has_winograd(const Graph& graph, OpId op);
-/// True where a pass with these algorithms computes it so.
+/// True if a pass with these algorithms computes the operation by Winograd's algorithm.
 bool runs_winograd(const Graph& graph, const ConvolutionAlgorithms& algorithms, OpId op);
 
-/// The blocks of a Winograd convolution over a tile, and how they are shared out: each thread takes chunks of
-/// them one after another, and has a buffer for one chunk.
+/// The blocks of a Winograd convolution over a tile, and their distribution. Each thread computes one chunk
+/// of blocks after another in its own buffer.
 struct WinogradWork {
-  int64_t rows = 0, columns = 0;  ///< of blocks, for one frame of one item
-  int64_t chunk = 0;              ///< blocks at one time on one thread, at the most
-  int64_t input_row_floats = 0;   ///< a block's channels in the transformed input, and in the products
+  int64_t rows = 0, columns = 0;  ///< number of blocks along each axis, for one frame of one item
+  int64_t chunk = 0;              ///< largest number of blocks in a chunk
+  int64_t input_row_floats = 0;   ///< stride of a block in the transformed input: its channels, padded to a
+                                  ///< cache line
   int64_t output_row_floats = 0;
   int64_t thread_floats = 0;  ///< of one thread's buffer
   int64_t input_product_floats() const { return chunk * input_row_floats + 16; }
   int64_t output_product_floats() const { return chunk * output_row_floats + 16; }
 };
-/// For outputs of `region`, of `items` items each.
+/// Work for the outputs in `region` of `items` batch items.
 WinogradWork winograd_work(const KernelShape& kernel, const Region& region, int64_t items, int64_t threads);
 
-/// Workspace of one call with so many threads or fewer, at the most, wherever the tile lies.
+/// Upper bound on the workspace of one call with at most `threads` threads, wherever the tile lies.
 int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionAlgorithm algorithm,
                                     const Extent& output, int64_t items, int64_t threads);
 

@@ -25,7 +25,7 @@ class CpuStorage : public StorageRules {
     const int64_t channels = graph.tensor(op.output).channels;
     if (traits_of(op.kind).has_scale_and_bias) return 2 * aligned(channels);
     if (op.kind != OpKind::conv) return 0;
-    // A convolution without a bias has zeros there.
+    // A convolution without a bias stores zeros as its bias.
     const KernelShape kernel = kernel_shape(graph, op);
     return aligned(kernel.floats(algorithm_of(kernel, algorithm))) + aligned(channels);
   }

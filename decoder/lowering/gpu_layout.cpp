@@ -8,7 +8,7 @@
 namespace headroom::gpu {
 namespace {
 
-/// Heads of the input that has the most. Inputs are summed one after another and share one buffer.
+/// Largest number of heads in any input. Inputs are summed one after another and share one buffer.
 int64_t most_heads(const Graph& graph, const Op& sums) {
   int64_t most = 0;
   for (TensorId input : sums.inputs) most = std::max(most, graph.tensor(input).channels);
@@ -23,7 +23,7 @@ int64_t partial_moments_bytes(const Graph& graph, const Op& statistics) {
   return most_moment_segments(channels) * moments_of_group * statistics.groups * kMomentsBytes;
 }
 
-/// Positions of the coarse tensor that an interval of this length touches, wherever it begins.
+/// Upper bound on the coarse positions that an interval of this length touches.
 int64_t coarse(int64_t length) {
   return length / 2 + 1;
 }

@@ -6,77 +6,78 @@
 #include "decoder/lowering/convolution.h"
 #include "decoder/plan/sizes.h"
 
-// GPU memory of a decode beside its tiles and kept tensors. The planner counts with it, and the runtime lays
-// its memory out by it.
+// GPU memory of a decode except tiles and kept tensors. The planner predicts it from these sizes, and the
+// runtime uses the same layout.
 namespace headroom::gpu {
 
-/// Offsets in a reservation are multiples of this, and so are the sizes of what lies there.
+/// Unit of offsets and sizes in a memory reservation.
 constexpr int64_t kOffsetUnit = 512;
 
-/// Parameters and what belongs to statistics begin at multiples of this.
+/// Alignment of parameters and of statistics buffers.
 constexpr int64_t kBoundary = 256;
 constexpr int64_t on_boundary(int64_t bytes) {
   return (bytes + kBoundary - 1) / kBoundary * kBoundary;
 }
 
-// Bytes of one item's statistics and sums, as decoder/gpu/calls/calls.h has them.
+// Bytes of one item's statistics and sums, as laid out in decoder/gpu/calls/calls.h.
 constexpr int64_t kMomentsBytes = 24;  ///< count, mean and sum of squared differences of a group
 constexpr int64_t kAffineBytes = 8;    ///< scale and shift of a channel, all scales before all shifts
-constexpr int64_t kSumBytes = 8;       ///< of keys and values
+constexpr int64_t kSumBytes = 8;       ///< one sum of keys and values
 constexpr int64_t kPartialSumBytes = 4;
 
-/// Sets of statistics: one, or one for each frame.
+/// Number of sets of statistics: one, or one per frame.
 int64_t statistics_sets(const Graph& graph, const Op& statistics, const Sizes& sizes);
 
-/// Moments are taken frame by frame. Each frame's rows are cut into segments, each with moments of its own
-/// for every group, of a group for every so many of its channels. There are so many segments at the most,
-/// divided by how often a tensor has so many channels.
+/// The GPU computes moments frame by frame. It splits a frame's rows into segments. Each segment has its own
+/// moments for every group, or for every kMomentChannels channels of a larger group. The number of segments
+/// is at most kMostMomentSegments, divided by the number of such channel parts in a tensor.
 constexpr int64_t kMostMomentSegments = 1584;
 constexpr int64_t kMomentChannels = 128;
 constexpr int64_t most_moment_segments(int64_t channels) {
   const int64_t segments = kMostMomentSegments / ((channels + kMomentChannels - 1) / kMomentChannels);
   return segments > 1 ? segments : 1;
 }
-/// Sums of keys and values are gathered in so many partial sums at the most, one input after the other.
+/// Largest number of partial sums for sums of keys and values. Inputs are summed one after another.
 constexpr int64_t kMostKeyValuePartials = 32;
-/// Bytes of the largest buffer that any AddMoments or AddKeyValueSums of the graph needs. All
-/// calls share one.
+/// Bytes of the largest buffer that any AddMoments or AddKeyValueSums call of the graph needs. All calls
+/// share one buffer.
 int64_t partial_bytes(const Graph& graph);
 
-/// Offsets of statistics, of scales and shifts of norms, and of sums of keys and values. Each item's begin on
-/// a boundary. One buffer for partial sums follows.
+/// Offsets of statistics, of scales and shifts of norms, and of sums of keys and values. Each item's data
+/// begins on a boundary. One buffer for partial sums follows.
 struct StateLayout {
   struct Buffer {
-    int64_t offset = 0;      ///< of the first item
-    int64_t item_bytes = 0;  ///< from one item to the next
-    int64_t own_bytes = 0;   ///< of them, without what fills up to the boundary
+    int64_t offset = 0;      ///< offset of the first item
+    int64_t item_bytes = 0;  ///< stride between items
+    int64_t own_bytes = 0;   ///< part of item_bytes in use, without padding
   };
   std::map<TensorId, Buffer> statistics;  ///< moments, and sums of keys and values
-  std::map<TensorId, Buffer> affines;     ///< scales and shifts, by what the norm makes
+  std::map<TensorId, Buffer> affines;     ///< scales and shifts, by the norm's output
   int64_t partial_offset = 0;
   int64_t bytes = 0;
 };
 StateLayout state_layout(const Graph& graph, const Sizes& sizes);
 
-/// Bytes of an operation's parameters, each on a boundary: kernels [outputs][frames][rows][columns][inputs /
-/// groups] in the dtype, of one over upsampling four of 2 × 2 taps, biases in the dtype, scales and biases of
-/// norms in fp32.
+/// Bytes of an operation's parameters, each aligned to kBoundary. Kernels are
+/// [outputs][frames][rows][columns][inputs / groups] in the dtype; over upsampling there are four with 2 × 2
+/// taps. Biases are in the dtype. Scales and biases of norms are in fp32.
 int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype);
 
-/// Values of one item in a tile: libraries count them in 32 bits, and what lies around them too.
+/// Largest number of values per item in a tile. Libraries index them with 32 bits, including the surroundings
+/// of a tile.
 constexpr int64_t kMostTileValues = int64_t{1} << 30;
 
-/// Granted to cuDNN for one convolution; where tiles are small, no more than input and output take, but at
-/// least the second.
+/// Limits on cuDNN's workspace for one convolution. For small tiles it is at most the size of input and
+/// output, but at least kLeastWorkspace.
 constexpr int64_t kConvolutionWorkspace = int64_t{32} << 20;
 constexpr int64_t kLeastWorkspace = int64_t{1} << 20;
-/// Granted for the phases of one over upsampling, which is computed some rows at a time where all of a
-/// frame's would take more; but enough for so many rows of them.
+/// Limit on the buffer for the phases of a convolution over upsampling. If a frame's phases exceed it, they
+/// are computed a few rows at a time. The buffer always holds kLeastPhaseRows rows.
 constexpr int64_t kMostPhases = int64_t{256} << 20;
 constexpr int64_t kLeastPhaseRows = 8;
 
-/// Granted to one convolution of one item whose output tile has this extent; over upsampling with what the
-/// four phases of a frame take before they are put into it, wherever the tile lies.
+/// Workspace limit of one convolution of one item with this output extent. Over upsampling it includes the
+/// buffer for a frame's four phases. Holds wherever the tile lies.
 int64_t convolution_workspace_bytes(const KernelShape& kernel, const Extent& output, Dtype dtype);
 
 }  // namespace headroom::gpu

@@ -37,8 +37,8 @@ Halo input_halo(const Op& op, size_t input, const Halo& output, const CarriedAxe
   const Halo own = reach(op, input);
   Halo halo{per_axis(back, output.before, op.factor, own.before),
             per_axis(back, output.after, op.factor, own.after)};
-  // The output runs ahead along carried axes: its fresh positions begin and end `after` positions later than
-  // its grid tile. It reads that much later in the input, too.
+  // Along carried axes the output runs ahead: its fresh positions lie `after` positions beyond its grid tile.
+  // So it also reads that much further ahead in the input.
   halo.before.t = carried_before(own.before.t, output.after.t, op.factor.t);
   if (carried.rows) halo.before.y = carried_before(own.before.y, output.after.y, op.factor.y);
   return halo;
@@ -80,8 +80,7 @@ PassNeeds::PassNeeds(const Graph& graph, const std::vector<bool>& kept, const Pa
   for (size_t i = end_op_; i-- > 0;) {
     const Op& op = graph.ops()[i];
     if (contains(goal.in_place, op.output)) {
-      // The tile of the other operand is added onto the kept one; both are read at their own
-      // positions.
+      // The step adds the other operand's tile onto the kept operand. It reads both at their own positions.
       for (TensorId input : op.inputs) at(input).add_loose({});
       first_op_ = i;
       continue;

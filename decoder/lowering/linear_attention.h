@@ -2,12 +2,12 @@
 
 #include <cstdint>
 
-// Memory of linear attention beside its tiles. The planner counts by these sizes, and the runtime allocates
-// by them.
+// Workspace of linear attention. The planner predicts memory from these sizes, and the runtime allocates by
+// them.
 namespace headroom {
 
-/// Columns of a head's sums as they are multiplied with: those of v and the one of 1, padded to a multiple
-/// of 16.
+/// Columns of the matrix of a head's sums: one per channel of v and one for the sum of k alone, padded to a
+/// multiple of 16.
 constexpr int64_t padded_head_channels(int64_t channels) {
   return (channels + 1 + 15) / 16 * 16;
 }

@@ -47,8 +47,8 @@ class Lowering {
     pass_.name = graph_.tensor(wanted.front()).name;
   }
 
-  /// The grid's frames are those of the coarsest tensor that the pass touches, so that each chunk of them is
-  /// whole frames of every tensor.
+  /// Sets the grid's time scale to that of the coarsest tensor in the pass. Each chunk then has whole frames
+  /// of every tensor.
   void set_time_scale() {
     const auto coarser = [&](TensorId id) {
       const Tensor& tensor = graph_.tensor(id);
@@ -60,8 +60,8 @@ class Lowering {
     }
   }
 
-  /// True where an operation can write the one tile that its readers want, padding included. Convolutions
-  /// with other edges want other tiles: each copies its own.
+  /// True if an operation can write the tile that all its readers need, including padding. Convolutions with
+  /// different edges need different tiles, so each copies its own.
   static bool makes_exact_tile(const Op& op, const Need& need) {
     return traits_of(op.kind).pads && !need.loose && !need.exact.empty() &&
            std::all_of(need.exact.begin(), need.exact.end(),
@@ -75,7 +75,7 @@ class Lowering {
 
   Operand read(TensorId id) const { return {id, is_kept(id) ? -1 : made_[index(id)]}; }
 
-  /// A tile that matches the demand to the position: the one that was made, or a copy.
+  /// Returns a tile with exactly the demanded region: the existing tile or a copy.
   Operand read_exact(TensorId id, const ExactDemand& demand) {
     const int32_t step = made_[index(id)];
     if (!is_kept(id) && step >= 0) {
@@ -147,7 +147,7 @@ class Lowering {
            add.inputs[0] != add.inputs[1] && readers_in_pass(operand) == 1;
   }
 
-  /// Makes the last step, a convolution, carry out this add as well.
+  /// Fuses this add into the last step, a convolution.
   Step& add_residual(OpId add, TensorId residual) {
     Step& convolution = pass_.steps.back();
     made_[index(convolution.tensor)] = -1;
@@ -157,8 +157,8 @@ class Lowering {
     return convolution;
   }
 
-  /// True where the last step can write the tensor's blocks in place of a tile: of the pass only statistics
-  /// read it, and these read blocks as well.
+  /// True if the last step can write the tensor's blocks instead of a tile. In this pass only statistics may
+  /// read the tensor, since they can read blocks.
   bool can_write_blocks(TensorId id, const Need& need) const {
     if (!goal_.fusion.blocks || !contains(goal_.keeps, id)) return false;
     if (pass_.steps.back().kind != StepKind::conv || !need.exact.empty() || need.all(carried_) != Halo{})
@@ -170,7 +170,8 @@ class Lowering {
     });
   }
 
-  /// The result of the last step is there: as a tile, which is stored where it is kept, or in its blocks.
+  /// Records the last step's result: a tile, which is also stored if the tensor is kept, or the tensor's
+  /// blocks.
   void finish_tile(TensorId id, const Need& need) {
     if (can_write_blocks(id, need)) {
       pass_.steps.back().target = StepTarget::blocks;
@@ -180,7 +181,7 @@ class Lowering {
     if (contains(goal_.keeps, id)) push({.kind = StepKind::store, .tensor = id, .inputs = {read(id)}});
   }
 
-  /// An add as part of the convolution that makes one of its operands; false where that cannot be.
+  /// Fuses an add into the convolution that makes one of its operands. Returns false if this is not possible.
   bool emit_with_convolution(OpId id, const Need& need) {
     const Op& op = graph_.op(id);
     if (op.kind != OpKind::add) return false;
@@ -223,8 +224,8 @@ class Lowering {
     return read(op.inputs[k]);
   }
 
-  /// An add overwrites the tile of its first operand, so that tile must be exact and read by nothing else.
-  /// One that keeps earlier positions has a tile of its own, and copies that operand.
+  /// Returns a tile that the add can overwrite: its first operand's, if it is exact and has no other reader.
+  /// An add that keeps earlier positions needs its own tile and copies the operand.
   Operand own_tile(const Op& op, const Halo& of_add) {
     const TensorId id = op.inputs[0];
     const int32_t step = made_[index(id)];
@@ -280,7 +281,7 @@ std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
     for (size_t k = 0; k < op.inputs.size(); ++k) {
       if (!is_barrier(op, k) || graph.tensor(op.inputs[k]).statistics) continue;
       if (graph.tensor(op.output).statistics) {
-        // All that they are taken of is there in the pass of the deepest.
+        // The pass of the deepest input has all inputs of the statistics.
         std::vector<OpId>& list = by_depth[depths[index(op.output)] - 1].statistics;
         const OpId id{static_cast<int32_t>(i)};
         if (!contains(list, id)) list.push_back(id);

@@ -8,9 +8,9 @@
 
 namespace headroom {
 
-/// Work that convolutions do beside their own. On CUDA those of a picture write kept tensors themselves;
-/// blocks of a clip have all frames of a few rows, which they would write badly. In 16 bits they add
-/// residuals too: for fp32 cuDNN has no kernel for that.
+/// Operations fused into convolutions, on CUDA only. Convolutions of pictures write kept tensors directly.
+/// For clips this would be slow, because a block has a few rows of all frames. In 16 bits, convolutions also
+/// add residuals; cuDNN has no such kernel for fp32.
 struct Fusion {
   bool blocks = false, residuals = false;
 };
@@ -18,17 +18,15 @@ Fusion fusion_on(const Sizes& sizes);
 
 /// Goal of one pass.
 struct PassGoal {
-  std::vector<OpId> statistics;  ///< statistics and sums to take
-  std::vector<TensorId> keeps;   ///< tensors to write whole
-  std::vector<TensorId>
-      in_place;               ///< those of `keeps` that take over the blocks of a kept operand of their add
-  bool emits = false;         ///< hand the graph's output on
-  Fusion fusion{};            ///< as fusion_on() says
-  bool carries_rows = false;  ///< Pass::carries_rows
+  std::vector<OpId> statistics;    ///< statistics and sums to measure
+  std::vector<TensorId> keeps;     ///< tensors to write whole
+  std::vector<TensorId> in_place;  ///< subset of `keeps`: overwrite the blocks of a kept operand of their add
+  bool emits = false;              ///< pass the graph's output on
+  Fusion fusion{};                 ///< result of fusion_on()
+  bool carries_rows = false;       ///< Pass::carries_rows
 };
 
-/// The barriers of one depth: what the pass of that depth must compute whole before anything deeper can
-/// start.
+/// The barriers of one depth. The pass of this depth must complete them before anything deeper can start.
 struct BarrierTargets {
   std::vector<OpId> statistics;  ///< and sums of keys and values
   std::vector<TensorId> kept;    ///< keys and values
@@ -42,25 +40,26 @@ struct BarrierTargets {
 /// One entry per pass, in the order in which passes must run; the last one emits the output.
 std::vector<BarrierTargets> barrier_targets(const Graph& graph);
 
-/// A tensor that the pass computes; all of them are of its depth.
+/// A tensor that the pass computes. All of them have the same depth.
 TensorId any_target(const Graph& graph, const BarrierTargets& targets);
 
-/// Lowers a pass to the steps that every tile runs. Operations between what is kept and the goals are
-/// repeated per tile with the halo that the later ones need; positions outside the picture appear only where
-/// a convolution reads them. Tiles and predictions are left empty. `kept[i]` says whether
-/// tensor i can be read whole: written by an earlier pass, or measured if it is statistics. Throws
-/// std::logic_error where the goal needs something that only a later pass could provide.
+/// Lowers a pass to the steps that every tile runs. Each tile recomputes the operations between kept tensors
+/// and the goals, with the halo that later ones need. Positions outside the picture appear only if a
+/// convolution reads them. Leaves tiles and predictions empty.
+/// `kept[i]` is true if tensor i can be read whole: an earlier pass wrote it, or measured it if it is
+/// statistics. Throws std::logic_error if the goal needs a tensor that only a later pass can provide.
 Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal);
 
-/// Another way to the same goal that may be faster than this pass, which was lowered to it: carrying rows,
-/// where tiles would compute rows of each other by convolutions. Empty where there is none.
+/// An alternative goal that may be faster than `lowered`, which was lowered from `goal`. It carries rows, if
+/// tiles would otherwise recompute rows of each other in convolutions. Empty if there is no alternative.
 std::optional<PassGoal> alternative_to(const PassGoal& goal, const Pass& lowered, const Sizes& sizes);
 
-/// The kept operand whose blocks `target` could take over in a pass with this goal, or -1: its
-/// producer must add that operand, and nothing else in the pass may read it or need `target` beyond the tile.
+/// The kept operand whose blocks `target` could overwrite in a pass with this goal, or -1. The producer of
+/// `target` must add this operand. Nothing else in the pass may read the operand, or need `target` beyond the
+/// tile.
 TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal,
                        TensorId target);
-/// in_place_base() for a pass that was already lowered, with nothing in place.
+/// in_place_base() for a pass that is already lowered without in-place writes.
 TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without,
                        TensorId target);
 

@@ -11,7 +11,7 @@
 namespace headroom {
 int64_t picture_bytes(const Graph& graph, const Request& request) {
   if (!request.picture_dtype) return 0;
-  // Exact for all real ones; those of hostile files do not overflow.
+  // Avoids overflow for hostile files; exact for all real values.
   constexpr double kMost = double(int64_t{1} << 60);
   const double bytes = double(request.batch) * double(request.frames) * double(request.height_pixels) *
                        double(request.width_pixels) * double(graph.tensor(graph.output()).channels) *
@@ -20,7 +20,7 @@ int64_t picture_bytes(const Graph& graph, const Request& request) {
 }
 
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model) {
-  // Memory that grows with the picture exists for one frame at a time.
+  // Memory that grows with the picture is allocated for one frame at a time.
   const Tensor& output = graph.tensor(graph.output());
   const int64_t pixels =
       own_rows(sizes, output.scale.y).length() * extent_of(output, sizes.latent).x * sizes.items;
@@ -29,9 +29,9 @@ int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel&
 
 namespace {
 
-/// Positions of the longest tile where grid tiles are so long and none of them begins the axis.
+/// Positions of the longest tile for grid tiles of this length, except tiles at the start of the axis.
 int64_t longest(const TileAxis& axis, int64_t grid_tile) {
-  // Tiles of a coarser tensor whose boundaries fall inside a position touch one position more.
+  // If a tile boundary falls inside a position of a coarser tensor, the tile touches one position more.
   const bool aligned = grid_tile * axis.scale % axis.grid_scale == 0;
   const int64_t own = ceil_divide(grid_tile * axis.scale, axis.grid_scale) + (aligned ? 0 : 1);
   const int64_t all =
@@ -41,7 +41,7 @@ int64_t longest(const TileAxis& axis, int64_t grid_tile) {
 
 Extent largest_tile(const Axes<TileAxis>& axes, const BandTile& tile) {
   Extent largest{0, 0, longest(axes.x, tile.extent.x)};
-  // Chunks but the last are equal; earlier frames differ for the first few alone.
+  // All chunks but the last have equal lengths. Only the first few differ in their earlier frames.
   constexpr int64_t kFirstFew = 4;
   const int64_t chunk = tile.extent.t, rows = std::min(axes.y.grid, tile.extent.y);
   for (int64_t i = 0; i < kFirstFew && i * chunk < axes.t.grid; ++i) {
@@ -54,13 +54,14 @@ Extent largest_tile(const Axes<TileAxis>& axes, const BandTile& tile) {
   return largest;
 }
 
-/// carried_bytes() of a step that makes a tile.
+/// carried_bytes() for a step that makes a tile.
 int64_t carried_bytes(const Graph& graph, const Axes<TileAxis>& axes, TensorId tensor, const Extent& tile,
                       const Sizes& sizes) {
   Extent carried = {axes.t.carried, axes.y.carried, 0};
   if (axes.y.hands_on) {
     if (carried.y == 0 || tile.y >= axes.y.grid) return 0;
-    // Each tile of a band keeps rows of its own for the tile below it, all of a step in one allocation.
+    // Each tile of a band keeps its own rows for the tile below. A step's rows for all tiles share one
+    // allocation.
     carried.t = 1;
     for (int64_t begin = 0; begin < axes.x.grid; begin += tile.x)
       carried.x += axes.x.present({begin, std::min(axes.x.grid, begin + tile.x)}).length();
@@ -118,7 +119,7 @@ std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Ba
     const int64_t of_tile = tile_bytes(graph, step.tensor, extent, sizes);
     for (size_t k = lifetimes[i].begin; k < lifetimes[i].end; ++k) bytes[k].tiles += of_tile;
   }
-  // From the first chunk to the last, whichever step runs.
+  // Carried positions are live throughout the pass, whichever step runs.
   for (StepBytes& step : bytes) step.carried = carried;
   return bytes;
 }

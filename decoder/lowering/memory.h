@@ -15,32 +15,32 @@ namespace headroom {
 
 /// Inputs of the memory prediction that the plan does not give.
 struct MemoryModel {
-  /// Device bytes that `op` needs beside its tiles while it runs on a tile of this extent. `algorithm` is its
-  /// pass's choice.
+  /// Device bytes of the workspace of `op` on a tile of this extent. `algorithm` is the algorithm of its
+  /// pass.
   std::function<int64_t(const Op& op, ConvolutionAlgorithm algorithm, const Extent& output_tile,
                         const Sizes& sizes)>
       workspace_bytes;
-  /// More bytes for attention on such a tile when keys come block by block. Null: none.
+  /// Additional bytes for attention on this tile if keys come block by block. Null: none.
   std::function<int64_t(const Op& op, const Extent& output_tile)> attention_state_bytes;
   /// Bytes that libraries take outside the pool, in total.
   int64_t reserve_bytes = 0;
-  /// Further bytes outside the pool for every pixel of one frame of each item of a micro-batch: lists of
-  /// blocks, sums of rows, collected outputs.
+  /// Additional bytes outside the pool per pixel of one frame of each item of a micro-batch: lists of blocks,
+  /// sums of rows, collected outputs.
   double reserve_bytes_per_pixel = 0;
-  /// Blocks of kept tensors are made about this large.
+  /// Target size of blocks of kept tensors.
   int64_t block_bytes = int64_t{4} << 20;
 };
 
-/// Bytes of the picture of a request where it stays in memory, or else 0.
+/// Bytes of a request's picture if it stays in memory, otherwise 0.
 int64_t picture_bytes(const Graph& graph, const Request& request);
 
 /// Growth outside the pool that a plan allows for.
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model);
 
-/// Place of a band in its pass. It makes a difference where tiles carry rows from the band before.
+/// Position of a band in its pass. It matters if tiles carry rows from the band before.
 enum class BandPlace : uint8_t { first, further_down };
 
-/// A tile of the grid in such a band.
+/// A grid tile in a band at this position.
 struct BandTile {
   BandTile(const Extent& of_tile, BandPlace of_band = BandPlace::further_down)
       : extent(of_tile), place(of_band) {}
@@ -48,26 +48,26 @@ struct BandTile {
   BandPlace place;
 };
 
-/// Extent of the largest tile that a step makes, where grid tiles are `tile` long and start at its multiples.
+/// Extent of the largest tile that a step makes, if grid tiles have this extent and start at its multiples.
 Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const BandTile& tile,
                     const Sizes& sizes);
-/// The length of a pass's grid tiles. Those at the ends may be shorter.
+/// The extent of a pass's grid tiles. Tiles at the ends may be smaller.
 Extent longest_tile(const Pass& pass);
 
-/// Memory that is live while a step runs, without kept blocks, in bytes of all items.
+/// Live memory while a step runs, without kept blocks, in bytes for all items.
 struct StepBytes {
   int64_t tiles = 0;
   int64_t carried = 0;  ///< the last frames of tiles, which the next chunk of frames reads
   int64_t workspace = 0;
   int64_t total() const { return tiles + carried + workspace; }
 };
-/// For each step of a pass, on a tile of this extent that lies where it needs most. `staged` are the keys and
-/// values that live below the device.
+/// StepBytes of each step of a pass, for a tile of this extent in the position that needs most. `staged` are
+/// the keys and values in a lower tier.
 std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const BandTile& tile,
                                   const Sizes& sizes, const MemoryModel& model,
                                   const std::vector<TensorId>& staged = {});
-/// Bytes of what a step carries from one chunk to the next, or from one band to the next in all of its tiles;
-/// of grid tiles of this extent.
+/// Bytes that a step carries from one chunk to the next, or from one band to the next for all tiles of a
+/// band. `tile` is the extent of a grid tile.
 int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                       const Sizes& sizes);
 

@@ -64,7 +64,7 @@ int64_t bytes_at(const Window& window, const SweepPoint& point) {
 Peak peak_of(std::span<const SegmentBytes> blocks, std::span<const SegmentBytes> steps, bool several_tiles) {
   Peak peak;
   for (size_t k = 0; k < blocks.size(); ++k) {
-    // Later tiles of a band find at least as many bytes in blocks as its first tile.
+    // During later tiles of a band, all of the band's blocks are already live.
     const SegmentBytes& found = several_tiles ? blocks.back() : blocks[k];
     const int64_t bytes = found.bytes + steps[k].bytes;
     if (bytes > peak.bytes) peak = {bytes, {found.at, steps[k].at, several_tiles}};

@@ -8,9 +8,9 @@
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/window.h"
 
-// The one place where a pass's peak is counted. A pass sweeps over the picture band by band, and runs all of
-// its steps on every tile of a band. Its steps fall into segments, each of which but the first begins with a
-// store:
+// Computes a pass's peak memory; no other planner code does. A pass sweeps over the picture band by band. It
+// runs all of its steps on every tile of a band. Its steps form segments. Each segment except the first
+// begins with a store:
 //
 //                     step 0, step 1 | store a, step 3 | store b, emit
 //                     ---------------+-----------------+--------------
@@ -30,7 +30,7 @@ struct LiveBytes {
   int64_t pass_weights = 0;      ///< parameters that the pass brought in
   int64_t latent = 0;
   int64_t state = 0;    ///< statistics and sums
-  int64_t picture = 0;  ///< where it stays in memory
+  int64_t picture = 0;  ///< 0 unless the picture stays in memory
   int64_t reserve = 0;  ///< the plan's allowance for memory outside the pool
   int64_t kept = 0;
   StepBytes step{};
@@ -41,7 +41,7 @@ struct LiveBytes {
 /// Memory that is live throughout a plan. `kept`, `step` and `pass_weights` are 0.
 LiveBytes live_throughout(const Graph& graph, const Plan& plan);
 
-/// A moment of a sweep. Tiles of a band after its first find the blocks there that the first one took.
+/// A moment of a sweep. The first tile of a band acquires its blocks, so they are live during later tiles.
 struct SweepPoint {
   size_t band = 0, step = 0;
   bool later_tile = false;
@@ -53,7 +53,7 @@ struct Peak {
   SweepPoint point;
 };
 
-/// The most bytes in one segment of a pass, and the step or the band where that is.
+/// The largest number of bytes in one segment of a pass, and the step or band where it occurs.
 struct SegmentBytes {
   int64_t bytes = 0;
   size_t at = 0;
@@ -64,17 +64,18 @@ std::vector<SegmentBytes> step_bytes_by_segment(const Pass& pass, const std::vec
 std::vector<SegmentBytes> block_bytes_by_segment(std::span<const Window> windows, const Interval& bands);
 /// Bytes of a window's blocks at a moment of the sweep.
 int64_t bytes_at(const Window& window, const SweepPoint& point);
-/// The peak of both together, in bands of one height. `several_tiles`: whether a band has more than one tile.
+/// The peak of blocks and steps together, for bands of one height. `several_tiles` is true if a band has more
+/// than one tile.
 Peak peak_of(std::span<const SegmentBytes> blocks, std::span<const SegmentBytes> steps, bool several_tiles);
 
-/// One pass of a plan, and what is on the device at every moment of it. Plan, graph and model must outlive
-/// it. A rank without rows has no tiles: of its passes there is one moment, with what is there throughout.
+/// Live device memory at every moment of one pass. Plan, graph and model must outlive it. A rank without rows
+/// has no tiles. Each of its passes has a single moment, with the memory that is live throughout.
 class PassSweep {
  public:
   PassSweep(const Graph& graph, const Plan& plan, size_t pass, const MemoryModel& model);
 
   LiveBytes live(const SweepPoint& point) const;
-  /// The highest moment, with all that is live then. Its bytes are those of live().total() there.
+  /// The moment with the largest live().total(), and this total.
   Peak peak() const;
   /// The highest moment of one band.
   Peak peak_of_band(size_t band) const;
@@ -83,11 +84,11 @@ class PassSweep {
   const std::vector<Window>& windows() const { return windows_; }
   /// The bytes of each step on a tile of this band.
   const std::vector<StepBytes>& steps_of(size_t band) const;
-  /// The largest tile that a step makes in this band, as it is counted.
+  /// The largest tile that a step makes in this band, and its bytes.
   struct StepTile {
     Extent extent;
     int64_t bytes = 0;
-    int64_t carried_bytes = 0;  ///< handed on to the next chunk or band; there throughout the pass
+    int64_t carried_bytes = 0;  ///< handed on to the next chunk or band; live throughout the pass
   };
   StepTile tile_of_step(size_t step, size_t band) const;
 
@@ -97,14 +98,14 @@ class PassSweep {
   };
   /// The tensors behind LiveBytes::kept.
   std::vector<LiveTensor> kept(const SweepPoint& point) const;
-  /// The tensors behind StepBytes::tiles and StepBytes::carried. One may be there twice.
+  /// The tensors behind StepBytes::tiles and StepBytes::carried. A tensor may occur twice.
   std::vector<LiveTensor> tiles(const SweepPoint& point) const;
 
  private:
   Extent tile_of(size_t band) const;
-  /// Place of the band in its pass; `further_down` in passes where place makes no difference.
+  /// Position of the band in its pass. Always `further_down` in passes that do not depend on it.
   BandPlace place_of(size_t band) const;
-  /// The highest moment of bands whose tiles are alike, without what is there throughout.
+  /// The highest moment of bands with equal tiles, without memory that is live throughout.
   Peak highest_in(const Interval& bands) const;
 
   const Graph& graph_;
@@ -114,9 +115,9 @@ class PassSweep {
   Extent tile_;
   LiveBytes throughout_;
   std::vector<Window> windows_;
-  std::vector<TensorId> staged_;  ///< keys and values that live below the device
+  std::vector<TensorId> staged_;  ///< keys and values in a lower tier
   mutable std::map<std::pair<int64_t, BandPlace>, std::vector<StepBytes>>
-      steps_;  ///< by height of a band, when first asked for
+      steps_;  ///< by band height and place; computed on first use
 };
 
 }  // namespace headroom

@@ -15,8 +15,8 @@
 //                             |..|                and stores, for a pass with a halo of 2, rows 0 to 26
 namespace headroom {
 
-/// The rows of the latent that each rank owns: as equal as can be, longer ones first, none where there are
-/// more ranks than rows.
+/// The latent rows that each rank owns. Shares are as equal as possible, larger ones first. They are empty
+/// for ranks beyond the number of rows.
 std::vector<Interval> share_rows(int64_t latent_rows, int32_t ranks);
 
 /// The rows of a kept tensor that the plan's rank owns or that its passes read.

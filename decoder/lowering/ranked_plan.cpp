@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-/// All numbers that are gathered in a decode.
+/// Number of values in all statistics and sums of a decode.
 int64_t gathered_values(const Graph& graph, const Plan& plan) {
   int64_t values = 0;
   for (const Pass& pass : plan.passes) {

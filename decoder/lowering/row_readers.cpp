@@ -9,10 +9,9 @@
 namespace headroom {
 namespace {
 
-/// The rows that a step makes for a band of its grid, as far as it reads for them: what it has from the band
-/// before is not made again.
+/// The rows for which a step reads input in a band. Rows carried from the band before are not computed again.
 struct RowsMade {
-  int32_t before = 0;  ///< the first one, before the band's own
+  int32_t before = 0;  ///< distance of the first row before the band's own rows
   int64_t last_begin = std::numeric_limits<int64_t>::max();
 };
 

@@ -6,7 +6,7 @@
 namespace headroom {
 namespace {
 
-/// Time of a step without FLOPs, a copy, as a fraction of the time of all steps with FLOPs.
+/// Time of a step without FLOPs (a copy), relative to the time of all steps with FLOPs.
 constexpr double kCopyShare = 0.01;
 
 }  // namespace

@@ -15,18 +15,18 @@ struct TensorUse {
   int64_t block_rows = 0;
   MemoryTier tier = MemoryTier::device;
   bool written = false;  ///< by this pass
-  bool leaves = false;   ///< blocks are given back as the sweep leaves them behind
+  bool leaves = false;   ///< the pass frees blocks once the sweep has passed them
   friend auto operator<=>(const TensorUse&, const TensorUse&) = default;
 };
 
-/// The use of a tensor that is there throughout a pass and stays.
+/// The use of a tensor that stays for the whole pass and is not freed.
 TensorUse use_of(const KeptTensor& kept);
 
-/// The rows of a tensor that are kept here.
+/// The rows of a tensor that this rank keeps.
 Interval kept_rows(const Graph& graph, const TensorUse& use, const Sizes& sizes);
 
-/// The tensors that are kept during a pass of the plan. A tensor whose blocks another one takes over in this
-/// pass does not leave.
+/// The kept tensors during a pass of the plan. A tensor is not freed if another one overwrites its blocks in
+/// this pass.
 std::vector<TensorUse> uses_in(const Plan& plan, size_t pass);
 
 }  // namespace headroom

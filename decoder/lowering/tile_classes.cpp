@@ -8,11 +8,11 @@
 namespace headroom {
 namespace {
 
-/// The part of an axis whose tiles reach no edge of the picture in any step. Equally long tiles there are
-/// alike where they begin at the same place within a position of the coarsest tensor.
+/// The part of an axis in which no step's tile reaches an edge of the picture. Two tiles of equal length in
+/// it belong to one class if they begin at the same offset within a position of the coarsest tensor.
 struct InnerPart {
   Interval grid;
-  int64_t unit = 1;  ///< positions of the grid in one of the coarsest tensor
+  int64_t unit = 1;  ///< grid positions in one position of the coarsest tensor
 };
 
 InnerPart inner_part(const std::vector<TileAxis>& steps) {
@@ -23,13 +23,13 @@ InnerPart inner_part(const std::vector<TileAxis>& steps) {
     reach = std::max(reach, ceil_divide(halo * step.grid_scale, step.scale));
     unit = std::lcm(unit, int64_t{step.grid_scale / std::gcd(step.grid_scale, step.scale)});
   }
-  reach += unit;  // tiles have positions of the coarsest tensor in part
+  reach += unit;  // a tile can contain part of a coarsest position
   return {{reach, (steps.empty() ? 0 : steps.front().grid) - reach}, unit};
 }
 
-/// The number of the tile's class, which may be a new one.
+/// Returns the number of the tile's class. Adds the class if it is new.
 size_t class_number(std::vector<TileClass>& classes, const TileClass& tile) {
-  // From the end: most tiles are like the one before.
+  // Search from the end, since most tiles are like the previous one.
   for (size_t i = classes.size(); i-- > 0;) {
     if (classes[i].alike(tile)) return i;
   }
@@ -46,7 +46,7 @@ TileClasses tile_classes(const Graph& graph, const Pass& pass, Axis axis, std::s
   for (const Step& step : pass.steps)
     steps.push_back(tile_axis(graph, pass, step, measured_tensor(step), axis, latent));
   const InnerPart inner = inner_part(steps);
-  struct Known {  // in the inner part
+  struct Known {  // a tile in the inner part
     int64_t place, length;
     size_t number;
   };

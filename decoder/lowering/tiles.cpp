@@ -12,7 +12,7 @@ Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale) {
 
 namespace {
 
-/// Earlier positions of such a step's tile are read from blocks again.
+/// Gathers from a kept tensor need no carried positions: they read earlier positions from the blocks again.
 bool gathers_kept(const Step& step) {
   return step.kind == StepKind::gather && step.inputs[0].step == -1;
 }

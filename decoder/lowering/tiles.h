@@ -31,25 +31,25 @@ struct TileAxis {
   int64_t grid = 0;    ///< positions of the pass's grid
   int64_t extent = 0;  ///< positions of the step's tensor
   int32_t grid_scale = 1, scale = 1;
-  int32_t before = 0, after = 0;  ///< of the step's halo
+  int32_t before = 0, after = 0;  ///< from the step's halo
   int32_t pad = 0;
   bool is_time = false;
   bool hands_on = false;  ///< Pass::carries()
   int64_t carried = 0;    ///< positions that a tile copies from the tile before it
 
-  /// The positions of the step's tile, carried ones included, as far as the picture and its padding go.
+  /// The positions of the step's tile, including carried ones, clipped to the picture and its padding.
   Interval present(const Interval& grid_tile) const;
-  /// The positions that the step computes: all but the carried ones. None where the step has run ahead to the
-  /// end of the axis.
+  /// The positions that the step computes, without carried ones. Empty once the step has run ahead to the end
+  /// of the axis.
   Interval made(const Interval& grid_tile) const;
   /// The positions that the grid's interval touches, without a halo.
   Interval image_of(const Interval& grid_interval) const;
 
  private:
-  /// The positions behind those of the tile before, where tiles hand positions on.
+  /// The positions after the previous tile's, if tiles hand positions on.
   Interval behind(const Interval& grid_tile) const;
 };
-/// `tensor` is the one that the step makes, or its measured_tensor().
+/// `tensor` is the tensor that the step makes, or its measured_tensor().
 TileAxis tile_axis(const Graph& graph, const Pass& pass, const Step& step, TensorId tensor, Axis axis,
                    const Extent& latent);
 Axes<TileAxis> tile_axes(const Graph& graph, const Pass& pass, const Step& step, TensorId tensor,
@@ -59,22 +59,22 @@ Axes<TileAxis> tile_axes(const Graph& graph, const Pass& pass, const Step& step,
 Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile,
                    const Extent& latent);
 
-/// True where the pass may be cut along the time: no step needs all frames at once.
+/// True if the pass may be cut along the time, because no step needs all frames at once.
 bool takes_chunks(const Graph& graph, const Pass& pass);
 
-/// Rows of the grid by which a pass that carries rows runs ahead of its bands, at the most.
+/// Largest number of grid rows by which a pass that carries rows runs ahead of its bands.
 struct RowsAhead {
-  int64_t rows = 0;  ///< whole positions of the coarsest tensor
-  int64_t unit = 1;  ///< one of these
+  int64_t rows = 0;  ///< a multiple of `unit`
+  int64_t unit = 1;  ///< grid rows in one row of the coarsest tensor
 };
 RowsAhead rows_ahead(const Graph& graph, const Pass& pass);
-/// The rows of the first band of tiles that are `length` high: in a pass that carries rows so many fewer as
-/// it runs ahead, so that the first band's tiles are no higher than others, but one position of the coarsest
-/// tensor at least.
+/// Height of the first band if tiles are `length` high. A pass that carries rows runs ahead, so its first
+/// band is shorter by this much. Its tiles are then no higher than the others. The height is at least one row
+/// of the coarsest tensor.
 int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows);
 
-/// True where a pass can carry rows: each of its steps makes a row of its tile without those above. What is
-/// mirrored at the picture's edge it could not.
+/// True if a pass can carry rows: each step can make a row of its tile without the rows above it. Mirrored
+/// padding at the picture's edges makes this impossible.
 bool can_carry_rows(const Pass& pass);
 
 /// Cuts [0, length) into intervals of `tile`, the last one shorter.

@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-/// Operations that the steps of a pass carry out, each once: their parameters are there once.
+/// The operations that a pass runs, each listed once: several steps can share one copy of the parameters.
 std::vector<OpId> operations_of(const Pass& pass);
 std::vector<OpId> all_operations(const Graph& graph);
 
@@ -14,11 +14,11 @@ std::vector<OpId> all_operations(const Graph& graph);
 /// (StorageRules::weights_bytes).
 int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm,
                       const Storage& storage);
-/// Bytes of all parameters where they stay on the device throughout: kernels are packed for the direct
+/// Bytes of all parameters if they stay on the device throughout. Kernels are then packed for the direct
 /// algorithm.
 int64_t resident_weights_bytes(const Graph& graph, const Storage& storage);
-/// Bytes of what a pass with these algorithms brings onto the device: its parameters, or, beside resident
-/// ones, its transformed Winograd kernels.
+/// Bytes that a pass with these algorithms loads onto the device: its parameters, or only its Winograd
+/// kernels if parameters are resident.
 int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, const ConvolutionAlgorithms& algorithms,
                            WeightResidency residency, const Storage& storage);
 /// Bytes of all parameters that are on the device during one pass.

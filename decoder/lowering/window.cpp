@@ -83,8 +83,9 @@ class WindowBuilder {
     window_.after = window_.before;
   }
 
-  /// The rows that a band writes, counted from the first kept row. The first band's begin there and the last
-  /// band's end with the last: rows that a rank keeps beside its own are there as long as their neighbours.
+  /// The rows that a band writes, counted from the first kept row. The first band's rows begin at 0 and the
+  /// last band's end at the last kept row. Rows kept for other ranks are thus allocated with their
+  /// neighbours.
   Interval written_rows(size_t band) const {
     Interval rows = image(pass_.tiles.y[band], graph_.tensor(use_.tensor).scale.y, pass_.scale.y);
     if (!use_.rows) return rows;
@@ -99,15 +100,15 @@ class WindowBuilder {
     const int64_t first = first_kept_row(), begin = readers_.first_row(tile.begin);
     const int64_t end =
         ceil_divide(std::max<int64_t>(0, readers_.last_row(tile.end) - first), use_.block_rows);
-    if (begin >= readers_.rows()) return {end, end};  // all is read before
+    if (begin >= readers_.rows()) return {end, end};  // earlier bands have read everything
     return {std::max<int64_t>(0, begin - first) / use_.block_rows, end};
   }
 
-  /// The first block that a band or a later pass still needs; blocks before it have left.
+  /// The first block that this band or a later pass needs. Blocks before it are freed.
   int64_t first_block(size_t band) const {
     if (band == 0) return 0;
     const int64_t row = readers_.first_row(pass_.tiles.y[band].begin);
-    // If the last bands read nothing more of the tensor, its last block leaves as well.
+    // If the last bands read no more rows of the tensor, its last block is freed too.
     return row >= readers_.rows() ? block_count_ : block_at(row);
   }
 

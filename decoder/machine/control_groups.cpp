@@ -12,17 +12,17 @@ namespace {
 
 using std::filesystem::path;
 
-/// No machine has so much: version 1 writes "no limit" as a number of about 2^63.
+/// Larger values mean "no limit". Version 1 reports that as about 2^63.
 constexpr int64_t kNoLimit = int64_t{1} << 60;
 
 struct Hierarchy {
   bool version_2 = false;
-  bool memory = false, processors = false;  ///< which of its controllers are looked at
-  path group;                               ///< of this process, from the hierarchy's root
+  bool memory = false, processors = false;  ///< controllers of this hierarchy that matter here
+  path group;                               ///< this process's group, relative to the hierarchy's root
 };
 
 struct Mount {
-  path root;  ///< the group that is seen at `folder`
+  path root;  ///< group that is mounted at `folder`
   path folder;
 };
 
@@ -38,7 +38,7 @@ bool has_word(const std::string& list, const std::string& word) {
   return false;
 }
 
-/// Lines of /proc/self/cgroup: "4:memory:/job", "0::/job".
+/// Parses lines of /proc/self/cgroup: "4:memory:/job", "0::/job".
 std::vector<Hierarchy> own_hierarchies(const path& root) {
   std::vector<Hierarchy> found;
   TextReader lines = reader_of(root / "proc/self/cgroup");
@@ -57,7 +57,7 @@ std::vector<Hierarchy> own_hierarchies(const path& root) {
   return found;
 }
 
-/// Spaces in mountinfo are written "\040".
+/// Decodes the octal escapes of mountinfo: a space is "\040".
 std::string without_escapes(const std::string& text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -75,8 +75,9 @@ std::string without_escapes(const std::string& text) {
   return plain;
 }
 
-/// A line of mountinfo: number, parent, device, root, mount point, options, any number of tags, "-", type,
-/// source, options of the file system, among which are a version 1 hierarchy's controllers.
+/// Finds the hierarchy's mount. A line of mountinfo: number, parent, device, root, mount point, options,
+/// tags (any number), "-", type, source, file system options. The latter name a version 1 hierarchy's
+/// controllers.
 std::optional<Mount> mount_of(const Hierarchy& hierarchy, const path& root) {
   TextReader lines = reader_of(root / "proc/self/mountinfo");
   for (std::string line; std::getline(lines, line);) {
@@ -95,14 +96,14 @@ std::optional<Mount> mount_of(const Hierarchy& hierarchy, const path& root) {
   return std::nullopt;
 }
 
-/// The process's group and those above it, as folders, up to the highest that is to be seen from here.
+/// Folders of the process's group and its parents, up to the highest one visible here.
 std::vector<path> folders_of(const Hierarchy& hierarchy, const path& root) {
   const std::optional<Mount> mount = mount_of(hierarchy, root);
   if (!mount) return {};
   const path top = root / mount->folder.relative_path();
   const path below = hierarchy.group.lexically_relative(mount->root);
   std::vector<path> folders{top};
-  // A container may see its own group as the top, under a name from outside.
+  // In a container, the own group may be mounted as the root, while its name is the host's.
   if (below.empty() || *below.begin() == ".." || below == ".") return folders;
   for (const path& part : below) folders.push_back(folders.back() / part);
   return folders;
@@ -115,7 +116,7 @@ std::optional<int64_t> number_in(const path& file) {
   return std::nullopt;  // also "max"
 }
 
-/// The figure after a word in lines of "word 123".
+/// Returns the number after `word` in a file of "word 123" lines.
 int64_t figure_after(const path& file, const std::string& word) {
   TextReader lines = reader_of(file);
   std::string name;
@@ -144,7 +145,7 @@ std::optional<int64_t> free_memory_in(const path& group, bool version_2) {
   const std::optional<int64_t> used =
       number_in(group / (version_2 ? "memory.current" : "memory.usage_in_bytes"));
   if (!limit || !used) return std::nullopt;
-  // In version 1 the plain figure is of this group alone, where the use is of all below it too.
+  // In version 1, inactive_file covers this group only, but the usage includes its subgroups.
   const int64_t given_back =
       figure_after(group / "memory.stat", version_2 ? "inactive_file" : "total_inactive_file");
   return *limit - std::max<int64_t>(0, *used - given_back);

@@ -11,11 +11,11 @@ namespace headroom {
 /// tightest one counts.
 ///
 ///   /proc/self/cgroup      the process's group in each hierarchy       0::/user.slice/job
-///   /proc/self/mountinfo   where the hierarchies are mounted, and from which group on
+///   /proc/self/mountinfo   mount point and root group of each hierarchy
 ///
 /// Source: the kernel's admin-guide/cgroup-v2.rst and admin-guide/cgroup-v1/memory.rst.
 struct ControlGroups {
-  /// The tightest limit, whatever part of it is in use.
+  /// The tightest limit, including memory in use.
   std::optional<int64_t> memory_bytes;
   /// Bytes left before a limit is reached. Negative if one is exceeded. Inactive file pages count as free,
   /// because the kernel reclaims them before it kills a process.

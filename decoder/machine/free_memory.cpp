@@ -9,7 +9,7 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kMebibyte = int64_t{1} << 20;
-/// headroom-decode before its first allocation for a decode: 12 MiB were measured, code and libraries.
+/// Memory of headroom-decode's code and libraries before a decode. Measured: 12 MiB.
 constexpr int64_t kProgramBytes = 16 * kMebibyte;
 constexpr int64_t kLeastMargin = 16 * kMebibyte, kMostMargin = 256 * kMebibyte;
 

@@ -12,9 +12,9 @@
 namespace headroom {
 namespace {
 
-constexpr size_t kLongestFigure = 40;  // with the spaces before it
+constexpr size_t kLongestFigure = 40;  // with leading spaces
 
-/// The figure after `key` in a file of "key: 123 kB" lines, or -1.
+/// Returns the number after `key` in a file of "key: 123 kB" lines, or -1.
 int64_t kibibytes(const char* file, const std::string& key) {
   const std::string text = "\n" + text_of_system_file(file).value_or("");
   const std::string start = "\n" + key + ":";
@@ -41,7 +41,7 @@ bool reset_peak_resident() {
     failed = 0;
   }
   if (opened >= 0) close(opened);
-  // Not started afresh it would be the peak of something else.
+  // Without a reset, the peak would include earlier work.
   if (is_system_failure(failed)) fail_by_errno(file, failed);
   return failed == 0;
 }

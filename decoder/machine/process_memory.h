@@ -11,7 +11,7 @@ int64_t peak_resident_bytes();  ///< VmHWM
 /// Resets VmHWM to the current VmRSS. Returns false if the system does not allow it.
 bool reset_peak_resident();
 int64_t machine_total_bytes();  ///< MemTotal
-/// Memory that the machine could give without swapping: MemAvailable.
+/// MemAvailable: memory that the machine can provide without swapping.
 int64_t machine_available_bytes();
 
 }  // namespace headroom

@@ -19,7 +19,7 @@ std::atomic<int> asked_threads{std::numeric_limits<int>::max()};
 }  // namespace
 
 int allowed_processors() {
-  // The kernel wants a set as large as its own.
+  // The kernel requires a set at least as large as its own, so try larger ones.
   for (int most = CPU_SETSIZE; most <= (1 << 20); most *= 2) {
     cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(most));
     if (set == nullptr) break;

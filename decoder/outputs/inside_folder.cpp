@@ -20,7 +20,7 @@ using std::filesystem::path;
 constexpr int kOpenFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
 const std::string kFoldersOfDescriptors = "/proc/self/fd/";
 
-/// For kernels before 5.6: refuses every link, with errno ELOOP or ENOTDIR.
+/// Fallback for kernels before 5.6 (no openat2). It rejects every link, with errno ELOOP or ENOTDIR.
 int open_without_links(int folder, const path& named) {
   int open = openat(folder, ".", kOpenFolder);
   for (const path& part : named) {
@@ -49,15 +49,15 @@ int open_beneath(int folder, const path& named) {
   return -1;
 }
 
-/// Reads a link in an open folder; empty for everything but a link.
+/// Returns the target of a link in an open folder. Empty if `name` is not a link.
 path link_in(int folder, const path& name) {
   char target[PATH_MAX];
   const ssize_t bytes = readlinkat(folder, name.c_str(), target, sizeof target);
   return bytes < 0 ? path() : path(std::string(target, static_cast<size_t>(bytes)));
 }
 
-/// Opens the folder that `named` lies in, behind links, and leaves its last name there in `named`. Returns -1
-/// with errno.
+/// Follows links and opens the parent folder of the final target. Reduces `named` to the target's name in
+/// that folder. Returns -1 and sets errno on failure.
 int open_folder_of(int folder, path& named) {
   for (int links = 0; links <= kMostLinks; ++links) {
     if (!named.has_filename()) named = named.parent_path();
@@ -114,7 +114,7 @@ void require_inside(const path& folder, const path& named) {
   if (base.number() < 0) return;
   path last = named;
   int open = open_folder_of(base.number(), last);
-  // Folders that are missing are made: the nearest one that is there counts.
+  // Missing folders will be created later, so check the nearest existing one.
   for (path above = named.parent_path(); open < 0 && errno == ENOENT; above = above.parent_path())
     open = open_beneath(base.number(), above);
   if (open < 0) refuse(folder, named, errno);

@@ -22,8 +22,8 @@
 
 namespace headroom {
 
-/// One name in a list that only ever grows, so that a signal's handler may walk it at any time. Whoever takes
-/// the name out owns it.
+/// Entry of a list that only grows, so that a signal handler can walk it at any time. Exchanging the name
+/// for null takes ownership of it.
 struct RemovedOnSignal::Entry {
   std::atomic<const char*> name{nullptr};
   Entry* next = nullptr;
@@ -43,10 +43,10 @@ void remove_entries(int folder, int levels) noexcept;
 void remove_in(int parent, const char* name, int levels) noexcept {
   if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || levels == 0) return;
   if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
-    return;  // empty: without a descriptor, which there may be none of
+    return;  // an empty folder needs no descriptor, and none may be left
   const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return;
-  // In a handler, other threads may still be making files.
+  // In a signal handler, other threads may still create files.
   for (int attempt = 0; attempt < 4; ++attempt) {
     remove_entries(folder, levels - 1);
     if (unlinkat(parent, name, AT_REMOVEDIR) == 0) break;
@@ -129,7 +129,7 @@ namespace {
 extern "C" void remove_and_end(int signal_number) {
   const int before = errno;
   remove_named_files();
-  raise(signal_number);  // SA_RESETHAND: this time it ends the program
+  raise(signal_number);  // SA_RESETHAND has restored the default, so this ends the program
   errno = before;
 }
 
@@ -157,7 +157,7 @@ void remove_contents(int folder) noexcept {
 
 namespace {
 
-/// Eight hexadecimal digits. Without /proc the host's name has to do.
+/// Returns eight hexadecimal digits. Without /proc, they come from the host's name.
 std::string place_here() {
   char text[256] = {};
   std::string place = text_of_system_file("/proc/sys/kernel/random/boot_id").value_or("");
@@ -172,7 +172,7 @@ bool is_number(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// True for an open folder of frames: this user made all that lies in it, and nothing else is there.
+/// True if an open folder holds only what FrameFolderSink writes, all owned by this user.
 bool holds_frames_alone(int folder, int levels) noexcept {
   bool alone = true;
   for_each_name(folder, [&](const char* name) {
@@ -195,7 +195,7 @@ bool holds_frames_alone(int folder, int levels) noexcept {
   return alone;
 }
 
-/// True for a regular file of this user, and for a folder of that user's frames.
+/// True for a regular file of this user, and for a folder of this user's frames.
 bool is_left_by_user(int parent, const char* name) noexcept {
   struct stat status {};
   if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_uid != geteuid()) return false;
@@ -241,7 +241,7 @@ void remove_left_behind(const std::filesystem::path& file, const std::string& ma
   }
   close(folder);
 } catch (...) {
-  // No memory for names: what was left behind stays for the next time.
+  // Out of memory: the leftovers stay until the next run.
 }
 
 }  // namespace headroom

@@ -19,7 +19,7 @@ namespace {
 
 using std::filesystem::path;
 
-/// ".partial-" and process_mark().
+/// Longest suffix of a partial file: ".partial-" and process_mark().
 constexpr size_t kLongestMark = 25;
 
 path folder_of(const path& file) {
@@ -46,7 +46,7 @@ const char* kind_of(mode_t mode) {
   return "something else";
 }
 
-/// The kernel's rule for fs.protected_symlinks, also where that is off.
+/// Applies the kernel's rule of fs.protected_symlinks, even if the kernel does not enforce it.
 void require_trusted_link(const path& named, const path& link) {
   constexpr mode_t kShared = S_ISVTX | S_IWOTH;
   struct stat folder {
@@ -58,8 +58,7 @@ void require_trusted_link(const path& named, const path& link) {
                    ", another user's link in a folder that all users may write to");
 }
 
-/// Refuses untrusted links among the folders on the way to `file`, and among those that these links lead
-/// through.
+/// Rejects untrusted links among the parents of `file`, and among the folders that those links lead through.
 void require_trusted_folders(const path& named, const path& file) {
   const path folder = file.parent_path();
   std::deque<path> left(folder.begin(), folder.end());
@@ -79,7 +78,7 @@ void require_trusted_folders(const path& named, const path& file) {
   }
 }
 
-/// The regular file at the end of links, whether it is there or not; or the descriptor that they lead to.
+/// Follows links to a file, which need not exist, or to an open descriptor.
 OutputTarget behind_links(const path& named) {
   path file = named;
   for (int links = 0; links <= kMostLinks; ++links) {
@@ -117,7 +116,7 @@ OutputTarget output_target(const path& named) {
   const bool follow = !is_in_open_folder(named);
   if ((follow ? stat : lstat)(named.c_str(), &status) == 0) {
     OutputTarget target = follow ? behind_links(named) : OutputTarget{named, false, -1};
-    if (S_ISLNK(status.st_mode)) return target;  // is replaced itself
+    if (S_ISLNK(status.st_mode)) return target;  // the link itself is replaced
     if (target.is_stream) return target;
     if (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return {target.path, true, -1};
     if (!S_ISREG(status.st_mode)) {

@@ -6,23 +6,24 @@ namespace headroom {
 
 /// Destination of an output, from the current state of the disk.
 ///
-///   picture.png                      a file: replaced whole, by a rename
-///   link -> ../far/picture.png       the file that links lead to, which need not be there yet
-///   /dev/null, a named pipe          a stream: written through, and never replaced
-///   -, /dev/stdout, /dev/fd/3        a stream that is open already
-///   a folder, a socket, a disk       refused
-///   another user's link in a sticky folder that all may write to, such as /tmp: refused
+///   picture.png                      a file: replaced as a whole, by a rename
+///   link -> ../far/picture.png       the link's target, which need not exist
+///   /dev/null, a named pipe          a stream: written to, never replaced
+///   -, /dev/stdout, /dev/fd/3        a stream that is already open
+///   a folder, a socket, a disk       rejected
+///   another user's link in a sticky folder that all may write to, such as /tmp: rejected
 struct OutputTarget {
-  std::filesystem::path path;  ///< behind links; of a stream what is opened
+  std::filesystem::path path;  ///< after following links; for a stream, the path to open
   bool is_stream = false;
-  int descriptor = -1;  ///< of a stream that is open already
+  int descriptor = -1;  ///< for a stream that is already open
 };
 
 /// Throws InputError if `named` cannot be an output, or if its name has no room for the suffix of a partial
 /// file (partial_file.h).
 OutputTarget output_target(const std::filesystem::path& named);
 
-/// The file at the end of links, which need not be there. Throws InputError as output_target() does of links.
+/// Follows links to the final file, which need not exist. Throws InputError for the same links as
+/// output_target().
 std::filesystem::path file_behind_links(const std::filesystem::path& named);
 
 /// True if the output is a stream. Also false for names that cannot be an output.

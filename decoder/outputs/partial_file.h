@@ -10,22 +10,22 @@
 
 namespace headroom {
 
-/// A file that appears under its name whole or not at all: it is written as `<name>.partial-<place>-<pid>`
-/// beside it and renamed by commit(). Destroyed before that, or ended by a signal (left_behind.h), it leaves
-/// nothing; what a killed program left of the same file is removed. A link stays one: the file that it leads
-/// to is replaced. A stream (output_target.h) is written through: what is to go there waits in a file without
-/// a name until commit().
+/// An output file that appears complete or not at all. It is written as `<name>.partial-<place>-<pid>` in
+/// the same folder. commit() renames it. Without commit(), the destructor or a signal (left_behind.h)
+/// removes it. Leftovers of killed programs for the same file are removed too. If the name is a link, the
+/// link stays and its target is replaced. For a stream (output_target.h), the data waits in an unnamed file
+/// until commit() copies it.
 class PartialFile {
  public:
-  /// Throws InputError where the folder does not exist or `file` can be no output, DeviceError where no file
-  /// can be made in it.
+  /// Throws InputError if the folder does not exist or `file` cannot be an output, DeviceError if the file
+  /// cannot be created.
   explicit PartialFile(const std::filesystem::path& file);
   ~PartialFile();
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
 
   WrittenFile& contents() { return *contents_; }
-  /// As those of WrittenFile.
+  /// Like the functions of WrittenFile.
   void reserve(int64_t bytes) { contents_->reserve(bytes); }
   void write_at(int64_t offset, const void* data, int64_t bytes) { contents_->write_at(offset, data, bytes); }
   /// Throws DeviceError.
@@ -40,8 +40,8 @@ class PartialFile {
   bool committed_ = false;
 };
 
-/// The name beside `path` under which it is written until it is whole, free of what earlier programs left.
-/// Throws InputError where the folder does not exist.
+/// Returns the partial file's name for `path`, after removing leftovers of earlier programs. Throws
+/// InputError if the folder does not exist.
 std::filesystem::path free_partial_name(const std::filesystem::path& path);
 
 }  // namespace headroom

@@ -25,7 +25,7 @@ PartialFolder::PartialFolder(const std::filesystem::path& folder)
     if (error) fail(name_, error.value());
     if (!empty)
       throw InputError(name_.string() + ": expected a new or empty folder, found one with files in it");
-    // A folder takes the place of an empty one, but not of a link to it.
+    // rename() can replace an empty folder, but not a link to one. So rename to the link's target.
     if (!is_in_open_folder(name_)) target_ = std::filesystem::canonical(file_behind_links(name_), error);
     if (error) fail(name_, error.value());
   } else if (std::filesystem::exists(std::filesystem::symlink_status(name_, error))) {

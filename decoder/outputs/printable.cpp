@@ -12,7 +12,7 @@ bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-/// Bytes of the UTF-8 character that begins here, and which; 0 where none does.
+/// Decodes the UTF-8 character at the start of `text`. Returns its length in bytes, or 0 if it is invalid.
 size_t decode_character(std::string_view text, uint32_t& character) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

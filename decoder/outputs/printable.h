@@ -7,18 +7,18 @@
 
 namespace headroom {
 
-/// Text from a file as it may stand in a one-line message: as escaped(), and what is longer than 160 bytes is
-/// cut between two UTF-8 characters and ends in "...".
+/// Prepares text from a file for a one-line message: escapes it, and cuts it after 160 bytes, between UTF-8
+/// characters, with "..." at the end.
 std::string printable(std::string_view text);
 
-/// Text that does nothing to a terminal: what would move its cursor, change its colours or end its line, also
-/// of Unicode (C1, directions, line ends) and what is no UTF-8, becomes \n, \t, \x1b, \u202e. The rest stays.
+/// Escapes everything that acts on a terminal as \n, \t, \x1b or \u202e. That includes control characters,
+/// Unicode direction marks and line ends, C1 codes and invalid UTF-8. All other text is unchanged.
 std::string escaped(std::string_view text);
 
-/// A message as a terminal shows it in one line: escaped, and of a very long one the middle left out.
+/// Prepares a message for one line of a terminal: escapes it, and drops the middle of a very long one.
 std::string one_line(std::string_view message);
 
-/// "[4, 8, 1]"
+/// Formats a shape as "[4, 8, 1]".
 std::string printable(const std::vector<int64_t>& shape);
 
 }  // namespace headroom

@@ -21,7 +21,8 @@ namespace {
 
 using std::filesystem::path;
 
-/// Equal for all names of one file. A file that is not there yet is named from the nearest folder that is.
+/// Identity of a file, equal for all its names. A missing file is identified by its nearest existing parent
+/// and the rest of the path.
 struct Identity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -54,14 +55,15 @@ Identity identity_of(const path& file) {
   }
 }
 
-/// People keep plans and pictures in a model's folder as well.
+/// True for files that belong to a model. Other files in its folder, such as plans and pictures, are not
+/// inputs.
 bool is_of_model(const std::string& name) {
   const bool is_index = name.ends_with(".json") && name.find(".index.") != std::string::npos;
   return is_index || name == "config.json" || name == "model_index.json" || name.ends_with(".safetensors");
 }
 
 std::vector<path> files_of_model(const path& folder) {
-  // Not directory_iterator: libstdc++'s ends the program where there is no memory for it.
+  // libstdc++'s directory_iterator ends the program if it runs out of memory.
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
   if (!open && is_system_failure(errno)) fail_by_errno(folder.string(), errno);
   std::vector<path> files;
@@ -97,7 +99,8 @@ class Inputs {
   void add_file_of(const NamedFile& input, const path& file) {
     if (is_there(file)) read_with_.emplace(identity_of(file), &input);
   }
-  std::map<Identity, const NamedFile*> read_, read_with_;  ///< named themselves; read with what is named
+  /// read_: files that the user named. read_with_: other files of named models.
+  std::map<Identity, const NamedFile*> read_, read_with_;
 };
 
 [[noreturn]] void refuse(const NamedFile& output, const std::string& what, const NamedFile& other) {
@@ -111,7 +114,7 @@ void Inputs::require_apart_from(const Identity& identity, const NamedFile& outpu
     refuse(output, "would overwrite a file of", *input->second);
 }
 
-/// An output in a folder that is another one: frames/ and frames/stats.json.
+/// Rejects an output inside a folder that is itself an output: frames/ and frames/stats.json.
 void require_not_inside(const path& output, const NamedFile& named,
                         const std::map<Identity, const NamedFile*>& written) {
   for (path above = unique_name(output).parent_path(); above.has_relative_path();

@@ -5,17 +5,17 @@
 
 namespace headroom {
 
-/// A file that the command line names: "--stats" and "stats.json".
+/// A file named on the command line, such as "--stats" and "stats.json".
 struct NamedFile {
   std::string option;
-  std::string file;            ///< empty: the option was not given
-  bool may_be_folder = false;  ///< of an output: without a suffix, it is a folder of frames
+  std::string file;            ///< empty if the option was not given
+  bool may_be_folder = false;  ///< for an output: without a suffix, it is a folder of frames
 };
 
-/// Refuses outputs that would overwrite each other or an input. Files are compared by device and inode, so
-/// other spellings, links and hard links count. Streams other than the standard output may be named twice.
-/// An input that is a model counts with all files that it is read from: the config, the weights, their index
-/// and their shards, of a pipeline's folder those in vae/. Throws InputError naming both.
+/// Rejects outputs that would overwrite each other or an input. It compares files by device and inode, so
+/// links, hard links and other spellings count. Streams other than standard output may be named twice. An
+/// input that is a model includes all its files: config, weights, index, shards, and a pipeline's vae/
+/// folder. Throws InputError naming both files.
 void require_apart(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
 }  // namespace headroom

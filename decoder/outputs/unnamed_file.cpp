@@ -17,7 +17,7 @@ namespace headroom {
 int open_unnamed_file(const std::filesystem::path& folder) noexcept try {
   const int descriptor = open(folder.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return descriptor;
-  // Not every file system has files without a name: this one loses it at once.
+  // Fallback for file systems without O_TMPFILE: create a named file and unlink it at once.
   std::string name = (folder / ".headroom-unnamed-XXXXXX").string();
   const int named = mkostemp(name.data(), O_CLOEXEC);
   if (named >= 0) unlink(name.c_str());

@@ -8,15 +8,15 @@ namespace headroom {
 /// descriptor, however the program ends. Returns -1 and sets errno on failure.
 int open_unnamed_file(const std::filesystem::path& folder) noexcept;
 
-/// As above, in the output's folder, since that disk must have room for the picture anyway. For a stream, in
-/// folder_for_unnamed_files().
+/// Like open_unnamed_file(), in the output's folder, because that disk needs room for the picture anyway.
+/// For a stream, it uses folder_for_unnamed_files().
 int open_unnamed_beside(const std::filesystem::path& output) noexcept;
 
 /// Folder for data too large for memory: TMPDIR, else /var/tmp, else /tmp. /tmp comes last because it may be
 /// in memory.
 std::filesystem::path folder_for_unnamed_files();
 
-/// The folder that TMPDIR names, or else /tmp. Throws InputError where it is not there.
+/// Returns the folder in TMPDIR, or /tmp. Throws InputError if it does not exist.
 std::filesystem::path folder_for_temporary_files();
 
 }  // namespace headroom

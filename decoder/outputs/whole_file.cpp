@@ -8,11 +8,11 @@
 namespace headroom {
 namespace {
 
-/// Collects what comes bit by bit for calls of a useful size.
+/// Buffers small writes and appends them in large ones.
 class AppendingBuffer : public std::streambuf {
  public:
   explicit AppendingBuffer(WrittenFile& file) : file_(file) { start(); }
-  /// errno of the write that failed, 0 for none.
+  /// errno of the failed write; 0 if none failed.
   int error() const { return error_; }
 
  protected:

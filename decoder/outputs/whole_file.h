@@ -10,7 +10,7 @@ namespace headroom {
 /// Writes an output (output_target.h) whole or not at all. Throws InputError if `file` cannot be an output,
 /// and DeviceError if writing fails.
 void write_file_whole(const std::filesystem::path& file, const std::string& text);
-/// As above, for text that `write` streams out piece by piece.
+/// Like the overload above, for text that `write` streams out piece by piece.
 void write_file_whole(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 
 }  // namespace headroom

@@ -8,13 +8,14 @@ namespace headroom {
 
 /// How a convolution is computed. Both are exact to rounding (docs/exactness.md).
 enum class ConvolutionAlgorithm {
-  direct,    ///< one matrix product for each tap: the kernel as it is, no workspace
-  winograd,  ///< 3×3 kernels by minimal filtering: a fraction of the products, a larger kernel, workspace
+  direct,    ///< one matrix product per tap with the kernel as stored; no workspace
+  winograd,  ///< minimal filtering for 3×3 kernels: a fraction of the multiplications, but a larger kernel
+             ///< and a workspace
 };
 const char* name_of(ConvolutionAlgorithm algorithm);
 
-/// The algorithms of a pass's convolutions: the same for all, but for some that are direct all the same,
-/// since there is no room for their larger kernels.
+/// The algorithms of a pass's convolutions. One algorithm for all, except that some may use the direct one
+/// because their larger kernels do not fit.
 struct ConvolutionAlgorithms {
   ConvolutionAlgorithms(ConvolutionAlgorithm of_all = ConvolutionAlgorithm::direct) : algorithm(of_all) {}
   ConvolutionAlgorithms(ConvolutionAlgorithm of_most, std::vector<OpId> direct_ones)
@@ -26,7 +27,7 @@ struct ConvolutionAlgorithms {
   friend auto operator<=>(const ConvolutionAlgorithms&, const ConvolutionAlgorithms&) = default;
 
   ConvolutionAlgorithm algorithm;
-  std::vector<OpId> direct;  ///< empty where all are
+  std::vector<OpId> direct;  ///< convolutions that use the direct algorithm; empty if `algorithm` is direct
 };
 
 }  // namespace headroom

@@ -7,7 +7,7 @@
 namespace headroom {
 
 constexpr int64_t kMostBytes = int64_t{1} << 60;
-constexpr int64_t kMostPixels = int64_t{1} << 24;  ///< of a side
+constexpr int64_t kMostPixels = int64_t{1} << 24;  ///< per side
 constexpr int32_t kMostRanks = 1024;
 
 }  // namespace headroom

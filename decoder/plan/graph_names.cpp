@@ -8,7 +8,7 @@ namespace {
 template <typename Id>
 Id find_id(const std::unordered_map<std::string, Id>& names, const JsonFields& fields, const char* what) {
   const auto found = names.find(fields.text());
-  // dump() escapes what a hostile name may hold, so the message stays on one line.
+  // dump() escapes control characters in a hostile name, so the message stays on one line.
   if (found == names.end()) {
     throw UnknownName(fields.message(std::string("expected the name of ") + what + " of this model, found " +
                                      fields.value().dump().substr(0, 80)));

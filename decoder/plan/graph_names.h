@@ -15,11 +15,11 @@ class UnknownName : public InputError {
   using InputError::InputError;
 };
 
-/// Tensors and operations of one graph by the names that files have for them.
+/// Finds a graph's tensors and operations by their names in files.
 class GraphNames {
  public:
   explicit GraphNames(const Graph& graph);
-  /// Throw UnknownName naming the file and the key where the graph has none of that name.
+  /// Both throw UnknownName naming the file and the key if the graph does not have the name.
   TensorId tensor(const JsonFields& fields) const;
   OpId op(const JsonFields& fields) const;
 

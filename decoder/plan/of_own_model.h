@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// Runs `read`, which reads plans for the model that they call `model`. A name that the graph lacks shows
-/// that it is another model's: then throws ModelOfPlan.
+/// Runs `read`, which parses plans for the model named `model`. A name that the graph lacks shows that the
+/// plan belongs to another model. The function then throws ModelOfPlan.
 template <typename Read>
 auto of_own_model(const std::string& model, const Read& read) {
   try {

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// Containers deeper than this stand on one line: a step, a list of intervals, a block range.
+/// JSON containers deeper than this are written on one line: a step, a list of intervals, a block range.
 constexpr int kDeepestExpanded = 3;
 
 }  // namespace

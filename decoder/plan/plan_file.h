@@ -19,8 +19,8 @@ constexpr int64_t kPlanVersion = 4;
 /// The version of "headroom.plan" of a plan for several ranks (decoder/plan/ranked_plan.h).
 constexpr int64_t kRankedPlanVersion = 6;
 
-/// A plan as the document that docs/formats.md describes. Tensors and operations are written by name, so
-/// `graph` must be the one that the plan was made for; std::out_of_range where an id is not one of its own.
+/// A plan as a JSON document (docs/formats.md). Tensors and operations are written by name, so `graph` must
+/// be the plan's own. Throws std::out_of_range if an id is not in the graph.
 nlohmann::json to_json(const Plan& plan, const Graph& graph);
 
 /// A request as plans and frontiers store it.
@@ -30,17 +30,17 @@ nlohmann::json to_json(const Request& request);
 /// the key.
 Interval read_interval(const JsonFields& fields, int64_t most);
 
-/// Checks schema and version, then reads what is decoded. Needs no model: a program reads the request first,
-/// resolves the model that it names, and reads the plan with that model's graph.
+/// Checks schema and version, then reads the request. Needs no model: programs read the request first and
+/// resolve the model that it names. Then they read the plan with that model's graph.
 Request read_request(const JsonFields& file);
 /// Reads a request that to_json() wrote. Throws InputError naming the key.
 Request request_from_json(const JsonFields& fields);
 
-/// The whole plan. Every number is checked against its range and every name against `graph`; whether the plan
-/// is a correct one is the validator's business. Throws InputError naming the file and the key.
+/// Reads the whole plan. Checks the range of every number and looks up every name in `graph`. The validator
+/// checks whether the plan is correct. Throws InputError naming the file and the key.
 Plan plan_from_json(const JsonFields& file, const Graph& graph);
 
-/// A plan's model is not found, or the model that was given in its place is another one.
+/// A plan's model was not found, or the given model is another one.
 class ModelOfPlan : public InputError {
  public:
   ModelOfPlan(const std::string& message, std::string model_name)
@@ -51,13 +51,13 @@ class ModelOfPlan : public InputError {
 /// A plan file that has been parsed once: the request comes first, the plan when the graph is known.
 class PlanFile {
  public:
-  /// Reads at most 256 MiB. Throws InputError naming the file, and the key where one is at fault.
+  /// Reads at most 256 MiB. Throws InputError naming the file, and the key if one is wrong.
   explicit PlanFile(const std::filesystem::path& file);
   const Request& request() const { return request_; }
   /// True if the file has the plans of several ranks.
   bool has_ranks() const;
-  /// Throw InputError naming the file and the key; each where the file holds another kind of plan.
-  /// ModelOfPlan where the plan has names that `graph` lacks.
+  /// Both throw InputError naming the file and the key, also if the file holds the other kind of plan. They
+  /// throw ModelOfPlan if the plan has names that `graph` lacks.
   Plan plan(const Graph& graph) const;
   RankedPlan ranked_plan(const Graph& graph) const;
 
@@ -67,7 +67,7 @@ class PlanFile {
   Request request_;
 };
 
-/// PlanFile(file).plan(graph), for callers that know the graph already.
+/// PlanFile(file).plan(graph), for callers that already have the graph.
 Plan read_plan(const std::filesystem::path& file, const Graph& graph);
 
 /// Writes the file whole or not at all, one step to a line. Throws DeviceError.

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// Bounds on what a file may ask for. They lie far above any real plan and far below what hurts.
+// Upper bounds on values in a file: far above any real plan, and small enough to be harmless.
 constexpr int64_t kMostPosition = int64_t{1} << 40;
 constexpr int64_t kMostReach = int64_t{1} << 20;
 constexpr int64_t kMostPasses = 10'000;
@@ -28,7 +28,7 @@ std::string name_text(const JsonFields& fields) {
   return text;
 }
 
-/// The value whose name_of() the text is.
+/// Returns the value whose name_of() equals the text.
 template <typename Choice, size_t count>
 Choice one_of(const JsonFields& fields, const std::array<Choice, count>& choices) {
   const std::string text = fields.text();
@@ -43,7 +43,7 @@ Choice one_of(const JsonFields& fields, const std::array<Choice, count>& choices
 Dtype read_dtype(const JsonFields& fields) {
   try {
     return parse_dtype(fields.text());
-  } catch (const InputError&) {  // said again here, with the file and the key
+  } catch (const InputError&) {  // rethrown below with the file and the key
     fields.fail("expected fp32, bf16 or fp16, found " + fields.value().dump().substr(0, 40));
   }
 }
@@ -168,7 +168,7 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
   }
   Plan plan;
   plan.request = read_request(file);
-  plan.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
+  plan.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // INT64_MAX means no limit
   plan.micro_batch = file["micro_batch"].integer(1, plan.request.batch);
   plan.weights_bytes = file["weights_bytes"].integer(0, kMostBytes);
   plan.reserve_bytes = file["reserve_bytes"].integer(0, kMostBytes);

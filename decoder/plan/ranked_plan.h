@@ -5,8 +5,8 @@
 
 #include "decoder/plan/plan.h"
 
-// A decode that several ranks share: processes on as many devices, of one machine or of many. Each rank runs
-// the same passes on rows of its own (RankShare), and they exchange three things:
+// A decode on several ranks: one process per device, on one machine or several. Each rank runs the same
+// passes on its own rows (RankShare). Ranks exchange three things:
 //
 //     rows        a pass reads some rows beyond a rank's own. Its neighbours send them when the pass that
 //                 writes the tensor is done. Keys and values are read whole: all ranks send theirs to all
@@ -17,13 +17,13 @@ namespace headroom {
 /// The connection that carries messages between two ranks.
 struct Link {
   double bytes_per_second = 0;
-  double seconds = 0;  ///< until the first byte is there
+  double seconds = 0;  ///< latency: time until the first byte arrives
   friend bool operator==(const Link&, const Link&) = default;
 };
 
-/// Rows of a kept tensor that go from the rank that owns them to one that reads them.
+/// Rows of a kept tensor that their owner sends to a rank that reads them.
 struct RowTransfer {
-  int32_t pass = 0;  ///< that writes the tensor; the rows leave when it is done
+  int32_t pass = 0;  ///< the pass that writes the tensor; the rows are sent after it
   TensorId tensor{-1};
   int32_t from = 0, to = 0;
   Interval rows;
@@ -39,16 +39,17 @@ struct RankTraffic {
   friend bool operator==(const RankTraffic&, const RankTraffic&) = default;
 };
 
-/// How such a decode is run, under a limit for each rank. Plain data; docs/formats.md describes the file.
+/// How several ranks run one decode, each under its own limit. Plain data; docs/formats.md describes the
+/// file.
 struct RankedPlan {
   Request request;
   Link link;
-  std::vector<Plan> plans;  ///< by rank; of the same passes and tensors, each with its own limit
-  /// In the order in which they are sent: pass by pass; downwards, then upwards.
+  std::vector<Plan> plans;  ///< by rank. All have the same passes and kept tensors, each its own limit
+  /// In sending order: pass by pass, and in each pass transfers to later ranks first.
   std::vector<RowTransfer> transfers;
   std::vector<RankTraffic> traffic;  ///< by rank
-  double predicted_seconds = 0;      ///< of the slowest rank, with what is exchanged
-  int64_t peak_bytes() const;        ///< predicted, of the rank that needs most
+  double predicted_seconds = 0;      ///< of the slowest rank, including communication
+  int64_t peak_bytes() const;        ///< largest predicted peak of any rank
   int64_t sent_bytes() const;        ///< by all ranks together
   friend bool operator==(const RankedPlan&, const RankedPlan&) = default;
 };

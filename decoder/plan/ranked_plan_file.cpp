@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Each step and each transfer stands on a line of its own.
+/// JSON nesting depth, so that each step and each transfer is written on its own line.
 constexpr int kDeepestExpandedRanks = 6, kDeepestExpandedTransfers = 0;
 
 json rank_to_json(const Plan& plan, const RankTraffic& traffic, const Graph& graph) {
@@ -39,7 +39,7 @@ RankTraffic traffic_from_json(const JsonFields& fields) {
           fields["output_bytes"].integer(0, kMostBytes)};
 }
 
-/// Appends the plans of all ranks and what they send.
+/// Reads the plans of all ranks and the bytes that they send.
 void read_ranks(const JsonFields& fields, const Graph& graph, RankedPlan& plan) {
   const size_t ranks = fields.size(kMostRanks);
   if (ranks == 0) fields.fail("expected at least one rank, found none");

@@ -19,8 +19,8 @@ bool has_ranks(const JsonFields& file);
 /// The plan as docs/formats.md describes it.
 nlohmann::json to_json(const RankedPlan& plan, const Graph& graph);
 
-/// Every number is checked against its range; whether the plan is a correct one is the validator's business.
-/// A rank's place in the list is its number. Throws InputError naming the file and the key.
+/// Checks the range of every number. The validator checks whether the plan is correct. A rank's index in the
+/// list is its number. Throws InputError naming the file and the key.
 RankedPlan ranked_plan_from_json(const JsonFields& file, const Graph& graph);
 
 /// Writes the file whole or not at all. Throws DeviceError.

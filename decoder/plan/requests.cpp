@@ -41,7 +41,7 @@ std::string latent_for(const QueuedRequest& request, int64_t repetition) {
 }
 
 std::string place_of(const RequestQueue& queue, size_t request) {
-  // dump() escapes what a hostile name may hold.
+  // dump() escapes control characters in a hostile name.
   return "requests[" + std::to_string(request) + "] (" + nlohmann::json(queue.requests[request].name).dump() +
          ")";
 }

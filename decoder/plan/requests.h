@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// One entry of a queue: a decode, or the same one `count` times over.
+/// One entry of a queue: a decode that runs `count` times.
 struct QueuedRequest {
   std::string name;
   int64_t width_pixels = 0;
@@ -18,9 +18,9 @@ struct QueuedRequest {
   int64_t batch = 1;
   int64_t count = 1;
   std::vector<std::string>
-      latents;  ///< none, one for all repetitions, or one for each; relative to the file's folder
-  std::string latent_scale;  ///< "none", "model" or "auto"; empty where the file leaves it open
-  std::string output;        ///< empty where the file names none
+      latents;  ///< none, one for all repetitions, or one per repetition; relative to the file's folder
+  std::string latent_scale;  ///< empty if the file does not set it
+  std::string output;        ///< empty if the file names none
   friend bool operator==(const QueuedRequest&, const QueuedRequest&) = default;
 };
 
@@ -34,7 +34,7 @@ struct QueuedDecode {
 
 /// Requests that one process decodes one after another. Plain data; docs/formats.md describes the file.
 struct RequestQueue {
-  std::string model;  ///< the --model argument; empty where the file names none
+  std::string model;  ///< the --model argument; empty if the file names none
   std::optional<Dtype> dtype;
   std::optional<DeviceKind> device;  ///< one for all
   std::vector<QueuedRequest> requests;
@@ -47,24 +47,25 @@ struct RequestQueue {
   friend bool operator==(const RequestQueue&, const RequestQueue&) = default;
 };
 
-/// Largest number of frames of any request. One model serves the whole queue: for_frames() of this number.
+/// Largest number of frames of any request. The whole queue uses one model, for_frames() with this number.
 int64_t most_frames(const RequestQueue& queue);
 
 /// Memory and time of a planned queue, as its plans predict them.
 struct QueuePrediction {
-  int64_t pool_bytes = 0;  ///< the largest plan's peak without its reserve: what one pool for all has to hold
+  int64_t pool_bytes = 0;  ///< the largest plan's peak without its reserve. One pool of this size serves all
+                           ///< decodes
   int64_t peak_bytes = 0;  ///< the largest plan's peak
   double seconds = 0;      ///< all decodes
 };
 QueuePrediction predict(const RequestQueue& queue);
 
-/// A path of a request for one of its repetitions: every `{i}` in it is the repetition where there are
-/// several.
+/// Expands a request's path for one repetition. Replaces every `{i}` by the repetition if there are several.
 std::string path_for(const std::string& path, const QueuedRequest& request, int64_t repetition);
-/// The latent of one repetition; empty where the request names none.
+/// The latent file of one repetition. Empty if the request names none.
 std::string latent_for(const QueuedRequest& request, int64_t repetition);
 
-/// `requests[3] ("poster")`, with the repetition where there are several. One line, whatever the name holds.
+/// `requests[3] ("poster")`, with the repetition if there are several. Always one line, since the name is
+/// escaped.
 std::string place_of(const RequestQueue& queue, size_t request);
 std::string place_of(const RequestQueue& queue, const QueuedDecode& decode);
 

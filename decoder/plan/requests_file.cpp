@@ -52,7 +52,8 @@ json to_json(const QueuedRequest& request) {
   return out;
 }
 
-/// A list that people wrote. One that was planned is a program's, and may have keys of a newer version.
+/// Rejects unknown keys in a list written by hand. Programs write planned lists, and newer versions may add
+/// keys to them.
 void require_known(const JsonFields& file, const JsonFields& list, size_t entries) {
   if (file.has("planned")) return;
   require_known_keys(file, {"schema", "version", "model", "dtype", "device", "requests"});
@@ -94,7 +95,7 @@ QueuedRequest read_request_entry(const JsonFields& fields) {
   return request;
 }
 
-/// Takes the device that the file or one of its requests names: it must be one for all.
+/// Reads the device of the file or of one request. All must name the same device.
 void take_device(const JsonFields& fields, std::optional<DeviceKind>& device) {
   if (!fields.has("device")) return;
   const std::string found = fields["device"].value().dump().substr(0, 40);
@@ -109,8 +110,8 @@ void take_device(const JsonFields& fields, std::optional<DeviceKind>& device) {
   device = named;
 }
 
-/// The names of the files that one decode writes; a batch of pictures or clips has one for each. A folder of
-/// frames is one name.
+/// The output file names of one decode, one per picture or clip of the batch. A folder of frames counts as
+/// one name.
 std::vector<std::string> output_files(const QueuedRequest& request, int64_t repetition) {
   const std::filesystem::path path =
       std::filesystem::path(path_for(request.output, request, repetition)).lexically_normal();
@@ -143,7 +144,7 @@ void check_outputs_differ(const JsonFields& list, const std::vector<QueuedReques
   }
 }
 
-/// The order covers each repetition of each request once, with a plan of its shape.
+/// Checks that the order contains each repetition of each request once, with a plan of its shape.
 void check_order(const JsonFields& file, const RequestQueue& queue) {
   std::vector<std::vector<bool>> seen;
   for (const QueuedRequest& request : queue.requests)
@@ -168,7 +169,7 @@ void check_order(const JsonFields& file, const RequestQueue& queue) {
     }
     used[static_cast<size_t>(decode.plan)] = true;
   }
-  // Every decode is listed once at the most, so a list of their number is complete.
+  // No decode is listed twice, so the list is complete if its length matches.
   int64_t decodes = 0;
   for (const QueuedRequest& request : queue.requests) decodes += request.count;
   if (static_cast<int64_t>(queue.order.size()) != decodes) {
@@ -212,7 +213,7 @@ RequestQueue requests_from_json(const JsonFields& file) {
     const std::string dtype = file["dtype"].text();
     try {
       queue.dtype = parse_dtype(dtype);
-    } catch (const InputError&) {  // said again here, with the file and the key
+    } catch (const InputError&) {  // rethrown below with the file and the key
       file["dtype"].fail("expected fp32, bf16 or fp16, found " + file["dtype"].value().dump().substr(0, 40));
     }
   }

@@ -12,30 +12,31 @@ namespace headroom {
 /// The newest version of "headroom.requests" that this build writes and reads.
 constexpr int64_t kRequestsVersion = 1;
 
-// Bounds on what a queue may ask for.
+// Upper bounds on a queue.
 constexpr int64_t kMostPictures = 100'000;  ///< repetitions times batch, of all requests together
 constexpr int64_t kMostShapes = 1'000;      ///< distinct sizes
 
-/// A queue as the document that docs/formats.md describes. Plans are written by the names of `graph`, the one
-/// they were made for.
+/// A queue as a JSON document (docs/formats.md). Plans refer to tensors and operations by name, so `graph`
+/// must be the one they were made for.
 nlohmann::json to_json(const RequestQueue& queue, const Graph& graph);
 
-/// The requests of a document, planned or not, without order and plans. Throws InputError naming the file and
-/// the key: also where two decodes have the same output or the bounds above are passed.
+/// Reads the requests of a document, planned or not, without order and plans. Throws InputError naming the
+/// file and the key. Rejects two decodes with the same output, and queues beyond the bounds above.
 RequestQueue requests_from_json(const JsonFields& file);
 
-/// Like requests_from_json(), for a queue that must be planned. Checks this before it reads other keys.
+/// Like requests_from_json(), but rejects a queue that was not planned. Makes this check before it reads
+/// other keys.
 RequestQueue planned_requests_from_json(const JsonFields& file);
 
-/// A planned queue with its plans. Order and plans are checked against the requests; whether a plan is a
-/// correct one is the validator's business. Throws InputError naming the file and the key.
+/// Reads a planned queue with its plans. Checks order and plans against the requests. The validator checks
+/// whether a plan is correct. Throws InputError naming the file and the key.
 RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph);
 
-/// Reads at most 256 MiB; for requests_from_json and planned_queue_from_json.
+/// Reads at most 256 MiB. The result is for requests_from_json() and planned_queue_from_json().
 nlohmann::json read_requests_file(const std::filesystem::path& file);
 
-/// Writes the file whole or not at all. Throws InputError where it would be larger than may be read,
-/// DeviceError.
+/// Writes the file whole or not at all. Throws InputError if the file would exceed the size that can be read,
+/// and DeviceError if writing fails.
 void write_queue(const std::filesystem::path& file, const RequestQueue& queue, const Graph& graph);
 
 }  // namespace headroom

@@ -17,28 +17,27 @@ struct Sizes {
   int64_t items = 1;  ///< batch items that go through a pass together
   Dtype dtype = Dtype::fp32;
   DeviceKind device = DeviceKind::cpu;
-  std::optional<Interval>
-      latent_rows{};  ///< of the latent that a rank decodes (RankShare); all where left out
+  std::optional<Interval> latent_rows{};  ///< latent rows that this rank decodes (RankShare); unset: all
   Storage storage() const { return {device, dtype}; }
 };
 Sizes sizes_of(const Graph& graph, const Plan& plan);
 
-/// Rows of a tensor, or of a pass's grid, that are decoded here. Rows of a latent are whole rows at every
-/// scale.
+/// Rows of a tensor, or of a pass's grid, that this rank decodes. A latent row corresponds to whole rows at
+/// every scale.
 Interval own_rows(const Sizes& sizes, int32_t scale);
-/// The positions of a tensor that are decoded here.
+/// The extent of a tensor that this rank decodes.
 Extent own_extent(const Tensor& tensor, const Sizes& sizes);
 
-/// The rows of a tensor that are kept: these, or all where they are left out.
+/// The rows of a tensor that this rank keeps: `rows`, or all if it is unset.
 Interval kept_rows(const Graph& graph, TensorId tensor, const std::optional<Interval>& rows,
                    const Sizes& sizes);
 
-/// Bytes of one row of one batch item, with all of its frames, as it is stored.
+/// Stored bytes of one row of one batch item, with all of its frames.
 int64_t row_bytes(const Graph& graph, TensorId tensor, const Sizes& sizes);
 
-/// Blocks of a kept tensor, those of all items.
+/// Number of blocks of a kept tensor, over all batch items.
 int64_t block_count(const Graph& graph, const Plan& plan, const KeptTensor& kept);
-/// Bytes of these blocks, each at its full rows.
+/// Bytes of these blocks. Every block counts with its full height.
 int64_t kept_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept);
 
 }  // namespace headroom

@@ -18,7 +18,7 @@ constexpr size_t kMostEngines = 10'000;
 constexpr size_t kMostPassesRun = 1'000'000;
 constexpr size_t kMostDecodes = 100'000;
 
-/// JSON has no infinity: two equal decodes have a null PSNR.
+/// JSON has no infinity, so the PSNR of equal decodes becomes null.
 json decibels_to_json(double decibels) {
   return std::isfinite(decibels) ? json(decibels) : json(nullptr);
 }
@@ -179,8 +179,8 @@ json to_json(const RunStats& stats) {
   if (stats.host_weights_bytes > 0) out["host_weights_bytes"] = stats.host_weights_bytes;
   const auto add_list = [&](const char* key, const auto& items) {
     if (items.empty()) return;
-    // Begun as an array: the JSON library leaves one that it begins by push_back() broken where there is no
-    // memory.
+    // Start with an array: push_back() on a null value leaves the JSON library in a broken state if memory
+    // runs out.
     json& list = out[key] = json::array();
     for (const auto& item : items) list.push_back(to_json(item));
   };
@@ -203,11 +203,11 @@ json to_json(const RunStats& stats) {
 RunStats stats_from_json(const JsonFields& file) {
   check_schema(file, "headroom.stats", kStatsVersion);
   RunStats stats;
-  stats.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
+  stats.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // INT64_MAX means no limit
   stats.predicted_peak_bytes = file["predicted_peak_bytes"].integer(0, kMostBytes);
   stats.peak_bytes = file["peak_bytes"].integer(0, kMostBytes);
   stats.pool_peak_bytes = file["pool_peak_bytes"].integer(0, kMostBytes);
-  // Growth is a difference of two readings, which may come out below zero.
+  // Growth is a difference of two readings and can be negative.
   stats.outside_bytes = file["outside_bytes"].integer(-kMostBytes, kMostBytes);
   stats.rss_growth_bytes = file["rss_growth_bytes"].integer(-kMostBytes, kMostBytes);
   stats.predicted_seconds = file["predicted_seconds"].amount();

@@ -23,14 +23,14 @@ bool keeps_in_scratch(const Plan& plan) {
                      [](const KeptTensor& kept) { return kept.tier == MemoryTier::scratch; });
 }
 
-/// Options for a scratch file go with a plan that keeps tensors in one.
+/// Rejects scratch options if the plan keeps no tensor in a scratch file.
 void check_scratch(const DecodeOptions& options, const Plan& plan) {
   if (keeps_in_scratch(plan)) return;
   refuse_given({{!options.scratch.empty(), "--scratch"}, {!options.scratch_limit.empty(), "--scratch-limit"}},
                options.plan_file + " keeps nothing in a scratch file");
 }
 
-/// The scratch folder of the command line in place of the plan's.
+/// Replaces the plan's scratch folder and limit by those of the command line.
 void take_scratch(const DecodeOptions& options, Plan& plan) {
   if (!options.scratch.empty()) plan.scratch_folder = options.scratch;
   if (!options.scratch_limit.empty())
@@ -43,7 +43,7 @@ void check_device(const DecodeOptions& options, const Request& planned) {
                    ", found " + options.device);
 }
 
-/// The plan of --plan, with the scratch folder of the command line.
+/// Sets the job's plan from --plan, with the command line's scratch folder.
 void take_given_plan(const DecodeOptions& options, const Model& model, DecodeJob& job) {
   const PlanFile parsed(options.plan_file);
   job.model = for_frames(model, parsed.request().frames);
@@ -53,7 +53,7 @@ void take_given_plan(const DecodeOptions& options, const Model& model, DecodeJob
   check_device(options, job.plan.request);
 }
 
-/// The latent's shape as a request for the planner.
+/// Makes a planner request from the options and the latent's shape.
 planner::RequestOptions request_for(const DecodeOptions& options, const Model& model, const Array& latent,
                                     const gpu::Gpu* gpu) {
   if (latent.shape.size() < 4 || latent.shape.size() > 5)
@@ -74,13 +74,13 @@ planner::RequestOptions request_for(const DecodeOptions& options, const Model& m
   return asked;
 }
 
-/// Bytes of --limit; `auto` on a GPU is what it has free now.
+/// Limit in bytes from --limit. On a GPU, `auto` is its free memory now.
 int64_t limit_of(const DecodeOptions& options, const gpu::Gpu* gpu) {
   if (gpu != nullptr && options.limit == "auto") return limit_on_card(*gpu);
   return planner::limit_from(options.limit, gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu);
 }
 
-/// Makes the plan for --limit and a latent of this shape, and on a GPU for so much of the host's memory.
+/// Plans for --limit and the latent's shape. On a GPU, `host_limit_bytes` also bounds the host's memory.
 void make_plan_for(const DecodeOptions& options, const Model& model, const Array& latent, const gpu::Gpu* gpu,
                    DecodeJob& job, int64_t host_limit_bytes = 0) {
   const planner::RequestOptions asked = request_for(options, model, latent, gpu);
@@ -89,7 +89,7 @@ void make_plan_for(const DecodeOptions& options, const Model& model, const Array
   wanted.host_limit_bytes = host_limit_bytes;
   job.model = for_frames(model, asked.frames);
   job.plan = asked.plan(job.model, wanted);
-  malloc_trim(0);  // the limit covers this process, and the search has left its memory on the heap
+  malloc_trim(0);  // return the search's heap memory, because the limit covers the whole process
 }
 
 ChosenRanks asked_ranks(const DecodeOptions& options, const Model& model, const Array& latent,
@@ -97,7 +97,7 @@ ChosenRanks asked_ranks(const DecodeOptions& options, const Model& model, const 
   if (options.limit == "auto" && count.ranks > 1)
     throw InputError("--limit: expected bytes for each of several ranks, found auto");
   planner::RequestOptions asked = request_for(options, model, latent, count.gpu);
-  asked.scratch_folder.clear();  // where several ranks decode, it is for rows of the output alone
+  asked.scratch_folder.clear();  // with several ranks, scratch files hold only rows of the output
   planner::RankOptions ranks;
   ranks.ranks = std::to_string(count.ranks);
   ChosenRanks chosen{for_frames(model, asked.frames), {}};
@@ -120,7 +120,7 @@ std::string next_smaller_plan(const DecodeOptions& options, const Model& model, 
     return "takes " + format_bytes(job.plan.predicted_peak_bytes) + ", predicted " +
            format_seconds(job.plan.predicted_seconds) + " instead of " +
            format_seconds(refused.plan.predicted_seconds);
-  } catch (const std::exception& none) {  // whatever it is, what was refused is what counts
+  } catch (const std::exception& none) {  // the caller reports the refused plan in any case
     return std::string("found none: ") + none.what();
   }
 }

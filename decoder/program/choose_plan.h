@@ -12,8 +12,8 @@
 
 namespace headroom {
 
-/// Sets the job's plan and its model. The plan is --plan's, or a new one for --limit and the shape of the
-/// job's latent. A new plan is for `gpu`, or for the CPU if `gpu` is null. Throws InputError, DoesNotFit,
+/// Sets the job's plan and model. The plan is the one of --plan, or a new one for --limit and the latent's
+/// shape. A new plan is for `gpu`, or for the CPU if `gpu` is null. Throws InputError, DoesNotFit,
 /// DeviceError.
 void choose_plan(const DecodeOptions& options, const Model& model, const gpu::Gpu* gpu, DecodeJob& job);
 
@@ -32,9 +32,9 @@ struct RankCount {
 ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const Array& latent,
                          const RankCount& count);
 
-/// Plans again for the memory that is free on the GPU, which `refused` exceeds. Returns the second half of a
-/// message: the new plan's memory and time, or why there is none. A planning error is part of the text and
-/// not thrown.
+/// Plans again for the GPU memory that is free now, which `refused` exceeds. Returns the second half of a
+/// message: the new plan's memory and time, or why there is none. It does not throw planning errors; they
+/// become part of the text.
 std::string next_smaller_plan(const DecodeOptions& options, const Model& model, const DecodeJob& refused,
                               const gpu::Gpu& gpu);
 

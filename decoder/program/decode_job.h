@@ -10,11 +10,11 @@ namespace headroom {
 
 /// One decode by a plan.
 struct DecodeJob {
-  Model model;  ///< of the frames of the plan's request
+  Model model;  ///< built for the frames in the plan's request
   Plan plan;
   ParameterSource weights;
   Array latent;
-  gpu::Gpu* gpu = nullptr;  ///< null for a plan of the CPU
+  gpu::Gpu* gpu = nullptr;  ///< null for a CPU plan
 };
 
 }  // namespace headroom

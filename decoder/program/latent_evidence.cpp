@@ -24,7 +24,7 @@ std::vector<ChannelSums> sums_of_channels(const Array& latent) {
   return sums;
 }
 
-/// By what factor a root of a mean square misses the expected 1, from 1 on.
+/// Factor by which the RMS differs from the expected 1; at least 1.
 double off_by(double mean_square) {
   const double root = std::sqrt(mean_square);
   return std::max(root, 1 / root);

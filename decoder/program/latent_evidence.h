@@ -23,10 +23,10 @@ struct LatentEvidence {
   LatentKind kind = LatentKind::doubtful;
 };
 
-/// Latents of pipelines are scaled so that each channel has a mean of 0 and a deviation of 1 over many
-/// pictures. Of one picture the root of the mean square may be half or twice that. So a latent is held to be
-/// one of the two where that reading is off by a factor of 2 at the most, and the other reading is off by
-/// twice as much or more. The latent is N×C×…, with the scaling's channels.
+/// Classifies a latent by its root mean square (RMS). Pipelines scale latents so that each channel has mean
+/// 0 and deviation 1 over many pictures. One picture's RMS may be off by a factor of 2. So a latent gets a
+/// kind if its RMS under that reading is off by at most a factor of 2, and the other reading is off by at
+/// least twice as much. The latent is N×C×…, with the scaling's channels.
 LatentEvidence latent_evidence(const LatentScaling& scaling, const Array& latent);
 
 }  // namespace headroom

@@ -50,7 +50,7 @@ std::vector<double> stored_values(const Model& model, const ParameterSource& wei
   return {values.begin(), values.end()};
 }
 
-/// z * sqrt(variance + epsilon) + mean of every channel.
+/// Applies z * sqrt(variance + epsilon) + mean to each channel.
 void undo_batch_norm(const Model& model, const ParameterSource& weights, Array& latent) {
   const double epsilon = required(model, "batch_norm_eps", model.latent_patches->epsilon);
   const int64_t channels = latent.shape[1];
@@ -67,7 +67,7 @@ void undo_batch_norm(const Model& model, const ParameterSource& weights, Array& 
   }
 }
 
-/// N×(C·rows·columns)×H×W becomes N×C×(H·rows)×(W·columns).
+/// Unpacks patches: N×(C·rows·columns)×H×W becomes N×C×(H·rows)×(W·columns).
 Array laid_out(const LatentPatches& patches, const Array& latent) {
   const int64_t items = latent.shape[0], channels = latent.shape[1] / (patches.rows * patches.columns);
   const int64_t height = latent.shape[2], width = latent.shape[3];
@@ -120,7 +120,7 @@ void undo(const LatentScaling& scaling, Array& latent) {
   }
 }
 
-/// "0.13", as many digits as tell one latent from another.
+/// Formats a number with three digits, such as "0.13".
 std::string figure(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
@@ -163,7 +163,7 @@ Taken taken(const std::string& asked, const LatentScaling& scaling, const Array&
                      "; latents of this model's pipelines are scaled: --latent-scale model"};
 }
 
-/// As taken(), for a model whose pipelines undo the scaling themselves and hand on the decoder's own input.
+/// Like taken(), for models whose pipelines undo the scaling themselves and output the decoder's input.
 Taken taken_unscaled(const std::string& asked, const LatentScaling& scaling, const Array& latent) {
   const auto [deviation, kind] = latent_evidence(scaling, latent);
   const bool normalised = kind == LatentKind::of_pipeline;
@@ -185,7 +185,8 @@ Taken taken_unscaled(const std::string& asked, const LatentScaling& scaling, con
   return {false, "latent as given, " + found + ", as this model's pipelines hand it on: unscaled"};
 }
 
-/// The scaling, or nullopt on an InputError. It is only for a note, which is not worth an error.
+/// Returns the scaling, or nullopt on an InputError. Only a note depends on it, so the error must not end
+/// the run.
 std::optional<LatentScaling> known_scaling(const Model& model,
                                            const std::function<ParameterSource()>& weights) {
   try {
@@ -230,7 +231,7 @@ std::string take_comfyui(const Model& model, const std::function<ParameterSource
   return "ComfyUI's latent, the decoder's own input: as given";
 }
 
-/// Scales the latent as `asked` says and returns a note to the user.
+/// Scales the latent according to `asked`. Returns a note to the user.
 std::string take(const Model& model, const std::function<ParameterSource()>& weights,
                  const std::string& asked, Array& latent) {
   if (model.latent_patches) return take_patches(model, weights, asked, latent);

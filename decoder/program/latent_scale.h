@@ -9,24 +9,23 @@
 
 namespace headroom {
 
-/// Undoes the scaling with which pipelines hand latents on, as diffusers' pipelines do before vae.decode:
-/// z * std / scaling_factor + mean per channel where the config or the weights have means and deviations,
-/// otherwise z / scaling_factor + shift_factor. A latent in patches (FLUX.2) becomes one of the decoder's:
-/// its batch norm is undone, by `weights`, and its patches are laid out. The latent is N×C×…. Throws
-/// InputError where its channels are not those that pipelines hand on, or the config lacks a factor, a mean
-/// or a deviation that this takes.
+/// Undoes the pipelines' scaling of a latent, as diffusers does before vae.decode. With means and deviations
+/// in the config or the weights: z * std / scaling_factor + mean per channel. Otherwise: z / scaling_factor
+/// + shift_factor. For a latent in patches (FLUX.2), it undoes the batch norm, whose statistics are in
+/// `weights`, and unpacks the patches. The latent is N×C×…. Throws InputError if the channel count is not
+/// the pipeline's, or if the config lacks a needed factor, mean or deviation.
 void undo_latent_scale(const Model& model, const std::function<ParameterSource()>& weights, Array& latent);
 
-/// A latent as the decoder takes it.
+/// A latent in the decoder's scale.
 struct GivenLatent {
   Array array;       ///< N×C×…
-  std::string note;  ///< how it was taken, a line for people; empty where there is nothing to say
+  std::string note;  ///< one line on how it was interpreted; may be empty
 };
 
-/// Reads a latent (decoder/files/latent_file.h) and takes it as `asked`, the words of --latent-scale: "none",
-/// the decoder's own input; "model", as pipelines hand it on; "auto", what its numbers leave no doubt of; and
-/// empty, where nobody said, as given. Throws InputError where "auto" finds doubt, and what
-/// undo_latent_scale() and read_stored_latent() throw.
+/// Reads a latent (decoder/files/latent_file.h) and converts it to the decoder's input. `asked` is the value
+/// of --latent-scale. "none": it already is the decoder's input. "model": undo the pipelines' scaling.
+/// "auto": decide by the values. Empty (option not given): use it unchanged. Throws InputError if "auto"
+/// cannot decide. Also throws like undo_latent_scale() and read_stored_latent().
 GivenLatent open_latent(const Model& model, const std::function<ParameterSource()>& weights,
                         const std::string& argument, const std::string& asked);
 

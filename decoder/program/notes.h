@@ -8,13 +8,13 @@
 
 namespace headroom {
 
-/// Lines for people on standard error, beside a program's progress. They wait until the decode has begun, or
-/// until say(): then nothing is left that could refuse the decode, and a refusal is one line.
+/// Notes to the user on standard error. They wait until the decode begins or until say(). So a rejected
+/// decode prints only one line, the error.
 class Notes final : public Progress {
  public:
   Notes(Progress& progress, std::ostream& err) : progress_(progress), err_(err) {}
 
-  /// Nothing where the line is empty.
+  /// Ignores an empty line.
   void add(const std::string& line);
   void say();
 

@@ -111,7 +111,7 @@ void check_stream(const DecodeOptions& options) {
     throw InputError(output + "a terminal shows no picture: expected a file, or a pipe to another program");
 }
 
-/// Checks what the parser cannot.
+/// Checks rules that CLI11 cannot express.
 void check(const DecodeOptions& options, bool has_frame_rate) {
   const int sources = !options.plan_file.empty() + !options.limit.empty() + !options.queue_file.empty();
   if (sources != 1) {
@@ -144,7 +144,7 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
     throw InputError("--fps: only an output in .y4m has a frame rate (try headroom-decode --help)");
 }
 
-/// These two say how ranks work together.
+/// Rejects --rank-timeout and --rank-exchange if no launcher started ranks.
 void check_rank_options(const CLI::App& app) {
   const bool timeout = app.count("--rank-timeout") > 0, exchange = app.count("--rank-exchange") > 0;
   if ((!timeout && !exchange) || rank_environment()) return;
@@ -152,7 +152,8 @@ void check_rank_options(const CLI::App& app) {
                "goes with several ranks, as torchrun starts them");
 }
 
-/// Outputs of a queue are named in its file.
+/// Rejects --quality for a format without one. The outputs of a queue are named in its file, so they are not
+/// checked here.
 void check_quality(bool given, const DecodeOptions& options) {
   if (given && !has_quality(options.output) && options.queue_file.empty())
     throw InputError("--quality: only an output in .jpg or .webp has one (try headroom-decode --help)");

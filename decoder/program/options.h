@@ -33,7 +33,7 @@ struct Given {
   bool given = false;
   const char* name = nullptr;
 };
-/// Throws InputError naming the first that was given: "--verify: not with --queue (try headroom-decode
+/// Throws InputError naming the first given option: "--verify: not with --queue (try headroom-decode
 /// --help)".
 void refuse_given(const std::vector<Given>& options, const std::string& why);
 

@@ -16,16 +16,16 @@ namespace headroom {
 std::vector<NamedFile> files_beside(const DecodeOptions& options);
 std::vector<NamedFile> files_read(const DecodeOptions& options);
 
-/// An output as its files: one for each item in formats that have one picture or clip in a file.
+/// Lists the files of an output: one per item for formats with one picture or clip per file.
 std::vector<NamedFile> files_of_output(const std::string& option, const std::string& output,
                                        const PictureShape& shape);
 
-/// The output of the command line, and with --preview a small copy of it.
+/// The sink of the command line's output, and with --preview a small copy of it.
 struct Outputs {
   std::unique_ptr<PictureSink> output;
   std::optional<PreviewSink> preview;
 
-  /// Throws as require_apart() and open_sink() do.
+  /// Throws like require_apart() and open_sink().
   Outputs(const DecodeOptions& options, const PictureShape& shape);
   PictureSink& first() { return preview ? static_cast<PictureSink&>(*preview) : *output; }
 };

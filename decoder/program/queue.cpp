@@ -37,7 +37,7 @@ struct Job {
   QueuedDecode decode;
   std::string latent;
   std::string latent_scale;
-  path folder, output;  ///< what the output stays inside, and its name in there
+  path folder, output;  ///< the output must stay inside `folder`; `output` is relative to it
 
   std::string file() const { return (folder / output).string(); }
 };
@@ -54,7 +54,7 @@ RequestQueue read_queue(QueueRun& run) {
   return queue;
 }
 
-/// The latents of the command line, for the decodes whose requests name none: by request, then by repetition.
+/// Assigns the command line's latents to decodes whose requests name none: by request, then by repetition.
 class LatentsGiven {
  public:
   LatentsGiven(const RequestQueue& queue, const std::vector<std::string>& given) : given_(given) {
@@ -76,12 +76,12 @@ class LatentsGiven {
   size_t needed_ = 0;
 };
 
-/// Paths in a latent argument may end in `.safetensors:key`; a folder before them changes nothing else.
+/// Prepends a folder to a latent argument, which may end in `.safetensors:key`.
 std::string in_folder(const path& folder, const std::string& latent) {
   return (folder / latent).string();
 }
 
-/// Runs `body`; an error gets another message, and keeps its kind.
+/// Runs `body` and rewords its errors, keeping their types.
 template <typename Reword, typename Body>
 auto rewording(const Reword& reword, const Body& body) {
   try {
@@ -95,13 +95,13 @@ auto rewording(const Reword& reword, const Body& body) {
   }
 }
 
-/// Runs `body`; an error gets `place` in front and `done` behind, and keeps its kind.
+/// Runs `body`. Puts `place` before the message of an error and `done` after it, keeping the type.
 template <typename Body>
 auto naming(const std::string& place, const std::string& done, const Body& body) {
   return rewording([&](const std::string& error) { return place + ": " + error + "; " + done; }, body);
 }
 
-/// Judges the text of the path alone. It does not look at links on the disk.
+/// True if the path's text leads outside. It does not check links on disk.
 bool leaves_its_folder(const path& named) {
   return named.is_absolute() || *named.lexically_normal().begin() == "..";
 }
@@ -150,7 +150,7 @@ MadeFolders prepare_files(const QueueRun& run, const RequestQueue& queue, const 
   return prepare_outputs(outputs, inputs, MissingFolders::make);
 }
 
-/// News of the start of the queue, with its predicted peak and time.
+/// Builds the event for the start of the queue, with predicted peak and time.
 RunBegun begun(const QueueRun& run, const RequestQueue& queue, const QueuePrediction& prediction) {
   RunBegun news;
   news.program = "headroom-decode";
@@ -189,7 +189,7 @@ RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, Session&
   return stats;
 }
 
-/// Growth outside the pool after the decode that was the first of the last new shape.
+/// Growth outside the pool after warm-up. Warm-up ends with the first decode of the last new shape.
 int64_t growth_after_warmup(const std::vector<DecodeStats>& decodes, size_t shapes) {
   std::vector<bool> seen(shapes, false);
   size_t warm = 0;
@@ -227,10 +227,10 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
   RunStats total;
   QueueStats measured;
   measured.decodes.reserve(jobs.size());
-  malloc_trim(0);  // what reading the queue left behind would hide growth
+  malloc_trim(0);  // free heap memory first, because it would hide growth
   const auto start = std::chrono::steady_clock::now();
   ProgressEvents events(progress, nullptr,
-                        &run.model.graph);  // before the session, whose pool tells it of the weights' end
+                        &run.model.graph);  // must outlive the session, which reports loaded weights to it
   std::unique_ptr<gpu::Gpu> gpu;
   const std::unique_ptr<Session> session = naming(run.queue_file, "no decode was done", [&] {
     const DeviceKind device = queue.plans.empty() ? DeviceKind::cpu : queue.plans.front().request.device;
@@ -260,7 +260,7 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
                  return rewording([&](const std::string& error) { return inside.renamed(error); },
                                   [&] { return run_job(run, plan, opened, *session, events, progress); });
                });
-    malloc_trim(0);  // what the decode left on the heap would add up
+    malloc_trim(0);  // otherwise heap memory would accumulate over decodes
     if (i == 0) first_held = session->held_bytes();
     measured.decodes.push_back({name, job.decode.request, job.decode.repetition, job.decode.plan,
                                 stats.seconds, stats.peak_bytes, stats.pool_peak_bytes, resident_bytes(),

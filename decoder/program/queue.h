@@ -20,21 +20,21 @@ struct QueueRun {
   Model model;  ///< for any number of frames
   ParameterSource weights;
   std::string queue_file;
-  std::string output_folder;  ///< for all outputs; the queue file's own where empty
-  std::vector<std::string>
-      latents;               ///< one for each decode whose request names none: by request, then by repetition
-  std::string latent_scale;  ///< of --latent-scale, where a request leaves it open; may be empty
-  int threads = 0;           ///< 0: LibTorch's choice
-  FrameRate frame_rate;      ///< of outputs in .y4m
-  int quality = kDefaultQuality;                    ///< of lossy outputs
-  std::optional<DeviceKind> device;                 ///< that its plans must be for
-  bool other_environment = false;                   ///< its costs may have been measured elsewhere
-  std::vector<NamedFile> files_read, files_beside;  ///< of the command line, as require_apart() takes them
+  std::string output_folder;  ///< folder of all outputs; empty: the queue file's folder
+  /// One per decode whose request names none, in order of requests and repetitions.
+  std::vector<std::string> latents;
+  std::string latent_scale;          ///< --latent-scale, for requests that do not set it; may be empty
+  int threads = 0;                   ///< 0: LibTorch's choice
+  FrameRate frame_rate;              ///< for .y4m outputs
+  int quality = kDefaultQuality;     ///< for lossy outputs
+  std::optional<DeviceKind> device;  ///< if set, all plans must be for it
+  bool other_environment = false;    ///< accept costs measured in another environment
+  std::vector<NamedFile> files_read, files_beside;  ///< other files of the command line, for require_apart()
 };
 
-/// Decodes the whole queue in order, from one pool. Before the first decode it checks all that it can. A
-/// failing decode ends the run with an error that names the request. Earlier outputs stay. Throws InputError,
-/// LimitExceeded, DeviceError.
+/// Decodes the whole queue in order, with one memory pool. It validates everything it can before the first
+/// decode. If a decode fails, the run ends with an error naming the request; earlier outputs stay. Throws
+/// InputError, LimitExceeded, DeviceError.
 RunStats decode_queue(QueueRun run, Notes& progress);
 
 }  // namespace headroom

@@ -153,7 +153,7 @@ void take_own_card(const RankEnvironment& environment) {
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
     TextReader list(visible);
     for (std::string card; std::getline(list, card, ',');) cards.push_back(card);
-    if (cards.size() < 2) return;  // chosen already
+    if (cards.size() < 2) return;  // the launcher has already selected one
   }
   const auto local = static_cast<size_t>(environment.local_rank);
   if (!cards.empty() && local >= cards.size()) {
@@ -163,7 +163,7 @@ void take_own_card(const RankEnvironment& environment) {
   setenv("CUDA_VISIBLE_DEVICES", cards.empty() ? std::to_string(local).c_str() : cards[local].c_str(), 1);
 }
 
-/// Null where the decode is the CPU's.
+/// Returns null for a decode on the CPU.
 std::unique_ptr<gpu::Gpu> open_own_gpu(const DecodeOptions& options, const RankEnvironment& environment) {
   const bool planned_for_gpu =
       !options.plan_file.empty() && PlanFile(options.plan_file).request().device == DeviceKind::cuda;
@@ -191,7 +191,7 @@ int64_t bytes_of_files(const DecodeOptions& options) {
   return bytes;
 }
 
-/// As open_exchange(), but an error of `check_while_meeting` keeps its type.
+/// Like open_exchange(), but an exception from `check_while_meeting` keeps its type.
 std::unique_ptr<Exchange> open_checked(const ExchangeOptions& options) {
   try {
     return open_exchange(options);
@@ -230,7 +230,7 @@ std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnviro
   // Load before the baseline below, so that memory growth while ranks connect excludes the module's own.
   load_exchange(how.kind);
   ResidentLimit limit = ResidentLimit::before_decode(bytes_of_files(options));
-  // A GPU's rank has no limit for this memory.
+  // GPU ranks have no limit on host memory.
   if (gpu == nullptr) how.check_while_meeting = [&] { limit.check(); };
   if (environment.rank == 0) {
     progress.add(trust_note(environment));

@@ -9,14 +9,14 @@
 
 namespace headroom {
 
-/// Which of several processes that decode together this one is. Nothing where it is alone: nobody started
-/// ranks, or the plan of --plan is for one. Throws InputError where the plan is for several ranks and nobody
-/// started them.
+/// Returns this process's rank among several that decode together. Nullopt if it decodes alone: with
+/// --queue, with a plan for one rank, or without a launcher. Throws InputError if the plan needs several
+/// ranks and no launcher started them.
 std::optional<RankEnvironment> rank_of(const DecodeOptions& options);
 
-/// Decodes this rank's part. On rank 0 the statistics of all; nothing on the others, which write and print
-/// nothing. Throws InputError, DoesNotFit, LimitExceeded, DeviceError, ExchangeError: on all ranks where one
-/// of them fails.
+/// Decodes this rank's part. Returns the statistics of all ranks on rank 0, nullopt on the others, which
+/// write and print nothing. If one rank fails, all ranks throw: InputError, DoesNotFit, LimitExceeded,
+/// DeviceError, ExchangeError.
 std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnvironment& environment,
                                   Notes& progress);
 

@@ -43,7 +43,7 @@
 namespace headroom {
 namespace {
 
-/// The output as files beside it are named after it: a folder without the slash at its end.
+/// Base name for files beside the output. Drops the slash at the end of a folder.
 std::filesystem::path neighbours_name(const std::string& output) {
   const std::filesystem::path path = output;
   return path.has_filename() ? path : path.parent_path();
@@ -68,8 +68,8 @@ MadeFolders prepare_files(const DecodeOptions& options) {
   return prepare_outputs(outputs, files_read(options));
 }
 
-/// Decodes into `sink`. With --verify a copy of the picture lies beside the output until it has been compared
-/// with a second decode.
+/// Decodes into `sink`. With --verify, a copy of the picture stays beside the output until the second decode
+/// has been compared with it.
 RunStats decode_once(const DecodeOptions& options, const DecodeJob& job, PictureSink& sink,
                      ProgressEvents& events, Progress& progress) {
   const auto run = [&](PictureSink& target) {
@@ -124,11 +124,12 @@ RunStats run_plan(const DecodeOptions& options, DecodeJob& job, Progress& progre
   return stats;
 }
 
-/// Others may take a card's memory between the plan and its decode. What was planned for all that is free is
-/// then planned anew, a few times; of any other plan is said which smaller one would run.
+/// Plans and decodes. Other processes may take GPU memory between planning and decoding. Then --limit auto
+/// plans again, up to kPlans times in total. Any other limit fails with a message that names a smaller plan
+/// that would fit.
 RunStats run(const DecodeOptions& options, Notes& progress) {
   constexpr int kPlans = 3;
-  // First of all: without a GPU nothing else is worth doing.
+  // Open the GPU first, because nothing else is useful without it.
   std::unique_ptr<gpu::Gpu> gpu;
   if (options.device == "cuda") gpu = gpu::open_gpu();
   const Model of_any_frames = open_model(options.model);
@@ -174,7 +175,7 @@ RunStats run_queue(const DecodeOptions& options, Notes& progress) {
   return decode_queue(run, progress);
 }
 
-/// Nothing where another rank has the results.
+/// Returns nullopt if another rank has the results.
 std::optional<RunStats> run_any(const DecodeOptions& options, const std::optional<RankEnvironment>& rank,
                                 Notes& progress) {
   if (rank) return run_ranks(options, *rank, progress);
@@ -220,7 +221,7 @@ int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ost
     const WipedProgress wiped(*progress);
     Notes notes(*progress, err);
     const std::optional<RunStats> measured = run_any(options, rank, notes);
-    if (!measured) return static_cast<int>(kDone);  // rank 0 says all
+    if (!measured) return static_cast<int>(kDone);  // only rank 0 prints results
     notes.say();
     const RunStats& stats = *measured;
     if (!options.stats_file.empty()) write_stats(options.stats_file, stats);

@@ -42,7 +42,7 @@ ComparingSink::ComparingSink(const std::filesystem::path& npy, const PictureShap
   mapping_ = mmap(nullptr, mapped_bytes_, PROT_READ, MAP_PRIVATE, file, 0);
   close(file);
   if (mapping_ == MAP_FAILED) throw DeviceError(npy.string() + ": cannot be mapped");
-  // The values stand at the end, after a header of any length.
+  // The values are at the end of the file. The header's length varies.
   picture_ = reinterpret_cast<const float*>(static_cast<const char*>(mapping_) + mapped_bytes_ -
                                             values * sizeof(float));
 }
@@ -92,13 +92,14 @@ Verification verify(const DecodeJob& done, const std::filesystem::path& decoded,
   ProgressEvents events(progress, nullptr, &model.graph);
   const int64_t free_bytes = gpu != nullptr ? gpu->free_bytes() : available_bytes();
   const auto with_room = [&, on_gpu = gpu != nullptr](Plan other) {
-    // Its offsets on a GPU leave gaps of their own.
+    // On a GPU, the new plan's offsets leave gaps, so the original limit may be too low. Allow all free
+    // memory.
     if (on_gpu) other.limit_bytes = free_bytes;
     return other;
   };
   Plan reference = with_room(untiled_plan(model, plan.request));
-  // The predicted peak leaves out the library's own memory. Half as much again is ample for it. On a GPU the
-  // untiled plan may also have tiles that are too large for the libraries, so validate it.
+  // The predicted peak excludes the libraries' own memory. A margin of 50 % is ample. On a GPU, the untiled
+  // plan may also have tiles too large for the libraries, so validate it.
   const bool untiled_fits = reference.predicted_peak_bytes * 3 / 2 < free_bytes &&
                             (gpu == nullptr || validate(reference, model).empty());
   if (!untiled_fits) reference = with_room(with_halved_tiles(model, plan, {}));

@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-/// Hands every region to two sinks.
+/// Forwards every region to two sinks.
 class TeeSink final : public PictureSink {
  public:
   TeeSink(PictureSink& first, PictureSink& second)
@@ -24,14 +24,14 @@ class TeeSink final : public PictureSink {
   PictureSink& second_;
 };
 
-/// Compares what it is given, the reference, with a picture that lies in a .npy file of the same shape.
+/// Compares the written picture (the reference) with a picture in a .npy file of the same shape.
 class ComparingSink final : public PictureSink {
  public:
   ComparingSink(const std::filesystem::path& npy, const PictureShape& shape);
   ~ComparingSink() override;
 
-  /// Largest error, also relative to the reference's largest magnitude; PSNR with the reference's range
-  /// (largest minus smallest value) as the peak.
+  /// Returns the largest error, absolute and relative to the reference's largest magnitude, and the PSNR.
+  /// The PSNR's peak is the reference's range (largest minus smallest value).
   Verification result(const std::string& compared_with) const;
 
  private:
@@ -48,8 +48,8 @@ class ComparingSink final : public PictureSink {
   int64_t count_ = 0;
 };
 
-/// Compares the picture in the .npy file `decoded` with the untiled decode of the same latent where the
-/// machine has the memory, otherwise with a decode by another plan.
+/// Verifies the picture in the .npy file `decoded`. Decodes the same latent untiled if memory allows,
+/// otherwise with another plan, and compares.
 Verification verify(const DecodeJob& done, const std::filesystem::path& decoded, Progress& progress);
 
 }  // namespace headroom

@@ -15,11 +15,11 @@ class Progress {
   virtual void tell(const ProgressNews& news) = 0;
   /// True if memory samples are shown. Each sample reads the memory state of the process.
   virtual bool wants_memory() const { return false; }
-  /// Removes what stands on the terminal, before messages.
+  /// Erases the display from the terminal, before a message is printed.
   virtual void wipe() {}
 };
 
-/// Wipes on the way out of a scope, also where an error leaves it.
+/// Scope guard that calls wipe(), also when an exception leaves the scope.
 class WipedProgress {
  public:
   explicit WipedProgress(Progress& progress) : progress_(progress) {}
@@ -37,12 +37,12 @@ struct ProgressOptions {
   bool quiet = false;
 };
 
-/// A bar, lines (decoder/progress/progress_lines.h) or nothing; `auto` is a bar where `stream` is standard
-/// error and that a terminal.
+/// Makes a bar, lines (decoder/progress/progress_lines.h) or nothing. `auto` is a bar if `stream` is
+/// standard error on a terminal.
 std::unique_ptr<Progress> make_progress(const ProgressOptions& options, std::ostream& stream);
 
-/// From now on writing to a pipe that nobody reads any more is a failed write and not the program's end: a
-/// decode outlives whoever looks at its progress.
+/// Ignores SIGPIPE, so that writing to a closed pipe fails instead of ending the program. A decode thus
+/// survives the end of the program that reads its progress.
 void ignore_closed_pipes();
 
 }  // namespace headroom

@@ -31,7 +31,7 @@ void ProgressBar::wipe() {
   shown_ = false;
 }
 
-/// Some times a second.
+/// Redraws at most every 80 ms.
 void ProgressBar::show(double share, const std::string& what) {
   const auto now = std::chrono::steady_clock::now();
   if (shown_ && now - last_ < std::chrono::milliseconds(80)) return;

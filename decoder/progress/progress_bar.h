@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// A bar on one line of a terminal, wiped when it goes.
+/// A bar on one line of a terminal. The destructor erases it.
 class ProgressBar final : public Progress {
  public:
   explicit ProgressBar(std::ostream& stream) : stream_(stream) {}
@@ -21,7 +21,7 @@ class ProgressBar final : public Progress {
   void show(double share, const std::string& what);
 
   std::ostream& stream_;
-  std::string what_;  ///< that runs: a pass, or a decode of a queue
+  std::string what_;  ///< label: the current pass, or the current decode of a queue
   bool of_queue_ = false;
   bool shown_ = false;
   std::chrono::steady_clock::time_point last_{};

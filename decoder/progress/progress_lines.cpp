@@ -17,7 +17,7 @@ using nlohmann::json;
 constexpr size_t kLongestLine = 64 * 1024;
 constexpr int64_t kMost = int64_t{1} << 60;
 
-// Writing.
+// Writing of progress lines.
 
 double rounded(double value, double parts) {
   return std::round(value * parts) / parts;
@@ -27,7 +27,7 @@ json to_json(const Interval& interval) {
   return {interval.begin, interval.end};
 }
 
-/// Leaves out what does not apply.
+/// Omits values that do not apply.
 template <typename T>
 void put(json& line, const char* key, const T& value) {
   if (value != T{}) line[key] = value;
@@ -113,7 +113,7 @@ json as_json(const RunEnded& ended) {
   return line;
 }
 
-// Reading.
+// Parsing of progress lines.
 
 int64_t count(const JsonFields& line, const char* key) {
   return line[key].integer(0, kMost);
@@ -213,7 +213,7 @@ PictureRegion around(const PictureRegion& a, const PictureRegion& b) {
 std::string progress_line(const ProgressEvent& event) {
   json line = std::visit([](const auto& news) { return as_json(news); }, event.news);
   line["seconds"] = rounded(event.seconds, 1e3);
-  // Names of files and layers may hold anything.
+  // Names of files and layers may contain invalid UTF-8.
   return std::string(kProgressPrefix) + line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -244,7 +244,7 @@ void ProgressReader::finish() {
 
 void ProgressReader::take_line() {
   const std::string line = std::exchange(line_, {});
-  // Libraries write messages without an end, behind which a progress line then stands.
+  // Libraries may write a message without a newline, so a progress line can follow on the same line.
   const size_t begin = line.find(kProgressPrefix);
   if (begin == std::string::npos) return message_(line);
   ProgressEvent event;

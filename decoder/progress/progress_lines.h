@@ -15,40 +15,40 @@ namespace headroom {
 constexpr std::string_view kProgressPrefix = "headroom-progress ";
 constexpr int64_t kProgressVersion = 1;
 
-// News of a running program. Numbers that are 0 and texts that are empty do not apply.
+// Events of a running program. A number of 0 and an empty text mean "not applicable".
 
-/// The first of a run, once it is known what is done.
+/// First event of a run, once the plan is known.
 struct RunBegun {
   std::string program;  ///< "headroom-decode"
   std::string model{};
   std::string output{};
-  std::string preview{};    ///< the file of --preview
-  int64_t limit_bytes = 0;  ///< INT64_MAX, as plans say it, is no limit either
+  std::string preview{};    ///< file given with --preview
+  int64_t limit_bytes = 0;  ///< 0 or INT64_MAX (in plans): no limit
   int64_t predicted_peak_bytes = 0;
   double predicted_seconds = 0;
   int64_t width_pixels = 0;
   int64_t height_pixels = 0;
   int64_t batch = 0;
   int64_t passes = 0;
-  int64_t decodes = 0;  ///< of a queue
+  int64_t decodes = 0;  ///< number of decodes in a queue
   friend bool operator==(const RunBegun&, const RunBegun&) = default;
 };
 
-/// Work that is no decode: planning, measuring.
+/// Work before or besides a decode: planning, measuring.
 struct WorkDone {
-  double share = 0;  ///< of the whole run, 0 to 1
+  double share = 0;  ///< fraction of the whole run, 0 to 1
   std::string what;
-  double seconds_left = 0;  ///< about so long; 0 where nobody knows
+  double seconds_left = 0;  ///< estimate; 0 if unknown
   friend bool operator==(const WorkDone&, const WorkDone&) = default;
 };
 
-/// Weights that stay throughout are being brought in.
+/// Loading of the weights that stay in memory for the whole run.
 struct WeightsLoaded {
-  double share = 0;  ///< of the weights, 0 to 1
+  double share = 0;  ///< fraction of the weights, 0 to 1
   friend bool operator==(const WeightsLoaded&, const WeightsLoaded&) = default;
 };
 
-/// The next decode of a queue.
+/// A decode of a queue begins.
 struct DecodeStarted {
   int64_t decode = 0;  ///< from 0
   int64_t of = 0;
@@ -56,14 +56,14 @@ struct DecodeStarted {
   friend bool operator==(const DecodeStarted&, const DecodeStarted&) = default;
 };
 
-/// From here on passes and tiles are those of --verify's second decode.
+/// The second decode of --verify begins. Later passes and tiles belong to it.
 struct VerificationStarted {
   std::string compared_with;
   friend bool operator==(const VerificationStarted&, const VerificationStarted&) = default;
 };
 
 struct PassStarted {
-  int64_t item = 0;  ///< the first of the batch items that go through the passes together
+  int64_t item = 0;  ///< first batch item of the micro-batch
   int64_t pass = 0;  ///< from 0
   int64_t of = 0;
   std::string name;
@@ -77,7 +77,7 @@ struct PictureRegion {
   friend bool operator==(const PictureRegion&, const PictureRegion&) = default;
 };
 
-/// The smallest region that holds both.
+/// Bounding box of both regions.
 PictureRegion around(const PictureRegion& a, const PictureRegion& b);
 
 struct TileDone {
@@ -85,72 +85,72 @@ struct TileDone {
   int64_t pass = 0;
   int64_t tile = 0;  ///< from 0
   int64_t of = 0;
-  double share = 0;  ///< of the whole decode or queue, 0 to 1, by predicted time where there is a prediction
+  double share = 0;  ///< fraction of the whole decode or queue; by predicted time if known
   /// Bounding box of the pixels written since the previous line. If several tiles share a line, parts of the
   /// box may not be written yet.
   std::optional<PictureRegion> region{};
   friend bool operator==(const TileDone&, const TileDone&) = default;
 };
 
-/// How far the tile is that runs, now and then while it takes long.
+/// Progress inside a tile, sent from time to time if the tile takes long.
 struct StepsDone {
   int64_t item = 0;  ///< as of its pass
   int64_t pass = 0;
   int64_t tile = 0;
-  int64_t steps = 0;  ///< that are done
+  int64_t steps = 0;  ///< completed steps
   int64_t of = 0;
-  double share = 0;    ///< as of a tile
-  double of_step = 0;  ///< of the step after those: how much is done of it, 0 to 1
+  double share = 0;    ///< see TileDone::share
+  double of_step = 0;  ///< completed fraction of the current step, 0 to 1
   friend bool operator==(const StepsDone&, const StepsDone&) = default;
 };
 
-/// Device memory now.
+/// Current device memory.
 struct MemorySample {
-  int64_t live_bytes = 0;     ///< of the pool
-  int64_t peak_bytes = 0;     ///< the same at its highest since the line before
+  int64_t live_bytes = 0;     ///< bytes in use in the pool
+  int64_t peak_bytes = 0;     ///< highest live_bytes since the previous line
   int64_t outside_bytes = 0;  ///< growth of the process outside the pool
   friend bool operator==(const MemorySample&, const MemorySample&) = default;
 };
 
-/// The last of a run.
+/// Last event of a run.
 struct RunEnded {
   int exit_code = 0;
-  int64_t peak_bytes = 0;     ///< measured, pool and growth outside; only of decodes that were completed
-  double decode_seconds = 0;  ///< likewise
+  int64_t peak_bytes = 0;     ///< measured: pool and growth outside; completed decodes only
+  double decode_seconds = 0;  ///< completed decodes only
   friend bool operator==(const RunEnded&, const RunEnded&) = default;
 };
 
-/// Nothing: an event of a later release.
+/// std::monostate stands for an unknown event of a later release.
 using ProgressNews =
     std::variant<std::monostate, RunBegun, WorkDone, WeightsLoaded, DecodeStarted, VerificationStarted,
                  PassStarted, TileDone, StepsDone, MemorySample, RunEnded>;
 
 struct ProgressEvent {
-  double seconds = 0;  ///< since the program began
+  double seconds = 0;  ///< since the start of the program
   ProgressNews news;
   friend bool operator==(const ProgressEvent&, const ProgressEvent&) = default;
 };
 
-/// The event as one line with its end, as docs/formats.md describes. Seconds are rounded to a thousandth,
-/// shares to a ten-thousandth.
+/// Formats the event as one line with a newline (docs/formats.md). Seconds are rounded to 0.001, shares to
+/// 0.0001.
 std::string progress_line(const ProgressEvent& event);
 
-/// The event of a line that begins with the prefix; every number is checked against its range. Throws
-/// InputError naming the key.
+/// Parses a line that begins with the prefix. Every number is checked against its range. Throws InputError
+/// naming the key.
 ProgressEvent read_progress_line(std::string_view line);
 
-/// Takes apart what a program writes on standard error, in whatever pieces it comes. Of a line longer than 64
-/// KiB the rest is dropped.
+/// Splits a program's standard error into progress lines and messages. Input may come in pieces of any size.
+/// A line is cut after 64 KiB.
 class ProgressReader {
  public:
-  /// `event` gets every progress line, `message` every other line, without its end.
+  /// `event` receives every progress line. `message` receives every other line, without the newline.
   ProgressReader(std::function<void(const ProgressEvent&)> event,
                  std::function<void(const std::string&)> message);
 
   void read(std::string_view bytes);
-  /// The stream has ended: what is left is a line.
+  /// Ends the stream. The rest of the input counts as a line.
   void finish();
-  /// Progress lines that could not be read; they are dropped.
+  /// Number of malformed progress lines. They are dropped.
   int64_t damaged() const { return damaged_; }
 
  private:

@@ -11,10 +11,10 @@ namespace {
 
 constexpr double kLinesAtOnce = 10;
 constexpr double kLinesPerSecond = 40;
-/// Lines that are kept for rare news, which should not wait: the start of a pass behind many quick tiles.
+/// Lines reserved for rare events, which should not wait, such as the start of a pass after many fast tiles.
 constexpr double kLinesHeldBack = 4;
 
-/// True for news that later news of the same kind may replace while it waits.
+/// True if a later event of the same kind may replace a waiting one.
 bool replaceable(const ProgressNews& news) {
   return !std::holds_alternative<RunBegun>(news) && !std::holds_alternative<VerificationStarted>(news) &&
          !std::holds_alternative<RunEnded>(news);
@@ -26,7 +26,7 @@ bool frequent(const ProgressNews& news) {
          std::holds_alternative<MemorySample>(news);
 }
 
-/// Merges into `after` the regions and peaks of `before`, which it replaces.
+/// Merges the regions and peaks of `before` into its replacement, `after`.
 void merge(const ProgressNews& before, ProgressNews& after) {
   if (auto* tile = std::get_if<TileDone>(&after)) {
     const std::optional<PictureRegion>& region = std::get<TileDone>(before).region;
@@ -76,7 +76,7 @@ bool ProgressWriter::may_write(bool all) const {
 void ProgressWriter::write(bool all) {
   while (!waiting_.empty() && may_write(all)) {
     const std::string line = progress_line(waiting_.front());
-    // In one piece, so that it does not mix with what others write.
+    // Write the line in one call, so that it does not mix with other output.
     stream_.write(line.data(), static_cast<std::streamsize>(line.size()));
     stream_.flush();
     lines_left_ -= 1;

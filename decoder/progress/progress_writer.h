@@ -8,14 +8,15 @@
 
 namespace headroom {
 
-/// Writes progress lines, at most 50 in a second: 40 a second on the whole, and up to 10 at once. What has to
-/// wait is replaced by what comes later of its kind, regions and peaks merged; so readers may miss passes and
-/// tiles but never see them out of order, and the last of each kind is always written, at the end at the
-/// latest. Where nobody reads, nothing is written.
+/// Writes progress lines, at most 50 in any second: 40 per second on average, with bursts of 10. Excess
+/// events wait, and a later event of the same kind replaces a waiting one; regions and peaks are merged. So
+/// readers may miss passes and tiles, but always see them in order. While a pipe is full, events wait too,
+/// so the decode does not block. The last event of each kind is always written, at the latest at the end of
+/// the run.
 class ProgressWriter final : public Progress {
  public:
-  /// `clock` gives the seconds since the program began. `descriptor`: where `stream` leads to, so that a full
-  /// pipe is not waited for; -1 where it is none.
+  /// `clock` returns the seconds since the program's start. `descriptor` is the file descriptor behind
+  /// `stream`. The writer polls it so that a full pipe does not block. -1: there is none.
   ProgressWriter(std::ostream& stream, std::function<double()> clock, int descriptor = -1);
 
   void tell(const ProgressNews& news) override;
@@ -29,9 +30,9 @@ class ProgressWriter final : public Progress {
   std::ostream& stream_;
   std::function<double()> clock_;
   int descriptor_;
-  double lines_left_;                   ///< that may be written now
-  double counted_at_ = 0;               ///< when lines_left_ held
-  std::vector<ProgressEvent> waiting_;  ///< in their order, one of each kind that can be replaced
+  double lines_left_;                   ///< lines allowed now
+  double counted_at_ = 0;               ///< time of the last update of lines_left_
+  std::vector<ProgressEvent> waiting_;  ///< in order; at most one of each replaceable kind
 };
 
 }  // namespace headroom

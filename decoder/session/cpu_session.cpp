@@ -20,7 +20,7 @@
 namespace headroom {
 namespace {
 
-/// Attention walks keys and values block by block together.
+/// Attention reads each block of keys with its block of values, so their blocks must have equal heights.
 void check_blocks(const Graph& graph, const Plan& plan) {
   const auto rows_of = [&](TensorId id) -> int64_t {
     for (const KeptTensor& entry : plan.kept) {
@@ -36,7 +36,7 @@ void check_blocks(const Graph& graph, const Plan& plan) {
   }
 }
 
-/// Keys that are not on the device come block by block with their values.
+/// Keys in another tier are fetched block by block together with their values.
 void check_keys(const Graph& graph, const Plan& plan) {
   const auto tier_of = [&](TensorId id) {
     for (const KeptTensor& entry : plan.kept) {
@@ -72,7 +72,7 @@ void check_tiers(const Graph& graph, const Plan& plan) {
   }
 }
 
-/// The scratch file of a decode and the thread that serves it; nothing where the plan keeps nothing there.
+/// The scratch file of a decode and its transfer thread. Empty if the plan keeps nothing in a file.
 class Scratch {
  public:
   Scratch(const Graph& graph, const Plan& plan) {
@@ -122,7 +122,7 @@ class CpuSession::PlanRun final : public Session::Run {
     stats.device = device_name();
     stats.libraries = library_versions();
     stats.threads = thread_count();
-    // Keep the pages that the pool has taken so far. They are enough for any later decode that is no larger.
+    // Keep the pages that the pool holds. They suffice for any later decode that is no larger.
     pool.hold_resident(pool.peak_resident_bytes());
   }
 

@@ -9,9 +9,8 @@
 
 namespace headroom {
 
-/// Decodes on the CPU from one pool: its addresses are reserved once, and its freed pages stay for the next
-/// decode. All that they take is taken from it; nothing else of the process allocates otherwise than it
-/// would.
+/// Decodes on the CPU with memory from one pool. The pool reserves its addresses once and keeps freed pages
+/// for the next decode. It does not replace the allocator of the rest of the process.
 class CpuSession final : public Session {
  public:
   explicit CpuSession(const SessionRequest& request);
@@ -28,11 +27,11 @@ class CpuSession final : public Session {
   /// Limits later decodes, at most to the limit that the session was opened with. Live and warm pages
   /// together stay within `resident_goal_bytes`, unless the live ones alone exceed it.
   void limit_to(int64_t limit_bytes, int64_t resident_goal_bytes);
-  /// Hands all but the weights back to the system.
+  /// Returns all memory except the weights to the system.
   void trim() { pool_.trim(); }
   /// True if packed weights are loaded, for plans with resident weights.
   bool has_weights() const { return weights_.has_value(); }
-  /// Weights are read again before the next decode.
+  /// Frees the weights. The next decode reads them again.
   void drop_weights() { weights_.reset(); }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// The environment of costs that are measured now: this GPU's, or the processor's if `gpu` is null. Call
+/// The environment of costs measured now, on this GPU or, if `gpu` is null, on the CPU. Call
 /// start_libraries() first.
 Environment environment_here(const gpu::Gpu* gpu);
 

@@ -116,7 +116,7 @@ class GpuSession::PlanRun final : public Session::Run {
   Observation observation_;
   std::optional<HostTransfers> transfers_;
   const PinnedWeights* pinned_ = nullptr;
-  std::vector<WeightsAhead> ahead_;  ///< of what comes from there
+  std::vector<WeightsAhead> ahead_;  ///< prefetches of pinned weights
   std::chrono::steady_clock::time_point start_;
 };
 
@@ -136,8 +136,8 @@ GpuSession::GpuSession(const SessionRequest& request, gpu::Gpu& gpu)
       staging_(gpu),
       host_(gpu, host_bytes_) {}
 
-/// Weights that stay lie at the beginning of the reservation, under every plan that has them; those that come
-/// pass by pass wait in the host's memory.
+/// Resident weights lie at the start of the reservation, for all plans that use them. Weights of single
+/// passes wait in host memory.
 void GpuSession::load_weights(const Plan& plan) {
   if (plan.weights == WeightResidency::per_pass) {
     weights_.reset();
@@ -151,8 +151,8 @@ void GpuSession::load_weights(const Plan& plan) {
   weights_dtype_ = plan.request.dtype;
 }
 
-/// Weights that are kept from session to session are packed once, and each session copies them as they are.
-/// For a single session packing them on their way is quicker.
+/// Packed weights that outlive the session are packed once, and each session copies them. For a single
+/// session it is faster to pack while copying.
 void GpuSession::load_resident_weights(Dtype dtype) {
   const std::shared_ptr<void> memory(reservation_.base(), [](void*) {});
   const std::vector<OpId> operations = all_operations(model_.graph);

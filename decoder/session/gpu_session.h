@@ -15,13 +15,13 @@
 
 namespace headroom {
 
-/// Decodes on a GPU in one reservation, as large as the largest of its plans takes by its dry run, with
-/// pinned host memory beside it. Nothing of the GPU's memory is taken after the start.
+/// Decodes on a GPU in one reservation, with pinned host memory beside it. Dry runs give each plan's need,
+/// and the largest need sets the size. After the start the session allocates no GPU memory.
 class GpuSession final : public Session {
  public:
-  /// Throws LimitExceeded before anything is taken where a plan takes more than its limit, OutOfGpuMemory
-  /// where the GPU has less, and DoesNotFit where the host has; InputError where the plans ask for memory too
-  /// often.
+  /// Throws LimitExceeded if a plan needs more than its limit, before anything is allocated. Throws
+  /// OutOfGpuMemory if the GPU has too little memory, and DoesNotFit if the host has too little. Throws
+  /// InputError if the plans make too many allocations.
   GpuSession(const SessionRequest& request, gpu::Gpu& gpu);
 
   int64_t held_bytes() const override { return bytes_; }
@@ -35,16 +35,16 @@ class GpuSession final : public Session {
   std::unique_ptr<Run> begin(size_t plan, EventSink* events) override;
   void load_weights(const Plan& plan);
   void load_resident_weights(Dtype dtype);
-  /// Packs the weights where they are not there yet. Null where the host pins no more.
+  /// Packs the weights if they are not packed yet. Null if the host cannot pin more memory.
   const PinnedWeights* pinned_weights(Dtype dtype);
-  /// For passes that bring in theirs. Null where the plan has no host memory for them.
+  /// Packed weights for passes that load their own. Null if the plan has no host memory for them.
   const PinnedWeights* weights_of_passes(const Plan& plan);
 
   gpu::Gpu& gpu_;
   HostWeights source_;
   bool source_held_ = false;
   PinnedByDtype own_packed_;
-  PinnedByDtype* const kept_packed_;  ///< the caller's; null where packed weights end with the session
+  PinnedByDtype* const kept_packed_;  ///< the caller's; null: packed weights end with the session
   const std::function<void(double)> loading_;
   const int64_t resident_before_, free_before_;
   const std::vector<DryRun> dry_runs_;  ///< by plan

@@ -15,7 +15,7 @@
 namespace headroom {
 
 void start_libraries(int threads) {
-  mallopt(M_ARENA_MAX, 1);  // what one thread frees serves the others
+  mallopt(M_ARENA_MAX, 1);  // one heap: memory that one thread frees is reused by others
   start_threads(threads > 0 || std::getenv("OMP_NUM_THREADS") != nullptr ? threads : useful_threads());
   limit_helper_threads(thread_count());
 }

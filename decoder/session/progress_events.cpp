@@ -12,7 +12,7 @@ namespace headroom {
 namespace {
 
 constexpr auto kSamplePeriod = std::chrono::milliseconds(50);
-/// A tile that takes longer is told of by its steps, and a step by its parts.
+/// Minimum time between progress reports within a tile.
 constexpr auto kStepsPeriod = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -51,7 +51,7 @@ void ProgressEvents::start_micro_batch(const Plan& plan) {
   items_ = plan.micro_batch;
 }
 
-/// Passes are weighed by their predicted time; all the same where nothing is predicted.
+/// Weights passes by their predicted time, or equally if no time is predicted.
 void ProgressEvents::start_pass(const Plan& plan, size_t pass) {
   double before = 0, all = 0;
   for (size_t i = 0; i < plan.passes.size(); ++i) {

@@ -15,20 +15,20 @@
 
 namespace headroom {
 
-/// Tells how far a decode is, and what memory it has. start_libraries() first: growth outside the pool counts
-/// from here.
+/// Reports a decode's progress and memory use. Call start_libraries() first, because growth outside the pool
+/// counts from construction.
 class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
  public:
-  /// `next` receives every event that this one receives; may be null. `graph` weighs the steps of a tile that
-  /// takes long; without it they count alike.
+  /// `next` receives every event that this one receives; may be null. `graph` is used to weight the steps of
+  /// long tiles. Without it all steps count equally.
   explicit ProgressEvents(Progress& progress, EventSink* next = nullptr, const Graph* graph = nullptr);
 
-  /// The next decode takes the whole's progress from `begin_share` to `end_share`: 0 to 1 where it is the
-  /// only one.
+  /// The next decode advances the total progress from `begin_share` to `end_share`: 0 to 1 for a single
+  /// decode.
   void start_part(double begin_share, double end_share);
-  /// Weights are being brought in.
+  /// Reports the loaded share of the weights.
   void loading(double share);
-  /// This has come to the picture; on whichever thread writes it.
+  /// Reports a region that was written to the picture. Called on the writing thread.
   void emitted(const Region& region);
 
   void step_done(const Plan& plan, const StepDone& done) override;
@@ -52,12 +52,12 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   const Graph* graph_;
   MemoryObserver* next_observer_ = nullptr;
   double begin_share_ = 0, end_share_ = 1;
-  int64_t item_ = 0;                              ///< the first of the micro-batch that runs
-  int64_t items_ = 0;                             ///< of that micro-batch
-  int64_t tiles_ = 1;                             ///< of the pass that runs
-  std::vector<double> done_after_;                ///< of a tile of the pass that runs, by its steps
-  std::chrono::steady_clock::time_point told_{};  ///< when it was last said how far the decode is
-  double pass_begin_share_ = 0, pass_share_ = 0;  ///< of its micro-batch
+  int64_t item_ = 0;                              ///< first item of the running micro-batch
+  int64_t items_ = 0;                             ///< number of its items
+  int64_t tiles_ = 1;                             ///< in the running pass
+  std::vector<double> done_after_;                ///< by step: share of a tile that is done after it
+  std::chrono::steady_clock::time_point told_{};  ///< time of the last progress report
+  double pass_begin_share_ = 0, pass_share_ = 0;  ///< as shares of the micro-batch
   std::mutex region_mutex_;
   std::optional<PictureRegion> region_;  ///< emitted since the last tile was done
 
@@ -67,8 +67,8 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   std::chrono::steady_clock::time_point sampled_{};
 };
 
-/// Hands a picture on, and reports each region of it. Counts the time that writing blocks the thread that
-/// made this sink. Writes by other threads do not hold up the decode.
+/// Forwards a picture to `next` and reports each region. Measures how long writes block the constructing
+/// thread. Writes on other threads do not delay the decode.
 class ReportedSink final : public PictureSink {
  public:
   ReportedSink(PictureSink& next, ProgressEvents& events)
@@ -99,7 +99,7 @@ class ReportedSink final : public PictureSink {
   Clock::duration waited_{};
 };
 
-/// The first news of a decode by this plan.
+/// The first progress event of a decode by this plan.
 RunBegun begun(const std::string& program, const Plan& plan);
 
 }  // namespace headroom

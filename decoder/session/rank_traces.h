@@ -16,13 +16,13 @@ namespace headroom {
 /// One rank's decode, once it is over.
 struct RecordedRank {
   TraceRecorder& recorder;
-  const Plan& plan;  ///< the rank's
+  const Plan& plan;  ///< this rank's plan
   const Graph& graph;
   const RunStats& stats;
 };
 
-/// Finishes the recording, and rank 0 writes the file of all ranks. All ranks call it. `exchange` is the one
-/// that is not watched. Ranks leave one gather together: by that moment their clocks are lined up. Throws
+/// Finishes the recording. Rank 0 writes one file for all ranks. All ranks must call this, with the exchange
+/// that is not watched. All ranks leave one gather() at the same moment, which aligns their clocks. Throws
 /// ExchangeError, DeviceError.
 void write_rank_traces(Exchange& exchange, const RecordedRank& own, const std::filesystem::path& file);
 

@@ -12,17 +12,17 @@
 namespace headroom {
 namespace {
 
-/// Rows of the output travel in pieces of about this size: what they take beside the pool is small.
+/// Output rows are sent in pieces of about this size, to keep buffers outside the pool small.
 constexpr int64_t kPieceBytes = int64_t{1} << 20;
 
-/// Rows of one frame of one item that one rank hands to rank 0.
+/// Rows of one frame of one item that a rank sends to rank 0.
 struct Piece {
   int32_t rank = 0;
   int64_t item = 0, frame = 0;
   Interval rows;
 };
 
-/// All of them, in the order in which rank 0 takes them: frame by frame, and of each from top to bottom.
+/// Calls f for all pieces in the order in which rank 0 collects them: frame by frame, top to bottom.
 template <typename F>
 void for_pieces(const Model& model, const RankedPlan& plan, const PictureShape& shape, const F& f) {
   const int64_t row_bytes = shape.columns * shape.channels * static_cast<int64_t>(sizeof(float));
@@ -38,7 +38,7 @@ void for_pieces(const Model& model, const RankedPlan& plan, const PictureShape& 
   }
 }
 
-/// Every other rank's rows, from their spools to rank 0's output.
+/// Transfers the rows of all other ranks from their spools to rank 0's output.
 void collect(const Model& model, const RankedPlan& plan, PictureSink* output, const RegionSpool* spool,
              Exchange& exchange) {
   const PictureShape shape = picture_shape(model.graph, plan.request);
@@ -58,7 +58,7 @@ void collect(const Model& model, const RankedPlan& plan, PictureSink* output, co
   });
 }
 
-/// Lets rank 0's rows through to the output, which is finished when those of the others are there too.
+/// Forwards rank 0's rows but does not finish the output, because the other ranks' rows are still missing.
 class OwnRows final : public PictureSink {
  public:
   explicit OwnRows(PictureSink& output) : PictureSink(output.shape()), output_(output) {}
@@ -97,7 +97,7 @@ std::vector<RankStats> gathered(const RankedPlan& plan, const RunStats& own, int
   return ranks;
 }
 
-/// The output is there when rank 0 has finished it, whoever ends then.
+/// The output is complete once rank 0 has finished it. So rank 0 ignores ranks that fail after that.
 void finish_together(PictureSink* output, Exchange& exchange) {
   if (output != nullptr) output->finish();
   try {

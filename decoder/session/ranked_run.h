@@ -11,16 +11,16 @@ namespace headroom {
 
 /// Output, callbacks and resources of one rank's part of a decode.
 struct RankedHooks {
-  PictureSink* output = nullptr;          ///< rank 0's, and no other's: where the picture goes
-  EventSink* events = nullptr;            ///< null for nobody
-  std::function<void(double)> loading{};  ///< receives the share of the weights that is there
-  gpu::Gpu* gpu = nullptr;                ///< for plans that are for one
-  std::filesystem::path spool_folder{};   ///< for a rank's rows of the output, until rank 0 takes them
+  PictureSink* output = nullptr;          ///< destination of the picture; rank 0 only
+  EventSink* events = nullptr;            ///< may be null
+  std::function<void(double)> loading{};  ///< receives the loaded share of the weights
+  gpu::Gpu* gpu = nullptr;                ///< for GPU plans
+  std::filesystem::path spool_folder{};   ///< holds output rows until rank 0 collects them
 };
 
-/// Decodes the rows of exchange.rank() and, on rank 0, finishes the output with those of all ranks, band by
-/// band: no rank holds the whole. Statistics are this rank's, with those of all ranks besides
-/// (RunStats::ranks). Throws ExchangeError where another rank fails; after any error the caller calls
+/// Decodes the rows of exchange.rank(). Rank 0 then collects the rows of the other ranks piece by piece and
+/// finishes the output, so no rank holds the whole picture. Returns this rank's statistics, with those of all
+/// ranks in RunStats::ranks. Throws ExchangeError if another rank fails. After any error the caller must call
 /// exchange.abandon().
 RunStats decode(const Model& model, const RankedPlan& plan, const ParameterSource& weights,
                 const Array& latent, Exchange& exchange, const RankedHooks& hooks);

@@ -12,9 +12,10 @@ namespace {
 
 /// Connections, the model and the plan took 3 to 8 MiB for 2 to 16 ranks. LibTorch is loaded before.
 constexpr int64_t kBeforeDecodeBytes = int64_t{256} << 20;
-/// A latent in half precision takes twice its file, and again for the agreement. Parsed JSON takes the most.
+/// Allowance per byte of file. A half-precision latent takes twice its file, and as much again for the
+/// agreement. Parsed JSON takes the most.
 constexpr int64_t kOfFileBytes = 16;
-/// TraceBounds keeps what is recorded below this.
+/// Allowance for a trace. TraceBounds keeps traces smaller than this.
 constexpr int64_t kTraceBytes = int64_t{128} << 20;
 
 }  // namespace

@@ -21,21 +21,20 @@
 
 namespace headroom {
 
-/// Decodes of one model by any of some plans, one after another, in memory that is reserved once: weights
-/// that stay are loaded once, and what one decode frees serves the next. Results do not depend on what ran
-/// before. start_libraries() first.
+/// Runs decodes of one model one after another, each by any of several plans. Memory is reserved once, and
+/// decodes reuse it. Resident weights are loaded once. Results do not depend on earlier decodes. Call
+/// start_libraries() first.
 class Session {
  public:
   virtual ~Session() = default;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Runs the whole plan of this number: every micro-batch of the batch; weights before it where they are not
-  /// there yet. `latent` is N×C×T×H×W or N×C×H×W. Throws InputError where it does not have the plan's shape
-  /// or the device cannot run the plan; LimitExceeded, DeviceError. The sink is not finished: that is the
-  /// caller's, once all is well.
-  /// `link` is given where the plan is one of several ranks'; all of them decode at the same time, and each
-  /// hands its sink the rows of the output that it owns.
+  /// Runs the plan with this index for every micro-batch of the batch. Loads missing weights first. `latent`
+  /// is N×C×T×H×W or N×C×H×W. Throws InputError if the latent does not have the plan's shape or the device
+  /// cannot run the plan; LimitExceeded, DeviceError. The caller finishes the sink after success. Pass `link`
+  /// if the plan is for one of several ranks. All ranks decode at the same time, and each writes its own
+  /// output rows to its sink.
   RunStats decode(size_t plan, const Array& latent, PictureSink& sink, EventSink* events,
                   const RankLink* link = nullptr);
 
@@ -47,7 +46,7 @@ class Session {
   virtual int64_t most_outside_bytes(int64_t rss_growth_bytes) const = 0;
   /// Resident bytes of this process when the session began.
   virtual int64_t resident_before_bytes() const = 0;
-  /// Times that memory was reserved for decodes.
+  /// Number of memory reservations made for decodes.
   virtual int64_t reservations() const = 0;
 
  protected:
@@ -60,11 +59,11 @@ class Session {
     virtual ~Run() = default;
     /// Makes the device for a micro-batch, whose plan is given. The previous micro-batch must be over.
     virtual std::unique_ptr<Device> device(const Plan& micro_batch) = 0;
-    /// Null where the plan keeps everything on the device.
+    /// Null if the plan keeps everything on the device.
     virtual BlockTransfers* transfers() = 0;
     /// Receives the interpreter's events of the run. May be null.
     virtual EventSink* events() = 0;
-    /// When the time that is counted began.
+    /// Start of the measured time.
     virtual std::chrono::steady_clock::time_point start() const = 0;
     /// Returns once all work is done.
     virtual void wait() {}
@@ -78,7 +77,7 @@ class Session {
   const std::vector<Plan>& plans_;
 };
 
-/// Throws InputError where the latent does not have the plan's shape.
+/// Throws InputError if the latent does not have the plan's shape.
 void check_latent(const Model& model, const Plan& plan, const Array& latent);
 
 /// Model, plans and memory limits of a session.
@@ -86,19 +85,18 @@ struct SessionRequest {
   const Model& model;
   const ParameterSource& weights;
   const std::vector<Plan>& plans;
-  /// Hard, of all that is taken; each plan keeps its own limit besides.
+  /// Hard limit on all memory of the session. Each plan's own limit applies too.
   int64_t limit_bytes = 0;
-  /// For live and warm pages together: the largest predicted peak of live bytes.
+  /// Goal for live and warm pages together: the largest predicted peak of live bytes.
   int64_t resident_goal_bytes = 0;
-  /// Receives the share of the weights that is there.
+  /// Receives the loaded share of the weights, 0 to 1.
   std::function<void(double)> loading{};
-  /// On a GPU: where packed weights stay when the session ends, for the next one. Null: they end with it.
+  /// GPU only: keeps packed weights for later sessions. Null: packed weights end with the session.
   PinnedByDtype* packed = nullptr;
 };
 
-/// On the device that the plans are for: `gpu`, which must outlive the session, or the CPU where it is null.
-/// Throws InputError where a plan is for another device, LimitExceeded, DeviceError. All references of the
-/// request must outlive the session.
+/// Opens a session on `gpu`, or on the CPU if `gpu` is null. Throws InputError if a plan is for another
+/// device, LimitExceeded, DeviceError. `gpu` and all references of the request must outlive the session.
 std::unique_ptr<Session> open_session(const SessionRequest& request, gpu::Gpu* gpu);
 
 /// Callbacks and resources of a single decode, all optional.
@@ -106,13 +104,13 @@ struct DecodeHooks {
   DecodeHooks(EventSink* sink = nullptr, std::function<void(double)> loaded = {}, gpu::Gpu* on = nullptr)
       : events(sink), loading(std::move(loaded)), gpu(on) {}
 
-  EventSink* events;                    ///< null for nobody
-  std::function<void(double)> loading;  ///< receives the share of the weights that is there
-  gpu::Gpu* gpu;                        ///< opened where the plan is for one and this is null
-  const RankLink* link = nullptr;       ///< where the plan is one of several ranks'
+  EventSink* events;                    ///< may be null
+  std::function<void(double)> loading;  ///< receives the loaded share of the weights
+  gpu::Gpu* gpu;                        ///< null: opened if the plan needs one
+  const RankLink* link = nullptr;       ///< set if the plan is for one of several ranks
 };
 
-/// A session of one decode, within the plan's limit, on the device that the plan is for.
+/// Runs one decode in a session of its own, within the plan's limit and on the plan's device.
 RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
                 PictureSink& sink, const DecodeHooks& options = {});
 

@@ -64,8 +64,8 @@ void TraceRecorder::holds_tile(const void* memory) {
 void TraceRecorder::device_memory(const DeviceMemoryUse& use) {
   const std::lock_guard lock(mutex_);
   const double at = now();
-  // Whatever else the driver counts is the context, its modules and what libraries took: without others who
-  // watch these are not told apart.
+  // The driver's other bytes are the context, its modules and library allocations. The driver does not tell
+  // them apart.
   const auto beside = [](const DeviceMemoryUse& of) {
     return std::max<int64_t>(0, of.driver_bytes - of.reserved_bytes);
   };
@@ -104,7 +104,7 @@ void TraceRecorder::moved(const void* from, const void* to) {
 }
 
 void TraceRecorder::sample_outside() {
-  if (!driver_.empty()) return;  // the memory that counts is a GPU's
+  if (!driver_.empty()) return;  // on a GPU only the driver's samples count
   trace_.sample_outside(now(),
                         std::max<int64_t>(0, resident_bytes() - resident_at_start_ - pool_resident_bytes_));
 }

@@ -8,7 +8,8 @@
 
 namespace headroom {
 
-/// Records one decode by the host's clock: give it to decode() as its events. Memory stays within the bounds.
+/// Records one decode by the host's clock. Pass it to decode() as the event sink. Its memory stays within the
+/// bounds.
 class TraceRecorder final : public ForwardingEvents, private MemoryObserver {
  public:
   /// Starts the clock. `next` receives tiles and steps as well; may be null.
@@ -44,7 +45,7 @@ class TraceRecorder final : public ForwardingEvents, private MemoryObserver {
   MemoryKind kind_ = MemoryKind::weights;
   TensorId layer_{-1};
   int64_t pool_resident_bytes_ = 0;
-  DeviceMemoryUse device_;  ///< of a GPU, at last
+  DeviceMemoryUse device_;  ///< latest report of a GPU
   std::vector<DriverSample> driver_;
 };
 

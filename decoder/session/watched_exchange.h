@@ -6,8 +6,8 @@
 
 namespace headroom {
 
-/// Another exchange whose calls are timed and reported, and after which the process must be inside its limit.
-/// All must outlive this one.
+/// Wraps an exchange. Times and reports its calls, and checks the process's memory limit after each. The
+/// wrapped objects must outlive this one.
 class WatchedExchange final : public Exchange {
  public:
   /// `limit` may be null.

@@ -12,26 +12,26 @@ namespace {
 namespace allocator = c10::cuda::CUDACachingAllocator;
 using What = AllocatorEvent::What;
 
-/// LibTorch keeps what is attached to its allocator for good: so one tracker stays, and tells whoever
-/// watches. The allocator's lock is taken before this one, never the other way round.
+/// LibTorch cannot detach a tracker from its allocator. So one tracker stays attached and reports to the
+/// current watcher. Lock order: the allocator's lock, then this one's.
 class Tracker {
  public:
   static Tracker& of_process() {
-    static auto* tracker = new Tracker;  // the allocator outlives whatever else there is
+    static auto* tracker = new Tracker;  // never destroyed, because the allocator outlives all else
     return *tracker;
   }
 
   bool attach(c10::DeviceIndex device) {
     const std::lock_guard lock(attaching_);
     if (tried_) return attached_ && device == device_;
-    tried_ = true;  // a second tracker could not be taken away either
+    tried_ = true;  // try once: a second tracker could not be detached either
     device_ = device;
     try {
       allocator::attachAllocatorTraceTracker([this](const allocator::TraceEntry& entry) {
         const std::optional<AllocatorEvent> event = segment_event(entry);
         if (event && entry.device_ == device_) tell(*event);
       });
-      // Not by the trace, which has it rounded.
+      // The trace would report rounded bytes.
       allocator::attachOutOfMemoryObserver([this](int64_t on, size_t bytes, size_t, size_t free) {
         if (on == device_) tell({What::refused, 0, static_cast<int64_t>(bytes), static_cast<int64_t>(free)});
       });
@@ -53,7 +53,7 @@ class Tracker {
     if (!watch_) return;
     try {
       watch_(event);
-    } catch (...) {  // the allocator must not see it: it is between two states
+    } catch (...) {  // must not reach the allocator, which is in the middle of an update
     }
   }
 
@@ -88,7 +88,7 @@ bool watch_libtorch_allocator(AllocatorWatch watch) {
     tracker.set({});
     return true;
   }
-  allocator::init(c10::cuda::device_count());  // there is nothing to attach to before it has been started
+  allocator::init(c10::cuda::device_count());  // trackers attach only to a started allocator
   if (!tracker.attach(c10::cuda::current_device())) return false;
   tracker.set(std::move(watch));
   return true;

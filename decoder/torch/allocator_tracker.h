@@ -8,8 +8,9 @@
 
 namespace headroom::gpu {
 
-/// Reports what LibTorch's caching allocator does on the current device to `watch`. An empty `watch` ends
-/// that. Starts the allocator. Returns false if the allocator in use cannot be watched, such as CUDA's own.
+/// Reports what LibTorch's caching allocator does on the current device to `watch`. An empty `watch` ends the
+/// reports. Starts the allocator. Returns false if the allocator in use cannot be watched, such as CUDA's
+/// own.
 bool watch_libtorch_allocator(AllocatorWatch watch);
 
 /// Segment event of a trace entry of the allocator. Nullopt for entries about blocks, which stay between

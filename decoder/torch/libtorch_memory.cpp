@@ -26,7 +26,7 @@ bool has_primary_context(c10::DeviceIndex device) {
 }
 
 constexpr int64_t kAlignment = kLibtorchReservation.page_bytes;
-/// Pools that LibTorch makes are numbered from 1.
+/// LibTorch numbers its own pools from 1.
 constexpr c10::MempoolId_t kPool{0, 0x68656164726f6f6d};
 
 /// Allocations of this thread go to the pool as long as this lives.
@@ -108,7 +108,7 @@ std::byte* LibtorchMemory::reserve(int64_t bytes) {
   memory_ = allocate(device, rounded);
   auto* begin = static_cast<std::byte*>(memory_);
   if (!is_aligned(memory_)) {
-    // No driver was seen to do this; it does not promise otherwise.
+    // Not seen with any driver, but drivers do not promise this alignment.
     deallocate(device, memory_);
     memory_ = nullptr;
     memory_ = allocate(device, rounded + kAlignment);
@@ -131,7 +131,7 @@ void LibtorchMemory::release() noexcept {
     const c10::DeviceIndex device = c10::cuda::current_device();
     allocator::setMemoryFraction(fraction_before_, device);
     deallocate(device, memory_);
-  } catch (const std::exception&) {  // The process goes on without it; the driver takes it back at its end.
+  } catch (const std::exception&) {  // keep the process running; the driver frees the block when it ends
   }
   memory_ = nullptr;
 }

@@ -4,9 +4,9 @@
 
 namespace headroom::gpu {
 
-/// One block of the current device's memory, taken through LibTorch's caching allocator and in a memory pool
-/// of its own, so that LibTorch in the same process counts it and gives it to nobody else. While it is held,
-/// that allocator takes no more of the device than it has then.
+/// One block of the current device's memory, from LibTorch's caching allocator in a memory pool of its own.
+/// So LibTorch in the same process counts the block and does not reuse it. While the block is held, the
+/// allocator cannot reserve more device memory.
 class LibtorchMemory final : public DeviceMemory {
  public:
   LibtorchMemory();

@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// The version of "headroom.trace" of all ranks of one decode.
+/// Version of a "headroom.trace" file with all ranks of one decode.
 constexpr int64_t kRankedTraceVersion = 4;
 
 /// Traces of all ranks of one decode, in rank order. Times are seconds since each rank's own start. Add
@@ -18,13 +18,11 @@ struct RankedTrace {
   std::vector<RecordedTrace> ranks;
 };
 
-/// Writes what trace_text() made of each rank's trace, in the order of ranks, whole or not at all. Throws
-/// DeviceError.
+/// Writes the ranks' texts from trace_text(), in rank order, complete or not at all. Throws DeviceError.
 void write_ranked_trace(const std::filesystem::path& file, const std::vector<std::string>& texts);
 
-/// The traces of all ranks, of a file or a text of that kind; else of the single one. Checked as
-/// trace_from_json() does, and that each rank is the one of its place. Throws InputError naming the file and
-/// the key.
+/// Reads a trace of all ranks or a single one, from a file or a text. Checks it like trace_from_json(), and
+/// also that the ranks are in order. Throws InputError naming the file and the key.
 std::variant<RecordedTrace, RankedTrace> read_any_trace(const std::filesystem::path& file);
 std::variant<RecordedTrace, RankedTrace> any_trace_from_json(const std::string& text,
                                                              const std::string& origin);

@@ -11,40 +11,40 @@
 
 namespace headroom {
 
-/// Bytes of each kind.
+/// Bytes by MemoryKind.
 using KindBytes = std::array<int64_t, kEventKinds>;
 
-/// Bytes of one kind that came or went.
+/// A change in memory of one kind: an allocation, a free, or a sum of several.
 struct TraceEvent {
   double seconds = 0;  ///< since the start of the decode
-  int64_t bytes = 0;   ///< below zero: freed
-  int64_t tile = -1;   ///< of the pass; -1 outside of tiles
+  int64_t bytes = 0;   ///< negative: freed
+  int64_t tile = -1;   ///< index in the pass; -1 outside of tiles
   int32_t pass = -1;   ///< -1 before the first
-  TensorId layer{-1};  ///< the tensor that they are for; -1 where many are summed up, and for weights
+  TensorId layer{-1};  ///< tensor that uses the memory; -1 for sums and weights
   MemoryKind kind{};
-  int64_t slack_bytes = 0;  ///< of memory that was reserved already: what came of the slack
+  int64_t slack_bytes = 0;  ///< change in slack, for memory from a reservation
   friend bool operator==(const TraceEvent&, const TraceEvent&) = default;
 };
-/// Goes on to what there is after the event.
+/// Updates `live` with the event.
 inline void apply(const TraceEvent& event, KindBytes& live) {
   live[static_cast<size_t>(event.kind)] += event.bytes;
   live[static_cast<size_t>(MemoryKind::slack)] += event.slack_bytes;
 }
 
-/// An allocation where it lay, among all that share one range of addresses: the pool of the CPU, or a GPU's
-/// reservation. Small ones of the CPU come from the heap and have no place.
+/// Address and lifetime of an allocation. All places share one address range: the CPU pool, or a GPU's
+/// reservation. Small CPU allocations come from the heap and have no place.
 struct TracePlace {
   double begin_seconds = 0;
   double end_seconds = 0;
-  int64_t offset = 0;  ///< from the lowest address among them
+  int64_t offset = 0;  ///< bytes from the lowest address of all places
   int64_t bytes = 0;
   TensorId layer{-1};
-  int32_t pass = -1;  ///< that asked for it; -1 before the first
+  int32_t pass = -1;  ///< pass that allocated it; -1 before the first pass
   MemoryKind kind{};
   friend bool operator==(const TracePlace&, const TracePlace&) = default;
 };
 
-/// When something ran.
+/// Time interval of a pass, tile or step.
 struct TraceInterval {
   double begin_seconds = 0;
   double end_seconds = 0;
@@ -55,17 +55,17 @@ struct TraceInterval {
   friend bool operator==(const TraceInterval&, const TraceInterval&) = default;
 };
 
-/// All calls of one step together.
+/// Sums over all calls of one step.
 struct TraceStepSum {
   int32_t pass = 0;
   int32_t step = 0;
   int64_t calls = 0;
   double seconds = 0;
-  double device_seconds = 0;  ///< of a GPU's kernels and copies; 0 where they were not watched
+  double device_seconds = 0;  ///< time of the GPU's kernels and copies; 0 if not recorded
   friend bool operator==(const TraceStepSum&, const TraceStepSum&) = default;
 };
 
-/// Growth of the process outside the pool when it was looked at.
+/// A sample of the process's growth outside the pool.
 struct OutsideSample {
   double seconds = 0;
   int64_t bytes = 0;
@@ -76,13 +76,13 @@ enum class ActivityKind : uint8_t { kernel, copy, fill };
 constexpr size_t kActivityKinds = 3;
 const char* name_of(ActivityKind kind);
 
-/// Something that a GPU did.
+/// A kernel, copy or fill on a GPU.
 struct TraceActivity {
   double begin_seconds = 0;
   double end_seconds = 0;
   int64_t tile = -1;   ///< -1 outside of tiles
   int64_t bytes = 0;   ///< copied or filled
-  int32_t pass = -1;   ///< -1 where it is not known for which step it was
+  int32_t pass = -1;   ///< -1 if its step is unknown
   int32_t step = -1;   ///< -1 between steps
   int32_t stream = 0;  ///< the driver's number
   int32_t name = 0;    ///< index into Trace::activity_names
@@ -90,26 +90,26 @@ struct TraceActivity {
   friend bool operator==(const TraceActivity&, const TraceActivity&) = default;
 };
 
-/// The bytes of the GPU's memory that the driver counted as this process's when it was asked.
+/// A sample of the GPU memory that the driver attributes to this process.
 struct DriverSample {
   double seconds = 0;
   int64_t bytes = 0;
   friend bool operator==(const DriverSample&, const DriverSample&) = default;
 };
 
-/// Something that watched the decode, or was to.
+/// A data source of the trace, and whether it worked.
 struct TraceSource {
   std::string name;       ///< "allocator", "CUPTI memory"
-  bool captured = false;  ///< false: it did not work
-  std::string detail;     ///< its version; or why it did not work, and which program is in the way
+  bool captured = false;  ///< false: the source was not available
+  std::string detail;     ///< its version, or why it failed and which program blocks it
   friend bool operator==(const TraceSource&, const TraceSource&) = default;
 };
 
 /// Kinds of exchange calls.
 enum class ExchangeCall : uint8_t {
-  post,   ///< began to send and to receive
-  wait,   ///< stood still until messages had come, or gone
-  gather  ///< stood still until the values of all ranks were there
+  post,   ///< start of sending and receiving
+  wait,   ///< wait until messages are received or sent
+  gather  ///< wait for the values of all ranks
 };
 constexpr size_t kExchangeCalls = 3;
 const char* name_of(ExchangeCall call);
@@ -127,13 +127,13 @@ struct TraceExchange {
 struct TraceRank {
   int32_t rank = 0;
   int32_t ranks = 1;
-  Interval latent_rows;  ///< that it owns
+  Interval latent_rows;  ///< latent rows of this rank
   int64_t predicted_peak_bytes = 0;
   /// Offset that converts the trace's times to a clock shared by all ranks. At least 0.
   double clock_offset_seconds = 0;
-  int64_t sent_bytes = 0;              ///< in all
-  double waited_seconds = 0;           ///< the same: for messages and for values of all ranks
-  std::vector<TraceExchange> calls{};  ///< the first ones, where there are very many
+  int64_t sent_bytes = 0;              ///< total
+  double waited_seconds = 0;           ///< total time in wait and gather calls
+  std::vector<TraceExchange> calls{};  ///< capped: only the first ones
   int64_t calls_left_out = 0;
   friend bool operator==(const TraceRank&, const TraceRank&) = default;
 };
@@ -147,30 +147,30 @@ struct Trace {
   int64_t limit_bytes = 0;
   double seconds = 0;
   std::vector<TraceEvent> events;
-  /// After very many allocations, events are sums over a step, and later over a pass, taken at its peak and
-  /// at its end. These are the times when that begins. Negative: it never does.
+  /// After many allocations, events become sums over a step, and later over a pass. Each sum is recorded at
+  /// its peak and at its end. These are the times when that begins. Negative: it never does.
   double summed_by_step_from_seconds = -1;
   double summed_by_pass_from_seconds = -1;
   std::vector<TraceInterval> passes;
-  std::vector<TraceInterval> tiles;     ///< the first ones, where there are very many
-  std::vector<TraceInterval> steps;     ///< the same
-  std::vector<TraceStepSum> step_sums;  ///< of all steps
+  std::vector<TraceInterval> tiles;     ///< capped: only the first ones
+  std::vector<TraceInterval> steps;     ///< capped too
+  std::vector<TraceStepSum> step_sums;  ///< sums over all steps
   int64_t tiles_left_out = 0;
   int64_t steps_left_out = 0;
   std::vector<OutsideSample> outside;
-  std::vector<TracePlace> places;  ///< the first ones, where there are very many
+  std::vector<TracePlace> places;  ///< capped: only the first ones
   int64_t places_left_out = 0;
   // The fields up to `sources` are for a GPU only.
-  bool by_device_clock = false;  ///< times are those of the GPU's work; false: of the host asking for it
-  std::vector<TraceActivity> activities;  ///< the first ones, where there are very many
+  bool by_device_clock = false;  ///< true: times of the GPU's work; false: times when the host launched it
+  std::vector<TraceActivity> activities;  ///< capped: only the first ones
   std::vector<std::string> activity_names;
   int64_t activities_left_out = 0;
-  int64_t activities_of_no_step = 0;  ///< whose step is not known
-  int64_t records_lost = 0;           ///< by those who watched
+  int64_t activities_of_no_step = 0;  ///< activities whose step is unknown
+  int64_t records_lost = 0;           ///< records that the sources dropped
   std::vector<DriverSample> driver;
   std::vector<TraceSource> sources;
   Request request{};
-  std::optional<TraceRank> rank{};  ///< where the decode is one rank's share
+  std::optional<TraceRank> rank{};  ///< set if the trace is of one of several ranks
 };
 
 }  // namespace headroom

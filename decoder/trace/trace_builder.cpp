@@ -9,8 +9,8 @@ namespace {
 
 constexpr auto kSlack = static_cast<size_t>(MemoryKind::slack);
 
-/// Bytes that the decode itself asked for. Only these show a peak on a GPU, where the reservation as a whole
-/// keeps its size.
+/// Bytes that the decode itself allocated. On a GPU, only these show a peak, because the reservation has a
+/// constant size.
 int64_t asked_for(const KindBytes& bytes) {
   return std::accumulate(bytes.begin(), bytes.begin() + kDecodeKinds, int64_t{0});
 }
@@ -84,7 +84,7 @@ void TraceBuilder::end_pass() {
   in_pass_ = in_tile_ = false;
 }
 
-/// A library makes its result itself, so that it is known as one only afterwards.
+/// A library allocates its result itself, so only afterwards is it known to be a tile.
 void TraceBuilder::holds_tile(const void* memory) {
   const auto found = held_.find(memory);
   if (found == held_.end() || found->second.number <= step_start_) return;
@@ -157,7 +157,7 @@ void TraceBuilder::changed(double at, MemoryKind kind, int64_t bytes) {
   if (bytes == 0) return;
   reserved_ = reserved_ || kind == MemoryKind::slack;
   count(at, kind, bytes, TensorId{-1}, false);
-  sum_up(at);  // what the driver counts is held against it at this moment
+  sum_up(at);  // the driver's count is compared with the events at this time
 }
 
 void TraceBuilder::count(double at, MemoryKind kind, int64_t bytes, TensorId layer, bool from_reserve) {
@@ -226,7 +226,7 @@ bool TraceBuilder::outside_is_due(double at) const {
 void TraceBuilder::sample_outside(double at, int64_t bytes) {
   trace_.outside.push_back({at, bytes});
   if (trace_.outside.size() < bounds_.outside) return;
-  // Half as many, and half as often from here on.
+  // Drop every second sample and halve the sampling rate.
   size_t kept = 0;
   for (size_t i = 0; i < trace_.outside.size(); i += 2) trace_.outside[kept++] = trace_.outside[i];
   trace_.outside.resize(kept);

@@ -21,7 +21,7 @@ json names_of_kinds() {
   return names;
 }
 
-/// The keys of a GPU, but for the long lists.
+/// Adds the keys of GPU traces, except the long lists.
 void add_device(const Trace& trace, json& head) {
   head["activity_kinds"] = json::array();
   for (size_t kind = 0; kind < kActivityKinds; ++kind)
@@ -51,7 +51,7 @@ void write_device_lists(const Trace& trace, std::ostream& out) {
   driver.end();
 }
 
-/// All but the long lists.
+/// All keys except the long lists.
 json head_of(const Trace& trace, const Graph& graph) {
   json head{{"schema", "headroom.trace"},
             {"version", kTraceVersion},
@@ -72,8 +72,8 @@ json head_of(const Trace& trace, const Graph& graph) {
     head["summed_by_step_from_seconds"] = trace.summed_by_step_from_seconds;
   if (trace.summed_by_pass_from_seconds >= 0)
     head["summed_by_pass_from_seconds"] = trace.summed_by_pass_from_seconds;
-  // Begun as an array: the JSON library leaves one that it begins by push_back() broken where there is no
-  // memory.
+  // Start with an array. If push_back() creates it and memory runs out, the JSON library leaves a broken
+  // value.
   head["layers"] = json::array();
   for (const Tensor& tensor : graph.tensors()) head["layers"].push_back(tensor.name);
   return head;

@@ -12,7 +12,7 @@ namespace headroom {
 
 constexpr int64_t kTraceVersion = 3;
 
-/// "headroom.trace" as docs/formats.md describes it, written bit by bit. Throws DeviceError.
+/// Writes a "headroom.trace" file (docs/formats.md) in small pieces. Throws DeviceError.
 void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan, const Graph& graph);
 /// Returns the document as text. A rank sends its text to rank 0, which writes the file of all ranks
 /// (decoder/trace/ranked_trace_file.h).
@@ -23,7 +23,7 @@ Trace described(Trace trace, const Plan& plan, const RunStats& stats);
 
 /// Kind and layer of one step of a plan.
 struct RecordedStep {
-  std::string kind;    ///< as name_of(StepKind)
+  std::string kind;    ///< by name_of(StepKind)
   int32_t layer = -1;  ///< index into RecordedTrace::layers
   friend bool operator==(const RecordedStep&, const RecordedStep&) = default;
 };
@@ -31,19 +31,19 @@ struct RecordedStep {
 /// A trace as stored in its file, with names in place of the plan and the graph. Layers of events are indices
 /// into `layers`.
 struct RecordedTrace {
-  Trace trace;  ///< `steps`, single durations, are not in the file
+  Trace trace;  ///< without `steps`: the file has no durations of single steps
   std::vector<std::string> layers;
-  std::vector<std::string> pass_names;  ///< by number of the pass; empty where it has no interval
+  std::vector<std::string> pass_names;  ///< by pass number; empty if the pass has no interval
   std::vector<RecordedStep> steps;      ///< parallel to trace.step_sums
 };
 
 constexpr int64_t kMostTraceFileBytes = int64_t{512} << 20;
 
-/// Reads at most so many bytes: a million events in well below a second. Every number is checked against its
-/// range, times ascend, and no kind of allocation is ever below zero. Throws InputError naming the file and
-/// the key.
+/// Reads a trace of at most kMostTraceFileBytes. A million events take well below a second. Checks that
+/// numbers are in range, times ascend and no kind of memory becomes negative. Throws InputError naming the
+/// file and the key.
 RecordedTrace read_trace(const std::filesystem::path& file);
-/// As read_trace(), from text. `origin` names the source in errors.
+/// Like read_trace(), from text. `origin` names the source in errors.
 RecordedTrace trace_from_json(const std::string& text, const std::string& origin);
 /// Builds the trace from a document whose long lists have already been parsed into `rows`.
 RecordedTrace trace_of(const JsonFields& file, Trace rows);

@@ -23,13 +23,13 @@ std::string name_text(const JsonFields& fields) {
   return text;
 }
 
-/// The file must list exactly these names: rows and kinds are read by position.
+/// Requires exactly these names, because rows and kinds are read by position.
 void require_names(const JsonFields& fields, const json& names) {
   if (fields.value() == names) return;
   fields.fail("expected " + names.dump() + ", found " + fields.value().dump().substr(0, 80));
 }
 
-/// The rows of a long list are in the trace already, and the array is left without elements.
+/// Requires an empty array: the parser has already moved the rows of long lists into the trace.
 void require_taken(const JsonFields& list) {
   if (list.size(SIZE_MAX) > 0) list.fail("expected rows alone, found other values");
 }
@@ -56,7 +56,7 @@ std::string step_kind(const JsonFields& fields) {
   fields.fail("expected a kind of step, found " + fields.value().dump().substr(0, 40));
 }
 
-/// Intervals of passes, and their names by number: the same in every micro-batch.
+/// Reads the passes' intervals and names. A pass has the same name in every micro-batch.
 void read_passes(const JsonFields& list, RecordedTrace& recorded) {
   const size_t count = list.size(kMostIntervals);
   std::vector<bool> named;
@@ -106,8 +106,7 @@ void read_steps(const JsonFields& list, RecordedTrace& recorded) {
   }
 }
 
-/// Checks of the rows that need the whole document: which layers and passes there are, and that no more is
-/// freed than was there.
+/// Checks that need the whole document: layers and passes exist, and frees do not exceed allocations.
 void check_rows(const RecordedTrace& recorded, const JsonFields& file) {
   const auto passes = static_cast<int64_t>(recorded.pass_names.size()),
              layers = static_cast<int64_t>(recorded.layers.size());
@@ -159,7 +158,7 @@ void check_rows(const RecordedTrace& recorded, const JsonFields& file) {
   }
 }
 
-/// The keys of a GPU. Their lists are empty in traces of the CPU.
+/// Reads the keys of GPU traces. Their lists are empty in CPU traces.
 void read_device(const JsonFields& file, RecordedTrace& recorded) {
   Trace& trace = recorded.trace;
   require_names(file["activity_kinds"], activity_kind_names());
@@ -192,7 +191,7 @@ RecordedTrace trace_of(const JsonFields& file, Trace rows) {
   trace.model = name_text(file["model"]);
   trace.device = name_text(file["device"]);
   trace.libraries = name_text(file["libraries"]);
-  trace.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
+  trace.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // INT64_MAX: no limit
   trace.seconds = file["seconds"].amount();
   trace.tiles_left_out = file["tiles_left_out"].integer(0, kMostTraceBytes);
   trace.steps_left_out = file["steps_left_out"].integer(0, kMostTraceBytes);

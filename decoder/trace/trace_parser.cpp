@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostRows = 5'000'000;  ///< of each long list
+constexpr size_t kMostRows = 5'000'000;  ///< rows per long list
 constexpr int64_t kMostItems = 1'000'000;
 constexpr int64_t kMostTiles = int64_t{1} << 40;
 
@@ -57,7 +57,7 @@ constexpr std::array kActivityFields{time_field("begin_seconds"),
 constexpr std::array kDriverFields{time_field("seconds"),
                                    Field{"bytes", false, -kMostTraceBytes, kMostTraceBytes}};
 
-/// Values by column.
+/// Values of one row, by column.
 struct Row {
   std::array<double, 2> seconds{};
   std::array<int64_t, std::max(kEventFields.size(), kActivityFields.size())> numbers{};
@@ -66,7 +66,7 @@ struct Row {
   TensorId tensor(size_t column) const { return TensorId{small(column)}; }
 };
 
-/// A long list of a trace.
+/// Describes a long list of a trace file.
 struct RowList {
   const char* key;
   const char* fields_key;
@@ -106,13 +106,13 @@ constexpr RowList kLists[]{
      }},
 };
 
-/// Follows the JSON library through a trace, and takes the rows of the long lists. They lie at depth 2 of a
-/// trace alone, and at depth 4 of one among "ranks".
+/// Parser callback that extracts the rows of the long lists. Rows lie at depth 2 of a single trace, and at
+/// depth 4 inside "ranks".
 class RowTaker {
  public:
   explicit RowTaker(const std::string& origin) : origin_(origin) {}
 
-  /// As the JSON library calls it; false where the value is not kept.
+  /// Callback for the JSON library. Returns false to discard the value.
   bool follow(int depth, json::parse_event_t event, json& value) {
     using Event = json::parse_event_t;
     const bool inside_row = list_ != nullptr && depth > list_depth_;
@@ -155,7 +155,7 @@ class RowTaker {
     return found == std::end(kLists) ? nullptr : found;
   }
 
-  /// Adds up what the values beside the rows take in memory.
+  /// Counts the memory of all values except rows.
   void count(json::parse_event_t event, const json& value) {
     constexpr size_t kEntry = 96, kValue = 48;
     kept_bytes_ += event == json::parse_event_t::key ? kEntry : kValue;
@@ -171,7 +171,7 @@ class RowTaker {
     row_ = 0;
     earliest_ = 0;
     if (traces_.empty()) traces_.emplace_back();
-    list_->clear(traces_.back());  // of a key that comes twice the last one counts
+    list_->clear(traces_.back());  // for a duplicate key, the last one counts
   }
 
   bool take_row(const json& value) {
@@ -201,7 +201,7 @@ class RowTaker {
                 value.dump().substr(0, 40));
     return value.get<double>();
   }
-  /// JsonFields names what is wrong; it is slow where nothing is.
+  /// The fast path comes first. JsonFields is slow, but reports errors precisely.
   int64_t integer_in(const json& value, size_t column) const {
     const Field& field = list_->fields[column];
     if (value.is_number_integer()) {
@@ -224,13 +224,13 @@ class RowTaker {
 
   const std::string& origin_;
   std::vector<Trace> traces_;
-  const RowList* next_ = nullptr;  ///< that the last key names
-  const RowList* list_ = nullptr;  ///< that is being read
+  const RowList* next_ = nullptr;  ///< list named by the last key
+  const RowList* list_ = nullptr;  ///< list being read
   int list_depth_ = 0;
-  bool ranked_ = false;  ///< inside of "ranks"
+  bool ranked_ = false;  ///< inside "ranks"
   size_t row_ = 0, values_of_row_ = 0;
   size_t kept_bytes_ = 0;
-  double earliest_ = 0;  ///< that the next time may be
+  double earliest_ = 0;  ///< lower bound of the next time
 };
 
 }  // namespace

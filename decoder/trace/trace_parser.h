@@ -9,26 +9,26 @@
 
 namespace headroom {
 
-// Bounds on what a trace may ask for. They lie far above any real one and far below what hurts.
+// Upper bounds for values in a trace file. They are far above real traces, but keep memory small.
 constexpr int64_t kMostTraceBytes = int64_t{1} << 60;
 constexpr int32_t kMostTracePasses = 10'000;
 constexpr int64_t kMostTraceLayers = 100'000;
 constexpr int32_t kMostTraceSteps = 10'000;
 constexpr int64_t kMostTraceNames = 100'000;
 
-/// A trace's file, parsed: the rows of its long lists in `traces`, all else in a document in which these
-/// lists are without elements.
+/// A parsed trace file. `traces` holds the rows of the long lists. `document` holds all else; its long lists
+/// are empty.
 struct ParsedTraces {
   nlohmann::json document;
-  std::vector<Trace> traces;  ///< one for each element of the document's "ranks", or a single one
+  std::vector<Trace> traces;  ///< one per element of "ranks", or a single one
 };
 
-/// Checks each row while the text is parsed and drops its JSON values then, since there are millions of them.
-/// The caller checks what a row may refer to, layers and passes. Throws InputError naming `origin` and the
+/// Parses a trace. It converts each row at once and drops its JSON values, because there may be millions.
+/// The caller checks references from rows to layers and passes. Throws InputError naming `origin` and the
 /// path.
 ParsedTraces parse_traces(const std::string& text, const std::string& origin);
 
-/// Names of the columns of each long list, by the key that has them in a trace's file: "event_fields".
+/// Column names of each long list, under the key for them in a trace file: "event_fields".
 nlohmann::json trace_field_names();
 
 }  // namespace headroom

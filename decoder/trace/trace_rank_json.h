@@ -7,10 +7,11 @@
 
 namespace headroom {
 
-/// The key "rank" of a trace's file (docs/formats.md); times of calls to the microsecond.
+/// Value of the key "rank" in a trace file (docs/formats.md). Times of calls are rounded to microseconds.
 nlohmann::json to_json(const TraceRank& rank);
 
-/// Checks every number; passes are below `passes`. Throws InputError naming the file and the key.
+/// Parses it and checks every number. Pass numbers must be below `passes`. Throws InputError naming the file
+/// and the key.
 TraceRank rank_from_json(const JsonFields& fields, int64_t passes);
 
 }  // namespace headroom

@@ -5,7 +5,8 @@
 namespace headroom::validation {
 namespace {
 
-/// Follows values through the passes: whether what a step reads has been made, all of it, and is still there.
+/// Follows values through the passes. Checks that everything a step reads has been made completely and is
+/// still stored.
 class FlowCheck {
  public:
   explicit FlowCheck(View& view)
@@ -69,15 +70,14 @@ class FlowCheck {
     }
   }
 
-  /// Reflected positions outside the picture are copies of positions of the tile, so the tile must have
-  /// these. Replicated ones need no check: a tile with positions outside the picture always has the border
-  /// position.
+  /// Reflected padding copies positions of the tile, so the tile must contain them. Replicated padding needs
+  /// no check: a tile with positions outside the picture always contains the border position.
   void check_reflected(const StepRef& ref) {
     on_every_axis(ref, [&](Axis axis, size_t i) {
       if (axis == kTime) return true;
       const Interval tile = view_.region(ref, axis, i);
       const int64_t last = view_.picture(view_.step(ref).tensor, axis).end - 1;
-      // So many positions before the picture are copies of as many from position 1 on; after it likewise.
+      // `before` positions outside copy as many positions from position 1 on. The far side works likewise.
       const int64_t before = std::min(last, -tile.begin), after = std::min(last, tile.end - 1 - last);
       if (before < tile.end && (after < 1 || tile.begin <= last - after)) return true;
       refuse(Violation::missing_halo, ref,
@@ -98,9 +98,8 @@ class FlowCheck {
     }
   }
 
-  /// True where `holds(axis, i)` for every tile along every axis; stops at the first where it does not.
-  /// Regions are boxes, so one contains another where it does so along each axis: axes are looked at alone,
-  /// not their product.
+  /// True if `holds(axis, i)` for every tile along every axis; stops at the first failure. A box contains
+  /// another one if it does so along each axis. So axes are checked separately, not as a product.
   template <typename F>
   bool on_every_axis(const StepRef& ref, F holds) {
     for (Axis axis : kAxes) {
@@ -117,7 +116,8 @@ class FlowCheck {
     const Operand& operand = view_.step(ref).inputs[input];
     const StepRef maker{ref.pass, static_cast<size_t>(operand.step)};
     on_every_axis(ref, [&](Axis axis, size_t i) {
-      // A step that has run ahead to the end of the clip or picture makes no more, so it reads nothing.
+      // A step that has already run ahead to the end of the clip or picture makes no more positions and reads
+      // nothing.
       if (i > 0 && view_.carries(ref, axis) && makes_none(ref, axis, i)) return true;
       const Interval needed = view_.needed(ref, input, axis, i);
       const Interval made = view_.region(maker, axis, i);
@@ -134,7 +134,7 @@ class FlowCheck {
     return computes_tile(view_.step(ref)) && view_.made(ref, axis, i).length() == 0;
   }
 
-  /// True where the step reads no position of the operand that other tiles of the pass own.
+  /// True if the step reads no position of the operand that belongs to another tile of the pass.
   bool reads_own_only(const StepRef& ref, size_t input) {
     const TensorId read = view_.step(ref).inputs[input].tensor;
     return on_every_axis(ref, [&](Axis axis, size_t i) {
@@ -170,8 +170,8 @@ class FlowCheck {
     check_takeover(ref, input, entry);
   }
 
-  /// Checks that the rows which the step reads are stored. check_transfers() checks that other ranks send
-  /// theirs.
+  /// Checks that the rows that the step reads are stored. check_transfers() checks that other ranks send
+  /// their rows.
   void check_stored(const StepRef& ref, size_t input, const KeptTensor& entry) {
     const Interval all = view_.picture(entry.tensor, kRows);
     const size_t bands = view_.tile_count(ref.pass, kRows);
@@ -220,8 +220,8 @@ class FlowCheck {
     });
   }
 
-  /// A tile begins with frames that its chunk before ended with: chunks must follow one another without
-  /// overlap, as they do where the grid has no more frames than the tensor.
+  /// A tile begins with the last frames of the previous chunk, so chunks must not overlap. They do not
+  /// overlap if the grid has no more frames than the tensor.
   void check_chunks(const StepRef& ref) {
     const TensorId made = view_.step(ref).tensor;
     const size_t chunks = view_.tile_count(ref.pass, kTime);
@@ -236,8 +236,8 @@ class FlowCheck {
     }
   }
 
-  /// A step that makes rows, or has them from the band before, has one of the picture: what lies outside is
-  /// made of that.
+  /// Every tile of a step that carries rows must contain a row of the picture, unless the tile is empty.
+  /// Padding outside the picture is derived from such rows.
   void check_bands(const StepRef& ref) {
     if (!view_.carries(ref, kRows)) return;
     const size_t bands = view_.tile_count(ref.pass, kRows);

@@ -6,11 +6,11 @@
 namespace headroom::validation {
 namespace {
 
-/// Work that is charged for what has to be remembered, so that a hostile plan cannot fill the memory.
+/// Work charged per remembered change, so that a hostile plan cannot fill the memory.
 constexpr int64_t kChangeWork = 16;
 
-/// The most bytes that live in a tier at one time, against its limit. Blocks are there at their full size
-/// through the whole of their tensor's passes, other bytes throughout.
+/// Checks the peak bytes of a tier against its limit. A tensor's blocks count in full in all passes from its
+/// first to its last. `other_bytes` count in every pass.
 void check_limit(View& view, MemoryTier tier, int64_t other_bytes, int64_t limit_bytes, const char* key) {
   int64_t most = 0;
   size_t where = 0;
@@ -31,7 +31,7 @@ void check_limit(View& view, MemoryTier tier, int64_t other_bytes, int64_t limit
   }
 }
 
-/// One tensor below the device as one pass after another sweeps over it.
+/// Device blocks of one tensor in a lower tier, over all passes.
 class Window {
  public:
   Window(View& view, const KeptTensor& entry, const std::vector<int64_t>& starts,
@@ -60,8 +60,8 @@ class Window {
     return true;
   }
 
-  /// A block comes with the step that first writes it. Once its last row is there it leaves for its tier,
-  /// which takes until the next band of tiles is done, or the pass.
+  /// A block is allocated by the step that first writes it. Its copy to the lower tier starts once its last
+  /// row is written. The block stays on the device until the next band of tiles, or the pass, is done.
   bool write(size_t pass) {
     const int64_t rows = static_cast<int64_t>(view_.tile_count(pass, kRows));
     const int64_t begin = starts_[pass], end = starts_[pass + 1];
@@ -84,13 +84,14 @@ class Window {
     return true;
   }
 
-  /// While a band of tiles runs, its own blocks are there, and those of the next band are being fetched.
+  /// While a band of tiles runs, its own blocks are on the device, and the blocks of the next band are being
+  /// fetched.
   bool read(size_t pass) {
     const std::vector<std::pair<StepRef, size_t>> readers = readers_in(pass);
     const int64_t begin = starts_[pass], end = starts_[pass + 1];
     if (view_.work_left == 0) return false;
     if (readers.empty()) return true;
-    // Keys and values are read block by block: one block of one item is there while the next one comes.
+    // Keys and values are read block by block, with double buffering: two blocks of one batch item.
     for (const auto& [ref, input] : readers) {
       if (!reads_whole(view_.step(ref), input)) continue;
       const int64_t bytes =
@@ -100,10 +101,11 @@ class Window {
       return true;
     }
     std::vector<int64_t> last_read(static_cast<size_t>(view_.block_count(entry_)), -2);
-    int64_t there = 0;   // on the device in the band before the last one looked at
-    int64_t before = 0;  // read by the last band looked at
+    int64_t there = 0;   // blocks on the device during the band before the last one examined
+    int64_t before = 0;  // blocks read by the last band examined
     for (int64_t now = begin; now < end; ++now) {
-      int64_t own = 0, fresh = 0;  // fresh: not read by the band before
+      int64_t own = 0, fresh = 0;  // own: blocks that this band reads; fresh: of these, not read by the band
+                                   // before
       for (const auto& [ref, input] : readers) {
         const Interval rows_read = view_.needed(ref, input, kRows, static_cast<size_t>(now - begin));
         const Interval blocks = view_.blocks_with(entry_, rows_read);
@@ -150,7 +152,7 @@ void check_lower_tiers(View& view) {
   const Plan& plan = view.plan;
   const bool keeps = std::any_of(plan.kept.begin(), plan.kept.end(),
                                  [](const KeptTensor& entry) { return entry.tier == MemoryTier::host; });
-  // A plan without a limit keeps nothing in host memory; its weights may be there all the same.
+  // A plan without a limit keeps no tensors in host memory, but its weights may be there.
   if (keeps || plan.host_limit_bytes > 0)
     check_limit(view, MemoryTier::host, plan.host_weights_bytes, plan.host_limit_bytes, "host_limit_bytes");
   check_limit(view, MemoryTier::scratch, 0, plan.scratch_limit_bytes, "scratch.limit_bytes");

@@ -7,10 +7,10 @@
 namespace headroom::validation {
 namespace {
 
-/// When one block of a kept tensor is in use, in the time of pass_starts().
+/// The bands during which one block of a kept tensor is in use, in the time of pass_starts().
 struct Lifetime {
   int64_t acquired = std::numeric_limits<int64_t>::max();
-  int64_t released = -1;  ///< the last band of tiles that needs it
+  int64_t released = -1;  ///< last band that needs the block
 };
 
 class MemoryCheck {
@@ -29,8 +29,8 @@ class MemoryCheck {
   }
 
  private:
-  /// Widens lifetimes by what one pass touches: the blocks that have rows of `rows_of(y)`, for each tile y
-  /// along the rows. A block has all frames of its rows.
+  /// Widens the lifetimes of the blocks that one pass touches, which contain rows of `rows_of(y)` for some
+  /// tile y. A block has all frames of its rows.
   template <typename F>
   bool touch(const KeptTensor& entry, size_t pass, F rows_of, std::vector<Lifetime>& blocks) {
     const size_t rows = view_.tile_count(pass, kRows);
@@ -49,8 +49,7 @@ class MemoryCheck {
   std::vector<Lifetime> lifetimes_of(const KeptTensor& entry) {
     const auto count = static_cast<size_t>(view_.block_count(entry));
     const auto first = static_cast<size_t>(entry.first_pass), last = static_cast<size_t>(entry.last_pass);
-    // Below the device a tensor has its blocks through the whole of its passes, so that transfers never
-    // cross.
+    // In a lower tier, a tensor owns its blocks during all of its passes, so transfers never overlap.
     if (entry.tier != MemoryTier::device)
       return std::vector<Lifetime>(count, {starts_[first], starts_[last + 1] - 1});
     std::vector<Lifetime> bands(count);
@@ -59,8 +58,8 @@ class MemoryCheck {
     bool read_further_down = false;
     for (size_t band = count; band-- > 0;) {
       int64_t released = reads[band].released;
-      // A block that the last pass does not read stays until that pass ends, but where it lies above others
-      // that it does: the sweep leaves it behind at once.
+      // A block that the last pass does not read stays until this pass ends. An exception are unread blocks
+      // above a block that the pass reads: the sweep passes them at once and frees them.
       if (released < 0) released = read_further_down ? starts_[last] : starts_[last + 1] - 1;
       read_further_down = read_further_down || reads[band].released >= 0;
       bands[band].released = std::max(bands[band].released, released);
@@ -69,7 +68,7 @@ class MemoryCheck {
   }
 
   bool touch_written(const KeptTensor& entry, size_t pass, std::vector<Lifetime>& bands) {
-    // Rows of other ranks have their place when those next to them are written.
+    // Rows received from other ranks are allocated when their neighbours are written.
     const Interval stored = view_.kept_rows(entry);
     const size_t last_tile = view_.tile_count(pass, kRows) - 1;
     const auto written = [&](size_t y) {
@@ -111,12 +110,12 @@ class MemoryCheck {
     size_t begin = 0, end = 0;
   };
 
-  /// The steps of a tile, cut where blocks are allocated. Blocks come when their tensor is first written, so
-  /// earlier steps run without them.
+  /// The steps of a tile, split where blocks are allocated. A tensor's blocks are allocated when it is first
+  /// written, so earlier steps run without them.
   struct Stages {
     std::vector<size_t> begins;       ///< first step of each stage
-    std::vector<int64_t> tile_bytes;  ///< the most bytes of tiles in it
-    int64_t most = 0;                 ///< over all stages
+    std::vector<int64_t> tile_bytes;  ///< peak bytes of tiles in each stage
+    int64_t most = 0;                 ///< peak over all stages
   };
 
   /// Stages of a pass on these bands of tiles.
@@ -124,8 +123,8 @@ class MemoryCheck {
     Stages stages{{0}, {0}, 0};
     const std::vector<int64_t> live = live_tiles(pass, bands);
     for (size_t s = 0; s < live.size(); ++s) {
-      // Only a band's first tile meets rows without blocks; the other tiles and chunks of the band find them
-      // there.
+      // Only a band's first tile runs before its blocks are allocated. The band's other tiles and chunks find
+      // the blocks in place.
       const Step& step = view_.plan.passes[pass].steps[s];
       const bool begins = (step.kind == StepKind::store || writes_blocks(step)) &&
                           view_.tile_count(pass, kColumns) == 1 && view_.tile_count(pass, kTime) == 1;
@@ -152,7 +151,8 @@ class MemoryCheck {
           view_.writers[static_cast<size_t>(&entry - view_.plan.kept.data())];
       for (int64_t band = 0; band < band_count(entry); ++band) {
         Lifetime life = lifetime(entry, band);
-        // Bytes taken over are counted once: the base's until it ends, then the taker's.
+        // Blocks written in place are counted once: for the base until its last use, then for the other
+        // tensor.
         if (base != nullptr) life.acquired = std::max(life.acquired, lifetime(*base, band).released + 1);
         if (life.acquired > life.released) continue;
         const int64_t step = base == nullptr ? static_cast<int64_t>(writers[0].step) : -1;
@@ -166,7 +166,7 @@ class MemoryCheck {
     return list;
   }
 
-  /// The most bytes of kept blocks and tiles that are in use at one time within each pass.
+  /// Peak bytes of kept blocks and tiles in each pass.
   std::vector<int64_t> working_peaks() const {
     const std::vector<Change> list = changes();
     std::vector<int64_t> peaks;
@@ -174,7 +174,7 @@ class MemoryCheck {
     size_t next = 0;
     for (size_t p = 0; p < view_.plan.passes.size(); ++p) {
       const size_t bands = view_.tile_count(p, kRows);
-      // The last band may be lower than the others. Where rows are carried the first has none of one before.
+      // The last band may be lower than the others. If rows are carried, the first band has no carried rows.
       const bool first_differs = view_.plan.passes[p].carries_rows && bands > 1;
       const Stages of_all = stages_of(p, {first_differs ? size_t{1} : 0, bands});
       const Stages of_last = stages_of(p, {bands - 1, bands});
@@ -194,7 +194,7 @@ class MemoryCheck {
           peak = std::max(peak, add(live, stages.tile_bytes[stage]));
         }
         const int64_t change = next < list.size() ? list[next].time : starts_[p + 1];
-        // Bands of tiles in which no block comes or goes are all alike.
+        // Bands in which no block is allocated or freed need the same memory.
         if (std::min(change, last_band) > now + 1) peak = std::max(peak, add(live, of_all.most));
         if (change > last_band && now < last_band) peak = std::max(peak, add(live, of_last.most));
         now = std::max(change, now + 1);
@@ -204,8 +204,8 @@ class MemoryCheck {
     return peaks;
   }
 
-  /// Bytes that tiles hand on from one chunk of frames to the next, all of them throughout the pass: the
-  /// earlier frames that a step's tile begins with, unless it reads them from what is kept.
+  /// Bytes that tiles hand on from one chunk of frames to the next. They count throughout the pass. They are
+  /// the earlier frames at the beginning of a step's tile, unless the step reads them from a kept tensor.
   int64_t carried_bytes(size_t pass, const Bands& bands) const {
     if (view_.plan.passes[pass].carries_rows) return carried_rows_bytes(pass);
     if (view_.tile_count(pass, kTime) < 2) return 0;
@@ -218,7 +218,7 @@ class MemoryCheck {
     return sum;
   }
 
-  /// Bytes of the rows that all tiles of a band hand on to those below them.
+  /// Bytes of the rows that all tiles of a band hand on to the band below.
   int64_t carried_rows_bytes(size_t pass) const {
     if (view_.tile_count(pass, kRows) < 2) return 0;
     int64_t sum = 0;
@@ -235,8 +235,8 @@ class MemoryCheck {
     return sum;
   }
 
-  /// Bytes of the largest tile that a step makes in some bands, or of one frame of it, for all items of a
-  /// micro-batch.
+  /// Bytes of a step's largest tile in these bands, for all items of a micro-batch. With `of_frame`, bytes of
+  /// one frame of it.
   int64_t tile_bytes(const StepRef& ref, const Bands& bands, bool of_frame = false) const {
     const Step& step = view_.step(ref);
     if (!computes_tile(step)) return 0;
@@ -253,11 +253,11 @@ class MemoryCheck {
     return multiply(bytes, view_.plan.micro_batch);
   }
 
-  /// True where a sum can be formed in the tile of one of its operands, which nothing reads afterwards.
+  /// True if an add can reuse the tile of an operand that nothing reads afterwards.
   bool reuses_operand(const StepRef& ref, const std::vector<size_t>& last_reader,
                       const std::vector<int64_t>& bytes) const {
     const Step& step = view_.step(ref);
-    // One that keeps positions of the tile before has a tile of its own for them.
+    // An add that keeps positions of the previous tile needs its own tile for them.
     const bool keeps_earlier = std::any_of(kAxes.begin(), kAxes.end(), [&](Axis axis) {
       return view_.carries(ref, axis) && at(step.halo.before, axis) > 0;
     });
@@ -295,7 +295,7 @@ class MemoryCheck {
     return at_step;
   }
 
-  /// On CUDA libraries count the values of a tile in 32 bits.
+  /// Checks tile sizes on CUDA, where libraries index the values of a tile with 32 bits.
   void check_values() {
     constexpr int64_t kMostValues = std::numeric_limits<int32_t>::max();
     if (!view_.on_cuda()) return;
@@ -311,7 +311,7 @@ class MemoryCheck {
     }
   }
 
-  /// The reserve has room for a picture that stays in memory.
+  /// Checks that the reserve covers a picture that stays in memory.
   void check_picture() {
     const Request& request = view_.plan.request;
     if (!request.picture_dtype) return;
@@ -327,7 +327,7 @@ class MemoryCheck {
 
   void check_bytes() {
     const Plan& plan = view_.plan;
-    constexpr int64_t kFloatBytes = 4;  // of the latent, in every dtype
+    constexpr int64_t kFloatBytes = 4;  // the latent is fp32 in every dtype
     const int64_t latent_bytes = multiply(
         multiply(multiply(multiply(view_.latent.t, view_.latent.y), view_.latent.x), plan.micro_batch),
         multiply(view_.graph.tensor(view_.graph.latent()).channels, kFloatBytes));

@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The parts of a path that tell models apart: without the VAE's part of a pipeline, and without "..".
+/// The parts of a path that identify a model: without a pipeline's VAE folder, and without "..".
 std::vector<std::string> model_path(const std::string& name) {
   std::vector<std::string> parts;
   for (const fs::path& part : fs::path(name).lexically_normal()) {

@@ -20,12 +20,12 @@ bool is_amount(double value) {
   return std::isfinite(value) && value >= 0;
 }
 
-// Sums of seconds are formed in another order by whoever made the plan.
+// The planner may have added the seconds in another order.
 constexpr double kRounding = 1e-9;
-/// A plan counts as proven fastest where its bound comes this near.
+/// A plan counts as proven fastest if its bound is this close to its time.
 constexpr double kProven = 1e-6;
 
-/// The bound, against the seconds of the plan itself. 0 stands for no bound.
+/// Checks the bound against the plan's seconds. 0 means no bound.
 void check_bound(View& view) {
   const double bound = view.plan.bound_seconds;
   const double seconds = view.plan.predicted_seconds;
@@ -101,7 +101,7 @@ void check_tier(View& view, const KeptTensor& entry) {
   }
 }
 
-/// A rank stores its own rows at the least, and without any it has nothing to store.
+/// A rank must store at least its own rows. A rank without rows must store none.
 bool check_rows(View& view, const KeptTensor& entry) {
   if (!entry.rows) return true;
   const Interval& rows = *entry.rows;
@@ -131,7 +131,7 @@ void check_blocks(View& view, const KeptTensor& entry) {
     view.findings.add(Violation::malformed, view.place(entry) + ".block_rows", "expected at least 1");
     return;
   }
-  // Checks remember something of each block.
+  // The checks use memory for each block, so their number is limited.
   const int64_t count = multiply(view.block_count(entry), view.plan.micro_batch);
   view.blocks_left -= std::min(count, view.blocks_left + 1);
   if (view.blocks_left < 0) {
@@ -168,7 +168,7 @@ void check_kept(View& view, const KeptTensor& entry) {
   if (check_rows(view, entry)) check_blocks(view, entry);
 }
 
-/// Tiles must cut the grid's axis without gap or overlap, in order: they are swept in this order.
+/// Checks that tiles cover the grid's axis in sweep order, without gap or overlap.
 void check_grid(View& view, size_t pass, Axis axis) {
   const std::string place = "passes[" + std::to_string(pass) + "].tiles." + letter(axis);
   const std::vector<Interval>& tiles = at(view.plan.passes[pass].tiles, axis);
@@ -197,7 +197,8 @@ void check_grid(View& view, size_t pass, Axis axis) {
   }
 }
 
-/// Rows are carried by steps that make a row without those above it, of a picture that is decoded whole.
+/// Checks a pass that carries rows. Every step must be able to make a row without the rows above it. The
+/// decode must be of a picture, by one rank.
 bool check_carries(View& view, size_t p) {
   const Pass& pass = view.plan.passes[p];
   if (!pass.carries_rows) return true;

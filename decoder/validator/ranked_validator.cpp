@@ -9,7 +9,7 @@ namespace headroom {
 namespace validation {
 namespace {
 
-/// Far more than anyone has, and few enough to look at each.
+/// Far above real numbers of ranks, and small enough to check each rank.
 constexpr size_t kMostRanks = 1024;
 
 void check_amounts(RankedView& view) {
@@ -22,7 +22,7 @@ void check_amounts(RankedView& view) {
   check(view.plan.predicted_seconds, "predicted.seconds");
 }
 
-/// Rows of the latent, rank by rank: every row has one owner. A rank may have none.
+/// Checks that every latent row has exactly one owner, in rank order. A rank may own no rows.
 void check_shares(RankedView& view) {
   const auto count = static_cast<int64_t>(view.plan.plans.size());
   int64_t end = 0;
@@ -54,9 +54,9 @@ void check_shares(RankedView& view) {
     view.findings.add(Violation::skipped_region, "ranks", "no rank has " + to_text({end, view.latent.y}));
 }
 
-/// Each plan by itself. They share one amount of work: each has a part of what a decode alone has.
+/// Validates each plan by itself. All plans share one work budget, about that of a single decode.
 void check_plans(RankedView& view) {
-  constexpr int64_t kWorkBesides = 2'000'000;  // for each rank: its passes, steps and blocks
+  constexpr int64_t kWorkBesides = 2'000'000;  // additional work per rank, for its passes, steps and blocks
   const auto count = static_cast<int64_t>(view.ranks.size());
   int64_t work = view.ranks[0].work_left + kWorkBesides * count;
   for (size_t i = 0; i < view.plan.plans.size() && !view.findings.full(); ++i) {
@@ -81,7 +81,7 @@ std::vector<Violation> check(const RankedPlan& plan, const Graph& graph, const E
     return {{Violation::malformed, "ranks", "expected from 1 to " + std::to_string(kMostRanks)}};
   }
   RankedView view(plan, graph, latent);
-  // Each check takes for granted what those before it have found sound.
+  // Each check relies on the success of the checks before it.
   for (const auto& next :
        {check_amounts, check_shares, check_plans, check_same_passes, check_transfers, check_traffic}) {
     if (view.findings.empty()) next(view);

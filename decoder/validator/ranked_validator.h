@@ -9,15 +9,17 @@
 
 namespace headroom {
 
-/// Checks the plans of several ranks against the graph alone: that ranks own all rows, each one once; that
-/// each plan is valid (validate() of one plan) and that all of them run the same passes; that every row which
-/// a rank reads of another one comes once, after its pass, from the rank that owns it; that no rank waits in
-/// a circle; and the bytes that each rank sends. Places are those of the plan's file, such as
-/// `ranks[1].plan.kept[3] (decoder.conv_in)` and `transfers[7]`. Returns what is wrong, at most 20 entries.
-/// Never throws on the plan's data, however odd.
+/// Checks the plans of several ranks against the graph alone. Returns the violations, at most 20 entries.
+/// Never throws on the plan's data, however odd. The checks are:
+/// - Every row has exactly one owner.
+/// - Each plan is valid by itself, and all run the same passes.
+/// - Every row that a rank reads from another arrives once, from its owner, after its pass.
+/// - No rank waits in a cycle.
+/// - The bytes that each rank sends are predicted correctly.
+/// Places refer to the plan's file, such as `ranks[1].plan.kept[3] (decoder.conv_in)` and `transfers[7]`.
 std::vector<Violation> validate(const RankedPlan& plan, const Model& model);
 
-/// Throws what require_none() does. `origin` is the plan's file, for the message.
+/// Throws like require_none() if the plan has violations. `origin` is the plan's file, for the message.
 void require_valid(const RankedPlan& plan, const Model& model, const std::string& origin);
 
 }  // namespace headroom

@@ -3,7 +3,7 @@
 namespace headroom::validation {
 namespace {
 
-/// One rank's plan against that of rank 0. Tiles, blocks, stored rows and bytes may be others.
+/// Compares one rank's plan with that of rank 0. Tiles, blocks, stored rows and bytes may differ.
 class SameCheck {
  public:
   SameCheck(RankedView& view, size_t rank)

@@ -5,11 +5,11 @@
 namespace headroom::validation {
 namespace {
 
-/// Every array begins on a boundary of this many bytes.
+/// Alignment of every array.
 constexpr int64_t kStateBoundaryBytes = 256;
 constexpr int64_t kDoubleBytes = 8, kStatisticBytes = 4;
-/// The most segments in which statistics of one frame, and sums of keys and values, are gathered. The number
-/// for statistics holds for up to kCountedChannels channels. Twice as many channels have half the segments.
+/// Largest number of segments for the statistics of one frame, and of partial sums for keys and values. The
+/// number of segments is for up to kCountedChannels channels. Twice as many channels halve it.
 constexpr int64_t kMostSegments = 1584, kMostPartialSums = 32;
 /// Channels that are counted together. A group with more channels is counted in several parts.
 constexpr int64_t kCountedChannels = 128;
@@ -18,7 +18,7 @@ int64_t from_boundary(int64_t bytes) {
   return multiply((bytes - 1) / kStateBoundaryBytes + 1, kStateBoundaryBytes);
 }
 
-/// One set of statistics, or one for each frame of what they are taken of.
+/// Number of sets of statistics: one, or one per frame of their input.
 int64_t sets_of(const View& view, const Op& statistics) {
   return statistics.by_frame ? view.picture(statistics.inputs[0], kTime).end : 1;
 }
@@ -29,7 +29,7 @@ int64_t moments(int64_t groups) {
   return multiply(groups, kMoments * kDoubleBytes);
 }
 
-/// A head's sums are those of k by each v, and of k alone, for each channel of k.
+/// The sums of a head, for each channel of k: k times each channel of v, and k alone.
 struct Heads {
   int64_t channels = 0, of_all = 0, of_a_piece = 0;
   int64_t sums(int64_t heads) const { return multiply(heads, multiply(channels, channels + 1)); }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int32_t kWidestHalo = 1 << 20;
 
-/// The graph's operation that a step of this kind carries out; none for steps that only move values.
+/// Kind of the operation that a step of this kind carries out. Empty for steps that only move values.
 std::optional<OpKind> op_kind_of(StepKind kind) {
   switch (kind) {
     case StepKind::norm:
@@ -68,10 +68,11 @@ std::optional<Edges> wanted_edges(const Op& convolution) {
   return convolution.factor.y > 1 && edges != Edges::zeros ? Edges::replicate : edges;
 }
 
-/// Checks one step. Every check that fails reports and returns false: later ones build on the earlier.
+/// Checks one step. A check that fails reports a violation and returns false, because later checks build on
+/// earlier ones.
 class StepCheck {
  public:
-  /// `taken_over`: for each step of the pass, whether a step before this one has added onto its tile.
+  /// `taken_over`: for each step of the pass, true if an earlier step has already added onto its tile.
   StepCheck(View& view, const StepRef& ref, std::vector<bool>& taken_over)
       : view_(view), ref_(ref), step_(view.step(ref)), taken_over_(taken_over) {}
 
@@ -105,7 +106,8 @@ class StepCheck {
     return true;
   }
 
-  /// A convolution that adds a residual: nothing else may read what it would make without.
+  /// Checks a convolution that adds a residual. Nothing else may read the convolution's own result, since it
+  /// is never stored.
   bool check_add() {
     if (step_.kind != StepKind::conv || !view_.on_cuda())
       return refuse("only convolutions on cuda add a residual");
@@ -169,7 +171,7 @@ class StepCheck {
     return true;
   }
 
-  /// Tensors that the step must read, in order. An add may take its operands either way round.
+  /// Tensors that the step must read, in order. An add accepts its operands in either order.
   std::vector<TensorId> wanted_inputs() const {
     if (step_.op == OpId{-1}) return {step_.tensor};
     std::vector<TensorId> wanted = view_.graph.op(step_.op).inputs;
@@ -220,7 +222,8 @@ class StepCheck {
     return check_blocks_of_keys(i, *kept, which);
   }
 
-  /// Keys or values below the device come to it block by block, both alike, to this one step of the pass.
+  /// Keys and values in a lower tier arrive block by block. Both must be in the same tier with blocks of the
+  /// same height, and only this step of the pass may read them.
   bool check_blocks_of_keys(size_t i, const KeptTensor& own, const std::string& which) {
     const auto misplaced = [&](const char* why) {
       return refuse(which + "every tile reads the whole of " + view_.name(own.tensor) + ", which lives in " +

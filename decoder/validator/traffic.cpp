@@ -5,7 +5,7 @@ namespace {
 
 constexpr int64_t kGatheredBytes = 8, kOutputBytes = 4;
 
-/// Bytes of statistics that a rank sends. Each value that it gathers goes to every other rank.
+/// Bytes of statistics that a rank sends. It sends each of its values to every other rank.
 int64_t statistics_bytes(const View& own, int64_t others) {
   int64_t values = 0;
   for (const Pass& pass : own.plan.passes) {
@@ -16,7 +16,7 @@ int64_t statistics_bytes(const View& own, int64_t others) {
   return multiply(multiply(multiply(values, own.plan.request.batch), kGatheredBytes), others);
 }
 
-/// A rank's rows of the picture go to rank 0, in fp32.
+/// Bytes of the picture's rows that a rank sends to rank 0, in fp32.
 int64_t output_bytes(const View& own) {
   if (own.plan.share.rank == 0) return 0;
   const TensorId output = own.graph.output();

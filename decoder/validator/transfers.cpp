@@ -7,7 +7,7 @@
 namespace headroom::validation {
 namespace {
 
-/// Follows rows from the rank that makes them to those that read them.
+/// Follows rows from the rank that makes them to the ranks that read them.
 class TransferCheck {
  public:
   explicit TransferCheck(RankedView& view) : view_(view) {}
@@ -22,7 +22,7 @@ class TransferCheck {
   }
 
  private:
-  /// A tensor on the rank that receives rows of it.
+  /// The receiving rank and the tensor.
   using Where = std::pair<size_t, TensorId>;
   struct Arrival {
     Interval rows;
@@ -34,7 +34,8 @@ class TransferCheck {
     return false;
   }
 
-  /// Ranks send and expect pass by pass, in each pass first what goes downwards.
+  /// Checks the order of transfers: pass by pass, and in each pass transfers to later ranks first. Senders
+  /// and receivers both use this order.
   bool check_order(size_t i) {
     if (i == 0) return true;
     const auto key = [&](size_t transfer) {
@@ -65,7 +66,8 @@ class TransferCheck {
     return check_pass(i, *sent) && check_rows(i, sender, receiver, *received);
   }
 
-  /// Rows leave when the pass is done that writes them. Later others may be in their place.
+  /// Checks that rows are sent right after the pass that writes them. Later, other rows may have overwritten
+  /// them.
   bool check_pass(size_t i, const KeptTensor& entry) {
     const int32_t pass = view_.plan.transfers[i].pass;
     const std::string written =
@@ -101,13 +103,14 @@ class TransferCheck {
     arrivals_[{static_cast<size_t>(transfer.to), transfer.tensor}].push_back({transfer.rows, i});
   }
 
-  /// No row comes twice. What is there afterwards, with the rank's own rows, is kept as runs without gaps.
+  /// Checks that no row arrives twice. Stores the rank's own and received rows in `there_`, merged into runs
+  /// without gaps.
   void check_once(const Where& where, std::vector<Arrival>& arrivals) {
     std::sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
       return std::tie(a.rows.begin, a.transfer) < std::tie(b.rows.begin, b.transfer);
     });
     std::vector<Interval> all{own_rows(where)};
-    const Arrival* furthest = nullptr;  // of those before, the one that ends last
+    const Arrival* furthest = nullptr;  // the earlier arrival with the largest end
     for (const Arrival& arrival : arrivals) {
       if (furthest != nullptr && arrival.rows.begin < furthest->rows.end) {
         refuse(Violation::computed_twice, std::max(arrival.transfer, furthest->transfer),
@@ -132,8 +135,7 @@ class TransferCheck {
     return view_.ranks[where.first].own_rows(view_.graph.tensor(where.second).scale.y);
   }
 
-  /// The first of these rows that is neither the rank's own nor has come to it; their end where there is
-  /// none.
+  /// The first of these rows that the rank neither owns nor has received. Returns rows.end if there is none.
   int64_t first_missing(const Where& where, const Interval& rows) const {
     if (rows.length() == 0) return rows.end;
     const auto found = there_.find(where);
@@ -184,8 +186,8 @@ class TransferCheck {
     }
   }
 
-  /// An interpolation waits for rows on both sides of its own, although at the border it may need those on
-  /// one.
+  /// Records the rows that a step waits for. An interpolation waits for rows on both sides of its own,
+  /// although at the border it may need only one side.
   void note_read(const Where& where, const Interval& rows, int64_t beside) {
     if (rows.length() == 0) return;
     const Interval read{rows.begin - beside, rows.end + beside};
@@ -194,8 +196,8 @@ class TransferCheck {
       entry->second = {std::min(entry->second.begin, read.begin), std::max(entry->second.end, read.end)};
   }
 
-  /// A rank waits for rows when it reads them. Those that it does not read would come when their blocks may
-  /// be another tensor's.
+  /// Checks that a rank reads all rows that it receives. A rank waits for rows only when it reads them.
+  /// Unread rows could arrive after their blocks have been reused.
   void check_wanted(const Where& where, const std::vector<Arrival>& arrivals) {
     const auto read = read_.find(where);
     for (const Arrival& arrival : arrivals) {
@@ -207,7 +209,7 @@ class TransferCheck {
 
   RankedView& view_;
   std::map<Where, std::vector<Arrival>> arrivals_;
-  std::map<Where, Interval> read_;                ///< from the first row that is read to the last
+  std::map<Where, Interval> read_;                ///< rows from the first one read to the last
   std::map<Where, std::vector<Interval>> there_;  ///< runs of rows in order, with gaps between them
 };
 

@@ -56,7 +56,7 @@ void validation::check_plan(View& view) {
   if (!check_outline(view)) return;
   check_steps(view);
   check_flow(view);
-  // Lifetimes of blocks mean nothing where reads and writes are out of order.
+  // Lifetimes of blocks are only defined if reads and writes are in order.
   if (view.findings.empty()) check_memory(view);
 }
 

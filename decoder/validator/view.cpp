@@ -6,17 +6,17 @@
 namespace headroom::validation {
 namespace {
 
-// Not (a + b - 1) / b: a hostile plan's numbers may lie at the edge of what an int64_t holds.
+// (a + b - 1) / b could overflow for a hostile plan.
 int64_t ceil_divide(int64_t a, int64_t b) {
   return a / b + (a % b > 0 ? 1 : 0);
 }
 
-/// The frame at scale `to` with which frame `begin` at scale `from` begins.
+/// First frame at scale `to` that corresponds to frame `begin` at scale `from`.
 int64_t frames_before(int64_t begin, int64_t from, int64_t to) {
   return begin < 1 ? 0 : multiply(begin - 1, to) / from + 1;
 }
 
-/// One past the frame at scale `to` with which the frames before `end` end.
+/// End of the frames at scale `to` that correspond to the frames before `end` at scale `from`.
 int64_t frames_until(int64_t end, int64_t from, int64_t to) {
   return end < 1 ? 0 : ceil_divide(multiply(end - 1, to), from) + 1;
 }
@@ -128,8 +128,8 @@ bool View::carries(const StepRef& ref, Axis axis) const {
   return axis == kTime || (axis == kRows && plan.passes[ref.pass].carries_rows && computes_tile(step(ref)));
 }
 
-/// A step that runs ahead makes what later tiles need of it before their turn comes; from the end on there is
-/// nothing to make.
+/// A step that runs ahead computes positions before their own tile's turn. Near the end of the axis nothing
+/// remains to compute.
 Interval View::computed(const StepRef& ref, Axis axis, size_t i) const {
   const Step& maker = step(ref);
   const Interval own = image(ref.pass, maker.tensor, axis, i);
@@ -156,19 +156,20 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
   const TensorId read = reader.inputs[input].tensor;
   if (reads_whole(reader, input)) return picture(read, axis);
   if (writes_whole(reader.kind)) return image(ref.pass, read, axis, i);
-  // The step needs no input for positions outside the picture: it fills them itself.
+  // The step fills positions outside the picture itself and needs no input for them.
   const Interval out = made(ref, axis, i);
   if (adds_operand(reader, input)) return out;
   if (axis == kTime) return frames_needed(reader, input, out);
   if (reader.kind == StepKind::conv) {
     const Op& op = graph.op(reader.op);
     const int64_t factor = at(op.factor, axis);
-    // Over nearest upsampling an output reads the position it repeats and those next to it.
+    // Over nearest upsampling, an output reads the position that it repeats and its neighbours.
     const int64_t beyond = ceil_divide(at(op.kernel, axis) / 2, factor);
     return {out.begin / factor - beyond, ceil_divide(out.end, factor) + beyond};
   }
   if (reader.kind == StepKind::interpolate && at(graph.op(reader.op).factor, axis) > 1) {
-    // Even positions lie towards the one before theirs, odd ones towards the one after.
+    // An even output position interpolates between its source and the one before, an odd one between its
+    // source and the one after.
     const int64_t first = out.begin / 2 - (out.begin % 2 == 0 ? 1 : 0);
     const int64_t end = (out.end - 1) / 2 + (out.end % 2 == 0 ? 1 : 0) + 1;
     return out.length() == 0 ? out : intersect({first, end}, picture(read, axis));
@@ -178,8 +179,9 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
   return {out.begin / factor, ceil_divide(out.end, factor)};
 }
 
-/// A convolution reads the frames around its own that its kernel has and that there are; an interpolation and
-/// attention over interleaved frames read them all; of several frames for one, each reads that one.
+/// Input frames for these output frames. A convolution reads the existing frames under its kernel.
+/// Interpolation along the time and attention over interleaved frames read all frames. Frame-upsampling steps
+/// read the frame that each output comes from.
 Interval View::frames_needed(const Step& reader, size_t input, const Interval& out) const {
   if (reader.op == OpId{-1}) return out;
   const Op& op = graph.op(reader.op);
@@ -236,7 +238,7 @@ std::vector<int64_t> pass_starts(const View& view) {
 
 namespace {
 
-/// Steps that make values position by position, for what is around a tile as well.
+/// True for steps that compute values position by position, also outside the tile's own positions.
 bool makes_positions(StepKind kind) {
   return kind == StepKind::gather || kind == StepKind::norm || kind == StepKind::upsample ||
          kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention ||

@@ -7,11 +7,11 @@
 
 #include "decoder/validator/validator.h"
 
-/// Common ground of the validator's checks: a plan with its graph and sizes, and a list of findings. A
-/// separate namespace avoids clashes, since other libraries have their own names for the same geometry.
+/// Shared by the validator's checks: a plan with its graph and sizes, and a list of findings. The separate
+/// namespace avoids clashes with other libraries' names for the same geometry.
 namespace headroom::validation {
 
-/// Sums and products of numbers that are not negative, stopping at the largest 64-bit one.
+/// Saturating sum and product of nonnegative numbers.
 int64_t add(int64_t a, int64_t b);
 int64_t multiply(int64_t a, int64_t b);
 
@@ -50,16 +50,16 @@ class View {
   const Extent latent;
   Findings findings;
 
-  /// Work that the checks may still do, in intervals looked at. Real plans need about a million; without a
-  /// bound a small file with large counts could hold the validator for hours.
+  /// Work that the checks may still do, in intervals. Real plans need about a million. Without a limit, a
+  /// small file with large counts could occupy the validator for hours.
   int64_t work_left = 50'000'000;
-  int64_t blocks_left = 4'000'000;  ///< of all kept tensors together
-  /// Takes from the work left. Reports once where nothing is left.
+  int64_t blocks_left = 4'000'000;  ///< blocks that may still be checked, over all kept tensors
+  /// Subtracts `work` from the work left. Reports a violation once, when nothing is left.
   bool spend(int64_t work);
 
   bool is_tensor(TensorId id) const;
   bool is_op(OpId id) const;
-  /// Null where the tensor has no entry under `kept`.
+  /// Null if the tensor has no entry under `kept`.
   const KeptTensor* kept(TensorId id) const;
   const Step& step(const StepRef& ref) const { return plan.passes[ref.pass].steps[ref.step]; }
 
@@ -68,19 +68,19 @@ class View {
   std::string name(TensorId id) const;
 
   Interval picture(TensorId id, Axis axis) const;
-  /// Rows of a grid or of a tensor with this scale that the plan's rank decodes: all where it is alone.
+  /// Rows at this scale that the plan's rank decodes; all rows for a single rank.
   Interval own_rows(int64_t scale) const;
-  /// Rows that are stored: a rank's own, and those of others that it reads.
+  /// Rows that are stored: the rank's own, and rows of other ranks that it reads.
   Interval kept_rows(const KeptTensor& entry) const;
   /// The image of tile i of the pass along one axis, in positions of the tensor.
   Interval image(size_t pass, TensorId id, Axis axis, size_t i) const;
   /// Positions that the tile of a step covers along one axis, for tile i of the pass.
   Interval region(const StepRef& ref, Axis axis, size_t i) const;
-  /// True if the step's tile takes positions from the tile before it along the axis, which is the chunk or
-  /// the band before.
+  /// True if the step's tile carries positions from the tile before it along the axis: from the previous
+  /// chunk or band.
   bool carries(const StepRef& ref, Axis axis) const;
-  /// Positions of region() that the step computes inside the picture. Along an axis that it carries,
-  /// positions of the tile before are left out.
+  /// Positions of region() that the step computes inside the picture. Along an axis that it carries, this
+  /// excludes positions carried from the previous tile.
   Interval made(const StepRef& ref, Axis axis, size_t i) const;
   /// Positions of an operand that the step reads. For a convolution they can lie outside the picture.
   Interval needed(const StepRef& ref, size_t input, Axis axis, size_t i) const;
@@ -94,7 +94,7 @@ class View {
   int64_t block_bytes(const KeptTensor& entry) const;
   /// Blocks of one batch item.
   int64_t block_count(const KeptTensor& entry) const;
-  /// Blocks of one batch item that have some of these rows, which may lie outside what is stored.
+  /// Blocks of one batch item that contain some of these rows. The rows may lie outside the stored ones.
   Interval blocks_with(const KeptTensor& entry, const Interval& rows) const;
 
   /// Steps that write each kept tensor, in plan order; set by check_steps. Indexed like
@@ -104,69 +104,70 @@ class View {
   std::vector<std::vector<bool>> well_formed;
 
  private:
-  /// Positions that the step computes along an axis that it carries, behind the first tile. They are moved by
-  /// how far the step runs ahead.
+  /// Positions that the step computes along a carried axis, in tiles after the first. They are shifted by how
+  /// far the step runs ahead.
   Interval computed(const StepRef& ref, Axis axis, size_t i) const;
   Interval frames_needed(const Step& reader, size_t input, const Interval& out) const;
 
-  std::vector<int32_t> kept_index_;  ///< by tensor, -1 where it is not kept
+  std::vector<int32_t> kept_index_;  ///< index in plan.kept by tensor; -1: not kept
   bool out_of_work_ = false;
 };
 
-/// For each pass, its first band of tiles in the plan's time: bands of tiles are counted, pass after pass,
-/// since a sweep goes along a whole band, through all frames of each of its tiles, before its rows change.
-/// One more at the end.
+/// The time at which each pass begins, and the end of the last pass. Time counts bands of tiles over all
+/// passes. A sweep finishes all tiles and frames of a band before it moves on.
 std::vector<int64_t> pass_starts(const View& view);
 
-/// Blocks that come to the device or leave it: before the steps of a band of tiles, or with the step that
-/// first writes them.
+/// Blocks allocated or freed on the device: before the steps of a band of tiles, or by the step that first
+/// writes them.
 struct Change {
   int64_t time = 0;
   int64_t step = -1;
   int64_t bytes = 0;
 };
 
-/// A copy out of a kept tensor, which has earlier frames too. Other steps carry theirs from chunk to
-/// chunk.
+/// True for a copy from a kept tensor, which also has the earlier frames. Other steps carry earlier frames
+/// from chunk to chunk.
 bool copies_kept(const Step& step);
-/// Steps that make a tile, which later steps of the pass can read.
+/// True for steps that make a tile, which later steps of the pass can read.
 bool computes_tile(const Step& step);
-/// Steps that gather a barrier's statistics or sums, each position once.
+/// True for steps that gather a barrier's statistics or sums. They must count each position once.
 bool counts_positions(StepKind kind);
-/// Steps that read and write the tile's own positions only.
+/// True for steps that read and write only the tile's own positions.
 bool writes_whole(StepKind kind);
-/// A convolution that writes the blocks of what it makes.
+/// True for a convolution that writes its result into the tensor's blocks.
 bool writes_blocks(const Step& step);
-/// The operand that a convolution adds to its sums, read where it writes.
+/// True for the operand that a convolution adds to its sums. The step reads it at the positions that it
+/// writes.
 bool adds_operand(const Step& step, size_t input);
-/// True where the operand is read over its whole extent: keys and values, and statistics.
+/// True if the step reads the whole operand: keys and values, and statistics.
 bool reads_whole(const Step& step, size_t input);
 
-/// Request, kept tensors and tile grids. False where nothing further can be made of the plan.
+/// Checks request, kept tensors and tile grids. Returns false if no further check is possible.
 bool check_outline(View& view);
-/// Kind, operation, tensor, halo, pad and operands of every step.
+/// Checks kind, operation, tensor, halo, pad and operands of every step.
 void check_steps(View& view);
-/// Checks that each step's inputs are there, and that whole tensors and statistics are made exactly once.
+/// Checks that each step's inputs are available, and that whole tensors and statistics are made exactly once.
 void check_flow(View& view);
-/// Owners of blocks, and bytes against the limit. Only for plans that the checks above found sound.
+/// Checks owners of blocks, and bytes against the limit. Requires that the checks above found nothing.
 void check_memory(View& view);
-/// All of these, in this order.
+/// Runs all of these checks in this order.
 void check_plan(View& view);
 
 // Parts of check_memory:
 
-/// Bytes of parameters that each pass needs on the device; reports where `weights_bytes` is less.
+/// Returns the bytes of parameters that each pass needs on the device. Reports a `weights_bytes` that is too
+/// small.
 std::vector<int64_t> check_weights(View& view);
-/// On CUDA bytes of statistics and sums, of what follows from them and of what they are gathered in, which
-/// are there throughout; 0 on the CPU.
+/// Bytes on CUDA of statistics and sums, of values derived from them, and of their partial sums. They are
+/// live throughout. 0 on the CPU.
 int64_t state_bytes(const View& view);
-/// Numbers that an operation gathers of one item over all positions: count, mean and squared differences of
-/// each group, or sums of keys and values. 0 for operations that gather none.
+/// Number of statistics values of an operation for one item: count, mean and squared differences of each
+/// group, or sums of keys and values. 0 for other operations.
 int64_t gathered_values(const View& view, const Op& op);
 /// Checks the kept tensors in host memory and in the scratch file against the limits of these tiers.
 void check_lower_tiers(View& view);
-/// Appends the block changes of a tensor in host memory or in the scratch file. Only blocks that a sweep is
-/// about to read or has just written are on the device. False if the work left was not enough.
+/// Appends the device block changes of a tensor in host memory or in the scratch file. The device holds only
+/// blocks that a sweep is about to read or has just written. Returns false if the work budget ran out.
 bool append_window(View& view, const KeptTensor& entry, const std::vector<int64_t>& starts,
                    std::vector<Change>& changes);
 

@@ -6,7 +6,7 @@
 namespace headroom::validation {
 namespace {
 
-/// Every parameter begins on a boundary of this many bytes.
+/// Alignment of every parameter.
 constexpr int64_t kWeightBoundaryBytes = 64;
 constexpr int64_t kCudaBoundaryBytes = 256;
 constexpr int64_t kWeightBytes = 4;
@@ -16,14 +16,14 @@ int64_t on_boundary(int64_t bytes) {
   return multiply((bytes - 1) / kWeightBoundaryBytes + 1, kWeightBoundaryBytes);
 }
 
-/// True for the kernels that a pass by Winograd's algorithm packs otherwise: 3×3, of 16 input channels or
-/// more.
+/// True for kernels that Winograd's algorithm packs differently: 3×3, not grouped, with at least 16 input
+/// channels.
 bool changes_algorithm(const View& view, const Op& op) {
   return op.kind == OpKind::conv && op.kernel.y == 3 && op.kernel.x == 3 && op.groups == 1 &&
          view.graph.tensor(op.inputs[0]).channels >= 16;
 }
 
-/// Bytes of a packed kernel: so many matrices of all pairs of channels, outputs padded to 16.
+/// Bytes of a packed kernel: `matrices` matrices [inputs × outputs], with outputs padded to 16.
 int64_t kernel_bytes(const View& view, const Op& op, int64_t matrices) {
   const int64_t outputs = view.graph.tensor(op.output).channels;
   const int64_t padded = multiply((outputs - 1) / kOutputUnit + 1, kOutputUnit);
@@ -31,7 +31,8 @@ int64_t kernel_bytes(const View& view, const Op& op, int64_t matrices) {
                   kWeightBytes);
 }
 
-/// Each group has a kernel of its own; where a group is one channel, channels stand side by side.
+/// Bytes of a grouped kernel: one kernel per group. In a depthwise kernel, channels are adjacent and padded
+/// together.
 int64_t grouped_bytes(const View& view, const Op& op) {
   const int64_t inputs = view.graph.tensor(op.inputs[0]).channels;
   const int64_t outputs = view.graph.tensor(op.output).channels;
@@ -42,8 +43,8 @@ int64_t grouped_bytes(const View& view, const Op& op) {
   return multiply(multiply(multiply(op.kernel.y, op.kernel.x), multiply(rows, padded)), kWeightBytes);
 }
 
-/// Over upsampling by 2 the direct algorithm has 2×2 taps for each of 2×2 phases, the other one 8×8 products;
-/// without, a matrix for each tap and 6×6 products.
+/// Number of matrices: Winograd's algorithm has 6×6 products, or 8×8 over upsampling by 2. The direct
+/// algorithm has one per tap, or over upsampling 2×2 taps for each of 2×2 phases.
 int64_t winograd_bytes(const View& view, const Op& op) {
   return kernel_bytes(view, op, multiply(op.kernel.t, op.factor.y > 1 ? 64 : 36));
 }
@@ -53,8 +54,8 @@ int64_t direct_bytes(const View& view, const Op& op) {
                       multiply(op.kernel.t, op.factor.y > 1 ? 16 : multiply(op.kernel.y, op.kernel.x)));
 }
 
-/// On CUDA: weights of convolutions in the dtype, one for each output, tap and input of its group; four
-/// kernels of 2×2 taps over upsampling. Norms have theirs in fp32.
+/// Bytes on CUDA. Convolutions have one weight per output, tap and input of a group, in the dtype. Over
+/// upsampling they have four kernels of 2×2 taps. Norms are in fp32.
 int64_t bytes_on_cuda(const View& view, const Op& op) {
   const auto from_boundary = [](int64_t bytes) {
     return multiply((bytes - 1) / kCudaBoundaryBytes + 1, kCudaBoundaryBytes);
@@ -80,8 +81,8 @@ int64_t bytes_of(const View& view, const Op& op, ConvolutionAlgorithm algorithm)
   return add(channels, on_boundary(winograd ? winograd_bytes(view, op) : direct_bytes(view, op)));
 }
 
-/// Bytes of parameters that a pass brings in. An operation counts once, however many steps of the pass carry
-/// it out. Beside resident weights, a pass brings in Winograd kernels only.
+/// Bytes of parameters that a pass loads. An operation counts once, even if several steps run it. With
+/// resident weights, a pass loads only Winograd kernels.
 int64_t brought_bytes(const View& view, const Pass& pass) {
   std::set<OpId> ops;
   for (const Step& step : pass.steps) {
@@ -99,7 +100,8 @@ int64_t brought_bytes(const View& view, const Pass& pass) {
   return sum;
 }
 
-/// Weights in pinned host memory are for passes on a GPU that bring in theirs, and then all are there.
+/// Checks weights in pinned host memory. Only plans that load weights per pass on a GPU use it, and then for
+/// all weights.
 void check_host_weights(View& view, int64_t all_bytes) {
   const Plan& plan = view.plan;
   if (plan.host_weights_bytes == 0) return;

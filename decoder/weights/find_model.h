@@ -5,9 +5,10 @@
 
 namespace headroom {
 
-/// The argument of open_model() for the model that a plan's file, or a queue's, calls `name`: a built-in
-/// name, or a folder or checkpoint looked for from here, then from the folder of `file`, then from the
-/// folders above that. Throws ModelOfPlan where there is none.
+/// Finds the model that a plan or queue file calls `name`, and returns its argument for open_model(). `name`
+/// is a built-in name or the path of a folder or checkpoint. Paths are relative to the working directory,
+/// else to the folder of `file`, else to the folders above that. Throws ModelOfPlan if there is no such
+/// model.
 std::string find_model(const std::string& name, const std::filesystem::path& file);
 
 }  // namespace headroom

@@ -37,7 +37,7 @@ FoldedConvolution::FoldedConvolution(const Graph& graph, const Op& op, const Par
   if (op.convolution.scale != 1 || op.convolution.shift != 0) fold_scale();
 }
 
-/// (x - mean) / sqrt(variance + epsilon) * weight + bias as a factor and a summand for each output.
+/// Turns (x - mean) / sqrt(variance + epsilon) * weight + bias into a factor and a summand for each output.
 void FoldedConvolution::fold_batch_norm() {
   const auto outputs = static_cast<size_t>(shape_.outputs);
   const size_t first = modules_ + (op_.convolution.bias ? 1 : 0);
@@ -53,7 +53,7 @@ void FoldedConvolution::fold_batch_norm() {
   }
 }
 
-/// The share of the input becomes its weight in the kernel, that of the convolution a factor of each output.
+/// The input's share becomes the shortcut's weight. The convolution's share becomes a factor of each output.
 void FoldedConvolution::fold_mix_factor() {
   float stored = 0;
   source_(parameters_.back(), {0, 1}, &stored);
@@ -63,7 +63,7 @@ void FoldedConvolution::fold_mix_factor() {
   shift_.assign(scale_.size(), 0);
 }
 
-/// Behind whatever else there is.
+/// Applies the result's scale after all other factors.
 void FoldedConvolution::fold_scale() {
   if (scale_.empty()) {
     scale_.assign(static_cast<size_t>(shape_.outputs), 1);
@@ -87,7 +87,7 @@ int64_t FoldedConvolution::stored_output(int64_t output) const {
   throw std::logic_error("an order of stored outputs that is not listed");
 }
 
-/// Scaled taps as the model stores them: [input][frame][row][column], from whichever module has the output.
+/// Reads scaled taps in the model's order, [input][frame][row][column], from the module that has the output.
 void FoldedConvolution::read_stored(int64_t output, const Interval& inputs, float* out) const {
   const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules_);
   const int64_t of_input = stored_frames_ * shape_.rows * shape_.columns;
@@ -144,8 +144,8 @@ void FoldedConvolution::add_shortcut(int64_t output, const Interval& inputs, flo
         op_.convolution.tiled_shortcut ? own % group_inputs() : own / (of_group / group_inputs());
     return add(input, middle);
   }
-  // Each channel of each phase is a channel of the input, repeated so many times. The even phase's second tap
-  // and the odd one's first read the position that they repeat.
+  // Each channel of each phase is an input channel, repeated `repeats` times. The even phase's second tap and
+  // the odd one's first read the position that they repeat.
   const int64_t repeats = 4 * of_group / group_inputs();
   for (int64_t y = 0; y < 2; ++y) {
     for (int64_t x = 0; x < 2; ++x) add((4 * own + 2 * y + x) / repeats, (y + 1) * 4 + x + 1);

@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-/// A tensor in memory that somebody else owns, in C order.
+/// A tensor in memory that the caller owns, in C order.
 struct MemoryTensor {
   StoredDtype dtype = StoredDtype::other;
   std::vector<int64_t> shape;
@@ -19,13 +19,13 @@ struct MemoryTensor {
 };
 
 /// The weights of a model as tensors in memory, under any of the names that TensorNames knows. Reading is
-/// const and may happen on several threads at once. Whoever owns the tensors must keep them that long.
+/// const and may happen on several threads at once. The tensors must outlive all reads.
 class MemoryWeights {
  public:
   /// `origin` names them in errors.
   MemoryWeights(std::string origin, std::unordered_map<std::string, MemoryTensor> tensors);
 
-  /// As WeightFiles::read().
+  /// Like WeightFiles::read().
   void read(const Parameter& parameter, const Interval& elements, float* out) const;
   /// Throws InputError naming the first parameter of the graph that is missing or has another shape.
   void require_all(const Graph& graph) const;

@@ -27,7 +27,8 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kLargestConfigBeside = 16 << 20;
 
-/// The config.json beside a checkpoint, where it is a decoder's: folders of downloads may have any other.
+/// Model of the config.json beside a checkpoint, if that is a decoder's. Download folders may hold any other
+/// config.json.
 std::optional<Model> model_beside(const fs::path& checkpoint) {
   const fs::path config = checkpoint.parent_path() / "config.json";
   if (!is_file_at(config)) return std::nullopt;
@@ -55,7 +56,7 @@ bool fits(const Model& model, const WeightFiles& checkpoint) {
   return asks_post_quant || !checkpoint.contains(kPostQuant);
 }
 
-/// The model of a whole pipeline's checkpoint, by a module beside the decoder that no other pipeline has.
+/// Finds the model of a pipeline's checkpoint by a module outside the decoder that no other pipeline has.
 std::optional<std::string> pipeline_of(const std::vector<std::string>& tensors) {
   for (const Family& family : families()) {
     for (const BuiltIn& model : family.built_ins) {
@@ -111,7 +112,7 @@ Model model_of_checkpoint(const std::string& file) {
 }  // namespace
 
 Model open_model(const std::string& argument) {
-  // A file or folder of the same name does not hide it: "./sdxl" says that it is meant.
+  // A built-in name takes precedence over a file or folder of that name. "./sdxl" selects the file.
   if (built_in_config(argument) != nullptr) return resolve_model(argument);
   if (is_file_at(argument)) return model_of_checkpoint(argument);
   if (is_named_as_file(argument) && !is_there(argument))

@@ -9,9 +9,9 @@
 
 namespace headroom {
 
-/// Fills a parameter from a seed: the same bits here and in tests/reference/random_weights.py, whichever
-/// parameters are filled and in whichever order. The generator is stated in docs/formats.md.
-/// `out` holds the product of the shape. Throws InputError where the shape is empty or an extent is below 1.
+/// Fills a parameter from a seed, with the same bits as tests/reference/random_weights.py. The values do not
+/// depend on other parameters or on the order of calls. The generator is stated in docs/formats.md. `out` has
+/// room for all elements of the shape. Throws InputError where the shape is empty or an extent is below 1.
 void fill_random(const Parameter& parameter, uint64_t seed, float* out);
 /// Fills only the elements of `range`; `out` has room for that many.
 void fill_random(const Parameter& parameter, uint64_t seed, const Interval& range, float* out);

@@ -39,7 +39,7 @@ std::optional<int> take_number(std::string_view& text) {
   return number;
 }
 
-/// `text` with the first of these starts that it has replaced.
+/// Returns `text` with its start replaced by the first entry of `renamed` that matches.
 std::string with_renamed_start(std::string_view text, const std::vector<Renamed>& renamed) {
   for (const auto& [now, before] : renamed) {
     if (text.starts_with(now)) return std::string(before) + std::string(text.substr(now.size()));
@@ -64,7 +64,7 @@ std::string hunyuan_image_name(int number, std::string_view rest, int blocks) {
   return up + (module == blocks ? "upsample." : "block." + std::to_string(module) + ".") + std::string(rest);
 }
 
-/// How the levels of resolution are numbered.
+/// Numbering of the resolution levels.
 struct Levels {
   int count = 0, blocks = 0;
   bool coarsest_first = false;
@@ -96,8 +96,8 @@ std::string stable_diffusion_name(const std::string& name, const Levels& levels)
   return with_renamed_start(name, {{"decoder.conv_norm_out.", "decoder.norm_out."}});
 }
 
-/// Wan numbers the modules of a residual block, and its blocks and upsamplers: through all resolutions, or
-/// where `nested`, as in Wan 2.2, in each.
+/// Wan numbers the modules of a residual block. It also numbers its blocks and upsamplers: through all
+/// resolutions or, if `nested` as in Wan 2.2, within each.
 std::string wan_name(const std::string& name, bool nested) {
   constexpr int kModulesOfLevel = 4;  // three residual blocks and an upsampler
   const std::vector<Renamed> residual = {{"norm1.", "residual.0."},
@@ -156,7 +156,7 @@ std::optional<std::string> prefix_of(const std::vector<std::string>& names, cons
 }  // namespace
 
 TensorNames::TensorNames(const std::vector<std::string>& stored) : stored_(stored.begin(), stored.end()) {
-  // First: LTX-2's whole checkpoint has a decoder of sound beside it, under other names.
+  // Check LTX first: LTX-2's whole checkpoint also has an audio decoder, under other names.
   if (const auto ltx = prefix_of(stored, "decoder.up_blocks.0.res_blocks.0.conv1.conv.weight")) {
     layout_ = Layout::ltx;
     prefix_ = *ltx;
@@ -176,7 +176,7 @@ TensorNames::TensorNames(const std::vector<std::string>& stored) : stored_(store
   } else if (const auto nested = prefix_of(stored, "decoder.conv_in.weight")) {
     prefix_ = *nested;
   } else if (const auto causal = prefix_of(stored, "decoder.conv_in.conv.weight")) {
-    prefix_ = *causal;  // HunyuanVideo's, whose convolutions are modules in modules
+    prefix_ = *causal;  // HunyuanVideo nests its convolutions in modules
   } else if (const auto layers = prefix_of(stored, "decoder.layers.0.weight")) {
     prefix_ = *layers;
   } else if (const auto tiny = prefix_of(stored, "3.conv.0.weight", "1.weight")) {
@@ -250,7 +250,7 @@ std::optional<std::string> TensorNames::find(const std::string& name) const {
     case Layout::ltx: {
       const std::string renamed = ltx_name(name, modules_);
       candidates.push_back(prefix_ + renamed);
-      // LTX-Video's modules in modules have other names in diffusers.
+      // diffusers renames LTX-Video's nested modules.
       candidates.push_back(prefix_ + with_renamed_part(renamed, ".conv_shortcut.conv.", ".conv_shortcut."));
       candidates.push_back(prefix_ + with_renamed_part(renamed, ".norm3.", ".norm3.norm."));
       break;

@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// Under which names a checkpoint stores the tensors that today's diffusers calls otherwise:
+/// Maps tensor names of today's diffusers to the names that other checkpoints use:
 /// - older diffusers: …attentions.0.query for …attentions.0.to_q;
 /// - original Stable Diffusion and FLUX: mid.attn_1.q, up.3.block.1.norm1 for up_blocks.0.resnets.1.norm1,
 ///   and up.3.upsample.conv for up_blocks.0.upsamplers.0.conv;
@@ -25,8 +25,8 @@ namespace headroom {
 ///   up_blocks.0.upsamplers.0.conv.conv and up_blocks.2.res_blocks.0 for up_blocks.0.resnets.0;
 /// - original TAESD: a sequence with the clamp in front, 3.conv.0 for decoder.layers.2.conv.0.
 ///
-/// Original names may have a prefix, such as "first_stage_model." or "vae.", which is found out.
-/// Sources: diffusers' loaders/single_file_utils.py, and its scripts named
+/// Original names may have a prefix, such as "first_stage_model." or "vae.", which is detected. Sources:
+/// diffusers' loaders/single_file_utils.py, and its scripts named
 /// convert_{wan,hunyuan_image,hunyuan_video,hunyuan_video1_5,flux2,ltx,ltx2,tiny_autoencoder}_to_diffusers.py;
 /// ComfyUI's diffusers_convert.py.
 class TensorNames {
@@ -50,9 +50,9 @@ class TensorNames {
   std::unordered_set<std::string> stored_;
   Layout layout_ = Layout::diffusers;
   std::string prefix_;
-  int levels_ = 0;  ///< of resolution, in Stable Diffusion's layout
-  int blocks_ = 0;  ///< of each level there
-  /// For LTX: the beginning of a name in diffusers, and in the checkpoint.
+  int levels_ = 0;  ///< resolution levels in Stable Diffusion's layout
+  int blocks_ = 0;  ///< blocks of each level there
+  /// For LTX: the start of a name in diffusers, and its start in the checkpoint.
   std::vector<std::pair<std::string, std::string>> modules_;
 };
 

@@ -28,7 +28,7 @@ void check_shard_name(const JsonFields& field, const std::string& name) {
   }
 }
 
-/// How pickled weights in a folder become .safetensors files: by diffusers, which puts shards together.
+/// Advice on converting a folder's pickled weights to .safetensors files with diffusers, which merges shards.
 std::string advice_on_pickles(const fs::path& folder, const std::string& stem) {
   for (const std::string variant : {"", "fp16", "bf16"}) {
     const std::string infix = variant.empty() ? "" : "." + variant;

@@ -19,8 +19,8 @@ constexpr const char* kNoDecoder =
     "checkpoint "
     "that includes it";
 
-/// The weights of a model: a .safetensors file, whatever it is called, with tensors under any of the names
-/// that TensorNames knows, or a folder in diffusers' layout, which holds the first of these that is there:
+/// The weights of a model: a .safetensors file or a folder in diffusers' layout. A file may have any name,
+/// and its tensors any names that TensorNames knows. In a folder the first of these files is used:
 ///   diffusion_pytorch_model.safetensors
 ///   diffusion_pytorch_model.safetensors.index.json        with the shards that it names
 ///   diffusion_pytorch_model.fp16.safetensors
@@ -28,17 +28,17 @@ constexpr const char* kNoDecoder =
 /// Reading is const and may happen on several threads at once.
 class WeightFiles {
  public:
-  /// Throws InputError where the folder, an index or a file is missing or malformed.
+  /// Throws InputError if the folder, an index or a file is missing or malformed.
   explicit WeightFiles(const std::filesystem::path& path);
 
   bool contains(const std::string& name) const;
   /// True if any tensor belongs to a decoder.
   bool has_decoder() const { return names_.has_decoder(); }
-  /// The tensor that today's diffusers calls `name`, whatever this checkpoint calls it.
-  /// Throws InputError naming the file and the tensor where there is none.
+  /// Finds a tensor by its name in today's diffusers, which may differ from its name in the checkpoint.
+  /// Throws InputError naming the file and the tensor if there is none.
   TensorView find(const std::string& name) const;
 
-  /// Reads a parameter as fp32, in the order of its shape; `out` holds the product of that. A linear layer
+  /// Reads a parameter as fp32, in the order of its shape. `out` has room for all elements. A linear layer
   /// and a 1×1 convolution stand for one another: [O, I] and [O, I, 1, 1] are the same shape here. Throws
   /// InputError where the tensor is missing, has another shape, or holds a NaN or an infinity.
   void read(const Parameter& parameter, float* out) const;
@@ -47,7 +47,7 @@ class WeightFiles {
 
  private:
   struct Place {
-    const SafetensorsFile* file = nullptr;  ///< null where there is no such tensor
+    const SafetensorsFile* file = nullptr;  ///< null if there is no such tensor
     std::string stored_name;
   };
   Place place_of(const std::string& name) const;

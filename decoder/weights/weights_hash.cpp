@@ -27,14 +27,14 @@ struct WeightsHash::State {
   /// Sums over the bits of one parameter's elements: a plain one, and one that weights each element by its
   /// position, counted from 1.
   struct Sums {
-    std::vector<Interval> read;  ///< apart from one another, in order
-    int64_t elements = 0;        ///< that it has
+    std::vector<Interval> read;  ///< disjoint, in order
+    int64_t elements = 0;        ///< of the parameter
     uint64_t plain = 0, placed = 0;
   };
   std::mutex mutex;
   std::map<std::string, Sums> parameters;
 
-  /// Takes `range` for read. Returns what was not read before.
+  /// Marks `range` as read. Returns the parts that were not read before.
   static std::vector<Interval> take(std::vector<Interval>& read, Interval range) {
     const auto ends_before = [](const Interval& part, int64_t begin) { return part.end < begin; };
     const auto first = std::lower_bound(read.begin(), read.end(), range.begin, ends_before);

@@ -7,15 +7,15 @@
 
 namespace headroom {
 
-/// A hash of the parameters that a decode reads, taken as they are read. It depends on their names and fp32
-/// values, and not on the order, the parts or the number of times in which they are read, nor on how files
-/// store them. It tells damaged or other weights apart; it is no protection against an adversary.
+/// Hashes the parameters of a decode while it reads them. The hash depends on their names and fp32 values
+/// only. The order and number of reads, partial reads and the file format do not change it. The hash detects
+/// damaged or different weights. It does not protect against an adversary.
 class WeightsHash {
  public:
   WeightsHash();
-  /// The source, whose values are hashed. Like `source`, it may be read by several threads.
+  /// Wraps `source` so that all values read are hashed. Several threads may read the result at once.
   ParameterSource over(ParameterSource source) const;
-  /// 16 hexadecimal digits; empty where a parameter was read in part, or none was.
+  /// 16 hexadecimal digits. Empty if a parameter was read only in part, or if none was read.
   std::string text() const;
 
  private:

@@ -18,7 +18,7 @@ constexpr qsizetype kMostMessages = 200;
 constexpr qsizetype kMostOutputBytes = 1 << 20;
 constexpr size_t kMostSamples = 16'384;
 constexpr size_t kMostPasses = 20'000;
-constexpr double kShareForSpeed = 0.03;  ///< below it the speed so far says too little
+constexpr double kShareForSpeed = 0.03;  ///< share of the decode from which its speed predicts the rest
 
 QString bytes(int64_t count) {
   return figure_text(reports::Unit::bytes, double(count));
@@ -46,7 +46,7 @@ ChildRun::ChildRun(QObject* parent) : QObject(parent) {
   connect(&process_, &QProcess::readyReadStandardOutput, this, &ChildRun::readOutput);
   connect(&process_, &QProcess::finished, this, &ChildRun::end);
   connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-    if (error != QProcess::FailedToStart) return;  // all others end in finished()
+    if (error != QProcess::FailedToStart) return;  // other errors also emit finished()
     start_failure_ = process_.errorString();
     setState(State::failed);
   });

@@ -29,12 +29,12 @@ struct RunProgress {
   QString doing;      ///< the pass, the weights or what is measured
   int64_t pass = -1;  ///< from 0; -1: none yet
   int64_t passes = 0;
-  int64_t tile = 0, tiles = 0;    ///< of the pass: how many are done, of how many; 0: not known yet
-  int64_t step = 0, steps = 0;    ///< the same of the tile, where it takes long
+  int64_t tile = 0, tiles = 0;    ///< tiles of the pass that are done, and all; 0: not known yet
+  int64_t step = 0, steps = 0;    ///< steps of a slow tile that are done, and all
   double of_step = 0;             ///< of the step that runs, 0 to 1
   bool verifying = false;         ///< --verify's second decode runs, to which the limit does not apply
-  double seconds = 0;             ///< of the last news
-  std::vector<RunMemory> memory;  ///< of the decode under the limit; thinned out by halves, peaks kept
+  double seconds = 0;             ///< time of the last progress line, since the program began
+  std::vector<RunMemory> memory;  ///< samples of the decode under the limit; thinned out, peaks kept
   std::vector<std::pair<double, QString>> passes_begun;  ///< seconds and names
   int64_t regions = 0;                                   ///< lines with something new in the picture
   std::optional<RunEnded> ended;
@@ -50,8 +50,8 @@ class ChildRun : public QObject {
     cancelling,
     done,
     cancelled,
-    failed,  ///< it ended by itself with an exit code above 0, or could not be started
-    killed,  ///< a signal ended it that did not come from cancel()
+    failed,  ///< the program returned an exit code above 0, or could not be started
+    killed,  ///< a signal ended the program, and cancel() did not send it
   };
   Q_ENUM(State)
 
@@ -67,7 +67,7 @@ class ChildRun : public QObject {
   State state() const { return state_; }
   bool running() const { return state_ == State::running || state_ == State::cancelling; }
   const RunProgress& progress() const { return progress_; }
-  /// Seconds since the program began, also while nothing new comes from it.
+  /// Seconds since the program began. Keeps counting between progress lines.
   double secondsNow() const;
   /// Remaining run time, from the speed so far. At first it comes from the prediction.
   std::optional<double> secondsLeft() const;
@@ -79,7 +79,7 @@ class ChildRun : public QObject {
   QString output() const { return QString::fromUtf8(output_); }
   /// Progress lines that could not be read.
   int64_t damagedLines() const { return reader_->damaged(); }
-  /// How it ended, in a sentence with the program's own words.
+  /// One sentence on how the run ended. Includes the program's last message.
   QString report() const;
 
  Q_SIGNALS:
@@ -100,7 +100,7 @@ class ChildRun : public QObject {
   QString lastWords() const;
 
   QProcess process_;
-  QTimer patience_;  ///< until a program that was asked to end is ended
+  QTimer patience_;  ///< time left until cancel() kills the program
   std::optional<ProgressReader> reader_;
   RunProgress progress_;
   double pace_from_seconds_ = 0;  ///< when the share began to count

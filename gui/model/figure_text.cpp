@@ -11,7 +11,8 @@ QString translated(const QString& text) {
   return QCoreApplication::translate("figures", text.toUtf8().constData());
 }
 
-/// The longest known ending that begins after a space in the window's language. In "a / b" both are names.
+/// The text with its longest known ending translated. An ending begins after a space. In "a / b", both parts
+/// are names.
 QString with_known_ending(const QString& text) {
   for (qsizetype space = text.indexOf(QLatin1Char(' ')); space >= 0;
        space = text.indexOf(QLatin1Char(' '), space + 1)) {

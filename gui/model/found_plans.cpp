@@ -56,7 +56,7 @@ std::vector<planner::FrontierPoint> FoundPlans::points() const {
   const std::lock_guard lock(mutex_);
   std::vector<planner::FrontierPoint> points;
   for (const auto& [peak, entry] : by_peak_) {
-    // As fast with less: a search finds one of several equals.
+    // A smaller plan is as fast. A search returns any of several equally fast plans.
     if (!points.empty() && entry.seconds() * kSameSeconds >= points.back().seconds) continue;
     points.push_back({peak, entry.seconds(), entry.search.best->configuration});
   }

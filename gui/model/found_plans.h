@@ -11,32 +11,31 @@
 
 namespace headroom::gui {
 
-/// The fastest plans that were found of one question, whatever its limit, and the smallest limit. Each plan
-/// is the fastest under every limit from its own peak to the one that it was found under. For any number of
-/// threads.
+/// Cache of the fastest plans for one question under any limit, and of the smallest limit. A proven plan is
+/// the fastest for every limit from its own peak to the limit of its search. Thread-safe.
 class FoundPlans {
  public:
-  /// Nothing is added where the search found nothing.
+  /// Ignores a search that found no plan.
   void add(int64_t limit_bytes, const planner::ConfigurationSearch& search);
   void set_smallest(const planner::SmallestLimit& smallest);
 
-  /// The fastest under this limit, proven. Without a plan where the limit is below the smallest; none where
-  /// nothing is known.
+  /// The proven fastest plan under this limit. The search in the result is empty if the limit is below the
+  /// smallest one. Unset: no proof is known for this limit.
   std::optional<planner::ConfigurationSearch> under(int64_t limit_bytes) const;
-  /// The fastest plan so far that fits this limit, which may not be the fastest there is.
+  /// The fastest known plan that fits this limit. A faster one may exist.
   std::optional<planner::ConfigurationSearch> fitting(int64_t limit_bytes) const;
   std::optional<planner::SmallestLimit> smallest() const;
 
-  /// Largest peak first; each is slower and smaller than the one before.
+  /// Largest peak first. Each plan has a smaller peak and takes longer than the one before.
   std::vector<planner::FrontierPoint> points() const;
-  /// The limit under which the next plan of the frontier is to be searched: without any, then where two next
-  /// to one another are furthest apart; none where no gap is left that could be seen.
+  /// The next limit to search for the frontier. The first one is so large that every plan fits. Later ones
+  /// lie in the widest gap between neighbouring plans. Unset: no visible gap is left.
   std::optional<int64_t> next_limit() const;
 
  private:
   struct Entry {
-    int64_t limit_bytes = 0;         ///< the largest that it was found under
-    int64_t proven_limit_bytes = 0;  ///< the same where nothing faster exists
+    int64_t limit_bytes = 0;         ///< largest limit whose search found this plan
+    int64_t proven_limit_bytes = 0;  ///< largest limit under which the plan is proven fastest
     planner::ConfigurationSearch search;
     double seconds() const { return search.best->seconds; }
   };

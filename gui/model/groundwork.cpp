@@ -48,7 +48,7 @@ planner::ConfigurationSearch Groundwork::search(int64_t limit_bytes, std::chrono
     found_->add(limit_bytes, search);
     return search;
   }
-  // Found under another limit, and nothing better yet under this one.
+  // A plan found under another limit may be faster than the result of an unfinished search.
   const auto other = found_->fitting(limit_bytes);
   if (other && (!search.best || other->best->seconds < search.best->seconds)) search.best = other->best;
   if (search.best) search.bound_seconds = std::min(search.bound_seconds, search.best->seconds);

@@ -33,10 +33,10 @@ class Groundwork {
 
   /// The known result for a limit, or a new search of about `time`. A search cut short returns no proof.
   planner::ConfigurationSearch search(int64_t limit_bytes, std::chrono::milliseconds time) const;
-  /// Cannot be stopped, and may take a second.
+  /// Blocks for up to a second and cannot be cancelled.
   planner::SmallestLimit smallest() const;
-  /// The plan of a search that found one, which is in no file yet; null where none with its gaps fits the
-  /// limit. Throws InputError where the profile does not speak of its tiles.
+  /// Builds the plan of a search that found one. The document has no file yet. Null if no layout within the
+  /// limit was found. Throws InputError if the profile does not cover the plan's tile sizes.
   reports::DocumentPtr plan(const planner::ConfigurationSearch& search, int64_t limit_bytes,
                             const planner::GapSearch& gaps) const;
 

@@ -30,12 +30,12 @@ Lingering& lingering() {
 
 }  // namespace
 
-/// Everything is under the mutex. Only the GUI's thread changes `owner` and `newest`.
+/// The mutex guards all members. Only the GUI's thread changes `owner` and `newest`.
 struct Job::Shared {
   std::mutex mutex;
   std::condition_variable wake;
-  Job* owner;          ///< null once it is gone
-  Work wanted{};       ///< waits
+  Job* owner;          ///< null after the job was destroyed
+  Work wanted{};       ///< waits for the running work
   quint64 newest = 0;  ///< number of the newest start
 };
 
@@ -90,7 +90,7 @@ void Job::run(const std::shared_ptr<Shared>& shared) {
     const std::function<void()> outcome = work(turn);
     turn.post([shared, number, outcome] {
       outcome();
-      // The outcome may have started the next.
+      // The callback may have started another job.
       if (shared->newest == number) shared->owner->setBusy(false);
     });
   }

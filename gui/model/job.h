@@ -19,13 +19,13 @@ class Job : public QObject {
   struct Shared;
 
  public:
-  /// The view that running work has of its job.
+  /// Handle through which running work reaches its job.
   class Turn {
    public:
     Turn(std::shared_ptr<Shared> shared, quint64 number) : shared_(std::move(shared)), number_(number) {}
-    /// False once the result is of no use.
+    /// False once the result is no longer wanted. Work should then return early.
     bool goOn() const;
-    /// Calls `tell` in the GUI's thread, unless the result is of no use by then.
+    /// Calls `tell` in the GUI's thread, unless the result is no longer wanted by then.
     void post(std::function<void()> tell) const;
 
    private:
@@ -37,7 +37,8 @@ class Job : public QObject {
   ~Job() override;
   bool busy() const { return busy_; }
 
-  /// `work(turn)` in the thread, then `done(result)` or `failed(message)` here.
+  /// Runs `work(turn)` in the worker thread. Then calls `done(result)` or `failed(message)` in the GUI's
+  /// thread.
   template <typename Work, typename Done>
   void start(Work work, Done done, std::function<void(const QString&)> failed) {
     begin([work = std::move(work), done = std::move(done),
@@ -49,14 +50,14 @@ class Job : public QObject {
       }
     });
   }
-  /// Nothing that was started before is reported.
+  /// Drops the results of all earlier starts.
   void forget();
 
  Q_SIGNALS:
   void busyChanged(bool busy);
 
  private:
-  /// Returns what is to be called in the GUI's thread.
+  /// Runs in the worker thread. Returns a function for the GUI's thread to call.
   using Work = std::function<std::function<void()>(const Turn& turn)>;
   static void run(const std::shared_ptr<Shared>& shared);
   void begin(Work work);

@@ -4,7 +4,7 @@
 
 namespace headroom::gui {
 
-/// A text as a tooltip shows it as it is: Qt takes one with tags for HTML, and texts come from files.
+/// Escapes a text for a tooltip. Qt renders text with tags as HTML, and texts from files are untrusted.
 QString plain_tooltip(const QString& text);
 
 }  // namespace headroom::gui

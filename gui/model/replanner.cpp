@@ -43,13 +43,13 @@ bool add_point(const Groundwork& ground, size_t most) {
   const std::optional<int64_t> limit = ground.found().next_limit();
   if (!limit || points.size() >= most) return false;
   const planner::ConfigurationSearch search = ground.search(*limit, kFrontierPoint);
-  ground.found().add(*limit, search);  // not proven is better than nothing here
+  ground.found().add(*limit, search);  // an unproven plan is still a point of the frontier
   return search.best.has_value();
 }
 
 }  // namespace
 
-/// The groundwork of one thread, kept from one question to the next.
+/// Cached groundwork of one thread, reused for the next question.
 struct Replanner::Ground {
   Groundwork& of(const PlanningQuestion& question, const std::shared_ptr<FoundPlans>& found) {
     if (made == nullptr || !same_but_limit(made->question(), question)) {
@@ -63,7 +63,7 @@ struct Replanner::Ground {
 
 /// A question on its way through the threads.
 struct Replanner::Asked {
-  Replanner* replanner;  ///< only where a turn posts
+  Replanner* replanner;  ///< used only in the GUI's thread, by functions that a turn posts
   PlanningQuestion question;
   std::shared_ptr<FoundPlans> found;
   Clock::time_point since = Clock::now();
@@ -89,7 +89,7 @@ struct Replanner::Asked {
   }
 
   enum class Left { nothing, proof, reasons };
-  /// Finds the plan under the limit; returns what is left to be found out.
+  /// Finds the plan under the limit. Returns the remaining work.
   Left answer(const Job::Turn& turn, const Groundwork& ground) const {
     planner::ConfigurationSearch search = ground.search(limit(), kFirstAnswer);
     bool told = false;
@@ -111,7 +111,7 @@ struct Replanner::Asked {
     if (!told) tell(turn, Answer{}, false);
     return Left::proof;
   }
-  /// False where nothing fits.
+  /// Searches for the proven fastest plan. Returns false if nothing fits.
   bool prove(const Job::Turn& turn, const Groundwork& ground) const {
     const planner::ConfigurationSearch search = ground.search(limit(), kProof);
     if (!search.best && !search.in_time)
@@ -147,7 +147,7 @@ bool Replanner::busy() const {
   return quick_.busy() || slow_.busy() || frontier_.busy();
 }
 
-/// Shared by the threads as long as they are at the same question.
+/// The found plans of a question. All threads that work on the question share them.
 std::shared_ptr<FoundPlans> Replanner::foundOf(const PlanningQuestion& question) {
   if (found_ == nullptr || !same_but_limit(known_, question)) {
     known_ = question;

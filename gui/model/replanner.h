@@ -14,19 +14,20 @@
 
 namespace headroom::gui {
 
-/// Answer to a question. Without any of a plan, a reason or a failure, the search still runs.
+/// Answer to a question. The search still runs if there is neither a plan, a reason nor a failure.
 struct Answer {
   PlanningQuestion question;
-  reports::DocumentPtr plan;   ///< null where nothing fits; not in a file yet
+  reports::DocumentPtr plan;   ///< null if nothing fits; the document has no file yet
   reports::PeakDecision peak;  ///< of the plan
   std::optional<planner::WhyNot>
-      why_not;         ///< where nothing fits; its smallest limit is 0 as long as it is looked for
+      why_not;         ///< set if nothing fits; its smallest limit stays 0 until the search finds it
   QString failure;     ///< empty, or why it could not be planned at all
-  bool final = true;   ///< false where more is on its way: a proof, or what else would help
-  double seconds = 0;  ///< from when it was taken up to this answer
+  bool final = true;   ///< false if a proof or other remedies may still follow
+  double seconds = 0;  ///< time from the start of the work to this answer
 };
 
-/// Peak against time of a question whatever its limit, as far as it is known.
+/// The frontier of a question (peak against time), as far as it is known. The question's limit does not
+/// matter.
 struct FoundFrontier {
   PlanningQuestion question;
   std::vector<planner::FrontierPoint> points;  ///< largest peak first
@@ -61,7 +62,7 @@ class Replanner : public QObject {
   struct Ground;
   std::shared_ptr<FoundPlans> foundOf(const PlanningQuestion& question);
 
-  PlanningQuestion known_;  ///< whose plans found_ has, whatever its limit
+  PlanningQuestion known_;  ///< question that found_ belongs to; its limit does not matter
   std::shared_ptr<FoundPlans> found_;
   std::shared_ptr<Ground> quick_ground_, slow_ground_, frontier_ground_;
   bool busy_ = false;

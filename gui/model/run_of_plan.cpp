@@ -18,7 +18,7 @@ reports::DocumentPtr run_of_plan(const Workspace& workspace, const reports::Docu
                        *document->as<RunStats>(), document->file.string());
       return document;
     } catch (const InputError&) {
-      // These statistics belong to another plan.
+      // Mismatched statistics belong to another plan.
     }
   }
   return nullptr;

@@ -23,7 +23,7 @@ QString complaint(const char* name, const Check& check) {
   try {
     check();
     return {};
-  } catch (const std::runtime_error& error) {  // also a disk that fails
+  } catch (const std::runtime_error& error) {  // includes disk errors
     const QString text = QString::fromStdString(error.what());
     const QString named = QString::fromLatin1(name) + QStringLiteral(": ");
     return text.startsWith(named) ? text.mid(named.size()) : text;
@@ -38,7 +38,7 @@ bool built_in(const QString& model) {
 const QStringList kLatentSuffixes{QStringLiteral(".npy"), QStringLiteral(".safetensors"),
                                   QStringLiteral(".pt"), QStringLiteral(".latent")};
 
-/// A latent may name a tensor of its file: latent.safetensors:key.
+/// The file of a latent. A latent may also name a tensor in its file: latent.safetensors:key.
 QString file_of_latent(const QString& latent) {
   for (const QString& suffix : kLatentSuffixes) {
     const qsizetype key = latent.lastIndexOf(suffix + QLatin1Char(':'));
@@ -57,7 +57,7 @@ bool decodes_alpha(const QString& model) {
   try {
     const Graph graph = open_model(model.toStdString()).graph;
     return graph.tensor(graph.output()).channels == kRgbaChannels;
-  } catch (const std::runtime_error&) {  // the run says what is wrong
+  } catch (const std::runtime_error&) {  // the run reports the error
     return false;
   }
 }

@@ -7,15 +7,15 @@
 
 namespace headroom::gui {
 
-/// Inputs of a run, in the order in which they are asked for.
+/// Inputs of a run, in the order of the form.
 enum class RunField { model, weights, seed, latent, latent_scale, plan, limit, sizes, output };
 
 struct RunProblem {
   RunField field;
-  QString text;  ///< what is wrong with it, to stand beside it
+  QString text;  ///< error message shown beside the field
 };
 
-/// A run of headroom-decode or headroom-profile as it is filled in.
+/// Inputs of a run of headroom-decode or headroom-profile.
 struct RunRequest {
   enum class Kind {
     decode,
@@ -24,21 +24,21 @@ struct RunRequest {
   Kind kind = Kind::decode;
   QString model;  ///< folder or built-in name
   bool random_weights = false;
-  QString weights;                     ///< folder; the model's own where empty
+  QString weights;                     ///< folder; empty: the model's own weights
   QString seed = QStringLiteral("0");  ///< of random weights
   QString latent;
-  QString latent_scale;  ///< a word of --latent-scale; empty: as given, and the program says what it sees
-  bool by_plan = true;   ///< run a plan, not plan now for a limit
+  QString latent_scale;  ///< value of --latent-scale; empty: no scaling, and the program warns
+  bool by_plan = true;   ///< true: run a plan from a file; false: plan for a limit first
   QString plan;          ///< its file
   QString limit;
-  QString sizes;  ///< of measuring: 512x512,1024x1024
+  QString sizes;  ///< sizes to measure: 512x512,1024x1024
   QString output;
   bool record_trace = true;
 };
 
 /// Files that a run writes beside its output.
 struct RunFiles {
-  QString stats;    ///< empty where there is none
+  QString stats;    ///< empty: the run does not write it
   QString trace;    ///< likewise
   QString preview;  ///< likewise
 };
@@ -57,8 +57,8 @@ QStringList decoded_suffixes();
 /// The program's name: "headroom-decode".
 QString program_of(const RunRequest& request);
 
-/// Statistics and trace stand beside the output and are named after it: picture.stats.json. The preview goes
-/// to `folder`, since it lasts no longer than the run.
+/// Paths of a run's extra files. Statistics and trace are named after the output and written beside it:
+/// picture.stats.json. The preview goes to `folder`, because it is only needed during the run.
 RunFiles files_of(const RunRequest& request, const QString& folder);
 
 /// The program's arguments, progress lines included.

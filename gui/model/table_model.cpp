@@ -10,7 +10,7 @@
 namespace headroom::gui {
 namespace {
 
-/// Shows on light and dark backgrounds alike.
+/// Translucent, so that it works on light and dark backgrounds.
 const QColor kStandsOutTint(230, 159, 0, 45);
 
 QString text_of(const reports::Column& column, const reports::Cell& cell) {
@@ -23,8 +23,8 @@ QString text_of(const reports::Column& column, const reports::Cell& cell) {
   return QString::fromStdString(reports::cell_text(column, cell));
 }
 
-/// A text whole; where it shows short names, with the full ones: in their place, or below words of another
-/// language.
+/// Tooltip of a text cell: the whole text with full names of layers. If the text is translated, the full
+/// names follow below it.
 QVariant tooltip_of(const reports::Column& column, const reports::Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   if (!column.is_text || text == nullptr) return {};
@@ -126,7 +126,7 @@ void SortFilter::setText(const QString& text) {
 
 bool SortFilter::lessThan(const QModelIndex& left, const QModelIndex& right) const {
   const QVariant a = left.data(TableModel::kSort), b = right.data(TableModel::kSort);
-  // The proxy turns the answer round to sort downwards, so "last either way" depends on the direction.
+  // The proxy negates the comparison to sort downwards. So keeping empty cells last depends on the direction.
   if (!a.isValid() || !b.isValid()) {
     const bool upwards = sortOrder() == Qt::AscendingOrder;
     return a.isValid() == b.isValid() ? left.row() < right.row() : a.isValid() == upwards;

@@ -7,14 +7,14 @@
 
 namespace headroom::gui {
 
-/// A table of figures for Qt's views. Texts are those of the reports, titles translated.
+/// A table of the reports for Qt's views. Titles are translated.
 class TableModel : public QAbstractTableModel {
   Q_OBJECT
  public:
   enum Role {
     kSort = Qt::UserRole,  ///< the number or text itself
-    kBar,                  ///< 0 to 1: how large beside the column's largest; invalid where no bar is drawn
-    kStandsOut,            ///< of the row
+    kBar,                  ///< number as a share of the column's largest, 0 to 1; invalid: no bar
+    kStandsOut,            ///< true if the row stands out
   };
   explicit TableModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
 
@@ -31,7 +31,8 @@ class TableModel : public QAbstractTableModel {
   std::vector<double> largest_;
 };
 
-/// Sorts by kSort, empty cells last either way; keeps rows of which some cell contains the text.
+/// Sorts by kSort, with empty cells last in both directions. Keeps the rows in which some cell contains the
+/// filter text.
 class SortFilter : public QSortFilterProxyModel {
   Q_OBJECT
  public:

@@ -47,7 +47,8 @@ Workspace::~Workspace() {
 void Workspace::open(const QStringList& files, const QString& model) {
   for (const QString& name : files) {
     if (++opening_ == 1) Q_EMIT busyChanged(true);
-    // Absolute, so that a file keeps its name among the recent ones and opening it again replaces it.
+    // Absolute, so that the path stays valid among the recent files, and opening the file again replaces its
+    // document.
     const std::filesystem::path file = QFileInfo(name).absoluteFilePath().toStdString();
     readers_.start([this, file, named = model.toStdString()] {
       Read read{file, nullptr, {}, {}};

@@ -17,16 +17,15 @@ namespace headroom::gui {
 /// Input of the planner. All pages share it, so a limit that changes on one page changes on all.
 struct PlanningQuestion {
   std::string model = "sdxl";  ///< folder or built-in name
-  Request request;             ///< its `model` is the same text
+  Request request;             ///< its `model` holds the same text
   planner::PlanOptions options;
   reports::DocumentPtr profile;  ///< costs; null: stated assumptions
-  bool by_default = false;       ///< nobody chose it: the window began with it
+  bool by_default = false;       ///< true for the initial question, which the user has not chosen
 };
 
-/// The files that are open, one of each kind chosen, and the question that is planned. Behind a file of
-/// several ranks stands each rank's part as a document of its own, so that it is looked at like any other;
-/// they come and go together. Files are read in a worker thread; everything else happens in the thread of the
-/// GUI.
+/// The open files, the chosen file of each kind, and the current question. A file of several ranks is
+/// followed by one document per rank, which can be viewed like any other. They open and close together. A
+/// worker thread reads files. Everything else runs in the GUI's thread.
 class Workspace : public QObject {
   Q_OBJECT
  public:
@@ -34,7 +33,7 @@ class Workspace : public QObject {
   ~Workspace() override;
 
   const std::vector<reports::DocumentPtr>& documents() const { return documents_; }
-  /// The chosen file of one kind: the last one opened, unless another was chosen. Null where none is open.
+  /// The chosen file of one kind. By default this is the last one opened. Null if none is open.
   template <typename T>
   reports::DocumentPtr chosen() const {
     for (const reports::DocumentPtr& document : chosen_) {
@@ -42,9 +41,9 @@ class Workspace : public QObject {
     }
     return nullptr;
   }
-  /// A plan or a trace that is looked at beside the chosen one; null where there is none.
+  /// A plan or trace shown for comparison with the chosen one. May be null.
   const reports::DocumentPtr& beside() const { return beside_; }
-  /// The file's name without its folder, with the rank where it is one rank's part.
+  /// The file's name without its folder. One rank's part also names the rank.
   static QString titleOf(const reports::Document& document);
   const PlanningQuestion& question() const { return question_; }
   /// The question that this plan answers. That is the current question if its request and limit are the
@@ -52,21 +51,22 @@ class Workspace : public QObject {
   PlanningQuestion questionOf(const reports::DocumentPtr& plan) const;
   bool busy() const { return opening_ > 0; }
 
-  /// Opens a plan that is in no file of the user's as the answer to `question`, in place of the one that was
-  /// used before. Its file `name` goes with the workspace. Throws DeviceError where the file cannot be
-  /// written; then all stays as it was.
+  /// Writes a plan to a temporary file, opens it, and makes `question` the current question. Replaces the
+  /// plan of the previous call. The file `name` is deleted with the workspace. Throws DeviceError if the file
+  /// cannot be written. The workspace is then unchanged.
   void use(const reports::DocumentPtr& plan, const PlanningQuestion& question, const QString& name);
   /// True if use() opened this document.
   bool isUsed(const reports::Document& document) const;
-  /// Writes the plan, whole or not at all, and opens it; `question` is then what is asked, since the file of
-  /// a plan says less than what led to it. Throws DeviceError.
+  /// Writes the plan atomically and opens it. `question` becomes the current question, because a plan's file
+  /// does not hold all of it. Throws DeviceError.
   void save(const reports::DocumentPtr& plan, const PlanningQuestion& question, const QString& file);
 
  public Q_SLOTS:
-  /// Reads files one after another; each ends in opened() or failed(). A plan sets the question. Plans are of
-  /// `model`, a folder or a built-in name, or where it is empty of the model that they name.
+  /// Reads files one after another. Each file ends in opened() or failed(). A plan sets the question. `model`
+  /// is a folder or a built-in name for all plans. Empty: the model that each plan names.
   void open(const QStringList& files, const QString& model = {});
-  /// A document that stood beside the chosen one of its kind changes places with it.
+  /// Makes a document the chosen one of its kind. If it was shown beside the chosen one, the two change
+  /// places.
   void choose(const headroom::reports::DocumentPtr& document);
   void showBeside(const headroom::reports::DocumentPtr& document);
   void close(const headroom::reports::DocumentPtr& document);
@@ -74,8 +74,8 @@ class Workspace : public QObject {
 
  Q_SIGNALS:
   void opened(const headroom::reports::DocumentPtr& document);
-  /// In the words of the tools: file, field, what was expected. `plan` is the file where it can be opened
-  /// with another model, else empty.
+  /// `message` names the file, the field and what was expected. `plan` is the file if another model may open
+  /// it, else empty.
   void failed(const QString& message, const QString& plan);
   void documentsChanged();
   void questionChanged();
@@ -84,7 +84,7 @@ class Workspace : public QObject {
  private:
   struct Read {
     std::filesystem::path file;
-    reports::DocumentPtr document;  ///< null where it failed
+    reports::DocumentPtr document;  ///< null if reading failed
     QString failure, plan;
   };
   void finish(const Read& read);
@@ -95,8 +95,8 @@ class Workspace : public QObject {
   std::vector<reports::DocumentPtr> chosen_;  ///< at most one of each kind
   reports::DocumentPtr beside_;
   PlanningQuestion question_;
-  QTemporaryDir used_folder_;                                   ///< of the plan in use
-  std::map<std::filesystem::path, PlanningQuestion> answered_;  ///< by plans that are being opened
+  QTemporaryDir used_folder_;                                   ///< folder of the plan that use() opened
+  std::map<std::filesystem::path, PlanningQuestion> answered_;  ///< questions of plans that are being opened
   int opening_ = 0;
 };
 

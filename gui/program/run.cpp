@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kLargestSide = 16384;
 
-/// A screen is only needed for a window that someone looks at.
+/// Only a window that a user looks at needs a screen.
 void choose_platform(bool needs_screen) {
   if (qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) return;
   if (!needs_screen) {
@@ -45,12 +45,12 @@ QStringList files_of(const GuiArguments& arguments) {
   return files;
 }
 
-/// Drops Qt's warnings, such as warnings about platforms without a screen. Our own faults are exceptions.
+/// Drops Qt's warnings, for example about platforms without a screen. Our own errors are exceptions.
 void drop_warnings(QtMsgType type, const QMessageLogContext&, const QString& text) {
   if (type == QtCriticalMsg || type == QtFatalMsg) std::cerr << text.toStdString() << "\n";
 }
 
-/// Qt aborts where no display answers. This says so in a line, and ends the process before Qt does.
+/// Qt aborts if no display answers. This handler prints one line and ends the process first.
 void say_no_display(QtMsgType type, const QMessageLogContext&, const QString&) {
   if (type != QtFatalMsg) return;
   std::cerr << "headroom-gui: no display answers (DISPLAY='" << qEnvironmentVariable("DISPLAY").toStdString()
@@ -59,7 +59,7 @@ void say_no_display(QtMsgType type, const QMessageLogContext&, const QString&) {
   std::_Exit(kDeviceFailure);
 }
 
-/// Always the same picture: nothing of what a user's windows remember is read or written.
+/// Screenshots must be reproducible, so this function neither reads nor writes the user's settings.
 int take_screenshots(const GuiArguments& arguments) {
   const QString folder = QString::fromStdString(arguments.screenshot_folder);
   if (!QDir().mkpath(folder))
@@ -146,7 +146,7 @@ int run_gui(int argc, char** argv) {
     const bool pictures = !arguments->screenshot_folder.empty();
     qInstallMessageHandler(pictures ? drop_warnings : say_no_display);
     if (arguments->scale > 0) qputenv("QT_SCALE_FACTOR", QByteArray::number(arguments->scale));
-    int count = 1;  // the rest is ours and not Qt's
+    int count = 1;  // Qt gets only the program's name; the other arguments are ours
     QApplication application(count, argv);
     if (!pictures) qInstallMessageHandler(nullptr);
     QApplication::setOrganizationName(QStringLiteral("headroom"));

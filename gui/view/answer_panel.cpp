@@ -24,7 +24,7 @@ QString bytes(int64_t count) {
   return figure_text(reports::Unit::bytes, double(count));
 }
 
-/// Bytes, of what, and what for. Names are long, so they come after what is to be seen at once.
+/// A table of bytes, name and kind. Names are long, so bytes come first.
 reports::Table holdings(const std::vector<reports::LiveEntry>& entries) {
   reports::Table table;
   table.columns = {{.title = "memory", .unit = reports::Unit::bytes, .bars = true},
@@ -37,7 +37,7 @@ reports::Table holdings(const std::vector<reports::LiveEntry>& entries) {
   return table;
 }
 
-/// Between what the time stays nine times of ten, where the profile says how precise it is.
+/// The range that holds 90 % of decode times. Empty if the profile does not state its precision.
 QString range_text(const Plan& plan) {
   if (plan.predicted_seconds_high <= 0) return {};
   return AnswerPanel::tr(" (%1 to %2)")
@@ -83,7 +83,7 @@ QWidget* AnswerPanel::buildPlan() {
   auto* whole = new QWidget(this);
   auto* rows = new QVBoxLayout(whole);
   rows->setContentsMargins({});
-  auto* scroll = new QScrollArea(whole);  // in a low window texts would be cut
+  auto* scroll = new QScrollArea(whole);  // a low window would cut texts off
   scroll->setObjectName("answer");
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setWidgetResizable(true);

@@ -14,7 +14,7 @@ namespace headroom::gui {
 class LowerPeakBox;
 class TableView;
 
-/// The plan under the limit in figures; or why there is none, with a button for each thing that would help.
+/// Figures of the plan under the limit. If nothing fits, it shows the reason and a button for each remedy.
 class AnswerPanel : public QStackedWidget {
   Q_OBJECT
  public:

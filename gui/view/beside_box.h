@@ -8,11 +8,11 @@ class QComboBox;
 
 namespace headroom::gui {
 
-/// Chooses the file that is shown beside the chosen one of its kind. Hidden where no other file is open.
+/// Chooses a file to compare with the chosen one of its kind. Hidden if no other file is open.
 class BesideBox : public QWidget {
   Q_OBJECT
  public:
-  /// Offers plans, and traces too where `traces` is set.
+  /// Offers plans, and also traces if `traces` is set.
   BesideBox(Workspace& workspace, bool traces, QWidget* parent = nullptr);
 
  private:

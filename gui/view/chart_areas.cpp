@@ -13,10 +13,10 @@ std::vector<int> ChartAreas::highestOfColumns(double pixel) const {
   const QCPRange range = axis->range();
   const std::vector<double>& x = stack_.x;
   const std::vector<double>& top = stack_.tops.back();
-  // The last moment at or before the visible range begins; its values hold there.
+  // Starts at the last moment at or before the visible range, because its values hold there.
   const auto visible = std::upper_bound(x.begin(), x.end(), range.lower);
   auto i = static_cast<size_t>(std::max<std::ptrdiff_t>(visible - x.begin() - 1, 0));
-  // The last point is where the areas end.
+  // The last point only ends the areas.
   for (; i + 1 < x.size() && x[i] <= range.upper; ++i) {
     const auto column = [&](double at) { return (axis->coordToPixel(at) - area.left()) / pixel; };
     const int first = std::max(0, static_cast<int>(std::floor(column(x[i]))));
@@ -33,7 +33,7 @@ void ChartAreas::draw(QCPPainter* painter) {
   if (stack_.tops.empty() || stack_.x.empty()) return;
   const QRect area = clipRect();
   const double pixel =
-      1 / std::max(painter->deviceTransform().m11(), 1e-3);  // of the screen, not of the plot
+      1 / std::max(painter->deviceTransform().m11(), 1e-3);  // in pixels of the screen, not of the plot
   const std::vector<int> highest = highestOfColumns(pixel);
   const QCPAxis* axis = mParentPlot->yAxis;
   const double floor_pixel = axis->coordToPixel(axis->range().lower);

@@ -6,9 +6,9 @@
 
 namespace headroom::gui {
 
-/// Stacked areas, each held until the next x, as columns of pixels. QCPGraph fills polygons, which takes a
-/// second for some thousand steep steps. Where several moments share a pixel the highest is drawn: no peak is
-/// lost at any width.
+/// Stacked areas, drawn as columns of pixels. Each value holds until the next x. QCPGraph would fill
+/// polygons, which takes a second for thousands of steep steps. If several moments share a pixel, the highest
+/// is drawn, so every peak stays visible.
 class ChartAreas final : public QCPLayerable {
  public:
   explicit ChartAreas(QCustomPlot* plot) : QCPLayerable(plot, QStringLiteral("main")) {}

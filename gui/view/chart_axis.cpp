@@ -22,13 +22,13 @@ QString bytes_with_digits(double value, double step) {
   return with_digits(value, step, 1, "B");
 }
 
-/// Marks as the reports draw them.
+/// Ticks as in the reports.
 class UnitTicker final : public QCPAxisTicker {
  public:
   UnitTicker(reports::Unit unit, bool logarithmic) : unit_(unit), logarithmic_(logarithmic) {}
 
  protected:
-  double getTickStep(const QCPRange&) override { return 1; }  // which nobody asks for
+  double getTickStep(const QCPRange&) override { return 1; }  // unused: createTickVector() places the ticks
   int getSubTickCount(double) override { return 0; }
   QVector<double> createTickVector(double, const QCPRange& range) override {
     ticks_.clear();
@@ -58,7 +58,8 @@ QSharedPointer<QCPAxisTicker> ticker_of(const reports::ChartAxis& axis) {
 
 QString tick_text(reports::Unit unit, double value, double step) {
   if (unit == reports::Unit::seconds && value > 0 && value < 1e-4)
-    return QString::number(value * 1e6, 'g', 3) + QStringLiteral(" µs");  // the reports' texts end at 0.1 ms
+    return QString::number(value * 1e6, 'g', 3) +
+           QStringLiteral(" µs");  // the reports' format ends at 0.1 ms
   const QString text = figure_text(unit, value);
   if (text != figure_text(unit, value + step) && text != figure_text(unit, value - step)) return text;
   if (unit == reports::Unit::bytes) return bytes_with_digits(value, step);

@@ -6,11 +6,11 @@
 
 namespace headroom::gui {
 
-/// Marks an axis in its unit, as the reports do.
+/// Places ticks as the reports do, in the axis's unit.
 QSharedPointer<QCPAxisTicker> ticker_of(const reports::ChartAxis& axis);
 
-/// A text for the value under the pointer that a neighbour `step` away does not share: as the reports write
-/// it where that tells them apart, with more digits where not.
+/// Text for the value under the pointer. It differs from the text of a value one `step` away. It has the
+/// reports' format, or more digits if that format cannot tell the two apart.
 QString tick_text(reports::Unit unit, double value, double step);
 
 }  // namespace headroom::gui

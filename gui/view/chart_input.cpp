@@ -16,7 +16,7 @@
 namespace headroom::gui {
 namespace {
 
-/// Further than this between press and release is a drag and no click.
+/// Movement in pixels up to which a press and release are a click, not a drag.
 constexpr int kClickReach = 4;
 
 }  // namespace
@@ -96,7 +96,7 @@ void ChartView::setPinned(bool pinned) {
 }
 
 void ChartView::redrawCursor() {
-  // Its layer alone, where everything else has been drawn once.
+  // Replots only the cursor's layer. The rest has been drawn before.
   if (plot_->isVisible()) {
     cursor_->layer()->replot();
   } else {
@@ -105,7 +105,7 @@ void ChartView::redrawCursor() {
 }
 
 void ChartView::setHandle(double at, bool vertical, const QString& label) {
-  if (dragging_ && cursor_->handle) at = cursor_->handle->at;  // the mouse has it
+  if (dragging_ && cursor_->handle) at = cursor_->handle->at;  // the mouse moves the handle
   cursor_->handle = ChartCursor::Handle{at, vertical, label};
   redrawCursor();
 }
@@ -147,7 +147,7 @@ bool ChartView::moveCursorBy(int steps) {
   const auto at = next - places.begin() + (steps > 0 ? steps - 1 : steps);
   double x = places[static_cast<size_t>(std::clamp<std::ptrdiff_t>(at, 0, std::ssize(places) - 1))];
   if (source_ && (at < 0 || at >= std::ssize(places))) {
-    // The columns end where the window does: go on beyond it.
+    // The chart has data for the visible range only. Pan to go beyond it.
     plot_->xAxis->moveRange(steps * columnWidth());
     x = std::clamp(from + steps * columnWidth(), visibleRange().first, visibleRange().second);
   }

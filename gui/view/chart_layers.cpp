@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kPadding = 3;
 
-/// Moves a label down, then up, until it covers none that is already there.
+/// Moves a label down, then up, until it covers no other label.
 QRectF freed(QRectF place, const std::vector<QRectF>& taken, const QRect& within) {
   const auto collides = [&](const QRectF& candidate) {
     return std::any_of(taken.begin(), taken.end(),
@@ -123,7 +123,7 @@ void ChartMarks::drawNames(QCPPainter* painter) const {
     const double left = std::max(axis->coordToPixel(span.begin), double(area.left())) + kPadding;
     const double right = std::min(axis->coordToPixel(span.end), double(area.right())) - kPadding;
     if (right - left < metrics.averageCharWidth() * 5) continue;
-    // The end of a layer's name tells more than its beginning.
+    // The end of a layer's name is the most specific part.
     const QString name = fitting_name(figure_text(span.name), metrics, right - left);
     painter->drawText(QRectF(left, area.top() + 1, right - left, metrics.height()), Qt::AlignCenter, name);
   }
@@ -177,7 +177,7 @@ void ChartMarks::drawNote(QCPPainter* painter, const reports::Note& note, std::v
   const QFontMetricsF metrics(font_);
   const QSizeF size(metrics.horizontalAdvance(text) + 2 * kPadding, metrics.height());
   const bool left = at.x() + size.width() + 8 > area.right();
-  // Above the point: curves that go on to either side stay visible.
+  // Placed above the point, so that curves on both sides stay visible.
   const QRectF place(QPointF(left ? at.x() - size.width() - 5 : at.x() + 5, at.y() - size.height() - 3),
                      size);
   taken.push_back(freed(kept_within(place, area), taken, area));

@@ -8,7 +8,7 @@
 
 namespace headroom::gui {
 
-/// Something of ours on a plot, drawn within its axes with the widget's own colours.
+/// Base of our own layers on a plot. Draws inside the axes with the widget's colours.
 class ChartLayer : public QCPLayerable {
  public:
   ChartLayer(QCustomPlot* plot, const QString& layer) : QCPLayerable(plot, layer) {}
@@ -37,7 +37,7 @@ class ChartBands final : public ChartLayer {
   std::vector<reports::Span> spans_;
 };
 
-/// A strip along the foot of the plot, as high in each interval as its share.
+/// A strip along the bottom of the plot. Its height in each interval is the interval's share.
 class ChartFoot final : public ChartLayer {
  public:
   using ChartLayer::ChartLayer;
@@ -81,7 +81,7 @@ class ChartCursor final : public ChartLayer {
   std::optional<double> x;
   bool pinned = false;
   std::optional<Handle> handle;
-  /// In pixels of the plot: whether a position is on the handle.
+  /// True if a position, in pixels of the plot, is on the handle.
   bool onHandle(const QPointF& position) const;
 
  protected:

@@ -11,7 +11,7 @@
 namespace headroom::gui {
 namespace {
 
-/// Few points are drawn as such, so that one sees what was computed and what lies between.
+/// Up to this many points get markers, which tell computed values from the lines between them.
 constexpr size_t kMostDots = 80;
 constexpr std::array kDashes{Qt::SolidLine, Qt::DashLine, Qt::DotLine, Qt::DashDotLine};
 
@@ -61,7 +61,7 @@ void ChartSeries::show(const reports::Chart& chart) {
 
 void ChartSeries::colour(const reports::Chart& chart, const QPalette& palette) {
   std::map<std::pair<reports::ColourRole, reports::Mark>, size_t>
-      seen;  // lines of one colour role are told apart by their dashes
+      seen;  // dashes tell lines of one colour role apart
   std::vector<QColor> areas;
   for (size_t i = 0; i < shown_.size(); ++i) {
     const reports::Series& series = chart.series[i];

@@ -11,8 +11,8 @@ namespace headroom::gui {
 
 class ChartAreas;
 
-/// The plottables of a chart's series. Where a new chart has the series of the one before, only their data
-/// change: a chart that is panned over costs no more than its columns.
+/// The plottables of a chart's series. If a new chart has the same series, only their data are replaced. So
+/// panning costs no more than the visible columns.
 class ChartSeries {
  public:
   explicit ChartSeries(QCustomPlot& plot);
@@ -23,7 +23,7 @@ class ChartSeries {
  private:
   struct Shown {
     reports::Mark mark{};
-    QCPGraph* graph = nullptr;  ///< of lines, steps and points
+    QCPGraph* graph = nullptr;  ///< for lines, steps and points
   };
   bool fits(const reports::Chart& chart) const;
   void rebuild(const reports::Chart& chart);

@@ -24,7 +24,7 @@ namespace {
 const QString kBandsLayer = QStringLiteral("bands"), kMarksLayer = QStringLiteral("marks"),
               kCursorLayer = QStringLiteral("cursor");
 
-const QSize kBesideAxes(100, 70);  // pixels that labels and heading take, about
+const QSize kBesideAxes(100, 70);  // approximate pixels for labels and heading
 
 void add_layers(QCustomPlot& plot) {
   plot.addLayer(kBandsLayer, plot.layer(QStringLiteral("grid")), QCustomPlot::limBelow);
@@ -94,7 +94,8 @@ QCPRange within(const QCPRange& all, QCPRange range, bool logarithmic) {
     range = QCPRange(std::max(range.lower, all.lower), std::min(range.upper, all.upper));
     return range.lower < range.upper ? range : all;
   }
-  const double size = std::max(range.size(), all.size() * 1e-7);  // closer, numbers lose their last digits
+  const double size =
+      std::max(range.size(), all.size() * 1e-7);  // a smaller range would exceed the precision of double
   if (range.lower < all.lower) range.lower = all.lower;
   if (range.lower + size > all.upper) range.lower = all.upper - size;
   return {range.lower, std::min(range.lower + size, all.upper)};
@@ -108,7 +109,7 @@ ChartView::ChartView(QWidget* parent)
   QFont bold = title_->font();
   bold.setBold(true);
   title_->setFont(bold);
-  title_->setMinimumWidth(1);  // a long one is cut
+  title_->setMinimumWidth(1);  // long titles are cut
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(1, 1, 1, 1);
   layout->setSpacing(0);
@@ -136,7 +137,7 @@ ChartView::ChartView(QWidget* parent)
   marks_ = new ChartMarks(plot_, kMarksLayer);
   cursor_ = new ChartCursor(plot_, kCursorLayer);
   plot_->axisRect()->setMinimumMargins(QMargins(4, 8, 14, 4));
-  plot_->setMinimumSize(80, 60);  // without a size there is nothing to draw on
+  plot_->setMinimumSize(80, 60);  // a plot without a size cannot be drawn
   connect(plot_->xAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, &ChartView::rangeMoved);
   connect(plot_, &QCustomPlot::beforeReplot, this, &ChartView::beforeDrawing);
   connectMouse();
@@ -164,10 +165,10 @@ void ChartView::setChart(const reports::Chart& chart, bool keep_range) {
 
 void ChartView::setSource(double begin, double end,
                           std::function<reports::Chart(double, double, size_t)> source) {
-  source_ = nullptr;  // not asked while the axes are set
+  source_ = nullptr;  // setting the axes must not request the source
   asked_columns_ = columns();
   chart_ = source(begin, end, asked_columns_);
-  extent_ = reports::ranges_of(chart_);  // heights of the whole: a column shows its highest moment
+  extent_ = reports::ranges_of(chart_);  // y range of all data, because a column shows its highest moment
   extent_.x = {begin, std::max(end, begin + 1e-9)};
   draw();
   plot_->yAxis->setRange(range_of(extent_.y));
@@ -176,11 +177,12 @@ void ChartView::setSource(double begin, double end,
 }
 
 void ChartView::beforeDrawing() {
-  // As many marks as have room; the axes' own rectangle is still that of the drawing before.
+  // Sets the number of ticks that fit. The plot's size is used, because the axis rectangle is still that of
+  // the previous drawing.
   const QSize area = plot_->size() - kBesideAxes;
   plot_->xAxis->ticker()->setTickCount(std::clamp(area.width() / 105, 2, 12));
   plot_->yAxis->ticker()->setTickCount(std::clamp(area.height() / 36, 2, 8));
-  // Another width has other columns; the plot may be drawn between the event that says so and its own.
+  // Columns depend on the width. The plot may be drawn before it gets the resize event.
   if (!source_ || (!stale_ && columns() == asked_columns_)) return;
   stale_ = false;
   asked_columns_ = columns();
@@ -204,13 +206,13 @@ void ChartView::draw() {
   colour();
 }
 
-/// Title and legend stand beside the plot, so that they cover no data.
+/// Shows title and legend outside the plot, so that they cover no data.
 void ChartView::showHead() {
   title_->setText(figure_text(chart_.title));
   title_->setVisible(!chart_.title.empty());
   setAccessibleDescription(title_->text());
   std::vector<LegendEntry> entries;
-  // One needs no legend; where all look alike, notes name them.
+  // A single series needs no legend. Series that look alike are named by notes.
   const bool alike =
       std::all_of(chart_.series.begin(), chart_.series.end(), [&](const reports::Series& series) {
         return series.colour_role == chart_.series.front().colour_role &&
@@ -301,7 +303,7 @@ void ChartView::changeEvent(QEvent* event) {
 
 void ChartView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
-  stale_ = true;  // another width has other columns
+  stale_ = true;  // columns depend on the width
 }
 
 void ChartView::paintEvent(QPaintEvent*) {

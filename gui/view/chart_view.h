@@ -21,13 +21,13 @@ class ChartMarks;
 class ChartSeries;
 class Legend;
 
-/// The colour of an colour role on this palette: light and dark have their own.
+/// Colour of a role. Light and dark palettes have different ones.
 QColor colour_of(reports::ColourRole colour_role, const QPalette& palette);
-/// Black or white, whichever is easier to read on it.
+/// Black or white, the one with more contrast on `ground`.
 QColor ink_on(const QColor& ground);
 
-/// Draws a Chart with QCustomPlot. The wheel zooms the x axis, dragging pans, a double click shows all; a
-/// cursor line follows the mouse where `cursorMoved` is of use.
+/// Draws a Chart with QCustomPlot. The wheel zooms the x axis, dragging pans, and a double click shows all. A
+/// cursor line follows the mouse if cursorMoved() is connected.
 ///
 /// With the keyboard: arrows move the cursor (with Shift further), Home and End go to the ends, + and - zoom,
 /// 0 shows all, Page Up and Page Down pan, Ctrl with arrows moves the handle.
@@ -40,24 +40,25 @@ class ChartView : public QWidget {
   /// Replaces what is drawn. With `keep_range` the visible range stays.
   void setChart(const reports::Chart& chart, bool keep_range = false);
   const reports::Chart& chart() const { return chart_; }
-  /// A chart that depends on what is visible: asked for whenever the range or the width in pixels changes, so
-  /// that a million moments are drawn as some thousand columns.
+  /// Draws a chart that depends on the visible range. The chart is requested again whenever the range or the
+  /// width in pixels changes. So a million moments are drawn as some thousand columns.
   void setSource(double begin, double end,
                  std::function<reports::Chart(double begin, double end, size_t columns)> source);
-  /// A handle on the x or y axis that can be dragged: a limit. Its position in the chart's units.
+  /// Adds a handle that can be dragged along the x or y axis, for a limit. Its position is in the chart's
+  /// units.
   void setHandle(double at, bool vertical, const QString& label);
   void clearHandle();
   double handle() const;
   void setCursor(std::optional<double> x);
   std::optional<double> cursor() const;
-  /// A click then holds the cursor where it is, until the next one.
+  /// If set, a click pins the cursor until the next click.
   void setPinnable(bool pinnable) { pinnable_ = pinnable; }
   bool pinned() const;
   void setPinned(bool pinned);
   QCustomPlot* plot() { return plot_; }
   std::pair<double, double> visibleRange() const;
   void setVisibleRange(double begin, double end);
-  /// How much of the x axis one column of pixels covers.
+  /// Width of one pixel column in units of the x axis.
   double columnWidth() const;
   /// Values at x, one line per series, for tooltips and screen readers.
   QString textAt(double x) const;
@@ -106,13 +107,13 @@ class ChartView : public QWidget {
   Legend* legend_;
   reports::Chart chart_;
   std::function<reports::Chart(double, double, size_t)> source_;
-  bool stale_ = false;  ///< the source is asked before the next drawing
+  bool stale_ = false;  ///< the chart must be requested from the source before the next drawing
   size_t asked_columns_ = 0;
   bool pinnable_ = false, dragging_ = false;
   QPoint pressed_at_;
 };
 
-/// The charts' y axes reach equally far: as far as the furthest of them.
+/// Gives all charts the y range of the one that reaches highest.
 void to_one_height(const std::vector<ChartView*>& charts);
 
 }  // namespace headroom::gui

@@ -220,7 +220,8 @@ void DecoderCanvas::drawBand(QPainter& painter, size_t number) const {
   drawBar(painter, number);
 }
 
-/// The name of a stage beside its first pass, the shape of what the pass makes where it is another one.
+/// Draws a stage's name at its first pass. Adds the shape of the pass's result if it differs from that of the
+/// previous pass.
 void DecoderCanvas::drawStage(QPainter& painter, size_t number) const {
   const reports::DrawnPass& pass = picture_->passes[number];
   const QRectF& band = layout_.bands[number];
@@ -257,7 +258,7 @@ void DecoderCanvas::drawEdge(QPainter& painter, const reports::DrawnEdge& edge) 
   const double gap = fontMetrics().height() * 0.45;
   QPainterPath path(begin);
   if (layout_.lines[edge.from] != layout_.lines[edge.to]) {
-    // Down between the columns, along the gap between the lines, and in.
+    // The line goes down between columns, along the gap between lines of nodes, and into the node.
     const double along = to.top() - gap * 0.5 - double(picture_->nodes[edge.to].lane) * to.height();
     path.lineTo(begin + QPointF(gap, 0));
     path.lineTo(begin.x() + gap, along);
@@ -265,7 +266,7 @@ void DecoderCanvas::drawEdge(QPainter& painter, const reports::DrawnEdge& edge) 
     path.lineTo(end - QPointF(gap, 0));
     path.lineTo(end);
   } else if (edge.skips && std::abs(begin.y() - end.y()) < 1) {
-    // Over what stands between.
+    // The line passes over the nodes in between.
     const double above = from.top() - gap * 0.7;
     path.moveTo(from.right() - gap, from.top());
     path.cubicTo(QPointF(from.right(), above), QPointF(from.right(), above),
@@ -314,7 +315,7 @@ void DecoderCanvas::drawNode(QPainter& painter, size_t number) const {
   painter.setPen(border);
   painter.setBrush(fill);
   painter.drawRoundedRect(place, radius, radius);
-  // A bar where something must be whole: behind what completes it, before what needs it.
+  // Bars mark barriers: after a node that completes a tensor, and before a node that needs it whole.
   if (node.ends_pass) painter.fillRect(QRectF(place.right() - 3, place.top(), 4, place.height()), text);
   if (node.needs_whole) painter.fillRect(QRectF(place.left() - 1, place.top(), 4, place.height()), text);
   painter.setPen(ink);
@@ -394,7 +395,7 @@ void DecoderCanvas::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-/// The next node of the pass, or the one before.
+/// Chooses the next node of the pass, or the previous one if `step` is negative.
 void DecoderCanvas::chooseBeside(int step) {
   const reports::DrawnPass& pass = picture_->passes[static_cast<size_t>(std::max(pass_, 0))];
   const int first = static_cast<int>(pass.first_node), last = first + static_cast<int>(pass.nodes) - 1;

@@ -8,15 +8,15 @@
 
 namespace headroom::gui {
 
-/// Draws a decoder pass by pass: what each runs, what it keeps and for how long, what it holds at its peak. A
-/// click chooses a pass or one of its operations, a double click opens it; so do the arrow keys and Enter.
-/// Ctrl with the wheel, + and - make it larger and smaller.
+/// Draws a decoder pass by pass: operations, kept tensors and their lifetimes, memory at each pass's peak. A
+/// click or the arrow keys choose a pass or an operation. A double click or Enter opens it. Ctrl with the
+/// wheel, + and - zoom.
 class DecoderCanvas : public QWidget {
   Q_OBJECT
  public:
   explicit DecoderCanvas(QWidget* parent = nullptr);
 
-  /// `plan` is what the picture was made of; null clears it.
+  /// `plan` is the plan that the picture shows; null clears it.
   void setPicture(std::shared_ptr<const reports::DecoderPicture> picture, reports::DocumentPtr plan);
   int pass() const { return pass_; }
   /// Index of the chosen node among all nodes of the picture; -1 if a whole pass is chosen.

@@ -11,14 +11,14 @@ class QVBoxLayout;
 
 namespace headroom::gui {
 
-/// Guesses the decoder of a recording in a background thread. Each decoder and size that fits gets a button.
-/// Nothing is asked before the user presses one. Empty and hidden if nothing is recognised.
+/// Guesses the decoder of a recording in a background thread. Each matching decoder and size gets a button.
+/// Only a press of a button changes the question. Hidden if nothing matches.
 class DecoderGuessBox : public QWidget {
   Q_OBJECT
  public:
   explicit DecoderGuessBox(QWidget* parent = nullptr);
   bool busy() const { return job_.busy(); }
-  /// The device of this number of a document of profiler::MemoryHistory.
+  /// `device` is an index into the devices of a document of profiler::MemoryHistory.
   void guess(const reports::DocumentPtr& history, size_t device);
 
  Q_SIGNALS:

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMostLaneWidth = 12, kKeptShare = 0.14, kBarsShare = 0.24;
 
-/// Puts the nodes of one pass column by column into lines.
+/// Lays out the nodes of one pass, column by column, in lines.
 class BandLayout {
  public:
   BandLayout(const reports::DrawnPass& pass, const reports::DecoderPicture& picture,
@@ -33,7 +33,7 @@ class BandLayout {
       const double room = layout.nodes_right - layout.nodes_left;
       const double width = std::min(column.width, room);
       if (left > layout.nodes_left && left + width > layout.nodes_right) {
-        left = layout.nodes_left + gap;  // a line that goes on stands a little further in
+        left = layout.nodes_left + gap;  // continued lines are indented
         line_top += line_height + between;
         line_height = row;
         ++line;
@@ -76,7 +76,8 @@ void place_columns(const reports::DecoderPicture& picture, const QFontMetricsF& 
   layout.number_width = metrics.horizontalAdvance(QString::number(picture.passes.size())) + em * 0.6;
   layout.nodes_left = layout.stage_width + layout.number_width;
   layout.bytes_right = width - em * 0.4;
-  layout.bars_right = layout.bytes_right - bytes_width * 1.15 - em * 0.5;  // bold at the peak
+  layout.bars_right =
+      layout.bytes_right - bytes_width * 1.15 - em * 0.5;  // wide enough for bold text, which marks the peak
   layout.bars_left = layout.bars_right - width * kBarsShare;
   const auto lanes = double(std::max<size_t>(picture.kept_lanes, 1));
   layout.lane_width = std::min(kMostLaneWidth, width * kKeptShare / lanes);

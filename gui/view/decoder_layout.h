@@ -28,7 +28,7 @@ struct DecoderLayout {
   int node_at(const QPointF& point) const;
 };
 
-/// `labels` are what is written on the nodes.
+/// `labels` are the texts on the nodes.
 DecoderLayout decoder_layout(const reports::DecoderPicture& picture, const QStringList& labels,
                              const QFontMetricsF& metrics, double width);
 

@@ -106,7 +106,7 @@ QWidget* DecoderPage::buildChosen() {
   chosen_->setWordWrap(true);
   chosen_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   chosen_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  auto* scroll = new QScrollArea(words);  // long names need lines
+  auto* scroll = new QScrollArea(words);  // long names need several lines
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setWidget(chosen_);
@@ -132,7 +132,8 @@ QWidget* DecoderPage::buildChosen() {
 void DecoderPage::refresh() {
   const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>();
   const reports::DocumentPtr run = plan == nullptr ? nullptr : run_of_plan(workspace_, plan);
-  if (plan != plan_ || plan == nullptr) {  // of another graph: what was drawn names tensors by number
+  if (plan != plan_ ||
+      plan == nullptr) {  // the drawing names tensors by number, which is only valid for its own graph
     job_.forget();
     picture_.reset();
     canvas_->setPicture(nullptr, nullptr);
@@ -227,7 +228,7 @@ void DecoderPage::listMarks() {
   for (const reports::DrawnNode& node : picture_->nodes) again |= node.again;
   for (const reports::DrawnPass& pass : picture_->passes) measured |= pass.measured.has_value();
   std::vector<LegendEntry> entries = kind_entries(kinds);
-  std::set<MemoryTier> tiers;  // below the device, whose kept tensors are a kind of memory
+  std::set<MemoryTier> tiers;  // tiers below device memory; kept tensors on the device are a kind of memory
   for (const reports::DrawnKept& kept : picture_->kept) {
     if (kept.tier != MemoryTier::device) tiers.insert(kept.tier);
   }

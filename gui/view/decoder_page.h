@@ -18,8 +18,8 @@ class DecoderCanvas;
 class Legend;
 class TableView;
 
-/// The decoder from the latent to the picture, as the chosen plan runs it: where the peak is and what holds
-/// it. From here it goes on to a pass's tiles and to a layer's figures.
+/// The decoder from the latent to the picture, as the chosen plan runs it. Shows where the peak is and what
+/// holds the memory. Links to a pass's tiles and to a layer's figures.
 class DecoderPage : public Page {
   Q_OBJECT
  public:
@@ -36,9 +36,9 @@ class DecoderPage : public Page {
   void goToPeak();
 
  Q_SIGNALS:
-  /// To be shown on the page Plan: the tile is where the pass has its peak.
+  /// Asks for a pass on the page Plan. `tile` is the tile at which the pass has its peak.
   void passAsked(int pass, int tile);
-  /// To be shown on the page Layers, by its full name.
+  /// Asks for a layer on the page Layers, by its full name.
   void layerAsked(const QString& name);
 
  protected:

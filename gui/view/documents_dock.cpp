@@ -11,7 +11,7 @@
 namespace headroom::gui {
 namespace {
 
-constexpr int kNumber = Qt::UserRole;  ///< of the document among those that are open
+constexpr int kNumber = Qt::UserRole;  ///< index among the open documents
 
 QString title_of_kind(const std::string& kind) {
   if (kind == "plan") return DocumentsDock::tr("Plans");
@@ -58,7 +58,7 @@ DocumentsDock::DocumentsDock(Workspace& workspace, QWidget* parent)
   auto* remove = new QShortcut(QKeySequence::Delete, tree_);
   remove->setContext(Qt::WidgetShortcut);
   connect(remove, &QShortcut::activated, this, &DocumentsDock::closeCurrent);
-  // Queued: the list must not vanish while one of its own clicks is being answered.
+  // Queued, because the list must not be rebuilt while it handles one of its own clicks.
   connect(&workspace_, &Workspace::documentsChanged, this, &DocumentsDock::list, Qt::QueuedConnection);
   setWindowTitle(tr("Open files"));
   tree_->setAccessibleName(windowTitle());
@@ -69,7 +69,7 @@ void DocumentsDock::list() {
   const reports::DocumentPtr before = documentOf(tree_->currentItem());
   tree_->clear();
   const std::vector<reports::DocumentPtr>& documents = workspace_.documents();
-  std::map<size_t, QTreeWidgetItem*> kinds;  // by index in the variant, and in that order
+  std::map<size_t, QTreeWidgetItem*> kinds;  // by index in the variant, which is also their order
   for (const reports::DocumentPtr& document : documents) {
     if (!document->rank) kinds[document->contents.index()] = nullptr;
   }
@@ -78,7 +78,7 @@ void DocumentsDock::list() {
     kind->setFlags(Qt::ItemIsEnabled);
     kind->setExpanded(true);
   }
-  QTreeWidgetItem* file = nullptr;  // of several ranks, whose parts follow it
+  QTreeWidgetItem* file = nullptr;  // file of several ranks; its parts follow
   for (size_t i = 0; i < documents.size(); ++i) {
     const reports::Document& document = *documents[i];
     QTreeWidgetItem* above = document.rank ? file : kinds[document.contents.index()];

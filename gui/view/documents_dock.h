@@ -10,7 +10,7 @@ class QTreeWidgetItem;
 
 namespace headroom::gui {
 
-/// The open files by kind; the chosen one of each kind stands out. A click or Enter chooses, Delete closes.
+/// The open files by kind, the chosen ones highlighted. A click or Enter chooses a file. Delete closes it.
 class DocumentsDock : public QDockWidget {
   Q_OBJECT
  public:

@@ -27,10 +27,9 @@ namespace headroom::gui {
 namespace {
 
 constexpr int kPoints = 32;
-/// How much slower than the fastest plan one may be for which less memory is asked, where nothing else was
-/// said.
+/// Accepted slowdown in exchange for less memory, unless the user chose a limit.
 constexpr double kSlower = 1.1;
-/// A chart is not drawn so wide that a limit far off is on it.
+/// A limit farther away than this factor does not widen the chart.
 constexpr double kFarOff = 4;
 
 /// The plan as a point of the frontier.
@@ -46,7 +45,8 @@ planner::FrontierPoint point_of(const Plan& plan) {
   return point;
 }
 
-/// The points with one more, without those that it makes pointless; unchanged where it is pointless itself.
+/// Adds a point and removes points that it dominates. Returns the points unchanged if another point dominates
+/// it.
 std::vector<planner::FrontierPoint> with_point(std::vector<planner::FrontierPoint> points,
                                                const planner::FrontierPoint& point) {
   const auto beats = [](const planner::FrontierPoint& a, const planner::FrontierPoint& b) {
@@ -63,7 +63,7 @@ std::vector<planner::FrontierPoint> with_point(std::vector<planner::FrontierPoin
   return points;
 }
 
-/// The frontier of a file, beside the one that is found here.
+/// Adds a file's frontier to the chart for comparison.
 void add_frontier(reports::Chart& chart, const reports::Document& file) {
   reports::Series series{
       file.file.filename().string(), reports::Mark::steps, reports::ColourRole::other, {}, {}};
@@ -100,7 +100,7 @@ FrontierPage::FrontierPage(Workspace& workspace, QWidget* parent) : Page(parent)
   auto* layout = new QVBoxLayout(this);
   layout->addWidget(columns);
 
-  // The plans shown are of the last question that could be asked, and not of what the fields say now.
+  // Disabled while a field has an error, because the shown plans belong to the last valid question.
   connect(request, &RequestForm::validated, middle, &QWidget::setEnabled);
   connect(request, &RequestForm::validated, panel_, &QWidget::setEnabled);
   connect(panel_, &AnswerPanel::useAsked, this, &FrontierPage::usePlan);
@@ -154,7 +154,7 @@ void FrontierPage::showEvent(QShowEvent* event) {
   plan();
 }
 
-/// Asks what has changed since it was last asked; nothing while nobody looks.
+/// Asks again if the question has changed and the page is visible.
 void FrontierPage::plan() {
   const PlanningQuestion& question = workspace_.question();
   if (!isVisible() || question.request.width_pixels <= 0) return;
@@ -187,7 +187,7 @@ void FrontierPage::takeFrontier(const FoundFrontier& found) {
 void FrontierPage::showPoints(const std::vector<planner::FrontierPoint>& points) {
   found_ = points;
   points_ = points;
-  // The plan beside the chart may be newer than what was found of the frontier.
+  // The answer may be newer than the frontier's points.
   if (answer_.plan != nullptr && asked_ && same_but_limit(answer_.question, *asked_) && !points.empty())
     points_ = with_point(points, point_of(answer_.plan->as<reports::PlanDocument>()->plan));
   table_->setTable(reports::frontier_table(points_));
@@ -195,7 +195,7 @@ void FrontierPage::showPoints(const std::vector<planner::FrontierPoint>& points)
     limit_->setRange(points_.back().peak_bytes * 9 / 10, points_.front().peak_bytes * 11 / 10);
 }
 
-/// The least memory that costs little time.
+/// Chooses the smallest limit whose plan is at most kSlower times as slow as the fastest.
 void FrontierPage::chooseLimit() {
   constexpr int64_t kMebibyte = int64_t{1} << 20;
   const auto least =
@@ -205,7 +205,7 @@ void FrontierPage::chooseLimit() {
   if (least != points_.rend()) limit_->setLimit((least->peak_bytes + kMebibyte - 1) / kMebibyte * kMebibyte);
 }
 
-/// The marker tells what the panel beside it tells: of the plan that can be used.
+/// Marks the answer's plan in the chart, with the figures of the panel.
 void FrontierPage::markAnswer(reports::Chart& chart) const {
   chart.notes.clear();
   if (answer_.plan == nullptr || !asked_ || !same_but_limit(answer_.question, *asked_)) return;
@@ -219,15 +219,16 @@ void FrontierPage::markAnswer(reports::Chart& chart) const {
 void FrontierPage::draw() {
   const int64_t limit = workspace_.question().options.limit_bytes;
   reports::Chart chart = reports::frontier_chart(points_, limit);
-  chart.guides.clear();  // the handle stands there
+  chart.guides.clear();  // the handle replaces the limit's guide
   markAnswer(chart);
   if (!points_.empty()) {
-    // Room for the handle on both sides: where nothing fits, and where more memory gains nothing.
+    // Leaves room for the handle on both sides: limits under which nothing fits, and limits beyond which time
+    // stays the same.
     const auto smallest = double(points_.back().peak_bytes), ample = double(points_.front().peak_bytes);
     const double near = limit > 0 ? std::max(0.9 * double(limit), smallest / kFarOff) : smallest,
                  far = std::min(1.1 * double(limit), ample * kFarOff), left = std::min(0.6 * smallest, near);
     chart.spans = {{left, left, ""},
-                   {left, smallest, tr("nothing fits").toStdString()}};  // every second is shaded
+                   {left, smallest, tr("nothing fits").toStdString()}};  // charts shade every second span
     for (reports::Series& series : chart.series) {
       if (series.mark != reports::Mark::steps) continue;
       series.x.push_back(std::max(1.25 * ample, far));
@@ -264,7 +265,7 @@ void FrontierPage::usePlan() {
   if (answer_.plan == nullptr) return;
   attempt([&] {
     workspace_.use(answer_.plan, answer_.question, plan_file_name(answer_.plan));
-    Q_EMIT pageAsked(QStringLiteral("plan"));  // which says what can be done with it
+    Q_EMIT pageAsked(QStringLiteral("plan"));  // that page offers the next steps
   });
 }
 

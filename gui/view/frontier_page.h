@@ -15,9 +15,9 @@ class LimitField;
 class ScalingView;
 class TableView;
 
-/// Peak against time of what is asked for, and peak against size, with the limit as a handle: the plan under
-/// it is found while it moves, or why there is none. The frontier of a file is drawn beside it. A plan
-/// becomes a document only when it is used or saved, so that dragging leaves nothing behind.
+/// The frontier of the question (peak against time) and peak against size. The limit is a handle. While it
+/// moves, the page shows the plan under it, or why there is none. A frontier from a file is drawn for
+/// comparison. A plan becomes a document only when it is used or saved, so dragging leaves no files behind.
 class FrontierPage : public Page {
   Q_OBJECT
  public:
@@ -27,14 +27,14 @@ class FrontierPage : public Page {
   bool busy() const override;
   std::vector<Export> exports() override;
 
-  /// The answer that is shown beside the frontier.
+  /// Answer shown beside the frontier.
   const Answer& answer() const { return answer_; }
-  /// Writes the plan that is shown, whole or not at all, and opens it. Throws DeviceError.
+  /// Writes the shown plan atomically and opens it. Throws DeviceError.
   void savePlan(const QString& file);
 
  public Q_SLOTS:
-  /// Makes the plan that is shown the one that the other pages show, in a file that is gone with the window
-  /// and in place of the one that was used before, and leads to the page Plan.
+  /// Makes the shown plan the plan of all pages and opens the page Plan. The plan's file is temporary and
+  /// replaces the one used before.
   void usePlan();
 
  protected:
@@ -50,17 +50,17 @@ class FrontierPage : public Page {
   void draw();
   void markAnswer(reports::Chart& chart) const;
   void askForFile();
-  /// Runs what writes files and says what went wrong.
+  /// Runs a function that writes files and shows its error.
   template <typename Write>
   void attempt(const Write& write);
 
   Workspace& workspace_;
   Replanner replanner_;
   std::optional<PlanningQuestion> asked_;
-  std::vector<planner::FrontierPoint> found_;   ///< by the search for the frontier
-  std::vector<planner::FrontierPoint> points_;  ///< that are shown: the answer's plan is one of them
+  std::vector<planner::FrontierPoint> found_;   ///< result of the frontier search
+  std::vector<planner::FrontierPoint> points_;  ///< shown points: those found, and the answer's plan
   Answer answer_;
-  std::pair<double, double> whole_range_{};  ///< of the chart, unless it is zoomed
+  std::pair<double, double> whole_range_{};  ///< range of the chart when it is not zoomed
   LimitField* limit_;
   ChartView* chart_;
   TableView* table_;

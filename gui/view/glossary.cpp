@@ -20,7 +20,7 @@ class Glossary {
   static void show(QWidget* parent, const QString& title, const QString& html, const QSize& size);
 };
 
-/// Words in the order in which they build on one another.
+/// Words and explanations, ordered so that later words build on earlier ones.
 std::vector<std::pair<QString, QString>> Glossary::words() {
   return {
       {tr("Peak"), tr("The largest number of bytes in use at one time: weights, kept tensors, tiles, "

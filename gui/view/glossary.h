@@ -4,7 +4,7 @@ class QWidget;
 
 namespace headroom::gui {
 
-/// "What the words mean": a window beside the others, which goes on working.
+/// "What the words mean": opens a window without blocking the others.
 void show_glossary(QWidget* parent);
 
 /// Version and licences.

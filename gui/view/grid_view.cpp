@@ -16,7 +16,7 @@ namespace headroom::gui {
 namespace {
 
 constexpr float kFaint = 0.45F;
-constexpr double kClosestLines = 4;  // pixels: closer they would only be grey
+constexpr double kClosestLines = 4;  // in pixels; closer lines would merge into grey
 
 QColor faint(reports::ColourRole role, const QPalette& palette) {
   QColor colour = colour_of(role, palette);
@@ -24,7 +24,7 @@ QColor faint(reports::ColourRole role, const QPalette& palette) {
   return colour;
 }
 
-/// The smallest interval around both.
+/// The smallest interval that contains both.
 Interval around(const Interval& a, const Interval& b) {
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
@@ -59,8 +59,8 @@ GridTile grid_tile(const reports::PlanDocument& document, size_t number, size_t 
   return found;
 }
 
-/// The drawing alone. Tiles are a product of rows and columns, so there are lines to draw and no single
-/// tiles: ten thousand cost as much as ten.
+/// The drawing. Tiles form a grid of rows and columns, so it draws lines, not single tiles. Ten thousand
+/// tiles cost as much as ten.
 class GridView::Canvas : public QWidget {
  public:
   explicit Canvas(QWidget* parent) : QWidget(parent) {
@@ -84,7 +84,7 @@ class GridView::Canvas : public QWidget {
   int tiles() const {
     return empty() ? 0 : static_cast<int>(current().tiles.y.size() * current().tiles.x.size());
   }
-  /// Frames of the grid in a chunk, and chunks, where a tile goes through more than one.
+  /// A tile of a clip may run in several chunks of frames.
   int64_t chunk_frames() const { return current().tiles.t.front().length(); }
   size_t chunks() const { return current().tiles.t.size(); }
   size_t number() const { return number_; }
@@ -126,7 +126,7 @@ class GridView::Canvas : public QWidget {
             QPointF(across(region.x.end), down(region.y.end))};
   }
 
-  /// A halo of few positions is drawn as wide as can be seen.
+  /// The halo's rectangle, widened if needed to stay visible.
   QRectF halo_rect() const {
     constexpr double kSeen = 3;
     QRectF read = rect_of(tile_.read);
@@ -145,7 +145,7 @@ class GridView::Canvas : public QWidget {
     painter.fillRect(rect_of({own.t, own.y, {0, own.x.begin}}), done);
   }
 
-  /// Lines between tiles, every second or fourth … where they would stand too close.
+  /// Draws lines between tiles. If they are too close, draws every second, fourth … line.
   void drawLines(QPainter& painter) const {
     QColor line = palette().color(QPalette::Text);
     line.setAlphaF(0.35F);
@@ -196,8 +196,8 @@ GridView::GridView(QWidget* parent) : QWidget(parent) {
   words_ = new PlainLabel(this);
   words_->setWordWrap(true);
   words_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  words_->setMinimumHeight(2 *
-                           words_->fontMetrics().lineSpacing());  // the grid stays as high while tiles go by
+  words_->setMinimumHeight(
+      2 * words_->fontMetrics().lineSpacing());  // fixed height, so that the grid does not move between tiles
   words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   column->addWidget(words_);
   connect(slider_, &QSlider::valueChanged, this, [this](int tile) {

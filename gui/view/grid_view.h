@@ -12,14 +12,14 @@ namespace headroom::gui {
 /// One tile of a pass in positions of the pass's grid.
 struct GridTile {
   size_t row = 0, column = 0;
-  Region own;   ///< what it adds to the pass's results
-  Region read;  ///< own and halo of everything that is computed for it, within the picture
+  Region own;   ///< part of the pass's results that the tile writes
+  Region read;  ///< `own` with the halo of all operations, clipped to the picture
 };
-/// `tile` counts row by row, the order in which the decoder runs them.
+/// `tile` counts row by row, in the order of execution.
 GridTile grid_tile(const reports::PlanDocument& document, size_t pass, size_t tile);
 
-/// The picture as one pass cuts it into tiles: those that are done, the current one and its halo. A slider
-/// goes through them in the order in which they run.
+/// The picture as one pass tiles it: finished tiles, the current one and its halo. A slider steps through the
+/// tiles in the order of execution.
 class GridView : public QWidget {
   Q_OBJECT
  public:

@@ -28,7 +28,7 @@ namespace {
 
 constexpr size_t kMostShownTensors = 2000;
 
-/// As the report says them: in English, in every language of the window.
+/// The report's sentences, which stay English in every language of the window.
 QString paragraphs(const std::vector<std::string>& sentences) {
   QStringList list;
   for (const std::string& sentence : sentences) list << QString::fromStdString(sentence);
@@ -241,7 +241,7 @@ void HistoryPage::showEvent(QShowEvent* event) {
   work();
 }
 
-/// Plans for a new question, once a recording is shown to compare the plan with.
+/// Computes the need for a new question. Runs only while visible and with an open recording.
 void HistoryPage::work() {
   PlanningQuestion question = workspace_.question();
   if (!isVisible() || device() == nullptr || question.request.width_pixels <= 0 || question.by_default)
@@ -270,7 +270,7 @@ void HistoryPage::work() {
       });
 }
 
-/// The rest of the question, the limit among it, stays as it is.
+/// Replaces the request. The rest of the question stays, including the limit.
 void HistoryPage::ask(const Request& request) {
   PlanningQuestion question = workspace_.question();
   question.model = request.model;

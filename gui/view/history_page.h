@@ -43,7 +43,7 @@ class HistoryPage : public Page {
   QWidget* buildTables();
   void showDocument();
   void showDevice();
-  /// The highest moment of the column of pixels at x, or the moment itself.
+  /// Shows the moment at x. With `whole_column`, shows the highest moment of its pixel column instead.
   void lookAt(double x, bool whole_column);
   void showMoment(size_t moment);
   void work();
@@ -56,7 +56,7 @@ class HistoryPage : public Page {
   std::optional<size_t> moment_;
   std::optional<PlanningQuestion> asked_;
   std::optional<reports::DecoderNeed> need_;
-  QString fault_;  ///< why there is no need_; empty while it is searched for
+  QString fault_;  ///< error message if need_ could not be computed; empty until then
   QStackedWidget* stack_;
   QComboBox* devices_;
   QLabel *words_, *caption_, *need_words_;

@@ -4,7 +4,7 @@
 
 namespace headroom::gui {
 
-/// A line below a field that says what is wrong with it; hidden while it is empty.
+/// Error line below a field; hidden if empty.
 class InputNote : public QLabel {
   Q_OBJECT
  public:

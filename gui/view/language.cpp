@@ -37,7 +37,7 @@ void Language::use(const QString& code) {
   QCoreApplication::removeTranslator(&qts_);
   const QString name = code_ == kSystem ? language_of_system() : code_;
   if (name == kEnglish) return;
-  // Qt's own texts where they are installed; ours come first, with the buttons of dialogs.
+  // Qt's own translations, if installed. Ours take precedence and include the buttons of dialogs.
   if (qts_.load(QStringLiteral("qtbase_") + name, QLibraryInfo::path(QLibraryInfo::TranslationsPath)))
     QCoreApplication::installTranslator(&qts_);
   if (ours_.load(QStringLiteral(":/translations/headroom_") + name))

@@ -5,7 +5,8 @@
 
 namespace headroom::gui {
 
-/// The language of all windows: puts catalogues into the application and takes them out again when it goes.
+/// The language of all windows. Installs translation catalogues in the application. The destructor removes
+/// them.
 class Language {
  public:
   Language() = default;
@@ -13,10 +14,9 @@ class Language {
   Language(const Language&) = delete;
   Language& operator=(const Language&) = delete;
 
-  /// "en", "zh_CN", or "system" for the one of these that the desktop asks for. Widgets that exist keep their
-  /// texts.
+  /// Sets the language: "en", "zh_CN", or "system" for the desktop's. Existing widgets keep their texts.
   void use(const QString& code);
-  const QString& code() const { return code_; }  ///< as asked for
+  const QString& code() const { return code_; }  ///< the argument of the last use()
 
  private:
   QTranslator ours_, qts_;

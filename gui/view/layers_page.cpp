@@ -122,7 +122,7 @@ void LayersPage::showProfile() {
     sizes_->clear();
     for (const profiler::ProfiledSize& size : profile.sizes)
       sizes_->addItem(figure_text(reports::size_text(size)));
-    sizes_->setCurrentIndex(sizes_->count() - 1);  // the largest is what is in the way
+    sizes_->setCurrentIndex(sizes_->count() - 1);  // the largest size is the most likely to exceed the limit
   }
   showPeak();
   showLatencyTable(chooseFirst());

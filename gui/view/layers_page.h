@@ -12,9 +12,9 @@ namespace headroom::gui {
 class ChartView;
 class TableView;
 
-/// A profile's measurements layer by layer: figures for each size, the latency table of a layer, live memory
-/// at a size's peak. A recording of a VAE's own decodes has live memory over time in place of latency tables.
-/// The page shows the one that was opened or chosen last.
+/// A profile's measurements layer by layer: figures for each size, a layer's latency table, and live memory
+/// at a size's peak. A recording of a VAE's own decodes shows live memory over time instead of latency
+/// tables. The page shows the file that was opened or chosen last.
 class LayersPage : public Page {
   Q_OBJECT
  public:
@@ -27,21 +27,22 @@ class LayersPage : public Page {
   ChartView* chart() { return chart_; }
   TableView* live() { return live_; }
   QComboBox* sizes() { return sizes_; }
-  /// Chooses a layer by its full name; false where what is shown has none of this name, or nothing is open.
+  /// Chooses a layer by its full name. Returns false if the shown file has no such layer, or if no file is
+  /// open.
   bool chooseLayer(const QString& name);
 
  private:
   void showChosen();
   void showProfile();
   void showRecording();
-  /// The first layer that stands out, else the first one, chosen; -1 where there is none.
+  /// Chooses the first layer that stands out, or else the first layer. Returns its row; -1: no layers.
   int chooseFirst();
   void goToRow(int row);
   void showLatencyTable(int row);
   void showPeak();
   Workspace& workspace_;
-  reports::DocumentPtr profile_, recording_;  ///< as they were chosen when one was shown last
-  reports::DocumentPtr document_;             ///< that is shown
+  reports::DocumentPtr profile_, recording_;  ///< chosen files at the last update
+  reports::DocumentPtr document_;             ///< the shown one of the two
   QStackedWidget* stack_;
   QLabel* heading_;
   TableView *layers_, *live_;

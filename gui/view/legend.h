@@ -14,10 +14,10 @@ struct LegendEntry {
   std::function<void(QPainter& painter, const QRectF& swatch, const QPalette& palette)> draw;
 };
 LegendEntry colour_entry(const QString& text, const std::function<QColor(const QPalette&)>& colour);
-/// The kinds of memory that there are any of, as timelines name and colour them.
+/// Legend entries for these kinds of memory, with the names and colours of timelines.
 std::vector<LegendEntry> kind_entries(const std::vector<MemoryKind>& kinds);
 
-/// Marks with their words beside them, in as many lines as it takes.
+/// Marks with their names, wrapped into as many lines as needed.
 class Legend : public QWidget {
   Q_OBJECT
  public:

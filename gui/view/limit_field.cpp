@@ -19,7 +19,7 @@ namespace {
 constexpr int kTurn = 50;  // milliseconds
 constexpr int kSliderSteps = 1000;
 
-/// Short texts, and steps that the eye cannot tell apart.
+/// Rounds to a short text. The steps are too small to see.
 int64_t rounded(double bytes) {
   const auto whole = static_cast<int64_t>(std::clamp(bytes, 1.0, 4e18));
   const auto step =

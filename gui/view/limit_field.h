@@ -12,26 +12,27 @@ class QSlider;
 
 namespace headroom::gui {
 
-/// From the last key to asking for what was typed.
+/// Delay between the last key press and the new question.
 constexpr int kTypingMilliseconds = 500;
 
 class InputNote;
 
 /// The shortest text that parse_bytes() reads as exactly this many: "1.25GiB", "300MiB", "1000001".
 QString bytes_text(int64_t bytes);
-/// Bytes in a field that may be empty: 0 then. Throws InputError naming the option.
+/// Parses the bytes in a field. 0 if it is empty. Throws InputError naming the option.
 int64_t bytes_in(const QLineEdit& field, const char* option);
-/// Writes them there; a text that says the same stays as it was typed.
+/// Writes bytes into a field. Keeps the typed text if it means the same number.
 void show_bytes(QLineEdit& field, int64_t bytes);
 
-/// The limit of the question as a text and as a slider, both seen and changed on every page that has one.
+/// The question's limit as a text and a slider. All pages with this field share the limit.
 class LimitField : public QWidget {
   Q_OBJECT
  public:
   explicit LimitField(Workspace& workspace, QWidget* parent = nullptr);
   /// Sets the range of the slider.
   void setRange(int64_t least_bytes, int64_t most_bytes);
-  /// The limit is being dragged: asked at most every 50 ms, rounded so that its text is short.
+  /// Call while the limit is dragged. Asks the workspace at most every 50 ms. The limit is rounded so that
+  /// its text is short.
   void drag(double bytes);
   QLineEdit* field() { return field_; }
   QSlider* slider() { return slider_; }
@@ -50,7 +51,7 @@ class LimitField : public QWidget {
   QSlider* slider_;
   InputNote* note_;
   QTimer typing_, dragging_;
-  std::optional<double> dragged_;  ///< waits for the next turn
+  std::optional<double> dragged_;  ///< dragged limit that has not been asked yet
   int64_t least_ = int64_t{64} << 20, most_ = int64_t{8} << 30;
 };
 

@@ -30,7 +30,7 @@ LiveBox::LiveBox(const QString& name, QWidget* parent)
   stack_->addWidget(gpu_);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
-  auto* row = new QHBoxLayout;  // in one, since height is dear
+  auto* row = new QHBoxLayout;  // one row saves height
   row->addWidget(caption_, 1);
   row->addWidget(chooser_);
   column->addLayout(row);

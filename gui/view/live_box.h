@@ -19,17 +19,17 @@ class TableView;
 class LiveBox : public QWidget {
   Q_OBJECT
  public:
-  /// `name` is for settings.
+  /// `name` is the key in the window's settings.
   explicit LiveBox(const QString& name, QWidget* parent = nullptr);
 
   void showLive(const QString& caption, const reports::Table& live);
-  /// None where there is no GPU: then nothing can be chosen.
+  /// Sets the tables of the GPU's work. Empty if there is no GPU: the choice is then hidden.
   void showGpu(std::vector<reports::Table> tables);
   TableView* live() { return live_; }
   /// Chosen table of the GPU's work.
   TableView* gpu() { return gpu_; }
   QComboBox* chooser() { return chooser_; }
-  /// `word` says of which timeline.
+  /// `word` names the timeline in file names.
   std::vector<Export> exports(const QString& word) const;
 
  private:

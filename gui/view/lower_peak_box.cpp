@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPlannedFor{5000};
 
-/// The plan under the question's limit. Throws InputError where there is none.
+/// Plans for the question's limit. Throws InputError if no plan fits.
 reports::DocumentPtr planned_by(const PlanningQuestion& question) {
   const Groundwork ground(question, std::make_shared<FoundPlans>());
   const int64_t limit = question.options.limit_bytes;
@@ -55,7 +55,7 @@ void LowerPeakBox::showPlan(const PlanningQuestion& question, const reports::Doc
   plan_ = plan;
   looked_ = false;
   job_.forget();
-  setEnabled(true);  // a plan that was asked for is not awaited any more
+  setEnabled(true);  // a plan that a button started is no longer awaited
   clearWays();
   words_->hide();
   if (isVisible()) look();
@@ -141,7 +141,7 @@ void LowerPeakBox::use(const planner::LowerWay& way) {
   job_.start([question](const Job::Turn&) { return planned_by(question); },
              [this, question](const reports::DocumentPtr& plan) {
                setEnabled(true);
-               try {  // there may be no room for its file
+               try {  // writing the plan's file may fail
                  workspace_.use(plan, question, plan_file_name(plan));
                } catch (const std::exception& error) {
                  return say(QString::fromUtf8(error.what()));

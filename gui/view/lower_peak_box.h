@@ -12,8 +12,8 @@ class QVBoxLayout;
 
 namespace headroom::gui {
 
-/// Ways to lower the peak of a plan that fits, each with a button that makes that plan and uses it. Nothing
-/// is computed while the box is not visible.
+/// Remedies that lower the peak of a plan. Each has a button that plans with it and uses the result. Computes
+/// nothing while hidden.
 class LowerPeakBox : public QWidget {
   Q_OBJECT
  public:
@@ -21,11 +21,11 @@ class LowerPeakBox : public QWidget {
   /// `plan` is the answer to `question`; null clears.
   void showPlan(const PlanningQuestion& question, const reports::DocumentPtr& plan);
   bool busy() const { return job_.busy(); }
-  /// How long it looks from the next plan on.
+  /// Time limit of the search for remedies, from the next plan on.
   void setPatience(double seconds) { patience_seconds_ = seconds; }
 
  Q_SIGNALS:
-  void used();  ///< another plan is the one that other pages show
+  void used();  ///< another plan is now in use on all pages
   void busyChanged();
 
  protected:

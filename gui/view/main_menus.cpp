@@ -19,7 +19,7 @@
 namespace headroom::gui {
 namespace {
 
-/// A name as a file may be called everywhere.
+/// A name for a file: lower case, with "-" for everything but letters and digits.
 QString file_name(const QString& name) {
   QString plain;
   for (const QChar c : name.toLower()) plain += c.isLetterOrNumber() ? c : QLatin1Char('-');
@@ -46,7 +46,7 @@ void MainWindow::buildFileMenu() {
   auto* export_key = new QAction(exports_);
   export_key->setShortcut(QKeySequence(tr("Ctrl+E")));
   connect(export_key, &QAction::triggered, this, [this] { exports_->popup(mapToGlobal(QPoint(80, 80))); });
-  tabs_->addAction(export_key);  // the entry itself opens a menu and takes no shortcut
+  tabs_->addAction(export_key);  // the menu entry opens a submenu and cannot have a shortcut
   file->addSeparator();
   file->addAction(tr("&Close file"), QKeySequence::Close, documents_, &DocumentsDock::closeCurrent);
   QAction* all = file->addAction(tr("Close &all files"), this, [this] {
@@ -72,7 +72,7 @@ void MainWindow::buildViewMenu() {
   view->addAction(documents_->toggleViewAction());
   QMenu* languages = view->addMenu(tr("L&anguage"));
   auto* language_group = new QActionGroup(languages);
-  // Languages in their own words, so that they are found in any.
+  // Languages appear under their own names, so that users find theirs in any language.
   for (const auto& [code, name] : {std::pair(QStringLiteral("system"), tr("&System")),
                                    std::pair(QStringLiteral("en"), QStringLiteral("&English")),
                                    std::pair(QStringLiteral("zh_CN"), QStringLiteral("简体中文 (&Z)"))}) {
@@ -98,7 +98,7 @@ void MainWindow::buildHelpMenu() {
 void MainWindow::listRecent(QMenu* menu) {
   menu->clear();
   for (const QString& file : settings_.recent_files) {
-    // An ampersand would underline the letter after it.
+    // Escapes ampersands, which would underline the next letter.
     QString text = QDir::toNativeSeparators(file);
     menu->addAction(text.replace(QLatin1Char('&'), QLatin1String("&&")), this,
                     [this, file] { workspace_.open({file}); });

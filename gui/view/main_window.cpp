@@ -42,7 +42,7 @@ QStringList local_files(const QMimeData* data) {
   return files;
 }
 
-/// The page that shows a file best; it is turned to from the start page.
+/// Page that shows a file best. The window turns to it from the start page.
 QString page_of(const reports::Document& document) {
   const std::string kind = reports::kind_of(document);
   if (kind == "profile" || kind == "recorded decodes") return QStringLiteral("layers");
@@ -52,7 +52,7 @@ QString page_of(const reports::Document& document) {
   return QStringLiteral("timeline");
 }
 
-/// The splitters of a page by a name that stays the same.
+/// The splitters of a page by a stable name.
 QMap<QString, QSplitter*> splitters_of(const Page& page) {
   QMap<QString, QSplitter*> found;
   const QList<QSplitter*> widgets = page.findChildren<QSplitter*>();
@@ -68,7 +68,7 @@ QMap<QString, QSplitter*> splitters_of(const Page& page) {
 MainWindow::MainWindow(Workspace& workspace, const WindowSettings& settings, QWidget* parent)
     : QMainWindow(parent), workspace_(workspace), settings_(settings), busy_(new QProgressBar(this)) {
   setAcceptDrops(true);
-  busy_->setRange(0, 0);  // moves to and fro: nobody knows how long
+  busy_->setRange(0, 0);  // indeterminate: the remaining time is unknown
   busy_->setTextVisible(false);
   busy_->setFixedSize(96, busy_->fontMetrics().height());
   busy_->hide();
@@ -212,7 +212,7 @@ void MainWindow::chooseModel(const QString& plan) {
 
 void MainWindow::fileOpened(const reports::DocumentPtr& document) {
   const QString file = QString::fromStdString(document->file.string());
-  if (!workspace_.isUsed(*document)) {  // one in no file yet is gone with the window
+  if (!workspace_.isUsed(*document)) {  // a temporary plan does not outlive the window
     settings_.recent_files.removeAll(file);
     settings_.recent_files.prepend(file);
     while (settings_.recent_files.size() > kMostRecent) settings_.recent_files.removeLast();
@@ -236,7 +236,7 @@ void MainWindow::filesRead(bool busy) {
 }
 
 void MainWindow::documentsChanged() {
-  // The first file shows the list and the last takes it away; in between it is as the user wants it.
+  // Opening the first file shows the list, and closing the last hides it. In between, the user decides.
   const bool any = !workspace_.documents().empty();
   if (any == any_documents_) return;
   any_documents_ = any;
@@ -248,7 +248,7 @@ void MainWindow::rememberViews(WindowSettings& settings) const {
   for (const Page* page : pages_) {
     const auto splitters = splitters_of(*page);
     for (auto at = splitters.begin(); at != splitters.end(); ++at) {
-      // One that was never shown has no sizes to remember.
+      // A splitter that was never shown has no sizes to remember.
       const QList<int> sizes = at.value()->sizes();
       if (std::any_of(sizes.begin(), sizes.end(), [](int size) { return size > 0; }))
         settings.views[at.key()] = at.value()->saveState();

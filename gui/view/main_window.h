@@ -20,8 +20,8 @@ class DocumentsDock;
 class MessageBar;
 class StartPage;
 
-/// The pages as tabs over one workspace, with menus, the list of open files, and faults in a bar that stops
-/// nothing.
+/// The pages as tabs that share one workspace, with menus and the list of open files. Errors appear in a bar
+/// and never block.
 class MainWindow : public QMainWindow {
   Q_OBJECT
  public:
@@ -34,7 +34,7 @@ class MainWindow : public QMainWindow {
   /// True while files are being read or a page waits for a worker.
   bool busy() const;
   MessageBar& messages() { return *messages_; }
-  /// How the window looks now, for the next start.
+  /// Current layout and settings, for the next start.
   WindowSettings settings() const;
 
  public Q_SLOTS:

@@ -10,7 +10,7 @@ namespace headroom::gui {
 namespace {
 
 const QString kPlacesLayer = QStringLiteral("places");
-constexpr double kOutlined = 4;  ///< pixels of the smallest side that has room for an outline
+constexpr double kOutlined = 4;  ///< smallest side in pixels that gets an outline
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void MapLayer::draw(QCPPainter* painter) {
     colours[kind] = colour_of(reports::colour_role_of(static_cast<MemoryKind>(kind)), palette);
   painter->setAntialiasing(false);
   painter->setFont(mParentPlot->font());
-  // Memory that is reserved and free shows through as a faint background.
+  // Reserved but free memory shows as a faint background.
   const QRectF area = clipRect();
   const double reserved = mParentPlot->yAxis->coordToPixel(double(map_->reserved_bytes));
   QColor slack = colour_of(reports::ColourRole::slack, palette);

@@ -13,7 +13,7 @@ class MapLayer final : public ChartLayer {
   explicit MapLayer(QCustomPlot* plot);
   /// Null clears it.
   void show(std::shared_ptr<const reports::MemoryMap> map) { map_ = std::move(map); }
-  /// The place at a position on the plot; null where nothing lies there.
+  /// The place at a position on the plot. Null if there is none.
   const reports::MapPlace* placeAt(const QPointF& position) const;
   QRectF rectOf(const reports::MapPlace& place) const;
 

@@ -23,7 +23,7 @@ class MemoryMapBox : public QWidget {
   Q_OBJECT
  public:
   explicit MemoryMapBox(QWidget* parent = nullptr);
-  /// Null, or a trace without places, shows words that say why.
+  /// For null, or a trace without places, shows a text that says why there is no map.
   void setTrace(const reports::DocumentPtr& trace);
   bool busy() const { return job_.busy(); }
   std::vector<Export> exports() const;
@@ -35,7 +35,7 @@ class MemoryMapBox : public QWidget {
   const std::shared_ptr<const reports::MemoryMap>& map() const { return map_; }
 
  public Q_SLOTS:
-  /// To the first moment with the most bytes.
+  /// Moves the cursor to the first moment with the most live bytes.
   void goToPeak();
 
  Q_SIGNALS:

@@ -8,7 +8,7 @@ class QVBoxLayout;
 
 namespace headroom::gui {
 
-/// Faults above the pages, one line each, that stay until they are dismissed and stop nothing.
+/// Errors above the pages, one line each. They stay until the user dismisses them, and never block.
 class MessageBar : public QFrame {
   Q_OBJECT
  public:
@@ -18,14 +18,14 @@ class MessageBar : public QFrame {
     QString text;
     QString plan;  ///< a file that another model may open; empty: none
   };
-  /// The newest stands on top; of many the oldest go. Beside the message of a plan stands a button that asks
-  /// for its model.
+  /// Adds a message at the top. If there are too many, the oldest are removed. A message with a plan gets a
+  /// button that asks for the plan's model.
   void add(const Message& message);
   QStringList messages() const;
 
  public Q_SLOTS:
   void dismissAll();
-  /// The messages of this plan.
+  /// Removes the messages about this plan.
   void dismissPlan(const QString& plan);
 
  Q_SIGNALS:

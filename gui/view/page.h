@@ -11,16 +11,17 @@ namespace headroom::gui {
 struct Export {
   QString name;    ///< for file names and menus
   QString suffix;  ///< "png" or "csv"
-  /// Throws DeviceError where the file cannot be written.
+  /// Throws DeviceError if the file cannot be written.
   std::function<void(const QString& file)> write;
 };
 
-/// One view of the workspace. Pages hold wiring; figures come from reports/figures, work happens in workers.
+/// One view of the workspace. Pages only connect widgets. Figures come from reports/figures, and workers
+/// compute them.
 class Page : public QWidget {
   Q_OBJECT
  public:
   explicit Page(QWidget* parent = nullptr) : QWidget(parent) {}
-  /// Stable, for settings and screenshots: "timeline".
+  /// Stable identifier for settings and screenshots: "timeline".
   virtual QString key() const = 0;
   /// Translated, for the tab.
   virtual QString title() const = 0;
@@ -31,7 +32,7 @@ class Page : public QWidget {
  Q_SIGNALS:
   void message(const QString& text);  ///< for the status bar
   void busyChanged();
-  void pageAsked(const QString& key);  ///< another page is to be shown
+  void pageAsked(const QString& key);  ///< asks the window to show another page
 };
 
 }  // namespace headroom::gui

@@ -5,7 +5,7 @@
 
 namespace headroom::gui {
 
-/// A widget as it is on the screen.
+/// Exports a widget as it looks on the screen.
 Export painting_of(QWidget& widget, const QString& name);
 Export csv_of(const reports::Table& table, const QString& name);
 

@@ -12,7 +12,7 @@ QLabel* paragraph(QWidget* parent) {
 
 QLabel* warning(QWidget* parent) {
   QLabel* label = paragraph(parent);
-  // A tint over whatever the theme has below, and the theme's own text upon it.
+  // A translucent tint, so that the theme's background and text colour stay.
   label->setStyleSheet(
       QStringLiteral("QLabel { background: rgba(230, 159, 0, 45); border: 1px solid rgba(230, 159, 0, 160);"
                      " padding: 4px 8px; }"));

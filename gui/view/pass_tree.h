@@ -6,14 +6,14 @@
 
 namespace headroom::gui {
 
-/// The passes of a plan with what each reads, runs and keeps below it, as `headroom-plan explain` has them.
+/// The passes of a plan: tensors read, operations and kept tensors, as in `headroom-plan explain`.
 class PassTree : public QTreeWidget {
   Q_OBJECT
  public:
   explicit PassTree(QWidget* parent = nullptr);
   /// Null clears it.
   void setPlan(const reports::DocumentPtr& plan);
-  /// The current pass, of which a line may be current; -1 for none.
+  /// The current pass, even if one of its lines is selected; -1 for none.
   int pass() const;
   void choosePass(int pass);
 };

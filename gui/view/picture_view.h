@@ -5,12 +5,12 @@
 
 namespace headroom::gui {
 
-/// A picture as large as fits, or words where there is none yet.
+/// Shows a picture as large as fits, or a text until there is one.
 class PictureView : public QWidget {
   Q_OBJECT
  public:
   explicit PictureView(const QString& words, QWidget* parent = nullptr);
-  /// Reads the file again; where it cannot be read what is shown stays. Returns whether it could.
+  /// Reads the file again. If reading fails, returns false and keeps the shown picture.
   bool read(const QString& file);
   void clear();
   const QImage& image() const { return image_; }

@@ -4,8 +4,8 @@
 
 namespace headroom::gui {
 
-/// A label that shows its text as it is. Qt's own takes a text with tags for HTML, and texts come from files:
-/// an `<img>` in a plan would be loaded, from wherever it says.
+/// A label that shows plain text. Qt's own label renders text with tags as HTML, and texts from files are
+/// untrusted. For example, it would load an `<img>` that a plan names.
 class PlainLabel : public QLabel {
  public:
   explicit PlainLabel(QWidget* parent = nullptr) : QLabel(parent) { setTextFormat(Qt::PlainText); }

@@ -84,7 +84,7 @@ QWidget* PlanPage::buildViews() {
   tree_->setObjectName("passes");
   tree_->setAccessibleName(tr("Passes"));
   grid_ = new GridView(top);
-  tree_->setMinimumWidth(48 * fontMetrics().averageCharWidth());  // numbers and the half of a name
+  tree_->setMinimumWidth(48 * fontMetrics().averageCharWidth());  // room for the numbers and half a name
   top->setStretchFactor(0, 2);
   top->setStretchFactor(1, 2);
   auto* bottom = new QSplitter(Qt::Horizontal, halves);
@@ -106,7 +106,7 @@ QWidget* PlanPage::buildViews() {
   lower->setMinimumWidth(36 * fontMetrics().averageCharWidth());
   bottom->setStretchFactor(0, 3);
   bottom->setStretchFactor(1, 1);
-  bottom->setSizes({860, 300});  // the table's numbers are all in sight beside it in a window of 1280
+  bottom->setSizes({860, 300});  // in a window of 1280, all numbers of the table are visible
   connect(lower_, &LowerPeakBox::used, this, [this] { Q_EMIT pageAsked(key()); });
   connect(lower_, &LowerPeakBox::busyChanged, this, &Page::busyChanged);
   connect(&job_, &Job::busyChanged, this, &Page::busyChanged);
@@ -114,7 +114,7 @@ QWidget* PlanPage::buildViews() {
   halves->setStretchFactor(1, 2);
   column->addWidget(halves, 1);
   connect(tree_, &PassTree::currentItemChanged, this, [this] { choosePass(tree_->pass()); });
-  connect(table_, &TableView::rowChosen, this, &PlanPage::choosePass);  // a row for each pass, in order
+  connect(table_, &TableView::rowChosen, this, &PlanPage::choosePass);  // row numbers are pass numbers
   return views;
 }
 
@@ -131,7 +131,7 @@ void PlanPage::refresh() {
   if (same) return;
   run_ = run;
   used_->showPlan(plan_);
-  // One rank's plan is no plan of a request alone.
+  // One rank's plan cannot be planned again from its request alone, so it gets no remedies.
   lower_->showPlan(plan_ == nullptr ? PlanningQuestion{} : workspace_.questionOf(plan_),
                    plan_ == nullptr || plan_->rank ? nullptr : plan_);
   stack_->setCurrentIndex(plan_ == nullptr ? 0 : 1);
@@ -162,7 +162,7 @@ void PlanPage::refresh() {
   choosePass(static_cast<int>(highest - document.plan.passes.begin()));
 }
 
-/// Lists the differences from the plan beside it. For one rank's plan, also lists what all ranks take.
+/// Fills the tables of differences from the plan beside it. For one rank's plan, adds a table of all ranks.
 void PlanPage::listTables() {
   std::vector<reports::DocumentPtr> ranked;
   for (const reports::DocumentPtr& document : workspace_.documents()) {

@@ -17,9 +17,9 @@ class PassTree;
 class TableView;
 class UsedPlanBar;
 
-/// The chosen plan: its passes as a tree, the tiles of one, the kept tensors, and all passes in figures
-/// beside a run where one is open. Choosing a pass anywhere shows it everywhere. Further tables list what
-/// differs in another plan that is open beside it and, where it is one rank's, all ranks.
+/// The chosen plan: its passes as a tree, the tiles of one pass, the kept tensors, and figures of all passes.
+/// An open run adds its measurements. Choosing a pass anywhere shows it everywhere. Further tables compare
+/// the plan with the one shown beside it. A rank's plan also gets a table of all ranks.
 class PlanPage : public Page {
   Q_OBJECT
  public:
@@ -54,7 +54,7 @@ class PlanPage : public Page {
   QTabWidget* tabs_;  ///< the passes and the kept tensors, then the other tables
   TableView *table_, *kept_;
   Job job_;
-  std::vector<reports::DocumentPtr> tabled_;  ///< the files that the other tables are of
+  std::vector<reports::DocumentPtr> tabled_;  ///< files that the other tables show
 };
 
 }  // namespace headroom::gui

@@ -15,13 +15,14 @@ namespace headroom::gui {
 class RemedyWords {
   Q_DECLARE_TR_FUNCTIONS(headroom::gui::RemedyWords)
  public:
-  /// `option` is a remedy's: "--dtype bf16"; empty for a smaller limit alone.
+  /// Name of a remedy. `option` is its command-line option: "--dtype bf16". Empty: only the limit gets
+  /// smaller.
   static QString name(const std::string& option);
   /// How a plan's time compares with another's: "35 % faster", "4.9 % slower", "as fast".
   static QString speed(double seconds, double than_seconds);
 };
 
-/// The question with this remedy; none where the user was asked for a folder and gave none.
+/// The question with this remedy applied. Nothing if the user had to choose a folder and cancelled.
 std::optional<PlanningQuestion> with_remedy(PlanningQuestion question, const planner::Remedy& remedy,
                                             QWidget* parent);
 

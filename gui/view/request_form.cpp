@@ -73,7 +73,7 @@ RequestForm::RequestForm(Workspace& workspace, QWidget* parent) : QWidget(parent
   pause_.setSingleShot(true);
   connect(&pause_, &QTimer::timeout, this, &RequestForm::apply);
   connect(&workspace_, &Workspace::questionChanged, this, [this] {
-    // A limit that moves leaves alone what is being typed.
+    // If only the limit changes, the fields keep what the user is typing.
     if (!same_but_limit(workspace_.question(), shown_)) showQuestion();
   });
   connect(&workspace_, &Workspace::documentsChanged, this, &RequestForm::listProfiles);
@@ -267,7 +267,7 @@ void RequestForm::showQuestion() {
   const QString folder = QString::fromStdString(shown_.options.scratch_folder);
   const bool same_folder = scratch_folder_->text().trimmed() == folder;
   if (!same_folder) scratch_folder_->setText(folder);
-  // Left empty it stands for what is free in the folder.
+  // An empty limit means the free space of the folder.
   if (!same_folder || !scratch_limit_->text().trimmed().isEmpty())
     show_bytes(*scratch_limit_, shown_.options.scratch_limit_bytes);
   listProfiles();
@@ -299,8 +299,8 @@ template <typename Part>
 void RequestForm::attempt(const std::string& option, const Part& part) {
   try {
     part();
-  } catch (const std::runtime_error& error) {  // also a disk that fails
-    // "--frames: expected …" belongs to that field and needs no name there.
+  } catch (const std::runtime_error& error) {  // includes disk errors
+    // The message appears at its field, so the option's name ("--frames: ") is dropped.
     const std::string text = error.what();
     const std::string named = text.substr(0, text.find_first_of(" :"));
     const size_t colon = text.find(": ");

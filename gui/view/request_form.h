@@ -21,7 +21,7 @@ namespace headroom::gui {
 class InputNote;
 
 /// Inputs of a plan except for the limit: the decode and the resources. Asks the workspace after a short
-/// pause, never with half a number. Errors appear at their field, in the words of the tools.
+/// pause in typing, so it never asks with half a number. Errors appear below their fields.
 class RequestForm : public QWidget {
   Q_OBJECT
  public:
@@ -30,7 +30,7 @@ class RequestForm : public QWidget {
   bool valid() const { return valid_; }
 
  Q_SIGNALS:
-  /// The fields were read anew.
+  /// Emitted after the fields were parsed.
   void validated(bool valid);
 
  private:
@@ -47,11 +47,11 @@ class RequestForm : public QWidget {
   void apply();
   void showQuestion();
   void listProfiles();
-  /// The question that the fields make; none where one of them says what is wrong with it.
+  /// Parses the fields. Returns nothing if a field has an error.
   std::optional<PlanningQuestion> read();
   void readPlaces(PlanningQuestion& question) const;
   void hint(const std::string& option, const QString& text);
-  /// Runs a part of read() and says at the field what was thrown.
+  /// Runs a part of read() and shows its error at the field.
   template <typename Part>
   void attempt(const std::string& option, const Part& part);
 
@@ -60,10 +60,10 @@ class RequestForm : public QWidget {
   QComboBox *model_, *dtype_, *weights_, *profile_;
   QSpinBox *width_, *height_, *frames_, *batch_;
   QLineEdit *host_limit_, *scratch_folder_, *scratch_limit_;
-  std::map<std::string, InputNote*> notes_;     ///< what is wrong, by the tools' option
-  std::map<std::string, QLabel*> hints_;        ///< what follows from what was chosen
-  PlanningQuestion shown_;                      ///< what the fields were last filled with
-  std::vector<reports::DocumentPtr> profiles_;  ///< parallel to the entries of profile_, the first being none
+  std::map<std::string, InputNote*> notes_;     ///< error lines by command-line option
+  std::map<std::string, QLabel*> hints_;        ///< consequences of the current choices
+  PlanningQuestion shown_;                      ///< question that last filled the fields
+  std::vector<reports::DocumentPtr> profiles_;  ///< parallel to profile_'s entries; the first is none
   QTimer pause_;
   bool valid_ = true;
 };

@@ -11,7 +11,7 @@ QColor colour_of(reports::ColourRole colour_role, const QPalette& palette) {
   return QColor(palette.color(QPalette::Base).lightness() < 128 ? colours.dark : colours.light);
 }
 
-// By WCAG 2's relative luminance: at this one both have the same contrast.
+// Uses WCAG 2's relative luminance. At this threshold, black and white have equal contrast.
 QColor ink_on(const QColor& ground) {
   const auto linear = [](double value) {
     return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);

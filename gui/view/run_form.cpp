@@ -21,7 +21,7 @@
 namespace headroom::gui {
 namespace {
 
-/// Puts text into a field that has a button to choose it.
+/// Sets the text of a field that has a chooser button.
 void put(QWidget* field, const QString& text) {
   if (auto* box = qobject_cast<QComboBox*>(field)) box->setEditText(text);
   if (auto* edit = qobject_cast<QLineEdit*>(field)) edit->setText(text);
@@ -238,7 +238,7 @@ void RunForm::listPlans() {
   plans_.clear();
   plan_->clear();
   for (const reports::DocumentPtr& document : workspace_.documents()) {
-    // One rank's plan is no decode by itself.
+    // One rank's plan cannot run by itself.
     if (document->as<reports::PlanDocument>() == nullptr || document->rank) continue;
     plans_.push_back(document);
     plan_->addItem(plan_text(*document));

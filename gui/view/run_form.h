@@ -24,11 +24,12 @@ class RunForm : public QWidget {
   explicit RunForm(Workspace& workspace, QWidget* parent = nullptr);
 
   RunRequest request() const;
-  /// Says at the fields what stands in the way and goes to the first of them; true where nothing does.
+  /// Checks the inputs and shows errors at their fields. Focuses the first wrong field. Returns true if there
+  /// are no errors.
   bool check();
 
  Q_SIGNALS:
-  void submitted();  ///< Enter in a field
+  void submitted();  ///< the user pressed Enter in a field
 
  private:
   void buildKind();
@@ -56,9 +57,9 @@ class RunForm : public QWidget {
   QLineEdit *weights_, *seed_, *latent_, *limit_, *sizes_, *output_;
   std::map<RunField, InputNote*> notes_;
   std::map<RunField, QWidget*> cells_;       ///< rows of the layout
-  std::map<RunField, QWidget*> editors_;     ///< that take the focus
+  std::map<RunField, QWidget*> editors_;     ///< widgets that take the focus
   std::vector<reports::DocumentPtr> plans_;  ///< parallel to the entries of plan_
-  QString model_shown_;                      ///< of the question; the user may have typed another since
+  QString model_shown_;  ///< model of the last question; the user may have typed another one since
 };
 
 }  // namespace headroom::gui

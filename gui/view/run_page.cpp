@@ -46,7 +46,7 @@ reports::Chart memory_chart(const RunProgress& progress, double now_seconds) {
       title_of(MemoryKind::outside), reports::Mark::area, reports::ColourRole::outside, {}, {}};
   double before = 0;
   for (const RunMemory& memory : progress.memory) {
-    // A sample speaks of the time since the one before: its peak holds from there.
+    // A sample covers the time since the previous sample, so its peak starts there.
     pool.x.push_back(before);
     pool.y.push_back(double(memory.sample.peak_bytes));
     outside.x.push_back(before);
@@ -186,7 +186,7 @@ void RunPage::start() {
   if (run_.running() || !form_->check()) return;
   request_ = form_->request();
   files_ = files_of(request_, folder_.path());
-  if (!files_.preview.isEmpty()) QFile::remove(files_.preview);  // of the run before
+  if (!files_.preview.isEmpty()) QFile::remove(files_.preview);  // of the previous run
   regions_drawn_ = 0;
   picture_->clear();
   messages_->clear();
@@ -221,7 +221,7 @@ void RunPage::stateChanged(ChildRun::State state) {
   const QStringList results = done ? results_of(request_, files_) : QStringList();
   report_->setText(run_.report() + written(results));
   report_->show();
-  // A failure's last words stand in the report.
+  // The report already contains a failure's last message.
   if (messages_->blockCount() <= 1 && !done) messages_->hide();
   if (done) Q_EMIT message(run_.report());
   Q_EMIT busyChanged();

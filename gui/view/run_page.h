@@ -20,8 +20,8 @@ class ChartView;
 class PictureView;
 class RunForm;
 
-/// Runs a decode or a measurement as a child process and shows how it goes: progress, memory under the limit,
-/// the picture. What it measured is opened in the workspace.
+/// Runs a decode or a measurement as a child process. Shows progress, memory under the limit, and the
+/// picture. Opens the files that the run wrote.
 class RunPage : public Page {
   Q_OBJECT
  public:
@@ -48,9 +48,9 @@ class RunPage : public Page {
 
   Workspace& workspace_;
   ChildRun run_;
-  RunRequest request_;  ///< of the run that is shown
+  RunRequest request_;  ///< request of the shown run
   RunFiles files_;
-  QTemporaryDir folder_;  ///< of the preview
+  QTemporaryDir folder_;  ///< folder of the preview
   QTimer refresh_;
   int64_t regions_drawn_ = 0;
   RunForm* form_;
@@ -62,8 +62,7 @@ class RunPage : public Page {
   QPlainTextEdit* messages_;
 };
 
-/// Device memory over a run up to now, under its limit, which is always in sight. What was told last holds
-/// until now.
+/// Device memory of a run up to now, with its limit always visible. The last sample holds until now.
 reports::Chart memory_chart(const RunProgress& progress, double now_seconds);
 
 }  // namespace headroom::gui

@@ -6,7 +6,7 @@ namespace headroom::gui {
 
 void say_failure(QWidget* parent, const QString& title, const QString& what) {
   QMessageBox box(QMessageBox::Warning, title, {}, QMessageBox::Ok, parent);
-  box.setTextFormat(Qt::PlainText);  // before the text: names of files stand in it
+  box.setTextFormat(Qt::PlainText);  // set before the text, which contains names of files
   box.setText(what);
   box.exec();
 }

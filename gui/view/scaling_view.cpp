@@ -16,7 +16,7 @@
 namespace headroom::gui {
 namespace {
 
-/// "4.2 MP, about 2048×2048": of the question's shape.
+/// "4.2 MP, about 2048×2048", with the question's aspect ratio.
 QString size_words(double pixels, const Request& request) {
   const double shape = double(request.width_pixels) / double(request.height_pixels);
   const auto side = [](double length) { return static_cast<qlonglong>(std::floor(length / 8) * 8); };
@@ -53,7 +53,7 @@ void append(std::vector<reports::ScalingPoint>& series, const std::vector<report
       [](const reports::ScalingPoint& a, const reports::ScalingPoint& b) { return a.pixels() < b.pixels(); });
 }
 
-/// Works out the sizes that `progress` does not have yet. `tell` hears of each.
+/// Computes the sizes that `progress` lacks. Calls `tell` after each.
 ScalingProgress scaled(const PlanningQuestion& question, int64_t most_across, ScalingProgress progress,
                        const Job::Turn& turn, const std::function<void(const ScalingProgress&)>& tell) {
   const Model model = model_of(question);
@@ -76,7 +76,7 @@ ScalingProgress scaled(const PlanningQuestion& question, int64_t most_across, Sc
   return progress;
 }
 
-/// Sizes kept from a longer ladder are not shown on a shorter one.
+/// Removes the sizes beyond `most_across` that an earlier, longer ladder computed.
 void cut(std::vector<reports::ScalingPoint>& series, int64_t most_across) {
   std::erase_if(series, [&](const reports::ScalingPoint& point) {
     return std::max(point.width_pixels, point.height_pixels) > most_across;
@@ -150,7 +150,7 @@ int64_t ScalingView::mostAcross() const {
   return most_->currentData().toLongLong();
 }
 
-/// Starts what was not asked before; a limit that moves needs nothing new.
+/// Starts the computation for a new question. A changed limit needs no new computation.
 void ScalingView::work() {
   const PlanningQuestion& question = workspace_.question();
   if (!isVisible() || question.request.width_pixels <= 0) return;
@@ -195,7 +195,7 @@ void ScalingView::draw() {
   if (shown.decoder) reports::add_measured(shown, workspace_.documents());
   chart_->setChart(reports::scaling_chart(shown));
   if (limit > 0 && !shown.planned.empty()) {
-    chart_->setHandle(double(limit), false, {});  // the chart's own line is named
+    chart_->setHandle(double(limit), false, {});  // without a label: the chart's own line has one
   } else {
     chart_->clearHandle();
   }

@@ -16,15 +16,15 @@ namespace headroom::gui {
 
 class ChartView;
 
-/// How far the sizes of a question have come.
+/// Progress of the computation over all sizes of a question.
 struct ScalingProgress {
   reports::Scaling scaling;  ///< planned and untiled, smallest size first
-  size_t done = 0;           ///< of the sizes
+  size_t done = 0;           ///< number of sizes done
   size_t sizes = 0;
 };
 
-/// Peak against size of what is asked for, untiled and planned, as it is worked out size by size, with the
-/// largest pictures that fit the limit. Works only while it is visible.
+/// Peak against size for the question, untiled and planned, with the largest pictures that fit the limit. The
+/// curves grow size by size. Computes only while visible.
 class ScalingView : public QWidget {
   Q_OBJECT
  public:
@@ -51,7 +51,7 @@ class ScalingView : public QWidget {
   std::optional<PlanningQuestion> asked_;
   int64_t asked_across_ = 0;
   ScalingProgress progress_;
-  QString failure_;  ///< empty, or why there are no more sizes
+  QString failure_;  ///< error that stopped the computation; empty: none
   ChartView* chart_;
   QComboBox* most_;
   QLabel* words_;

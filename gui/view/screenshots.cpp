@@ -14,7 +14,7 @@ namespace headroom::gui {
 namespace {
 
 constexpr int kLongestMilliseconds = 180'000;
-/// Longer than any pause that a page makes before it starts to work.
+/// Longer than any delay before a page starts to work.
 constexpr int kRestMilliseconds = 400;
 
 }  // namespace

@@ -6,8 +6,8 @@ namespace headroom::gui {
 
 class MainWindow;
 
-/// The window with each of its pages as `folder`/<key>.png, once all workers have come to rest. Throws
-/// DeviceError where a picture cannot be written or a page is still busy after three minutes.
+/// Saves each page of the window as `folder`/<key>.png once all workers are idle. Throws DeviceError if a
+/// picture cannot be written, or if a page is still busy after three minutes.
 void write_screenshots(MainWindow& window, const QString& folder);
 
 /// Handles events until nothing is being read or computed.

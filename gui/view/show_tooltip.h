@@ -6,7 +6,7 @@
 
 namespace headroom::gui {
 
-/// Shows a text as it is (plain_tooltip.h); an empty one hides what is shown.
+/// Shows plain text as a tooltip (plain_tooltip.h). An empty text hides the current one.
 inline void show_tooltip(const QPoint& at, const QString& text, QWidget* over) {
   QToolTip::showText(at, plain_tooltip(text), over);
 }

@@ -10,8 +10,8 @@ namespace headroom::gui {
 
 class Workspace;
 
-/// The files of `make demo` that can be opened, where the folder demo/ stands beside `folder` or above it;
-/// empty where there is none.
+/// Files of `make demo` that can be opened. The folder demo/ may be in `folder` or in a folder above it.
+/// Empty if there is no such folder.
 QStringList demo_files(const QString& folder);
 
 /// The first three steps for a new user.

@@ -21,9 +21,9 @@ namespace headroom::gui {
 namespace {
 
 constexpr int kWidestColumn = 340, kNarrowest = 48, kRowsMeasured = 300, kWidestFilter = 320;
-constexpr int kMostStretched = 12;  ///< columns of a table whose texts share the room that numbers leave
+constexpr int kMostStretched = 12;  ///< most columns of a table whose text columns share the free width
 
-/// A bar behind the number, as long as the number is beside the column's largest.
+/// Draws a bar behind a number. Its length is relative to the column's largest number.
 class BarDelegate final : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -49,15 +49,15 @@ class BarDelegate final : public QStyledItemDelegate {
  protected:
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     QStyledItemDelegate::initStyleOption(option, index);
-    // The end of a layer's name tells more than its beginning; of all else it is the other way round.
+    // Cut layer names at the beginning, because their ends tell more. Cut other texts at the end.
     const bool name = option->text.contains(QLatin1Char('.')) && !option->text.contains(QLatin1Char(' '));
     option->textElideMode = name ? Qt::ElideLeft : Qt::ElideRight;
-    // The tint has been painted, below the bar.
+    // The tint was painted before, below the bar.
     if (index.data(TableModel::kBar).isValid()) option->backgroundBrush = Qt::NoBrush;
   }
 
  private:
-  /// A name that does not fit to as many whole parts of it as do; the tooltip has all of it.
+  /// Shortens a name to the whole parts that fit. The tooltip has the full name.
   static void shorten(QStyleOptionViewItem& drawn) {
     const QStyle* style = drawn.widget != nullptr ? drawn.widget->style() : QApplication::style();
     const int margin = style->pixelMetric(QStyle::PM_FocusFrameHMargin, &drawn, drawn.widget) + 1;
@@ -65,16 +65,16 @@ class BarDelegate final : public QStyledItemDelegate {
   }
 };
 
-/// Headings that leave an arrow as much room as one line is high; Qt leaves as much as all lines are.
+/// Headings that reserve one line's height as width for the sort arrow. Qt reserves the height of all lines.
 class Headings final : public QHeaderView {
  public:
   explicit Headings(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) {
     setSectionsClickable(true);
-    setSortIndicator(-1, Qt::AscendingOrder);  // as the figures come, until a heading is clicked
+    setSortIndicator(-1, Qt::AscendingOrder);  // unsorted until the user clicks a heading
     setSortIndicatorClearable(true);
     setTextElideMode(Qt::ElideNone);
     setMinimumSectionSize(kNarrowest);
-    // The first rows tell enough, and a million would take seconds.
+    // Measure only the first rows. Measuring a million would take seconds.
     setResizeContentsPrecision(kRowsMeasured);
   }
 
@@ -112,7 +112,7 @@ TableView::TableView(QWidget* parent)
   view_->setAlternatingRowColors(false);
   view_->setShowGrid(false);
   view_->setWordWrap(false);
-  view_->setTabKeyNavigation(false);  // Tab goes on to the next widget, arrows move within
+  view_->setTabKeyNavigation(false);  // Tab moves to the next widget; arrows move within the table
   view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
   view_->verticalHeader()->hide();
   view_->verticalHeader()->setDefaultSectionSize(view_->fontMetrics().height() + 6);
@@ -173,7 +173,7 @@ void TableView::hideFilter() {
   count_->hide();
 }
 
-/// Numbers are in sight and texts share the rest; a wide table scrolls.
+/// Gives numbers their full width. Texts share the rest, and a wide table scrolls.
 void TableView::fitColumns() {
   QHeaderView* header = view_->horizontalHeader();
   const std::vector<reports::Column>& columns = model_.table().columns;

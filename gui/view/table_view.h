@@ -11,12 +11,12 @@ class QTableView;
 
 namespace headroom::gui {
 
-/// A table with a filter above it: sorts by its headings, draws bars, copies with Ctrl+C, saves as CSV.
+/// A table with a filter. Sorts by its headings, draws bars, copies with Ctrl+C and saves as CSV.
 class TableView : public QWidget {
   Q_OBJECT
  public:
   explicit TableView(QWidget* parent = nullptr);
-  /// Keeps the filter and, where the columns are the same, sorting and scrolling.
+  /// Keeps the filter. Also keeps sorting and scroll position if the columns are the same.
   void setTable(const reports::Table& table);
   const reports::Table& table() const { return model_.table(); }
   TableModel& model() { return model_; }
@@ -27,7 +27,8 @@ class TableView : public QWidget {
   Export exporter(const QString& name) { return csv_of(model_.table(), name); }
 
  public Q_SLOTS:
-  /// The selected rows, or all where none is, with headings: tabs between cells, for spreadsheets.
+  /// Copies the selected rows with headings, or all rows if none is selected. Tabs separate the cells, for
+  /// spreadsheets.
   void copy() const;
 
  Q_SIGNALS:

@@ -131,7 +131,7 @@ void TimelinePage::connectSides() {
   }
 }
 
-/// The charts, below a warning that the two timelines are of different decodes.
+/// Places the charts below the warning about different decodes.
 QWidget* TimelinePage::underWarning(QWidget* charts) {
   auto* all = new QWidget;
   apart_ = warning(all);
@@ -160,7 +160,7 @@ void TimelinePage::showDocuments() {
 }
 
 void TimelinePage::timelineArrived() {
-  linking_ = true;  // both show all there is
+  linking_ = true;  // both charts show their full range
   double end = 0;
   std::vector<ChartView*> charts;
   for (const auto& side : sides_) {
@@ -206,7 +206,7 @@ void TimelinePage::goToPeak() {
     last = std::max(last, seconds);
   }
   if (in_sight) return;
-  // As close as before, unless that shows only one of them.
+  // Keeps the zoom, unless it would show only one of the peaks.
   const double half = std::max((end - begin) / 2, 0.55 * (last - first)), middle = (first + last) / 2;
   linking_ = true;
   for (const auto& side : sides_) side->chart()->setVisibleRange(middle - half, middle + half);

@@ -15,10 +15,9 @@ namespace headroom::gui {
 class MemoryMapBox;
 class TimelineSide;
 
-/// Memory over time, as predicted by a plan and as recorded by a trace, one above the other on common axes of
-/// time and bytes, and what was on the device at the moment under the cursor; or two plans, or two traces.
-/// A warning above them says if a plan and a trace are of different decodes. A second view has the memory map
-/// of either.
+/// Memory over time: a plan's prediction and a trace's measurement, one above the other with common axes. It
+/// can also show two plans, or two traces. Tables list the memory at the moment under the cursor. A warning
+/// says if a plan and a trace are of different decodes. A second view shows memory maps of traces.
 class TimelinePage : public Page {
   Q_OBJECT
  public:
@@ -29,11 +28,11 @@ class TimelinePage : public Page {
   bool busy() const override;
   std::vector<Export> exports() override;
 
-  /// The upper and the lower one: predicted and measured, or two of one kind.
+  /// The upper (0) and the lower (1) timeline.
   TimelineSide& side(size_t i) { return *sides_[i]; }
 
  public Q_SLOTS:
-  /// Each cursor to the first of its highest moments.
+  /// Moves each cursor to its timeline's highest moment.
   void goToPeak();
 
  private:
@@ -49,8 +48,8 @@ class TimelinePage : public Page {
   Workspace& workspace_;
   QStackedWidget* stack_;
   MemoryMapBox* map_;
-  QLabel* apart_;  ///< that the two are of different decodes
-  QLabel* note_;   ///< how far what was measured can be trusted
+  QLabel* apart_;  ///< warning that the two decodes differ
+  QLabel* note_;   ///< limits on the accuracy of the measurement
   std::array<std::unique_ptr<TimelineSide>, 2> sides_;
   QTimer follow_;  ///< the table follows the mouse, once per frame of the screen
   size_t followed_ = 0;

@@ -18,7 +18,7 @@ std::vector<double> landmarks(const reports::Timeline& timeline) {
   std::vector<double> places{0};
   for (const reports::Span& pass : timeline.passes()) places.insert(places.end(), {pass.begin, pass.end});
   places.push_back(timeline.end_seconds());
-  // Clocks may overlap by a rounding.
+  // Passes may overlap by a rounding error of the clock.
   for (size_t i = 1; i < places.size(); ++i) places[i] = std::max(places[i], places[i - 1]);
   return places;
 }
@@ -43,7 +43,7 @@ TimelineSide::TimelineSide(const QString& name) : chart_(new ChartView), live_bo
   connect(&job_, &Job::busyChanged, this, &TimelineSide::busyChanged);
 }
 
-TimelineSide::~TimelineSide() = default;  // the widgets are owned by where they stand
+TimelineSide::~TimelineSide() = default;  // their parents own the widgets
 
 void TimelineSide::show(const reports::DocumentPtr& document, const QString& word) {
   word_ = word;
@@ -109,7 +109,7 @@ void TimelineSide::draw(double end_seconds) {
   chart_->setSource(0, end_seconds,
                     [timeline = timeline_, heading](double begin, double end, size_t columns) {
                       reports::Chart chart = reports::timeline_chart(*timeline, heading, begin, end, columns);
-                      chart.x.title.clear();  // "12 s" says it, and height is dear
+                      chart.x.title.clear();  // tick labels such as "12 s" are enough, and height is scarce
                       return chart;
                     });
 }
@@ -129,7 +129,7 @@ QString TimelineSide::caption() const {
   if (timeline_ == nullptr || !moment_) return {};
   const double seconds = timeline_->seconds(*moment_);
   const QString memory = figure_text(reports::Unit::bytes, double(timeline_->total_bytes(*moment_)));
-  // Passes follow one another: the last that has begun.
+  // Passes are consecutive, so this is the last one that has begun.
   const auto& passes = timeline_->passes();
   const auto after = std::upper_bound(passes.begin(), passes.end(), seconds,
                                       [](double at, const reports::Span& pass) { return at < pass.begin; });

@@ -14,20 +14,20 @@ class ChartView;
 class LiveBox;
 class TableView;
 
-/// Maps a moment of one timeline to another one: equally far through the same pass, or equally far through
-/// the whole if the timelines have different numbers of passes.
+/// Maps a moment of timeline `from` to the corresponding moment of `to`: equally far through the same pass.
+/// If the numbers of passes differ, it is equally far through the whole decode.
 double seconds_in(const reports::Timeline& to, const reports::Timeline& from, double seconds);
 
-/// One timeline with its chart and what is live at one moment of it.
+/// One timeline: its chart and the tables of one moment.
 class TimelineSide : public QObject {
   Q_OBJECT
  public:
-  /// `name` is for settings.
+  /// `name` is the key in the window's settings.
   explicit TimelineSide(const QString& name);
   ~TimelineSide() override;
 
-  /// Builds the timeline of a plan or a trace in a worker; null shows none. `word` says what it is,
-  /// "Predicted"; where it is empty, the file's name does.
+  /// Builds the timeline of a plan or a trace in a worker; null shows none. `word` is the title, "Predicted".
+  /// Empty: the file's name.
   void show(const reports::DocumentPtr& document, const QString& word);
   bool busy() const { return job_.busy(); }
   const std::shared_ptr<const reports::Timeline>& timeline() const { return timeline_; }
@@ -36,14 +36,15 @@ class TimelineSide : public QObject {
   LiveBox* liveBox() { return live_box_; }
   QString caption() const;
   const reports::DocumentPtr& document() const { return document_; }
-  /// How far a GPU's trace can be trusted; empty of everything else.
+  /// Limits on the accuracy of a GPU's trace. Empty for all other documents.
   const QString& note() const { return note_; }
 
-  /// Draws it over the time from 0 to `end_seconds`.
+  /// Draws the timeline from 0 to `end_seconds`.
   void draw(double end_seconds);
-  /// The live set at the highest moment of the column of pixels that holds `seconds`, or at that very moment.
+  /// Shows the memory at `seconds`. With `whole_column`, shows the highest moment of its pixel column
+  /// instead.
   void lookAt(double seconds, bool whole_column);
-  /// The moment that is shown.
+  /// Index of the shown moment.
   std::optional<size_t> moment() const { return moment_; }
   std::vector<Export> exports();
 

@@ -6,14 +6,14 @@
 
 namespace headroom::gui {
 
-/// Above a plan that is used and in no file of the user's: what it is, and what to do with it next.
+/// Bar above a plan that is in use but not saved: describes it and offers the next steps.
 class UsedPlanBar : public QFrame {
   Q_OBJECT
  public:
   explicit UsedPlanBar(Workspace& workspace, QWidget* parent = nullptr);
-  /// Hides where the plan is a file of the user's, or null.
+  /// Hides the bar if the plan is null or saved by the user.
   void showPlan(const reports::DocumentPtr& plan);
-  /// Writes it, opens that file in its place. Throws DeviceError.
+  /// Saves the plan and opens the saved file in its place. Throws DeviceError.
   void save(const QString& file);
 
  Q_SIGNALS:

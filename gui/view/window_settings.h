@@ -14,8 +14,8 @@ struct WindowSettings {
   QString language = QStringLiteral("system");
   QString page = QStringLiteral("start");
   QStringList recent_files;         ///< newest first
-  QByteArray geometry;              ///< empty: as large as is usual
-  QByteArray docks;                 ///< of docks and tool bars
+  QByteArray geometry;              ///< empty: the default size
+  QByteArray docks;                 ///< layout of docks and tool bars
   QMap<QString, QByteArray> views;  ///< splitters by page and name
 };
 

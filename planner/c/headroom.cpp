@@ -24,7 +24,7 @@
 namespace headroom::planner {
 namespace {
 
-/// Far above what any decode takes; no bytes are added to it.
+/// Larger than any decode needs. Small enough that adding bytes cannot overflow.
 constexpr int64_t kNoLimit = int64_t{1} << 60;
 
 const char* or_else(const char* given, const char* otherwise) {
@@ -37,14 +37,14 @@ Model model_of(const headroom_question& question) {
   return argument.starts_with("{") ? parse_model(argument, "model") : open_model(argument);
 }
 
-/// At least 1; 0 stands for it.
+/// A count of at least 1. 0 means 1.
 int64_t count_of(const char* name, int64_t given) {
   if (given < 0)
     throw InputError(std::string(name) + ": expected at least 1, found " + std::to_string(given));
   return std::max<int64_t>(1, given);
 }
 
-/// A question with what is planned for it.
+/// A question, with its model and its planner.
 class PlannerOfQuestion {
  public:
   explicit PlannerOfQuestion(const headroom_question& question)
@@ -70,7 +70,7 @@ class PlannerOfQuestion {
   int64_t smallest_bytes() const {
     return smallest_plan(problem(), spaces_of(problem())).predicted_peak_bytes;
   }
-  /// A limit that was not asked for is what the plan takes.
+  /// The fastest plan. Without a requested limit, the limit becomes the plan's peak.
   Plan plan() const {
     Plan found = plan_or_explain(problem());
     if (options_.limit_bytes == kNoLimit) found.limit_bytes = found.predicted_peak_bytes;
@@ -84,7 +84,7 @@ class PlannerOfQuestion {
   PlanOptions options_;
 };
 
-/// Runs `body`; what it throws becomes a status and a message.
+/// Runs `body` and turns its exceptions into a status and a message.
 int guarded(char* message, size_t message_bytes, const std::function<void()>& body) noexcept {
   const auto say = [&](int status, const char* what) {
     if (message == nullptr || message_bytes == 0) return status;

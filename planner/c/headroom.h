@@ -1,6 +1,6 @@
 /*
- * Predicts the memory and time that the decode of a VAE needs, and plans how to run it in less. For programs
- * in C, and in any language that can call C.
+ * Predicts the memory and time of a VAE decode, and plans how to run it in less memory. For programs in C,
+ * and in any language that can call C.
  *
  *   headroom_question question = {.model = "sdxl", .width_pixels = 1024, .height_pixels = 1024,
  *                                 .limit_bytes = 1342177280};
@@ -8,8 +8,8 @@
  *   char message[256];
  *   int status = headroom_predict(&question, &prediction, message, sizeof message);
  *
- * Every function may be called from any thread, and needs no start and no end. Nothing is printed, and
- * nothing is written. Texts are UTF-8.
+ * Every function may be called from any thread. There is no initialization and no shutdown. Functions print
+ * nothing and write no files. Strings are UTF-8.
  *
  * Compiles as C99 and as C++. Link -lheadroom, or in CMake headroom::headroom of find_package(headroom).
  */
@@ -33,7 +33,7 @@ enum {
   HEADROOM_FAILURE = 5       /* no memory left, or a file that cannot be read */
 };
 
-/* A decode. Fields that are 0 or NULL are what stands in brackets, so that one begins with {0}. */
+/* A decode. Start from {0}: a field that is 0 or NULL means the default in brackets. */
 typedef struct headroom_question {
   /* A built-in name ("sdxl"), a folder with config.json or with vae/config.json, a .safetensors checkpoint,
    * or the text of a config.json itself, which begins with '{'. Required. */
@@ -43,29 +43,30 @@ typedef struct headroom_question {
   int64_t batch;                       /* pictures or clips in one decode [1] */
   const char* dtype;                   /* "fp32", "bf16" or "fp16" ["fp32"] */
   const char* device;                  /* "cpu" or "cuda" ["cpu"] */
-  int64_t limit_bytes;                 /* what the device has for it, weights included [no limit] */
+  int64_t limit_bytes;                 /* device memory for the decode, weights included [no limit] */
 } headroom_question;
 
 typedef struct headroom_prediction {
-  int64_t untiled_bytes;  /* peak of the untiled decode, weights included: diffusers' */
+  int64_t untiled_bytes;  /* peak of diffusers' untiled decode, weights included */
   int64_t smallest_bytes; /* the smallest limit under which there is a plan */
-  int64_t peak_bytes;     /* peak of the fastest plan within limit_bytes; 0 where none fits */
-  double seconds;         /* its time by stated assumptions of speed; 0 where none fits */
-  int64_t passes;         /* how often it goes over the picture; 0 where none fits */
+  int64_t peak_bytes;     /* peak of the fastest plan within limit_bytes; 0 if none fits */
+  double seconds;         /* its time, from assumed speeds; 0 if none fits */
+  int64_t passes;         /* number of passes over the picture; 0 if none fits */
 } headroom_prediction;
 
 /*
- * Predicts the decode. Where no plan fits, HEADROOM_DOES_NOT_FIT; untiled_bytes and smallest_bytes are filled
- * in all the same. `message` takes one line, cut to `message_bytes` and ended by 0, empty where all went
- * well; it may be NULL. Takes milliseconds to seconds, by the size of the model.
+ * Predicts the decode. Returns HEADROOM_DOES_NOT_FIT if no plan fits, but still sets untiled_bytes and
+ * smallest_bytes. `message` receives one line, truncated to `message_bytes` including the terminating 0. It
+ * is empty on success. It may be NULL. Takes milliseconds to seconds, depending on the model's size.
  */
 HEADROOM_API int headroom_predict(const headroom_question* question, headroom_prediction* prediction,
                                   char* message, size_t message_bytes);
 
 /*
- * Plans the decode. `*plan_json` becomes the text of a plan file, as `headroom-plan -o` writes it and
- * `headroom-decode --plan` reads it. Free it with headroom_free(). It is NULL unless HEADROOM_DONE is
- * returned. `message` as above, with what would help where nothing fits.
+ * Plans the decode. Sets `*plan_json` to the text of a plan file, the format that `headroom-plan -o` writes
+ * and `headroom-decode --plan` reads. The caller frees it with headroom_free(). It is NULL unless the
+ * function returns HEADROOM_DONE. `message` works as above. If nothing fits, it lists changes that would
+ * help.
  */
 HEADROOM_API int headroom_plan(const headroom_question* question, char** plan_json, char* message,
                                size_t message_bytes);

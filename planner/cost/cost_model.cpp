@@ -33,20 +33,20 @@ double work_per_position(const Graph& graph, const Op& op, const Sizes& sizes) {
   return double(graph.tensor(measured_tensor(op)).channels * tile_element_bytes(sizes));
 }
 
-/// Bytes that a step which only moves values writes for each position.
+/// Bytes written for each position by a step that only moves values.
 double moved_bytes(const Graph& graph, const Step& step, const Sizes& sizes) {
   const int64_t element =
       step.kind == StepKind::store ? bytes_per_element(sizes.dtype) : tile_element_bytes(sizes);
   return double(graph.tensor(step.tensor).channels * element);
 }
 
-/// Reading the residual of an add that a convolution carries out, for each position.
+/// Seconds for each position to read the residual, if a convolution also does the add.
 double residual_seconds(const Graph& graph, OpId add, const DeviceRates& rates, const Sizes& sizes) {
   const int64_t channels = graph.tensor(graph.op(add).output).channels;
   return double(channels * tile_element_bytes(sizes)) / rates.bytes_per_second;
 }
 
-/// Tiles along an axis of the grid after the first one.
+/// Number of tiles along an axis of the grid, not counting the first.
 int64_t later_tiles(int64_t grid, int64_t length) {
   return ceil_divide(grid - std::min(grid, length), length);
 }
@@ -56,11 +56,12 @@ int64_t later_bands(const Graph& graph, const Pass& pass, int64_t height, const 
   return ceil_divide(grid - first_band_rows(graph, pass, height, grid), height);
 }
 
-/// Work of a step along one axis, in positions: of a single tile, and of each later tile besides.
+/// Work of a step along one axis, in positions. `single` is the work of one tile over the whole axis; the
+/// others are added for each further tile.
 struct AxisWork {
   int64_t single = 0;
   int64_t again = 0;  ///< computed once more: halos
-  int64_t moved = 0;  ///< copied out of a tile and into the next one, or read again
+  int64_t moved = 0;  ///< carried into the next tile by copies, or read again
 };
 
 Axes<AxisWork> work_axes(const Graph& graph, const Pass& pass, const Step& step, const Sizes& sizes) {
@@ -103,7 +104,8 @@ Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, c
   return per_axis(along, work_axes(graph, pass, step, sizes), later);
 }
 
-/// Moving positions of a step's tiles from tile to tile, for each line of them across the axis.
+/// Seconds to carry positions of a step from tile to tile along one axis, for each line of positions across
+/// that axis.
 double moving_seconds(const Graph& graph, const Step& step, const Along& along, const DeviceRates& rates,
                       const Sizes& sizes) {
   const int64_t element = tile_element_bytes(sizes);
@@ -115,7 +117,8 @@ double moving_seconds(const Graph& graph, const Step& step, const Along& along, 
 
 CostModel::CostModel(const Graph& graph, DeviceKind device)
     : graph_(&graph), device_(device), memory_(memory_model_of(graph, device)) {
-  const DeviceRates rates = assumed_rates(device, Dtype::fp32);  // what follows is the same in every dtype
+  const DeviceRates rates =
+      assumed_rates(device, Dtype::fp32);  // the rates used below do not depend on the dtype
   both_ways_ = rates.both_ways;
   weights_bytes_per_second_ = rates.weights_bytes_per_second;
   transform_bytes_per_second_ = rates.transform_bytes_per_second;
@@ -151,11 +154,12 @@ CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const
   if (!latency_tables->missing().empty())
     throw std::logic_error("a profile without latency table " + latency_tables->missing());
   latency_tables_ = latency_tables;
-  if (request.device == DeviceKind::cuda) {  // workspaces are granted, whatever was measured
+  if (request.device ==
+      DeviceKind::cuda) {  // the planner sets a GPU's workspaces, so measured ones do not matter
     gpu_.emplace(graph, latency_tables, profile.dtype);
     return;
   }
-  // The larger of what is assumed and what was measured. A convolution takes what its algorithm states.
+  // Use the larger of the assumed and the measured workspace. For convolutions the algorithm determines it.
   memory_.workspace_bytes = [&graph, latency_tables, elsewhere = memory_.workspace_bytes](
                                 const Op& op, ConvolutionAlgorithm algorithm, const Extent& tile,
                                 const Sizes& sizes) {
@@ -217,7 +221,7 @@ std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
   const Extent grid = extent_at(pass.scale, sizes.latent);
   for (int64_t width : widths) later_columns.push_back(later_tiles(grid.x, width));
   for (const Step& step : pass.steps) {
-    // The work of a tile is a product over the axes, so each length is looked at once.
+    // The work of a tile is a product over the axes, so compute each factor once per length.
     const StepRates rates =
         latency_tables_ ? StepRates{} : rates_of(step, pass.convolutions.of(step.op), sizes);
     const DeviceRates moving = assumed_rates(device_, sizes.dtype);
@@ -260,7 +264,7 @@ double CostModel::least_seconds(OpId id, const Sizes& sizes) const {
   const double whole =
       double(positions(own_extent(graph_->tensor(measured_tensor(op)), sizes)) * sizes.items);
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
-  if (op.kind == OpKind::add && fusion_on(sizes).residuals)  // as part of a convolution
+  if (op.kind == OpKind::add && fusion_on(sizes).residuals)  // a convolution does the add
     return whole * residual_seconds(*graph_, id, rates, sizes);
   return rates.step_seconds + whole * seconds_per_position(id, algorithms_on(device_).back(), sizes);
 }
@@ -284,7 +288,7 @@ double CostModel::staging_seconds(OpId id, MemoryTier tier, int64_t bytes, const
 }
 
 double CostModel::least_store_seconds(TensorId id, const Sizes& sizes) const {
-  if (fusion_on(sizes).blocks) return 0;  // the convolution that makes it may write its blocks
+  if (fusion_on(sizes).blocks) return 0;  // the convolution that computes the tensor may write its blocks
   const Tensor& tensor = graph_->tensor(id);
   const double whole = double(positions(own_extent(tensor, sizes)) * sizes.items);
   if (latency_tables_)
@@ -322,8 +326,8 @@ void CostModel::add_transfer(Transfers& transfers, MemoryTier tier, bool written
 }
 
 double CostModel::sweep_seconds(double compute, const Transfers& transfers, size_t bands) {
-  // Bands are fetched, computed and written one behind the other: the longest of the three is never idle, the
-  // others stand alone for one band.
+  // Bands are fetched, computed and written in a pipeline of three stages. The longest stage is always busy.
+  // The other two are exposed for one band each.
   std::array<double, 3> stages{compute, transfers.read_seconds, transfers.written_seconds};
   std::sort(stages.begin(), stages.end());
   return stages[2] + (stages[1] + stages[0]) / double(bands);

@@ -16,10 +16,10 @@ struct Ranks {
 /// Link assumed if none is given: 10 Gbit/s Ethernet for CPUs, PCIe 4 without NVLink for GPUs.
 Link assumed_link(DeviceKind device);
 
-/// Seconds from the first byte sent until the last byte arrives; 0 for no bytes.
+/// Seconds from sending the first byte until the last byte arrives. 0 if there are no bytes.
 double message_seconds(double bytes, const Link& link);
 
-/// Every rank's own `values` numbers to all others, one rank after another.
+/// Seconds of an all-gather: each rank in turn sends `values` numbers to all others.
 double gather_seconds(int64_t values, const Ranks& ranks);
 
 }  // namespace headroom::planner

@@ -74,7 +74,7 @@ class ExchangeTimeline {
     std::erase_if(awaited_[rank], [&](const RowMessage* message) {
       const size_t band = first_band_of(graph_, plan, number, message->transfers);
       if (band < bands) waits.push_back({band, message->arrives});
-      return band < bands;  // it is there from now on
+      return band < bands;  // the rows have arrived once this pass has run
     });
     std::sort(waits.begin(), waits.end());
     double delay = 0;
@@ -106,10 +106,10 @@ class ExchangeTimeline {
   const Graph& graph_;
   const RankedPlan& plan_;
   const double micro_batches_;
-  std::vector<std::vector<RowMessage>> messages_;  ///< by the pass that writes what they carry
-  /// By the rank that they go to: sent, and not yet read.
+  std::vector<std::vector<RowMessage>> messages_;  ///< by the pass that writes the rows
+  /// By receiving rank: messages that were sent but not read yet.
   std::vector<std::vector<const RowMessage*>> awaited_;
-  std::vector<double> now_;          ///< by rank: done with all passes so far
+  std::vector<double> now_;          ///< by rank: end of its last pass so far
   std::vector<double> sends_until_;  ///< by rank
 };
 

@@ -20,13 +20,14 @@ struct GpuCard {
   double convolution_flops_per_second = 780e12;
   /// Cost of filling and draining a multiprocessor's pipeline, in multiply-adds per value.
   double pipeline_products = 300;
-  double attention_flops_per_second = 180e12;  ///< matrix products in chunks, softmax beside them
+  double attention_flops_per_second = 180e12;  ///< matrix products in chunks, with softmax between them
   double fp32_flops_per_second = 12e12;        ///< without tensor cores
   /// Grouped convolutions and linear attention, which do few multiply-adds for each value.
   double narrow_flops_per_second = 5e12;
   double kernel_seconds = 2e-6;  ///< from the end of one kernel to the full speed of the next
-  double launch_seconds = 5e-6;  ///< of the thread that launches, for each kernel
-  /// For each pass: the first kernel of a pass needs the last one's statistics whole, so the card drains.
+  double launch_seconds = 5e-6;  ///< time of the launching thread for each kernel
+  /// Added for each pass. Its first kernel waits for the previous pass's statistics, so the GPU's pipeline
+  /// drains.
   double pass_seconds = 10e-6;
   double weights_bytes_per_second = 5e9;
   /// Copies between the card and pinned host memory, each way while both are busy, over PCIe Gen5 x16.

@@ -9,7 +9,7 @@
 namespace headroom::planner {
 namespace {
 
-/// Calls `at(cost of a tile, how many are like it)` for each kind of tile that a pass has.
+/// Calls `at(cost of a tile, number of such tiles)` for each kind of tile in a pass.
 template <typename At>
 void for_each_kind(TileChain& chain, const TileClasses& chunks, const TileClasses& rows,
                    const TileClasses& columns, const At& at) {
@@ -50,7 +50,7 @@ std::vector<double> GpuCosts::shape_seconds(const Pass& pass, int64_t frames,
         on_card += tile.seconds * double(tiles);
         launched += double(tile.kernels * tiles) * times_.card.launch_seconds;
       });
-      // A pass that need not run has no steps.
+      // A pass without steps does not run.
       seconds.push_back(pass.steps.empty() ? 0 : std::max(on_card, launched) + times_.card.pass_seconds);
     }
   }

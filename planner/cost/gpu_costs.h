@@ -17,17 +17,17 @@ class GpuCosts {
   GpuCosts(const Graph& graph, std::shared_ptr<const LatencyLookup> measured, Dtype dtype);
 
   double pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
-  /// pass_seconds() for each height with each width, height by height.
+  /// pass_seconds() for each combination of height and width. Widths vary fastest in the result.
   std::vector<double> shape_seconds(const Pass& pass, int64_t frames, const std::vector<int64_t>& heights,
                                     const std::vector<int64_t>& widths, const Sizes& sizes) const;
-  /// Seconds of each step over all tiles of the pass, without what the pass adds to them: launches where
-  /// these take longer, and the wait before the next pass.
+  /// Seconds of each step over all tiles of the pass. Excludes time that only the pass as a whole has: kernel
+  /// launches that take longer than the kernels, and the wait before the next pass.
   std::vector<double> step_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
   /// Lower bound, by assumed costs, on computing the operation's whole output once, for any tiling.
   double least_seconds(OpId op, const Sizes& sizes) const;
   /// Lower bound, by assumed costs, on writing a whole tensor to its blocks.
   double least_store_seconds(TensorId tensor, const Sizes& sizes) const;
-  /// Seconds of copies within the card's memory, one after another, each of so many bytes.
+  /// Seconds of copies within the card's memory, one after another. `copied_bytes` has the size of each.
   double copies_seconds(std::span<const int64_t> copied_bytes) const;
 
  private:

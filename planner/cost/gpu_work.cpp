@@ -8,15 +8,15 @@
 namespace headroom::planner {
 namespace {
 
-/// Positions that a block of a convolution covers.
+/// Positions covered by one block of a convolution.
 constexpr int64_t kBlockPositions = 128;
 
 /// Kernels that fill a tile's halo beyond the picture, one for each side. Two are right for a tile as wide as
 /// the picture. A tile in the middle needs none, a single tile for the whole picture needs four.
 constexpr int64_t kFillKernels = 2;
 
-/// Outputs that a block covers, and its speed as a share of the largest block's. Smaller blocks are slower
-/// because each input serves fewer outputs.
+/// Output channels that a block covers, and its speed relative to the largest block. Smaller blocks are
+/// slower because each input serves fewer outputs.
 struct BlockOutputs {
   int64_t outputs;
   double share;
@@ -35,7 +35,7 @@ int32_t rewrites_of(const Op& op) {
   return (op.factor.y > 1 ? 1 : 0) + (op.activation != Activation::none ? 1 : 0);
 }
 
-/// Keys, values, sums and statistics are read again and again, from caches.
+/// Keys, values, sums and statistics are small and read repeatedly, so they come from caches.
 bool is_cached(const Graph& graph, const Op& op, size_t input) {
   return graph.tensor(op.inputs[input]).statistics || (is_barrier(op, input) && op.kind == OpKind::attention);
 }
@@ -70,7 +70,7 @@ StepWork::StepWork(const GpuCard& card, const Graph& graph, const Step& step, co
 
 double StepWork::seconds(const CallExtent& call) const {
   if (waves_.blocks_across == 0) return least_seconds(call.positions());
-  const bool by_phase = waves_.phases > 1;  // frame by frame then
+  const bool by_phase = waves_.phases > 1;  // then one frame at a time
   const int64_t calls = by_phase ? waves_.phases * call.frames : 1;
   const int64_t positions = by_phase ? ceil_divide(call.area, waves_.phases) : call.positions();
   const int64_t blocks = ceil_divide(positions, kBlockPositions) * waves_.blocks_across;

@@ -10,29 +10,30 @@
 // Work of one step on a GPU: arithmetic, kernels, bytes.
 namespace headroom::planner {
 
-/// Positions of one item that a call of a step goes over.
+/// Positions of one item that one call of a step processes.
 struct CallExtent {
   int64_t frames = 1;
   int64_t area = 0;  ///< rows times columns
   int64_t positions() const { return frames * area; }
 };
 
-/// A convolution by tensor cores: every multiprocessor computes blocks of 128 positions by some outputs, and
-/// a call takes as long as whole rounds of such blocks over all of them (waves).
+/// Wave quantization of a convolution on tensor cores. Each multiprocessor computes blocks of 128 positions
+/// by some output channels. A wave is one block on every multiprocessor. A call takes a whole number of
+/// waves.
 struct ConvolutionWaves {
   double wave_seconds = 0;
-  int64_t blocks_across = 0;  ///< blocks that cover the outputs; 0 where waves are not counted
-  int64_t phases = 1;         ///< calls that share the positions of a frame
+  int64_t blocks_across = 0;  ///< blocks that cover the output channels; 0 if waves are not counted
+  int64_t phases = 1;         ///< calls among which the positions of a frame are divided
 };
 
-/// The arithmetic of a step, of one item.
+/// Arithmetic of a step, for one item.
 class StepWork {
  public:
-  /// None where the step only moves values.
+  /// No arithmetic if the step only moves values.
   StepWork(const GpuCard& card, const Graph& graph, const Step& step, const Sizes& sizes);
 
   double seconds(const CallExtent& call) const;
-  /// No more than seconds() of any tiles that cover so many positions.
+  /// Lower bound on seconds(), summed over any tiles that cover this many positions.
   double least_seconds(int64_t positions) const { return seconds_per_position_ * double(positions); }
 
  private:
@@ -49,13 +50,13 @@ struct StepTraffic {
   };
   std::vector<Read> reads;
   double written = 0;
-  bool keeps = false;  ///< what is written is a kept tensor
-  double emitted = 0;  ///< over the link to the host
-  /// Kernels behind the step's own that read all that it wrote and write it again: an upsampling
-  /// convolution's phases are interleaved, and convolutions have their activations applied.
+  bool keeps = false;  ///< the step writes a kept tensor
+  double emitted = 0;  ///< bytes sent to the host
+  /// Kernels after the step's own that read and rewrite its whole output. An upsampling convolution
+  /// interleaves its phases this way, and some convolutions apply their activation this way.
   int32_t rewrites = 0;
 
-  double moved() const;  ///< by all its kernels, emitted ones apart
+  double moved() const;  ///< by all its kernels, without emitted bytes
 };
 StepTraffic traffic_of(const Graph& graph, const Step& step, const Sizes& sizes);
 

@@ -19,7 +19,8 @@ struct Run {
   double count = 0;
 };
 
-/// The first tile, those between, the last one: the picture's edges clip the halo of the outer two.
+/// First tile, middle tiles, last tile. They differ because the picture's edges clip the halos of the outer
+/// two.
 struct Runs {
   std::vector<Run> runs;
   void add(int64_t length, double count) {
@@ -31,7 +32,7 @@ struct Runs {
   }
 };
 
-/// Tiles of `length`, the part of the grid that is decoded here cut into them.
+/// Cuts the part of the grid that is decoded here into tiles of `length`.
 Runs runs_along(const TileAxis& axis, const Interval& grid, int64_t length) {
   const int64_t count = ceil_divide(grid.length(), length);
   const auto positions = [&](int64_t i) {
@@ -45,7 +46,7 @@ Runs runs_along(const TileAxis& axis, const Interval& grid, int64_t length) {
   return runs;
 }
 
-/// The positions that are computed tile by tile, where tiles hand positions on.
+/// Positions computed in each tile, if tiles carry positions over to the next tile.
 Runs runs_of(const TileAxis& axis, const std::vector<Interval>& tiles) {
   Runs runs;
   for (const Interval& tile : tiles) {
@@ -55,7 +56,8 @@ Runs runs_of(const TileAxis& axis, const std::vector<Interval>& tiles) {
   return runs;
 }
 
-/// An accumulation reads two tensors and writes one. As part of a convolution an add reads one.
+/// Cost of an add as a share of an accumulation. An accumulation reads two tensors and writes one. An add
+/// inside a convolution only reads one.
 constexpr double kResidualShare = 1.0 / 3;
 
 }  // namespace

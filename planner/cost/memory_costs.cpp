@@ -14,8 +14,8 @@
 namespace headroom::planner {
 namespace {
 
-// Growth outside the pool (docs/planning.md): pages of code that are touched for the first time and what the
-// heap keeps of small tensors, which follows the decoder's size; and lists that grow with the picture.
+// Memory growth outside the pool (docs/planning.md). It has three parts: code pages touched for the first
+// time, heap memory for small tensors (grows with the decoder's size), and lists that grow with the picture.
 constexpr int64_t kReserveBytes = int64_t{3} << 18;
 constexpr int64_t kMostReserveOfWeights = int64_t{5} << 18;
 constexpr int64_t kWeightBytesPerReserveByte = 64;
@@ -50,8 +50,8 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
     }
     if (op.kind != OpKind::attention) return 0;
     const int64_t channels = graph.tensor(op.output).channels;
-    const int64_t queries = tile.y * tile.x;  // one frame after the other
-    // With interleaved frames, a frame's queries and its result are assembled in buffers of their own.
+    const int64_t queries = tile.y * tile.x;  // frames run one after another
+    // With interleaved frames, the queries and the result of a frame are gathered in separate buffers.
     const int64_t copies = op.frames == AttentionFrames::interleaved
                                ? 2 * on_cpu(queries * channels * int64_t{sizeof(float)})
                                : 0;
@@ -66,7 +66,7 @@ MemoryModel cuda_memory_model(const Graph& graph) {
   MemoryModel model;
   model.workspace_bytes = [&graph](const Op& op, ConvolutionAlgorithm, const Extent& tile,
                                    const Sizes& sizes) -> int64_t {
-    // Items and frames of attention come one after another.
+    // Items run one after another, and so do the frames of attention.
     int64_t bytes = 0;
     if (op.kind == OpKind::conv)
       bytes = gpu::convolution_workspace_bytes(kernel_shape(graph, op), tile, sizes.dtype);

@@ -6,14 +6,14 @@
 
 namespace headroom::planner {
 
-/// Sets between which seconds a plan's decode stays nine times of ten: by how precisely each latency table
-/// was measured, weighted with what the plan spends on its calls (profiler/profile/time_error.h). Where costs
-/// have no latency tables nothing is set.
+/// Sets the 90 % interval of the plan's predicted time. It combines the errors of the latency tables,
+/// weighted by the time that the plan spends in each (profiler/profile/time_error.h). Sets nothing if there
+/// are no latency tables.
 void set_seconds_range(Plan& plan, const Graph& graph, const CostModel& costs);
 
-/// "7.33 s", or "7.33 s (6.60 s to 8.06 s)" where there is a range.
+/// "7.33 s", or "7.33 s (6.60 s to 8.06 s)" if there is a range.
 std::string seconds_text(const Plan& plan);
-/// "by assumed costs of an H100" or "by the profile": where these seconds come from.
+/// Source of the predicted times: "by assumed costs of an H100" or "by the profile".
 std::string costs_text(const Plan& plan);
 
 }  // namespace headroom::planner

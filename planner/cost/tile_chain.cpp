@@ -9,15 +9,16 @@
 namespace headroom::planner {
 namespace {
 
-/// Bytes that handing on one position to the next chunk or band moves, of one item: it is copied out and in
-/// again.
+/// Bytes moved to carry one position of one item to the next chunk or band. The position is copied out and
+/// copied in, and each copy reads and writes it.
 double handed_on_bytes(const Graph& graph, const Step& step, const Sizes& sizes) {
   if (!makes_tile(step)) return 0;
   constexpr int64_t kReadAndWritten = 2, kOutAndIn = 2;
   return double(kReadAndWritten * kOutAndIn * graph.tensor(step.tensor).channels * tile_element_bytes(sizes));
 }
 
-/// An upsampling convolution interleaves its phases right into the target, so narrow rows need no copy.
+/// True if narrow rows need an extra copy. An upsampling convolution needs none, because it interleaves its
+/// phases directly into the target.
 bool copies_if_narrow(const Graph& graph, const Step& step) {
   if (step.add != OpId{-1}) return true;
   return step.target != StepTarget::tile && graph.op(step.op).factor.y == 1;
@@ -92,7 +93,7 @@ double TileChain::missed_write(size_t i, double positions) const {
   return link.keeps || places_[link.place].missed ? positions * link.written : 0;
 }
 
-/// A library that writes rows with gaps between them copies as a step does that stores a tile.
+/// The extra copy for rows with gaps between them costs as much as a store step.
 double TileChain::measured_seconds(size_t i, const Axes<double>& made) const {
   const Step& step = pass_.steps[i];
   double seconds = measured_->tile_seconds(step, pass_.convolutions.of(step.op), made, sizes_);

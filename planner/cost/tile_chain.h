@@ -9,27 +9,29 @@
 
 namespace headroom::planner {
 
-/// How long a GPU takes is known by what is assumed of a card, or by what was measured: then only the card's
-/// cache and its DRAM's rate count.
+/// Timing data of a GPU: the assumptions about a card, or measurements. With measurements, only the card's L2
+/// cache size and DRAM rate are used.
 struct GpuTimes {
   GpuCard card;
   std::shared_ptr<const LatencyLookup> measured = nullptr;
 };
 
-/// The steps of a pass on one tile of a GPU, one after another: what each takes depends on what those before
-/// it have left in the L2 cache.
+/// The steps of a pass on one tile of a GPU, in order. The time of a step depends on the data that earlier
+/// steps left in the L2 cache.
 ///
 ///     norm        reads x from DRAM       writes a
 ///     conv        reads a                 writes b      a band of few rows: a and b are still in L2
 ///     store       reads b                 writes y to DRAM
 ///     statistics  reads b                               nothing else moves, so b moves at L2's rate
 ///
-/// A step finds a tensor in L2 if no more than the cache's share was moved since the tensor was last touched,
-/// from beginning to beginning of the two steps and from end to end. A tile that all its readers find there
-/// is not written to DRAM either: the next tile overwrites it. A step takes as long as its arithmetic, all
-/// its bytes at L2's rate or those that L2 misses at DRAM's, whichever is longest. On a card that was
-/// profiled it takes what was measured of it alone, where it found its tiles in L2 if they are small enough
-/// for that, or those bytes that L2 misses in the chain, whichever is longer.
+/// A step finds a tensor in L2 if at most the cache's share was moved since the last step that touched the
+/// tensor. This is counted from beginning to beginning of the two steps, and from end to end. If all readers
+/// of a tile find it in L2, the tile is not written to DRAM either: the next tile overwrites it.
+///
+/// A step takes the longest of three times: its arithmetic, all its bytes at L2's rate, and the bytes that
+/// miss L2 at DRAM's rate. On a profiled card it takes the longer of two times: the step's measured time, and
+/// the bytes that miss L2 in the chain at DRAM's rate. The step was measured alone, so small tiles were in L2
+/// at that time.
 class TileChain {
  public:
   /// `pass` and `times` must outlive the chain.
@@ -47,7 +49,7 @@ class TileChain {
  private:
   struct Read {
     size_t place = 0;
-    double bytes = 0;  ///< for each position, of one item
+    double bytes = 0;  ///< for each position of one item
   };
   struct Link {
     StepWork work;
@@ -60,11 +62,11 @@ class TileChain {
     bool copies_if_narrow = false;
     int64_t columns = 0;           ///< of the picture
     bool by_frame = false;         ///< rewritten frame by frame
-    size_t place = 0;              ///< of what it writes
+    size_t place = 0;              ///< place that the step writes
     double carried_of_area = 0;    ///< bytes for each row and column, in chunks after the first
     double carried_of_column = 0;  ///< bytes for each column and frame, in bands after the first
     int64_t kernels = 0;           ///< of a tile
-    int64_t frame_kernels = 0;     ///< and of each of its frames
+    int64_t frame_kernels = 0;     ///< additional kernels for each frame
   };
   /// A tensor in memory: the tile of a step, or a kept tensor.
   struct Place {
@@ -80,7 +82,7 @@ class TileChain {
   double missed_write(size_t step, double positions) const;
 
   const GpuCard& card_;
-  const LatencyLookup* const measured_;  ///< null where costs are assumed
+  const LatencyLookup* const measured_;  ///< null if costs are assumed
   const Pass& pass_;
   const Sizes sizes_;
   std::vector<Link> links_;

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The numbers of `values`, the largest first, of equal ones the first.
+/// Indices of `values`, sorted by value, largest first. Equal values keep their order.
 std::vector<size_t> largest_first(const std::vector<double>& values) {
   std::vector<size_t> numbers(values.size());
   std::iota(numbers.begin(), numbers.end(), size_t{0});
@@ -28,12 +28,12 @@ std::string difference_text(const Outcome<double>& seconds) {
   return (difference < 0 ? "-" : "+") + format_seconds(std::abs(difference));
 }
 
-/// Text of the file, on one line whatever it holds.
+/// Text from a file, escaped so that it stays on one line.
 std::string quoted(const std::string& text) {
   return json(text.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// A value of the statistics that no run of the plan could have written.
+/// A value in the statistics that a run of the plan cannot have written.
 struct Mismatch {
   std::string key, expected, found;
 };
@@ -65,7 +65,8 @@ std::string ratio_text(const std::optional<double>& ratio) {
   return text;
 }
 
-/// Columns as wide as their widest cell, the second to the left and the rest to the right.
+/// Formats a table. A column is as wide as its widest cell. The second column is left-aligned, all others are
+/// right-aligned.
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {

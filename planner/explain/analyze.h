@@ -15,20 +15,20 @@ template <typename T>
 struct Outcome {
   T predicted{};
   T measured{};
-  /// Measured over predicted; none where nothing was predicted.
+  /// Measured ÷ predicted. Unset if the prediction is 0.
   std::optional<double> ratio() const {
     return predicted > 0 ? std::optional(double(measured) / double(predicted)) : std::nullopt;
   }
 };
 
-/// How many seconds more or less than predicted a pass took.
+/// Absolute difference between a pass's measured and predicted seconds.
 double seconds_off(const Outcome<double>& seconds);
 
-/// Passes of a run by seconds_off(), the largest first: their numbers. Its first is the worst pass, of which
-/// explain, report and window speak.
+/// Indices of a run's passes, sorted by seconds_off(), largest first. The first entry is the "worst pass"
+/// that explain, the report and the window show.
 std::vector<size_t> worst_passes(const std::vector<PassStats>& passes);
 
-/// Passes of a plan by their predicted seconds, the longest first: their numbers.
+/// Indices of a plan's passes, sorted by predicted seconds, longest first.
 std::vector<size_t> longest_passes(const Plan& plan);
 
 struct PassAnalysis {
@@ -36,32 +36,33 @@ struct PassAnalysis {
   std::string name;
   Outcome<int64_t> peak_bytes;
   Outcome<double> seconds;
-  bool decided_peak = false;  ///< the pass whose measured peak is the largest, the first of several
+  bool decided_peak = false;  ///< the first pass with the largest measured peak
 };
 
-/// A plan beside a run of it, in the manner of a database's EXPLAIN ANALYZE.
+/// A plan compared with a run of it, like a database's EXPLAIN ANALYZE.
 struct Analysis {
-  std::vector<PassAnalysis> passes;  ///< as worst_passes() ranks them
+  std::vector<PassAnalysis> passes;  ///< sorted like worst_passes()
   Outcome<int64_t> peak_bytes;       ///< the whole decode, growth outside the pool included
   Outcome<double> seconds;
   int64_t limit_bytes = 0;
   int64_t outside_bytes = 0;
-  bool assumed = true;      ///< of the plan's costs
-  Environment planned_for;  ///< of the plan's profile
+  bool assumed = true;      ///< the plan's costs are assumed
+  Environment planned_for;  ///< environment of the plan's profile
   Environment ran_on;
 };
 
-/// True where the statistics are of a run of this plan, as far as can be seen: the same limit and peak, and
-/// the same passes by number and name. Those of a queue belong to no single plan.
+/// True if the statistics appear to come from a run of this plan: limit and peak are equal, and so are the
+/// indices and names of the passes. Statistics of a queue belong to no single plan.
 bool belongs_to(const Plan& plan, const RunStats& stats);
 
-/// Throws InputError naming `stats_origin` and the key where the statistics do not belong to the plan.
+/// Compares a plan with a run of it. Throws InputError with `stats_origin` and the key if the statistics do
+/// not belong to the plan.
 Analysis analyze(const Plan& plan, const std::string& plan_origin, const RunStats& stats,
                  const std::string& stats_origin);
 
 /// A table for people.
 std::string to_text(const Analysis& analysis);
-/// JSON for programs. Ratios are null where nothing was predicted.
+/// JSON for programs. A ratio is null if its prediction is 0.
 nlohmann::json to_json(const Analysis& analysis);
 
 }  // namespace headroom::planner

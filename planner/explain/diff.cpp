@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Values by key, in the order in which they are shown.
+/// Values by key, in display order.
 using Values = std::vector<std::pair<std::string, json>>;
 
 Values values_of(const Plan& plan) {
@@ -55,7 +55,7 @@ Values values_of(const KeptTensor& kept, const Graph& graph) {
           {"rows", kept.rows ? json{kept.rows->begin, kept.rows->end} : json(nullptr)}};
 }
 
-/// A step with where it reads.
+/// The text of a step, with its padding and its inputs.
 std::string whole_step_text(const Step& step, const Graph& graph) {
   std::string text = step_text(step, graph);
   if (step.pad != Axes<int32_t>{}) {
@@ -87,7 +87,7 @@ std::vector<Difference> compared(const Values& a, const Values& b) {
   return list;
 }
 
-/// The values of something that only one plan has.
+/// Values of a part that only one plan has.
 std::vector<Difference> alone(const Values& values, PartDifference::Side side) {
   std::vector<Difference> list;
   for (const auto& [key, value] : values) {
@@ -98,7 +98,7 @@ std::vector<Difference> alone(const Values& values, PartDifference::Side side) {
   return list;
 }
 
-/// Steps that one pass has more often than the other.
+/// Steps in `steps` that are missing from `others`, counting repetitions.
 json steps_beyond(const std::vector<std::string>& steps, const std::vector<std::string>& others) {
   std::map<std::string, int64_t> left;
   for (const std::string& step : others) ++left[step];
@@ -115,8 +115,8 @@ std::vector<std::string> step_texts(const Pass& pass, const Graph& graph) {
   return list;
 }
 
-/// Equality across graphs, whose ids may differ: what the texts leave out is compared by number only in one
-/// graph.
+/// Compares passes of graphs whose ids may differ. Details that the texts omit are compared by id, and only
+/// if both plans use the same graph.
 std::vector<Difference> compared(const Pass& a, const Graph& graph_a, const Pass& b, const Graph& graph_b) {
   std::vector<Difference> list = compared(values_of(a, graph_a), values_of(b, graph_b));
   const bool tiles_reported =
@@ -191,7 +191,7 @@ void compare_passes(const Plan& a, const Graph& graph_a, const Plan& b, const Gr
   }
 }
 
-/// b over a, of bytes, seconds and operations.
+/// b ÷ a for bytes, seconds and FLOPs. Unset for other keys.
 std::optional<double> ratio(const Difference& difference) {
   const std::string& key = difference.key;
   const bool measures = key.ends_with("bytes") || key.ends_with("seconds") || key.ends_with("flops");

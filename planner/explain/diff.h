@@ -8,19 +8,19 @@
 
 namespace headroom::planner {
 
-/// One value that differs, by its key in the plan file. Null where a plan has no such thing.
+/// One differing value, with its key in the plan file. A side is null if its plan has no such value.
 struct Difference {
   std::string key;
   nlohmann::json a, b;
 };
 
-/// A kept tensor or a pass that differs: in single values, or since only one plan has it.
+/// A kept tensor or a pass that differs, or that only one plan has.
 struct PartDifference {
   enum Side { both, only_a, only_b };
   std::string name;
-  int64_t pass = -1;  ///< of passes, their number
+  int64_t pass = -1;  ///< index of a pass; -1 for tensors
   Side side = both;
-  std::vector<Difference> values;  ///< of the one plan alone, null in the other, where only that has it
+  std::vector<Difference> values;  ///< if only one plan has the part, the other side's values are null
 };
 
 /// Differences between two plans. Tensors are matched by name, passes by number and name.
@@ -33,13 +33,13 @@ struct PlanDiff {
   bool empty() const { return whole.empty() && kept.empty() && passes.empty(); }
 };
 
-/// The graphs are those of the plans' models, which need not be the same. For any two plans that could be
-/// read, valid or not. Empty where the plans are equal.
+/// Compares two plans, which may be invalid. The graphs belong to the plans' models and may differ. The
+/// result is empty if the plans are equal.
 PlanDiff diff_plans(const Plan& a, const Graph& graph_a, const Plan& b, const Graph& graph_b);
 
 /// A key in words: `predicted.peak_bytes` is "predicted peak".
 std::string key_text(std::string key);
-/// A value as its key's unit asks for: "1.2 GiB"; "none" where there is none.
+/// A value with the unit of its key: "1.2 GiB". "none" for null.
 std::string value_text(const std::string& key, const nlohmann::json& value);
 
 /// The differences for people, or "no difference".

@@ -198,7 +198,7 @@ json explain_json(const Plan& plan, const Model& model) {
     for (const OpId op : pass.convolutions.direct)
       passes.back()["direct_convolutions"].push_back(graph.op(op).name);
   }
-  json gap;  // null where no bound is known
+  json gap;  // null if no bound is known
   if (plan.optimal || plan.bound_seconds > 0) {
     gap = plan.bound_seconds > 0 ? std::max(0.0, plan.predicted_seconds / plan.bound_seconds - 1) : 0.0;
   }

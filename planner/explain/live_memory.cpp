@@ -40,7 +40,7 @@ LiveEntry reserve_entry(int64_t bytes, DeviceKind device) {
 
 MemoryModel memory_model_of_plan(const Plan& plan, const Graph& graph) {
   if (plan.request.device == DeviceKind::cuda) return cuda_memory_model(graph);
-  double planned = 0;  // sums of any peaks that a file may have
+  double planned = 0;  // double, because peaks in a file may overflow an integer sum
   for (const Pass& pass : plan.passes) planned += double(pass.predicted_peak_bytes);
   const auto counted = [&](const MemoryModel& memory) {
     double sum = 0;

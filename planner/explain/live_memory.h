@@ -9,18 +9,19 @@
 
 namespace headroom::planner {
 
-/// Something that is on the device.
+/// One item of device memory.
 struct LiveEntry {
-  std::string name;  ///< of the tensor, in full; the kind's where it is of none
+  std::string name;  ///< full name of the tensor; title of the kind if there is no tensor
   MemoryKind kind{};
   int64_t bytes = 0;
   friend bool operator==(const LiveEntry&, const LiveEntry&) = default;
 };
 
-/// True for an entry of a tensor or of a step on one. Any other entry is the total of its kind.
+/// True if the entry belongs to a single tensor or to a step on one. Any other entry is the total of its
+/// kind.
 bool is_of_tensor(const LiveEntry& entry);
 
-/// Entries of one name and kind put together, largest first, none of them empty.
+/// Merges entries of equal name and kind, drops empty ones, and sorts by size, largest first.
 std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries);
 
 /// The memory model that the plan's peaks were computed with. Workspace depends on the number of threads,
@@ -34,7 +35,8 @@ constexpr const char* kPictureEntry = "picture";
 /// GPU: gaps in its reservation.
 LiveEntry reserve_entry(int64_t bytes, DeviceKind device);
 
-/// Memory on the device before the first pass, and at one moment of a pass: by name, largest first.
+/// Entries on the device before the first pass, and at one moment of a pass. Merged and sorted like
+/// by_size().
 std::vector<LiveEntry> live_before_passes(const Plan& plan, const Graph& graph);
 std::vector<LiveEntry> live_at(const Plan& plan, const Graph& graph, size_t pass, const PassSweep& sweep,
                                const SweepPoint& point);

@@ -11,8 +11,8 @@
 namespace headroom::planner {
 namespace {
 
-/// Limits between the smallest and the plan's peak that are tried, each half way between two in logarithms:
-/// of a peak ten times the smallest the answer is 16 % off at most.
+/// Bisection steps between the smallest limit and the plan's peak, on a logarithmic scale. If the peak is ten
+/// times the smallest limit, the answer is at most 16 % off.
 constexpr int kLimitsTried = 4;
 
 /// Searches for one remedy.
@@ -51,9 +51,9 @@ class LowerSearch {
     return lower;
   }
 
-  /// By bisection: under a smaller limit nothing is faster. What is live is compared, since its gaps on CUDA
-  /// take long to find: they are looked for once, of what was found. False, and nothing found, where there
-  /// was no time for all of it: with more time another plan would be named.
+  /// Bisects the limit, because plans only get slower as it shrinks. The search compares live bytes only,
+  /// because on CUDA gaps are slow to find. They are computed once, for the final plan. Returns false without
+  /// a plan if time runs out: a partial search would name a different plan than a full one.
   bool about_as_fast(const Spaces& spaces, int64_t too_small, std::optional<LowerPlan>& found) const {
     Problem problem = candidate_.problem;
     std::optional<ConfigurationSearch::Best> best;
@@ -81,7 +81,7 @@ class LowerSearch {
   const std::function<bool()>& go_on_;
 };
 
-/// Remedies that bring no lower peak than a smaller limit alone does, neither at the least nor about as fast.
+/// Drops remedies that do no better than a smaller limit alone, for neither of their two plans.
 void drop_idle(std::vector<Remedy>& remedies) {
   if (remedies.empty() || !remedies.front().option.empty()) return;
   const Remedy without = remedies.front();
@@ -128,7 +128,7 @@ LowerPeak what_would_lower(const Problem& problem, const Plan& plan, const std::
   std::vector<RemedyCandidate> candidates{{{"", "nothing but a smaller limit"}, problem}};
   for (RemedyCandidate& candidate : remedy_candidates(problem)) candidates.push_back(std::move(candidate));
   for (const RemedyCandidate& candidate : candidates) {
-    // As many bytes as bf16, which stands before it.
+    // fp16 needs the same bytes as bf16, which comes earlier.
     if (candidate.problem.request.dtype == Dtype::fp16 && problem.request.dtype != Dtype::fp16) continue;
     Remedy remedy = candidate.remedy;
     const std::string option = remedy.option.empty() ? "--limit" : remedy.option;

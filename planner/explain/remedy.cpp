@@ -10,7 +10,7 @@
 namespace headroom::planner {
 namespace {
 
-/// Empty where there was no time to find out.
+/// Returns nothing if time ran out.
 std::optional<Remedy> under_limit(const RemedyCandidate& candidate, const Spaces& without,
                                   const std::function<bool()>& go_on) {
   if (!go_on()) return std::nullopt;
@@ -39,7 +39,7 @@ RemediesFound remedies_under_limit(const Problem& problem, const Spaces& spaces,
   for (const RemedyCandidate& candidate : remedy_candidates(problem)) {
     const Dtype dtype = candidate.problem.request.dtype;
     if (dtype == Dtype::fp16 && problem.request.dtype != dtype && in_bf16) {
-      // As many bytes and as fast as bf16, by assumed costs.
+      // With assumed costs, fp16 needs the same bytes and time as bf16.
       list.push_back(*in_bf16);
       list.back().option = candidate.remedy.option;
       list.back().meaning = candidate.remedy.meaning;

@@ -13,7 +13,7 @@ std::vector<RemedyCandidate> remedy_candidates(const Problem& problem) {
     add("--weights-residency auto", "weights are brought in pass by pass where that is better")
         .problem.options.weights.reset();
   }
-  // A profile is of one dtype.
+  // A profile holds for one dtype only.
   if (request.dtype == Dtype::fp32 && problem.costs.assumed()) {
     for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {
       if (decoding_dtype(problem.model, dtype) != dtype) continue;

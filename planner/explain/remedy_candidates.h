@@ -7,17 +7,17 @@
 
 namespace headroom::planner {
 
-/// Tiers of remedies are as large as anyone may ask for.
+/// Size of the tier that a remedy adds, in practice unlimited.
 constexpr int64_t kAmpleBytes = int64_t{1} << 50;
 
-/// A remedy and the problem with it.
+/// A remedy, and the problem changed accordingly.
 struct RemedyCandidate {
   Remedy remedy;
   Problem problem;
   std::optional<MemoryTier> added{};  ///< the memory tier that it adds
 };
 
-/// Every remedy that may help, those whose search takes longest last.
+/// All remedies that may help. The one with the slowest search comes last.
 std::vector<RemedyCandidate> remedy_candidates(const Problem& problem);
 
 }  // namespace headroom::planner

@@ -6,11 +6,11 @@
 
 namespace headroom::planner {
 
-/// Bytes of one text in one unit, with at most two digits after the point. Parts of a sum are rounded so that
-/// they add up to the rounded sum.
+/// Formats all byte counts of one text in the same unit, with at most two decimals. The parts of a sum are
+/// rounded so that they add up to the rounded sum.
 class RoundedAmounts {
  public:
-  /// The unit suits amounts up to `largest`.
+  /// Chooses the unit for amounts up to `largest`.
   explicit RoundedAmounts(int64_t largest);
   const char* unit() const { return unit_; }
   std::string text(int64_t bytes) const { return digits(rounded(bytes)); }

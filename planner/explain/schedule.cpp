@@ -13,7 +13,7 @@
 namespace headroom::planner {
 namespace {
 
-/// The request, the predictions, and where the plan keeps things beside the device.
+/// The request, the predictions, and the plan's memory in lower tiers.
 std::string plan_heading(const Plan& plan, const Graph& graph) {
   const Request& request = plan.request;
   double flops = 0;

@@ -13,7 +13,7 @@
 namespace headroom::planner {
 namespace {
 
-constexpr size_t kMostLines = 12, kFirstLines = 6, kLastLines = 3;  ///< of the bands of one pass
+constexpr size_t kMostLines = 12, kFirstLines = 6, kLastLines = 3;  ///< lines for the bands of one pass
 constexpr size_t kAmountWidth = 11;
 
 std::string line(const char* label, const std::string& text) {
@@ -31,7 +31,7 @@ std::string cut_text(const std::vector<Interval>& along, const char* part, const
          counted(longest(along), unit);
 }
 
-/// A column of amounts of a table.
+/// The amount columns of a table row.
 std::string cells(const std::vector<std::string>& amounts) {
   std::string text;
   for (const std::string& amount : amounts) text += right_aligned(amount, kAmountWidth);
@@ -69,19 +69,19 @@ std::string PassSchedule::rows(const RowTransfer& transfer) const {
          range_text(transfer.rows);
 }
 
-/// The form of its kernels, where it is not that of the files.
+/// Names the form of the pass's kernels, unless it is the form in the files.
 std::string PassSchedule::kernels() const {
   if (pass_.convolutions.algorithm == ConvolutionAlgorithm::direct) return "";
   const std::string direct = direct_names(pass_, graph_);
   return ", kernels in Winograd form" + (direct.empty() ? "" : " but for " + direct);
 }
 
-/// The weights that the pass brings in.
+/// Name of the weights that the pass loads.
 const char* PassSchedule::weights_name() const {
   return plan_.weights == WeightResidency::resident ? "kernels in Winograd form" : "weights of the pass";
 }
 
-/// The amounts that are live before the first band, one a line, and their sum.
+/// The amounts that are live before the first band, one in each line, and their sum.
 std::string PassSchedule::begin(const RoundedAmounts& amounts) const {
   std::vector<std::string> names{"throughout the decode"}, notes;
   std::vector<int64_t> bytes{live_throughout(graph_, plan_).total()};
@@ -123,7 +123,7 @@ std::string PassSchedule::tiles() const {
   return line("tiles", text + (pass_.carries(Axis::y) ? "; bands hand rows on" : ""));
 }
 
-/// The band whose tiles are listed: the first of those that are highest.
+/// The band whose tiles are listed: the first band of full height.
 size_t PassSchedule::full_band() const {
   const auto full = std::find_if(pass_.tiles.y.begin(), pass_.tiles.y.end(), [&](const Interval& band) {
     return band.length() == longest(pass_.tiles.y);
@@ -250,7 +250,7 @@ bool PassSchedule::is_taken_over(TensorId tensor) const {
   });
 }
 
-/// The tensors that leave and those that stay, and what is complete.
+/// The tensors that are released, the tensors that stay, and the results that are complete.
 std::string PassSchedule::end(const ScheduleOptions& options) const {
   std::vector<std::string> out, gone, kept, complete, parts;
   for (const Window& window : sweep_.windows()) {

@@ -7,7 +7,7 @@
 
 #include "decoder/graph/axes.h"
 
-// Small pieces of text that a schedule is made of.
+// Text helpers for schedules.
 namespace headroom::planner {
 
 inline std::string counted(int64_t number, const char* noun) {

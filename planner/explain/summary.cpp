@@ -16,7 +16,7 @@
 namespace headroom::planner {
 namespace {
 
-constexpr size_t kMostNamed = 4;  ///< tensors and passes that one line has
+constexpr size_t kMostNamed = 4;  ///< most tensors or passes in one line
 
 std::string percent_text(double share) {
   char text[32];
@@ -37,7 +37,7 @@ std::string amounts(const std::vector<LiveEntry>& entries, size_t most) {
   return text;
 }
 
-/// Entries that are tensors: what a whole kind takes is in the line above.
+/// Entries of tensors only. Totals of a kind are in the line above.
 std::string largest_tensors(const PlanPeak& peak) {
   std::vector<LiveEntry> tensors;
   for (const LiveEntry& entry : peak.live) {
@@ -82,7 +82,7 @@ std::string lower_text(const LowerPlan& lower, const Plan& plan) {
     text += std::string(" (") + (more < 0 ? "" : "+") + percent_text(more) + ")";
   }
   if (lower.needs_bytes) text += " and " + format_limit(*lower.needs_bytes) + " there";
-  // A plan that --weights-residency resident does not allow.
+  // The plan uses resident weights, but this remedy does not.
   if (plan.weights == WeightResidency::resident && lower.weights == WeightResidency::per_pass)
     text += " with weights brought in pass by pass";
   return text;

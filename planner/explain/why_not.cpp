@@ -24,7 +24,7 @@ std::string words_of(const LiveEntry& blocker) {
          short_name(blocker.name) + " " + format_bytes(blocker.bytes);
 }
 
-/// The largest ones, and all else in one sum.
+/// Lists the largest blockers, and the sum of the others.
 std::string held_words(const std::vector<LiveEntry>& blockers) {
   constexpr size_t kMostBlockers = 4;
   std::string text;

@@ -15,26 +15,27 @@ namespace headroom::planner {
 struct WhyNot {
   int64_t limit_bytes = 0;
   int64_t smallest_limit_bytes = 0;
-  size_t pass = 0;  ///< the one that forbids less
+  size_t pass = 0;  ///< pass that determines the smallest limit
   std::string pass_name;
-  int64_t picture_bytes = 0;                 ///< of the limit, for a picture that stays in memory
+  int64_t picture_bytes = 0;                 ///< part of the limit that a picture in memory takes
   std::vector<LiveEntry> blockers;           ///< largest first; they add up to the smallest limit
-  std::vector<Remedy> remedies;              ///< those that do first, fastest first
-  std::vector<std::string> not_looked_at{};  ///< options of remedies for which there was no time
+  std::vector<Remedy> remedies;              ///< remedies that make the request fit come first, fastest first
+  std::vector<std::string> not_looked_at{};  ///< options of remedies that the search had no time for
 };
 
-/// Solves for the smallest limit, however long that takes, and then with each remedy alone as long as there
-/// is time for another search like that, within so many seconds of the calling thread's own work.
+/// Finds the smallest limit, however long that takes, and then tries each remedy alone. A remedy is tried
+/// only if the time left is enough for another search of equal length. `seconds` is CPU time of the calling
+/// thread.
 WhyNot why_not(const Problem& problem, double seconds = std::numeric_limits<double>::infinity());
 
-/// ", of which 46.8 MiB are the clip that is returned"; empty where there are no such bytes.
+/// ", of which 46.8 MiB are the clip that is returned". Empty if `picture_bytes` is 0.
 std::string returned_text(int64_t picture_bytes, const Request& request);
 
-/// One line: the smallest limit, the pass and its largest tensors, the remedies with their figures.
+/// One line with the smallest limit, the pass and its largest tensors, and the remedies with their figures.
 std::string to_text(const WhyNot& why, const Request& request);
 nlohmann::json to_json(const WhyNot& why);
 
-/// With all that was found out.
+/// Carries the full explanation.
 class NothingFits : public DoesNotFit {
  public:
   NothingFits(const WhyNot& found, const Request& request)

@@ -7,8 +7,8 @@
 
 #include "decoder/cli/commands.h"
 
-// The commands of headroom-plan: arguments after the command's name, results on `out`, lines for people on
-// `err`. They return the exit code, and throw what decoder/cli/run_guard.h turns into one.
+// The commands of headroom-plan. `args` follow the command's name. Results go to `out`, messages for people
+// to `err`. A command returns its exit code or throws; decoder/cli/run_guard.h maps exceptions to exit codes.
 namespace headroom::planner {
 
 int diff_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
@@ -17,9 +17,9 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out, st
 int models_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int queue_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int validate_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
-/// All of them, in the order of the help.
+/// All commands, in the order of the help text.
 std::vector<Command> plan_commands();
-/// Without a command.
+/// Runs if no command is given.
 int solve_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 
 }  // namespace headroom::planner

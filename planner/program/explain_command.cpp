@@ -71,7 +71,7 @@ void print_schedule(const ExplainAsked& asked, std::ostream& out) {
   out << schedule(loaded.plan, loaded.model, options);
 }
 
-/// Each plan of a queue, one after another.
+/// Prints all plans of a queue.
 void print_queue(const ExplainAsked& asked, std::ostream& out) {
   if (asked.rank) throw InputError("--rank: " + asked.file + " is a queue");
   if (!asked.stats_file.empty())
@@ -143,7 +143,7 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
   app.add_flag("--quick", asked.quick, "do not look for what would lower the peak");
   app.add_flag("--json", asked.json, "print JSON");
   if (!parse_arguments(app, args, out)) return kDone;
-  // Ranks measure their passes each for itself, and statistics have those of the first.
+  // Every rank measures its own passes, and the statistics file holds those of rank 0.
   if (asked.rank && *asked.rank > 0 && !asked.stats_file.empty())
     throw InputError("--analyze: goes with --rank 0");
   const bool lower = asked.stats_file.empty() && !asked.quick;

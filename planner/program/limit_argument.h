@@ -7,7 +7,7 @@
 
 namespace headroom::planner {
 
-/// Bytes from --limit; `auto` is what this process may take, less a margin, of the CPU alone
+/// Bytes of --limit. `auto` is the memory available to this process, less a margin; it works for the CPU only
 /// (decoder/machine/free_memory.h). Throws InputError.
 int64_t limit_from(const std::string& text, DeviceKind device);
 

@@ -48,7 +48,7 @@ LoadedPlan load_rank(const std::string& file, const std::string& model_argument,
 bool is_queue(const std::string& file) {
   const nlohmann::json document = read_requests_file(file);
   if (!document.is_object()) return false;
-  // A value that is compared with text becomes a copy of it in a function that may not throw.
+  // Comparing a JSON value with text directly would copy the text inside a noexcept function.
   const auto schema = document.find("schema");
   return schema != document.end() && schema->is_string() &&
          schema->get_ref<const std::string&>() == "headroom.requests";

@@ -9,36 +9,36 @@
 
 namespace headroom::planner {
 
-/// The plan in a file and the model that it names, or that --model gives in its place.
+/// A plan from a file, with its model: the one that the file names, or --model instead.
 struct LoadedPlan {
   Model model;
   Plan plan;
 };
 
-/// An empty `model_argument` stands for the model that find_model() finds for the plan. Throws InputError
-/// naming the file and the key.
+/// If `model_argument` is empty, find_model() finds the model that the plan names. Throws InputError with the
+/// file and the key.
 LoadedPlan load_plan(const std::string& file, const std::string& model_argument);
 
-/// A plan for ranks and its model, as for load_plan().
+/// A plan for ranks and its model, loaded like load_plan().
 struct LoadedRanks {
   Model model;
   RankedPlan plan;
 };
 LoadedRanks load_ranks(const std::string& file, const std::string& model_argument);
 
-/// The plan of one of these ranks. Throws InputError too where there is no such rank.
+/// The plan of a single rank. Also throws InputError if the rank does not exist.
 LoadedPlan load_rank(const std::string& file, const std::string& model_argument, size_t rank);
 
 /// True if the file is a queue of requests (headroom.requests). Throws InputError if it is not JSON.
 bool is_queue(const std::string& file);
 
-/// The model of a queue as open_model() takes it: `model_argument`, or where that is empty the one that the
-/// queue names. Throws InputError where it names none, ModelOfPlan where that is not found.
+/// Name of a queue's model for open_model(): `model_argument`, or the name in the queue if the argument is
+/// empty. Throws InputError if neither names a model, ModelOfPlan if the model is not found.
 std::string model_of_queue(const RequestQueue& queue, const std::string& file,
                            const std::string& model_argument);
 
-/// The queue in a file, as headroom-plan queue writes it, and the model of all its plans. Throws InputError
-/// too where nothing is planned yet.
+/// A queue that headroom-plan queue wrote, and the model of all its plans. Also throws InputError if the
+/// queue has no plans yet.
 struct LoadedQueue {
   Model model;
   RequestQueue queue;

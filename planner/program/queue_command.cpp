@@ -23,7 +23,8 @@
 namespace headroom::planner {
 namespace {
 
-/// Latents are named relative to the file that names them: where the queue is written elsewhere, from there.
+/// Rewrites relative latent paths, which are relative to the queue's file, for the folder that the queue is
+/// written to.
 void move_latents(RequestQueue& queue, const std::filesystem::path& from_file,
                   const std::filesystem::path& to_file) {
   const auto folder = [](const std::filesystem::path& file) {
@@ -38,7 +39,7 @@ void move_latents(RequestQueue& queue, const std::filesystem::path& from_file,
   }
 }
 
-/// Heap memory that a queue keeps between decodes, beyond what one decode takes outside the pool.
+/// Heap memory that a queue keeps between decodes, on top of a single decode's memory outside the pool.
 constexpr int64_t kQueueReserveBytes = int64_t{3} << 19;
 
 void print_summary(const RequestQueue& queue, const std::string& output, std::ostream& out) {

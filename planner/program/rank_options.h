@@ -18,13 +18,13 @@ constexpr const char* kLinkHelp =
 struct RankOptions {
   std::string ranks, link, limits;
 
-  /// `ranks_help` says what --ranks is to this command.
+  /// `ranks_help` is the help text of --ranks for this command.
   void add_to(CLI::App& app, const char* ranks_help);
   bool asked() const { return !ranks.empty(); }
   /// Throw InputError naming the option.
-  std::vector<int32_t> counts() const;         ///< of --ranks, one or more
-  Link link_between(DeviceKind device) const;  ///< as assumed where --link is left out
-  /// By rank, from --rank-limit, or `limit` for each of them where that is left out.
+  std::vector<int32_t> counts() const;         ///< numbers in --ranks, at least one
+  Link link_between(DeviceKind device) const;  ///< assumed_link() without --link
+  /// Limit of each rank, from --rank-limit. Without it, every rank gets `limit`.
   std::vector<int64_t> limits_of(int32_t ranks, const std::string& limit, DeviceKind device) const;
 };
 

@@ -21,17 +21,17 @@ struct RequestOptions {
 
   void add_to(CLI::App& app);
   /// Throw InputError naming the option, or the file and the field.
-  Model resolved_model() const;  ///< for so many frames
-  /// Says on `err` where the model decodes in another dtype than is asked for. Once there is a result: a
-  /// refusal is one line.
+  Model resolved_model() const;  ///< model for decodes of `frames` frames
+  /// Writes a note to `err` if the model decodes in another dtype than requested. Call it once there is a
+  /// result, because an error must stay a single line.
   void say_dtype(const Model& resolved, std::ostream& err) const;
   Request request(const Model& resolved) const;
-  /// Throws InputError if options do not go together.
+  /// Throws InputError if options contradict each other.
   void check() const;
   PlanOptions plan_options() const;  ///< without the limit and the time budget
   CostModel costs(const Model& resolved, const Request& asked) const;
-  /// The fastest plan. Throws NothingFits, NoPlanInTime, and InputError where a profile does not reach so
-  /// far.
+  /// The fastest plan. Throws NothingFits and NoPlanInTime. Throws InputError if the profile does not cover
+  /// the plan's tiles.
   Plan plan(const Model& resolved, const PlanOptions& options) const;
 };
 

@@ -21,7 +21,7 @@
 namespace headroom::planner {
 namespace {
 
-/// One limit, for one device or for ranks.
+/// Checks that limits are given either for one device or for ranks.
 void check_limits(const CLI::App& app, const RankOptions& ranks) {
   for (const char* option : {"--link", "--rank-limit"}) {
     if (app.count(option) > 0 && !ranks.asked())

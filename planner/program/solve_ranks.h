@@ -25,8 +25,8 @@ class RanksDoNotFit : public DoesNotFit {
   std::vector<int64_t> limits_bytes;  ///< by rank
 };
 
-/// Plans for ranks of `model`, the one that `asked` names. Throws RanksDoNotFit with the smallest limit for
-/// each rank that works; InputError as make_ranked_plan() does.
+/// Plans for ranks. `model` must be the model of `asked`. Throws RanksDoNotFit with the smallest limit that
+/// works for each rank, and InputError like make_ranked_plan().
 RankedPlan plan_ranks(const RequestOptions& asked, const Model& model, const RankOptions& ranks,
                       const std::string& limit, const PlanOptions& options);
 
@@ -34,8 +34,8 @@ RankedPlan plan_ranks(const RequestOptions& asked, const Model& model, const Ran
 void solve_ranks(const RequestOptions& asked, const RankOptions& ranks, const std::string& limit,
                  const PlanOptions& options, const PlanOutput& output, std::ostream& out);
 
-/// Several numbers of ranks: the fastest plan of each without a limit, and the smallest limit. As a table, or
-/// as JSON.
+/// Compares several numbers of ranks: the fastest plan without a limit, and the smallest limit, for each.
+/// Prints a table or JSON.
 void compare_ranks(const RequestOptions& asked, const RankOptions& ranks, bool json, std::ostream& out);
 
 }  // namespace headroom::planner

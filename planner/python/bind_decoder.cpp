@@ -56,7 +56,7 @@ std::vector<int64_t> shape_of(const Array& array) {
   return shape;
 }
 
-/// Tensors of a caller, kept as long as they are read.
+/// The caller's tensors. Holds references to them while the decoder reads their memory.
 class HeldTensors {
  public:
   HeldTensors(const nb::dict& tensors, const std::string& origin) {
@@ -64,7 +64,7 @@ class HeldTensors {
     for (const auto& [key, value] : tensors) {
       const auto name = nb::cast<std::string>(key);
       Stored array;
-      // Never converted: a copy in another dtype or order would go unnoticed.
+      // No conversion: a silent copy in another dtype or order would go unnoticed.
       if (!nb::try_cast<Stored>(value, array, false))
         throw InputError(origin + ": " + name + ": expected a contiguous tensor in the CPU's memory");
       found[name] = {dtype_of(array.dtype()), shape_of(array), static_cast<const std::byte*>(array.data())};
@@ -79,7 +79,8 @@ class HeldTensors {
   std::optional<MemoryWeights> weights_;
 };
 
-/// Hands progress to a Python function now and then, and ends the decode where that or a signal raises.
+/// Reports progress to a Python function, at most every 50 ms. A signal or an exception of the function ends
+/// the decode.
 class PythonProgress final : public Progress {
  public:
   explicit PythonProgress(nb::object function) : function_(std::move(function)) {}
@@ -171,7 +172,7 @@ std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
   return to_json(stats).dump();
 }
 
-/// Addresses and bytes of memory.
+/// Memory blocks as (address, bytes).
 using Stretches = std::vector<std::pair<uintptr_t, size_t>>;
 
 std::vector<std::span<const std::byte>> spans_of(const Stretches& stretches) {

@@ -29,13 +29,13 @@ std::vector<std::string> parameter_names(const Model& model) {
   for (const Op& op : model.graph.ops()) {
     for (Parameter& parameter : parameters_of(model.graph, op)) names.push_back(std::move(parameter.name));
   }
-  // Operations that share a kernel each name it.
+  // Operations that share a kernel repeat its name.
   std::set<std::string> seen;
   std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
   return names;
 }
 
-/// (batch, channels, frames, rows, columns) of what a latent of this shape decodes to.
+/// Shape of the decoded picture, (batch, channels, frames, rows, columns), for a latent of this shape.
 std::vector<int64_t> picture_shape_of(const Model& model, const std::vector<int64_t>& latent) {
   const std::string expected = "latent: expected N×" + std::to_string(model.latent_channels) +
                                (model.decodes_clips ? "×T" : "") + "×H×W";

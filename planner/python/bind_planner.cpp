@@ -38,16 +38,16 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using namespace planner;
 
-/// Far above what any decode takes; no bytes are added to it.
+/// Larger than any decode needs. Small enough that adding bytes cannot overflow.
 constexpr int64_t kNoLimit = int64_t{1} << 60;
 constexpr int64_t kMostBatch = 4096;
 
-/// A search frees what it took, but glibc keeps the pages. The process needs them for the decode.
+/// Returns the search's memory to the system. glibc keeps freed pages, and the decode needs them.
 struct PagesGivenBack {
   ~PagesGivenBack() { malloc_trim(0); }
 };
 
-/// One request, and what can be planned for it.
+/// Plans and predictions for one request.
 class Planner {
  public:
   Planner(std::shared_ptr<const Model> model, Request request, PlanOptions options,
@@ -59,7 +59,7 @@ class Planner {
 
   int64_t untiled_peak_bytes() const { return untiled_peak(*model_, request_, costs_).bytes; }
   PlannedDecode smallest() const { return {model_, smallest_plan(problem(0), spaces_of(problem(0)))}; }
-  /// Nothing where none fits.
+  /// The fastest plan under the limit. Empty if none fits.
   std::optional<PlannedDecode> plan(std::optional<int64_t> limit_bytes) const {
     std::optional<Plan> found = make_plan(problem(limit_bytes.value_or(kNoLimit)));
     if (!found) return {};
@@ -87,7 +87,7 @@ class Planner {
   CostModel costs_;
 };
 
-/// A keyword argument, or what it is where it was not given.
+/// A keyword argument, or `otherwise` if it was not given.
 template <typename T>
 T taken(const nb::kwargs& given, const char* name, T otherwise) {
   return given.contains(name) ? nb::cast<T>(given[name]) : otherwise;

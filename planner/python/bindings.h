@@ -2,7 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
-// The module `headroom._core`. It is the package's own; users import `headroom` (planner/python/headroom).
+// The module `headroom._core`. It is internal: users import `headroom` (planner/python/headroom).
 namespace headroom::python {
 
 void bind_exceptions(nanobind::module_& module);

@@ -18,7 +18,7 @@ int64_t physical_bytes() {
   return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
 }
 
-/// Runs when a scope is left, whichever way.
+/// Scope guard: runs `f` at scope exit.
 template <typename F>
 struct AtEnd {
   F f;
@@ -60,7 +60,7 @@ RunStats CpuDecoder::decode(const Call& call) {
   const int64_t before = resident_bytes();
   RunStats stats = session_->decode(0, call.latent, call.sink, call.events);
   call.sink.finish();
-  // Other threads of the process come and go with theirs: what is held to the limit is the pool's.
+  // Other threads of the process allocate and free memory too, so only the pool's peak is held to the limit.
   stats.peak_bytes = stats.pool_peak_bytes + picture_bytes(model_->graph, call.plan.request);
   stats.rss_growth_bytes = std::max<int64_t>(0, peak_resident_bytes() - before);
   return stats;

@@ -10,8 +10,8 @@
 
 namespace headroom::python {
 
-/// On the CPU. Packed weights stay between decodes and serve every size; all other memory goes back to the
-/// system after each.
+/// Decodes on the CPU. Packed weights stay between decodes and serve every size. All other memory goes back
+/// to the system after each decode.
 class CpuDecoder final : public InProcessDecoder {
  public:
   explicit CpuDecoder(std::shared_ptr<const Model> model);
@@ -25,10 +25,10 @@ class CpuDecoder final : public InProcessDecoder {
  private:
   const std::shared_ptr<const Model> model_;
   std::mutex mutex_;
-  const MemoryWeights* weights_ = nullptr;  ///< of the decode that runs
-  std::function<void(double)> loading_;     ///< likewise
+  const MemoryWeights* weights_ = nullptr;  ///< weights of the running decode
+  std::function<void(double)> loading_;     ///< loading callback of the running decode
   const ParameterSource source_;
-  std::vector<Plan> plans_;  ///< the one that runs
+  std::vector<Plan> plans_;  ///< the plan of the running decode
   std::optional<CpuSession> session_;
 };
 

@@ -12,12 +12,12 @@ nb::object errors() {
   return nb::module_::import_("headroom.errors");
 }
 
-/// A message that names arguments of Python in place of a program's options.
+/// Rewrites a message so that it names Python arguments instead of command-line options.
 nb::object in_python(const char* message) {
   return errors().attr("in_python")(message);
 }
 
-/// Raises the class of headroom/errors.py that has this name.
+/// Raises the class `name` of headroom/errors.py.
 void raise(const char* name, const nb::object& error) {
   PyErr_SetObject(errors().attr(name).ptr(), error.ptr());
 }

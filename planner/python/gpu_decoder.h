@@ -11,15 +11,15 @@
 
 namespace headroom::python {
 
-/// On the first GPU, in memory that the process lends: it is taken when a decode begins and given back when
-/// it ends. Packed weights stay in pinned host memory between decodes.
+/// Decodes on the first GPU, in memory that the process lends. The memory is taken when a decode begins and
+/// given back when it ends. Packed weights stay in pinned host memory between decodes.
 class GpuDecoder final : public InProcessDecoder {
  public:
-  /// Opens the GPU by a module (decoder/gpu/modules). Throws DeviceError where there is none.
+  /// Opens the GPU with a module (decoder/gpu/modules). Throws DeviceError if there is none.
   GpuDecoder(std::shared_ptr<const Model> model, const std::filesystem::path& module,
              std::unique_ptr<gpu::DeviceMemory> memory);
 
-  /// Throws what the memory throws.
+  /// Also passes on exceptions of the lent memory.
   RunStats decode(const Call& call) override;
   bool has_weights(const Plan& plan) override;
   void drop_weights() override;
@@ -31,7 +31,7 @@ class GpuDecoder final : public InProcessDecoder {
   std::mutex mutex_;
   const std::unique_ptr<gpu::Gpu> gpu_;
   PinnedByDtype packed_;
-  std::shared_ptr<std::byte> sums_;  ///< pinned, for checksums
+  std::shared_ptr<std::byte> sums_;  ///< pinned buffer for checksums
   size_t sums_bytes_ = 0;
 };
 

@@ -15,29 +15,29 @@
 
 namespace headroom::python {
 
-/// Decodes of one model in a process that has other things to do. They wait for one another.
+/// Decodes one model inside a process that also does other work. Concurrent calls run one after another.
 class InProcessDecoder {
  public:
   virtual ~InProcessDecoder() = default;
 
   struct Call {
     const Plan& plan;
-    /// Null where the weights of the decode before still hold.
+    /// Null if the packed weights of the previous decode are still valid.
     const MemoryWeights* weights = nullptr;
     const Array& latent;
     PictureSink& sink;
     int threads = 0;  ///< 0 leaves the default
     EventSink* events = nullptr;
-    std::function<void(double)> loading{};  ///< told the share of the weights that is there
+    std::function<void(double)> loading{};  ///< called with the loaded share of the weights
   };
-  /// Throws InputError, LimitExceeded, DeviceError, and what events and loading throw; another decode may
-  /// follow. The sink is finished.
+  /// Runs a decode and finishes the sink. Throws InputError, LimitExceeded and DeviceError, and passes on
+  /// exceptions of `events` and `loading`. The decoder can be used again after an exception.
   virtual RunStats decode(const Call& call) = 0;
 
   /// True if the decoder has packed weights that this plan can use. Such a decode needs no other weights.
   virtual bool has_weights(const Plan&) { return false; }
   virtual void drop_weights() {}
-  /// The checksum of each stretch of memory of the device that decodes run on, after what the process has
+  /// Checksum of each block of memory on the device that decodes run on. Waits for work that the process has
   /// queued there.
   virtual std::vector<uint64_t> checksums(const std::vector<std::span<const std::byte>>& stretches) = 0;
   /// Bytes held between decodes: packed weights.

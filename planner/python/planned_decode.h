@@ -7,7 +7,7 @@
 
 namespace headroom::python {
 
-/// A plan with the model that it is for.
+/// A plan and its model.
 struct PlannedDecode {
   std::shared_ptr<const Model> model;
   Plan plan;

@@ -6,8 +6,8 @@
 
 namespace headroom::python {
 
-/// Memory of a GPU that Python lends: an object with name(), reserve(bytes), which returns an address or
-/// raises, stream(), which returns a CUDA stream's handle, and release().
+/// GPU memory lent by a Python object with four methods: name(); reserve(bytes), which returns an address or
+/// raises; stream(), which returns a CUDA stream handle; and release().
 class PythonMemory final : public gpu::DeviceMemory {
  public:
   explicit PythonMemory(nanobind::object memory);

@@ -7,10 +7,10 @@
 
 namespace headroom::python {
 
-/// Writes a picture into somebody else's array, in its own dtype.
+/// Writes a picture into the caller's array, in the array's dtype.
 class TensorSink final : public PlanarSink {
  public:
-  /// `values` holds as many elements of the dtype as the shape has, and outlives the sink.
+  /// `values` has one element of `dtype` for each value of `shape`. It must outlive the sink.
   TensorSink(const PictureShape& shape, Dtype dtype, std::byte* values);
 
  private:

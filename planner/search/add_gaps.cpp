@@ -19,7 +19,8 @@ std::vector<PlacedPass> add_gaps(Plan& plan, const Model& model, const Reservati
   for (Pass& pass : plan.passes) pass.predicted_peak_bytes += gaps;
   plan.limit_bytes = std::max(plan.limit_bytes, plan.predicted_peak_bytes);
   plan.host_limit_bytes = std::max(plan.host_limit_bytes, dry_run.host.bytes);
-  // Without a limit weights may take what they take; tensors in host memory come first where there is one.
+  // Kept tensors have priority in host memory. Weights stay there only if all of them fit the rest of the
+  // host limit, or if there is no limit.
   const int64_t weights = plan.weights == WeightResidency::per_pass
                               ? resident_weights_bytes(model.graph, storage_of(plan.request))
                               : 0;

@@ -9,9 +9,10 @@ namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
-/// True where no plan of `configuration` can be faster than the best so far. The limit must have kept that
-/// one from nothing, and all else must be the same, or its weights must stay: those that come pass by pass
-/// are brought in no less often.
+/// True if no plan of `configuration` can be faster than the best so far. This requires that the limit did
+/// not exclude anything from the best plan's search, and that both configurations agree. They may differ in
+/// weight residency if the best plan's weights are resident, because weights per pass are loaded at least as
+/// often.
 bool cannot_be_faster(const Configuration& configuration, const ConfigurationSearch::Best& best) {
   const Configuration& other = best.configuration;
   const bool same_tiers = other.lower_tier == configuration.lower_tier &&
@@ -77,21 +78,21 @@ Spaces spaces_of(const Problem& problem, const Spaces& alike) {
 
 namespace {
 
-/// One search after the other, each for what is faster than the best so far.
+/// Searches the spaces one by one. Each search looks only for plans faster than the best so far.
 class OverSpaces {
  public:
   OverSpaces(const Spaces& spaces, const Request& request, int64_t limit_bytes, const SearchLimits& limits)
       : spaces_(spaces), request_(request), limit_bytes_(limit_bytes), limits_(limits) {}
 
   ConfigurationSearch run() {
-    // Some plan of every configuration before the proof of any.
+    // Find some plan in every configuration before proving any optimal.
     if (limits_.deadline) take_some();
     for (const auto& space : spaces_) look_in(*space);
     done_.bound_seconds = best() ? std::min(best()->seconds, unfinished_) : unfinished_;
     return std::move(done_);
   }
 
-  /// The best of some path of each.
+  /// Quickly finds one path in each space, and returns the best of them.
   std::optional<ConfigurationSearch::Best> some() {
     take_some();
     return std::move(best());
@@ -115,7 +116,7 @@ class OverSpaces {
   void look_in(PlanSpace& space) {
     if (best() && cannot_be_faster(space.configuration(), *best())) return;
     const double start = space.start_seconds();
-    // Only what is faster than the best so far is of use.
+    // Plans slower than the best so far are useless, so cut the search off there.
     const auto micro_batches = double(request_.batch / space.configuration().micro_batch);
     const double enough = best() ? start + (best()->seconds - start) / micro_batches : kForever;
     SpaceSearch found = fastest(space, limit_bytes_, {limits_.deadline, enough, limits_.held_back_bytes});

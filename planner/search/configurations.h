@@ -12,28 +12,28 @@ namespace headroom::planner {
 
 using Spaces = std::vector<std::unique_ptr<PlanSpace>>;
 
-/// The spaces of every configuration that the options allow: together they are what is searched. Throws
-/// InputError where the device has no such tier. Catalogs of `alike` that are of the same passes serve here
-/// too: what they have worked out and priced is not done again.
+/// One space for each configuration that the options allow. The planner searches all of them. Reuses catalogs
+/// of `alike` that were made for the same passes, with everything already computed and priced. Throws
+/// InputError if the device has no such memory tier.
 Spaces spaces_of(const Problem& problem, const Spaces& alike = {});
 
-/// The best of all configurations under a limit, and what has been proven of it.
+/// The best plan over all configurations under a limit, and the bound that the searches proved.
 struct ConfigurationSearch {
   struct Best {
     Solution solution;
     Configuration configuration;
-    double start_seconds = 0;  ///< of loading weights that stay
-    double seconds = 0;        ///< of the whole batch, of which a solution runs one micro-batch
+    double start_seconds = 0;  ///< loading resident weights
+    double seconds = 0;        ///< whole batch; `solution` covers one micro-batch
   };
   std::optional<Best> best;
   double bound_seconds = 0;  ///< no plan of any space under the limit is faster
   bool in_time = true;       ///< the deadline did not end the search
 };
-/// `limits` are those of each search but for its cutoff.
+/// `limits` apply to each search, except the cutoff, which this function sets.
 ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
                                  const SearchLimits& limits = {});
 
-/// Some good plan of them under a limit, soon; nothing is proven of it. Empty where nothing fits.
+/// Quickly finds some good plan under a limit, without a proof. Empty if none was found.
 std::optional<ConfigurationSearch::Best> some_over(const Spaces& spaces, const Request& request,
                                                    int64_t limit_bytes);
 

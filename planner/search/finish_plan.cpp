@@ -13,14 +13,14 @@
 namespace headroom::planner {
 namespace {
 
-/// Plans of one limit that are placed until one has room.
+/// Most plans that one RoomSearch places before it gives up on following crowded passes.
 constexpr size_t kMostPlaced = 6;
-/// So often the live bytes between the fewest and the limit are halved where none of those had room.
+/// Bisection steps between the fewest live bytes and the limit, if no placed plan had room.
 constexpr int kMostHalvings = 4;
-/// A plan that is slower than the bound by no more than this share is not made faster.
+/// Stop improving a plan that is within this share of the bound.
 constexpr double kNearEnough = 1e-3;
 
-/// False where the gaps have raised a limit above what is allowed.
+/// False if the gaps raised a limit above the allowed one.
 bool fits(const Plan& plan, const PlanOptions& options) {
   return plan.limit_bytes <= options.limit_bytes && plan.host_limit_bytes <= options.host_limit_bytes;
 }
@@ -42,17 +42,19 @@ struct PlacedPlan {
 
 PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best);
 
-/// Looks for the fastest plan with room for its gaps. A plan that has none is followed by others in which one
-/// of its crowded passes does with less, and those are placed fastest first. Before that some plan with room
-/// is looked for, all of whose crowded passes do with less: nothing slower needs to be placed. Where no plan
-/// has room so, all passes do with less.
+/// Looks for the fastest plan with room for its gaps, in three stages:
+/// 1. dive() lowers the limit of all crowded passes until some plan has room. Slower plans need not be
+/// placed.
+/// 2. follow() lowers the limit of one crowded pass at a time. run() places the resulting plans, fastest
+/// first.
+/// 3. If no plan has room, halve() lowers the limit of all passes.
 class RoomSearch {
  public:
   RoomSearch(const Problem& problem, const Spaces& spaces, Deadline deadline)
       : problem_(problem), within_(problem), spaces_(&spaces), deadline_(deadline) {}
 
-  /// `fastest` is the fastest by what is live, `bound_seconds` what no plan is faster than. Empty where no
-  /// plan that was placed had room.
+  /// `fastest` is the fastest plan by live bytes alone. No plan is faster than `bound_seconds`. Returns
+  /// nothing if no placed plan had room.
   std::optional<Plan> run(const ConfigurationSearch::Best& fastest, double bound_seconds) {
     enough_seconds_ = bound_seconds * (1 + kNearEnough);
     HeldBack held_back((*spaces_).front()->passes(), 0);
@@ -131,8 +133,8 @@ class RoomSearch {
     }
   }
 
-  /// Looks between the fewest live bytes, whose plan is the slowest, and the limit: how much all passes may
-  /// hold at the most, so that what remains is enough for gaps. In the end with the fewest.
+  /// Bisects the live bytes that all passes may use, between the fewest possible (slowest plan) and the
+  /// limit. The remainder must be enough for the gaps. Finally tries the fewest.
   void halve() {
     const int64_t fewest = smallest_over(*spaces_).smallest.bytes;
     int64_t enough = fewest, too_much = limit();
@@ -163,12 +165,12 @@ class RoomSearch {
   int64_t limit() const { return usable_limit_bytes(problem_); }
 
   const Problem& problem_;
-  Problem within_;  ///< tensors in host memory must do with less
+  Problem within_;  ///< with a smaller host limit, once a plan's gaps exceeded it
   const Spaces* spaces_;
   Spaces own_spaces_;
   const Deadline deadline_;
   double enough_seconds_ = 0;
-  std::deque<Tried> tried_;  ///< whose elements stay where they are
+  std::deque<Tried> tried_;  ///< a deque, since references to its elements must stay valid
   std::vector<Next> next_;
   std::optional<Plan> best_;
 };
@@ -229,7 +231,7 @@ Needed needed_by(const Problem& problem, const ConfigurationSearch::Best& best) 
 
 namespace {
 
-/// Its limit is what it takes. Smaller gaps are not looked for within `enough_bytes`.
+/// The plan's limit is its own peak. If its gaps fit within `enough_bytes`, smaller gaps are not looked for.
 Plan plan_within(const Problem& problem, const ConfigurationSearch::Best& best, int64_t enough_bytes) {
   Problem least = problem;
   least.options.limit_bytes = taken_bytes(problem, enough_bytes);

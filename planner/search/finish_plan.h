@@ -4,43 +4,46 @@
 
 namespace headroom::planner {
 
-/// How far to go for a plan with room for its gaps.
+/// Effort spent on finding a plan with room for its gaps.
 struct GapSearch {
-  Deadline deadline{};  ///< of the searches for a plan that needs less
-  /// If none of these searches finds a plan with room, try the plan that needs least. Finding it may take a
-  /// second, whatever the deadline.
+  Deadline deadline{};  ///< for the searches for a plan that needs less
+  /// If no search finds a plan with room, try the plan that needs least. This may take a second, whatever the
+  /// deadline.
   bool tries_smallest = true;
 };
 
-/// The plan of what a search in `spaces` under the problem's limit has found, as it is written to a file:
-/// within the limits, with its start, its bound, and `optimal` where the bound proves it. On CUDA what is
-/// live has gaps between it, and what was found may leave no room for them. Then the searches are repeated
-/// with less for what is live. Empty where no plan with its gaps fits the limits. `found` must have a best.
+/// Turns the result of a search into a complete plan, ready to be written to a file. The plan is within the
+/// problem's limits and has its start time and bound. It is `optimal` if the bound proves it.
+///
+/// On CUDA the plan that the search found may leave no room for gaps between its allocations. Then the search
+/// runs again with a smaller limit on live bytes. Returns nothing if no plan fits with its gaps. `found` must
+/// have a best plan.
 std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,
                                 const ConfigurationSearch& found, const GapSearch& gaps = {});
 
-/// The fastest of the plans whose live bytes are the fewest; its limit is what it takes, and the smallest
-/// that make_plan() is sure to plan for. On CUDA other gaps may let a slightly smaller one do.
+/// The fastest plan among those with the fewest live bytes. Its limit is its own peak, and make_plan() always
+/// finds a plan under that limit. On CUDA, a slightly smaller limit may work too if another plan has smaller
+/// gaps.
 Plan smallest_plan(const Problem& problem, const Spaces& spaces);
 
-/// Another plan with as few live bytes, found sooner: it may be somewhat slower. On CUDA its gaps are its
-/// own; make_plan() is sure to plan for its limit too.
+/// A plan with equally few live bytes, found sooner but possibly slower. On CUDA it has other gaps.
+/// make_plan() always finds a plan under its limit, too.
 Plan quick_smallest_plan(const Problem& problem, const Spaces& spaces);
 
-/// The limit of such a plan, found sooner still: on CUDA smaller gaps are not looked for where they are a
-/// fiftieth of what is live.
+/// Limit of a plan as by quick_smallest_plan(), found even sooner. On CUDA, gaps of up to a fiftieth of the
+/// live bytes are accepted without looking for smaller ones.
 int64_t small_limit_bytes(const Problem& problem, const Spaces& spaces);
 
-/// Needs of a solution under the smallest limit that has room for it.
+/// Memory and time of a solution under the smallest limit that has room for it.
 struct Needed {
   int64_t limit_bytes = 0;  ///< its live bytes, and on CUDA the gaps between them
-  double seconds = 0;       ///< on CUDA with those of what is moved between passes
+  double seconds = 0;       ///< on CUDA with the copies that move tensors between passes
 };
 Needed needed_by(const Problem& problem, const ConfigurationSearch::Best& best);
 
-/// The plan of one solution, checked by the validator: one that does not pass is a fault of ours
-/// (std::logic_error). On CUDA with the gaps between what is live (planner/search/add_gaps.h); its limits are
-/// larger than the options' where there is no room for them. Its bound is still open.
+/// The plan of one solution, checked by the validator. Throws std::logic_error if the plan is invalid, since
+/// that is a bug in the planner. On CUDA the plan includes its gaps (planner/search/add_gaps.h), and its
+/// limits exceed the options' limits if the gaps do not fit. The bound is not set yet.
 Plan plan_of(const Problem& problem, const ConfigurationSearch::Best& best);
 
 }  // namespace headroom::planner

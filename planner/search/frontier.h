@@ -10,15 +10,15 @@ namespace headroom::planner {
 
 /// One plan of the frontier.
 struct FrontierPoint {
-  int64_t peak_bytes = 0;  ///< on CUDA with gaps; also the smallest limit that this plan has room under
-  double seconds = 0;      ///< on CUDA with those of what is moved between passes
+  int64_t peak_bytes = 0;  ///< on CUDA with gaps; also the smallest limit that fits this plan
+  double seconds = 0;      ///< on CUDA with the copies that move tensors between passes
   Configuration configuration;
 };
 
-/// Peak against time: the fastest plan under each of up to `most` limits, from the smallest that works to
-/// where more memory gains nothing, spread evenly in their logarithms. Largest peak first; each point is
-/// slower and smaller than the one before. All limits are searched in the same spaces, so what one finds out
-/// serves the others. The limit of the options is not used.
+/// Fastest plan under each of up to `most` limits, from the largest useful limit down to the smallest
+/// feasible one. The limits are spaced evenly on a logarithmic scale. Points are sorted by peak, largest
+/// first. Each point is smaller and slower than the one before. All searches share the same spaces, so they
+/// share what they have computed. Ignores the limit of the options.
 std::vector<FrontierPoint> frontier(const Problem& problem, size_t most);
 
 constexpr int64_t kFrontierVersion = 2;
@@ -26,8 +26,8 @@ constexpr int64_t kFrontierVersion = 2;
 /// "headroom.frontier" (docs/formats.md).
 nlohmann::json to_json(const std::vector<FrontierPoint>& points, const Request& request, bool assumed);
 std::string frontier_csv(const std::vector<FrontierPoint>& points);
-/// A line for each point, at most `columns` wide (never less than 40): its peak, its time, and the time as a
-/// mark on a logarithmic scale from the fastest to the slowest.
+/// Plain-text plot with one line for each point, at most `columns` wide (but at least 40). A line has the
+/// peak, the time, and a mark for the time on a logarithmic scale.
 std::string frontier_plot(const std::vector<FrontierPoint>& points, const Request& request, int columns);
 
 }  // namespace headroom::planner

@@ -6,22 +6,23 @@
 
 namespace headroom::planner {
 
-/// By pass of the space what a plan needs at the most while it runs: what is live, and how far the
-/// reservation is used (add_gaps()). 0 where it does not run.
+/// Bytes that a plan needs, by pass of the space: the most live bytes, and the highest used offset of the
+/// reservation (add_gaps()). 0 for passes that do not run.
 struct PlacedBytes {
   std::vector<int64_t> live, reserved;
 };
 
-/// How much less than the limit each pass of a space may use (SearchLimits), so that gaps between what is
-/// live find room.
+/// By pass of the space: bytes below the limit that the pass must leave unused, so that gaps find room
+/// (SearchLimits::held_back_bytes).
 using HeldBack = std::vector<int64_t>;
 
-/// The passes in which a plan's reservation goes beyond the limit while little is free, or the fullest of
-/// those in which it does. None of a plan that has room.
+/// Passes that must use less memory because the plan's reservation exceeds the limit. They are the passes
+/// that exceed it by at least their free bytes. If there are none, the fullest pass that exceeds the limit.
+/// Empty if the plan has room.
 std::vector<size_t> crowded_passes(const PlacedBytes& placed, int64_t limit_bytes);
 
-/// `held_back`, and so much more of these passes that they do with less than this plan does: less by `share`
-/// of what it is too large by.
+/// Raises `held_back` for these passes, so that each gets below its live bytes in this plan. It goes below
+/// them by `share` of the bytes by which its reservation exceeds the limit.
 HeldBack narrowed(HeldBack held_back, const std::vector<size_t>& passes, const PlacedBytes& placed,
                   int64_t limit_bytes, double share);
 

@@ -11,7 +11,7 @@ KeptRows::KeptRows(const Graph& graph, const PassLiveness& liveness, const Sizes
       sizes_(sizes),
       whole_(graph.tensors().size(), false),
       around_(graph.tensors().size(), 0) {
-  // Readers come after what they read.
+  // Tensors are in topological order, so this visits readers first.
   for (size_t t = graph.tensors().size(); t-- > 0;) {
     const TensorId id{static_cast<int32_t>(t)};
     if (graph.tensor(id).statistics) continue;

@@ -7,18 +7,19 @@
 
 namespace headroom::planner {
 
-/// Rows of each tensor that one of several ranks would store, were it kept, before it is known what
-/// reads it: its own, and of others' as many as operations read from there to what may be kept next.
-/// Keys and values are read whole. A pass that recomputes across what was not kept reads more.
+/// Rows of each tensor that one of several ranks stores if the tensor is kept. Computed before a plan decides
+/// which tensors are kept. The rows are the rank's own rows plus a halo. The halo covers all operations up to
+/// the next tensors that may be kept. Keys and values are read whole, so all their rows are stored. A pass
+/// that recomputes across tensors that were not kept reads more rows.
 class KeptRows {
  public:
   KeptRows(const Graph& graph, const PassLiveness& liveness, const Sizes& sizes);
 
-  /// As KeptTensor::rows has them: nothing where there is one rank, which stores all.
+  /// Same meaning as KeptTensor::rows. Unset with a single rank, which stores all rows.
   std::optional<Interval> of(TensorId id) const;
-  /// Bytes of all items that a rank waits for before its next pass begins: rows above its own, or all others
-  /// where they are read whole. Rows below come while the bands before the last compute. A first rank, which
-  /// has nobody above, stands for one that has: as many rows as lie below.
+  /// Bytes that a rank waits for before its next pass begins, for all items. They are the halo rows above its
+  /// own rows. If the tensor is read whole, they are the rows of all other ranks. Rows below arrive while the
+  /// earlier bands compute. The first rank has nobody above, so its rows below count instead.
   int64_t awaited_bytes(TensorId id) const;
 
  private:

@@ -57,8 +57,8 @@ PassLiveness::PassLiveness(const Graph& graph, const Sizes& sizes)
   find_masks();
 }
 
-/// Leaves out tensors that in decoders another candidate serves better, or little work from one: fewer
-/// frontiers.
+/// Excludes a tensor if keeping another candidate is at least as good, or if it is cheap to recompute from
+/// one. This keeps the number of frontiers small.
 void PassLiveness::find_candidates(const Sizes& sizes) {
   std::vector<int64_t> all_bytes;
   for (const Tensor& tensor : graph_.tensors())
@@ -78,7 +78,7 @@ void PassLiveness::find_candidates(const Sizes& sizes) {
     if (is_recomputed(id, all_bytes)) continue;
     const std::vector<OpId>& readers = graph_.readers(id);
     if (readers.size() == 1) {
-      // The result that its only reader makes at once is no larger: keep that one instead.
+      // Its only reader runs in the same pass and its result is no larger. Keep that result instead.
       const Op& reader = graph_.op(readers[0]);
       const bool at_once = tensor_depths_[index(reader.output)] == tensor_depths_[t];
       if (pointwise(reader) && !traits_of(reader.kind).cheap && at_once &&
@@ -136,7 +136,7 @@ bool PassLiveness::stands_behind_another(TensorId id, const std::vector<int64_t>
 
 void PassLiveness::find_last_reads() {
   last_read_ = tensor_depths_;
-  // Readers come after what they read.
+  // Operations are in topological order, so this visits readers first.
   for (size_t i = graph_.ops().size(); i-- > 0;) {
     const Op& op = graph_.ops()[i];
     const int32_t read =
@@ -156,7 +156,7 @@ void PassLiveness::find_demands() {
       if (!deeper) end = std::max(end, tensor_id(t + 1));
       if (!deeper || !reached.contains(id) || statistics_.contains(id)) continue;
       for (TensorId input : graph_.producer(id)->inputs) reached.insert(input);
-      reached.erase(id);  // not there yet, so it cannot be kept
+      reached.erase(id);  // not computed yet, so it cannot be kept
     }
     demands_.push_back(std::move(reached));
     end_.push_back(end);

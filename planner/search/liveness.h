@@ -8,8 +8,8 @@
 
 namespace headroom::planner {
 
-/// Which tensors the passes of a graph can store, read and depend on: what the plan space knows of the graph
-/// before anything has a cost. Sets of kept tensors need not hold the latent, which is always there.
+/// Dataflow of a graph's passes: the tensors that each pass can store, reads and depends on. Knows no costs.
+/// Sets of kept tensors may omit the latent, which is always available.
 class PassLiveness {
  public:
   PassLiveness(const Graph& graph, const Sizes& sizes);
@@ -32,10 +32,10 @@ class PassLiveness {
   std::vector<bool> available(size_t pass, const std::vector<TensorId>& present) const;
   /// Tensors that the pass may keep but need not.
   std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
-  /// All tensors that passes after `pass` read or recompute, without recomputing what is kept.
+  /// All tensors that passes after `pass` read or recompute. Kept tensors are not recomputed.
   TensorSet read_after(size_t pass, const TensorSet& kept) const;
-  /// Tensors of `reached` that later passes read from where they are kept. The work ahead depends on nothing
-  /// else. May include the latent.
+  /// Kept tensors of `reached` that later passes read. Nothing else affects the remaining work. May include
+  /// the latent.
   std::vector<TensorId> kept_of(const TensorSet& reached, const TensorSet& kept) const;
   /// Tensors that the pass reads or computes to keep `keeps`, without recomputing tensors of `kept`. Includes
   /// sums and statistics.
@@ -44,7 +44,7 @@ class PassLiveness {
   std::vector<TensorId> read_of(const TensorSet& needed, const TensorSet& kept) const;
   /// Operations that compute the tensors of `needed` that are not kept. Excludes statistics.
   std::vector<OpId> run_for(const TensorSet& needed, const TensorSet& kept) const;
-  /// True where a pass ahead would recompute a candidate across more barriers than plans do.
+  /// True if a later pass would recompute a candidate across more barriers than the planner allows.
   bool too_far_back(size_t pass, const TensorSet& reached, const TensorSet& kept) const;
   /// Operations of passes up to `pass` whose results are read later but not kept. Some later pass must rerun
   /// them, in addition to own_operations() of later passes.
@@ -52,19 +52,18 @@ class PassLiveness {
 
  private:
   void find_candidates(const Sizes& sizes);
-  /// True where a tensor is never kept, since it is computed position by position from something no
-  /// larger.
+  /// True if a tensor is never kept: it is cheap to recompute pointwise from an input that is no larger.
   bool is_recomputed(TensorId id, const std::vector<int64_t>& bytes) const;
-  /// True where all that deeper passes read of a tensor goes through another one that its own pass makes of
-  /// it and that is no larger: that one may be kept instead.
+  /// True if keeping another tensor serves deeper passes as well. That tensor is computed from this one in
+  /// the same pass, is no larger, and all reads by deeper passes go through it.
   bool stands_behind_another(TensorId id, const std::vector<int64_t>& bytes) const;
-  /// True where a deeper pass reads something that is made of `id` without `around`.
+  /// True if a deeper pass reads `id`, directly or through tensors other than `around`.
   bool read_deeper_around(TensorId id, TensorId around) const;
   void find_last_reads();
   void find_demands();
   void find_own_operations();
   void find_masks();
-  /// Adds what tensors of `reached` before `end` are made of, back to what is kept.
+  /// Adds to `reached` the inputs of its members before `end`, transitively. Stops at kept tensors.
   void walk_back(TensorSet& reached, TensorId end, const TensorSet& kept) const;
 
   const Graph& graph_;
@@ -74,16 +73,16 @@ class PassLiveness {
   std::vector<TensorId> candidates_;  ///< tensors that may be kept
   TensorSet is_candidate_, is_always_kept_, statistics_;
   std::vector<int32_t>
-      last_read_;  ///< by tensor: depth of the deepest reader, straight or through what is never kept
+      last_read_;  ///< by tensor: depth of the deepest reader, direct or through tensors that are never kept
   std::vector<std::vector<OpId>> own_operations_;
   // By pass:
-  std::vector<TensorSet> goals_;             ///< what it must compute whole, before any choice
+  std::vector<TensorSet> goals_;             ///< tensors that the pass must compute whole in every plan
   std::vector<std::vector<bool>> measured_;  ///< by tensor: statistics that earlier passes have measured
-  std::vector<TensorSet> demands_;           ///< tensors that deeper passes read directly, whatever is kept:
-                                             ///< no result of those passes can be ready
-  std::vector<TensorId> end_;                ///< one past its last tensor, those of earlier passes included
-  std::vector<TensorSet> own_later_;         ///< results of own operations of later passes
-  std::vector<TensorSet> far_back_;          ///< candidates that the next pass may not recompute any more
+  std::vector<TensorSet> demands_;  ///< tensors that deeper passes read directly in every plan, since results
+                                    ///< of deeper passes cannot be kept yet
+  std::vector<TensorId> end_;       ///< one past the last tensor of this pass and all earlier ones
+  std::vector<TensorSet> own_later_;             ///< results of own operations of later passes
+  std::vector<TensorSet> far_back_;              ///< candidates that the next pass may not recompute any more
   std::vector<std::vector<TensorId>> in_reach_;  ///< candidates that the pass may keep
 };
 

@@ -5,14 +5,16 @@
 
 namespace headroom::planner {
 
-/// The fastest plan under the options' limits over all configurations, checked by the validator; empty where
-/// nothing fits (planner/explain/why_not.h finds out why). On CUDA the fastest may leave no room for the gaps
-/// between what is live. Then it is the first of the slower ones that does, and it is not called optimal.
-/// Throws NoPlanInTime where the time budget ends before any plan was found.
+/// The fastest plan over all configurations under the options' limits, checked by the validator. Empty if
+/// nothing fits; planner/explain/why_not.h finds the reason.
+///
+/// On CUDA the fastest plan may leave no room for gaps between its allocations. Then the result is a slower
+/// plan that has room, and it is not marked optimal. Throws NoPlanInTime if the time budget ends before any
+/// plan was found.
 std::optional<Plan> make_plan(const Problem& problem);
 
-/// The time budget ended before any plan was found, and before it was known that there is none. The smallest
-/// limit is 0: nobody has looked for it.
+/// The time budget ended before the search found a plan or proved that there is none. The smallest limit is
+/// unknown, so it is reported as 0.
 class NoPlanInTime : public DoesNotFit {
  public:
   /// No plan of `problem` takes less than `bound` seconds.
@@ -20,7 +22,7 @@ class NoPlanInTime : public DoesNotFit {
   double bound_seconds;
 };
 
-/// When the options' time budget ends that begins now.
+/// End of the options' time budget, if it starts now.
 Deadline deadline_of(const PlanOptions& options);
 
 }  // namespace headroom::planner

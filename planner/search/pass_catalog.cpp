@@ -13,7 +13,8 @@
 namespace headroom::planner {
 namespace {
 
-/// The share that needs most: the most rows, and others on both sides where there are so many ranks.
+/// The rank share that needs most memory: it has the most rows and, with more than two ranks, neighbours on
+/// both sides if such a rank has as many rows.
 RankShare largest_share(int64_t latent_rows, int32_t ranks) {
   const std::vector<Interval> shares = share_rows(latent_rows, ranks);
   const int32_t rank = ranks > 2 && shares[1].length() == shares[0].length() ? 1 : 0;
@@ -143,7 +144,7 @@ const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& 
   if (option) return *option;
   std::vector<TensorUse> touched = set.work->first;
   for (TensorUse& use : touched) {
-    // The tensor that takes its blocks over stays in them.
+    // The tensor that takes over these blocks stays in them.
     const bool replaced =
         std::any_of(work.takeovers.begin(), work.takeovers.end(), [&](const auto& takeover) {
           return takeover.base == use.tensor && contains(in_place, takeover.target);

@@ -29,11 +29,11 @@ struct PassWork {
 
 /// One set of tensors that a pass may keep, in any memory tier.
 struct KeepSet {
-  bool runs = true;           ///< an optional pass that keeps nothing does not
+  bool runs = true;           ///< false for an optional pass that keeps nothing
   bool at_cut_point = false;  ///< the pass is an optional one
   std::vector<TensorId> keeps;
   std::vector<TensorId> next;     ///< kept tensors that are live after it, sorted
-  std::vector<TensorId> passing;  ///< those present before that the pass does not touch
+  std::vector<TensorId> passing;  ///< tensors present before the pass that it does not touch
   /// Lower bound on recomputation in later passes because this pass did not keep a result
   /// (PassLiveness::again): least seconds and parameter bytes, each operation once.
   double recompute_seconds = 0;
@@ -46,9 +46,8 @@ struct KeepSet {
   std::map<std::vector<TensorUse>, PassWork>::value_type* work = nullptr;
 };
 
-/// Every way to run every pass, for one size of micro-batch; memory tiers, limits and the residency of
-/// weights are still open. Worked out when first asked for, and shared by all spaces that differ only in
-/// those.
+/// Every way to run every pass, for one size of micro-batch. Independent of memory tiers, limits and the
+/// residency of weights. Computed lazily, and shared by all spaces that differ only in those three.
 class PassCatalog {
  public:
   /// With several ranks the catalog is for the rank with the most rows.
@@ -57,7 +56,7 @@ class PassCatalog {
   PassCatalog(const PassCatalog&) = delete;
   PassCatalog& operator=(const PassCatalog&) = delete;
 
-  /// True if the catalog was made for this request and these costs. Always false with several ranks.
+  /// True if the catalog can be reused for this request and these costs. Always false with several ranks.
   bool is_of(const Model& model, const Request& request, const CostModel& costs, const Ranks& ranks) const {
     return &graph_ == &model.graph && &costs_ == &costs && request_ == request && ranks_.alone() &&
            ranks.alone();
@@ -119,7 +118,7 @@ class PassCatalog {
   /// By pass and tensors present.
   std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>> keep_sets_;
   std::vector<std::map<std::vector<TensorUse>, PassWork>> works_;  ///< by pass and tensors touched
-  std::vector<std::deque<WorkingBytes>> working_;                  ///< by pass, of different steps each
+  std::vector<std::deque<WorkingBytes>> working_;  ///< by pass: one entry for each distinct list of steps
   std::map<const PassOption*, ShapeOrders> orders_;
   std::map<std::tuple<const PassOption*, std::vector<MemoryTier>, WeightResidency>, TileChoice> priced_;
 };

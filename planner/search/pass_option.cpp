@@ -50,7 +50,7 @@ PassOption::PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes&
     }
     heights_.push_back(height);
   }
-  if (heights_.empty()) return;  // an alternative that there is not
+  if (heights_.empty()) return;  // this alternative does not exist
   find_countable();
   find_priced();
   for (const ConvolutionAlgorithms& algorithms : algorithms_) {
@@ -113,7 +113,7 @@ std::vector<Shape> PassOption::shapes() const {
 
 std::vector<Shape> PassOption::small_shapes() const {
   std::vector<Shape> list = shapes();
-  // Measured workspaces, and tiles that a profile does not speak of, may go up and down.
+  // Measured workspaces may grow or shrink with the tile, and a profile may not cover every tile.
   if (costs_.assumed()) {
     std::erase_if(list, [&](const Shape& shape) {
       const bool whole = shape.width == 0 && shape.chunk == 0;
@@ -132,7 +132,8 @@ std::vector<Shape> PassOption::small_shapes() const {
   return list;
 }
 
-/// Each tile asks for its memory and has its kernels, and a reservation is made for all that a plan asks for.
+/// Limits the tiles of a GPU pass: each tile makes its own allocations and kernel launches, and the planner
+/// simulates all of a plan's allocations.
 bool PassOption::too_many_tiles(const Shape& shape) const {
   constexpr size_t kMostTiles = 16384, kMostOfChunk = 2048;
   if (sizes_.device != DeviceKind::cuda) return false;
@@ -278,7 +279,7 @@ const PassOption::LiveBySegment& PassOption::live_bytes(size_t height,
   pass_.tiles.y = cut_rows(graph_, pass_, heights_[height].length, sizes_);
   std::vector<Window> windows;
   for (size_t i = 0; i < uses_.size(); ++i) {
-    // A tensor that is written without a store is in the blocks of the one that it replaces.
+    // A tensor written without a store takes over the blocks of the tensor that it replaces.
     if (uses_[i].written && !stored_[i]) continue;
     TensorUse use = uses_[i];
     use.tier = tiers[i];

@@ -11,8 +11,8 @@
 
 namespace headroom::planner {
 
-/// One tile shape for a pass, by the numbers of its height, its width and its chunks of frames, and
-/// that of the algorithms of its convolutions, with what they cost. A search looks at a million of them.
+/// One tile shape and one choice of convolution algorithms for a pass, with their cost. Sizes and algorithms
+/// are stored as indices into the option's lists. Kept small, because a search looks at a million shapes.
 struct Shape {
   Shape() = default;
   Shape(size_t height_number, size_t width_number, size_t chunk_number, size_t algorithms_number = 0)
@@ -21,32 +21,33 @@ struct Shape {
         width(static_cast<uint8_t>(width_number)),
         chunk(static_cast<uint8_t>(chunk_number)) {}
   double seconds = 0;
-  int64_t peak_bytes = -1;  ///< -1 where not known yet
+  int64_t peak_bytes = -1;  ///< -1 until known
   uint16_t algorithms = 0;
   uint8_t height = 0, width = 0, chunk = 0;
-  bool alternative = false;  ///< of PassOption::alternative()
+  bool alternative = false;  ///< the shape belongs to PassOption::alternative()
 };
 
-/// One way to run a pass: the kept tensors that it touches, and what it computes. In which tier they
-/// live is still open, and so is what else is kept meanwhile: one lowering serves all of that.
+/// One way to run a pass: the kept tensors that it touches and the steps that it runs. Does not fix the
+/// memory tiers of these tensors, nor which other tensors are kept. So one lowering serves all those cases.
 class PassOption {
  public:
-  /// `working` is that of its steps, and must outlive the option.
+  /// `working` must describe this pass's steps and outlive the option.
   PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes& sizes, std::vector<TensorUse> touched);
 
-  /// The kept tensors that the pass reads or writes, as given: without rows of a rank and block heights.
+  /// The kept tensors that the pass reads or writes, as passed to the constructor: without a rank's rows and
+  /// without block heights.
   const std::vector<TensorUse>& touched() const { return touched_; }
   /// Bytes of the parameters that the pass needs, packed for the direct algorithm.
   int64_t parameter_bytes() const { return brought_[0].per_pass; }
 
-  /// Bytes of the rows on one side of a rank's own that the pass reads beyond those of KeptRows: it
-  /// recomputes something from them. 0 where there is one rank.
+  /// Bytes of the rows on one side of a rank's own rows that the pass reads in addition to those of KeptRows.
+  /// The pass recomputes tensors from these rows. 0 with a single rank.
   int64_t widened_bytes() const { return widened_bytes_; }
 
-  /// Another way to do the same with the same tensors; null where there is none.
+  /// Another way to compute the same results from the same tensors. Null if there is none.
   const PassOption* alternative() const { return alternative_.get(); }
   void set_alternative(std::unique_ptr<PassOption> option) { alternative_ = std::move(option); }
-  /// Fills in the decisions of a plan that runs the pass this way, in this shape.
+  /// Fills in the decision of a plan that runs the pass this way, with this shape.
   void decide(const Shape& shape, PassDecision& decision) const;
 
   // The members below serve TileChoice. `tiers` is parallel to touched().
@@ -61,20 +62,20 @@ class PassOption {
   /// other shapes are left out. Tiles of the full width and all frames stay, because no other tile precedes
   /// them in their band.
   std::vector<Shape> small_shapes() const;
-  /// False where the device's libraries cannot count the values of a tile (decoder/lowering/gpu_layout.h),
-  /// where there would be too many tiles on a GPU, and where a profile says nothing of tiles as large and the
-  /// pass has smaller ones.
+  /// False if the shape cannot be used, for one of three reasons: the device's libraries cannot index a tile
+  /// of this size (decoder/lowering/gpu_layout.h); a GPU would run too many tiles; or the profile does not
+  /// cover tiles this large and the pass has smaller ones.
   bool countable(const Shape& shape) const {
     const size_t number = (shape.chunk * heights() + shape.height) * widths() + shape.width;
     const std::vector<bool>& priced = priced_[shape.algorithms];
     return (countable_.empty() || countable_[number]) && (priced.empty() || priced[number]) &&
            !too_many_tiles(shape);
   }
-  /// Without transfers and without bringing parameters in, but with transforming kernels for their
-  /// algorithms.
+  /// Compute time of the pass. Includes transforming kernels for their algorithm. Excludes transfers and
+  /// loading parameters.
   double seconds(const Shape& shape) const;
-  /// Bytes of the parameters that the pass brings onto the device: those of convolutions by the shape's
-  /// algorithms, or all of them if none are resident.
+  /// Bytes of the parameters that the pass loads onto the device. With resident weights these are only the
+  /// transformed kernels of the shape's algorithms; otherwise they are all parameters.
   int64_t brought_bytes(const Shape& shape, WeightResidency residency) const;
   size_t bands(size_t height) const { return heights_[height].bands; }
   CostModel::Transfers transfers(const std::vector<MemoryTier>& tiers) const;
@@ -84,10 +85,10 @@ class PassOption {
   double staging_seconds(const Shape& shape, const std::vector<MemoryTier>& tiers) const;
   /// Kept blocks by segment of the pass (decoder/lowering/peak.h).
   struct LiveBySegment {
-    std::vector<SegmentBytes> first;  ///< in the first of several bands, where its tiles differ
-    std::vector<SegmentBytes> full;   ///< in all bands but the last; empty where there is one
-    std::vector<SegmentBytes> last;   ///< in the last, whose tiles may be lower
-    std::vector<TensorId> staged{};   ///< keys and values that come block by block
+    std::vector<SegmentBytes> first;  ///< first of several bands, if its tiles differ
+    std::vector<SegmentBytes> full;   ///< all bands but the last; empty if there is only one band
+    std::vector<SegmentBytes> last;   ///< the last band, whose tiles may have fewer rows
+    std::vector<TensorId> staged{};   ///< keys and values that are fetched block by block
   };
   const LiveBySegment& live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const;
   /// Peak of the pass: live blocks plus the working memory of its tiles.
@@ -101,7 +102,7 @@ class PassOption {
   };
   struct Height {
     int64_t length = 0;
-    int64_t first_band = 0, last_band = 0;  ///< rows of these
+    int64_t first_band = 0, last_band = 0;  ///< in rows
     size_t bands = 0;
   };
 
@@ -109,9 +110,9 @@ class PassOption {
   void find_seconds() const;
   void find_least_bytes();
   void find_countable();
-  /// For the shapes of all of algorithms_.
+  /// Finds the shapes that the latency tables cover, for every entry of algorithms_.
   void find_priced();
-  /// The kept rows of a tensor. A rank keeps the rows that this pass reads, too.
+  /// Rows of a tensor that are stored. A rank also stores the rows of other ranks that this pass reads.
   std::optional<Interval> rows_of(const TensorUse& use, const KeptRows& kept) const;
   int64_t grid_rows() const { return own_rows(sizes_, pass_.scale.y).length(); }
   std::vector<TensorId> staged(const std::vector<MemoryTier>& tiers) const;
@@ -121,7 +122,7 @@ class PassOption {
   const Graph& graph_;
   const CostModel& costs_;
   const Sizes sizes_;
-  Pass& pass_;  ///< of the working bytes
+  Pass& pass_;  ///< owned by working_
   std::vector<TensorUse> touched_;
   std::vector<TensorUse> uses_;  ///< parallel to touched_, complete but for the tier
   std::vector<bool> stored_;     ///< parallel to touched_: the pass stores it in blocks of its own
@@ -129,12 +130,12 @@ class PassOption {
   std::vector<int64_t> widths_;
   std::vector<int64_t> chunks_;                           ///< frames of the pass's grid
   const std::vector<ConvolutionAlgorithms>& algorithms_;  ///< of the working bytes
-  /// Parallel to algorithms_, then to chunks_; height by height. Filled when first asked for.
+  /// Indexed by algorithm, then by chunk; heights in order, widths within a height. Filled on first use.
   mutable std::vector<std::vector<std::vector<double>>> seconds_;
   std::vector<Brought> brought_;           ///< parallel to algorithms_
-  std::vector<bool> countable_;            ///< chunk by chunk, height by height; empty where all are
-  std::vector<std::vector<bool>> priced_;  ///< likewise, by algorithm: shapes that latency tables cover
-  /// By height and tiers. Filled when first asked for.
+  std::vector<bool> countable_;            ///< by chunk, then height, then width; empty if all are countable
+  std::vector<std::vector<bool>> priced_;  ///< by algorithm, then likewise: shapes that latency tables cover
+  /// By height and tiers. Filled on first use.
   mutable std::map<std::pair<size_t, std::vector<MemoryTier>>, LiveBySegment> live_bytes_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
   /// Parallel to touched_: the fewest bytes when the sweep begins, and when it ends.

@@ -68,7 +68,7 @@ State& PlanSpace::state_of(size_t pass, Frontier frontier) {
   return entry->second;
 }
 
-/// Bytes in the lower tier while a pass runs.
+/// Bytes in the lower tier while a pass runs: tensors already there, plus `below`.
 int64_t PlanSpace::bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const {
   int64_t sum = 0;
   for (const Residence& residence : frontier)

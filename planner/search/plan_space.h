@@ -17,39 +17,40 @@ struct Residence {
   friend auto operator<=>(const Residence&, const Residence&) = default;
 };
 
-/// The live kept tensors: those that later passes can still read, sorted. Nothing else that happened
-/// before matters to those passes.
+/// The live kept tensors, sorted: those that later passes can still read. Later passes depend on nothing else
+/// from earlier passes.
 using Frontier = std::vector<Residence>;
 
 struct State;
 
-/// One way to run a pass from a frontier: what it keeps, and the frontier after it. How it is run is worked
-/// out only once a search looks at it (PlanSpace::work_out).
+/// One way to run a pass from a frontier: the tensors that it keeps, and the frontier after it. The details
+/// are computed only when a search looks at the choice (PlanSpace::work_out).
 struct Choice {
   const KeepSet* set = nullptr;
-  std::vector<TensorId> below;  ///< what is kept in the lower tier
-  State* next = nullptr;        ///< what is there before the next pass
+  std::vector<TensorId> below;  ///< kept tensors that go to the lower tier
+  State* next = nullptr;        ///< state before the next pass
   int64_t beside_bytes =
-      0;  ///< resident weights, latent, reserve, and tensors on the device that the pass does not touch
-  double recompute_seconds = 0;  ///< what passes ahead must run at the least, beside least_seconds_from()
+      0;  ///< resident weights, latent, reserve, and device tensors that the pass does not touch
+  double recompute_seconds =
+      0;  ///< lower bound on recomputation in later passes, in addition to least_seconds_from()
   /// Lower bound on its seconds, learned under the limits of the searches so far (PlanSpace::begin_search).
   double learned_seconds = 0;
-  // Once it is worked out:
+  // Set by PlanSpace::work_out():
   std::vector<TensorId> in_place;
-  TileChoice* shapes = nullptr;  ///< with what the pass brings in, without what follows
-  double beside_seconds = 0;     ///< bringing the pass's weights in; what is waited for from other ranks
+  TileChoice* shapes = nullptr;  ///< includes parameters that the pass loads; excludes beside_seconds
+  double beside_seconds = 0;     ///< loading the pass's weights, and waiting for other ranks
   int64_t peak_bytes(const Shape& shape) const { return beside_bytes + shape.peak_bytes; }
   double seconds(const Shape& shape) const { return beside_seconds + shape.seconds; }
 };
 
-/// A frontier before a pass: a node of the search. It stays where it is.
+/// A node of the search graph: a frontier before a pass. Its address never changes.
 struct State {
   size_t pass = 0;
-  size_t number = 0;  ///< of those before the pass
+  size_t number = 0;  ///< index among the states before this pass
   const Frontier* frontier = nullptr;
-  int64_t device_bytes = 0;                      ///< with resident weights, latent and reserve
-  std::optional<std::vector<Choice>> choices{};  ///< once they are known
-  /// Lower bound on the seconds from here to the end, learned likewise.
+  int64_t device_bytes = 0;                      ///< includes resident weights, latent and reserve
+  std::optional<std::vector<Choice>> choices{};  ///< unset until computed
+  /// Lower bound on the seconds from here to the end, learned like Choice::learned_seconds.
   double learned_seconds = 0;
 };
 
@@ -63,37 +64,39 @@ struct Configuration {
   int64_t lower_limit_bytes = 0;
 };
 
-/// The plans that are searched for one configuration. docs/planning.md states the space; in short: passes in
-/// order of barrier depth; a tensor is kept in the pass that first can compute it or in the next one,
-/// on the device or below, and dropped as soon as no later pass reads it; residuals are added in place
-/// where nothing else reads them; tiles are bands or rectangles of halved extents.
+/// The search space of one configuration. docs/planning.md defines it. In short:
+/// - Passes run in order of barrier depth.
+/// - A tensor is kept by the first pass that can compute it or by the next one, on the device or in the lower
+/// tier. It is dropped as soon as no later pass reads it.
+/// - Residuals are added in place if nothing else reads them.
+/// - Tiles are bands or rectangles of halved extents.
 class PlanSpace {
  public:
   PlanSpace(const Model& model, const Request& request, const Configuration& configuration,
             const CostModel& costs);
-  /// Shares what passes can do with other spaces of the same micro-batch.
+  /// Shares the catalog with other spaces of the same micro-batch.
   PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& configuration);
 
   size_t passes() const { return catalog_->passes(); }
-  /// Start of every search: before the first pass, with the latent alone.
+  /// Start of every search: the state before the first pass, where only the latent is present.
   State& start() { return *start_; }
   /// All choices for the pass from this state. Computed once.
   std::vector<Choice>& choices(State& state);
-  /// Works out how a choice from there is run, and prices it.
+  /// Completes a choice from this state: its options, tile shapes and costs.
   void work_out(const State& state, Choice& choice);
   const Configuration& configuration() const { return configuration_; }
   const std::shared_ptr<PassCatalog>& catalog() const { return catalog_; }
-  /// Bytes beside what passes need: resident weights, latent, reserve.
+  /// Bytes used throughout the decode: resident weights, latent, reserve, and a picture that stays in memory.
   int64_t fixed_bytes() const { return fixed_bytes_; }
-  /// Seconds before the first pass: loading weights that stay.
+  /// Seconds before the first pass, for loading resident weights.
   double start_seconds() const { return start_seconds_; }
-  /// A lower bound of the seconds that passes from `pass` on take.
+  /// Lower bound on the seconds of the passes from `pass` on.
   double least_seconds_from(size_t pass) const { return least_seconds_from_[pass]; }
 
   /// Begins a search under this limit. Bounds learned under a limit hold for all smaller limits, so this call
   /// forgets bounds learned under smaller ones.
   void begin_search(int64_t limit_bytes);
-  /// A search under this limit has ended and has learned something. `limit_was_binding`: the limit excluded a
+  /// Records that a search under this limit has learned bounds. `limit_was_binding`: the limit excluded a
   /// choice.
   void end_search(int64_t limit_bytes, bool limit_was_binding);
   /// True if the learned bounds do not hold without a limit.
@@ -101,7 +104,7 @@ class PlanSpace {
 
  private:
   State& state_of(size_t pass, Frontier frontier);
-  /// One choice for every way to put what is kept on the device or below.
+  /// Adds one choice for every assignment of the newly kept tensors to the device or the lower tier.
   void add_choices(const State& state, const KeepSet& set, std::vector<Choice>& list);
   int64_t bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const;
   MemoryTier tier_after(const Frontier& frontier, const KeepSet& set, const std::vector<TensorId>& below,
@@ -121,7 +124,8 @@ class PlanSpace {
   double start_seconds_ = 0;
   std::vector<std::map<Frontier, State>> states_;  ///< by pass
   State* start_ = nullptr;
-  int64_t learned_limit_bytes_ = std::numeric_limits<int64_t>::max();  ///< the smallest of the searches
+  int64_t learned_limit_bytes_ =
+      std::numeric_limits<int64_t>::max();  ///< smallest limit of all searches that learned bounds
   bool learned_limit_was_binding_ = false;
 };
 

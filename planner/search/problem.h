@@ -14,7 +14,7 @@ namespace headroom::planner {
 struct PlanOptions {
   int64_t limit_bytes = 0;
   int64_t host_limit_bytes = 0;     ///< 0: no tensor lives in host memory
-  int64_t scratch_limit_bytes = 0;  ///< 0: none in a scratch file
+  int64_t scratch_limit_bytes = 0;  ///< 0: no tensor lives in a scratch file
   std::string scratch_folder{};
   /// When parameters are on the device. Unset: whichever is faster.
   std::optional<WeightResidency> weights{};
@@ -29,15 +29,16 @@ struct Problem {
   Request request;
   PlanOptions options;
   const CostModel& costs;
-  Ranks ranks{};  ///< more than one: for make_ranked_plan() alone
+  Ranks ranks{};  ///< only make_ranked_plan() supports more than one
 };
 
-/// The part of the limit that a plan can use: a GPU's allocator has no reservation of the rest.
+/// Bytes of the limit that a plan can use. A GPU's allocator rounds reservations up, so the largest
+/// reservation within the limit may be smaller than the limit.
 inline int64_t usable_limit_bytes(const Problem& problem) {
   const int64_t picture = picture_bytes(problem.model.graph, problem.request);
   return picture + problem.costs.reservation().most_within(problem.options.limit_bytes - picture);
 }
-/// The limit that a plan of so many bytes needs: the reverse.
+/// Limit that a plan of `bytes` needs; the inverse of usable_limit_bytes().
 inline int64_t taken_bytes(const Problem& problem, int64_t bytes) {
   const int64_t picture = picture_bytes(problem.model.graph, problem.request);
   return picture + problem.costs.reservation().taken_bytes(bytes - picture);

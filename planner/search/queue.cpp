@@ -11,7 +11,7 @@
 namespace headroom::planner {
 namespace {
 
-/// A distinct size: the plan for it, and the requests that ask for it as they stand.
+/// A distinct size, and the indices of the requests that have it.
 struct DistinctSize {
   Request request;
   std::vector<size_t> requests;
@@ -32,8 +32,8 @@ std::vector<DistinctSize> distinct_sizes(const RequestQueue& queue, const Reques
   return shapes;
 }
 
-/// One plan for each shape. Where some do not fit, all are tried, so that the message has the limit that
-/// suits them all.
+/// Makes one plan for each shape. If a shape does not fit, the others are planned anyway, so that the message
+/// can state a limit that works for all.
 std::vector<Plan> plan_shapes(const RequestQueue& queue, const std::vector<DistinctSize>& shapes,
                               const Model& model, const PlanShape& plan_shape, const std::string& origin) {
   std::vector<Plan> plans;
@@ -71,7 +71,7 @@ RequestQueue plan_queue(RequestQueue queue, const Model& model, const Request& l
 
   queue.model = like.model;
   queue.dtype = like.dtype;
-  queue.device.reset();  // which is the CPU
+  queue.device.reset();  // unset means the CPU
   if (like.device != DeviceKind::cpu) queue.device = like.device;
   queue.planned = true;
   queue.limit_bytes = limit_bytes;

@@ -7,14 +7,16 @@
 
 namespace headroom::planner {
 
-/// Plans the decode of one shape under the queue's limit. Throws DoesNotFit where there is none.
+/// Plans the decode of one shape under the queue's limit. Throws DoesNotFit if no plan fits.
 using PlanShape = std::function<Plan(const Request& request)>;
 
-/// The requests with a plan for each distinct shape and the order in which they share one pool: the largest
-/// need first, equal shapes together, otherwise as the requests stand. docs/planning.md says why. Throws
-/// DoesNotFit naming the request that needs the most and the smallest limit for the whole queue; InputError
-/// naming the request where the model cannot decode its size. Plans are made for the model, dtype and device
-/// that `like` names; its sizes do not matter. `origin` names the file in messages.
+/// Plans a queue of requests: one plan for each distinct shape, and the order in which the decodes share one
+/// pool. The decode with the largest peak goes first, and equal shapes are adjacent. Otherwise the given
+/// order stays. docs/planning.md gives the reasons. Plans use the model, dtype and device of `like`; its
+/// sizes are ignored. `origin` is the file name for messages.
+///
+/// Throws DoesNotFit with the request that needs most and the smallest limit for the whole queue. Throws
+/// InputError with the request whose size the model cannot decode.
 RequestQueue plan_queue(RequestQueue requests, const Model& model, const Request& like, int64_t limit_bytes,
                         const PlanShape& plan_shape, const std::string& origin);
 

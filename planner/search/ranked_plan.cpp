@@ -14,7 +14,8 @@
 namespace headroom::planner {
 namespace {
 
-/// Searches for a plan whose ranks fit, halos of others' rows and gaps included. One or two do, mostly.
+/// Most searches for a plan that fits every rank, with halo rows of other ranks and gaps. One or two usually
+/// suffice.
 constexpr int kMostSearches = 8;
 
 /// Seconds that one rank takes to compute a pass and load its parameters, for one micro-batch.
@@ -34,7 +35,7 @@ double own_seconds(const Problem& problem, const Plan& plan, const Pass& pass, c
   return seconds;
 }
 
-/// Seconds and limits of one rank's plan. Where there is no room for its gaps on CUDA, its limit is larger.
+/// Sets the seconds and limits of one rank's plan. On CUDA the limit grows if the gaps do not fit.
 void finish_rank(Plan& plan, const Problem& problem, const ConfigurationSearch::Best& best, int64_t limit) {
   const double micro_batches = double(plan.request.batch) / double(plan.micro_batch);
   plan.limit_bytes = limit;
@@ -71,7 +72,7 @@ RankedPlan ranked_plan_of(const Problem& problem, const ConfigurationSearch::Bes
   return plan;
 }
 
-/// How far the rank that is farthest above its limit is above it; 0 where all fit.
+/// Largest number of bytes by which a rank exceeds its limit. 0 if all fit.
 int64_t excess_of(const RankedPlan& plan, const std::vector<int64_t>& limits) {
   int64_t excess = 0;
   for (size_t rank = 0; rank < limits.size(); ++rank)

@@ -8,7 +8,7 @@
 namespace headroom::planner {
 namespace {
 
-/// How a state was reached most cheaply.
+/// The cheapest known path to a state.
 struct Arrival {
   double cost = std::numeric_limits<double>::infinity();
   State* state = nullptr;
@@ -20,38 +20,37 @@ struct Arrival {
 
 using Path = std::vector<Arrival>;
 
-/// A choice from a state that was reached. What it costs becomes known step by step.
+/// A choice from a reached state. Its cost is refined step by step.
 struct Trial {
   State* from = nullptr;
   Choice* choice = nullptr;
   double from_cost = 0;
-  double cost = 0;               ///< of the path with it, at the least
-  bool exact = false;            ///< it costs that
-  bool begun = false;            ///< its least seconds are known
-  bool by_shape = false;         ///< it is known which shapes are the fastest that may fit
-  size_t shape = 0;              ///< of those of the choice
-  const Shape* taken = nullptr;  ///< once it is exact
+  double cost = 0;               ///< lower bound on the cost of the path including this choice
+  bool exact = false;            ///< `cost` is exact
+  bool begun = false;            ///< the lower bound on the choice itself is included in `cost`
+  bool by_shape = false;         ///< the search now tries the choice's shapes, fastest first
+  size_t shape = 0;              ///< index of the current shape
+  const Shape* taken = nullptr;  ///< set once `exact`
 };
 
 struct Found {
-  Path path;         ///< empty where none was found
+  Path path;         ///< empty if none was found
   double bound = 0;  ///< no path costs less
   bool in_time = true;
 };
 
-/// Best-first search over states: A*, or weighted A* where `a_star_weight` is above 1.
+/// Best-first search over states: A*, or weighted A* if `a_star_weight` is above 1.
 ///
-/// `look_at(trial)` finds out more of what a choice costs, until that is exact; false where the limit allows
-/// no shape. Little is found out at first, and more only once the path is the most promising one: what a
-/// shape needs takes long to find out. `bound(state, again)` is a lower bound of the cost still to come.
-/// `again` is what passes ahead take at the least to recompute tensors that the last choice did not
-/// keep.
+/// `look_at(trial)` refines the cost of a choice until the cost is exact. It returns false if no shape fits
+/// the limit. Computing the peak of a shape is slow, so `look_at` does little at first, and more only once
+/// the path is the most promising one. `bound(state, again)` is a lower bound on the remaining cost. `again`
+/// is the least time that later passes need to recompute tensors that the last choice did not keep.
 ///
-/// The bound is consistent: along a choice it never falls by more than the choice costs. The bound counts an
-/// operation in the first pass that could run it. If that pass does not run it, `again` counts it from there
-/// on, until some pass runs it. So the first arrival at a state that is expanded is the cheapest one,
-/// and no state is expanded twice. A weight above 1 overstates the bound, which finds some path soon and
-/// proves nothing.
+/// The bound is consistent: along a choice it never falls by more than the choice costs. It counts an
+/// operation in the first pass that could run it. If that pass does not run the operation, `again` counts it
+/// until some pass runs it. So the first arrival at an expanded state is the cheapest one, and no state is
+/// expanded twice. A weight above 1 overstates the bound. Such a search finds a path sooner and proves
+/// nothing.
 template <typename LookAt, typename Bound>
 class Search {
  public:
@@ -101,20 +100,20 @@ class Search {
         double least = std::numeric_limits<double>::infinity();
         for (const Choice& choice : *arrival.state->choices)
           least = std::min(least, choice.learned_seconds + bound_(*choice.next, choice.recompute_seconds));
-        // Sums are rounded in another order than along a path.
+        // This sum rounds differently from the sum along a path.
         arrival.state->learned_seconds = std::max(arrival.state->learned_seconds, least * (1 - 1e-12));
       }
     }
   }
 
  private:
-  /// A state that was reached, or one to which a choice leads.
+  /// A reached state, or a choice that leads to one.
   struct Entry {
     double estimate;
     State* state;
     Trial trial;
     bool operator<(const Entry& other) const {
-      // Among equals the deeper one, which is nearer the end.
+      // Ties go to the deeper state, which is nearer the end.
       return estimate != other.estimate ? estimate > other.estimate : state->pass < other.state->pass;
     }
   };
@@ -145,7 +144,7 @@ class Search {
       go_on({.from = &state, .choice = &choice, .from_cost = cost});
   }
 
-  /// Finds out more of the choice, and takes it where its cost is known.
+  /// Refines the cost of the choice. Takes the choice once the cost is exact.
   void go_on(Trial trial) {
     if (!look_at_(trial) || !is_of_use(trial)) return;
     State& next = *trial.choice->next;
@@ -186,7 +185,7 @@ PassDecision decision_of(const Arrival& arrival) {
   return decision;
 }
 
-/// The fastest of a choice's shapes under a limit, one after the other.
+/// Finds the fastest shape of a choice under a limit, one shape at a time.
 class LookAtTime {
  public:
   LookAtTime(PlanSpace& space, int64_t limit_bytes, const std::vector<int64_t>& held_back)
@@ -239,7 +238,7 @@ class LookAtTime {
   mutable bool limit_was_binding_ = false;
 };
 
-/// `limit_was_binding` becomes true where the limit keeps a choice from its fastest shape.
+/// Sets `limit_was_binding` if the limit excludes the fastest shape of some choice.
 Found search_by_time(PlanSpace& space, int64_t limit_bytes, double a_star_weight, const SearchLimits& limits,
                      bool& limit_was_binding) {
   space.begin_search(limit_bytes);
@@ -292,8 +291,8 @@ std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes, const S
 
 namespace {
 
-/// The path whose largest peak is smallest; where that is no more than `floor_bytes`, some path below those.
-/// The higher they are, the fewer shapes need to be looked at.
+/// The path whose largest peak is smallest. If that peak is at most `floor_bytes`, any path with peaks up to
+/// `floor_bytes` will do. A higher floor means that fewer shapes are examined.
 SmallestLimit smallest_above(PlanSpace& space, int64_t floor_bytes) {
   const auto look_at = [&](Trial& trial) {
     if (!trial.begun) {

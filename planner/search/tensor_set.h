@@ -9,8 +9,7 @@
 
 namespace headroom::planner {
 
-/// Tensors of one graph, a bit each: the planner walks thousands of times over which are kept and
-/// which are reached.
+/// Set of tensors of one graph, as a bitmap. The planner iterates over such sets thousands of times.
 class TensorSet {
  public:
   explicit TensorSet(size_t tensors) : words_((tensors + kBits - 1) / kBits) {}
@@ -35,14 +34,14 @@ class TensorSet {
     return std::all_of(words_.begin(), words_.end(), [](uint64_t word) { return word == 0; });
   }
 
-  /// The last member before `end`, -1 where there is none. Members that are inserted before the one just
-  /// visited are visited as well, so this walks from results back to what they are made of.
+  /// The last member before `end`, or -1. A loop over last_before() also visits members inserted before the
+  /// current one, so it can walk from results back to their inputs.
   TensorId last_before(TensorId end) const {
     size_t word = index(end) / kBits;
     if (word >= words_.size()) return members_of(words_.size() - 1, ~uint64_t{0});
     return members_of(word, (uint64_t{1} << index(end) % kBits) - 1);
   }
-  /// In rising order.
+  /// In ascending order.
   std::vector<TensorId> members() const {
     std::vector<TensorId> list;
     for (size_t i = 0; i < words_.size(); ++i) {
@@ -56,7 +55,7 @@ class TensorSet {
  private:
   static constexpr size_t kBits = 64;
 
-  /// The last member in this word, of those in the mask, or in the words before it.
+  /// The last member in this word (masked by `mask`) or in an earlier word; -1 if there is none.
   TensorId members_of(size_t word, uint64_t mask) const {
     for (uint64_t left = words_[word] & mask;; left = words_[--word]) {
       if (left != 0) return TensorId{static_cast<int32_t>(word * kBits + kBits) - 1 - std::countl_zero(left)};

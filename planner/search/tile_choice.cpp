@@ -10,7 +10,7 @@
 namespace headroom::planner {
 namespace {
 
-/// The option whose shape it is: this one or its alternative.
+/// The option that the shape belongs to: this one or its alternative.
 const PassOption& option_of(const PassOption& option, const Shape& shape) {
   return shape.alternative ? *option.alternative() : option;
 }
@@ -132,7 +132,7 @@ int64_t TileChoice::peak_of(const ShapeNumbers& numbers) const {
 
 bool TileChoice::any_within(int64_t limit_bytes) {
   if (least_bytes_ > limit_bytes) return false;
-  // The peak of low tiles is slow to find, since they are many.
+  // Shapes with few rows are many, so finding their peaks is slow. Try one in the middle first.
   const size_t middle = orders_->small(*option_).size() / 2;
   return small_peak(middle) <= limit_bytes || small_within(limit_bytes).second <= limit_bytes;
 }

@@ -10,22 +10,22 @@
 
 namespace headroom::planner {
 
-/// A shape's numbers.
+/// A Shape packed into 32 bits: its indices, without seconds and bytes.
 struct ShapeNumbers {
   uint32_t height : 8, width : 4, chunk : 4, alternative : 1, algorithms : 15;
 };
 
-/// In which order the shapes of one option are looked at. All its choices share it.
+/// Orders in which searches try the shapes of one option. All choices with this option share them.
 class ShapeOrders {
  public:
-  /// Fastest first, with the option's tensors in these tiers.
+  /// Shapes sorted by time, fastest first, for one assignment of the option's tensors to tiers.
   struct BySpeed {
     CostModel::Transfers transfers;
-    bool stages = false;  ///< keys and values come block by block
+    bool stages = false;  ///< keys and values are fetched block by block
     std::vector<ShapeNumbers> order;
   };
   const BySpeed& by_speed(const PassOption& option, const std::vector<MemoryTier>& tiers);
-  /// Shapes worth a look when speed does not matter. One of them has the smallest peak.
+  /// Shapes to try when only memory matters. One of them has the smallest peak.
   const std::vector<ShapeNumbers>& small(const PassOption& option);
 
  private:
@@ -33,21 +33,21 @@ class ShapeOrders {
   std::vector<ShapeNumbers> small_;
 };
 
-/// The tile shapes of an option for one placing of its tensors and its parameters. What they cost is worked
-/// out when first asked for: most searches look at the first shapes of most choices only, and those for the
-/// smallest limit at no seconds.
+/// The tile shapes of an option, for one assignment of tiers to its tensors and one weight residency. Costs
+/// are computed on first use: most searches examine only the first shapes of a choice, and a search for the
+/// smallest limit needs no seconds.
 class TileChoice {
  public:
-  /// `orders` are the option's, and must outlive it.
+  /// `orders` must belong to `option`. Both must outlive this object.
   TileChoice(const PassOption& option, ShapeOrders& orders, std::vector<MemoryTier> tiers,
              WeightResidency residency);
 
   /// True if some shape needs no more than the limit. Computes no seconds.
   bool any_within(int64_t limit_bytes);
-  /// Shapes by number, fastest first.
+  /// Number of shapes. Shape 0 is the fastest.
   size_t size() { return by_speed().order.size(); }
   double seconds(size_t number);
-  /// With its costs. Stays where it is.
+  /// The shape with its costs. The reference stays valid.
   const Shape& shape(size_t number);
   /// First shape from `number` on that may fit the limit, by the peaks known so far. size() if there is none.
   size_t first_possible(size_t number, int64_t limit_bytes);
@@ -66,7 +66,8 @@ class TileChoice {
   std::vector<Shape> all();
 
  private:
-  /// Peaks of the first shapes of an order, -1 where not known. A search looks at millions of shapes.
+  /// Peaks of the first shapes of an order, -1 if unknown. Allocated in blocks, because a search looks at
+  /// millions of shapes.
   class Peaks {
    public:
     int64_t& operator[](size_t number);
@@ -79,7 +80,7 @@ class TileChoice {
   const ShapeOrders::BySpeed& by_speed();
   int64_t fast_peak(size_t number);
   int64_t small_peak(size_t number);
-  /// The number of within_or_smallest() among the small ones, and its peak.
+  /// Index (in the small order) and peak of the shape that within_or_smallest() returns.
   std::pair<size_t, int64_t> small_within(int64_t bytes);
   Shape& taken(const ShapeNumbers& numbers, int64_t peak_bytes);
   int64_t peak_of(const ShapeNumbers& numbers) const;
@@ -89,9 +90,9 @@ class TileChoice {
   std::vector<MemoryTier> tiers_;
   WeightResidency residency_;
   int64_t least_bytes_;
-  const ShapeOrders::BySpeed* by_speed_ = nullptr;  ///< once it was asked for
+  const ShapeOrders::BySpeed* by_speed_ = nullptr;  ///< set on first use
   Peaks fast_peaks_, small_peaks_;
-  std::map<uint32_t, Shape> taken_;  ///< by its numbers
+  std::map<uint32_t, Shape> taken_;  ///< by its packed numbers
 };
 
 }  // namespace headroom::planner

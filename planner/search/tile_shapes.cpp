@@ -7,7 +7,7 @@ constexpr int64_t kLeastRows = 4;
 constexpr int64_t kLeastColumns = 32;
 constexpr int64_t kMostBands = 128;  // keeps planning time independent of the picture's height
 constexpr int64_t kMostWidths = 6;
-constexpr int64_t kLongestChunk = 8;  // beyond it, of what is not all of them
+constexpr int64_t kLongestChunk = 8;  // in frames, unless the chunk has all frames
 
 std::vector<int64_t> halvings(int64_t length, int64_t least, int64_t most) {
   std::vector<int64_t> lengths{length};

@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <vector>
 
-// Which tiles are tried: every height with every width and every length of chunks. TileChoice picks among
-// them (planner/search/tile_choice.h).
+// Candidate tiles: every combination of height, width and chunk length. TileChoice picks among them
+// (planner/search/tile_choice.h).
 namespace headroom::planner {
 
-/// Heights and widths of the tiles that are tried in a grid of this length: the whole, and powers of two.
+/// Tile heights and widths to try along a grid axis of this length: the whole length, and powers of two.
 std::vector<int64_t> tile_heights(int64_t length);
 std::vector<int64_t> tile_widths(int64_t length);
-/// Frames of the chunks that are tried: all of them first, then few, down to one.
+/// Chunk lengths to try, in frames: all frames first, then shorter chunks down to one frame.
 std::vector<int64_t> chunk_lengths(int64_t frames);
 
 }  // namespace headroom::planner

@@ -15,7 +15,7 @@ namespace headroom::planner {
 /// with the same steps share it. Graph and costs must outlive it.
 class WorkingBytes {
  public:
-  /// `lowered` without tiles.
+  /// `lowered` is the pass without tiles.
   WorkingBytes(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered);
 
   bool has_steps_of(const Pass& pass) const {
@@ -24,29 +24,31 @@ class WorkingBytes {
   }
   /// Algorithms that the search tries for the pass's convolutions (planner/search/pass_algorithms.h).
   const std::vector<ConvolutionAlgorithms>& algorithms() const { return algorithms_; }
-  /// By segment of the pass (decoder/lowering/peak.h), with the algorithms of this number; `staged` are keys
-  /// and values that come block by block. Worked out when first asked for: most sizes of most passes never
-  /// are. The next call overwrites it; at which steps they are is left out.
+  /// Working memory of one tile, by segment of the pass (decoder/lowering/peak.h). `algorithms` is an index
+  /// into algorithms(). `staged` lists keys and values that are fetched block by block. Computed on first
+  /// use, because most sizes are never needed. The next call overwrites the result. The entries do not name
+  /// the step of the peak.
   std::span<const SegmentBytes> of_tile(const BandTile& tile, size_t algorithms,
                                         const std::vector<TensorId>& staged);
 
-  /// Its part, tiles and algorithms are scratch: set them before each use.
+  /// The pass's part, tiles and algorithms are scratch: set them before each use.
   Pass& pass() { return pass_; }
   const Graph& graph() const { return graph_; }
   const CostModel& costs() const { return costs_; }
 
  private:
-  /// Tiles that differ in their height alone. A search asks for hundreds of thousands of sizes.
+  /// Key of tiles that differ only in height. Kept small, because a search needs hundreds of thousands of
+  /// sizes.
   struct Key {
     int32_t t, x;
     uint16_t algorithms;
-    uint8_t staged;  ///< number in staged_
+    uint8_t staged;  ///< index into staged_
     BandPlace place;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   struct Known {
     int32_t height;
-    uint32_t number;  ///< of its entries in bytes_
+    uint32_t number;  ///< its entries in bytes_ start at number * segments_
   };
 
   std::span<const SegmentBytes> last(size_t number);
@@ -57,10 +59,10 @@ class WorkingBytes {
   Pass pass_;
   const std::vector<ConvolutionAlgorithms> algorithms_;
   std::vector<std::vector<TensorId>> staged_;
-  const size_t segments_;  ///< of the pass
+  const size_t segments_;  ///< segments of the pass
   std::map<Key, std::vector<Known>> known_;
-  std::vector<int64_t> bytes_;      ///< of segments_ for each known size
-  std::vector<SegmentBytes> last_;  ///< those that were asked for last
+  std::vector<int64_t> bytes_;      ///< `segments_` entries for each known size
+  std::vector<SegmentBytes> last_;  ///< result of the last call
 };
 
 }  // namespace headroom::planner

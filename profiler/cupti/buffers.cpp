@@ -12,7 +12,7 @@
 namespace headroom::profiler::cupti {
 namespace {
 
-/// Zeroed, and aligned to a page where CUPTI asks for 8 bytes. Null where there is none.
+/// Zeroed memory, page-aligned (CUPTI needs 8 bytes). Null if the system has none.
 uint8_t* map_zeros(size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<uint8_t*>(memory);
@@ -37,14 +37,14 @@ void Recording::read(const Library& library, uint8_t* buffer, size_t bytes) {
     if (!calls_ && std::holds_alternative<DriverCall>(recorded->event)) continue;
     if (const auto* scope = std::get_if<ScopeOfCall>(&recorded->event)) {
       scopes = true;
-      // A call of the runtime and the driver's inside it have one number.
+      // A runtime call and the driver call inside it share one number.
       if (*scope == std::exchange(last, *scope)) continue;
     }
     activities |= std::holds_alternative<DeviceActivity>(recorded->event);
     const int32_t name = recorded->kernel == nullptr ? -1 : names_.index_of(recorded->kernel);
     read.push_back({std::move(recorded->event), name});
   }
-  if (result != CUPTI_ERROR_MAX_LIMIT_REACHED) ++lost;  // the rest of the buffer is no record
+  if (result != CUPTI_ERROR_MAX_LIMIT_REACHED) ++lost;  // the rest of the buffer is not valid
 
   const std::lock_guard lock(mutex_);
   const size_t room = most_events_ - std::min(most_events_, stored_.size());
@@ -72,7 +72,7 @@ void Recording::hand_on(const std::function<void(DeviceEvent)>& take) {
 }
 
 Buffers& Buffers::of_process() {
-  static auto* buffers = new Buffers;  // CUPTI may call back while the process ends
+  static auto* buffers = new Buffers;  // never destroyed: CUPTI may call back during process exit
   return *buffers;
 }
 
@@ -97,12 +97,12 @@ void Buffers::end() {
 }
 
 void Buffers::request(uint8_t** buffer, size_t* bytes, size_t* most_records) {
-  *most_records = 0;  // as many as there is room for
+  *most_records = 0;  // 0: as many as fit
   *bytes = 0;
   *buffer = nullptr;
   try {
     *buffer = of_process().lend(*bytes);
-  } catch (const std::bad_alloc&) {  // CUPTI drops what it cannot write, and counts it
+  } catch (const std::bad_alloc&) {  // CUPTI then drops and counts its records
   }
 }
 
@@ -135,9 +135,9 @@ void Buffers::take_back(uint8_t* memory, size_t valid_bytes) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(buffers_.begin(), buffers_.end(),
                                     [&](const Buffer& buffer) { return buffer.memory == memory; });
-    if (found == buffers_.end() || found->lent_for == 0) return;  // none of ours
+    if (found == buffers_.end() || found->lent_for == 0) return;  // not one of these buffers
     if (recording_ == nullptr || found->lent_for != number_) {
-      drop(memory);  // of a recording that is over
+      drop(memory);  // its recording has ended
       return;
     }
     bytes = found->bytes;
@@ -152,7 +152,7 @@ void Buffers::take_back(uint8_t* memory, size_t valid_bytes) {
   size_t dropped = 0;
   if (library_->get_dropped_records(nullptr, 0, &dropped) == CUPTI_SUCCESS && dropped > 0)
     recording->lose(static_cast<int64_t>(dropped));
-  // Here and not when it is lent again: that happens in the thread that gives the GPU its work.
+  // Zeroed here rather than on lending, because lending happens on the thread that submits GPU work.
   std::memset(memory, 0, bytes);
   const std::lock_guard lock(mutex_);
   std::find_if(buffers_.begin(), buffers_.end(), [&](const Buffer& buffer) {

@@ -13,25 +13,26 @@
 
 namespace headroom::profiler::cupti {
 
-/// The events that a watcher has captured.
+/// Events captured by a watcher.
 class Recording {
  public:
-  /// Calls to the driver are dropped unless they were asked for: CUPTI records some for their scopes alone.
+  /// If `calls` is false, driver calls are dropped: CUPTI then records them only for their scopes.
   Recording(bool calls, size_t most_events) : calls_(calls), most_events_(most_events) {}
 
-  /// All records of a buffer. From any thread.
+  /// Converts all records of a buffer. Thread-safe.
   void read(const Library& library, uint8_t* buffer, size_t bytes);
   void lose(int64_t records);
 
   bool has_activities() const { return has_activities_; }
   bool has_scopes() const { return has_scopes_; }
-  /// In no order, the count of what was lost last; forgets them on the way. Nobody may read meanwhile.
+  /// Passes every event to `take` and forgets it. Events come in no order, except that the count of lost
+  /// records comes last. No thread may call read() meanwhile.
   void hand_on(const std::function<void(DeviceEvent)>& take);
 
  private:
   struct StoredEvent {
     DeviceEvent event;
-    int32_t name = -1;  ///< of a kernel
+    int32_t name = -1;  ///< index of a kernel's name in names_
   };
 
   const bool calls_;
@@ -44,23 +45,23 @@ class Recording {
   bool has_scopes_ = false;
 };
 
-/// The memory that CUPTI writes records into, and its two callbacks. These come without any data of ours and
-/// from CUPTI's own threads as well, even late: so there is one of these in a process, it is never destroyed,
-/// and one recording at a time is served.
+/// Buffers that CUPTI writes records into, and its two callbacks. CUPTI passes no user data to the callbacks
+/// and may call them late, from its own threads. So there is one instance per process, it is never destroyed,
+/// and it serves one recording at a time.
 ///
-/// Records become events as soon as CUPTI hands a buffer back, which it does from its own thread as a rule,
-/// not from the one that gives the GPU its work: that costs the decode no time, a handful of buffers is
-/// enough for any length, and half of the records, some 300 bytes for each kernel, is forgotten at once.
+/// Records become events as soon as CUPTI returns a buffer, usually on CUPTI's own thread. So the conversion
+/// does not slow the decode, and a few buffers suffice for any recording. About half of the data is dropped
+/// at once, some 300 bytes for each kernel.
 class Buffers {
  public:
   static Buffers& of_process();
 
-  /// From now on CUPTI gets buffers. False where another recording is being served.
+  /// Starts to serve buffers for this recording. Returns false if another recording is active.
   bool begin(const Library& library, const CuptiBounds& bounds, std::shared_ptr<Recording> recording);
-  /// No more. Waits for records that are being read; what comes later is dropped.
+  /// Stops serving. Waits for threads that are reading records and drops later buffers.
   void end();
 
-  /// To be registered with CUPTI.
+  /// CUPTI's callbacks.
   static void CUPTIAPI request(uint8_t** buffer, size_t* bytes, size_t* most_records);
   static void CUPTIAPI complete(CUcontext, uint32_t stream, uint8_t* buffer, size_t bytes,
                                 size_t valid_bytes);
@@ -69,7 +70,7 @@ class Buffers {
   struct Buffer {
     uint8_t* memory;
     size_t bytes;
-    uint64_t lent_for;  ///< number of the recording; 0: not lent
+    uint64_t lent_for;  ///< number of the recording that uses it; 0: not lent
   };
 
   uint8_t* lend(size_t& bytes);
@@ -82,8 +83,8 @@ class Buffers {
   const Library* library_ = nullptr;
   std::shared_ptr<Recording> recording_;  ///< null while nothing is captured
   CuptiBounds bounds_;
-  uint64_t number_ = 0;  ///< of the recording
-  int reading_ = 0;      ///< threads that read a buffer of it
+  uint64_t number_ = 0;  ///< number of the current recording
+  int reading_ = 0;      ///< threads that are reading a buffer of this recording
 };
 
 }  // namespace headroom::profiler::cupti

@@ -82,7 +82,7 @@ constexpr TracedCall kTracedCalls[]{
     DRIVER(cuMemPoolCreate, , memory),
     DRIVER(cuMemPoolDestroy, , memory),
     DRIVER(cuMemPoolTrimTo, , memory),
-    // Code and what kernels keep beside it take memory as well.
+    // Loading code allocates memory for the code and for kernels' data.
     DRIVER(cuModuleLoad, , memory),
     DRIVER(cuModuleLoadData, , memory),
     DRIVER(cuModuleLoadDataEx, , memory),

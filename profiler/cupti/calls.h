@@ -9,7 +9,7 @@ namespace headroom::profiler::cupti {
 /// Purpose of a CUDA call.
 enum class CallUse { launch, copy, memory };
 
-/// A function of the driver or of CUDA's runtime whose calls CUPTI is to record.
+/// A driver or runtime function whose calls CUPTI should record.
 struct TracedCall {
   CUpti_ActivityKind kind;  ///< CUPTI_ACTIVITY_KIND_DRIVER or _RUNTIME
   CUpti_CallbackId id;
@@ -22,7 +22,7 @@ struct TracedCall {
 /// streams are left out too: nothing that Headroom loads is compiled that way.
 std::span<const TracedCall> traced_calls();
 
-/// The name of a function that takes memory or gives it back; null for any other.
+/// Name of a function that allocates or frees memory; null for other functions.
 const char* memory_call_name(CUpti_ActivityKind kind, CUpti_CallbackId id);
 
 }  // namespace headroom::profiler::cupti

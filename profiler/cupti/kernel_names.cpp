@@ -11,7 +11,7 @@
 namespace headroom::profiler::cupti {
 namespace {
 
-/// Names of templates within templates can be very long; these are cut without being understood.
+/// Names of nested templates can be very long. Longer symbols are truncated, not demangled.
 constexpr size_t kMostSymbolBytes = 16384;
 
 std::string demangled(const std::string& symbol) {
@@ -44,7 +44,7 @@ std::string essence(std::string_view name) {
     const char c = name[i];
     if (templates > 0) {
       if (c == '<') ++templates;
-      // An arrow is no bracket.
+      // The > of -> does not close a template.
       if (c == '>' && name[i - 1] != '-') --templates;
       continue;
     }
@@ -57,7 +57,7 @@ std::string essence(std::string_view name) {
       kept += kNoName;
       i += kNoName.size() - 1;
     } else if (is_operator(name, i)) {
-      // Up to its parameters; its own name may be brackets.
+      // An operator's name ends at its parameters, and may itself be brackets.
       size_t end = kOperator.size();
       if (begins(rest.substr(end), "()")) end += 2;
       while (end < rest.size() && std::strchr("<>=-+*/%^&|~!,[]", rest[end]) != nullptr) ++end;
@@ -68,7 +68,7 @@ std::string essence(std::string_view name) {
     } else if (c == '(') {
       break;
     } else if (c == ' ') {
-      kept.clear();  // that was the type of its result
+      kept.clear();  // drops the result type
     } else {
       kept += c;
     }
@@ -82,7 +82,7 @@ std::string short_kernel_name(const char* symbol) {
   if (symbol == nullptr || *symbol == '\0') return "kernel";
   const std::string whole(symbol, strnlen(symbol, kMostSymbolBytes));
   const std::string full = demangled(whole);
-  // Names of C are as they are, whatever is in them.
+  // C names are not mangled and stay unchanged.
   std::string name = full == whole ? whole : essence(full);
   if (name.empty()) name = full;
   for (char& c : name)

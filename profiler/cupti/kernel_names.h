@@ -10,15 +10,15 @@ namespace headroom::profiler::cupti {
 
 constexpr size_t kMostNameBytes = 200;
 
-/// A kernel's name for people: demangled, without result, parameters and template arguments, in printable
-/// ASCII, at most kMostNameBytes. "kernel" where there is none.
+/// Readable kernel name: demangled, without result type, parameters and template arguments. Printable ASCII,
+/// at most kMostNameBytes. "kernel" if the symbol is empty.
 std::string short_kernel_name(const char* symbol);
 
-/// The short names of a recording, each worked out once. To be called from any thread.
+/// Short kernel names of a recording, computed once per symbol. Thread-safe.
 class KernelNames {
  public:
-  /// The symbol is copied: who wrote it may unload its module. Beyond `most` different ones all are
-  /// "other kernels".
+  /// Copies symbols, since their module may be unloaded. After `most` different symbols, further ones are
+  /// named "other kernels".
   explicit KernelNames(size_t most = 100'000) : most_(most) {}
 
   int32_t index_of(const char* symbol);

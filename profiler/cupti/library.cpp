@@ -25,7 +25,7 @@ bool find(void* handle, const char* name, Function& function) {
   return function != nullptr;
 }
 
-/// The name of a function that is missing; null where all are there.
+/// Loads all functions. Returns the name of a missing one, or null.
 const char* find_all(void* handle, Library& library) {
   const char* missing = nullptr;
   const auto need = [&](const char* name, auto& function) {
@@ -61,7 +61,7 @@ std::string Library::version() const {
   uint32_t version = 0;
   if (get_version(&version) != CUPTI_SUCCESS) return "CUPTI";
   if (version < 10000) return "CUPTI " + std::to_string(version);
-  // 130001 is that of CUDA 13.0 Update 1.
+  // For example, 130001 belongs to CUDA 13.0 Update 1.
   return "CUPTI " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
 }
@@ -86,7 +86,7 @@ LoadedLibrary load_library(const std::vector<fs::path>& paths) {
       if (why_not.empty()) why_not = path.string() + " has no " + missing;
       continue;
     }
-    // Neither closed nor forgotten: CUPTI has threads of its own, which may call back at any time.
+    // Never closed or destroyed: CUPTI's own threads may call back at any time.
     static std::mutex mutex;
     static auto* loaded = new std::map<void*, Library>;
     const std::lock_guard lock(mutex);

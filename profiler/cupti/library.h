@@ -8,7 +8,7 @@
 
 namespace headroom::profiler::cupti {
 
-/// CUPTI's functions, found when they are needed: programs do not link it and run without it.
+/// CUPTI's functions, loaded at run time. Programs do not link CUPTI and run without it.
 struct Library {
   decltype(&cuptiGetVersion) get_version;
   decltype(&cuptiGetResultString) get_result_string;
@@ -34,12 +34,12 @@ struct Library {
 };
 
 struct LoadedLibrary {
-  const Library* library = nullptr;  ///< for as long as the process runs
-  std::string why_not;               ///< one line, where there is none
+  const Library* library = nullptr;  ///< valid until the process ends
+  std::string why_not;               ///< one line; empty if `library` is set
 };
 
-/// The first of these that can be loaded. Where the process has one of that name already, this is taken: two
-/// CUPTIs do not bear one another.
+/// Loads the first of these libraries that works. If the process already has a library of that name, uses
+/// that one, since two copies of CUPTI conflict.
 LoadedLibrary load_library(const std::vector<std::filesystem::path>& paths);
 
 }  // namespace headroom::profiler::cupti

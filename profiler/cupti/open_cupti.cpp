@@ -17,8 +17,8 @@ namespace {
 
 using cupti::CallUse;
 
-/// How many buffers of 3.2 MB CUPTI may pin for the times of kernels and copies: room for 1.6 million that
-/// have been started and are not done.
+/// Limit on the 3.2 MB buffers that CUPTI pins for kernel and copy times. They hold 1.6 million activities
+/// that have started and are not done.
 constexpr size_t kPinnedBuffers = 16;
 
 int64_t steady_ns() {
@@ -28,14 +28,14 @@ int64_t steady_ns() {
 /// True while this thread has an external id on CUPTI's stack. That stack outlives watchers.
 thread_local bool has_external_id = false;
 
-/// How it went with the calls of one use.
+/// Result of enabling the calls of one use.
 struct CallsEnabled {
   size_t enabled = 0, refused = 0;
-  CUptiResult refusal = CUPTI_SUCCESS;  ///< the first
+  CUptiResult refusal = CUPTI_SUCCESS;  ///< first error
   CUptiResult result() const { return enabled > 0 ? CUPTI_SUCCESS : refusal; }
 };
 
-/// In the order in which they came, each once.
+/// Distinct kinds in their first order.
 std::vector<WatchKind> distinct(const std::vector<WatchKind>& kinds) {
   std::vector<WatchKind> once;
   for (WatchKind kind : kinds)
@@ -58,13 +58,13 @@ class CuptiWatcher final : public DeviceWatcher {
 
  private:
   bool asked(WatchKind kind) const { return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end(); }
-  /// Until kinds can be enabled. Why that failed; empty where it did not.
+  /// Prepares CUPTI so that kinds can be enabled. Returns the reason if that fails, or an empty string.
   std::string begin(const std::vector<std::filesystem::path>& libraries, const CuptiBounds& bounds);
   std::string subscribe();
   void set_attributes();
   template <typename Value>
   CUptiResult set(CUpti_ActivityAttribute attribute, Value value) const;
-  /// The first failure.
+  /// Returns the first error.
   CUptiResult enable(const std::vector<CUpti_ActivityKind>& kinds);
   CallsEnabled enable_calls(CallUse use);
   CUptiResult set_call(const cupti::TracedCall& call, bool on) const;
@@ -75,17 +75,17 @@ class CuptiWatcher final : public DeviceWatcher {
 
   const std::vector<WatchKind> kinds_;
   const cupti::Library* library_ = nullptr;
-  std::shared_ptr<cupti::Recording> recording_;  ///< null where it cannot capture
+  std::shared_ptr<cupti::Recording> recording_;  ///< null if nothing can be captured
   bool stopped_ = false;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::atomic<bool> listening_ = false;
-  int64_t cupti_ahead_ns_ = 0;  ///< of the steady clock, when it was asked
+  int64_t cupti_ahead_ns_ = 0;  ///< CUPTI's clock minus the steady clock, at start
   std::vector<CUpti_ActivityKind> enabled_kinds_;
   std::vector<cupti::TracedCall> enabled_calls_;
   std::vector<TraceSource> sources_;
-  std::atomic<bool> entered_ = false;  ///< some scope
+  std::atomic<bool> entered_ = false;  ///< any scope was entered
   std::atomic<int64_t> scopes_failed_ = 0;
-  std::atomic<int> scope_error_ = CUPTI_SUCCESS;  ///< the last
+  std::atomic<int> scope_error_ = CUPTI_SUCCESS;  ///< last error
 };
 
 CuptiWatcher::CuptiWatcher(const std::vector<WatchKind>& kinds,
@@ -117,7 +117,7 @@ std::string CuptiWatcher::begin(const std::vector<std::filesystem::path>& librar
   }
   std::string failure = subscribe();
   if (!failure.empty()) return failure;
-  set_attributes();  // before CUPTI takes any memory
+  set_attributes();  // before CUPTI allocates memory
   const CUptiResult result =
       library_->register_callbacks(&cupti::Buffers::request, &cupti::Buffers::complete);
   return result == CUPTI_SUCCESS ? "" : why("cuptiActivityRegisterCallbacks", result);
@@ -128,7 +128,7 @@ std::string CuptiWatcher::why(const char* call, CUptiResult result) const {
 }
 
 std::string CuptiWatcher::subscribe() {
-  // Nothing is called back: to subscribe keeps others from taking the records away.
+  // The callback does nothing. The subscription keeps other profilers from taking the records.
   const CUpti_CallbackFunc nothing = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
   std::array<char, 2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> holder{};
   CUpti_SubscriberParams parameters{};
@@ -156,7 +156,7 @@ void CuptiWatcher::set_attributes() {
   const CUptiResult pinned = set<uint8_t>(CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED, 1);
   if (pinned != CUPTI_SUCCESS)
     sources_.push_back({"CUPTI in host memory", false, library_->text(pinned) + ": it takes the GPU's"});
-  // Neither of these changes what is captured.
+  // Neither attribute changes the captured events.
   set<size_t>(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, kPinnedBuffers);
   set<uint8_t>(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
 }
@@ -192,7 +192,7 @@ CallsEnabled CuptiWatcher::enable_calls(CallUse use) {
 }
 
 void CuptiWatcher::enable_scopes() {
-  // CUPTI reports the scope only of calls that it records. What the device does has the number of its call.
+  // CUPTI reports scopes only for calls that it records. Device activities carry the number of their call.
   const bool of_memory = asked(WatchKind::memory) || asked(WatchKind::calls);
   if (!asked(WatchKind::kernels) && !asked(WatchKind::copies) && !of_memory) return;
   CUptiResult result = enable({CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION});
@@ -201,7 +201,7 @@ void CuptiWatcher::enable_scopes() {
   };
   use(CallUse::launch, asked(WatchKind::kernels));
   use(CallUse::copy, asked(WatchKind::copies));
-  use(CallUse::memory, asked(WatchKind::memory) && !asked(WatchKind::calls));  // else with those
+  use(CallUse::memory, asked(WatchKind::memory) && !asked(WatchKind::calls));  // calls enables them too
   if (result != CUPTI_SUCCESS) sources_.push_back({"CUPTI scopes", false, library_->text(result)});
 }
 
@@ -283,7 +283,7 @@ void CuptiWatcher::finish(const std::function<void(DeviceEvent)>& take) noexcept
   if (recording_ == nullptr) return;
   try {
     recording_->hand_on(take);
-  } catch (...) {  // the receiver has no more room; what it has may still be of use
+  } catch (...) {  // `take` ran out of memory; the events it has may still be useful
   }
 }
 

@@ -7,8 +7,8 @@
 namespace headroom::profiler::cupti {
 namespace {
 
-// Records grow at their end from one version of CUPTI to the next. Nothing is read from there, since the
-// library need not be of the headers' version.
+// CUPTI versions append fields to records. This code does not read appended fields, since the library's
+// version may differ from the headers'.
 
 RecordedEvent lost() {
   return {RecordsLost{1}, nullptr};
@@ -21,7 +21,7 @@ bool fit(Numbers... numbers) {
   return ((numbers <= kMost) && ...);
 }
 
-/// Both are zero where CUPTI could not find out.
+/// True if the times are valid. Both are zero if CUPTI could not determine them.
 bool are_times(uint64_t begin, uint64_t end) {
   return begin > 0 && begin <= end && fit(end);
 }
@@ -111,7 +111,7 @@ RecordedEvent memory(const CUpti_ActivityMemory4& record) {
   changed.place = place_of(record.memoryKind);
   const auto& pool = record.memoryPoolConfig;
   if (pool.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID) changed.pool = pool.address;
-  // For pools of other processes this is the number of the process.
+  // For pools of other processes, `size` is a union with the process's number.
   if (pool.memoryPoolType == CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL) {
     if (!fit(pool.pool.size)) return lost();
     changed.pool_size_bytes = static_cast<int64_t>(pool.pool.size);
@@ -139,7 +139,7 @@ std::optional<RecordedEvent> pool(const CUpti_ActivityMemoryPool3& record) {
 
 std::optional<RecordedEvent> call(const CUpti_ActivityAPI& record) {
   const char* name = memory_call_name(record.kind, record.cbid);
-  if (name == nullptr) return {};  // recorded for its scope alone
+  if (name == nullptr) return {};  // recorded only for its scope
   if (!are_times(record.start, record.end)) return lost();
   return RecordedEvent{DriverCall{static_cast<int64_t>(record.start), static_cast<int64_t>(record.end),
                                   record.correlationId, name},

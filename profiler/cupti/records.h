@@ -8,14 +8,14 @@
 
 namespace headroom::profiler::cupti {
 
-/// A record of CUPTI's as an event.
+/// A CUPTI record, converted to an event.
 struct RecordedEvent {
   DeviceEvent event;
-  const char* kernel = nullptr;  ///< of a kernel: its symbol, in CUPTI's memory. The event has no name then
+  const char* kernel = nullptr;  ///< kernel's symbol, in CUPTI's memory; the event's name is then empty
 };
 
-/// None for records of no use. RecordsLost for one whose content is impossible: without times, ending before
-/// it begins, larger than any memory.
+/// Returns nothing for irrelevant records. Returns RecordsLost for invalid ones: no times, an end before the
+/// begin, or impossible sizes.
 std::optional<RecordedEvent> event_of(const CUpti_Activity& record);
 
 }  // namespace headroom::profiler::cupti

@@ -4,7 +4,7 @@
 
 namespace headroom::profiler::cupti {
 
-/// As a trace names it.
+/// Name of the source in a trace.
 inline const char* source_name(WatchKind kind) {
   switch (kind) {
     case WatchKind::kernels:

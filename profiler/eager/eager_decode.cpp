@@ -12,7 +12,7 @@
 namespace headroom::profiler {
 namespace {
 
-/// Walks through the code, and keeps what is held.
+/// Simulates the eager decode operation by operation, and tracks the live tensors.
 class Walk {
  public:
   Walk(const Model& model, const Request& request, EagerNetwork of)
@@ -41,14 +41,15 @@ class Walk {
   }
 
  private:
-  /// Frames of a tensor that an operation sees: of one chunk, or of all.
+  /// Frames that an operation processes: those of one chunk, or all.
   struct Frames {
     int64_t chunk = 0;
     bool all = false;
   };
   static Frames all_frames() { return {0, true}; }
 
-  /// The latent's frame of a chunk stands for so many.
+  /// Number of frames of a tensor in a chunk. The first latent frame gives one frame, later ones scale.t
+  /// each.
   int64_t count(TensorId id, const Frames& frames) const {
     const Tensor& tensor = graph_.tensor(id);
     if (frames.all) return tensor.statistics ? 1 : extent_of(tensor, latent_).t;
@@ -87,10 +88,10 @@ class Walk {
     if (const int64_t live = live_bytes() + bytes.workspace; live > layer.live_bytes)
       layer = {bytes.output, bytes.workspace, live};
     if (bytes.cached > 0) held_["frames kept for " + op.name] = bytes.cached;
-    // The decoder's own variable for it, which is not read again.
+    // A variable in the decoder's code holds this tensor until the end, though nothing reads it.
     if (setting_.of == EagerNetwork::dc && op.name == "decoder.conv_in.sum")
       held_["channels repeated for " + op.name] = bytes.output;
-    // Its heads are rows of pixels, and all that comes later keeps that layout.
+    // Linear attention leaves a channels-last layout, which all later operations keep.
     channels_last_ = channels_last_ || op.kind == OpKind::linear_attention;
   }
 
@@ -122,8 +123,8 @@ class Walk {
     join_frames(chunk);
   }
 
-  /// The frames of this chunk behind those of the earlier ones, in a clip of its own. They have a name of
-  /// their own until the next chunk is done, but for the first one's.
+  /// Appends this chunk's frames to the clip, as a new tensor. A variable holds the chunk's frames until the
+  /// next chunk is done, except for the first chunk.
   void join_frames(int64_t chunk) {
     const std::string last = "frames decoded last";
     held_.erase(last);

@@ -7,8 +7,8 @@
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
 
-// Memory of the decode that people run today: diffusers' own code, operator by operator on LibTorch, untiled.
-// Its lifetimes are those of Python's variables, so they can be counted:
+// Memory of an untiled eager decode by diffusers' code, which runs operator by operator on LibTorch. Tensor
+// lifetimes are those of Python variables, so they follow from the code:
 //
 //     caller            hidden_states = up_block(hidden_states)
 //                       |------------- held until the block returns ------------|
@@ -17,14 +17,15 @@
 //     resnet                   norm  silu  conv …  add
 //                              |-----| |-----| …       each result until the next one takes its name
 //
-// An operator's own memory, such as copies in another layout and intermediate results, is its workspace.
+// Workspace is memory inside an operator, such as copies in another layout and intermediate results.
 namespace headroom::profiler {
 
-/// One operation of the graph where it took most: of clips that are decoded chunk by chunk, in that chunk.
+/// Memory of one operation at its peak. If a clip is decoded chunk by chunk, the chunk with the most live
+/// bytes counts.
 struct EagerLayer {
-  int64_t activation_bytes = 0;  ///< its result; 0 where the operation is part of another one
-  int64_t workspace_bytes = 0;   ///< beside inputs and result, at its highest moment
-  int64_t live_bytes = 0;        ///< all that is held then, weights included
+  int64_t activation_bytes = 0;  ///< bytes of its result; 0 if another operation computes it
+  int64_t workspace_bytes = 0;   ///< peak bytes beside inputs and result
+  int64_t live_bytes = 0;        ///< all live bytes then, weights included
 };
 
 struct EagerTensor {
@@ -34,16 +35,16 @@ struct EagerTensor {
 };
 
 struct EagerDecode {
-  int64_t weights_bytes = 0;           ///< in the request's dtype, as the model's file has them
-  int64_t peak_bytes = 0;              ///< the most that the allocator has handed out, weights included
-  OpId peak_layer{-1};                 ///< that ran then
-  std::vector<EagerTensor> peak_live;  ///< what was held then, largest first
-  std::vector<EagerLayer> layers;      ///< by operation of the graph
+  int64_t weights_bytes = 0;           ///< in the request's dtype
+  int64_t peak_bytes = 0;              ///< peak of allocated bytes, weights included
+  OpId peak_layer{-1};                 ///< operation that runs at the peak
+  std::vector<EagerTensor> peak_live;  ///< live tensors at the peak, largest first
+  std::vector<EagerLayer> layers;      ///< indexed by operation
 };
 
-/// Memory that an untiled decode of this request by diffusers holds. Nothing for a family whose record has no
-/// EagerNetwork. On the CPU convolutions go to oneDNN, which copies what is not channels-last; on a GPU the
-/// workspace of cuDNN is not counted. `model` is the one for the request's frames.
+/// Predicts the memory of an untiled decode of this request by diffusers. Returns nothing if the model's
+/// family has no EagerNetwork. On the CPU, oneDNN runs the convolutions and copies inputs that are not
+/// channels-last. On a GPU, cuDNN's workspace is not counted. `model` must be built for the request's frames.
 std::optional<EagerDecode> eager_decode(const Model& model, const Request& request);
 
 }  // namespace headroom::profiler

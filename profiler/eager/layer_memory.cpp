@@ -11,10 +11,10 @@
 namespace headroom::profiler {
 namespace {
 
-/// oneDNN's own layout has this many channels side by side at the least.
+/// Channel block size of oneDNN's layout, at least.
 constexpr int64_t kBlockedChannels = 8;
-/// LibTorch convolves an input of at most this many values without oneDNN, if the kernel is 3 wide or less.
-/// In clips it counts only the values of one column of positions.
+/// Input size in values up to which LibTorch convolves without oneDNN, if the kernel is at most 3 wide. For
+/// clips LibTorch counts the values of one column of positions only.
 constexpr int64_t kMostForNative = 20480;
 constexpr int64_t kWidestForNative = 3;
 /// Frames that diffusers' causal convolutions keep (its CACHE_T).
@@ -51,10 +51,10 @@ class Layer {
       case OpKind::rms_norm:
         return {out_, std::max(rms_norm(), op_.activation == Activation::none ? 0 : after(out_))};
       case OpKind::add:
-        return {out_, setting_.of == EagerNetwork::kl ? out_ : 0};  // the sum, then what it is divided by 1
+        return {out_, setting_.of == EagerNetwork::kl ? out_ : 0};  // the sum, then its division by 1
       case OpKind::statistics:
       case OpKind::key_value_sums:
-        return {};  // the operation that reads them does it all
+        return {};  // computed by the operation that reads them
       case OpKind::linear_attention:
         return {out_, linear_attention()};
       case OpKind::gate:
@@ -62,7 +62,7 @@ class Layer {
       case OpKind::depth_to_space:
         return setting_.of == EagerNetwork::wan ? wan_pixels() : LayerBytes{out_, 2 * out_};
       case OpKind::unfold_frames:
-        return {place_.chunk == 0 ? 0 : out_, 0};  // the first frame is handed on
+        return {place_.chunk == 0 ? 0 : out_, 0};  // the first frame passes through unchanged
       default:
         return {out_, 0};
     }
@@ -73,14 +73,14 @@ class Layer {
   int64_t bytes(int64_t channels, int64_t frames, int64_t rows, int64_t columns) const {
     return setting_.items * channels * frames * rows * columns * setting_.element_bytes;
   }
-  /// Workspace for an intermediate result, less the input's memory where nobody holds the input any more.
+  /// Workspace for an intermediate result, less the input's memory if no variable holds the input any more.
   int64_t after(int64_t result) const {
     return place_.input_goes ? std::max<int64_t>(0, result - in_) : result;
   }
-  /// fp32 copies of 16-bit values are as much larger.
+  /// Size ratio of fp32 copies to 16-bit values; 0 for fp32.
   int64_t widened() const { return setting_.element_bytes < 4 ? 4 / setting_.element_bytes : 0; }
 
-  /// The kernel, without the bias.
+  /// Bytes of the kernel, without the bias.
   int64_t kernel() const {
     int64_t elements = 0;
     for (const Parameter& parameter : parameters_of(graph_, op_)) {
@@ -91,14 +91,14 @@ class Layer {
     return elements * setting_.element_bytes;
   }
 
-  /// Beside input and result of the convolution of a picture alone.
+  /// Library workspace of a 2D convolution.
   int64_t library(int64_t input, int64_t output) const {
     if (place_.frames_in == 1 && is_native(input / setting_.element_bytes)) return columns(1);
     return in_blocks(input, output);
   }
 
-  /// oneDNN computes in a layout of its own: the input and the kernel are copied to it, the result from it
-  /// once the copy of the input is gone.
+  /// oneDNN uses a blocked layout. It copies input and kernel to that layout. It copies the result back after
+  /// the input's copy is freed.
   int64_t in_blocks(int64_t input, int64_t output) const {
     if (setting_.device != DeviceKind::cpu) return 0;
     if (place_.channels_last) return 2 * kernel();
@@ -107,14 +107,14 @@ class Layer {
     return std::max(input + kernel() + blocked - output, blocked);
   }
 
-  /// True if LibTorch convolves an input of so few values by its own matrix product.
+  /// True if LibTorch convolves an input of this many values by im2col and a matrix product.
   bool is_native(int64_t values) const {
     return setting_.device == DeviceKind::cpu && setting_.element_bytes == 4 && setting_.items == 1 &&
            op_.groups <= 1 && std::max(op_.kernel.x, op_.kernel.y) <= kWidestForNative &&
            values <= kMostForNative;
   }
-  /// Workspace of that product: a copy of all values that the kernel reads at each position. A kernel of one
-  /// tap reads the input itself.
+  /// Workspace of im2col: a copy of all values that the kernel reads at each position. A kernel with one tap
+  /// reads the input itself.
   int64_t columns(int64_t frames) const {
     const int64_t taps = frames * op_.kernel.y * op_.kernel.x;
     return taps == 1 ? 0
@@ -142,12 +142,12 @@ class Layer {
     const int64_t read = upsamples() ? upsampled() : 0;
     int64_t workspace = read + library(read > 0 ? read : in_, out_);
     if (op_.convolution.activation != Activation::none) workspace = std::max(workspace, out_);
-    if (op_.convolution.shortcut) workspace = std::max(workspace, 2 * out_);  // repeated, shuffled, added
-    if (!op_.convolution.stacked.empty()) workspace = out_;  // q, k and v, then all three as one
+    if (op_.convolution.shortcut) workspace = std::max(workspace, 2 * out_);  // repeat, shuffle, add
+    if (!op_.convolution.stacked.empty()) workspace = out_;  // q, k and v, then their concatenation
     return {out_, workspace};
   }
 
-  /// Frames from before are put in front, then all is padded, and both are copies.
+  /// Prepends the kept frames and then pads. Both are copies.
   LayerBytes causal_convolution() const {
     if (is_time_conv(op_) && place_.chunk == 0) return {};
     const int64_t frames = kernel_frames(op_);
@@ -164,7 +164,7 @@ class Layer {
     return {out_, most - out_ + of_frames(cached), of_frames(cached)};
   }
 
-  /// Frame by frame. Upsampling of several frames copies what it reads and what it makes.
+  /// 2D convolution, frame by frame. Upsampling several frames copies its input and its result.
   LayerBytes wan_convolution() const {
     if (op_.convolution.parts > 1) {
       if (is_later_part(op_, setting_)) return {};
@@ -173,13 +173,13 @@ class Layer {
     }
     if (!upsamples()) return {out_, library(in_, out_)};
     const int64_t copies = place_.frames_in > 1 ? upsampled() + in_ : 0;
-    const int64_t wide = upsampled() * widened();  // fp32 of 16-bit values
+    const int64_t wide = upsampled() * widened();  // fp32 copy of 16-bit values
     return {out_,
             std::max(upsampled() + std::max(copies, wide) - out_, upsampled() + library(upsampled(), out_))};
   }
 
-  /// Repeated channels, then pixels of them: of the first frame too as many frames as later ones become, of
-  /// which the last is seen. Patches are not repeated.
+  /// Repeats channels, then rearranges them to pixels. The first frame is expanded to as many frames as later
+  /// ones, and only its last is used. Unpatching does not repeat channels.
   LayerBytes wan_pixels() const {
     const int64_t made =
         bytes(channels(op_.output), place_.frames_in * op_.frames_in_depth, place_.out.y, place_.out.x);
@@ -193,8 +193,8 @@ class Layer {
     return std::max(2 * out_, 2 * widened() * out_) + (widened() > 0 ? one_channel : 0);
   }
 
-  /// Queries, keys and values of all scales side by side, once more as heads; then relu of two of them, what
-  /// is padded, and products.
+  /// Concatenated queries, keys and values of all scales, once more as heads; then relu of two of them,
+  /// padding and products.
   int64_t linear_attention() const {
     return in_ * static_cast<int64_t>(op_.inputs.size() - 1) * 8 / 3 - out_;
   }

@@ -5,17 +5,17 @@
 
 namespace headroom::profiler {
 
-/// When code that decodes clips one frame of the latent after another runs an operation.
+/// Stage of an operation in code that decodes a clip one latent frame at a time.
 enum class EagerStage {
-  before_frames,  ///< once, of all frames of the latent; in tiles of each by itself
-  frame,          ///< of each frame of the latent
-  after_frames,   ///< once, of all that was decoded
+  before_frames,  ///< once, for all frames of the latent together
+  frame,          ///< once for each frame of the latent
+  after_frames,   ///< once, for the whole decoded clip
 };
 EagerStage stage_of(const Op& op, EagerNetwork of);
 /// Output of a frame's last operation. It is the picture, unless `after_frames` operations follow.
 TensorId made_of_frame(const Graph& graph, EagerNetwork of);
 
-/// How a class's code decodes a request.
+/// Decode settings that determine an operation's memory.
 struct EagerSetting {
   EagerNetwork of{};
   DeviceKind device = DeviceKind::cpu;
@@ -25,27 +25,28 @@ struct EagerSetting {
 
 /// One run of an operation: its frames, its extents and the state of its input.
 struct EagerPlace {
-  int64_t frames_in = 1, frames_out = 1;  ///< of this chunk
+  int64_t frames_in = 1, frames_out = 1;  ///< number of frames in this chunk
   int64_t chunk = 0;
-  Extent in, out;              ///< rows and columns; the time is that of all chunks
+  Extent in, out;              ///< only rows and columns count; `t` covers all chunks
   bool channels_last = false;  ///< the layout of its input
-  bool input_goes = false;     ///< nobody holds the input once it is read
+  bool input_goes = false;     ///< no variable holds the input after this operation
 };
 
 struct LayerBytes {
-  int64_t output = 0;     ///< of its result
-  int64_t workspace = 0;  ///< beside inputs and result
-  int64_t cached = 0;     ///< kept for the next chunk, in place of what the chunk before left
+  int64_t output = 0;     ///< bytes of its result
+  int64_t workspace = 0;  ///< bytes beside inputs and result
+  int64_t cached = 0;     ///< bytes kept for the next chunk; replaces those kept before
 };
 
 /// Memory that an operation allocates.
 LayerBytes layer_bytes(const Graph& graph, const Op& op, const EagerSetting& setting,
                        const EagerPlace& place);
 
-/// Frames that a convolution over the time leaves for the next chunk after this one; 0 for the others.
+/// Input frames that a convolution over time keeps after this chunk for the next one. 0 for other operations.
 int64_t cached_frames(const Op& op, const EagerSetting& setting, int64_t chunk);
 
-/// The queries, keys and values that one convolution makes: their first one stands for all.
+/// True for the second and third of the query, key and value operations, if one convolution computes all
+/// three. The first operation accounts for all of them.
 bool is_later_part(const Op& op, const EagerSetting& setting);
 
 }  // namespace headroom::profiler

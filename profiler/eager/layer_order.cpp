@@ -32,8 +32,8 @@ std::vector<std::string> components(const std::string& name) {
   return parts;
 }
 
-/// Modules that are called on the way to this operation. A list of modules is not called itself; sequences
-/// are, whose names are numbers or `resample`.
+/// Modules called on the path to this operation. A module list is not called itself. Sequences are; their
+/// names are numbers or `resample`.
 std::vector<std::string> called_modules(const std::string& name) {
   const std::vector<std::string> parts = components(name);
   std::vector<std::string> modules;

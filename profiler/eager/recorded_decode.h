@@ -6,30 +6,30 @@
 #include "decoder/plan/plan.h"
 #include "profiler/eager/eager_decode.h"
 
-// Memory that PyTorch's allocator reported while a VAE's own decode ran. EagerDecode predicts the same from
-// the graph. The Python package writes the recording: headroom.record().
+// Memory that PyTorch's allocator reported while a VAE's own code decoded. EagerDecode predicts the same
+// figures from the graph. The Python package writes the recording: headroom.record().
 namespace headroom::profiler {
 
-/// One module of the VAE, in the call that took most.
+/// One module of the VAE, in its call with the most live bytes.
 struct RecordedLayer {
   std::string name;
   std::string kind;              ///< its class
-  int64_t activation_bytes = 0;  ///< still there when the call returned
-  int64_t workspace_bytes = 0;   ///< taken and given back within the call
-  int64_t live_bytes = 0;        ///< all that was allocated at its highest moment, weights included
-  double seconds = 0;            ///< of all calls together
+  int64_t activation_bytes = 0;  ///< bytes still allocated when the call returned
+  int64_t workspace_bytes = 0;   ///< bytes allocated and freed within the call
+  int64_t live_bytes = 0;        ///< peak of allocated bytes, weights included
+  double seconds = 0;            ///< total of all calls
   friend bool operator==(const RecordedLayer&, const RecordedLayer&) = default;
 };
 
-/// The decode of one size.
+/// One recorded decode.
 struct RecordedEagerDecode {
   int64_t width_pixels = 0, height_pixels = 0, frames = 1, batch = 1;
-  int64_t peak_bytes = 0;  ///< the most that was allocated, weights included
+  int64_t peak_bytes = 0;  ///< peak of allocated bytes, weights included
   std::string peak_layer;
-  std::vector<EagerTensor> peak_live;  ///< what was held then, largest first; adds up to the peak
-  int64_t counted_peak_bytes = 0;      ///< EagerDecode::peak_bytes; 0 where it is not counted
+  std::vector<EagerTensor> peak_live;  ///< live tensors at the peak, largest first; they add up to it
+  int64_t counted_peak_bytes = 0;      ///< EagerDecode::peak_bytes; 0 if not predicted
   int64_t smallest_limit_bytes =
-      0;  ///< that Headroom needs for this decode; 0 where it does not know the class
+      0;  ///< smallest limit of Headroom for this decode; 0 if the class is unknown
   double seconds = 0;
   std::vector<RecordedLayer> layers;
   std::vector<double> moment_seconds;  ///< ascending

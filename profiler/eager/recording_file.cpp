@@ -8,7 +8,7 @@ namespace {
 constexpr int64_t kMostFileBytes = int64_t{64} << 20;
 constexpr int64_t kMostExtent = 1 << 20;
 constexpr size_t kMostDecodes = 1000;
-constexpr size_t kMostOfDecode = 100'000;  ///< layers, and tensors that are held
+constexpr size_t kMostOfDecode = 100'000;  ///< upper bound for layers, and for live tensors
 
 int64_t byte_count(const JsonFields& field) {
   return field.integer(0, int64_t{1} << 60);

@@ -9,7 +9,7 @@ namespace headroom::profiler {
 
 constexpr int64_t kEagerRecordingVersion = 1;
 
-/// Reads "headroom.recording" as docs/formats.md describes it. Throws InputError naming the file and the key.
+/// Reads a "headroom.recording" file (docs/formats.md). Throws InputError that names the file and the key.
 EagerRecording eager_recording_from_json(const JsonFields& file);
 EagerRecording read_eager_recording(const std::filesystem::path& file);
 

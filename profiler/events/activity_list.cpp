@@ -9,7 +9,7 @@
 namespace headroom::profiler {
 namespace {
 
-/// Names by number. Kernels have few; whatever has very many is put together.
+/// Numbers activity names. There are few kernel names; beyond the limit, names share "others".
 class Names {
  public:
   explicit Names(std::vector<std::string>& list) : list_(list) {}

@@ -8,8 +8,8 @@
 
 namespace headroom::profiler {
 
-/// Adds the device's activities to the trace, each with its step, and the device time of each step.
-/// Activities that began before the trace are left out.
+/// Adds the device's activities to the trace, with the step of each, and adds up device time by step. Omits
+/// activities that began before the trace.
 void add_activities(const std::vector<DeviceEvent>& events, const ScopeTimes& times,
                     const std::function<double(int64_t at_ns)>& seconds, const TraceBounds& bounds,
                     Trace& trace);

@@ -7,16 +7,16 @@
 
 #include "decoder/trace/trace.h"
 
-// Events that can be captured while a device decodes. The decode, LibTorch's allocator and the driver all
-// report in these types, so readers of the events depend on none of these libraries. Times are nanoseconds of
-// one clock throughout a recording. Events need not come in the order of their times.
+// Events captured while a device decodes. The decode, LibTorch's allocator and the driver all report in these
+// types, so readers of the events depend on none of these libraries. Times are nanoseconds of one clock per
+// recording. Events need not be in order of time.
 namespace headroom::profiler {
 
-/// A scope: the host's work from one step to the next. Numbered from 1.
+/// Scope: the host's work between two successive steps. Numbered from 1.
 enum class ScopeId : uint64_t {};
 constexpr ScopeId kNoScope{0};
 
-/// From here on, until the next scope begins, the host asks for the work of this step; -1 between steps.
+/// A scope begins: until the next one, the host submits work for this step. -1 between steps.
 struct ScopeBegan {
   int64_t at_ns = 0;
   ScopeId scope = kNoScope;
@@ -27,7 +27,7 @@ struct ScopeBegan {
   friend bool operator==(const ScopeBegan&, const ScopeBegan&) = default;
 };
 
-/// The decode has memory for something.
+/// The decode allocated memory.
 struct Allocated {
   int64_t at_ns = 0;
   uint64_t address = 0;
@@ -36,7 +36,7 @@ struct Allocated {
   TensorId layer{-1};
   friend bool operator==(const Allocated&, const Allocated&) = default;
 };
-/// The decode gave that memory back.
+/// The decode freed this memory.
 struct Freed {
   int64_t at_ns = 0;
   uint64_t address = 0;
@@ -47,41 +47,41 @@ struct Freed {
 struct SegmentChanged {
   int64_t at_ns = 0;
   uint64_t address = 0;
-  int64_t bytes = 0;  ///< below zero: given back
+  int64_t bytes = 0;  ///< negative: returned to the driver
   friend bool operator==(const SegmentChanged&, const SegmentChanged&) = default;
 };
 
-/// LibTorch's allocator was refused memory.
+/// The driver refused memory to LibTorch's allocator.
 struct MemoryRefused {
   int64_t at_ns = 0;
   int64_t asked_bytes = 0;
-  int64_t free_bytes = 0;  ///< of the device, then
+  int64_t free_bytes = 0;  ///< free bytes of the device at that moment
   friend bool operator==(const MemoryRefused&, const MemoryRefused&) = default;
 };
 
 enum class MemoryPlace : uint8_t { device, pinned, managed, pageable, unknown };
 
-/// The driver handed memory out or took it back.
+/// The driver allocated or freed memory.
 struct DriverMemoryChanged {
   int64_t at_ns = 0;
   uint64_t address = 0;
-  int64_t bytes = 0;         ///< 0 or below: all at this address taken back
-  uint32_t correlation = 0;  ///< counts the driver's calls; begins again after 2^32 of them
+  int64_t bytes = 0;         ///< 0 or negative: frees the allocation at this address
+  uint32_t correlation = 0;  ///< number of the driver call; wraps around after 2^32
   MemoryPlace place = MemoryPlace::device;
-  uint64_t pool = 0;            ///< of the driver's pools; 0: of none
-  int64_t pool_size_bytes = 0;  ///< all that this pool has of the device afterwards
+  uint64_t pool = 0;            ///< driver pool; 0: none
+  int64_t pool_size_bytes = 0;  ///< bytes that the pool reserves afterwards
   friend bool operator==(const DriverMemoryChanged&, const DriverMemoryChanged&) = default;
 };
 
-/// A pool of the driver's came, went or was trimmed.
+/// A driver pool was created, destroyed or trimmed.
 struct DriverPoolChanged {
   int64_t at_ns = 0;
   uint64_t pool = 0;
-  int64_t size_bytes = 0;  ///< that it has of the device afterwards
+  int64_t size_bytes = 0;  ///< bytes that the pool reserves afterwards
   friend bool operator==(const DriverPoolChanged&, const DriverPoolChanged&) = default;
 };
 
-/// The device ran something.
+/// A kernel, copy or fill on the device.
 struct DeviceActivity {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
@@ -89,18 +89,18 @@ struct DeviceActivity {
   int32_t stream = 0;
   int64_t bytes = 0;  ///< copied or filled
   ActivityKind kind{};
-  std::string name;  ///< of the kernel, or "host to device"
+  std::string name;  ///< kernel name, or "host to device"
   friend bool operator==(const DeviceActivity&, const DeviceActivity&) = default;
 };
 
-/// The call that has this number was made in this scope.
+/// Maps a driver call's number to the scope in which the host made it.
 struct ScopeOfCall {
   uint32_t correlation = 0;
   ScopeId scope = kNoScope;
   friend bool operator==(const ScopeOfCall&, const ScopeOfCall&) = default;
 };
 
-/// A call to the driver that may take memory or give it back.
+/// A driver call that may allocate or free memory.
 struct DriverCall {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
@@ -109,13 +109,13 @@ struct DriverCall {
   friend bool operator==(const DriverCall&, const DriverCall&) = default;
 };
 
-/// So many records were lost: their watcher had no room for them.
+/// Records were lost because the watcher had no room for them.
 struct RecordsLost {
   int64_t count = 0;
   friend bool operator==(const RecordsLost&, const RecordsLost&) = default;
 };
 
-/// Device memory of this process by the driver's count, at one query.
+/// Device memory of this process as counted by the driver at one query.
 struct DriverCounted {
   int64_t at_ns = 0;
   int64_t bytes = 0;
@@ -126,9 +126,9 @@ using DeviceEvent =
     std::variant<ScopeBegan, Allocated, Freed, SegmentChanged, MemoryRefused, DriverMemoryChanged,
                  DriverPoolChanged, DeviceActivity, ScopeOfCall, DriverCall, RecordsLost, DriverCounted>;
 
-/// All events that were captured of one decode.
+/// All events captured during one decode.
 struct DeviceRecording {
-  std::string device;  ///< as RunStats has them
+  std::string device;  ///< same text as in RunStats
   std::string libraries;
   std::vector<DeviceEvent> events;
   std::vector<TraceSource> sources;

@@ -12,34 +12,34 @@ namespace headroom::profiler {
 /// Kinds of events that a watcher can capture. Each kind slows the decode down.
 enum class WatchKind : uint8_t {
   kernels,
-  copies,  ///< and fills
-  memory,  ///< what the driver hands out and takes back
-  pools,   ///< the driver's own
-  calls    ///< to the driver that take memory or give it back, with names
+  copies,  ///< copies and fills
+  memory,  ///< driver allocations and frees
+  pools,   ///< driver pools
+  calls    ///< driver calls that allocate or free, with names
 };
 constexpr size_t kWatchKinds = 5;
 const char* name_of(WatchKind kind);
 
-/// Captures what a device does beside the decode. What a watcher cannot capture is missing from the trace. No
-/// function throws, so that no decode fails because of a watcher.
+/// Captures device events beside the decode's own. Events that a watcher cannot capture are missing from the
+/// trace. No function throws, so a watcher cannot make a decode fail.
 class DeviceWatcher {
  public:
   virtual ~DeviceWatcher() = default;
 
-  /// By the clock of the events.
+  /// Current time, by the clock of the events.
   virtual int64_t now_ns() const = 0;
-  /// From here on the work that the calling thread asks for belongs to this scope; kNoScope: to none.
+  /// Assigns further work of the calling thread to this scope; kNoScope: to none.
   virtual void enter(ScopeId scope) noexcept = 0;
-  /// Stops capturing, once all work is done, and hands on all captured events, in no order.
+  /// Stops capturing and passes all events to `take`, in no order. Call it when all device work is done.
   virtual void finish(const std::function<void(DeviceEvent)>& take) noexcept = 0;
-  /// A source for each kind that was asked for, and for what does not work.
+  /// One source for each requested kind, and one for each failure.
   virtual std::vector<TraceSource> sources() const = 0;
 };
 
 /// Captures nothing; its clock is the host's.
 class NoWatcher final : public DeviceWatcher {
  public:
-  /// `sources` say why.
+  /// `sources` explain why nothing is captured.
   explicit NoWatcher(std::vector<TraceSource> sources = {}) : sources_(std::move(sources)) {}
 
   int64_t now_ns() const override {

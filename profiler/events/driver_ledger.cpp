@@ -6,7 +6,7 @@
 namespace headroom::profiler {
 namespace {
 
-/// The allocator reports by the clock of its watcher, some time after the driver.
+/// The allocator uses its watcher's clock, which may differ slightly from the driver's.
 constexpr int64_t kClockSlack_ns = 1'000'000;
 
 }  // namespace
@@ -31,7 +31,7 @@ DriverLedger::DriverLedger(const std::vector<DeviceEvent>& events)
     std::vector<Taken>& reported = by_driver[address];
     std::stable_sort(reported.begin(), reported.end(), earlier);
     for (const Taken& segment : segments) {
-      // The last that the driver gave out there before.
+      // Last driver allocation at this address before the segment.
       const auto after = std::upper_bound(reported.begin(), reported.end(),
                                           Taken{segment.at_ns + kClockSlack_ns, 0}, earlier);
       if (after != reported.begin()) is_segment_[std::prev(after)->event] = true;
@@ -54,13 +54,13 @@ bool DriverLedger::apply_segment(const SegmentChanged& change) {
   const int64_t counted =
       reported == driver_segments_.end() ? change.bytes : std::max(change.bytes, reported->second);
   const auto [entry, is_new] = segments_.try_emplace(change.address);
-  // Nothing is taken twice: that it was given back has gone unheard.
+  // If the address is already taken, the event that freed it was lost.
   segment_bytes_ += counted - entry->second.counted_bytes;
   entry->second = {change.bytes, counted};
   return is_new;
 }
 
-/// Addresses may be unmapped that are one segment, several, or only some of one.
+/// Unmaps an address range: one segment, several, or part of one.
 bool DriverLedger::unmap(uint64_t address, int64_t bytes) {
   const uint64_t end = address + static_cast<uint64_t>(bytes);
   auto entry = segments_.upper_bound(address);
@@ -90,7 +90,7 @@ bool DriverLedger::unmap(uint64_t address, int64_t bytes) {
 bool DriverLedger::apply_driver(const DriverMemoryChanged& change, bool is_segment) {
   if (change.place != MemoryPlace::device) return true;
   if (change.pool != 0) {
-    // The device's memory belongs to the pool, whatever of it is handed out.
+    // A pool counts with its full reservation, however much of it is in use.
     set_pool(change.pool, change.pool_size_bytes);
     return true;
   }

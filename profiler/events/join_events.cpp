@@ -61,7 +61,7 @@ class Joining {
     }
   }
 
-  /// Only names what is there.
+  /// The pointer is only a key, never dereferenced.
   static const void* pointer(uint64_t address) {
     return reinterpret_cast<const void*>(static_cast<uintptr_t>(address));
   }
@@ -70,13 +70,13 @@ class Joining {
 
   void begin_tile(const ScopeBegan& scope) {
     if (scope.step == 0 && scope.tile >= 0) return trace_.tile_started(at_, scope.pass, scope.tile);
-    // Before its first tile: weights that come pass by pass.
+    // Loading a pass's weights precedes its first tile.
     if (scope.step == -1 && scope.pass >= 0 && scope.pass != trace_.pass())
       trace_.pass_started(at_, scope.pass);
   }
 
   void allocate(const Allocated& taken) {
-    // Handed out twice: that it came back has gone unheard.
+    // If the address is already taken, the event that freed it was lost.
     if (!places_.try_emplace(taken.address, taken.bytes).second) {
       trace_.freed(at_, pointer(taken.address));
       places_[taken.address] = taken.bytes;
@@ -125,15 +125,15 @@ class Joining {
   const Plan& plan_;
   DriverLedger ledger_;
   TraceBuilder trace_;
-  std::map<uint64_t, int64_t> places_;  ///< of the decode: bytes by address
+  std::map<uint64_t, int64_t> places_;  ///< live allocations of the decode: bytes by address
   std::vector<DriverSample> driver_;
   int64_t start_ns_ = 0, lost_ = 0;
   double at_ = 0, scope_begins_ = 0;
   bool reserved_ = false;
 };
 
-/// Some ways to take memory are seen by who counts calls alone. Where LibTorch's allocator takes it in these
-/// ways its segments show it.
+/// Counts cuMemCreate calls without a memory record. CUPTI reports some of them only as calls. Segments of
+/// LibTorch's allocator explain some of these calls.
 void add_unseen_calls(const std::vector<DeviceEvent>& events, std::vector<TraceSource>& sources) {
   std::set<uint32_t> calls;
   std::set<uint64_t> addresses;

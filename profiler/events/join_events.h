@@ -6,16 +6,15 @@
 
 namespace headroom::profiler {
 
-/// Makes one trace of all captured events of a decode of this plan, in whatever order they are. At every
-/// event the bytes of all kinds add up to what the driver has given out, as far as that was captured. Where
-/// the driver was asked, they add up to what it counted: bytes that nobody claims are the context's.
+/// Joins all captured events of a decode of this plan, in any order, into one trace. At every event the bytes
+/// of all kinds add up to the captured driver allocations. At a driver query they add up to the driver's
+/// count. Unattributed bytes then count as the context's.
 ///
-/// Times are the GPU's where its work was captured with the scope that asked for it. A step's memory is then
-/// there from the begin of the step's first kernel to the end of its last one. Otherwise times are the
-/// host's. Lost records are missing from the trace and counted in it. No kind of memory falls below zero for
-/// them.
+/// Times are the GPU's if its work was captured together with scopes. A step's memory then exists from the
+/// start of the step's first kernel to the end of its last one. Otherwise times are the host's. Lost records
+/// are missing from the trace and counted in it. No kind of memory falls below zero because of them.
 ///
-/// The limit and the model's name are the plan's.
+/// The limit and the model's name come from the plan.
 Trace join_events(const DeviceRecording& recording, const Plan& plan, const TraceBounds& bounds = {});
 
 }  // namespace headroom::profiler

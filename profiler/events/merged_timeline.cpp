@@ -7,7 +7,7 @@
 namespace headroom::profiler {
 namespace {
 
-/// The decode's own events in the host's order, at the times at which the device meets them.
+/// The decode's events in the host's order, at the times at which the device reaches them.
 class OwnTimes {
  public:
   OwnTimes(const std::vector<DeviceEvent>& events, const ScopeTimes& times) : events_(events) {
@@ -44,7 +44,7 @@ class OwnTimes {
       append(TimelineEntry::What::step_ends, *scope_, span_ != nullptr ? span_->end_ns : at_ns);
     scope_.reset();
   }
-  /// The device does its work in the order in which it was asked for.
+  /// Keeps times non-decreasing, since the device executes work in submission order.
   void append(TimelineEntry::What what, size_t event, int64_t at_ns) {
     now_ = std::max(now_, at_ns);
     list_.push_back({now_, 1, what, event});
@@ -57,7 +57,7 @@ class OwnTimes {
   int64_t now_ = 0;
 };
 
-/// Adds the driver's events, at the driver's times.
+/// Adds the driver's events at the driver's times.
 void add_driver(const std::vector<DeviceEvent>& events, std::vector<TimelineEntry>& list) {
   for (size_t i = 0; i < events.size(); ++i) {
     const auto add = [&](int64_t at_ns, bool gives) {

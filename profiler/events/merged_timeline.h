@@ -8,18 +8,18 @@
 
 namespace headroom::profiler {
 
-/// An event of the merged timeline, at its time there.
+/// An event and its time on the merged timeline.
 struct TimelineEntry {
   enum class What : uint8_t { ledger, scope_begins, step_ends, allocated, freed, counted };
   int64_t at_ns = 0;
-  /// Order within one moment: first what the driver gives, last what it takes back.
+  /// Order of events at the same time: driver allocations first, driver frees last.
   int rank = 1;
   What what{};
   size_t event = 0;
 };
 
-/// The events of a recording as one timeline. The decode's own stand in the host's order, at the times at
-/// which the device reaches them. What the driver gives and takes stands at the driver's times.
+/// Merges a recording's events into one timeline. The decode's events keep the host's order and get the times
+/// at which the device reaches them. Driver events keep the driver's times.
 std::vector<TimelineEntry> merged_timeline_of(const std::vector<DeviceEvent>& events,
                                               const ScopeTimes& times);
 

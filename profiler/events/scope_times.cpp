@@ -6,7 +6,7 @@
 namespace headroom::profiler {
 namespace {
 
-/// The stream on which most of the kernels' time is spent: copies beside it go on while other steps run.
+/// The stream with the most kernel time. Copies on other streams overlap other steps.
 int32_t stream_of_kernels(const std::vector<DeviceEvent>& events) {
   std::map<int32_t, double> spent_ns;
   for (const DeviceEvent& event : events) {

@@ -8,24 +8,23 @@
 
 namespace headroom::profiler {
 
-/// When the device did the work of each scope. The host runs ahead: what it asks for happens on the device
-/// later.
+/// Device times of the work of each scope. The host runs ahead: the device executes submitted work later.
 class ScopeTimes {
  public:
   explicit ScopeTimes(const std::vector<DeviceEvent>& events);
 
   /// The scopes in the order in which they began, as indices into the events.
   const std::vector<size_t>& scopes() const { return scopes_; }
-  /// Null where it is not known for which scope the call was made. Numbers of calls begin again after 2^32 of
-  /// them: of several scopes it is the one that the host had last begun then.
+  /// Scope in which the host submitted the activity; null if unknown. Call numbers wrap around after 2^32. If
+  /// several scopes match, the last one begun before the activity counts.
   const ScopeBegan* scope_of(const DeviceActivity& activity) const;
-  /// True where some scope is known to have run on the device.
+  /// True if device times are known for at least one scope.
   bool by_device() const { return !spans_.empty(); }
 
   struct Span {
     int64_t begin_ns = 0, end_ns = 0;
   };
-  /// On the stream of the decode's kernels; null where no work of the scope was captured there.
+  /// Time span on the stream of the decode's kernels. Null if no work of the scope was captured there.
   const Span* span_of(ScopeId scope) const;
 
  private:
@@ -35,7 +34,7 @@ class ScopeTimes {
   };
 
   std::vector<size_t> scopes_;
-  std::vector<Call> calls_;  ///< by number
+  std::vector<Call> calls_;  ///< sorted by correlation number
   std::unordered_map<uint64_t, Span> spans_;
 };
 

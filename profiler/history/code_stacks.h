@@ -10,33 +10,33 @@
 
 namespace headroom::profiler {
 
-/// A line of a stack: of Python code or of native code.
+/// A stack frame, of Python code or of native code.
 struct CodeFrame {
   enum class Kind { code, native };
   Kind kind = Kind::code;
-  std::string file;  ///< empty where it is not known
+  std::string file;  ///< empty if unknown
   std::string function;
   int64_t line = 0;  ///< 0: not known
   friend auto operator<=>(const CodeFrame&, const CodeFrame&) = default;
 };
 
-/// A stack among CodeStacks: 0 is the empty one.
+/// Index of a stack in CodeStacks; 0 is the empty stack.
 using StackId = uint32_t;
 
-/// A frame among CodeStacks.
+/// Index of a frame in CodeStacks.
 struct FrameId {
   uint32_t number = 0;
 };
 
-/// Stacks of any number of allocations, each stored once, and what they have in common at their foot too.
+/// Call stacks of allocations, stored as a tree: stacks share their common outer frames.
 class CodeStacks {
  public:
   CodeStacks() : stacks_(1) {}
 
-  /// The stack that is `below` with `frame` on top.
+  /// Returns the stack `below` with `frame` on top.
   StackId push(StackId below, FrameId frame);
   StackId push(StackId below, const CodeFrame& frame) { return push(below, add(frame)); }
-  FrameId add(const CodeFrame& frame);  ///< the same for an equal frame
+  FrameId add(const CodeFrame& frame);  ///< equal frames get equal ids
 
   /// The frame on top of a stack, which must not be empty.
   const CodeFrame& top(StackId stack) const { return frames_[stacks_[stack].frame]; }

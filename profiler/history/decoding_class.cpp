@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kNoClass = SIZE_MAX;
 
-/// The index among families() of the class in whose decode() a frame is, or kNoClass.
+/// Index in families() of the class whose decode() contains the frame, or kNoClass.
 size_t class_of(const CodeFrame& frame) {
   if (frame.kind != CodeFrame::Kind::code || frame.function.find("decode") == std::string::npos)
     return kNoClass;
@@ -30,7 +30,7 @@ size_t class_of(const CodeFrame& frame) {
 std::optional<DecodingClass> decoding_class(const CodeStacks& stacks, const DeviceHistory& device) {
   std::vector<size_t> classes(stacks.size(), kNoClass);
   std::vector<bool> tiled(stacks.size(), false);
-  for (StackId id = 1; id < stacks.size(); ++id) {  // what lies below a stack has a smaller id
+  for (StackId id = 1; id < stacks.size(); ++id) {  // `below` always has a smaller id
     const size_t own = class_of(stacks.top(id));
     classes[id] = own != kNoClass ? own : classes[stacks.below(id)];
     tiled[id] = tiled[stacks.below(id)] ||

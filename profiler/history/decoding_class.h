@@ -9,12 +9,12 @@
 
 namespace headroom::profiler {
 
-/// The autoencoder whose decode a recording is of, by the files and functions in its stacks.
+/// The autoencoder class that decodes in a recording, identified by files and functions in its stacks.
 struct DecodingClass {
-  std::string name;           ///< of its family
-  int64_t allocations = 0;    ///< whose stacks go through its decode()
-  bool tiled = false;         ///< some through its tiled_decode()
-  std::vector<bool> decodes;  ///< by StackId: goes through it
+  std::string name;           ///< name of its family
+  int64_t allocations = 0;    ///< number of allocations with its decode() on their stack
+  bool tiled = false;         ///< true if any has its tiled_decode() on the stack
+  std::vector<bool> decodes;  ///< by StackId: true if its decode() is on the stack
 };
 
 /// The class that allocated the most bytes, if stacks name several. Nothing if they name none.

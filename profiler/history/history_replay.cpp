@@ -11,7 +11,7 @@ namespace {
 
 using Action = MemoryRecord::Action;
 
-/// Follows records one by one.
+/// Replays records in order.
 class HistoryReplay {
  public:
   HistoryReplay(DeviceHistory& history, size_t records)
@@ -56,7 +56,7 @@ class HistoryReplay {
     const auto index = static_cast<uint32_t>(history_.allocations.size());
     const auto [at, is_new] = live_.try_emplace(record.address, index);
     if (!is_new) {
-      // The record that freed it is missing.
+      // The free record of the previous allocation is missing.
       history_.allocations[at->second].end = moment;
       at->second = index;
     }
@@ -78,7 +78,7 @@ class HistoryReplay {
     history_.segments.push_back(segment);
   }
 
-  /// In an expandable segment the range may be a part of a mapped piece, or several pieces.
+  /// In an expandable segment, the range may be part of a mapped piece, or several pieces.
   void return_segment(const MemoryRecord& record, uint32_t moment) {
     const uint64_t begin = record.address, end = begin + static_cast<uint64_t>(record.bytes);
     auto at = held_.upper_bound(begin);
@@ -118,13 +118,13 @@ class HistoryReplay {
   std::map<uint64_t, size_t> held_;              ///< segments by address
 };
 
-/// Bytes of each moment, of spans that begin and end.
+/// Live bytes at each moment, from spans [begin, end).
 template <typename Span>
 std::vector<int64_t> sums_of(const std::vector<Span>& spans, size_t moments, const std::string& origin) {
   std::vector<int64_t> changes(moments + 1, 0);
   for (const Span& span : spans) {
-    // Each is small beside 2^63, and there are fewer than 2^32 of them at a moment that does not pass the
-    // bound below, but a file may say anything.
+    // Valid files cannot overflow the sum: spans are small, and kMostRecordedBytes bounds their total at any
+    // moment. Invalid files may.
     if (__builtin_add_overflow(changes[span.begin], span.bytes, &changes[span.begin]) ||
         __builtin_sub_overflow(changes[span.end], span.bytes, &changes[span.end])) {
       throw InputError(origin + ": expected less than 2^50 bytes at a time, found more");

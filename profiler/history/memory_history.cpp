@@ -13,8 +13,8 @@ int64_t block_bytes_of(const RecordedAllocation& one) {
   return (one.bytes + kBlockStep - 1) / kBlockStep * kBlockStep;
 }
 
-/// Segments that are held at a moment, by address; neighbouring pieces of an expandable one as one, since it
-/// grows piece by piece. Others may lie side by side too, and go back to the driver one by one.
+/// Address ranges of the segments held at a moment. Adjacent pieces of an expandable segment are merged,
+/// since it grows piece by piece. Other adjacent segments return to the driver one by one.
 std::map<uint64_t, uint64_t> held_ranges(const DeviceHistory& device, size_t moment) {
   struct Held {
     uint64_t end = 0;
@@ -29,7 +29,7 @@ std::map<uint64_t, uint64_t> held_ranges(const DeviceHistory& device, size_t mom
     }
   }
   std::map<uint64_t, uint64_t> joined;
-  bool expandable = false;  // the last of `joined`
+  bool expandable = false;  // true if the last range of `joined` is expandable
   for (const auto& [begin, one] : held) {
     const bool overlaps = !joined.empty() && joined.rbegin()->second > begin;
     const bool touches = !joined.empty() && joined.rbegin()->second == begin;

@@ -12,12 +12,12 @@ namespace {
 
 using Action = MemoryRecord::Action;
 
-constexpr size_t kMostKeys = 64;        ///< of one record, segment, block or frame
-constexpr size_t kMostFrames = 10'000;  ///< of one stack
+constexpr size_t kMostKeys = 64;        ///< upper bound for one record, segment, block or frame
+constexpr size_t kMostFrames = 10'000;  ///< upper bound for one stack
 
-/// A container without the type that torch's own pickler notes beside it: restore_type_tag(container, type).
+/// Strips the type tag that torch's pickler adds to a container: restore_type_tag(container, type).
 PickleValue untagged(PickleValue value) {
-  constexpr int kMostTags = 4;  // one in each file that was ever written; a value may hold itself
+  constexpr int kMostTags = 4;  // real files use one; a malicious value may contain itself
   for (int i = 0; i < kMostTags && value.kind() == PickleKind::call; ++i) {
     if (value.name() != "torch.jit._pickle.restore_type_tag" || value.arguments().size() == 0) break;
     value = value.arguments()[0];
@@ -25,7 +25,7 @@ PickleValue untagged(PickleValue value) {
   return value;
 }
 
-/// A dict of the snapshot, with what to call it in messages.
+/// A dict of the snapshot, with its name for messages.
 class SnapshotFields {
  public:
   SnapshotFields(PickleValue value, std::string where) : value_(untagged(value)), where_(std::move(where)) {
@@ -50,7 +50,7 @@ class SnapshotFields {
     return *number;
   }
 
-  /// Addresses may have their highest bit set, and then be written as a negative number.
+  /// Reads an address. If its highest bit is set, it may be written as a negative number.
   uint64_t address(const char* key) const {
     const std::optional<PickleValue> found = find(key);
     if (!found) throw InputError(where_ + "." + key + ": missing");
@@ -65,7 +65,7 @@ class SnapshotFields {
     fail_at(key, "a string", *found);
   }
 
-  /// False where it is missing: older snapshots lack it.
+  /// False if the key is missing, as in older snapshots.
   bool flag(const char* key) const {
     const std::optional<PickleValue> found = find(key);
     return found && found->boolean().value_or(false);
@@ -95,16 +95,16 @@ class SnapshotFields {
   std::string where_;
 };
 
-/// Reads one snapshot. What several records share is read once, and what a file makes look large by sharing
-/// it again and again is refused: no more is visited than there is.
+/// Reads one snapshot. Shared values are read once. The number of visits is bounded by the pickle's size, so
+/// that a file cannot expand by sharing.
 class SnapshotReader {
  public:
   explicit SnapshotReader(std::string origin) : origin_(std::move(origin)) {}
 
-  /// The pickle is not needed afterwards.
+  /// Collects all records. The pickle may be destroyed afterwards.
   void gather(const Pickle& pickle) {
     visits_left_ = 2 * pickle.values();
-    // With the bytes themselves 5 times the file and 48 MiB. A record of PyTorch has 55 bytes and takes 184.
+    // Total memory is at most 5 times the file plus 48 MiB. A PyTorch record has 55 bytes and takes 184.
     const uint64_t most_memory = 4 * pickle.end() + kAlwaysMemory;
     memory_left_ = most_memory - pickle.held_bytes();
     const SnapshotFields root(pickle.root(), origin_ + ": the snapshot");
@@ -117,7 +117,7 @@ class SnapshotReader {
     if (traces) read_traces(*traces);
     if (segments) read_segments(*segments);
     read_settings(root);
-    // These are made when the pickle is gone.
+    // The histories are built after the pickle is gone.
     size_t records = 0;
     for (size_t i = 0; i < records_.size(); ++i)
       records += records_[i].size() + states_[i].segments.size() + states_[i].blocks.size();
@@ -210,7 +210,7 @@ class SnapshotReader {
       record.action = Action::refused;
       if (fields.find("device_free")) record.free_bytes = fields.integer("device_free", kMostRecordedBytes);
     } else {
-      return;  // "free_requested" beside "free_completed", "snapshot", and what is yet to be invented
+      return;  // ignores "free_requested" beside "free_completed", "snapshot" and unknown actions
     }
     if (record.action != Action::refused) record.address = fields.address("addr");
     record.bytes = fields.integer("size", kMostRecordedBytes);
@@ -237,7 +237,8 @@ class SnapshotReader {
     }
   }
 
-  /// Older snapshots do not say where a block lies: it follows the one before. Returns where it ends.
+  /// Reads a block and returns its end address. Older snapshots have no block addresses: each block follows
+  /// the one before.
   uint64_t read_block(const PickleValue& value, const std::string& where, uint64_t address,
                       FinalState& state) {
     visit();
@@ -282,7 +283,7 @@ class SnapshotReader {
     return known->second = stack;
   }
 
-  /// Nothing where it has no name: who looks for memory is not stopped by that.
+  /// Returns nothing if the frame has no name, because memory figures do not depend on it.
   static std::optional<CodeFrame> frame_of(const PickleValue& tagged) {
     const PickleValue value = untagged(tagged);
     if (value.kind() != PickleKind::dict || value.pairs() > kMostKeys) return std::nullopt;
@@ -311,18 +312,18 @@ class SnapshotReader {
 
   static constexpr size_t kLongestText = 1000;
   static constexpr uint64_t kAlwaysMemory = 48 << 20;
-  static constexpr uint64_t kFinalBytes = 3 * sizeof(FinalBlock);  ///< of one, in a vector that grows
-  static constexpr uint64_t kStackBytes = 56;   ///< of one stack or list of frames, in tables
-  static constexpr uint64_t kFrameBytes = 320;  ///< of one frame without its texts, in tables
+  static constexpr uint64_t kFinalBytes = 3 * sizeof(FinalBlock);  ///< bytes per block, in a growing vector
+  static constexpr uint64_t kStackBytes = 56;   ///< bytes per stack or list of frames, in tables
+  static constexpr uint64_t kFrameBytes = 320;  ///< bytes per frame without its texts, in tables
 
   const std::string origin_;
   size_t visits_left_ = 0;
-  uint64_t memory_left_ = 0;  ///< for what is made of the pickle
+  uint64_t memory_left_ = 0;  ///< bytes left for data built from the pickle
   MemoryHistory history_;
-  std::vector<std::vector<MemoryRecord>> records_;  ///< of each device
+  std::vector<std::vector<MemoryRecord>> records_;  ///< by device
   std::vector<FinalState> states_;
-  std::unordered_map<uint32_t, StackId> stacks_;                 ///< by the list of their frames
-  std::unordered_map<uint32_t, std::optional<FrameId>> frames_;  ///< by the dict that describes one
+  std::unordered_map<uint32_t, StackId> stacks_;                 ///< by pickled list of frames
+  std::unordered_map<uint32_t, std::optional<FrameId>> frames_;  ///< by pickled dict of the frame
 };
 
 }  // namespace

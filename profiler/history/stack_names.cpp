@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kFramesWithoutAutoencoder = 4;
 
-/// Frames, innermost first.
+/// The frames of a stack, innermost first.
 std::vector<const CodeFrame*> frames_of(const CodeStacks& stacks, StackId stack) {
   std::vector<const CodeFrame*> frames;
   for (; stack != 0; stack = stacks.below(stack)) frames.push_back(&stacks.top(stack));
@@ -24,7 +24,7 @@ bool is_of_torch(const CodeFrame& frame) {
   return frame.file.starts_with("torch/") || frame.file.find("/torch/") != std::string::npos;
 }
 
-/// True for a wrapper frame between two frames of a model, which tells nothing about the model.
+/// True for a wrapper frame between two frames of a model, such as contextlib.py.
 bool is_wrapper(const CodeFrame& frame) {
   constexpr std::array kFiles{"contextlib.py", "functools.py", "hooks.py", "accelerate_utils.py",
                               "threading.py"};
@@ -32,7 +32,7 @@ bool is_wrapper(const CodeFrame& frame) {
   return std::find(kFiles.begin(), kFiles.end(), file) != kFiles.end();
 }
 
-/// A line of a model or of who called it.
+/// True for a frame of the model's code or of its caller.
 bool is_own(const CodeFrame& frame) {
   return frame.kind == CodeFrame::Kind::code && !frame.file.starts_with("<") && !is_of_torch(frame) &&
          !is_wrapper(frame);
@@ -43,8 +43,7 @@ std::string text_of(const CodeFrame& frame) {
   return base_name(frame.file) + ":" + frame.function;
 }
 
-/// "conv" of torch/nn/modules/conv.py, "interpolate" of torch/nn/functional.py; empty of torch's own
-/// wrapping.
+/// "conv" for torch/nn/modules/conv.py, "interpolate" for torch/nn/functional.py. Empty for torch's wrappers.
 std::string operation_of(const CodeFrame& frame) {
   if (frame.kind != CodeFrame::Kind::code || !is_of_torch(frame)) return "";
   std::string file = base_name(frame.file);
@@ -63,7 +62,7 @@ bool is_of_autoencoder(const CodeFrame& frame) {
 std::vector<std::string> module_path(const CodeStacks& stacks, StackId stack) {
   const std::vector<const CodeFrame*> frames = frames_of(stacks, stack);
   std::vector<std::string> own;
-  size_t from_autoencoder = 0;  // of `own`: how many from the outermost frame of an autoencoder on
+  size_t from_autoencoder = 0;  // number of frames in `own` up to the outermost autoencoder frame
   std::string operation, native;
   for (const CodeFrame* frame : frames) {
     if (frame->kind == CodeFrame::Kind::native && native.empty()) native = frame->function;

@@ -7,12 +7,12 @@
 
 namespace headroom::profiler {
 
-/// Which module asked, outermost first: the frames outside torch from the autoencoder's first one on
-/// ("vae.py:forward", "resnet.py:forward"), or the innermost four, and what of torch they called ("conv").
-/// Empty where no stack was recorded.
+/// Module path of an allocation, outermost first. It holds the frames outside torch, starting at the
+/// autoencoder ("vae.py:forward", "resnet.py:forward"). Without an autoencoder, it holds the innermost four.
+/// The torch operation that they called ("conv") comes last. Empty if no stack was recorded.
 std::vector<std::string> module_path(const CodeStacks& stacks, StackId stack);
 
-/// The innermost line outside torch: "resnet.py:348 forward". Where there is none the innermost frame.
+/// The innermost line outside torch, such as "resnet.py:348 forward", or else the innermost frame.
 std::string place_of(const CodeStacks& stacks, StackId stack);
 
 }  // namespace headroom::profiler

@@ -15,7 +15,7 @@ namespace {
 
 using SharedTile = std::shared_ptr<const DeviceTile>;
 
-/// The call of one operation: it makes a tile of one frame, or reads one.
+/// Builds the call of one operation, which makes or reads a tile of one frame.
 class OperationCall {
  public:
   OperationCall(const Graph& graph, const Op& op, Device& device, Operands& operands, int64_t rows,
@@ -102,7 +102,7 @@ class OperationCall {
   }
   SharedTile tile(int64_t channels) const { return tile(region_, channels); }
 
-  /// Input tiles of linear attention and its sums.
+  /// Inputs of linear attention: tiles and sums.
   std::shared_ptr<std::vector<DeviceTile>> inputs() const {
     auto inputs = std::make_shared<std::vector<DeviceTile>>();
     for (TensorId input : op_.inputs) {
@@ -120,7 +120,7 @@ class OperationCall {
 
   static Call reading(std::function<void()> run) { return {std::move(run), 0}; }
 
-  /// A call with a tile of its own each time, as a step has.
+  /// A call that allocates its output tile each time, as a step does.
   template <typename Make>
   Call making(const Region& region, const Make& make) const {
     return {[region, make, &device = device_, channels = channels_, rounds = traits_of(op_.kind).rounds] {
@@ -132,7 +132,8 @@ class OperationCall {
   }
 
   Call convolution() const {
-    // A tile that begins at an even position, well inside the picture; a frame that has all the earlier ones.
+    // The tile begins at an even position inside the picture. Its frame has all the earlier frames that it
+    // reads.
     const int64_t frame = kernel_shape(graph_, op_).frames;
     const Region region{{frame, frame + 1}, {2, 2 + rows_}, {2, 2 + columns_}};
     const SharedTile input = tile(needed_region(op_, 0, region), graph_.tensor(op_.inputs[0]).channels);
@@ -153,7 +154,7 @@ class OperationCall {
     });
   }
 
-  /// Interpolates a frame between two others, or the only frame.
+  /// Interpolates between frames, or within the only frame.
   Call interpolation() const {
     const int64_t frames = op_.factor.t > 1 ? 3 : 1;
     const Extent from{frames, coarse_rows(), coarse_columns()};
@@ -203,7 +204,7 @@ Call Calls::moving(const std::string& step, int64_t channels, int64_t rows, int6
             },
             0};
   }
-  // Emitting looks through the values before the sink has them. The same tile is emitted over and over.
+  // Emitting scans the values before it passes them to the sink. The same tile is emitted repeatedly.
   constexpr int64_t kNoEnd = int64_t{1} << 20;
   const auto sink = std::make_shared<DiscardingSink>(PictureShape{kNoEnd, channels, 1, rows, columns});
   return {[=, &device] { device.emit(tile->view, region, 0, 1, step, *sink); }, 0,

@@ -5,7 +5,7 @@
 
 namespace headroom::profiler {
 
-/// Seconds since some moment.
+/// Monotonic clock, in seconds since an arbitrary origin.
 using Clock = std::function<double()>;
 
 inline double steady_seconds() {

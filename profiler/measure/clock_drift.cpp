@@ -8,7 +8,7 @@
 namespace headroom::profiler {
 namespace {
 
-constexpr size_t kBeside = 12;  // looks before and after one: a second or so in all
+constexpr size_t kBeside = 12;  // looks before and after, a second or so in all
 
 }  // namespace
 

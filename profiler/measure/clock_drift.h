@@ -7,21 +7,21 @@
 
 namespace headroom::profiler {
 
-/// A device's clock drift: how long its reference call takes now, relative to its usual time. Other tenants
-/// of a processor make all work slower by up to a half, for seconds or minutes. A GPU's clock follows its
-/// temperature. Measured times are divided by the drift before they are compared.
+/// A device's clock drift: current time of a reference call over its median time. Other tenants of a
+/// processor slow all work by up to a half, for seconds or minutes. A GPU's clock follows its temperature.
+/// Measured times are divided by the drift before they are compared.
 class ClockDrift {
  public:
-  /// Goes on from what was seen before, and adds to it.
+  /// Continues the reference times in `seen` and appends to them.
   ClockDrift(Benchmark& benchmark, Clock clock, std::vector<double>& seen)
       : benchmark_(benchmark), clock_(std::move(clock)), seen_(seen) {}
 
-  /// Measures the reference, unless that was done a moment ago; returns which measurement it is.
+  /// Measures the reference call, unless the last measurement is recent enough. Returns the measurement's
+  /// index.
   size_t look();
-  /// Seconds of the reference about then, over its seconds throughout: medians, which single slips do not
-  /// move.
+  /// Drift at a look: median reference time around that look over the median of all looks.
   double at(size_t look) const;
-  /// Distance of the drift from 1, on average over all looks.
+  /// Mean distance of the drift from 1 over all looks.
   double typical() const;
 
  private:

@@ -5,7 +5,7 @@
 namespace headroom::profiler {
 namespace {
 
-constexpr int64_t kUnit = 256;  // values: views begin where a GPU's blocks do
+constexpr int64_t kUnit = 256;  // alignment of views, in values
 
 }  // namespace
 

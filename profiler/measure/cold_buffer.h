@@ -7,18 +7,18 @@
 
 namespace headroom::profiler {
 
-/// A tensor that is kept, in this dtype, as sweeps meet it: each view of it lies after the one
-/// before, round and round, so far apart that caches do not hold it.
+/// Memory for kept tensors in this dtype. Each view begins after the previous one and wraps around, so that a
+/// view's data is never in a cache.
 class ColdBuffer {
  public:
-  /// Gives memory with so many values in the dtype.
+  /// Allocates memory for this many values in the dtype.
   using Take = std::function<std::shared_ptr<void>(int64_t values)>;
-  /// Views move through `apart_bytes`, or through the largest of them.
+  /// The buffer holds at least `apart_bytes`, and at least the largest view.
   ColdBuffer(Dtype dtype, int64_t apart_bytes, Take take)
       : dtype_(dtype), apart_bytes_(apart_bytes), take_(std::move(take)) {}
 
   Dtype dtype() const { return dtype_; }
-  /// So many values are there from now on.
+  /// Grows the buffer to at least this many values.
   void hold(int64_t values);
   MapView next(int64_t rows, int64_t columns, int64_t channels);
 

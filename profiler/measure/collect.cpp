@@ -21,16 +21,16 @@
 namespace headroom::profiler {
 namespace {
 
-constexpr double kAssumedFlops = 100e9;    // per second, until the first decode tells
-constexpr int64_t kTiledPositions = 1024;  // of the latent
+constexpr double kAssumedFlops = 100e9;    // FLOP/s, until the first decode is measured
+constexpr int64_t kTiledPositions = 1024;  // latent positions of the tiled decode
 
 /// A decode that was measured layer by layer.
 struct MeasuredDecode {
   ProfiledSize size;
   std::vector<LayerMeasurement> layers;  ///< in the order of the graph's operations
-  std::vector<DecodeCalls> calls;        ///< on the CPU
+  std::vector<DecodeCalls> calls;        ///< only on the CPU
   int64_t outside_bytes = 0;
-  double waited_share = 0;  ///< of its time that threads waited for processors
+  double waited_share = 0;  ///< share of time that threads waited for processors
 };
 
 class Collecting {
@@ -66,7 +66,7 @@ class Collecting {
  private:
   void start_benchmark() { benchmark_ = device_->benchmark(clock_, request_.effort.target_error); }
 
-  /// Tiled plan of the first size. A large picture is halved until it decodes in a moment.
+  /// Tiled plan of the first size. Halves a large picture until its decode is short.
   Plan tiled_plan() const {
     Request small = plans_.front().request;
     const Axes<int32_t> scale = graph_.tensor(graph_.output()).scale;
@@ -109,7 +109,8 @@ class Collecting {
     progress_(share_, seconds_left, what);
   }
 
-  /// Estimated time left, with `share` of decode `s` done: for the rest of it, later decodes, and the tables.
+  /// Estimates the seconds left when `share` of decode `s` is done: the rest of it, later decodes and the
+  /// tables.
   double seconds_left(size_t s, double share) const {
     double work = 0;
     for (size_t i = s; i < work_.size(); ++i) work += work_[i] * (i == s ? 1 - share : 1);
@@ -176,7 +177,8 @@ class Collecting {
     if (profile_.device_kind == DeviceKind::cpu) meet_measured();
   }
 
-  /// Calibrates the tables with the measured decodes: tables time calls in a row, but plans are for decodes.
+  /// Calibrates the tables with the measured decodes. Tables time calls back to back, but plans predict
+  /// decodes.
   void meet_measured() {
     MeasuredPrecision& precision = profile_.precision;
     std::vector<std::vector<DecodeCalls>> decodes;
@@ -198,11 +200,11 @@ class Collecting {
   const ProfileRequest& request_;
   const ProfileProgress& progress_;
   const Clock clock_;
-  std::vector<Plan> plans_;   ///< of the sizes that are profiled, then a tiled one
-  std::vector<double> work_;  ///< FLOPs of each, all repeats
+  std::vector<Plan> plans_;   ///< plans of the profiled sizes, then a tiled one
+  std::vector<double> work_;  ///< FLOPs by plan, all repeats included
   std::vector<Extent> latents_;
   std::unique_ptr<ProfiledDevice> device_;
-  std::unique_ptr<Benchmark> benchmark_;  ///< on the CPU from the start, on a GPU after the last decode
+  std::unique_ptr<Benchmark> benchmark_;  ///< on a GPU, created after the last decode
   Profile profile_;
   std::vector<MeasuredDecode> decodes_;  ///< by plan
   MeasuredPoints points_;

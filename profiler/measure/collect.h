@@ -17,25 +17,24 @@ namespace headroom::profiler {
 /// Settings of a profiling run.
 struct ProfileRequest {
   std::string model;                                 ///< the --model argument
-  std::vector<std::pair<int64_t, int64_t>> sizes{};  ///< pictures, width and height in pixels
+  std::vector<std::pair<int64_t, int64_t>> sizes{};  ///< width and height of the pictures in pixels
   int64_t frames = 1;
   int64_t batch = 1;
   Dtype dtype = Dtype::fp32;  ///< of kept tensors
   int repeats = 1;            ///< decodes of each size
   LatencyEffort effort{};
   std::string weights_source;    ///< "files" or "random"
-  std::string scratch_folder{};  ///< measure how fast files there are written and read; empty to leave it
+  std::string scratch_folder{};  ///< folder whose file write and read rates to measure; empty: none
 };
 
-/// Receives the share done, about how many seconds are left (0: nobody knows), and what is being measured.
+/// Receives the share done, the estimated seconds left (0: unknown) and the name of the current measurement.
 using ProfileProgress = std::function<void(double share, double seconds_left, const std::string& what)>;
 
-/// Decodes a seeded latent layer by layer, untiled, at each size and records per layer its output bytes, the
-/// bytes live, the workspace and the time; for each size the live set at the peak. Of the repeats the
-/// shortest time of each layer counts. Then measures the latency tables of all calls up to the largest size,
-/// all on the CPU where `gpu` is null. start_libraries() first. Throws InputError and DoesNotFit, before
-/// anything is measured, where a size cannot be decoded untiled on the GPU. Whether the profile is good
-/// enough to plan by, verdict_on() says.
+/// Decodes a seeded latent untiled at each size. Records output bytes, live bytes, workspace and time of each
+/// layer, and the live tensors at each size's peak. If a decode is repeated, each layer's shortest time
+/// counts. Afterwards measures the latency tables of all calls up to the largest size. Runs on the CPU if
+/// `gpu` is null. Call start_libraries() first. Throws InputError or DoesNotFit, before any measurement, if
+/// the GPU cannot decode a size untiled. verdict_on() decides if the profile is precise enough for planning.
 Profile collect_profile(const Model& model, const ProfileRequest& request, const ParameterSource& weights,
                         const ProfileProgress& progress, gpu::Gpu* gpu = nullptr,
                         const Clock& clock = steady_seconds);

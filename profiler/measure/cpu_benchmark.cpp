@@ -33,7 +33,7 @@ CpuBenchmark::CpuBenchmark(const Graph& graph, const Plan& plan, const Parameter
       output_(filled_tile(pool_, region_of(kSide, kSide), kShape.outputs)),
       kernel_(filled(pool_, kShape.floats(ConvolutionAlgorithm::direct))),
       bias_(filled(pool_, kShape.outputs)) {
-  reference_seconds();  // all threads are there from now on
+  reference_seconds();  // starts all threads
   waits_.follow();
 }
 
@@ -61,7 +61,7 @@ Call CpuBenchmark::operation_call(const Op& op, ConvolutionAlgorithm algorithm, 
     prepared_ = std::make_shared<Prepared>(*this, id, algorithm);
   }
   Call call = prepared_->calls.operation(op, rows, columns);
-  // The call's device stays until the call is gone.
+  // Keeps the device alive as long as the call.
   call.run = [prepared = prepared_, run = std::move(call.run)] { run(); };
   return call;
 }
@@ -80,7 +80,7 @@ double CpuBenchmark::seconds(const Call& call) {
     call.run();
     times.add(clock_() - start);
   }
-  // Not the quickest: a decode makes each call as it comes.
+  // The median, not the minimum: a decode makes each call only once.
   return times.seconds();
 }
 

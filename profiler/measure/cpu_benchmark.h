@@ -15,8 +15,8 @@
 
 namespace headroom::profiler {
 
-/// The CPU: one call after the other on memory of a pool whose pages are there already. start_libraries()
-/// first.
+/// Benchmark on the CPU. Runs calls one after another in a pool whose pages are already resident. Call
+/// start_libraries() first.
 class CpuBenchmark final : public Benchmark {
  public:
   /// `plan` is untiled. All references must outlive the benchmark.
@@ -36,7 +36,7 @@ class CpuBenchmark final : public Benchmark {
   int64_t window_peak_bytes() const override { return pool_.window_peak_bytes(); }
 
  private:
-  /// A device that has the parameters of one operation, with its kernel packed for one algorithm.
+  /// A device with the parameters of one operation, its kernel packed for one algorithm.
   struct Prepared {
     OpId op;
     ConvolutionAlgorithm algorithm;
@@ -52,12 +52,12 @@ class CpuBenchmark final : public Benchmark {
   const Plan& plan_;
   const ParameterSource& weights_;
   const Clock clock_;
-  const double target_error_;  ///< of the calls of one point in a row
+  const double target_error_;  ///< relative, for the repeated calls of one point
   LimitedPool pool_;
   CpuOperands operands_;
   ProcessorWaits waits_;
-  std::shared_ptr<Prepared> prepared_;  ///< the last one: calls of one operation come one after another
-  Tile input_, output_;                 ///< of the reference
+  std::shared_ptr<Prepared> prepared_;  ///< cache of the last one, since an operation's calls are consecutive
+  Tile input_, output_;                 ///< operands of the reference call
   std::shared_ptr<float> kernel_, bias_;
 };
 

@@ -10,7 +10,7 @@ namespace headroom::profiler {
 /// Operands of measured calls on the CPU, in memory of a pool.
 class CpuOperands final : public Operands {
  public:
-  /// The pool must outlive them.
+  /// The pool must outlive this object and its operands.
   CpuOperands(LimitedPool& pool, Dtype dtype);
 
   MapView next(int64_t rows, int64_t columns, int64_t channels) override {

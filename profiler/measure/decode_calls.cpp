@@ -10,9 +10,9 @@ namespace headroom::profiler {
 namespace {
 
 constexpr double kDrawnShare =
-    0.02;  // of a decode's time: a table of so much is half its own, half the whole's
-constexpr double kMostRatio = 1.5;                  // what is further off is no matter of caches
-constexpr int64_t kTileRows = 8, kTileColumns = 4;  // to a pass
+    0.02;  // share of a decode's time at which a table's own ratio and the whole decode's weigh the same
+constexpr double kMostRatio = 1.5;                  // caches do not explain larger ratios
+constexpr int64_t kTileRows = 8, kTileColumns = 4;  // tiles of a pass
 constexpr int64_t kLeastTileRows = 16, kLeastTileColumns = 32;
 
 struct Ratio {
@@ -23,7 +23,7 @@ struct Ratio {
 /// Times of one latency table's calls in one decode.
 struct Sum {
   double measured = 0, predicted = 0;
-  double log_positions = 0;  ///< weighted by what was predicted
+  double log_positions = 0;  ///< weighted by predicted seconds
 };
 
 std::map<std::string, Sum> sums_of(const std::vector<LatencyTable>& tables,
@@ -60,7 +60,7 @@ void DecodeCallRecorder::step_done(const Plan& plan, const StepDone& done) {
   ForwardingEvents::step_done(plan, done);
   const Pass& pass = plan.passes[static_cast<size_t>(done.pass)];
   const Step& step = pass.steps[static_cast<size_t>(done.step)];
-  // If each frame has other keys, one extent does not determine the time of a call.
+  // If the number of keys depends on the frame, one extent does not determine the time of a call.
   if (step.kind == StepKind::attention && graph_.op(step.op).frames == AttentionFrames::up_to_own) return;
   const auto across = static_cast<int64_t>(pass.tiles.x.size()),
              chunks = static_cast<int64_t>(pass.tiles.t.size());

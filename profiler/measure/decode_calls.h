@@ -14,18 +14,18 @@
 
 namespace headroom::profiler {
 
-/// Calls of one latency table with one extent, as they came in a decode after one look at the clock drift.
+/// Calls of one latency table at one extent, in one decode and after one look at the clock drift.
 struct DecodeCalls {
   std::string table;
   int64_t rows = 0, columns = 0;
   double calls = 0;
-  double seconds = 0;  ///< of all of them
-  size_t look = 0;     ///< which one
+  double seconds = 0;  ///< total of all calls
+  size_t look = 0;     ///< index of the look at the clock drift
   friend bool operator==(const DecodeCalls&, const DecodeCalls&) = default;
 };
 
-/// Adds up what the steps of decodes on the CPU take, by latency table and extent, and hands everything on.
-/// Between steps it looks at the clock drift: `look` tells which look that was.
+/// Adds up step times of CPU decodes by latency table and extent, and forwards all events. Calls `look` after
+/// each step to get the index of the current look at the clock drift.
 class DecodeCallRecorder final : public ForwardingEvents {
  public:
   DecodeCallRecorder(const Graph& graph, const Sizes& sizes, std::function<size_t()> look, EventSink* next)
@@ -40,18 +40,18 @@ class DecodeCallRecorder final : public ForwardingEvents {
   std::map<std::tuple<std::string, int64_t, int64_t, size_t>, std::pair<double, double>> calls_;
 };
 
-/// Scales the times to the usual clock drift.
+/// Divides each time by the clock drift at its look.
 std::vector<DecodeCalls> without_drift(std::vector<DecodeCalls> calls, const ClockDrift& drift);
 
-/// The untiled plan with every pass cut into tiles of an eighth of its rows by a quarter of its columns.
+/// Cuts every pass of an untiled plan into tiles of about 1/8 of its rows × 1/4 of its columns.
 Plan tiled_for_calls(const Graph& graph, Plan untiled);
 
 /// Calibrates latency tables: scales each by measured over predicted time of its calls in decodes. Tables
 /// time calls back to back, which find warm caches; calls inside a decode do not. Each table gets one ratio
 /// per decode, at the typical extent of its calls. Between two decodes the ratio is linear in the logarithm
-/// of positions; outside them the nearest one applies. If a table has a small share of a decode, its ratio is
-/// drawn to that of the whole decode. Tables without calls in any decode do not change. Returns the whole
-/// ratio of the last decode.
+/// of positions. Outside them the nearest ratio applies. If a table has a small share of a decode, its ratio
+/// is drawn towards that of the whole decode. Tables without calls in any decode do not change. Returns the
+/// ratio of the whole last decode.
 double calibrate_with_decodes(std::vector<LatencyTable>& tables,
                               const std::vector<std::vector<DecodeCalls>>& decodes);
 

@@ -25,7 +25,7 @@ bool DeviceRecorder::add(DeviceEvent event) {
 void DeviceRecorder::capture(DeviceEvent event) {
   const std::lock_guard lock(mutex_);
   if (const auto* lost = std::get_if<RecordsLost>(&event)) {
-    lost_ += lost->count;  // never for want of room
+    lost_ += lost->count;  // counts even if the recording is full
   } else {
     add(std::move(event));
   }
@@ -74,7 +74,7 @@ void DeviceRecorder::allocating(MemoryKind kind, TensorId tensor) {
   since_allocating_.clear();
 }
 
-/// It is known only once it is made.
+/// An allocation is known to be a tile only after it was made.
 void DeviceRecorder::holds_tile(const void* memory) {
   const std::lock_guard lock(mutex_);
   const auto found = since_allocating_.find(memory);
@@ -83,7 +83,7 @@ void DeviceRecorder::holds_tile(const void* memory) {
 }
 
 void DeviceRecorder::device_memory(const DeviceMemoryUse& use) {
-  if (scopes_ == 0) begin_scope(0, -1, -1, -1);  // what comes before the passes: weights
+  if (scopes_ == 0) begin_scope(0, -1, -1, -1);  // loading weights precedes the passes
   const std::lock_guard lock(mutex_);
   const int64_t at_ns = watcher_.now_ns();
   if (!allocator_is_captured_ && use.reserved_bytes != reserved_bytes_) {
@@ -109,7 +109,7 @@ void DeviceRecorder::freed(const void* memory, int64_t, int64_t, int64_t) {
   add(Freed{watcher_.now_ns(), number_of(memory)});
 }
 
-/// A recording knows of what comes and goes.
+/// Recordings have no event for moves, so a move becomes a free and an allocation.
 void DeviceRecorder::moved(const void* from, const void* to) {
   const std::lock_guard lock(mutex_);
   auto held = held_.extract(from);

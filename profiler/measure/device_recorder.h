@@ -9,20 +9,19 @@
 
 namespace headroom::profiler {
 
-/// Records a decode's own events by the clock of the watcher beside it, and tells that watcher for which step
-/// the host asks. It is given to decode() as its events. It holds some million events and counts those
-/// beyond.
+/// Records a decode's events with the watcher's clock, and enters a watcher scope for each step. Pass it to
+/// decode() as its event sink. Holds a few million events and counts further ones as lost.
 class DeviceRecorder final : public EventSink, private MemoryObserver {
  public:
   /// The watcher must outlive it.
   explicit DeviceRecorder(DeviceWatcher& watcher) : watcher_(watcher) {}
 
-  /// An event that somebody else captured, on any thread.
+  /// Adds an event from another source. Thread-safe.
   void capture(DeviceEvent event);
-  /// LibTorch's allocator reports the decode's reservation itself.
+  /// Tells the recorder that LibTorch's allocator reports the decode's reservation itself.
   void allocator_is_captured() { allocator_is_captured_ = true; }
-  /// All captured events, once the decode is over and the device has done all its work. Names are left to the
-  /// caller.
+  /// Returns all captured events. Call it after the decode, when the device has finished all work. The caller
+  /// fills in the device and library names.
   DeviceRecording finish();
 
   void pass_started(const Plan& plan, int32_t pass) override;
@@ -39,18 +38,19 @@ class DeviceRecorder final : public EventSink, private MemoryObserver {
   void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
   void moved(const void* from, const void* to) override;
   void begin_scope(int64_t item, int32_t pass, int64_t tile, int32_t step);
-  /// Under the lock. False where there is no room for more.
+  /// Returns false if the recording is full. The caller must hold the lock.
   bool add(DeviceEvent event);
 
   DeviceWatcher& watcher_;
   std::mutex mutex_;
   DeviceRecording recording_;
-  std::unordered_map<const void*, size_t> since_allocating_;  ///< events that took memory, by address
-  std::unordered_map<const void*, Allocated> held_;           ///< by address
+  std::unordered_map<const void*, size_t>
+      since_allocating_;  ///< allocation events since the last allocating(), by address
+  std::unordered_map<const void*, Allocated> held_;  ///< live allocations by address
   MemoryKind kind_ = MemoryKind::weights;
   TensorId layer_{-1};
   uint64_t scopes_ = 0;
-  int64_t item_ = 0, micro_batch_items_ = 0;  ///< the micro-batch that runs, and how many it has
+  int64_t item_ = 0, micro_batch_items_ = 0;  ///< first item of the current micro-batch, and its size
   int64_t reserved_bytes_ = 0;
   int64_t lost_ = 0;
   bool allocator_is_captured_ = false;

@@ -21,7 +21,7 @@ constexpr int64_t kChunk = int64_t{4} << 20;
 constexpr int64_t kMostBytes = int64_t{512} << 20;
 constexpr size_t kSector = 4096;
 
-/// An open file that is gone once it is closed.
+/// An unlinked temporary file, removed on close.
 class NamelessFile {
  public:
   explicit NamelessFile(const std::filesystem::path& folder) {

@@ -4,15 +4,15 @@
 
 namespace headroom::profiler {
 
-/// How fast a file in a folder is written and read again, in order.
+/// Sequential write and read rates of a file in a folder.
 struct FolderRates {
   double write_bytes_per_second = 0;
   double read_bytes_per_second = 0;
 };
 
-/// Writes and reads a file of 512 MiB, past the page cache where the file system allows that; half of what is
-/// free where that is less. The file has no name while it is there. Throws InputError where the folder cannot
-/// take a file, DeviceError where writing or reading fails.
+/// Writes and reads a file of 512 MiB, or half of the free space if that is less. Bypasses the page cache if
+/// the file system allows it. The file is unlinked while it is open. Throws InputError if the folder cannot
+/// hold a file, and DeviceError if writing or reading fails.
 FolderRates measure_folder(const std::filesystem::path& folder);
 
 }  // namespace headroom::profiler

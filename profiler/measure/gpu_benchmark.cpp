@@ -29,7 +29,7 @@ int64_t most_values(const Graph& graph, const std::vector<Extent>& latents) {
   return most;
 }
 
-/// The convolution that does most at each position.
+/// The convolution with the most FLOPs per position.
 const Op& heaviest(const Graph& graph, const Extent& latent) {
   return *std::max_element(graph.ops().begin(), graph.ops().end(), [&](const Op& a, const Op& b) {
     const auto flops = [&](const Op& op) {
@@ -85,7 +85,7 @@ void GpuBenchmark::prepare(int64_t cold_values) {
   for (const Op& op : graph_.ops()) {
     if (traits_of(op.kind).makes_statistics) calls_->prepare_statistics(op, sizes.latent);
   }
-  // Scales and shifts are made where a pass begins.
+  // Each pass start computes scales and shifts that the calls read.
   for (size_t pass = 0; pass < plan_.passes.size(); ++pass) device_->begin_pass(pass);
   const Op& op = heaviest(graph_, sizes.latent);
   const Extent whole = extent_of(graph_.tensor(op.output), sizes.latent);
@@ -103,7 +103,7 @@ Call GpuBenchmark::moving_call(const std::string& step, int64_t channels, int64_
 }
 
 double GpuBenchmark::seconds(const Call& call) {
-  batch_seconds(call, 1);  // libraries look for the way to do it
+  batch_seconds(call, 1);  // warm-up: libraries select an algorithm
   int64_t calls = 1;
   double spent = batch_seconds(call, calls);
   while (spent < kBatchSeconds && calls < kMostCallsOfBatch) {

@@ -13,21 +13,21 @@
 
 namespace headroom::profiler {
 
-/// A GPU: calls of its device, so many in a row that neither their start nor the wait for their end counts.
-/// All its memory is one reservation.
+/// Benchmark on a GPU. Repeats each call until launch and synchronization overhead are negligible. All its
+/// memory is one reservation.
 class GpuBenchmark final : public Benchmark {
  public:
   /// GPU memory that measuring latency tables needs.
   struct Need {
     int64_t bytes = 0;
-    int64_t cold_values = 0;  ///< of the largest tensor
+    int64_t cold_values = 0;  ///< values of the largest tensor
   };
-  /// `plan` is untiled and of one item; latency tables go up to the tensors of all `latents`. Throws
-  /// DoesNotFit where libraries do not count the values of a tile.
+  /// `plan` is untiled and for one item. The latency tables cover the tensors of all `latents`. Throws
+  /// DoesNotFit if a tile has more values than the libraries can index.
   static Need need(const Graph& graph, const Plan& plan, const std::vector<Extent>& latents);
 
-  /// Reserves `need.bytes` and loads all parameters. All references must outlive the benchmark, and so must
-  /// the clock. Throws LimitExceeded.
+  /// Reserves `need.bytes` and loads all parameters. All references and the clock must outlive the benchmark.
+  /// Throws LimitExceeded.
   GpuBenchmark(const Graph& graph, const Plan& plan, const Need& need, const HostWeights& weights,
                gpu::Gpu& gpu, Clock clock);
 
@@ -42,7 +42,7 @@ class GpuBenchmark final : public Benchmark {
   int64_t window_peak_bytes() const override { return memory_->window_peak_bytes(); }
 
  private:
-  /// Hands out memory without an end, on a GPU that computes nothing.
+  /// Dry run: unlimited memory on a GPU that computes nothing.
   GpuBenchmark(const Graph& graph, const Plan& plan, int64_t cold_values, DryGpu& gpu);
   void prepare(int64_t cold_values);
   double batch_seconds(const Call& call, int64_t calls);

@@ -15,7 +15,7 @@ namespace headroom::profiler {
 namespace {
 
 constexpr int64_t kDrawn = int64_t{1} << 20;  // values
-/// Larger than the caches of any card.
+/// Larger than any card's caches.
 constexpr int64_t kBeyondGpuCacheBytes = int64_t{256} << 20;
 
 }  // namespace

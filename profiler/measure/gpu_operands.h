@@ -11,7 +11,7 @@ namespace headroom::profiler {
 /// Operands of measured calls on a GPU, copied from a buffer of about a million values.
 class GpuOperands final : public Operands {
  public:
-  /// `cold_values` are there throughout. All references must outlive it.
+  /// Allocates `cold_values` up front. All references must outlive this object.
   GpuOperands(GpuDevice& device, Dtype dtype, int64_t cold_values, PinnedStaging& staging);
 
   MapView next(int64_t rows, int64_t columns, int64_t channels) override {
@@ -28,7 +28,7 @@ class GpuOperands final : public Operands {
   GpuDevice& device_;
   const Dtype dtype_;
   PinnedStaging& staging_;
-  std::shared_ptr<void> drawn_;  ///< values that others are copies of
+  std::shared_ptr<void> drawn_;  ///< source of the operands' values
   ColdBuffer cold_buffer_;
 };
 

@@ -5,15 +5,14 @@
 
 namespace headroom::profiler {
 
-/// How fast bytes come onto a GPU and leave it.
+/// Transfer rates between host and GPU.
 struct GpuRates {
-  double weights_bytes_per_second = 0;    ///< all parameters, from the host's memory
-  double to_host_bytes_per_second = 0;    ///< copies to pinned host memory, on their own
-  double from_host_bytes_per_second = 0;  ///< and from there
+  double weights_bytes_per_second = 0;    ///< loading all parameters from host memory
+  double to_host_bytes_per_second = 0;    ///< GPU to pinned host memory, copies alone
+  double from_host_bytes_per_second = 0;  ///< pinned host memory to GPU
 };
 
-/// Reserves the GPU's memory meanwhile, as much as the parameters take, 64 MiB at least. Throws
-/// LimitExceeded.
+/// Reserves GPU memory for the parameters while it measures, at least 64 MiB. Throws LimitExceeded.
 GpuRates measure_gpu_rates(gpu::Gpu& gpu, const Graph& graph, Dtype dtype, const HostWeights& weights,
                            const Clock& clock);
 

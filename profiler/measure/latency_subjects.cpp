@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
-/// `first`, those of `more` that are well below the whole, and the whole. Every second of them where a coarse
-/// grid will do.
+/// Knots: `first`, the entries of `more` up to 2/3 of `whole`, and `whole`. A coarse grid uses every second
+/// entry.
 std::vector<int64_t> knots_up_to(int64_t whole, int64_t first, const std::vector<int64_t>& more,
                                  bool coarse) {
   std::vector<int64_t> knots;
@@ -98,8 +98,7 @@ std::vector<LatencySubject> latency_subjects(const Graph& graph, const std::vect
                   return benchmark.operation_call(op, algorithm, rows, columns);
                 });
       }
-      // A tile of anything may be copied, one of a result stored, one of a sum added onto what is
-      // kept.
+      // Any tile can be gathered, a result stored and a sum accumulated onto a kept tensor.
       if (graph.tensor(op.output).statistics) continue;
       const Tensor& made = graph.tensor(op.output);
       for (const char* step : {"gather", "store", "accumulate", "emit"}) {

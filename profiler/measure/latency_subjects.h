@@ -10,9 +10,9 @@
 
 namespace headroom::profiler {
 
-/// One kind of call, the grid points at which it is measured, and how to make one of an extent.
+/// One kind of call, its grid points, and a factory for calls of a given extent.
 struct LatencySubject {
-  LatencyTable table;  ///< with its grid points; seconds and workspace are still to come
+  LatencyTable table;  ///< has its grid points; seconds and workspace are not measured yet
   std::function<Call(int64_t rows, int64_t columns)> prepare;
   std::vector<std::pair<int64_t, int64_t>> held_out{};  ///< extents between the grid points
 
@@ -23,8 +23,8 @@ struct LatencySubject {
   Call call(size_t point) const;
 };
 
-/// All kinds of calls that a decoder has: every operation by every algorithm, and every step that moves
-/// pixels. Grid points go up to the whole tensors of the largest latent. References must outlive them.
+/// All kinds of calls of a decoder: every operation with every algorithm, and every step that moves pixels.
+/// Grid points go up to the whole tensors of the largest latent. All references must outlive the result.
 std::vector<LatencySubject> latency_subjects(const Graph& graph, const std::vector<Extent>& latents,
                                              Benchmark& benchmark, bool coarse);
 

@@ -33,7 +33,7 @@ LayerMeasurement LayerRecorder::measured_of(OpId id, const StepDone& done) const
   return measured;
 }
 
-/// An addition that a convolution does: its time is the convolution's.
+/// A convolution does this addition, so the addition has no time of its own.
 void LayerRecorder::record_added(OpId add, const StepDone& done) {
   layers_[add] = measured_of(add, done);
 }

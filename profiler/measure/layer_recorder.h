@@ -11,21 +11,21 @@
 
 namespace headroom::profiler {
 
-/// Tells how long the steps of a decode take.
+/// Measures the time of a decode's steps.
 class StepTimer {
  public:
   virtual ~StepTimer() = default;
-  /// The next step is about to begin.
+  /// Called just before a step begins.
   virtual void start() {}
-  /// Seconds of the step that is done.
+  /// Seconds of the step that has just finished.
   virtual double seconds(const EventSink::StepDone& done) { return done.seconds; }
 };
 
-/// Keeps, per operation, its measurement, and the step at which most was live. Of several decodes the
+/// Records one measurement per operation, and the step with the most live bytes. If a decode is repeated, the
 /// shortest time of each operation counts.
 class LayerRecorder final : public EventSink {
  public:
-  /// `progress` receives the share done and the pass. All references must outlive the recorder.
+  /// `progress` receives the share done and the pass's name. All references must outlive the recorder.
   LayerRecorder(const Graph& graph, const Sizes& sizes, StepTimer& timer,
                 std::function<void(double, const std::string&)> progress)
       : graph_(graph), sizes_(sizes), timer_(timer), progress_(std::move(progress)) {}
@@ -39,7 +39,7 @@ class LayerRecorder final : public EventSink {
  private:
   void record(const Step& step, const StepDone& done, double seconds);
   void record_added(OpId add, const StepDone& done);
-  /// All but its time and workspace.
+  /// Measurement without time and workspace.
   LayerMeasurement measured_of(OpId id, const StepDone& done) const;
 
   const Graph& graph_;
@@ -50,8 +50,8 @@ class LayerRecorder final : public EventSink {
   StepDone peak_;
 };
 
-/// Everything that was live at the peak of an untiled decode, largest first: weights, the latent, statistics
-/// that are on the device throughout, kept tensors, tiles; the rest is workspace.
+/// Live tensors at the peak of an untiled decode, largest first: weights, latent, statistics, kept tensors
+/// and tiles. The remaining bytes are listed as workspace.
 std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& plan, const Graph& graph,
                                 const Sizes& sizes);
 

@@ -11,7 +11,7 @@ constexpr int64_t kSmallBytes = 64;
 constexpr int64_t kLargeBytes = int64_t{16} << 20;
 constexpr int kRepeats = 9;
 
-/// Messages of so many bytes to and from either neighbour, timed on this rank from when all are ready.
+/// Exchanges messages of this size with both neighbours. Returns this rank's seconds from the barrier on.
 double seconds_once(Exchange& exchange, std::vector<char>& sent, std::vector<char>& received, int64_t bytes) {
   std::vector<Message> sends, receives;
   char* to = received.data();
@@ -29,12 +29,12 @@ double seconds_once(Exchange& exchange, std::vector<char>& sent, std::vector<cha
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The median of several times, of the rank where that is longest.
+/// Median time on the slowest rank.
 double seconds_of(Exchange& exchange, int64_t bytes) {
   std::vector<char> sent(static_cast<size_t>(bytes), 1), received(static_cast<size_t>(2 * bytes));
   std::vector<double> seconds;
   seconds.reserve(kRepeats);
-  seconds_once(exchange, sent, received, bytes);  // connections are made by the first message
+  seconds_once(exchange, sent, received, bytes);  // the first message opens connections
   for (int i = 0; i < kRepeats; ++i) seconds.push_back(seconds_once(exchange, sent, received, bytes));
   std::nth_element(seconds.begin(), seconds.begin() + kRepeats / 2, seconds.end());
   double slowest = 0;
@@ -46,7 +46,7 @@ double seconds_of(Exchange& exchange, int64_t bytes) {
 }  // namespace
 
 Link measure_link(Exchange& exchange) {
-  constexpr double kLeastSeconds = 1e-9;  // what the clock can tell apart
+  constexpr double kLeastSeconds = 1e-9;  // clock resolution
   const double small = seconds_of(exchange, kSmallBytes), large = seconds_of(exchange, kLargeBytes);
   return {double(kLargeBytes - kSmallBytes) / std::max(kLeastSeconds, large - small), small};
 }

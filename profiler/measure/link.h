@@ -5,9 +5,9 @@
 
 namespace headroom::profiler {
 
-/// Measures the time of a message between neighbours. All ranks exchange with theirs at once, as they do
-/// after a pass, and the slowest rank counts. All ranks call it together and get equal results. Needs at
-/// least two ranks. Throws ExchangeError.
+/// Measures bandwidth and latency of the link between neighbouring ranks. All ranks exchange with their
+/// neighbours at once, as after a pass, and the slowest rank counts. It is a collective call: every rank must
+/// make it, and all get equal results. Needs at least two ranks. Throws ExchangeError.
 Link measure_link(Exchange& exchange);
 
 }  // namespace headroom::profiler

@@ -11,13 +11,13 @@ namespace {
 
 constexpr size_t kMostVisits = 8;
 constexpr int64_t kLargePositions = 1 << 13;
-/// On a CPU, calls that take longer are left to proportion where smaller ones are known.
+/// On a CPU, longer calls are extrapolated from smaller ones instead of measured.
 constexpr double kLongSeconds = 60e-3, kLongSecondsCoarse = 30e-3;
 constexpr size_t kRowsBelowLong = 2;
 constexpr int64_t kProbedRows = 8;
 
-/// The highest tiles are measured at full width alone; those of fewer columns are to the knot before as these
-/// are.
+/// The largest row count is measured at full width only. Narrower tiles get the growth factor of the full
+/// width.
 bool is_large(const LatencyTable& table, size_t i) {
   const size_t width = table.columns.size();
   return i < table.seconds.size() && table.rows.size() > 2 && i / width + 1 == table.rows.size() &&
@@ -71,14 +71,14 @@ class Measuring {
            estimate(point).relative_error > effort().target_error;
   }
 
-  /// False where nothing is to be visited any more, or the time is over. The first round is gone through in
-  /// any case: without it there is no table.
+  /// Runs one round. Returns false if no point is due or the time is over. The first round always finishes,
+  /// because the tables need it.
   bool visit_all(size_t round) {
     std::vector<std::vector<size_t>> lists;
     size_t count = 0, done = 0;
     for (size_t s = 0; s < subjects_.size(); ++s) {
       lists.emplace_back();
-      // From the largest down: the first call brings all pages in that the others need.
+      // Largest first: the first call touches all memory pages that the others need.
       for (size_t i = subjects_[s].table.seconds.size(); i-- > 0;) {
         if (due(s, i, round)) lists.back().push_back(i);
       }
@@ -100,11 +100,11 @@ class Measuring {
     return count > 0;
   }
 
-  /// With so many points of the round to come, and so long until the time is over.
+  /// Reports progress, with `points` left in this round and `over_seconds` until the time limit.
   void tell(size_t s, size_t round, double points, double over_seconds) {
     const double spent = request_.clock() - started_seconds_;
     const double here = seconds_per_point_ * points;
-    // Rounds that all points need take what the rounds so far took, as far as there is time for them.
+    // Estimates each remaining mandatory round at the mean time of the rounds so far, within the time limit.
     const double rounds = std::max(0.0, double(effort().visits) - 1 - double(round));
     const double later = rounds * (spent + (round == 0 ? here : 0)) / double(round + 1);
     const double within = std::max(0.0, over_seconds);
@@ -137,7 +137,7 @@ class Measuring {
     }
   }
 
-  /// Which points of a subject take too long, by one call of few rows.
+  /// Finds the points that are too slow to measure, from one call with few rows.
   void find_long(size_t s) {
     const LatencySubject& subject = subjects_[s];
     const LatencyTable& table = subject.table;
@@ -183,12 +183,13 @@ class Measuring {
     return table;
   }
 
-  /// Fills in what was not measured: in proportion to rows, and at the largest rows to the full width.
+  /// Extrapolates unmeasured points: in proportion to rows, or by the growth at full width for the largest
+  /// row count.
   static void deduce(LatencyTable& table) {
     const size_t width = table.columns.size(), last = table.seconds.size() - 1;
     const auto goes_on = [&](size_t i, double times) {
       table.seconds[i] = table.seconds[i - width] * times;
-      // A workspace that grew keeps growing. Any other is a buffer of fixed size.
+      // A workspace that grew is extrapolated. Otherwise it is a buffer of fixed size.
       const int64_t above = table.workspace_bytes[i - width];
       const bool grew = i < 2 * width || above > table.workspace_bytes[i - 2 * width];
       table.workspace_bytes[i] =
@@ -223,10 +224,10 @@ class Measuring {
   MeasuredPoints& points_;
   ClockDrift clock_drift_;
   std::vector<LatencySubject> subjects_;
-  std::vector<std::vector<bool>> long_;  ///< by subject and point; empty until it is visited
+  std::vector<std::vector<bool>> long_;  ///< by subject and point; empty until the subject's first visit
   double started_seconds_ = 0;
-  double seconds_per_point_ = 0;             ///< in the round so far, or the one before
-  double seconds_ = 0, waited_seconds_ = 0;  ///< of all points together
+  double seconds_per_point_ = 0;             ///< in this round so far, or in the one before
+  double seconds_ = 0, waited_seconds_ = 0;  ///< summed over all points
 };
 
 }  // namespace

@@ -13,39 +13,38 @@
 
 namespace headroom::profiler {
 
-/// How well latency tables are measured. Every point is visited so often, in rounds over all of them; then
-/// those that are not precise enough yet are visited again, round by round, until all are or the time is
-/// over. Of what the time did not reach the error is larger, and the tables say so.
+/// Measurement effort for latency tables. Measurement runs in rounds over all points. After the minimum
+/// number of visits, later rounds visit only points that are not precise enough yet. Rounds end when all
+/// points are precise or the time is up. Unfinished points keep their larger error in the table.
 struct LatencyEffort {
-  bool coarse = false;         ///< every second grid point of the rows and of the columns, roughly
+  bool coarse = false;         ///< uses about every second grid point of rows and columns
   double target_error = 0.05;  ///< relative standard error of a point
-  int visits = 2;              ///< of each point at the least
-  double seconds = 40;         ///< after which no round begins and none of the later ones goes on
+  int visits = 2;              ///< minimum number of visits of each point
+  double seconds = 40;         ///< time limit; the first round always finishes
 };
 
-/// How latency tables are measured, and who hears of it.
+/// Effort, clock and progress callback of a measurement.
 struct LatencyRequest {
   LatencyEffort effort;
   Clock clock;
-  /// Receives the share done, about how many seconds are left, and what is being measured.
+  /// Receives the share done, the estimated seconds left and the name of the current table.
   std::function<void(double share, double seconds_left, const std::string& table)> progress;
 };
 
 struct MeasuredLatency {
   std::vector<LatencyTable> tables;
-  MeasuredPrecision precision;  ///< but for its decode_ratio
+  MeasuredPrecision precision;  ///< decode_ratio is not set
 };
 
-/// Measures what each kind of call of a decoder costs over the extents of its tile: every step that the
-/// interpreter runs. Extents go up to those of the whole tensors of the largest latent. Each visit is
-/// corrected for the clock drift that a reference call showed beside it, and the median of a point's visits
-/// counts. `points` receives the visits. On the CPU, calls that take long are not measured at the largest
-/// extents: from the largest that is, cost goes on in proportion to rows.
+/// Measures the cost of each kind of call over tile extents, for every step that the interpreter runs.
+/// Extents go up to the whole tensors of the largest latent. Each visit is corrected for clock drift with a
+/// nearby reference call, and a point's median visit counts. `points` receives the visits. On the CPU, the
+/// largest extents of slow calls are not measured. Their cost is extrapolated in proportion to rows.
 MeasuredLatency measure_latency_tables(const Graph& graph, const std::vector<Extent>& latents,
                                        Benchmark& benchmark, const LatencyRequest& request,
                                        MeasuredPoints& points);
 
-/// Makes each of its calls once for a benchmark that computes nothing; more of them than a coarse grid has.
+/// Dry run on a benchmark that computes nothing. Makes each call of the full grid that would be measured.
 void run_dry_latency_tables(const Graph& graph, const std::vector<Extent>& latents, Benchmark& benchmark);
 
 }  // namespace headroom::profiler

@@ -9,16 +9,16 @@
 
 namespace headroom::profiler {
 
-/// A point of a latency table, or one that is held out, as far as it was measured.
+/// Measurements of one grid point or held-out point so far.
 struct MeasuredPoint {
   std::vector<Visit> visits;
   int64_t workspace_bytes = 0;
 };
 
-/// All that was measured for latency tables.
+/// Raw measurements behind the latency tables.
 struct MeasuredPoints {
-  std::vector<double> reference_seconds;  ///< the looks at the clock drift, in order
-  /// By latency table: its points, row by row, and then those held out.
+  std::vector<double> reference_seconds;  ///< time of each reference call, in order
+  /// By table name: grid points row by row, then held-out points.
   std::map<std::string, std::vector<MeasuredPoint>> tables;
 };
 

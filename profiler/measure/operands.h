@@ -11,14 +11,15 @@ class Operands {
  public:
   virtual ~Operands() = default;
 
-  /// A tensor that is kept, each time at another address, so that caches do not hold it.
+  /// A kept tensor, at a new address each time, so that caches do not hold it.
   virtual MapView next(int64_t rows, int64_t columns, int64_t channels) = 0;
-  /// A tile of one item. Throws LimitExceeded, and DoesNotFit where the device's libraries cannot count so
-  /// many values.
+  /// A tile of one item. Throws LimitExceeded. Throws DoesNotFit if it has more values than the device's
+  /// libraries can index.
   virtual DeviceTile tile(const Region& region, int64_t channels) = 0;
-  /// A whole tensor in blocks, as attention reads its keys and values: a position in each row.
+  /// A whole tensor in blocks, with one position in each row, the layout in which attention reads keys and
+  /// values.
   virtual KeptMap blocks(int64_t positions, int64_t channels) = 0;
-  /// Bytes that a tile of so many values takes.
+  /// Allocation size of a tile with this many values.
   virtual int64_t tile_bytes(int64_t values) const = 0;
 };
 

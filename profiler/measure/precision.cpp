@@ -7,18 +7,18 @@
 namespace headroom::profiler {
 namespace {
 
-constexpr double kLeastSpentSeconds = 1e-3;  // the clock and what runs between calls count for nothing then
+constexpr double kLeastSpentSeconds = 1e-3;  // clock resolution and overhead are then negligible
 constexpr size_t kLeastCalls = 3;
 constexpr double kShareSeconds = 5e-3;
 constexpr size_t kMostCalls = 400;
-constexpr double kLongCall = 30e-3;  // other visits say more than another call now
+constexpr double kLongCall = 30e-3;  // another visit is then worth more than another call
 
-// Factors for a normal distribution: standard deviation over median distance from the median, standard error
-// of the median over that of the mean, and range of two, three and four values over the standard deviation.
+// Factors for a normal distribution: standard deviation over median absolute deviation, standard error of the
+// median over that of the mean, and range of two, three and four values over standard deviation.
 constexpr double kDeviationByMedian = 1.4826, kMedianByMean = 1.2533;
 constexpr std::array<double, 5> kRangeByDeviation{0, 0, 1.128, 1.693, 2.059};
 
-constexpr double kUndisturbed = 0.02;  // share of time waited for
+constexpr double kUndisturbed = 0.02;  // maximum waited share of an undisturbed visit
 constexpr double kErrorOfOneVisit = 0.10;
 
 }  // namespace

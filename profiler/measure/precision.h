@@ -11,19 +11,19 @@ double median(std::vector<double> values);
 struct Estimate {
   double seconds = 0;
   double relative_error = 0;
-  double waited_share = 0;  ///< of the time of those that count, in the median
+  double waited_share = 0;  ///< median over the measurements that count
 };
 /// Needs at least one value. With five or more, the spread comes from the middle half, so single outliers do
 /// not move the estimate.
 Estimate estimate_of(const std::vector<double>& seconds);
 
-/// Calls of one point in a row: how many are enough. They end as soon as their median is as precise as is
-/// asked, or when their share of time is used up.
+/// Decides how often to repeat the call of one point. Repetition ends when the median is precise enough or
+/// the point's time is used up.
 ///
 ///     calls   1   2   3 ......... n
-///             |       |           `- the share is used, or so many calls
-///             |       `- precise enough, and long enough for the clock
-///             `- a call so long that two do not pay
+///             |       |           `- the time is used up, or the maximum number of calls is reached
+///             |       `- precise enough, and long enough for the clock's resolution
+///             `- one call that is so long that a second one does not pay
 class CallTimes {
  public:
   explicit CallTimes(double target) : target_(target) {}
@@ -39,9 +39,9 @@ class CallTimes {
   std::vector<double> seconds_;
 };
 
-/// A point that was visited in one of several rounds: what a call took then, which look at the clock drift
-/// (clock_drift.h) was beside it, and which share of that time the threads waited for processors that other
-/// programs had.
+/// One visit to a point in one round: the time of a call and the index of the look at the clock drift
+/// (clock_drift.h). `waited_share` is the share of thread time spent waiting for processors that other
+/// programs held.
 struct Visit {
   double seconds = 0;
   size_t look = 0;
@@ -49,9 +49,7 @@ struct Visit {
   friend bool operator==(const Visit&, const Visit&) = default;
 };
 
-/// A visit's seconds at the usual clock drift, and the share of its time that threads waited for processors.
-/// If at least two visits hardly waited, the estimate uses those alone. Otherwise the wait is part of the
-/// error. One visit alone says little about its error.
+/// A visit's seconds, corrected for clock drift, and its waited share.
 struct CorrectedVisit {
   double seconds = 0;
   double waited_share = 0;

@@ -31,7 +31,7 @@ double ProcessorWaits::seconds() const {
   double nanoseconds = 0;
   for (int file : files_) {
     char text[96] = {};
-    // Time on a processor, time waited for one, and how often it had one.
+    // Format: time on a processor, time waited, number of time slices.
     if (pread(file, text, sizeof text - 1, 0) <= 0) continue;
     char* waited = nullptr;
     std::strtod(text, &waited);

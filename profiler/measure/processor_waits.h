@@ -4,8 +4,8 @@
 
 namespace headroom::profiler {
 
-/// How long threads of this process were ready to run and had no processor, since others had them all: what
-/// the kernel counts in /proc/self/task/*/schedstat. Nothing where it does not.
+/// Time that threads of this process were ready to run but had no processor. Read from
+/// /proc/self/task/*/schedstat; 0 if the kernel does not provide it.
 class ProcessorWaits {
  public:
   ProcessorWaits() = default;
@@ -13,9 +13,9 @@ class ProcessorWaits {
   ProcessorWaits(const ProcessorWaits&) = delete;
   ProcessorWaits& operator=(const ProcessorWaits&) = delete;
 
-  /// Follows all threads that there are now.
+  /// Starts to follow all threads that exist now.
   void follow();
-  /// Seconds that all followed threads together have waited, since each of them began.
+  /// Seconds that the followed threads have waited since each thread started, summed over threads.
   double seconds() const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 struct LoadingRates {
   double direct_bytes_per_second = 0;     ///< from the source into the pool
-  double transform_bytes_per_second = 0;  ///< packing for Winograd from there, bytes packed
+  double transform_bytes_per_second = 0;  ///< packing Winograd kernels, in packed bytes
 };
 
 LoadingRates loading_rates(const Graph& graph, const ParameterSource& source) {
@@ -28,7 +28,7 @@ LoadingRates loading_rates(const Graph& graph, const ParameterSource& source) {
   auto start = Clock::now();
   const Weights direct(pool, graph, all_operations(graph), ConvolutionAlgorithm::direct, source);
   rates.direct_bytes_per_second = rate(resident_weights_bytes(graph, {}), start);
-  // Kernel by kernel, into the same pages from the second on, as passes do it.
+  // One kernel at a time, as passes do. After the first, the pages are already resident.
   std::vector<double> seen;
   for (OpId op : all_operations(graph)) {
     if (!has_winograd(graph, op)) continue;

@@ -17,21 +17,21 @@
 
 namespace headroom::profiler {
 
-/// Operations that profiling needs of a device.
+/// Interface of a device for profiling.
 class ProfiledDevice {
  public:
   virtual ~ProfiledDevice() = default;
 
-  /// Fills in what the profile says of the device, and how fast bytes come onto it.
+  /// Fills in the profile's description of the device and its transfer rates.
   virtual void describe(Profile& profile) = 0;
   virtual StepTimer& timer() = 0;
-  /// By the plan of this number, to a picture of this shape, which is dropped. `events` receives what is
-  /// done, with the timer's steps.
+  /// Decodes with plan number `plan` and discards the picture. `events` receives the decode's events, with
+  /// the timer's steps.
   virtual RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) = 0;
-  /// As Benchmark::waited_seconds().
+  /// See Benchmark::waited_seconds().
   virtual double waited_seconds() const { return 0; }
-  /// On a GPU after the last decode. The benchmark must not outlive the device. `target_error` is that of
-  /// calls in a row, where they are timed one by one.
+  /// On a GPU, call it after the last decode. The device must outlive the benchmark. `target_error` applies
+  /// to repeated calls if the device times them one by one.
   virtual std::unique_ptr<Benchmark> benchmark(Clock clock, double target_error) = 0;
 };
 
@@ -44,8 +44,8 @@ struct Profiled {
 };
 std::unique_ptr<ProfiledDevice> profiled_cpu(const Profiled& profiled);
 
-/// Looks first whether all plans, and latency tables up to `latents`, have room on the card; takes nothing
-/// yet. Throws InputError where a plan's tiles are too large for CUDA, and DoesNotFit, each naming the size.
+/// Checks that all plans, and latency tables up to `latents`, fit on the card. Allocates nothing yet. Throws
+/// InputError if a plan's tiles are too large for CUDA, or DoesNotFit. Both name the size.
 std::unique_ptr<ProfiledDevice> profiled_gpu(const Profiled& profiled, const std::vector<Extent>& latents,
                                              gpu::Gpu& gpu, Clock clock);
 

@@ -20,7 +20,7 @@ std::string size_of(const Request& request) {
   return std::to_string(request.width_pixels) + "x" + std::to_string(request.height_pixels);
 }
 
-/// From one wait for the GPU to the next, less what a wait takes where there is nothing to wait for.
+/// Times a step from one synchronization to the next, less the cost of an idle synchronization.
 class GpuStepTimer final : public StepTimer {
  public:
   GpuStepTimer(gpu::Gpu& gpu, Clock clock) : gpu_(gpu), clock_(std::move(clock)) {
@@ -87,7 +87,7 @@ class ProfiledGpu final : public ProfiledDevice {
     profile.from_host_bytes_per_second = rates.from_host_bytes_per_second;
   }
   StepTimer& timer() override { return timer_; }
-  /// Once undisturbed, which is what the time of a whole decode is of, and once step by step.
+  /// Decodes twice: once undisturbed for the total time, once with a synchronization after each step.
   RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) override {
     if (!session_)
       session_.emplace(SessionRequest{profiled_.model, profiled_.weights, profiled_.plans}, gpu_);
@@ -111,8 +111,8 @@ class ProfiledGpu final : public ProfiledDevice {
   const Clock clock_;
   GpuStepTimer timer_;
   std::vector<DryRun> dry_runs_;  ///< by plan
-  int64_t bytes_ = 0;             ///< of the largest
-  Plan plan_of_one_;              ///< of one item
+  int64_t bytes_ = 0;             ///< bytes of the largest plan
+  Plan plan_of_one_;              ///< untiled plan for one item
   GpuBenchmark::Need need_;
   HostWeights weights_;
   std::optional<GpuSession> session_;

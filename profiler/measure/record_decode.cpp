@@ -9,7 +9,7 @@
 namespace headroom::profiler {
 namespace {
 
-/// LibTorch's allocator reports to the recorder what it takes from the driver, as long as this lives.
+/// While this object lives, LibTorch's allocator reports its segments to the recorder.
 class AllocatorCaptured {
  public:
   AllocatorCaptured(gpu::Gpu* gpu, const DeviceWatcher& watcher, DeviceRecorder& recorder) {

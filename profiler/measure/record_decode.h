@@ -18,18 +18,19 @@ struct RecordedDecode {
   DeviceRecording recording;
 };
 
-/// How a decode is to be recorded.
+/// Settings for recording a decode.
 struct Recording {
   DeviceWatcher& watcher;
-  gpu::Gpu* gpu = nullptr;  ///< to decode on; null for a plan of the CPU
-  bool allocator = true;    ///< whether LibTorch's allocator is captured, on a GPU
-  /// Makes the events for decode() from the recorder; they may go to others too.
+  gpu::Gpu* gpu = nullptr;  ///< GPU to decode on; null for a CPU plan
+  bool allocator = true;    ///< captures LibTorch's allocator; GPU only
+  /// Wraps the recorder in the event sink that decode() gets, for example to forward events to other sinks
+  /// too.
   std::function<EventSink*(EventSink* recorder)> with_events{};
   std::function<void(double)> loading{};
 };
 
-/// Decodes, drops the picture and records all that is captured. start_libraries() first. Throws as
-/// decode() does.
+/// Decodes, discards the picture and returns all captured events. Call start_libraries() first. Throws the
+/// exceptions of decode().
 RecordedDecode record_decode(const Model& model, const Plan& plan, const ParameterSource& weights,
                              const Array& latent, const Recording& how);
 

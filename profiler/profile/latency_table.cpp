@@ -12,8 +12,8 @@ namespace {
 constexpr double kBeyondSeen = 4;
 constexpr double kRatesAgree = 0.15;
 
-/// The interval of a knot list that holds `at`: the knot that begins it, and how far along it `at` lies.
-/// Beyond the ends the share is less than 0 or more than 1.
+/// The knot interval that contains `at`: its first knot, and the relative position of `at` in it. Beyond the
+/// ends the position is less than 0 or more than 1.
 struct KnotInterval {
   size_t knot = 0;
   double share = 0;
@@ -26,15 +26,14 @@ KnotInterval interval_of(const std::vector<int64_t>& knots, double at) {
   return {knot, (at - double(knots[knot])) / double(knots[knot + 1] - knots[knot])};
 }
 
-/// The line between two knots, from (from, low) to (to, high). `first` and `last` say whether the latency
-/// table ends there.
+/// The line between two knots, from (from, low) to (to, high). `first` and `last` mark the ends of the table.
 struct Line {
   double from, low, to, high;
   bool first, last;
 };
 
-/// Value of the line at `at`, or beyond an end of the latency table. `last_rate` is the rate at the table's
-/// far corner for what is being counted.
+/// Value of the line at `at`, or its extrapolation beyond an end of the table. `last_rate` is the rate at the
+/// table's far corner along this axis.
 double along(double at, const Line& line, double last_rate) {
   const auto& [from, low, to, high, first, last] = line;
   if (last && at > to) {
@@ -103,14 +102,14 @@ int64_t LatencyTable::workspace_at(int64_t row_count, int64_t column_count) cons
   }
   const double beyond = std::max(1.0, double(row_count) / double(rows.back())) *
                         std::max(1.0, double(column_count) / double(columns.back()));
-  // A workspace that grew in the measured range grows on. Otherwise it is a buffer of fixed size.
+  // A workspace that grew in the measured range is extrapolated. Otherwise it is a buffer of fixed size.
   const bool grows =
       workspace_bytes.size() > 1 && workspace_bytes.back() > workspace_bytes[workspace_bytes.size() / 2];
   return beyond > 1 && grows ? static_cast<int64_t>(std::min(double(largest) * beyond, 0x1p60)) : largest;
 }
 
-// Between two knots of an axis seconds are linear, so seconds over positions are monotone there and least at
-// a knot. Beyond the ends `along` never goes below the rate of a knot.
+// The minimum lies at a knot: between two knots seconds are linear, so seconds per position are monotone.
+// Beyond the ends `along` never goes below the rate of a knot.
 double LatencyTable::least_seconds_per_position() const {
   double least = seconds[0] / double(rows[0] * columns[0]);
   for (size_t i = 0; i < seconds.size(); ++i) {
@@ -122,7 +121,7 @@ double LatencyTable::least_seconds_per_position() const {
 double LatencyTable::least_seconds_per_row(double column_count) const {
   double least = seconds_at(double(rows[0]), column_count) / double(rows[0]);
   for (int64_t row : rows) least = std::min(least, seconds_at(double(row), column_count) / double(row));
-  // Beyond the last knot the slope may be the far corner's rate.
+  // Extrapolation may use the far corner's rate.
   return std::min(least, seconds.back() / double(rows.back() * columns.back()) * column_count);
 }
 
@@ -151,7 +150,8 @@ void make_monotone(LatencyTable& latency_table) {
 
 namespace {
 
-/// For depth_to_space: true if an input channel becomes several pixels, or frames that do not exist.
+/// For depth_to_space: true if an input channel is repeated for several output pixels, or for frames that are
+/// dropped.
 bool repeats_channels(const Graph& graph, const Op& op) {
   const int64_t pixels = int64_t{op.factor.t} * op.factor.y * op.factor.x;
   return graph.tensor(op.inputs[0]).channels != graph.tensor(op.output).channels * pixels;

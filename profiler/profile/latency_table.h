@@ -10,69 +10,70 @@
 
 namespace headroom::profiler {
 
-/// Cost of one kind of call by the extent of the tile that it makes: a table over rows × columns, linear
-/// along each axis between its knots. So it is exact for a cost with a constant term, a term for each row and
-/// one for each position. Where a library switches its algorithm, the slope changes. For attention rows are
-/// queries and columns keys.
+/// Cost of one kind of call by tile extent: a table over rows × columns. Between knots the cost is linear
+/// along each axis. This is exact for a constant term, a term per row and a term per position. The slope
+/// changes where a library switches its algorithm. Rows of attention are queries, columns are keys.
 ///
-/// Beyond the last knot the last interval goes on, at a rate between its own and the one at the far corner of
-/// the table.
+/// Extrapolation beyond the last knot continues the last interval. Its slope lies between that interval's
+/// average rate and the rate at the far corner.
 struct LatencyTable {
-  std::string name;              ///< what was called, e.g. "conv 3x3 512->256"
+  std::string name;              ///< kind of call, e.g. "conv 3x3 512->256"
   std::vector<int64_t> rows;     ///< knots, ascending, at least one
-  std::vector<int64_t> columns;  ///< the same
-  std::vector<double> seconds;   ///< of one call: rows × columns, row by row
+  std::vector<int64_t> columns;  ///< knots, ascending, at least one
+  std::vector<double> seconds;   ///< of one call, row-major: rows × columns
   std::vector<int64_t>
-      workspace_bytes;  ///< pool bytes beside inputs and output at the call's highest moment; the same order
+      workspace_bytes;  ///< peak pool bytes beside inputs and output; same order as `seconds`
   int64_t held_out_points = 0;
-  double held_out_error = 0;  ///< median relative error at points that were measured and are no knots
-  /// Standard error of what was measured, relative, on average over the time of its points.
+  double held_out_error = 0;  ///< median relative error at measured points that are not knots
+  /// Relative standard error of the measurements, averaged over points weighted by their time.
   double relative_error = 0;
-  int64_t noisy_points = 0;  ///< whose precision was not reached
+  int64_t noisy_points = 0;  ///< points that did not reach the target precision
   friend bool operator==(const LatencyTable&, const LatencyTable&) = default;
 
-  /// Seconds of one call that makes this many rows and columns; both more than 0.
+  /// Seconds of one call with this extent. Both counts must be more than 0.
   double seconds_at(double row_count, double column_count) const;
-  /// The largest of the knots around: a library takes what it takes in steps.
+  /// Largest workspace among the surrounding knots, since libraries grow a workspace in steps.
   int64_t workspace_at(int64_t row_count, int64_t column_count) const;
-  /// No extent costs less than this for each position.
+  /// Lower bound on the seconds per position, over all extents.
   double least_seconds_per_position() const;
-  /// No number of rows costs less than this for each of them where a call has this many columns.
+  /// Lower bound on the seconds per row for calls with this many columns.
   double least_seconds_per_row(double column_count) const;
 
   int64_t least_positions() const { return rows.front() * columns.front(); }
   int64_t most_positions() const { return rows.back() * columns.back(); }
-  /// True if the table is valid for so many positions: up to four times the largest measured call. Beyond
-  /// that the rates of the last two intervals must agree within 15 % and the table's own error.
+  /// True if the table is valid for this many positions: up to four times the largest measured call. Beyond
+  /// that the rates of the last two intervals must agree within 15 % plus the table's own error.
   bool covers(double positions) const;
 };
 
-/// Makes the table grow along both axes: a call that was slower than a larger one was disturbed.
+/// Makes the times non-decreasing along both axes. If a call measured slower than a larger one, it was
+/// disturbed.
 void make_monotone(LatencyTable& latency_table);
 
-/// The name of the latency table of an operation: its kind and everything else that its cost depends on, but
-/// for extents. Operations of one name share a latency table. Convolutions that have a Winograd algorithm
-/// have a latency table for each algorithm.
+/// Latency table name of an operation. The name holds its kind and every parameter that affects its cost,
+/// except extents. Operations with equal names share a table. Convolutions that have a Winograd algorithm
+/// have one table for each algorithm.
 std::string latency_table_name(const Graph& graph, const Op& op,
                                ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::direct);
-/// The table's name for a step that moves whole pixels: "gather", "store", "emit" or "accumulate".
+/// Latency table name of a step that moves whole pixels: "gather", "store", "emit" or "accumulate".
 std::string moving_latency_table_name(const char* step, int64_t channels);
 
-/// How a step's work on frames and items is cut into calls: so many, of so many frames and items each.
+/// Number of device calls that a step makes, and the layers (frames × items) in each call.
 struct CallsOfStep {
   double calls = 1;
   double layers = 1;
 };
-/// On the CPU one call has all frames and items of a tile, on a GPU those of one item; statistics there, and
-/// what is emitted, go frame by frame. Attention does on both.
+/// On the CPU one call covers all frames and items of a tile. On a GPU a call covers the frames of one item;
+/// statistics and emit take one call per frame. Attention takes one call per frame on both devices.
 CallsOfStep calls_of(StepKind kind, DeviceKind device, double frames, double items);
-/// Seconds of one call of attention with so many queries of a frame, on average over all frames, each with
-/// the keys that it attends to.
+/// Seconds of one attention call with this many queries of a frame. Averages over all frames, because the
+/// number of attended keys may depend on the frame.
 double attention_seconds(const LatencyTable& latency_table, const Graph& graph, const Op& op,
                          const Extent& latent, double queries);
 
-/// Extents that a latency table speaks of, for an operation whose output has this many positions: statistics
-/// have those of what they measure, attention the queries of one frame and the most keys of any.
+/// Extent at which to look up an operation's latency table for a whole latent. Statistics use the extent of
+/// the tensor that they measure. Attention uses the queries of one frame and the largest number of attended
+/// keys.
 Extent latency_table_extent(const Graph& graph, const Op& op, const Extent& latent);
 
 }  // namespace headroom::profiler

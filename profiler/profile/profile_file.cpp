@@ -131,7 +131,7 @@ nlohmann::json to_json(const LayerProfile& layer) {
           {"flops", flops}};
 }
 
-/// `profile` has its sizes and latency tables already.
+/// `profile` must already have its sizes and latency tables.
 LayerProfile layer_from_json(const JsonFields& entry, const Profile& profile) {
   LayerProfile layer{entry["name"].text(), entry["kind"].text(), {}};
   layer.latency_table = entry["latency_table"].text();
@@ -157,7 +157,7 @@ nlohmann::json list_of(const std::vector<Entry>& entries) {
   return list;
 }
 
-/// Reads the model, device and libraries that the profile was measured with.
+/// Reads the model, device and libraries of the measurement.
 void read_origin(const JsonFields& file, Profile& profile) {
   profile.model = file["model"].text();
   try {

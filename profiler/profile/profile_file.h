@@ -11,13 +11,13 @@ namespace headroom::profiler {
 
 constexpr int64_t kProfileVersion = 3;
 
-/// "headroom.profile" as docs/formats.md describes it.
+/// Writes "headroom.profile" (docs/formats.md).
 nlohmann::json to_json(const Profile& profile);
 /// Throws InputError naming the file and the key.
 Profile profile_from_json(const JsonFields& file);
 Profile read_profile(const std::filesystem::path& file);
 
-/// One of a profile's `sizes`.
+/// An entry of a profile's `sizes`.
 nlohmann::json to_json(const ProfiledSize& size);
 ProfiledSize size_from_json(const JsonFields& entry);
 

@@ -6,7 +6,7 @@
 namespace headroom::profiler {
 namespace {
 
-constexpr double kNineOfTen = 1.645;  // standard errors, of a normal distribution
+constexpr double kNineOfTen = 1.645;  // two-sided 90 % bound of a normal distribution, in standard errors
 // Residual error of decodes on a quiet machine, with calibrated tables (docs/planning.md).
 constexpr double kUsualError = 0.06;
 

@@ -8,7 +8,7 @@
 // independent. Later changes of the machine's speed affect all tables alike.
 namespace headroom::profiler {
 
-/// Standard error of a table's seconds, relative: of what was measured, and between its grid points.
+/// Relative standard error of a table: measurement error and interpolation error combined.
 double table_error(const LatencyTable& latency_table);
 /// Relative standard error that all tables of a profile share.
 double common_error(const Profile& profile);
@@ -20,7 +20,7 @@ class ErrorSum {
   /// Adds seconds that come from no table, such as those of copies. They have only the common error.
   void add(double seconds) { seconds_ += seconds; }
   double seconds() const { return seconds_; }
-  /// Bound on the relative error of the sum that holds nine times of ten.
+  /// Bound on the relative error of the sum, with 90 % confidence.
   double within(double common) const;
 
  private:
@@ -30,7 +30,7 @@ class ErrorSum {
 
 /// Decision on whether a profile is precise enough to plan with.
 struct ProfileVerdict {
-  double within = 0;     ///< share of its seconds by which the largest untiled decode may be off, as ErrorSum
+  double within = 0;     ///< ErrorSum::within() of the slowest profiled decode
   bool refused = false;  ///< `within` is more than kMostWithin
 };
 constexpr double kMostWithin = 0.40;

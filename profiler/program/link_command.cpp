@@ -33,7 +33,7 @@ bool parse_link(const std::vector<std::string>& args, std::ostream& out, LinkOpt
   return parse_arguments(app, args, out);
 }
 
-/// As --link takes it.
+/// Formats the link for --link.
 std::string link_text(const Link& link) {
   TextWriter text;
   text.precision(3);

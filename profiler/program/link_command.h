@@ -6,8 +6,8 @@
 
 namespace headroom::profiler {
 
-/// headroom-profile link: what messages between ranks take, for headroom-plan --link. Each rank runs it; rank
-/// 0 prints. `args` are those behind "link". Throws InputError, DeviceError.
+/// headroom-profile link: measures the link between ranks, for headroom-plan --link. Each rank runs it and
+/// rank 0 prints. `args` are the arguments after "link". Throws InputError or DeviceError.
 int run_link(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 
 }  // namespace headroom::profiler

@@ -11,11 +11,11 @@ namespace headroom::profiler {
 /// Measurement effort for --quick and --seconds; `seconds` is 0 if the option was not given.
 LatencyEffort latency_effort(bool quick, double seconds);
 
-/// Throws DeviceError where predicted times would be off by more than kMostWithin. The message says what may
-/// be done.
+/// Throws DeviceError if the error of predicted times would exceed kMostWithin. The message suggests
+/// remedies.
 void require_precise(const Profile& profile);
 
-/// By how much predicted times may be off, and how many points were measured precisely.
+/// Prints the error bound of predicted times, and how many points reached the target precision.
 void print_precision(const Profile& profile, std::ostream& out);
 
 }  // namespace headroom::profiler

@@ -29,7 +29,7 @@ Plan plan_of(const Model& model, const std::string& file) {
   return plan;
 }
 
-/// Writes the trace. Returns what the record lacks.
+/// Writes the trace. Returns warnings about its gaps.
 std::vector<std::string> write_recording(const DeviceRecording& recording, const Plan& plan,
                                          const Graph& graph, const RecordRequest& request) {
   const Trace trace = join_events(recording, plan);
@@ -40,7 +40,7 @@ std::vector<std::string> write_recording(const DeviceRecording& recording, const
   return warnings;
 }
 
-/// On the CPU, whose traces are made as they happen.
+/// Decodes on the CPU, which writes its trace directly.
 RunStats trace_on_cpu(const Model& model, const Plan& plan, const ParameterSource& weights,
                       const Array& latent, const RecordRequest& request, Progress& progress) {
   DiscardingSink sink(picture_shape(model.graph, plan.request));
@@ -62,7 +62,7 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
                      ", found " + request.device);
   }
   const bool on_gpu = plan.request.device == DeviceKind::cuda;
-  // Who watches the driver must be there before CUDA is; without a GPU nothing else is worth doing.
+  // The watcher must exist before CUDA starts. The GPU is opened next, because without it the command fails.
   const std::unique_ptr<DeviceWatcher> watcher = on_gpu && !request.watching.driver.empty()
                                                      ? watch_with_cupti(request.watching.driver)
                                                      : std::make_unique<NoWatcher>();

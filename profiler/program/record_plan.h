@@ -11,24 +11,24 @@
 
 namespace headroom::profiler {
 
-/// A plan to run and where its record goes.
+/// A plan to run, and the output file for its trace.
 struct RecordRequest {
   std::string plan_file;
-  std::string latent;  ///< seeded random where empty
+  std::string latent;  ///< latent file; empty: seeded random latent
   std::string trace_file;
-  std::string device;  ///< that the plan must be for; any where empty
-  Watching watching;   ///< of a GPU
+  std::string device;  ///< device that the plan must target; empty: any
+  Watching watching;   ///< GPU events to capture
   int threads = 0;
 };
 
-/// Measurements of the run, and warnings for people about gaps in the record.
+/// Statistics of the run, and warnings about gaps in the record.
 struct Recorded {
   RunStats stats;
   std::vector<std::string> warnings;
 };
 
-/// Runs the plan on its device, drops the picture and writes the record. A failure to watch the GPU does not
-/// stop the decode.
+/// Runs the plan on its device, discards the picture and writes the trace. If the GPU cannot be watched, the
+/// decode still runs.
 Recorded record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
                      Progress& progress);
 

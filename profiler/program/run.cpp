@@ -45,9 +45,9 @@ struct Options {
   int64_t frames = 1;
   int64_t batch = 1;
   int threads = 0, repeats = 1;
-  double seconds = 0;  ///< 0: as long as it takes by default
+  double seconds = 0;  ///< 0: default duration
   bool json = false, quick = false, accept_noise = false;
-  bool of_request = false;  ///< any of --frames, --batch, --dtype and --repeats was given
+  bool of_request = false;  ///< true if any of --frames, --batch, --dtype and --repeats was given
   ProgressOptions progress;
 };
 
@@ -145,7 +145,7 @@ void print_summary(const Profile& profile, const std::string& output, std::ostre
   print_precision(profile, out);
 }
 
-/// Before long work.
+/// Checks the output files before long work begins.
 MadeFolders prepare_files(const Options& options) {
   return prepare_outputs({{"-o", options.output},
                           {"--csv", options.csv},
@@ -161,10 +161,10 @@ void needs(bool given, const char* what) {
   if (!given) throw InputError(std::string(what) + " (see headroom-profile --help)");
 }
 
-/// Checks what the parser cannot.
+/// Checks combinations of options that the parser cannot.
 void check_options(const Options& options) {
   if (options.plan.empty()) {
-    // The profile names the model. This throws where its name is not UTF-8.
+    // The profile stores the model's name. dump() throws if the name is not UTF-8.
     static_cast<void>(nlohmann::json(options.model).dump());
     needs(!options.sizes.empty() || options.quick, "--sizes is required, or --quick, or --plan");
     needs(!options.output.empty(), "--output is required");
@@ -191,7 +191,7 @@ RecordRequest record_request(const Options& options) {
           .threads = options.threads};
 }
 
-/// With --plan: runs it and writes what was recorded.
+/// With --plan: runs the plan and writes the record.
 RunEnded record(const Options& options, const Model& model, std::optional<uint64_t> seed, Progress& progress,
                 std::ostream& out, std::ostream& err) {
   const RecordRequest request = record_request(options);
@@ -247,13 +247,13 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   return profile;
 }
 
-/// Prints nothing before the progress is wiped.
+/// Prints only after the progress line is cleared.
 RunEnded run(const Options& options, Progress& progress, std::ostream& out, std::ostream& err) {
   check_options(options);
   const MadeFolders folders = prepare_files(options);
   std::ostream& said = message_stream({options.output, options.csv, options.trace}, out, err);
-  // The GPU is opened first: without it nothing else is worth doing. A plan is recorded on its own device,
-  // which is opened once its watcher is there.
+  // Opens the GPU first, since without it the command fails. A recorded plan opens its own device, after its
+  // watcher exists.
   std::unique_ptr<gpu::Gpu> gpu;
   if (options.device == "cuda" && options.plan.empty()) gpu = gpu::open_gpu();
   const int64_t frames = options.plan.empty() ? options.frames : PlanFile(options.plan).request().frames;

@@ -8,17 +8,17 @@
 
 namespace headroom::profiler {
 
-/// Events to capture while a GPU works, beside the decode's own events.
+/// Sources to capture besides the decode's own events.
 struct Watching {
-  bool allocator = true;  ///< LibTorch's
+  bool allocator = true;  ///< captures LibTorch's allocator
   std::vector<WatchKind> driver{WatchKind::kernels, WatchKind::copies, WatchKind::memory, WatchKind::pools,
                                 WatchKind::calls};
 };
 
-/// "allocator,kernels", "all" or "none". Throws InputError naming `option` and what is not known.
+/// Parses "allocator,kernels", "all" or "none". Throws InputError that names `option` and the unknown word.
 Watching parse_watching(const std::string& text, const std::string& option);
 
-/// A line for each that did not work.
+/// One line for each source that failed.
 std::vector<std::string> warnings_of(const std::vector<TraceSource>& sources);
 
 }  // namespace headroom::profiler

@@ -6,12 +6,12 @@
     python reports/bench/bench_decode.py --model open-sora-plan --source Open-Sora-Plan --size 256x256 --frames 17 \\
         --random-weights 0 --limits 1GiB,2GiB -o reports/results/open-sora-plan-256x17.md
 
-Every run is a fresh process. In a round all contenders run one after another, the reference untiled, in channels-last
-(pictures) and tiled between Headroom's runs, and times are compared within the round, since a machine's speed moves. The rate of
-LibTorch's convolutions is measured in every round too: what the decoder's FLOPs take at that rate is the yardstick.
-Seconds are those of the decode with its weights in place. Errors are against diffusers untiled in fp32.
+Every run is a fresh process. In a round all contenders run one after another: the reference runs untiled, in channels-last
+(pictures) and tiled, between Headroom's runs. Times are compared within the round, since a machine's speed varies. Each round
+also measures the rate of LibTorch's convolutions. The yardstick is the time of the decoder's FLOPs at that rate.
+Seconds are those of the decode with its weights loaded. Errors are relative to diffusers untiled in fp32.
 
-Writes the JSON file and, beside it, a Markdown table. Ends with 1 where Headroom's error in fp32 passes 1e-4 of the
+Writes the JSON file and, beside it, a Markdown table. Exits with 1 if Headroom's error in fp32 passes 1e-4 of the
 reference's magnitude, its PSNR in 16 bits is below diffusers', its peak passes the limit, or its resident growth the
 limit + 32 MiB.
 """
@@ -26,7 +26,7 @@ import numpy as np
 import measure
 from measure import EXACT, Run, decibels, mib, spread
 
-UNTILED, CHANNELS_LAST, TILED = " untiled", " channels-last", " tiled "  # behind the reference's name
+UNTILED, CHANNELS_LAST, TILED = " untiled", " channels-last", " tiled "  # suffixes of the reference's name
 Decode = Callable[[Path], Run]
 
 
@@ -42,7 +42,7 @@ def reference_name(model: str) -> str:
 
 
 def contenders(args: argparse.Namespace, size: tuple[int, int], latent: Path, scratch: Path) -> dict[str, tuple[Run, Decode]]:
-    """By name and in the order of a round: what is known beforehand, and the decode into a file."""
+    """Contenders by name, in the order of a round. Each has its known figures and a function that decodes into a file."""
     def theirs(mode: str, tile: int = 0) -> tuple[Run, Decode]:
         return {}, lambda output: measure.diffusers_decode(args.model, latent, output, args.random_weights, args.threads,
                                                            mode, tile, args.dtype, args.source)
@@ -64,7 +64,7 @@ def contenders(args: argparse.Namespace, size: tuple[int, int], latent: Path, sc
 
 
 def run_rounds(args: argparse.Namespace, runs: dict[str, tuple[Run, Decode]], reference: np.ndarray | None, scratch: Path) -> list[Run]:
-    """For each round the convolution rate and each contender's run. `reference` is fp32; None where untiled is that."""
+    """Convolution rate and runs of each round. `reference` is the fp32 picture; None if the untiled run makes it."""
     rounds = []
     for number in range(1, args.rounds + 1):
         entry: dict[str, Any] = {"flops_per_second": measure.convolution_rate(args.threads, args.dtype), "runs": {}}
@@ -83,12 +83,12 @@ def run_rounds(args: argparse.Namespace, runs: dict[str, tuple[Run, Decode]], re
 
 
 def above_weights(run: Run, weights_bytes: int) -> int:
-    """Growth beyond the model's weights, as its file has them: the same bytes are taken off for everyone."""
+    """Resident growth less the bytes of the model's weight file, which are the same for all contenders."""
     return max(0, run["rss_growth_bytes"] - weights_bytes)
 
 
 def summary(name: str, plan: Run, rounds: list[Run], weights_bytes: int, flops: float, dtype: str) -> dict[str, Any]:
-    """Headroom's largest memory, and the reference's median, whose allocator leaves more or less behind from run to run."""
+    """Figures of one contender. Memory is Headroom's maximum, but the reference's median, since its allocator varies."""
     runs = [each["runs"][name] for each in rounds]
     untiled, channels_last = (next((other for other in rounds[0]["runs"] if other.endswith(kind)), None)
                               for kind in (UNTILED, CHANNELS_LAST))

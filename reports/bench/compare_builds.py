@@ -4,8 +4,8 @@
     python reports/bench/compare_builds.py --before ../other/build/bin --model sdxl --size 512x512 --random-weights 0 \\
         --limits 400MiB,2GiB --rounds 5 -o reports/results/builds.md
 
-Each build plans for itself and decodes in a fresh process; the two follow one another, the one that goes first changing
-from round to round. Writes the JSON file and, beside it, a Markdown table with the ratio of times, and of peaks.
+Each build makes its own plan and decodes in a fresh process. The builds take turns, and the first one changes each round.
+Writes the JSON file and, beside it, a Markdown table with the ratio of times, and of peaks.
 """
 
 import argparse

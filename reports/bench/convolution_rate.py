@@ -3,9 +3,9 @@
 
     python reports/bench/convolution_rate.py --threads 2
 
-Bands of pixels, channels last, in the widths of an SD-type decoder; FLOPs of all shapes over the sum of their median
-times. Multiplications and additions count, as the direct algorithm has them. On a GPU, which bands would not fill, rows and columns are
-four times as many, and fp32 is not TF32.
+Convolves channels-last bands of pixels with the channel counts of an SD-type decoder. The rate is the FLOPs of all shapes
+over the sum of their median times. FLOPs are the multiplications and additions of the direct algorithm. On a GPU, rows and
+columns are four times as many, since bands would not fill it. TF32 is off.
 """
 
 import argparse

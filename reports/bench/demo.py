@@ -7,8 +7,8 @@
 
 Writes untiled.png (diffusers), picture.png (Headroom), blended.png (diffusers' enable_tiling, at the tile size whose
 peak is nearest to Headroom's), side-by-side.png (the three), difference.png (both errors, amplified alike), table.md,
-plan.json, stats.json and trace.json. With --views also plan-tighter.json, profile.json and frontier.json, and of these report.html. Ends with 1
-where Headroom's error passes 1e-4 of the reference's magnitude or its resident growth the limit + 32 MiB.
+plan.json, stats.json and trace.json. With --views also plan-tighter.json, profile.json, frontier.json and report.html.
+Exits with 1 if Headroom's error exceeds 1e-4 of the reference's magnitude, or its resident growth the limit + 32 MiB.
 """
 
 import argparse
@@ -34,7 +34,7 @@ DOCS = ROOT / "docs" / "pictures"
 DOCS_WIDTH = 1200
 DOCS_BYTES = 300_000
 GUI_PAGES = ("timeline", "decoder", "memory", "layers", "scaling", "plan", "frontier")
-SNAPSHOT = ROOT / "tests" / "data" / "memory_histories" / "torch-newest.pickle"  # for the page of what PyTorch recorded
+SNAPSHOT = ROOT / "tests" / "data" / "memory_histories" / "torch-newest.pickle"  # for the window's page on PyTorch's memory
 PANEL_WIDTH = 1000
 SIDE_WIDTH = 480
 LABEL_HEIGHT = 26
@@ -65,7 +65,7 @@ def plan_near(args: argparse.Namespace, size: tuple[int, int], limit: int, plan:
 
 
 def decode_ours(args: argparse.Namespace, plan: Path, scratch: Path) -> Run:
-    """The picture itself and, for comparison, its values; the figures are the picture's, the larger memory counts."""
+    """Decodes to a PNG and to an array for comparison. Figures are the PNG run's; memory is the larger of both."""
     picture = measure.headroom_decode(args.model, plan, args.latent, args.output / "picture.png", args.random_weights,
                                       args.threads)
     (args.output / "picture.stats.json").replace(args.output / "stats.json")
@@ -75,7 +75,7 @@ def decode_ours(args: argparse.Namespace, plan: Path, scratch: Path) -> Run:
 
 
 def nearest_tiles(args: argparse.Namespace, target_bytes: int, scratch: Path) -> tuple[int, Run]:
-    """diffusers' tiles whose resident growth is nearest to ours: a bisection, since larger tiles take more."""
+    """The diffusers tile size whose peak is nearest to Headroom's, by bisection: larger tiles take more memory."""
     runs: dict[int, Run] = {}
     low, high = 0, len(args.tiles)
     while low < high:
@@ -126,17 +126,17 @@ class Decode(NamedTuple):
 # Pictures -------------------------------------------------------------------------------------------------------------
 
 def to_image(values: np.ndarray) -> Image.Image:
-    """-1..1 as 0..255, in the way of headroom-decode's PNG."""
+    """Maps -1..1 to 0..255 like headroom-decode's PNG writer."""
     return Image.fromarray(np.rint((np.clip(values, -1, 1) + 1) * 127.5).astype(np.uint8))
 
 
 def levels_off(found: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """[H, W, 3]: the error of the visible picture, in 255ths."""
+    """[H, W, 3]: the error of the clipped picture, in steps of 1/255."""
     return np.abs(np.clip(found, -1, 1) - np.clip(reference, -1, 1)) * 127.5
 
 
 def side_by_side(panels: list[tuple[str, Image.Image]]) -> Image.Image:
-    """Equal pictures in a row, each under its label."""
+    """Pictures of equal size in a row, each under its label."""
     width, height, gap = panels[0][1].width, panels[0][1].height, 8
     sheet = Image.new("RGB", (len(panels) * (width + gap) - gap, height + LABEL_HEIGHT), "white")
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(size=16)
@@ -147,13 +147,13 @@ def side_by_side(panels: list[tuple[str, Image.Image]]) -> Image.Image:
 
 
 def smaller(picture: Image.Image, width: int) -> Image.Image:
-    """At most so many pixels wide."""
+    """Scales a picture down to at most `width` pixels across."""
     scale = min(1.0, width / picture.width)
     return picture.resize((round(picture.width * scale), round(picture.height * scale)), Image.Resampling.LANCZOS)
 
 
 def difference(blended: np.ndarray, ours: np.ndarray, name: str) -> Image.Image:
-    """Both errors, amplified so that the blended tiles' larger ones are just white."""
+    """Both error pictures, amplified alike so that the largest errors of blended tiles are just white."""
     gain = max(1, round(255 / max(float(np.percentile(blended, 99.5)), 1e-3)))
 
     def panel(error: np.ndarray) -> Image.Image:
@@ -206,7 +206,7 @@ def table(untiled: Run, tiled: Run, tile: int, ours: Run, errors: dict[str, Run]
 
 
 def main() -> int:
-    data = Path(os.path.relpath(ROOT / "tests" / "data"))  # the plan keeps the model's path
+    data = Path(os.path.relpath(ROOT / "tests" / "data"))  # relative, since the plan stores the model's path
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default=str(data / "demo_model"), help="folder in diffusers' layout, or a built-in name")
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")

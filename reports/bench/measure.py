@@ -4,7 +4,7 @@
     plan = make_plan("sdxl", (512, 512), "576MiB", Path("plan.json"))
     run = headroom_decode("sdxl", Path("plan.json"), Path("latent.npy"), Path("out.npy"), seed=0, threads=2)
 
-Needs numpy and safetensors; torch and diffusers are loaded by the child that needs them alone.
+Needs numpy and safetensors. Only child processes that need torch and diffusers load them.
 """
 
 import argparse
@@ -29,8 +29,8 @@ from safetensors.numpy import load_file, save_file
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / "build" / "bin"
 MIB = 1 << 20
-RESIDENT_SLACK = 32 * MIB  # what the operating system may see beyond the limit
-EXACT = 1e-4  # largest error of fp32, of the reference's largest magnitude
+RESIDENT_SLACK = 32 * MIB  # allowed resident growth beyond the limit
+EXACT = 1e-4  # largest fp32 error, relative to the reference's largest magnitude
 DOES_NOT_FIT = 3
 
 UNITS = {"": 1, "B": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
@@ -40,7 +40,7 @@ Config = dict[str, Any]
 
 
 class DoesNotFit(RuntimeError):
-    """headroom-plan said exit 3; `smallest_bytes` is the limit that it named."""
+    """headroom-plan exited with 3. `smallest_bytes` is the smallest limit that it reported."""
 
     def __init__(self, message: str, smallest_bytes: int):
         super().__init__(message)
@@ -50,7 +50,7 @@ class DoesNotFit(RuntimeError):
 # Sizes ----------------------------------------------------------------------------------------------------------------
 
 def parse_bytes(text: str) -> int:
-    """2GiB, 512MiB, 1.25GiB or plain bytes."""
+    """Parses 2GiB, 512MiB, 1.25GiB or plain bytes."""
     match = re.fullmatch(r"([0-9.]+)\s*([A-Za-z]*)", text.strip())
     if not match or match[2].upper() not in UNITS:
         raise argparse.ArgumentTypeError(f"expected a size such as 512MiB, found {text!r}")
@@ -58,7 +58,7 @@ def parse_bytes(text: str) -> int:
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """WIDTHxHEIGHT in pixels."""
+    """Parses WIDTHxHEIGHT in pixels."""
     match = re.fullmatch(r"(\d+)x(\d+)", text)
     if not match:
         raise argparse.ArgumentTypeError(f"expected WIDTHxHEIGHT, found {text!r}")
@@ -79,7 +79,7 @@ def status_bytes(key: str) -> int:
 
 
 class ResidentWatch:
-    """This process's resident high-water mark (reset here) less what was resident at the start."""
+    """Growth of this process's peak resident memory since this object reset the peak."""
 
     def __init__(self) -> None:
         Path("/proc/self/clear_refs").write_text("5")
@@ -92,14 +92,14 @@ class ResidentWatch:
 # Models and latents ---------------------------------------------------------------------------------------------------
 
 class Model(NamedTuple):
-    """A decoder, as `headroom-plan models --json` lists it."""
+    """A decoder's entry in `headroom-plan models --json`."""
     config: Config
     class_name: str
-    in_diffusers: bool  # otherwise the code is Open-Sora-Plan's own
+    in_diffusers: bool  # False: Open-Sora-Plan's own code
     video: bool
     latent_channels: int
-    spatial_factor: int  # pixels for each latent position
-    time_factor: int  # frames for each latent frame but the first, which stands for one
+    spatial_factor: int  # pixels per latent position and axis
+    time_factor: int  # frames per latent frame, except that the first one makes one frame
 
 
 def listed_models(*words: str) -> dict[str, Model]:
@@ -127,12 +127,12 @@ def model_config(model: str) -> Config:
 
 
 def clip_frames(model: str, latent_shape: Sequence[int]) -> int:
-    """Frames of the clip that a latent of this shape decodes to; of a picture 1."""
+    """Number of frames that a latent of this shape decodes to; 1 for a picture."""
     return model_of(model).time_factor * (latent_shape[2] - 1) + 1 if len(latent_shape) == 5 else 1
 
 
 def latent_shape(model: str, size: tuple[int, int], batch: int = 1, frames: int = 1) -> tuple[int, ...]:
-    """N×C×H×W, and of models of clips N×C×T×H×W."""
+    """N×C×H×W for picture models, N×C×T×H×W for video models."""
     of = model_of(model)
     rows_columns = (size[1] // of.spatial_factor, size[0] // of.spatial_factor)
     if not of.video:
@@ -150,7 +150,7 @@ def read_latent(file: Path) -> np.ndarray:
 
 
 def write_random_latent(model: str, size: tuple[int, int], seed: int, file: Path, batch: int = 1, frames: int = 1) -> Path:
-    """As .npy or .safetensors, by the file's suffix."""
+    """Writes .npy or .safetensors, by the file's suffix."""
     sys.path.insert(0, str(ROOT / "tests" / "reference"))
     from random_weights import random_latent
 
@@ -174,7 +174,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, model: str, profile: str 
 
 
 def parse_run_arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """Built-in models have no weights of their own: without a seed theirs is 0."""
+    """Parses the arguments. The seed of a built-in model defaults to 0, since it has no weights."""
     args = parser.parse_args()
     if args.model in built_in_models() and args.random_weights is None:
         args.random_weights = 0
@@ -184,7 +184,7 @@ def parse_run_arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
 # Programs -------------------------------------------------------------------------------------------------------------
 
 def with_children(number: int) -> list[int]:
-    """A process and all that it began, these first. They stay in this script's group, so that whoever ends that ends them too."""
+    """A process and its descendants, descendants first. All stay in this script's process group, so killing the group ends them."""
     try:
         children = Path(f"/proc/{number}/task/{number}/children").read_text().split()
     except OSError:
@@ -200,7 +200,7 @@ def kill_with_children(child: subprocess.Popen) -> None:
 
 
 def run(command: list[str], seconds: float | None = None) -> str:
-    """The standard output of a child that succeeds; otherwise its last words as an error. Ends it, and its own, after so many seconds."""
+    """Returns a command's standard output. Raises its last line of output if it fails. Kills it and its descendants after `seconds`."""
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         out, err = child.communicate(timeout=seconds)
@@ -220,14 +220,14 @@ def run(command: list[str], seconds: float | None = None) -> str:
 
 
 def on_device(device: str) -> list[str]:
-    """The option for the programs; without it they take the CPU."""
+    """The programs' --device option. Empty for the CPU, their default."""
     return [] if device == "cpu" else ["--device", device]
 
 
 def make_plan(model: str, size: tuple[int, int], limit_bytes: int, file: Path, profile: str | None = None,
               dtype: str = "fp32", programs: Path = BIN, batch: int = 1, frames: int = 1, device: str = "cpu",
               host_limit_bytes: int = 0, options: Sequence[str] = ()) -> Run:
-    """Plans, and returns the plan's figures. Raises DoesNotFit where the limit is too small."""
+    """Makes a plan and returns its figures. Raises DoesNotFit if the limit is too small."""
     command = [str(programs / "headroom-plan"), "--model", model, "--size", f"{size[0]}x{size[1]}", "--dtype", dtype,
                "--frames", str(frames), "--batch", str(batch), "--limit", str(limit_bytes), "-o", str(file),
                *on_device(device)]
@@ -242,7 +242,7 @@ def make_plan(model: str, size: tuple[int, int], limit_bytes: int, file: Path, p
 
 def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: int | None, threads: int,
                     programs: Path = BIN, extra: Sequence[str] = ()) -> Run:
-    """One decode in a fresh process. `seconds` is the passes alone, as the weights are ready for diffusers too."""
+    """One decode in a fresh process. `seconds` excludes loading weights, as the figures of diffusers do."""
     stats_file = output.with_suffix(".stats.json")
     command = [str(programs / "headroom-decode"), "--plan", str(plan), "--model", model, "--latent", str(latent),
                "-o", str(output), "--stats", str(stats_file), "--threads", str(threads), "--quiet", *extra]
@@ -257,7 +257,7 @@ def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: in
 def diffusers_decode(model: str, latent: Path, output: Path, seed: int | None, threads: int, mode: str = "untiled",
                      tile: int = 32, dtype: str = "fp32", source: Path | None = None, device: str = "cpu", repeats: int = 0,
                      most_seconds: float | None = None, extra: Sequence[str] = ()) -> Run:
-    """One decode by diffusers, or by the code of the clone at `source`, in a fresh process; on a GPU and some more."""
+    """One decode by diffusers, or by the clone at `source`, in a fresh process. On a GPU it makes `repeats` further decodes."""
     command = [sys.executable, str(Path(__file__).with_name("reference_decode.py")), "--model", model,
                "--latent", str(latent), "--mode", mode, "--tile", str(tile), "--threads", str(threads), "--dtype", dtype, "-o", str(output)]
     command += ["--source", str(source)] if source else []
@@ -266,21 +266,21 @@ def diffusers_decode(model: str, latent: Path, output: Path, seed: int | None, t
 
 
 def convolution_rate(threads: int, dtype: str = "fp32", device: str = "cpu") -> float:
-    """FLOP/s of LibTorch's 3×3 convolutions on bands of pixels, channels last: oneDNN or cuDNN at its best."""
+    """FLOP/s of LibTorch's 3×3 convolutions on channels-last bands of pixels, the fastest case of oneDNN and cuDNN."""
     command = [sys.executable, str(Path(__file__).with_name("convolution_rate.py")), "--threads", str(threads), "--dtype", dtype,
                "--device", device]
     return json.loads(run(command))["flops_per_second"]
 
 
 def held(run: Run) -> bool:
-    """True if a decode by Headroom stayed within its limit, by its own figure and the operating system's."""
+    """True if a Headroom decode stayed within its limit, by its own peak and by the resident growth."""
     return run["peak_bytes"] <= run["limit_bytes"] and run["rss_growth_bytes"] <= run["limit_bytes"] + RESIDENT_SLACK
 
 
 # Results --------------------------------------------------------------------------------------------------------------
 
 def compare(found: np.ndarray, reference: np.ndarray) -> dict[str, float | None]:
-    """Largest error, also relative to the reference's largest magnitude, and PSNR (peak: largest less smallest)."""
+    """Largest error, that error relative to the reference's largest magnitude, and PSNR with the reference's range as peak."""
     if found.shape != reference.shape:
         raise RuntimeError(f"expected shape {reference.shape}, found {found.shape}")
     if not np.isfinite(found).all():
@@ -308,7 +308,7 @@ def spread(values: list[float]) -> dict[str, float]:
 
 
 def card() -> dict[str, Any] | None:
-    """The GPU as its driver names it; None where there is none."""
+    """The GPU's description from its driver; None without a GPU."""
     try:
         words = run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,compute_cap", "--format=csv,noheader,nounits"])
     except (OSError, RuntimeError):
@@ -360,7 +360,7 @@ def markdown_table(rows: list[list[str]]) -> str:
 
 
 def publish(file: Path | None, markdown: str) -> None:
-    """Prints the Markdown, and writes it to the file where one is given."""
+    """Prints the Markdown and, if a file is given, writes it there."""
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(markdown)
@@ -368,7 +368,7 @@ def publish(file: Path | None, markdown: str) -> None:
 
 
 def run_main(main: Callable[[], int]) -> None:
-    """Ends the program with what `main` returns; a program that failed is reported in one line."""
+    """Exits with the status that `main` returns. Reports a failed child program in one line."""
     try:
         raise SystemExit(main())
     except (RuntimeError, OSError) as error:

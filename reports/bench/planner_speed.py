@@ -3,8 +3,8 @@
 
     python reports/bench/planner_speed.py -o reports/results/planner-speed.md
 
-The graphs are seeded (tests/support/random_graph.h) and cannot be written as a model's folder, so a helper of the tests times them:
-`ninja -C build large_graph_timing headroom-plan` builds what is needed. Figures are medians; targets are printed beside them.
+The graphs are seeded (tests/support/random_graph.h) and cannot be written as a model's folder, so a test helper times them.
+Build it first: `ninja -C build large_graph_timing headroom-plan`. Figures are medians; targets are printed beside them.
 """
 
 import argparse

@@ -9,19 +9,18 @@
     python reports/bench/reference_decode.py --model sdxl --random-weights 0 --latent latent.npy --device cuda \\
         --dtype fp16 --repeats 3 -o out.npy
 
-`seconds` is the decode alone. `peak_bytes` is the growth of resident memory since the libraries were loaded and one
-convolution had run: the decoder's weights, which are touched after that, and all that the decode took. The encoder
-is never allocated. `peak_above_weights_bytes` counts from where the weights were in place.
+`seconds` is the decode alone. `peak_bytes` is the growth of resident memory after the libraries are loaded and one
+convolution has run. It includes the decoder's weights and all memory of the decode. The encoder is never allocated.
+`peak_above_weights_bytes` is the growth after the weights are loaded.
 
-With --count-allocator the decode is watched by PyTorch's profiler instead: `allocated_peak_bytes` is the most that LibTorch's
-CPU allocator had handed out above the weights, and `allocated_in` the operator that ran then. What the profiler itself holds
-makes the resident figures of such a decode too large.
+With --count-allocator PyTorch's profiler watches the decode. `allocated_peak_bytes` is the peak of LibTorch's CPU allocator
+above the weights, and `allocated_in` the operator that ran then. The resident figures of that decode are too large, since
+they include the profiler's own memory.
 
-On a GPU `peak_bytes` is what LibTorch's allocator had handed out at its highest, the weights with it, and
-`reserved_bytes` what it had taken from the card. fp32 means fp32, not TF32. Everything is in place on the card and a convolution
-has run before the clock starts; it stops when the picture is there, still on the card. `first_seconds` is the first
-decode, `again_seconds` those of --repeats, and `seconds` their median, or the first where there are none. Modes that compile do so in a
-decode of its own before the first, which `compile_seconds` has.
+On a GPU `peak_bytes` is the peak of LibTorch's allocator, weights included, and `reserved_bytes` its reserved memory. TF32 is
+off. The clock starts with all data on the card and after one convolution. It stops when the picture is complete on the card.
+`first_seconds` is the first decode and `again_seconds` has those of --repeats. `seconds` is the median of the latter, or
+`first_seconds` without repeats. Modes that compile do so in an earlier, separate decode, timed by `compile_seconds`.
 """
 
 import argparse
@@ -38,24 +37,24 @@ from typing import Any
 import numpy as np
 import torch
 
-for unneeded in ("accelerate", "peft", "transformers"):  # seconds to load where they are installed, and no decoder asks for them
+for unneeded in ("accelerate", "peft", "transformers"):  # no decoder needs these packages, which take seconds to load
     sys.modules.setdefault(unneeded, None)
 from convolution_rate import DTYPES  # noqa: E402
 from measure import ResidentWatch, model_of, read_latent  # noqa: E402
 from reference_model import build, give_weights  # noqa: E402
 
 
-# Each is channels-last as well: what is fastest counts. By mode, what torch.compile takes; cuDNN's benchmark is no compiler's.
+# Modes that use channels-last, and the torch.compile mode of each. None: not compiled; `benchmark` uses cuDNN's autotuner.
 CHANNELS_LAST = {"channels-last": None, "benchmark": None, "compile": "default", "compile-tuned": "max-autotune-no-cudagraphs"}
 
 
 def tidy() -> None:
-    """Hands what loading left behind back to the system, so that it does not count against the decode."""
+    """Returns freed memory of the loading phase to the system, so that it does not count against the decode."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
 
 
-# Tiles that overlap by a quarter, as diffusers' own do.
+# Tiles overlap by a quarter, the default of diffusers.
 def tile_like_kl(vae: torch.nn.Module, args: argparse.Namespace) -> None:
     vae.enable_tiling()
     vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * model_of(args.model).spatial_factor
@@ -68,8 +67,8 @@ def tile_by_sides(vae: torch.nn.Module, args: argparse.Namespace) -> None:
 
 
 def tile_like_open_sora_plan(vae: torch.nn.Module, args: argparse.Namespace) -> None:
-    """Overlap, an eighth, and the frames at a time stay what they are there. Tiles that an eighth does not divide
-    would not fit together."""
+    """Keeps the class's own overlap of an eighth and its frames per chunk. The tile size must be a multiple of 8, or the
+    tiles would not join."""
     if args.tile % 8:
         raise SystemExit(f"--tile: expected a multiple of 8, found {args.tile}")
     vae.enable_tiling()
@@ -91,7 +90,7 @@ def decoders_input(args: argparse.Namespace) -> torch.Tensor:
 
 
 def prepare(vae: torch.nn.Module, latent: torch.Tensor, args: argparse.Namespace) -> torch.Tensor:
-    """Weights, mode and dtype as asked for; returns the latent that goes with them."""
+    """Sets weights, mode and dtype of the VAE. Returns the latent in the matching dtype and layout."""
     give_weights(vae, args.model, args.random_weights)
     if args.mode in CHANNELS_LAST:
         vae.to(memory_format=torch.channels_last)
@@ -99,7 +98,7 @@ def prepare(vae: torch.nn.Module, latent: torch.Tensor, args: argparse.Namespace
     elif args.mode == "tiled":
         tile(vae, args)
     if args.mode != "tiled" and hasattr(vae, "use_framewise_decoding"):
-        vae.use_framewise_decoding = False  # some cut clips along time unasked, and blend
+        vae.use_framewise_decoding = False  # some classes cut clips along time by default, and blend
     return latent if args.dtype == "fp32" else latent.to(vae.to(DTYPES[args.dtype]).dtype)
 
 
@@ -113,7 +112,7 @@ def weights_bytes(vae: torch.nn.Module) -> int:
 
 def to_array(out: torch.Tensor) -> np.ndarray:
     if out.ndim == 5 and out.shape[2] == 1:
-        out = out.squeeze(2)  # a picture, as Headroom writes it
+        out = out.squeeze(2)  # drops the frame axis of a picture, as Headroom does
     return out.cpu().float().contiguous().numpy()
 
 
@@ -158,7 +157,7 @@ def measure(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
 
 
 def start_gpu() -> None:
-    """fp32 without TF32, and the libraries loaded."""
+    """Turns TF32 off and loads the libraries."""
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     torch.nn.functional.conv2d(torch.zeros(1, 32, 34, 34, device="cuda"), torch.zeros(32, 32, 3, 3, device="cuda"))
     torch.cuda.synchronize()
@@ -190,7 +189,7 @@ def measure_on_gpu(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]
     torch.cuda.reset_peak_memory_stats()
     seconds, out = [], None
     for _ in range(1 + args.repeats):
-        del out  # so that two pictures never count
+        del out  # so that the peak never includes two pictures
         torch.cuda.synchronize()
         start = time.perf_counter()
         out = decode(vae, latent, args.model)

@@ -27,7 +27,7 @@ def build(model: str, source: Path | None = None) -> torch.nn.Module:
     """The autoencoder without its encoder, its weights allocated but not touched."""
     with torch.device("meta"):
         vae = model_family(model, source).from_config(model_config(model))
-    vae.encoder, vae.quant_conv = torch.nn.Module(), None  # empty, not None: some count the layers in it
+    vae.encoder, vae.quant_conv = torch.nn.Module(), None  # an empty module, because some classes count its layers
     return vae.to_empty(device="cpu").eval()
 
 

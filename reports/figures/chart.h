@@ -18,18 +18,18 @@ struct ChartAxis {
 
 /// Meaning of a colour. Each renderer has its own colours, for light and dark.
 enum class ColourRole {
-  // The kinds of memory, in their order (colour_role_of).
+  // The kinds of memory, in the order of MemoryKind (colour_role_of).
   weights,
   latent,
   kept,
   tile,
   workspace,
-  slack,  ///< reserved and free: paler than what is in use
+  slack,  ///< reserved but free; drawn paler than memory in use
   libraries,
   context,
   outside,
-  // All others.
-  driver,  ///< what the driver counts, over the areas of what we count
+  // Colours of everything else.
+  driver,  ///< the driver's count, drawn over our own
   predicted,
   measured,
   untiled,
@@ -58,16 +58,16 @@ struct Series {
   Mark mark = Mark::line;
   ColourRole colour_role = ColourRole::neutral;
   std::vector<double> x;  ///< ascending
-  std::vector<double> y;  ///< as many; of areas their own height, without those below
+  std::vector<double> y;  ///< as many as x; an area's own height, without the areas below it
 };
 
-/// A line across the whole chart: a limit, or the moment that is looked at.
+/// A line across the whole chart: a limit, or the selected moment.
 struct Guide {
   std::string label;
   double at = 0;
   bool vertical = false;  ///< at an x, otherwise at a y
   ColourRole colour_role = ColourRole::limit;
-  bool always_in_sight = false;  ///< on a screen: however far it is from what is drawn
+  bool always_in_sight = false;  ///< ranges_of() includes the guide, however far it is from the series
 };
 
 /// A point with words beside it: the peak, the largest size that fits.
@@ -84,15 +84,16 @@ struct Span {
   std::string name;
 };
 
-/// How much of each interval of the x axis something took, drawn along its foot: waiting for others.
+/// A strip along the bottom of a chart. Shows the share of each interval of the x axis that something took,
+/// such as waiting.
 struct Strip {
   std::string name;
   ColourRole colour_role = ColourRole::neutral;
-  std::vector<double> x;      ///< ascending: where intervals begin, and where the last one ends
-  std::vector<double> share;  ///< of each interval, from 0 to 1
+  std::vector<double> x;      ///< ascending: begins of the intervals, and the end of the last one
+  std::vector<double> share;  ///< by interval, from 0 to 1
 };
 
-/// A plot as data: reports draw it as SVG, the GUI on the screen.
+/// A plot as data. Reports draw it as SVG, and the GUI draws it on the screen.
 struct Chart {
   std::string title;
   ChartAxis x, y;
@@ -101,7 +102,7 @@ struct Chart {
   std::vector<Note> notes;
   std::vector<Span> spans;
   std::optional<Strip> strip{};
-  bool compact = false;  ///< one of many above one another: lower, and one legend stands for all
+  bool compact = false;  ///< one of several charts in a column: lower; one legend serves all
 };
 
 }  // namespace headroom::reports

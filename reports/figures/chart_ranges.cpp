@@ -8,11 +8,11 @@
 namespace headroom::reports {
 namespace {
 
-/// No figure is larger, and sums and products of what is drawn stay finite.
+/// Bound on drawn values, so that their sums and products stay finite.
 constexpr double kMost = 1e60;
 constexpr double kEdge = std::numeric_limits<double>::infinity();
 
-/// Grows around values; empty until the first.
+/// Smallest and largest of the added values.
 struct Extremes {
   double least = kEdge, most = -kEdge;
   bool empty() const { return least > most; }
@@ -23,7 +23,7 @@ struct Extremes {
   }
 };
 
-/// A guide belongs into the picture where it does not make the series small.
+/// Includes guides unless they would make the series too small to read.
 void add_guides(const Chart& chart, bool vertical, const ChartAxis& axis, Extremes& extremes) {
   const double reach = axis.logarithmic ? 30 : 2.5;
   const Extremes series = extremes;
@@ -35,7 +35,7 @@ void add_guides(const Chart& chart, bool vertical, const ChartAxis& axis, Extrem
   }
 }
 
-/// A range that is not empty, with a margin in parts of its length on both sides, or above alone.
+/// A non-empty range with margins below and above, as fractions of its length.
 Range with_room(const ChartAxis& axis, const Extremes& extremes, double below, double above) {
   if (extremes.empty()) return axis.logarithmic ? Range{1, 10} : Range{0, 1};
   double least = extremes.least, most = extremes.most;

@@ -18,7 +18,7 @@ ChartRanges ranges_of(const Chart& chart);
 /// The smallest ranges that cover both, for charts with the same axes.
 ChartRanges united(const ChartRanges& a, const ChartRanges& b);
 
-/// The areas of a chart one on another.
+/// The areas of a chart, stacked.
 struct Stack {
   std::vector<double> x;                  ///< all moments of all areas, ascending
   std::vector<std::vector<double>> tops;  ///< for each area of the chart, in its order, parallel to x

@@ -17,7 +17,7 @@
 namespace headroom::reports {
 namespace {
 
-/// Figures of one unit, of one document.
+/// Figures of one document that share a unit.
 struct Sheet {
   std::string title;
   Unit unit = Unit::none;
@@ -34,7 +34,7 @@ struct Contents {
   Facts facts;
 };
 
-/// A figure of both.
+/// One figure in both documents.
 struct Line {
   std::string item;
   std::optional<double> a, b;
@@ -134,7 +134,7 @@ std::string sizes_text(const profiler::Profile& profile) {
   return text;
 }
 
-/// At those of its sizes that `other` has as well.
+/// Only the sizes that `other` has as well.
 Contents contents_of(const profiler::Profile& profile, const profiler::Profile& other) {
   std::set<std::string> shared;
   for (const profiler::ProfiledSize& size : other.sizes) shared.insert(size_text(size));
@@ -246,7 +246,7 @@ Contents contents_of(const RunStats& run) {
            {"verified against", run.verification ? run.verification->compared_with : ""}}};
 }
 
-/// Who watched a GPU.
+/// The sources that recorded a GPU.
 std::string captured_text(const Trace& trace) {
   std::string text;
   for (const TraceSource& source : trace.sources) {
@@ -258,7 +258,7 @@ std::string captured_text(const Trace& trace) {
 Contents contents_of(const RecordedTrace& recorded, const Document& document) {
   const Trace& trace = recorded.trace;
   Sheet memory{"Memory", Unit::bytes}, time{"Time", Unit::seconds}, gpu{"Time of the GPU", Unit::seconds};
-  // Looked at here only, so nothing needs to own the document.
+  // The timeline does not outlive this function, so it need not own the document.
   const Timeline timeline = measured_timeline(DocumentPtr(DocumentPtr(), &document));
   memory.add("limit", double(trace.limit_bytes));
   if (timeline.size() > 0) {
@@ -268,7 +268,7 @@ Contents contents_of(const RecordedTrace& recorded, const Document& document) {
                  double(timeline.use(timeline.peak())[static_cast<size_t>(kind)]));
     }
   }
-  // A GPU's trace begins where its libraries are started.
+  // A GPU's trace begins when its libraries start.
   const bool of_gpu = !trace.driver.empty() && !trace.passes.empty();
   time.add("whole decode",
            of_gpu ? trace.passes.back().end_seconds - trace.passes.front().begin_seconds : trace.seconds);
@@ -299,7 +299,7 @@ Contents contents_of(const RecordedTrace& recorded, const Document& document) {
            {"watched by", captured_text(trace)}}};
 }
 
-/// Seconds under a limit; none where it allows no plan.
+/// Seconds of the fastest plan under a limit. Unset if no plan fits.
 std::optional<double> seconds_under(const std::vector<planner::FrontierPoint>& points, int64_t limit_bytes) {
   for (const planner::FrontierPoint& point : points) {
     if (point.peak_bytes <= limit_bytes) return point.seconds;

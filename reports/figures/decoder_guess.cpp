@@ -17,16 +17,16 @@
 namespace headroom::reports {
 namespace {
 
-constexpr size_t kCompared = 12;      ///< of the largest sizes
-constexpr size_t kFewestMatched = 5;  ///< and two thirds of what is compared
-constexpr size_t kFewestVotes = 3;    ///< of tensors for one number of positions, to look closer
+constexpr size_t kCompared = 12;      ///< number of largest sizes to compare
+constexpr size_t kFewestMatched = 5;  ///< fewest matches; two thirds of the compared sizes must match, too
+constexpr size_t kFewestVotes = 3;    ///< fewest tensors that must agree on the number of positions
 constexpr int64_t kMostLatentFrames = 41;
-constexpr int64_t kMissing = 3;        ///< what a tensor that was never made tells, in sizes that are found
-constexpr int64_t kAlike = 1;          ///< how little worse fits as well
-constexpr int64_t kLeastBytes = 1024;  ///< smaller ones are of anything
-constexpr size_t kMostShapes = 3;      ///< of so many pixels, where none is usual
+constexpr int64_t kMissing = 3;        ///< score lost per missing tensor; a match scores 1
+constexpr int64_t kAlike = 1;          ///< a fit may score this much below the best
+constexpr int64_t kLeastBytes = 1024;  ///< smaller allocations may come from anywhere
+constexpr size_t kMostShapes = 3;      ///< most shapes to try if no usual size has the number of positions
 
-/// Pictures and frames that people decode, on their longer side.
+/// Usual widths and heights of pictures and frames, in landscape.
 constexpr std::pair<int64_t, int64_t> kUsualSizes[] = {
     {256, 256},   {384, 384},   {512, 512},   {640, 640},   {768, 768},   {1024, 1024}, {1280, 1280},
     {1536, 1536}, {2048, 2048}, {3072, 3072}, {4096, 4096}, {768, 512},   {1024, 768},  {1152, 896},
@@ -34,11 +34,11 @@ constexpr std::pair<int64_t, int64_t> kUsualSizes[] = {
     {704, 480},   {960, 544},   {1216, 704},  {1280, 704},  {1280, 720},  {1280, 768},  {1920, 1080},
     {1920, 1088}, {2048, 1152}, {2560, 1440}, {3840, 2160}};
 
-/// Sizes of tensors that a decode asked for.
+/// Sizes of the allocations that a decode requested.
 struct RecordedSizes {
   std::vector<int64_t> largest;  ///< largest first, at most kCompared
-  std::set<int64_t> all;         ///< of kLeastBytes at least
-  std::set<int64_t> others;      ///< of what else was allocated: parameters, before the recording
+  std::set<int64_t> all;         ///< all sizes from kLeastBytes up
+  std::set<int64_t> others;  ///< other allocations: outside the decode, or before the recording (parameters)
   bool refused = false;
 };
 
@@ -59,7 +59,7 @@ RecordedSizes sizes_of(const profiler::DeviceHistory& device,
   return sizes;
 }
 
-/// A decoder that may be the one, with what it allocates.
+/// A decoder to try, with the tensors and parameters that it allocates.
 struct Candidate {
   std::string name;
   const Model* model = nullptr;
@@ -68,8 +68,8 @@ struct Candidate {
   std::vector<std::string> same{};
 };
 
-/// A candidate with a size, and how well it fits: what matches of the largest sizes, then of all, less what
-/// should have been there.
+/// A candidate with a size and its score. Matches among the largest sizes and among all sizes raise the
+/// score. Missing tensors lower it.
 struct GuessedShape {
   size_t candidate = 0;
   int64_t element_bytes = 4;
@@ -104,7 +104,8 @@ void rate(GuessedShape& trial, const Candidate& candidate, const RecordedSizes& 
   for (const int64_t bytes : sizes.others) trial.score += parameters.contains(bytes);
 }
 
-/// Latents of so many positions: those of usual pictures, else the squarest.
+/// Shapes of a latent with this number of positions. Prefers usual sizes. Otherwise, takes the shapes closest
+/// to a square.
 std::vector<GuessedShape> shapes_of(const GuessedShape& trial, int64_t positions, int32_t side) {
   std::vector<GuessedShape> shapes;
   const auto add = [&](int64_t rows, int64_t columns, bool usual) {
@@ -125,7 +126,7 @@ std::vector<GuessedShape> shapes_of(const GuessedShape& trial, int64_t positions
   return shapes;
 }
 
-/// How many positions a latent would have, by the tensors that would be among the largest then.
+/// Candidate numbers of latent positions. Each large recorded size votes for the numbers that explain it.
 std::vector<int64_t> positions_of(const Candidate& candidate, const GuessedShape& trial,
                                   const std::vector<int64_t>& largest) {
   std::map<int64_t, std::set<int64_t>> votes;
@@ -168,7 +169,8 @@ std::vector<GuessedShape> trials_of(const std::vector<Candidate>& candidates, co
   return trials;
 }
 
-/// Frames of a clip that was decoded frame by frame: what it was put together to, each time by some more.
+/// Frames of a clip that was decoded frame by frame. The decode grows its output by concatenation, so each
+/// intermediate length appears as an allocation.
 int64_t frames_put_together(const GuessedShape& trial, const Candidate& candidate,
                             const RecordedSizes& sizes) {
   const Graph& graph = candidate.model->graph;
@@ -183,8 +185,8 @@ int64_t frames_put_together(const GuessedShape& trial, const Candidate& candidat
   return int64_t{size.frame_scale} * (frames - 1) + 1;
 }
 
-/// How far a picture is from those that a model usually decodes: the nearest gives its name to all that are
-/// alike.
+/// Distance of a picture from the model's usual size. Among models with equal layers, the nearest one names
+/// the fit.
 double strangeness(const std::string& model, const Request& request) {
   const std::string* config = built_in_config(model);
   const double usual = config == nullptr ? 0 : nlohmann::json::parse(*config).value("sample_size", 0.0);
@@ -211,7 +213,7 @@ DecoderFit fit_of(const GuessedShape& trial, const Candidate& candidate, const R
   return fit;
 }
 
-/// The best, where they explain enough.
+/// The trials with the best scores. Empty if the best one explains too few sizes.
 std::vector<GuessedShape> best_of(std::vector<GuessedShape> trials, const RecordedSizes& sizes) {
   const auto best =
       std::max_element(trials.begin(), trials.end(),
@@ -225,7 +227,7 @@ std::vector<GuessedShape> best_of(std::vector<GuessedShape> trials, const Record
   return trials;
 }
 
-/// Models of the class, or all of them; those with the same layers once.
+/// Models of the class, or all if `class_name` is empty. Models with equal layers form one candidate.
 std::vector<Candidate> candidates_of(const std::vector<Model>& models, const std::string& class_name) {
   std::vector<Candidate> candidates;
   for (const Model& model : models) {

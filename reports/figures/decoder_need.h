@@ -16,23 +16,23 @@ namespace headroom::reports {
 /// Memory that Headroom needs for a decoder and a size, for comparison with a recorded decode.
 struct DecoderNeed {
   Request request;
-  int64_t untiled_bytes = 0;                   ///< of planner::untiled_peak()
-  int64_t smallest_bytes = 0;                  ///< the smallest limit under which there is a plan
+  int64_t untiled_bytes = 0;                   ///< from planner::untiled_peak()
+  int64_t smallest_bytes = 0;                  ///< smallest limit that has a plan
   std::vector<planner::FrontierPoint> points;  ///< largest peak first
-  bool assumed = true;                         ///< seconds are by stated assumptions
+  bool assumed = true;                         ///< seconds come from assumed costs, not from a profile
 };
 
-/// Takes some seconds for large pictures. The limit of the options is not used. Throws InputError as the
-/// planner does.
+/// Takes some seconds for large pictures. Ignores the limit in the options. Throws InputError as the planner
+/// does.
 DecoderNeed decoder_need(const Model& model, const Request& request, const planner::PlanOptions& options,
                          const planner::CostModel& costs);
 
-/// Limits, from as built to the smallest, and how long each takes. The fastest within `available_bytes`
-/// stands out.
+/// Rows from the untiled peak down to the smallest limit, with the time of each. The fastest within
+/// `available_bytes` stands out.
 Table need_table(const DecoderNeed& need, std::optional<int64_t> available_bytes);
 
-/// The smallest limit beside the peak that `device` recorded, and the fastest plan within `limit_bytes`, or
-/// where no limit is given within what the device had when it ran out of memory.
+/// Compares the smallest limit with the peak that `device` recorded. Names the fastest plan within
+/// `limit_bytes`. Without a limit, takes the memory that the device had when it ran out.
 std::vector<std::string> need_sentences(const DecoderNeed& need, const profiler::DeviceHistory& device,
                                         std::optional<int64_t> limit_bytes);
 

@@ -64,7 +64,7 @@ class PassDrawing {
     node(to).column = std::max(node(to).column, node(from).column + 1);
   }
 
-  /// The node that has the operand; none for statistics, which lie between passes.
+  /// Node that provides the operand. None for statistics, which earlier passes completed.
   std::optional<size_t> source(const Operand& operand) {
     if (operand.step >= 0) return node_of_step_[static_cast<size_t>(operand.step)];
     if (graph_.tensor(operand.tensor).statistics) return {};
@@ -141,7 +141,7 @@ class PassDrawing {
     }
   }
 
-  /// The main path stays in lane 0: what has the most behind it comes first.
+  /// Assigns lanes. Nodes with the longest path behind them come first, so the main path stays in lane 0.
   void give_lanes() {
     std::map<size_t, std::vector<size_t>> columns;
     for (size_t i = first_; i < picture_.nodes.size(); ++i) columns[node(i).column].push_back(i);
@@ -159,7 +159,7 @@ class PassDrawing {
   DecoderPicture& picture_;
   const size_t first_;
   std::vector<size_t> node_of_step_;
-  std::map<TensorId, size_t> whole_;  ///< the node that has a tensor whole, kept before or in this pass
+  std::map<TensorId, size_t> whole_;  ///< node of each kept tensor, from an earlier pass or this one
 };
 
 std::string stage_of(const std::string& name) {
@@ -191,7 +191,7 @@ TensorId made_last(const Graph& graph, const Pass& pass) {
   return graph.latent();
 }
 
-/// `nodes` are those of its steps.
+/// `nodes` has the node of each step.
 DrawnPass drawn_pass(const PlanDocument& document, size_t number, const MemoryModel& memory,
                      const std::vector<size_t>& nodes) {
   const Graph& graph = document.model.graph;
@@ -217,7 +217,7 @@ DrawnPass drawn_pass(const PlanDocument& document, size_t number, const MemoryMo
   return drawn;
 }
 
-/// The lowest lane in which nothing lies in these passes.
+/// The lowest lane that is free in all passes of `entry`.
 size_t free_lane(const std::vector<DrawnKept>& kept, const DrawnKept& entry) {
   for (size_t lane = 0;; ++lane) {
     const bool taken = std::any_of(kept.begin(), kept.end(), [&](const DrawnKept& other) {

@@ -21,43 +21,43 @@ namespace headroom::reports {
 enum class DrawnKind {
   operation,
   read,   ///< a tensor that an earlier pass kept, or the latent
-  write,  ///< a tensor that is kept from here on, or the picture
+  write,  ///< a tensor that this pass keeps, or the picture
 };
 
-/// Something that is drawn in a pass.
+/// A node in a pass: an operation or a tensor.
 struct DrawnNode {
   DrawnKind kind{};
-  OpId op{-1};          ///< of an operation
-  TensorId tensor{-1};  ///< what it makes; of the others the tensor itself
+  OpId op{-1};          ///< set for operations
+  TensorId tensor{-1};  ///< an operation's output, or the tensor that is read or written
   size_t pass = 0;
-  bool again = false;  ///< an operation that was carried out before, and is once more
-  /// Its result (statistics or sums) is complete only at the end of the pass.
+  bool again = false;  ///< recomputed: an earlier pass ran the operation too
+  /// The operation's result (statistics or sums) is complete only at the end of the pass.
   bool ends_pass = false;
-  /// It needs a whole tensor, which an earlier pass must have made. Example: attention.
+  /// The operation needs a whole tensor from an earlier pass. Example: attention.
   bool needs_whole = false;
-  size_t column = 0;  ///< within its pass: the longest path to it from what the pass reads
-  size_t lane = 0;    ///< number among those of its column
+  size_t column = 0;  ///< length of the longest path from the pass's inputs
+  size_t lane = 0;    ///< position within its column
 };
 
 /// A tensor that goes from one node to another of the same pass.
 struct DrawnEdge {
   size_t from = 0, to = 0;
   TensorId tensor{-1};
-  bool skips = false;  ///< past other operations: a residual
+  bool skips = false;  ///< passes by other operations: a residual
 };
 
 struct DrawnPass {
   std::string name;
   std::string stage;     ///< the first part of its short name: "up3"
-  int64_t channels = 0;  ///< of what it makes last
-  Extent extent;         ///< the same: frames, rows, columns
+  int64_t channels = 0;  ///< of the last tensor that the pass makes
+  Extent extent;         ///< frames, rows and columns of that tensor
   size_t first_node = 0, nodes = 0;
-  MemoryUse use{};  ///< at its highest moment
+  MemoryUse use{};  ///< at the pass's peak
   int64_t peak_bytes = 0;
   std::vector<LiveEntry> live;  ///< at that moment, largest first
-  size_t peak_node = SIZE_MAX;  ///< what runs at that moment; none where there are no tiles
-  size_t peak_tile = 0;         ///< where that moment is, counted row by row
-  std::string peak_step;        ///< what runs then: "conv decoder.conv_in halo 1"
+  size_t peak_node = SIZE_MAX;  ///< node that runs at the peak; SIZE_MAX: the pass has no tiles
+  size_t peak_tile = 0;         ///< tile of the peak, counted row by row
+  std::string peak_step;        ///< step at the peak: "conv decoder.conv_in halo 1"
   double seconds = 0;
   std::optional<PassStats> measured;
   bool decides_peak = false;
@@ -73,8 +73,8 @@ struct DrawnKept {
   size_t first_pass = 0, last_pass = 0;
   std::vector<size_t> read_in;
   TensorId in_place_of{-1};
-  int64_t bytes_at_peak = 0;  ///< of it on the device when the plan's peak is
-  size_t lane = 0;            ///< kept tensors whose passes overlap have different ones
+  int64_t bytes_at_peak = 0;  ///< the tensor's bytes on the device at the plan's peak
+  size_t lane = 0;            ///< tensors with overlapping lifetimes have different lanes
 };
 
 struct DecoderPicture {
@@ -93,7 +93,7 @@ DecoderPicture decoder_picture(const PlanDocument& document, const RunStats* run
 /// Label of a node: the short name without the stage of its pass.
 std::string label_of(const DecoderPicture& picture, const DrawnNode& node, const Graph& graph);
 
-/// "128 × 1024 × 1024", with frames before the rows where there are several.
+/// "128 × 1024 × 1024"; several frames come before the rows.
 std::string shape_text(int64_t channels, const Extent& extent);
 
 }  // namespace headroom::reports

@@ -25,7 +25,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMostFileBytes = int64_t{64} << 20;  ///< where the reader of a kind has no bound of its own
+constexpr int64_t kMostFileBytes = int64_t{64} << 20;  ///< for kinds whose reader has no limit of its own
 constexpr int64_t kMostBytes = int64_t{1} << 60;
 constexpr size_t kMostPoints = 100'000;
 constexpr const char* kPickle = "pickle";
@@ -35,7 +35,7 @@ const std::string kOpenedHere =
     "opened here are Headroom's plans, statistics, traces, profiles, recorded decodes and frontiers (.json), "
     "and PyTorch's memory snapshots (.pickle)";
 
-/// Throws InputError where a file cannot hold a JSON object.
+/// Throws InputError if a file cannot hold a JSON object.
 void require_json_object(const std::filesystem::path& file) {
   if (is_folder_at(file)) throw InputError(file.string() + ": this is a folder; " + kOpenedHere);
   const std::optional<std::string> start = start_of_file(file, kFirstBytes);
@@ -45,7 +45,7 @@ void require_json_object(const std::filesystem::path& file) {
     throw InputError(file.string() + ": this is no JSON object; " + kOpenedHere);
 }
 
-/// Text of a file, on one line whatever it holds.
+/// Text from a file, on a single line.
 std::string quoted(const std::string& text) {
   return json(text.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -82,11 +82,11 @@ class SchemaFinder final : public json::json_sax_t {
   }
 
   int64_t depth_ = 0;
-  std::string key_;  ///< the last one of the top level
+  std::string key_;  ///< last key at the top level
 };
 
-/// By its first two bytes, protocols 2 to 5, or its name where that is of an older one. One byte alone would
-/// not do: so begins one .safetensors file of 256.
+/// Recognises pickles of protocols 2 to 5 by their first two bytes, and older ones by their suffix. The first
+/// byte alone is not enough: one .safetensors file in 256 begins with it.
 bool is_pickle(const std::filesystem::path& file) {
   if (!is_file_at(file)) return false;
   const std::string suffix = file.extension().string();
@@ -97,7 +97,7 @@ bool is_pickle(const std::filesystem::path& file) {
   return 2 <= protocol && protocol <= 5 && suffix != ".safetensors";
 }
 
-/// Throws InputError: of damaged JSON where it is damaged, which is what a person can look for.
+/// Throws InputError. For damaged JSON, the error names the position of the damage.
 json json_object_of(const std::filesystem::path& file) {
   const std::string text = read_text_file(file, kMostFileBytes);
   check_json(text, file.string());
@@ -190,7 +190,7 @@ std::optional<MemoryTier> read_lower_tier(const JsonFields& fields) {
   fields.fail("expected none, host or scratch, found " + fields.value().dump().substr(0, 40));
 }
 
-/// A frontier's request has the keys of a plan's, so it is read as one.
+/// Reads a frontier's request, which has the keys of a plan's request.
 Request read_frontier_request(const json& document, const std::string& origin) {
   json as_plan{{"schema", "headroom.plan"}, {"version", kPlanVersion}};
   if (document.contains("request")) as_plan["request"] = document["request"];
@@ -212,7 +212,7 @@ FrontierDocument frontier_from_json(const json& document, const std::string& ori
   for (size_t i = 0; i < count; ++i) {
     const JsonFields fields = points[i];
     planner::FrontierPoint point;
-    // Each is smaller and slower than the one before.
+    // Each point must be smaller and slower than the one before.
     point.peak_bytes = fields["peak_bytes"].integer(0, most_bytes);
     point.seconds = fields["seconds"].number();
     if (point.seconds < least_seconds) {

@@ -20,20 +20,20 @@
 
 namespace headroom::reports {
 
-/// A plan with the model that it was made for. The validator has found nothing wrong with it.
+/// A plan and its model. The plan has passed the validator.
 struct PlanDocument {
   Plan plan;
   Model model;
-  std::string model_argument{};  ///< of open_model(): where the plan's model was found
+  std::string model_argument{};  ///< argument of open_model() that found the plan's model
 };
 
 struct Document;
-/// Shared, since views in several threads look at one file; never changed once read.
+/// Shared by views in several threads. A document never changes after it was read.
 using DocumentPtr = std::shared_ptr<const Document>;
 
-/// A plan of several ranks. The validator has found nothing wrong with it.
+/// A plan of several ranks. It has passed the validator.
 struct RankedPlanDocument {
-  RankedPlan shared;               ///< without its plans
+  RankedPlan shared;               ///< the common part, without the ranks' plans
   std::vector<DocumentPtr> ranks;  ///< the PlanDocument of each rank, by number
 };
 
@@ -52,15 +52,15 @@ struct FrontierDocument {
 /// `origin` names the document in errors. Throws InputError naming it and the key.
 FrontierDocument frontier_from_json(const nlohmann::json& document, const std::string& origin);
 
-/// One file of any of Headroom's kinds, or what PyTorch recorded of its memory.
+/// A file of any of Headroom's kinds, or a memory recording of PyTorch.
 struct Document {
   std::filesystem::path file;
   std::variant<PlanDocument, RunStats, RecordedTrace, profiler::Profile, FrontierDocument, RankedPlanDocument,
                RankedTraceDocument, profiler::MemoryHistory, profiler::EagerRecording>
       contents;
-  std::optional<size_t> rank{};  ///< where it is one rank's part of the file
+  std::optional<size_t> rank{};  ///< set if the document is one rank's part of the file
 
-  /// Null where it holds something else.
+  /// The contents as a T, or null if the document holds another kind.
   template <typename T>
   const T* as() const {
     return std::get_if<T>(&contents);
@@ -71,16 +71,16 @@ struct Document {
 /// "recorded decodes".
 const char* kind_of(const Document& document);
 
-/// Reads a file of any kind by its "schema", at most 512 MiB of a trace, 256 MiB of a plan and 64 MiB of any
-/// other; and a memory snapshot of PyTorch (a pickle, less than 2 GiB), by how it begins. A plan needs its
-/// model: `model` where given, else the one that find_model() finds for it. Throws InputError naming the
-/// file, the field and what was expected.
+/// Reads a file of any kind, chosen by its "schema". Also reads a memory snapshot of PyTorch (a pickle),
+/// recognised by its first bytes or its name. Size limits: 2 GiB for a snapshot, 512 MiB for a trace, 256 MiB
+/// for a plan, 64 MiB for others. A plan needs its model: `model`, or else the result of find_model(). Throws
+/// InputError naming the file, the field and what was expected.
 DocumentPtr read_document(const std::filesystem::path& file, const std::string& model = {});
 
-/// The ranks of a file of several, by their numbers; none of any other.
+/// Documents of a file's ranks, by number. Empty if the file is not of several ranks.
 std::vector<DocumentPtr> ranks_of(const Document& document);
 
-/// The file's name, with the rank where it is one rank's part: "trace.json, rank 2".
+/// The file's name. One rank's part also names the rank: "trace.json, rank 2".
 std::string name_of(const Document& document);
 
 /// One line: "plan, sdxl 1024x1024 fp32, limit 1.2 GiB, peak 1.2 GiB, 31 s". A memory history is shown for

@@ -9,11 +9,11 @@
 
 namespace headroom::reports {
 
-/// "512×512"; with frames and batch where there is more than one.
+/// "512×512"; with frames and batch if above 1.
 std::string variant_text(const profiler::RecordedEagerDecode& decode);
 
-/// A row for each recorded decode: its peak, what is counted beside, what Headroom needs, time, and the layer
-/// and tensors of the peak. The highest stands out.
+/// A row for each recorded decode: its peak, memory counted separately, Headroom's need, time, and the layer
+/// and tensors of the peak. The highest peak stands out.
 Table eager_table(const profiler::EagerRecording& recording);
 
 /// A row for each layer, with a group for each decode: activation, workspace, live bytes and time. The

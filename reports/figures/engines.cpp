@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostNamed = 4;
 
-/// The largest of what is held, by name and size.
+/// Name and size of the largest held tensors.
 template <typename Entry>
 std::string largest_text(const std::vector<Entry>& live) {
   std::string text;
@@ -20,7 +20,7 @@ std::string largest_text(const std::vector<Entry>& live) {
   return text + (live.size() > kMostNamed ? ", …" : "");
 }
 
-/// Decodes of the plan's request, by what was recorded; the plan's own row stays the last.
+/// Adds a row for each recorded decode of the plan's request, before the plan's own row.
 void add_recorded(const profiler::EagerRecording& recording, const PlanDocument& planned, Table& table) {
   const Request& request = planned.plan.request;
   if (recording.class_name != planned.model.class_name || recording.model != request.model ||

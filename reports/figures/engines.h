@@ -11,7 +11,7 @@ namespace headroom::reports {
 Table engines_table(const DocumentPtr& plan, const PeakDecision& decision,
                     const std::vector<DocumentPtr>& recordings = {});
 
-/// The largest of what is held, by name and size.
+/// Name and size of the largest held tensors.
 std::string held_text(const std::vector<profiler::EagerTensor>& live);
 
 }  // namespace headroom::reports

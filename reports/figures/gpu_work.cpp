@@ -52,7 +52,7 @@ double seconds_of(const std::vector<Work>& all) {
                          [](double sum, const Work& work) { return sum + work.seconds; });
 }
 
-/// All from `first` on as one.
+/// Sum of all entries from `first` on.
 Work rest_of(const std::vector<Work>& all, size_t first) {
   Work rest;
   rest.name = std::to_string(all.size() - first) + " others";
@@ -64,7 +64,7 @@ Work rest_of(const std::vector<Work>& all, size_t first) {
   return rest;
 }
 
-/// How many of `count` stand alone: no row is spent on putting a single one away.
+/// Number of `count` rows to show. The rest shares one row, so the rest is never a single entry.
 size_t shown_of(size_t count) {
   return count <= kMostRows + 1 ? count : kMostRows;
 }

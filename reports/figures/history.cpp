@@ -32,7 +32,7 @@ std::string joined(const std::vector<std::string>& parts, size_t from) {
   return text;
 }
 
-/// Bytes that are allocated and of which no allocation was recorded.
+/// Allocated bytes without a recorded allocation.
 int64_t unrecorded_bytes(const DeviceHistory& device, size_t moment,
                          const std::vector<const RecordedAllocation*>& live) {
   const int64_t known = std::accumulate(live.begin(), live.end(), int64_t{0},
@@ -51,7 +51,7 @@ std::string when(const DeviceHistory& device, size_t moment) {
   return format(Unit::seconds, device.seconds[moment]) + " into the recording";
 }
 
-/// How many of the paths' first elements are the same in all, each keeping one at least.
+/// Number of leading elements that all paths share. Leaves at least one element of each path.
 size_t common_beginning(const std::map<std::vector<std::string>, std::pair<int64_t, int64_t>>& paths) {
   std::optional<size_t> common;
   const std::vector<std::string>* first = nullptr;
@@ -130,7 +130,7 @@ std::string before_sentence(const DeviceHistory& device) {
   return bytes_of(device.allocated_bytes[0]) + " were allocated before the recording began.";
 }
 
-/// The highest moment of each column, those that hold when it begins included.
+/// A column and its highest moment, including the moment that holds at its start.
 struct ColumnPoint {
   double x = 0, allocated = 0, reserved = 0;
 };

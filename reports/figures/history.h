@@ -39,7 +39,7 @@ Table history_modules_table(const profiler::MemoryHistory& history, const profil
 std::vector<std::string> history_sentences(const profiler::MemoryHistory& history,
                                            const profiler::DeviceHistory& device);
 
-/// "upsampling.py:170 forward (interpolate)"; empty where no stack was recorded.
+/// "upsampling.py:170 forward (interpolate)". Empty if no stack was recorded.
 std::string asked_by(const profiler::MemoryHistory& history, profiler::StackId stack);
 
 /// The last request for memory: the last refusal, or else the last allocation.

@@ -11,7 +11,7 @@ namespace headroom::reports {
 std::vector<LayerSize> layer_sizes(const Graph& graph) {
   std::set<LayerSize> sizes;
   for (const Tensor& tensor : graph.tensors()) {
-    if (tensor.statistics || tensor.producer == OpId{-1}) continue;  // the latent was there before
+    if (tensor.statistics || tensor.producer == OpId{-1}) continue;  // the latent exists before the decode
     sizes.insert({tensor.channels, tensor.scale.y, tensor.scale.t});
   }
   for (const Op& op : graph.ops()) {

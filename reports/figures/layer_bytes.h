@@ -12,9 +12,9 @@ namespace headroom::reports {
 struct LayerSize {
   int64_t channels = 0;
   int32_t side = 1;
-  int32_t frame_scale = 1;     ///< frames for each later one of the latent's
-  int32_t border = 0;          ///< rows and columns that are added at each side
-  int32_t earlier_frames = 0;  ///< that are put before its own; a decode may do without
+  int32_t frame_scale = 1;     ///< frames per latent frame after the first
+  int32_t border = 0;          ///< padding in rows and columns at each side
+  int32_t earlier_frames = 0;  ///< cached frames before the tensor's own; a decode may omit them
   friend auto operator<=>(const LayerSize&, const LayerSize&) = default;
 };
 
@@ -22,17 +22,17 @@ struct LayerSize {
 /// there are upsampled inputs of convolutions, and padded inputs of convolutions over time.
 std::vector<LayerSize> layer_sizes(const Graph& graph);
 
-/// How a decode cuts a clip: into frames of the latent one by one, or not at all.
+/// Splits a clip into single frames of the latent, or leaves it whole.
 struct ClipCut {
   int64_t latent_frames = 1;
   bool frame_by_frame = false;
 };
-/// Bytes of one kind of tensor, by how many frames it may have: one number, or two where frames come one by
-/// one and the first one is decoded to fewer.
+/// Possible sizes in bytes of one kind of tensor. One number, or two if latent frames are decoded one by one,
+/// because the first one has fewer output frames.
 std::vector<int64_t> bytes_of(const LayerSize& size, const ClipCut& cut, int64_t rows, int64_t columns,
                               int64_t element_bytes);
 
-/// Elements of each parameter of a decoder, each number once.
+/// Distinct element counts of a decoder's parameters.
 std::vector<int64_t> parameter_sizes(const Graph& graph);
 
 }  // namespace headroom::reports

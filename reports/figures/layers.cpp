@@ -6,14 +6,13 @@
 namespace headroom::reports {
 namespace {
 
-/// Layers that made a size's peak: the one that ran then, and the one whose kept tensor was the
-/// largest.
+/// Layers that cause a size's peak: the running layer, and the layer of the largest kept tensor.
 std::set<std::string> peak_layers(const profiler::Profile& profile) {
   std::set<std::string> layers, made;
   for (const profiler::LayerProfile& layer : profile.layers) layers.insert(layer.name);
   for (const profiler::ProfiledSize& size : profile.sizes) {
     made.insert(size.peak_layer);
-    // Weights, tiles and workspace are listed as well and are nobody's layer.
+    // Skips entries for weights, tiles and workspace, which belong to no layer.
     const auto largest =
         std::find_if(size.peak_live.begin(), size.peak_live.end(),
                      [&](const profiler::LiveTensor& live) { return layers.contains(live.name); });
@@ -52,7 +51,7 @@ void add_columns(const std::string& size, Table& table) {
                            .group = size});
 }
 
-/// Attention's tiles are queries against keys; all others are rows by columns of positions.
+/// Attention's tiles are queries by keys. All other tiles are rows by columns of positions.
 bool is_attention(const profiler::LatencyTable& latency_table) {
   return latency_table.name.starts_with("attention");
 }
@@ -119,7 +118,7 @@ Chart latency_table_chart(const profiler::LatencyTable& latency_table) {
       series.x.push_back(double(latency_table.rows[row]) * double(latency_table.columns[column]));
       series.y.push_back(latency_table.seconds[row * latency_table.columns.size() + column]);
     }
-    // All lines are of one kind and so of one colour: each is named where it ends.
+    // All lines have one colour, so a note at the end of each line names it.
     chart.notes.push_back({series.x.back(), series.y.back(), series.name});
     chart.series.push_back(std::move(series));
   }

@@ -7,13 +7,13 @@
 namespace headroom::reports {
 namespace {
 
-/// Between two checkpoints: few enough that replaying them is no wait.
+/// Events between two checkpoints. Replaying this many takes no noticeable time.
 constexpr size_t kReplayedEvents = 4096;
 constexpr auto kOutside = static_cast<size_t>(MemoryKind::outside);
-constexpr double kHalfMicrosecond = 0.51e-6;  ///< events are written to the microsecond
+constexpr double kHalfMicrosecond = 0.51e-6;  ///< timestamps are rounded to microseconds
 
-/// The first event that is no single allocation but a sum. Its time alone would not tell it from those of the
-/// same microsecond, but sums are of no layer.
+/// The first event that sums up several allocations. Single allocations may share its microsecond. They have
+/// a layer, and sums do not.
 size_t first_sum(const Trace& trace) {
   const std::vector<TraceEvent>& events = trace.events;
   if (trace.summed_by_step_from_seconds < 0) return events.size();
@@ -35,7 +35,7 @@ class RecordedLive {
   }
   size_t size() const { return bytes_.size(); }
 
-  /// By layers where they are known, of a kind of which no layer is below zero; else the kind's bytes as one.
+  /// Entries by layer. If layers are unknown, or a layer's sum is negative, its kind becomes a single entry.
   std::vector<LiveEntry> entries(const std::vector<std::string>& layers, bool layers_known) const {
     std::array<int64_t, kEventKinds> sums{};
     std::array<bool, kEventKinds> by_layer;
@@ -71,11 +71,11 @@ class RecordedLive {
 
 /// State of the trace at one moment of the timeline.
 struct EventMoment {
-  uint32_t events = 0;  ///< that have happened
+  uint32_t events = 0;  ///< number of events up to this moment
   int64_t outside_bytes = 0;
 };
 
-/// Says what was live at any moment of a trace, by replaying its events from the checkpoint before it.
+/// Finds the live entries at any moment by replaying events from the preceding checkpoint.
 class Replay {
  public:
   Replay(DocumentPtr document, std::vector<EventMoment> moments)
@@ -86,8 +86,8 @@ class Replay {
     RecordedLive live;
     size_t since = 0;
     for (size_t i = 0; i < events.size(); ++i) {
-      // Many entries are copied only once in as many events: all copies together are no larger than the
-      // trace.
+      // A checkpoint of n entries follows at least n events. So all checkpoints together are no larger than
+      // the trace.
       if (i == 0 || since >= std::max(kReplayedEvents, live.size())) {
         checkpoints_.push_back({i, live});
         since = 0;
@@ -107,7 +107,7 @@ class Replay {
 
  private:
   struct Checkpoint {
-    size_t events;  ///< before which it stands
+    size_t events;  ///< number of events before the checkpoint
     RecordedLive live;
   };
 
@@ -159,7 +159,8 @@ Timeline measured_timeline(DocumentPtr document) {
       moment(trace.outside[sample++].seconds);
       continue;
     }
-    // Sums of one moment stand kind after kind; what lies between them never was.
+    // Sums of one moment come as one event per kind. Intermediate states never existed, so they are added
+    // together.
     bool goes_on = true;
     while (goes_on) {
       const TraceEvent& one = trace.events[event++];

@@ -12,7 +12,7 @@ struct MapPeak {
 };
 
 MapPeak peak_of(const MemoryMap& map) {
-  std::vector<std::pair<double, int64_t>> changes;  // what goes comes first among those of one moment
+  std::vector<std::pair<double, int64_t>> changes;  // frees come before allocations of the same moment
   for (const MapPlace& place : map.places) {
     if (place.end_seconds <= place.begin_seconds) continue;
     changes.emplace_back(place.begin_seconds, place.bytes);
@@ -33,7 +33,7 @@ MapPeak peak_of(const MemoryMap& map) {
 MemoryMap memory_map(const RecordedTrace& recorded) {
   const Trace& trace = recorded.trace;
   MemoryMap map;
-  // On the CPU free pages go back to the system: the limit is of what is live, not of addresses.
+  // The CPU's pool returns free pages to the system. So the limit applies to live bytes, not to addresses.
   map.gaps_cost_memory = !trace.driver.empty();
   if (map.gaps_cost_memory) map.limit_bytes = trace.limit_bytes;
   map.end_seconds = trace.seconds;

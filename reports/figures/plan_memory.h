@@ -5,7 +5,7 @@
 
 namespace headroom::reports {
 
-/// `live` by the kinds that timelines have. The reserve of a plan for a GPU is gaps of its reservation.
+/// Converts `live` to a timeline's kinds of memory. On a GPU, the reserve counts as gaps of the reservation.
 MemoryUse use_of(const LiveBytes& live, DeviceKind device);
 
 }  // namespace headroom::reports

@@ -12,9 +12,9 @@ namespace headroom::reports {
 namespace {
 
 constexpr size_t kMostMoments = 200'000;
-constexpr uint32_t kLoading = UINT32_MAX;  ///< in place of a pass, before the first one
+constexpr uint32_t kLoading = UINT32_MAX;  ///< `pass` of the moment before the first pass
 
-/// A moment of a plan: of one of its passes, or before the first.
+/// A moment of a plan, in a pass or before the first one.
 struct PlanMoment {
   uint32_t pass = 0;
   SweepPoint point{};
@@ -24,7 +24,7 @@ size_t tiles_of_band(const Pass& pass) {
   return pass.tiles.t.size() * pass.tiles.x.size();
 }
 
-/// More moments than anybody could look at: each band of tiles shows its highest step alone.
+/// False if the plan has too many moments. Each band of tiles then shows only its highest step.
 bool shows_every_step(const Plan& plan) {
   size_t moments = 0;
   for (const Pass& pass : plan.passes)
@@ -32,7 +32,7 @@ bool shows_every_step(const Plan& plan) {
   return moments <= kMostMoments;
 }
 
-/// Puts moments one after another.
+/// Collects consecutive moments.
 struct PlanMoments {
   double now = 0;
   std::vector<double> seconds;
@@ -48,7 +48,7 @@ struct PlanMoments {
   }
 };
 
-/// Puts the moments of one pass of a plan.
+/// Adds the moments of one pass.
 class PassMoments {
  public:
   PassMoments(const PlanDocument& document, uint32_t number, const MemoryModel& memory, PlanMoments& moments)
@@ -104,10 +104,10 @@ class PassMoments {
   const Sizes sizes_;
   const PassSweep sweep_;
   PlanMoments& moments_;
-  std::map<int64_t, std::vector<double>> shares_;  ///< by height of a band
+  std::map<int64_t, std::vector<double>> shares_;  ///< time shares of the steps, by band height
 };
 
-/// Seconds of each pass; of plans without times by FLOPs, one second in all.
+/// Seconds of each pass. Plans without times share one second by FLOPs.
 std::vector<double> seconds_of_passes(const PlanDocument& document) {
   const Graph& graph = document.model.graph;
   const Plan& plan = document.plan;
@@ -132,7 +132,7 @@ std::vector<double> seconds_of_passes(const PlanDocument& document) {
   return flops;
 }
 
-/// Time that no pass takes: loading weights that stay, before the first one.
+/// Time before the first pass, for loading resident weights.
 double seconds_before(const PlanDocument& document, const std::vector<double>& seconds) {
   const double whole = document.plan.predicted_seconds;
   const double before = whole - std::accumulate(seconds.begin(), seconds.end(), 0.0);

@@ -58,7 +58,8 @@ bool belongs(const RankedRun& run, const RunStats& stats) {
   return planned_ranks(run) == planned_ranks(stats);
 }
 
-/// Into the first run that has none of the kind and that it belongs to; else alone.
+/// Adds a document to the first run that it belongs to and that lacks its kind. Otherwise it gets its own
+/// run.
 template <typename T>
 void pair(std::vector<RankedRun>& runs, const DocumentPtr& document, DocumentPtr RankedRun::*place) {
   for (RankedRun& run : runs) {
@@ -146,7 +147,7 @@ std::vector<Column> columns_of_ranks() {
           {.title = "measured", .unit = Unit::seconds, .group = "time"}};
 }
 
-/// Columns without anything in them go.
+/// Removes columns without data.
 void drop_empty_columns(Table& table) {
   for (size_t column = table.columns.size(); column-- > 0;) {
     const bool empty = std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {

@@ -7,11 +7,10 @@
 
 namespace headroom::reports {
 
-/// One decode that several ranks share: its plan, what a run of it measured and what its ranks recorded, as
-/// far as the files have them; at least one.
+/// One decode shared by several ranks: its plan, statistics and trace. At least one of them is present.
 struct RankedRun {
   DocumentPtr plan, stats, trace;
-  /// By rank; empty where there is no plan, or no trace. All measured ones are by one clock.
+  /// Timelines by rank. Empty without a plan, or without a trace. All measured timelines share one clock.
   std::vector<std::shared_ptr<const Timeline>> predicted{}, measured{};
 
   const RankedPlanDocument* planned() const { return plan ? plan->as<RankedPlanDocument>() : nullptr; }
@@ -27,14 +26,14 @@ struct RankedRun {
 /// document without a match stands alone. All timelines are filled in.
 std::vector<RankedRun> ranked_runs(const std::vector<DocumentPtr>& documents);
 
-/// A line for each rank: rows, limit, peak, bytes sent, waiting, time; without columns that nothing is known
-/// for. The rank with the highest peak stands out.
+/// A row for each rank: rows, limit, peak, bytes sent, waiting, time. Columns without data are left out. The
+/// rank with the highest peak stands out.
 Table ranks_table(const RankedRun& run);
 
 /// Seconds that a rank waited for other ranks, from its trace.
 double waited_seconds(const RankedTraceDocument& trace, size_t rank);
 
-/// Small charts to be drawn one above another over the same time, of at most so many ranks.
+/// Small charts with a common time axis, one per rank. Draws at most `most_ranks` ranks.
 std::vector<Chart> rank_charts(const RankedRun& run, bool measured, size_t most_ranks, size_t columns);
 
 }  // namespace headroom::reports

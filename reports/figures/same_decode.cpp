@@ -7,7 +7,7 @@
 namespace headroom::reports {
 namespace {
 
-/// A folder may be named from elsewhere.
+/// Compares the last part of paths, because one folder may be named from different places.
 bool same_model(const std::string& a, const std::string& b) {
   const auto last = [](const std::string& name) {
     const std::filesystem::path path(name);

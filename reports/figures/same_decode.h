@@ -7,11 +7,11 @@
 
 namespace headroom::reports {
 
-/// Which decode a plan or a recorded run is of.
+/// Identity of the decode of a plan or of a recorded run.
 struct DecodeIdentity {
   Request request;
   int64_t limit_bytes = 0;
-  std::vector<std::string> passes;  ///< names; empty where a run has no interval of one
+  std::vector<std::string> passes;  ///< names; empty: the run recorded no interval for the pass
 };
 DecodeIdentity identity_of(const PlanDocument& plan);
 DecodeIdentity identity_of(const RecordedTrace& trace);

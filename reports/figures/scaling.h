@@ -17,7 +17,7 @@ struct ScalingPoint {
   int64_t width_pixels = 0;
   int64_t height_pixels = 0;
   int64_t bytes = 0;
-  double seconds = 0;  ///< of what was measured; 0 of what was not
+  double seconds = 0;  ///< measured time; 0: not measured
   int64_t pixels() const { return width_pixels * height_pixels; }
 };
 
@@ -29,21 +29,20 @@ struct ScaledDecoder {
 
 /// Peak against resolution. Each series ascends by pixels.
 struct Scaling {
-  int64_t limit_bytes = 0;            ///< 0, or 2^62 and more: none is drawn
-  std::vector<ScalingPoint> untiled;  ///< by diffusers, where its code is known (planner::untiled_peak())
-  std::vector<ScalingPoint> planned;  ///< the smallest limit under which there is a plan
+  int64_t limit_bytes = 0;                     ///< limit to draw; none if 0, or from 2^62 up
+  std::vector<ScalingPoint> untiled;           ///< diffusers' peaks (planner::untiled_peak()); may be empty
+  std::vector<ScalingPoint> planned;           ///< smallest limit that has a plan, by size
   std::vector<ScalingPoint> measured_untiled;  ///< from a profile
   std::vector<ScalingPoint> measured;          ///< from runs of plans
-  std::optional<ScaledDecoder> decoder{};      ///< none: whatever was measured may be added
+  std::optional<ScaledDecoder> decoder{};      ///< unset: add_measured() adds measurements of any decoder
 };
 
-/// The sizes of a ladder from 256 pixels across (the longer side) to `most_pixels_across`, of the request's
-/// shape as nearly as the decoder's scale allows: powers of two and one and a half times these.
+/// A ladder of sizes: the longer side goes from 256 to `most_pixels_across` pixels. Sides are powers of two
+/// and 1.5 times these. Each size has the request's shape as nearly as the decoder's scale allows.
 std::vector<Request> size_ladder(const Model& model, const Request& request, int64_t most_pixels_across);
 
-/// The planned and untiled peaks of each size, which ascend. The untiled one is
-/// planner::untiled_peak(). Takes up to seconds for large ones: `go_on` is asked before each size, and
-/// what there is by then is returned where it says false.
+/// The planned and untiled peaks (planner::untiled_peak()) of each size. Sizes ascend. Large ones take
+/// seconds. Calls `go_on` before each size, and returns the sizes so far once it returns false.
 Scaling scaling(const Model& model, const std::vector<Request>& sizes, const planner::PlanOptions& options,
                 const planner::CostModel& costs, const std::function<bool()>& go_on);
 
@@ -51,12 +50,12 @@ Scaling scaling(const Model& model, const std::vector<Request>& sizes, const pla
 /// of the same decoder, dtype, frames and batch are added.
 void add_measured(Scaling& scaling, const std::vector<DocumentPtr>& documents);
 
-/// The largest size of a series that fits the limit, by its pixels; -1 where none does, the last one where
-/// all do. Between two sizes the curve is taken as straight in logarithms. `series` ascends by pixels.
+/// Pixels of the largest size in a series that fits the limit. -1: none fits. If all fit, the last size.
+/// Interpolates linearly in logarithms. `series` ascends by pixels.
 double largest_pixels_within(const std::vector<ScalingPoint>& series, int64_t limit_bytes);
 
-/// Both axes logarithmic, with the limit's line and a note at the largest size that fits: untiled, as
-/// predicted or else as measured, and planned.
+/// A chart with logarithmic axes, the limit, and notes at the largest sizes that fit. The untiled note uses
+/// predictions, or else measurements.
 Chart scaling_chart(const Scaling& scaling);
 
 }  // namespace headroom::reports

@@ -11,10 +11,10 @@ namespace {
 constexpr size_t kLongestName = 120;
 constexpr size_t kSizesNamed = 3;
 
-/// Text of a file, on one line whatever it holds.
+/// Text from a file, shortened to a single line.
 std::string one_line(const std::string& text) {
   std::string line = text.substr(0, kLongestName);
-  // Not within a character of several bytes.
+  // Never cut inside a multi-byte character.
   while (line.size() < text.size() && !line.empty() && (text[line.size()] & 0xC0) == 0x80) line.pop_back();
   std::replace_if(
       line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kLineEnd = "\r\n";
 
-/// Text that comes from files: no spreadsheet may take it for a formula.
+/// Escapes text from files that a spreadsheet would take for a formula.
 std::string harmless(const std::string& text) {
   const bool is_formula = !text.empty() && std::string("=+-@\t\r").find(text.front()) != std::string::npos;
   return is_formula ? "'" + text : text;

@@ -12,36 +12,37 @@ namespace headroom::reports {
 
 struct Column {
   std::string title;          ///< short; a key of the GUI's translation
-  Unit unit = Unit::none;     ///< of its numbers
-  bool is_text = false;       ///< its cells are texts
-  bool bars = false;          ///< drawn with a bar: how large a number is beside the column's largest
-  std::string explanation{};  ///< one sentence, shown as a tooltip; empty where the title says all
-  std::string group{};        ///< columns of one group stand under it: "512×512"
+  Unit unit = Unit::none;     ///< unit of the column's numbers
+  bool is_text = false;       ///< the cells are texts
+  bool bars = false;          ///< draws a bar per cell, relative to the column's largest number
+  std::string explanation{};  ///< one sentence, shown as a tooltip; empty: the title is enough
+  std::string group{};        ///< common heading of several columns: "512×512"
 };
 
-/// A text or a number; std::monostate where there is nothing to say.
+/// A text or a number. std::monostate: empty.
 using Cell = std::variant<std::monostate, std::string, double>;
 
 struct Row {
   std::vector<Cell> cells;  ///< as many as the table has columns
-  bool stands_out = false;  ///< what makes the peak, or differs the most
+  bool stands_out = false;  ///< highlighted: makes the peak, or differs most
 };
 
-/// Figures as rows and columns: reports write it, the GUI shows it, both export it as CSV.
+/// Figures as rows and columns. Reports print them, the GUI shows them, and both export CSV.
 struct Table {
   std::string title;
   std::vector<Column> columns;
   std::vector<Row> rows;
 };
 
-/// The cell's text for people; empty where there is nothing, or a number that is not finite.
+/// The cell's text for people. Empty for an empty cell or a number that is not finite.
 std::string cell_text(const Column& column, const Cell& cell);
 
-/// RFC 4180, numbers in full precision under headings that end in their unit: `group`, `title`, unit. A text
-/// that a spreadsheet would take for a formula gets an apostrophe before it.
+/// Writes RFC 4180 with numbers in full precision. Headings are `group`, `title` and unit. A text that a
+/// spreadsheet would take for a formula gets a leading apostrophe.
 std::string to_csv(const Table& table);
 
-/// The largest number of each column, 0 for texts and where none is above it: what bars are drawn against.
+/// The largest number of each column, the scale of its bars. 0 for texts, and for columns without positive
+/// numbers.
 std::vector<double> largest_numbers(const Table& table);
 
 }  // namespace headroom::reports

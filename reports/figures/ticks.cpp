@@ -7,7 +7,7 @@
 namespace headroom::reports {
 namespace {
 
-constexpr size_t kMostTicks = 100;  // whatever the numbers are
+constexpr size_t kMostTicks = 100;  // bound for extreme ranges
 
 /// A label with `digits` significant digits, enough to differ from its neighbours.
 std::string with_digits(double value, int digits, const char* unit) {
@@ -61,7 +61,7 @@ AxisUnit axis_unit(Unit unit, double largest) {
     case Unit::ratio:
       return {1, "×"};
     case Unit::bytes:
-    case Unit::bytes_per_second:  // in tables alone
+    case Unit::bytes_per_second:  // appears only in tables
     case Unit::none:
       break;
   }
@@ -92,13 +92,13 @@ std::vector<double> linear_values(Unit unit, Range range, size_t most) {
   const double step = unit == Unit::bytes ? power_of_two_from(wanted) : round_decimal_from(wanted);
   std::vector<double> values;
   if (!(step > 0) || !std::isfinite(step)) return values;
-  // Counted in whole steps: sums of steps would drift, and small steps far from 0 would not move at all.
+  // Multiplies whole steps. Repeated addition would drift, and small steps far from 0 would change nothing.
   const double first = std::ceil(range.least / step - 1e-9), last = std::floor(range.most / step + 1e-9);
   for (double i = first; i <= last && values.size() < kMostTicks; i += 1) values.push_back(i * step);
   return values;
 }
 
-/// Powers of two, all of them or every second, fifth or tenth: so 1 KiB, 1 MiB and 1 GiB are among them.
+/// Powers of two: all of them, or every second, fifth or tenth. This includes 1 KiB, 1 MiB and 1 GiB.
 std::vector<double> powers_of_two(Range range, size_t most) {
   const double least = std::log2(range.least), largest = std::log2(range.most);
   double stride = 1;

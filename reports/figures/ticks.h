@@ -18,10 +18,9 @@ struct Tick {
   std::string label;
 };
 
-/// Round values within the range, about `most` of them or fewer: of bytes in powers of 1024 ("256 MiB", "512
-/// MiB", "1 GiB"), of pixels on a logarithmic axis squares ("512×512", "1024×1024"), of everything else 1, 2
-/// and 5 times powers of ten, the unit chosen by the largest. No two labels are alike. For pages and windows
-/// alike.
+/// Round values within the range, about `most` of them or fewer. Bytes use powers of 1024 ("256 MiB", "1
+/// GiB"). Pixels on a logarithmic axis use squares ("512×512"). All else uses 1, 2 and 5 times powers of ten.
+/// The largest value sets the unit. No two labels are alike.
 std::vector<Tick> ticks(Unit unit, Range range, bool logarithmic, size_t most);
 
 }  // namespace headroom::reports

@@ -11,15 +11,15 @@ namespace headroom::reports {
 namespace {
 
 constexpr size_t kBlock = 64;
-constexpr size_t kNoMoment = SIZE_MAX;  ///< before the first one nothing is on the device
+constexpr size_t kNoMoment = SIZE_MAX;  ///< before the first moment, when the device is empty
 
-/// A moment of the timeline as a chart shows it: from `seconds` on.
+/// A moment in a chart. It holds from `seconds` on.
 struct Point {
   double seconds = 0;
   size_t moment = kNoMoment;
 };
 
-/// The last moment that holds at `seconds`, where `next` is the first that is not before it.
+/// The moment that holds at `seconds`. `next` is the first moment at or after it.
 size_t held_at(const Timeline& timeline, double seconds, size_t next) {
   if (next < timeline.size() && timeline.seconds(next) <= seconds) return next;
   return next == 0 ? kNoMoment : next - 1;
@@ -33,7 +33,7 @@ std::vector<Point> every_moment(const Timeline& timeline, double begin, size_t f
   return points;
 }
 
-/// The highest moment of each column of equal time, those that hold when it begins included.
+/// The highest moment of each column, including the moment that holds at its start. Columns have equal time.
 std::vector<Point> highest_of_columns(const Timeline& timeline, double begin, double end, size_t first,
                                       size_t last, size_t columns) {
   std::vector<Point> points;

@@ -23,19 +23,18 @@ using planner::LiveEntry;
 
 /// Contents of a timeline.
 struct TimelineData {
-  std::vector<double> seconds;  ///< of each moment: at least one, and they never fall
-  std::vector<MemoryUse> use;   ///< from each moment on
+  std::vector<double> seconds;  ///< time of each moment; at least one; never decreasing
+  std::vector<MemoryUse> use;   ///< in use from each moment to the next
   double end_seconds = 0;
   int64_t limit_bytes = 0;
   std::vector<Span> passes{};
   /// Entries on the device at moment i, largest first. Their bytes add up to the moment's total.
   std::function<std::vector<LiveEntry>(size_t)> live{};
-  std::vector<DriverSample> driver{};  ///< what the driver counted meanwhile
-  std::vector<Span> waits{};           ///< in which a rank waited for others; they do not overlap
+  std::vector<DriverSample> driver{};  ///< the driver's own count during the decode
+  std::vector<Span> waits{};           ///< intervals in which a rank waited for others; they do not overlap
 };
 
-/// Device memory over one decode: bytes of every kind from each moment to the next, predicted from a plan or
-/// recorded in a trace.
+/// Device memory of one decode over time, by kind. Predicted from a plan or recorded in a trace.
 class Timeline {
  public:
   Timeline(TimelineData data);
@@ -44,7 +43,7 @@ class Timeline {
   double seconds(size_t i) const { return data_.seconds[i]; }
   const MemoryUse& use(size_t i) const { return data_.use[i]; }
   int64_t total_bytes(size_t i) const { return totals_[i]; }
-  /// When the decode is over; the last moment holds until then.
+  /// End of the decode. The last moment holds until then.
   double end_seconds() const { return data_.end_seconds; }
   int64_t limit_bytes() const { return data_.limit_bytes; }
   const std::vector<Span>& passes() const { return data_.passes; }
@@ -52,18 +51,18 @@ class Timeline {
   const std::vector<Span>& waits() const { return data_.waits; }
   /// True if any moment has memory of this kind.
   bool has(MemoryKind kind) const { return has_[static_cast<size_t>(kind)]; }
-  /// The decode's own kinds, and those of the others that there are any of: a CPU has no slack, and on a GPU
-  /// nothing is outside.
+  /// The decode's own kinds, and other kinds only if any moment has them. For example, a CPU has no slack,
+  /// and a GPU has no `outside`.
   std::vector<MemoryKind> kinds() const;
 
-  /// The highest moment: with the most bytes, of those with the least slack, since that of a GPU fills up
-  /// what the decode leaves of its reservation; and the first of these.
+  /// The moment with the most bytes. Ties go to the one with the least slack, then to the first. Slack counts
+  /// last because a GPU's slack fills the rest of its reservation.
   size_t peak() const { return highest(0, size()); }
   /// The last moment that is not after `seconds`; 0 before the first.
   size_t at(double seconds) const;
   /// The first moment that is not before `seconds`; size() after the last.
   size_t from(double seconds) const;
-  /// The highest moment in [begin, end), which is not empty. By blocks of their maxima: a
+  /// The highest moment in [begin, end), which must not be empty. Uses precomputed maxima of blocks, so a
   /// million moments cost as much as some hundred.
   size_t highest(size_t begin, size_t end) const;
   std::vector<LiveEntry> live_set(size_t i) const { return data_.live(i); }
@@ -75,32 +74,32 @@ class Timeline {
 
   TimelineData data_;
   std::vector<int64_t> totals_;
-  std::vector<std::vector<uint32_t>> blocks_;  ///< level by level: the highest moment of each 64 below
+  std::vector<std::vector<uint32_t>> blocks_;  ///< by level: the highest moment of each 64 entries
   std::array<bool, kMemoryKinds> has_{};
 };
 
-/// As recorded; of one of several ranks by the clock of all. Growth outside the pool, looked at now and then,
-/// holds until it is looked at again. From where the trace sums allocations up, what is live is known by kind
-/// alone.
+/// Builds the timeline of a trace. Traces of several ranks share one clock. Memory outside the pool is
+/// sampled, and each sample holds until the next. Once the trace sums up allocations, live memory is known by
+/// kind only.
 Timeline measured_timeline(DocumentPtr trace);
 
-/// As planned: band by band and step by step. A pass takes the seconds that the plan predicts, and its steps
-/// share them by their FLOPs; where a band has several tiles, the first and then all others as one.
-/// Micro-batches of a batch need the same and are drawn as one. The reserve counts as `outside`; that of a
-/// GPU's plan, gaps between what lies in the reservation, as `slack`. Workspace is that of assumed costs:
-/// where a plan was made with a profile that saw more, its predicted peak is higher by that.
+/// Builds the timeline of a plan, band by band and step by step. Steps share their pass's predicted seconds
+/// in proportion to their FLOPs. If a band has several tiles, the first is drawn, then all others as one.
+/// Micro-batches need the same memory and are drawn as one. The reserve counts as `outside`. In a plan for a
+/// GPU, the reserve is gaps in the reservation and counts as `slack`. Workspace comes from assumed costs. If
+/// a profile measured more, the plan's predicted peak is higher by the difference.
 Timeline predicted_timeline(DocumentPtr plan);
 
-/// The time from `begin_seconds` to `end_seconds` in at most `columns` columns of equal time, and a point
-/// where it ends. A column shows its highest moment, kind by kind, so no peak is lost; where there are no
-/// more moments than columns, each is shown. The driver's count, if there is one, is drawn over the areas. If
-/// the rank waited for others, a strip shows the share of each column that it waited.
+/// Draws the time from `begin_seconds` to `end_seconds` in at most `columns` columns of equal time, and a
+/// final point. A column shows its highest moment by kind, so no peak is lost. If there are no more moments
+/// than columns, each is drawn. The driver's count is drawn over the areas. If the rank waited for others, a
+/// strip shows the waiting share of each column.
 Chart timeline_chart(const Timeline& timeline, const std::string& title, double begin_seconds,
                      double end_seconds, size_t columns);
 
 /// Entries on the device at moment i: name, kind, bytes, share.
 Table live_table(const Timeline& timeline, size_t i);
-/// As above, for these entries. They are on the device together, largest first.
+/// Same table for given entries, which are on the device together. Largest first.
 Table live_table(const std::vector<LiveEntry>& entries, const std::string& title = {});
 
 }  // namespace headroom::reports

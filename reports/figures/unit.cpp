@@ -12,7 +12,7 @@
 namespace headroom::reports {
 namespace {
 
-/// "12.3 GFLOP": thousands by prefixes.
+/// "12.3 GFLOP": scales by powers of 1000.
 std::string with_prefix(double value, const char* unit) {
   constexpr std::array kPrefixes{"", "k", "M", "G", "T", "P", "E"};
   size_t prefix = 0;
@@ -25,7 +25,7 @@ std::string with_prefix(double value, const char* unit) {
   return printed(exact ? "%.0f " : "%.1f ", value) + kPrefixes[prefix] + unit;
 }
 
-/// "4.2 MP", megapixels as cameras have them; "512 pixels" of what is smaller than any picture.
+/// "4.2 MP" in megapixels, or "512 pixels" below 0.01 MP.
 std::string pixels_text(double value) {
   if (value < 1e4) return printed(value == 1 ? "%.0f pixel" : "%.0f pixels", value);
   return printed(value < 0.9995e5 ? "%.3f MP" : value < 0.995e6 ? "%.2f MP" : "%.1f MP", value / 1e6);
@@ -93,7 +93,7 @@ const char* suffix_of(Unit unit) {
 }
 
 bool is_word(char c) {
-  // Letters of other scripts are several bytes from 0x80 on, and stay.
+  // Keeps letters of other scripts, whose bytes are all 0x80 or above.
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
 }
 
@@ -111,7 +111,7 @@ std::string counted(int64_t count, const std::string& one, const std::string& se
 
 std::string format(Unit unit, double value) {
   if (!std::isfinite(value)) return "";
-  // Growth outside the pool is a difference, which may come out below zero.
+  // Growth outside the pool is a difference and may be negative.
   return value < 0 ? "-" + amount_text(unit, -value) : amount_text(unit, value);
 }
 

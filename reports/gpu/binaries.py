@@ -1,7 +1,7 @@
-"""The prebuilt part of a bundle, for one kind of card: programs, the CUDA module and tests, packed in one archive.
+"""The prebuilt part of a bundle for one GPU architecture: an archive of programs, the CUDA module and tests.
 
-They lie as in a build folder (bin/, lib/, tests/). Their libraries are those of the machine's torch wheel (place.py). fallback/ has the C++
-runtime that they were built with, for machines with an older one.
+The layout is that of a build folder (bin/, lib/, tests/). The programs use the libraries of the machine's torch wheel (place.py).
+fallback/ has the C++ runtime of the build, for machines with an older one.
 """
 
 import importlib.metadata
@@ -27,7 +27,7 @@ SYMBOL = re.compile(r"\b(GLIBC|GLIBCXX|CXXABI|GOMP)_([0-9]+(?:\.[0-9]+)*)\b")
 
 
 def newest_symbols(text: str) -> dict[str, str]:
-    """The newest version of each library that `readelf --version-info` names: the least that a machine must have."""
+    """The newest symbol version per library in the output of `readelf --version-info`, which is the minimum for a machine."""
     found: dict[str, tuple[int, ...]] = {}
     for name, version in SYMBOL.findall(text):
         found[name] = max(found.get(name, ()), tuple(map(int, version.split("."))))
@@ -35,7 +35,7 @@ def newest_symbols(text: str) -> dict[str, str]:
 
 
 def needs_of(files: list[Path]) -> dict[str, str]:
-    """The least versions of libraries that executables and shared libraries need."""
+    """Minimum library versions that executables and shared libraries need."""
     told = ""
     for file in files:
         out = subprocess.run(["readelf", "--version-info", str(file)], capture_output=True, text=True, check=True).stdout
@@ -44,7 +44,7 @@ def needs_of(files: list[Path]) -> dict[str, str]:
 
 
 def missing_libraries(files: list[Path], folders: list[Path]) -> dict[str, list[str]]:
-    """By file the libraries that it needs and that neither glibc, the C++ runtime nor the folders have: it would not start on a bare machine."""
+    """Needed libraries by file that are not in glibc, the C++ runtime or the folders. Such a file would not start on a bare machine."""
     missing = {}
     for file in files:
         out = subprocess.run(["readelf", "--dynamic", str(file)], capture_output=True, text=True, check=True).stdout
@@ -62,7 +62,7 @@ def runtime_libraries() -> list[Path]:
 
 
 def collect(build: Path, tests: list[str], folder: Path) -> list[Path]:
-    """Copies programs, module and tests without symbols, and the C++ runtime. Returns the copies of what was built."""
+    """Copies programs, module and tests without symbols, and the C++ runtime. Returns the copies of the built files."""
     built = [(build / "bin" / name, folder / "bin" / name) for name in PROGRAMS]
     built += [(build / "lib" / f"{MODULE}.so", folder / "lib" / f"{MODULE}.so")]
     built += [(build / "tests" / name, folder / "tests" / name) for name in tests]
@@ -101,7 +101,7 @@ def has_package(name: str) -> bool:
 
 
 def unpack_wheels(bundle: Path, site: Path) -> list[str]:
-    """Headroom and diffusers in the bundle's version, and of the rest what this Python lacks. Returns the names."""
+    """Unpacks the bundle's wheels of Headroom and diffusers, and other wheels that this Python lacks. Returns their names."""
     unpacked = []
     for wheel in sorted((bundle / "wheels").glob("*.whl")):
         name, version = wheel.name.split("-")[:2]
@@ -113,7 +113,7 @@ def unpack_wheels(bundle: Path, site: Path) -> list[str]:
 
 
 def unpack(bundle: Path, build: Path) -> dict[str, Any]:
-    """Unpacks binaries and wheels into a build folder, once. Returns the description. Raises RuntimeError where there is no bundle."""
+    """Unpacks binaries and wheels into a build folder, once. Returns the description. Raises RuntimeError if there is no bundle."""
     if not (bundle / PACKED).exists():
         raise RuntimeError(f"{bundle}: no bundle; make_bundle.py makes it where Debian's packages and PyPI can be reached")
     stamp = build / "unpacked"

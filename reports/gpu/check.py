@@ -6,9 +6,9 @@
     python3 reports/gpu/check.py measure    # 4 min: seconds, peaks, PSNR, engines, kernels
     python3 reports/gpu/check.py compare    # 4 min: diffusers eager, channels-last and compiled; 4096² and 8192²
 
-Several parts run in turn. Needs the bundle that make_bundle.py made, a driver, and a python3 that has torch; no network. Each part prints a
-table of at most 60 lines last and writes it to gpu-<part>.md in --out, with everything else in gpu-<part>.log. Ends with 1 where a
-part failed.
+Several parts run in turn. Needs the bundle of make_bundle.py, a driver, and a python3 with torch; no network. Each part prints a
+table of at most 60 lines at the end and writes it to gpu-<part>.md in --out. All other output goes to gpu-<part>.log. Exits with 1 if
+a part failed.
 """
 
 import argparse
@@ -35,21 +35,21 @@ from report import Report
 import measure  # noqa: E402 - beside reports/bench, which place.py adds to the path
 
 PARTS = {"smoke": 45, "python": 90, "measure": 240, "compare": 240}  # seconds
-MODULES = {"smoke": "smoke", "python": "python_package", "measure": "measure_decodes", "compare": "compare_decodes"}  # imported by the part alone
+MODULES = {"smoke": "smoke", "python": "python_package", "measure": "measure_decodes", "compare": "compare_decodes"}  # imported only by the part
 MOST_LINES = 60
-OTHER_LINES = 9  # of a page, beside its table
-GRACE_SECONDS = 3  # in which a part may still tell what it has
+OTHER_LINES = 9  # lines of a page outside its table
+GRACE_SECONDS = 3  # after its time, for a part's last rows
 
 
 def run_part(name: str, where: Place, seconds: float) -> None:
-    """In a process of its own, which is ended where it takes too long."""
+    """Runs a part in this process, which collect() kills if it takes too long."""
     report = Report(seconds)
     report.step(name, lambda: importlib.import_module(MODULES[name]).main(report, where))
     raise SystemExit(1 if report.failed else 0)
 
 
 def collect(command: list[str], where: Place, seconds: float, log: Path) -> tuple[list[dict[str, Any]], str]:
-    """A part's rows, and how it ended. Its standard error goes to the log."""
+    """Runs a part's process. Returns its rows and how it ended. Its standard error goes to the log."""
     rows: queue.Queue[dict[str, Any]] = queue.Queue()
     with log.open("wb") as errors:
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, process_group=0, cwd=ROOT, env=where.environment())
@@ -70,7 +70,7 @@ def collect(command: list[str], where: Place, seconds: float, log: Path) -> tupl
         except subprocess.TimeoutExpired:
             how = f"FAILED: ended after {seconds:.0f} s"
         try:
-            os.killpg(child.pid, signal.SIGKILL)  # what it started
+            os.killpg(child.pid, signal.SIGKILL)  # the part's own children
         except ProcessLookupError:
             pass
         child.wait()
@@ -114,7 +114,7 @@ def main() -> int:
     parser.add_argument("--bundle", type=Path, default=ROOT / "gpu-bundle", help="what make_bundle.py made, default: gpu-bundle")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "gpu", help="where the bundle is unpacked, default: build/gpu")
     parser.add_argument("--rehearse", type=Path, metavar="FOLDER", help="without a GPU: over the air card of a build, build/tests/air_card")
-    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)  # the part itself, in the process that is ended on time
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)  # runs the part itself, in a child process with a time limit
     args = parser.parse_args()
     where = Place(args.build.resolve(), (args.rehearse.resolve() / "lib",) if args.rehearse else (), bool(args.rehearse))
     if args.alone:

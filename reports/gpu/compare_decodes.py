@@ -12,7 +12,7 @@ from place import Place
 from report import Report
 
 REPEATS = 5
-COMPILE_SECONDS = 70  # must be left for a contender that compiles
+COMPILE_SECONDS = 70  # minimum time left for a contender that compiles
 GIB = 1 << 30
 
 
@@ -40,7 +40,7 @@ Prepare = Callable[[Any, torch.Tensor], torch.Tensor]
 
 
 def contender(report: Report, theirs: Diffusers, name: str, latent: torch.Tensor, prepare: Prepare, repeats: int, reference: torch.Tensor | None) -> torch.Tensor:
-    """A row of diffusers in bf16. Returns its picture on the CPU."""
+    """Adds a row for a bf16 decode by diffusers. Returns its picture on the CPU."""
     vae = theirs.vae("sdxl", "bf16")
     given = prepare(vae, latent.bfloat16())
     timing = theirs.timed(lambda: vae.decode(given, return_dict=False)[0], repeats)
@@ -72,7 +72,7 @@ def same_size(report: Report, where: Place, theirs: Diffusers, side: int, work: 
 
 
 def large(report: Report, where: Place, theirs: Diffusers, side: int, limit_bytes: int, work: Path, untiled: bool) -> None:
-    """Headroom in a limit beside blended tiles, and beside an untiled decode in bf16 where the card holds it."""
+    """Headroom under a limit beside blended tiles, and beside an untiled bf16 decode if it fits the card."""
     latent, reference = theirs.latent("sdxl", (side, side), work / "large.npy"), None
     if untiled:
         name = f"{side}² diffusers untiled"

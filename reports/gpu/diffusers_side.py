@@ -1,4 +1,4 @@
-"""diffusers' own decodes on the card, in this process: what Headroom is held against."""
+"""Reference decodes by diffusers on the card, in this process."""
 
 import gc
 import statistics
@@ -19,7 +19,7 @@ SEED = 0
 
 @dataclass
 class Timing:
-    """Seconds of decodes whose picture is on the card at the end, and what torch's allocator had at its highest, weights included."""
+    """Seconds of decodes that leave the picture on the card, and the peaks of torch's allocator, weights included."""
 
     first: float
     again: list[float]
@@ -41,13 +41,13 @@ class Timing:
 
 
 class Diffusers:
-    """Decodes by diffusers on the card; on the CPU in a rehearsal, since PyTorch's own kernels do nothing on the card of air."""
+    """Decodes by diffusers on the card. A rehearsal uses the CPU, since PyTorch's kernels do nothing on the emulated card."""
 
     def __init__(self, rehearse: bool):
         self.on_card = not rehearse
         self.device = torch.device("cuda" if self.on_card else "cpu")
         torch.set_grad_enabled(False)
-        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False  # fp32 is fp32
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False  # no TF32 in fp32
         torch.nn.functional.conv2d(torch.zeros(1, 32, 34, 34, device=self.device), torch.zeros(32, 32, 3, 3, device=self.device))
         self.wait()
 
@@ -60,7 +60,7 @@ class Diffusers:
         vae = build(model)
         give_weights(vae, model, SEED)
         if hasattr(vae, "use_framewise_decoding"):
-            vae.use_framewise_decoding = False  # cuts clips along time and blends
+            vae.use_framewise_decoding = False  # would cut clips along time and blend
         return vae.to(self.device, DTYPES[dtype])
 
     def latent(self, model: str, size: tuple[int, int], file: Path, frames: int = 1) -> torch.Tensor:
@@ -75,7 +75,7 @@ class Diffusers:
             torch.cuda.reset_peak_memory_stats()
         seconds, picture = [], None
         for _ in range(1 + repeats):
-            picture = None  # two pictures never count
+            picture = None  # the peak never includes two pictures
             self.wait()
             begun = time.perf_counter()
             picture = decode()
@@ -95,7 +95,7 @@ class Diffusers:
 
 
 def psnr_db(found: torch.Tensor, reference: torch.Tensor) -> float:
-    """Peak: the reference's largest less its smallest value. Infinite where both are equal."""
+    """PSNR with the reference's range as peak. Infinite for equal pictures."""
     found, reference = found.reshape(reference.shape), reference.float()
     deviation = (found.to(reference.device, torch.float32) - reference).square().mean().sqrt().item()
     span = (reference.max() - reference.min()).item()
@@ -103,6 +103,6 @@ def psnr_db(found: torch.Tensor, reference: torch.Tensor) -> float:
 
 
 def relative_error(found: torch.Tensor, reference: torch.Tensor) -> float:
-    """The largest difference, of the reference's largest magnitude."""
+    """The largest difference relative to the reference's largest magnitude."""
     found, reference = found.reshape(reference.shape), reference.float()
     return ((found.to(reference.device, torch.float32) - reference).abs().max() / reference.abs().max()).item()

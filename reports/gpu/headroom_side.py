@@ -1,4 +1,4 @@
-"""Headroom's own decodes on the card, by its programs."""
+"""Decodes by Headroom's programs on the card."""
 
 import json
 import statistics
@@ -12,13 +12,13 @@ import measure
 from place import Place
 
 SEED = "0"
-SECONDS = 150  # for one program
-AMPLE_SHARE = 0.85  # of the card's memory
+SECONDS = 150  # time limit of one program
+AMPLE_SHARE = 0.85  # share of the card's memory
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """A picture, what the first decode of a process told, and the seconds of later decodes in one process."""
+    """A picture, the statistics of the first decode of a process, and the seconds of later decodes in another process."""
 
     picture: np.ndarray
     stats: dict[str, Any]
@@ -48,13 +48,13 @@ def times_text(first: float, again: list[float]) -> str:
 
 
 def seconds_on_card(stats: dict[str, Any]) -> float:
-    """From weights and latent in place until the picture has left the card, less the wait for the file: diffusers' clock sees no file."""
+    """From loaded weights and latent until the picture has left the card. Excludes the wait for the file, as diffusers' times do."""
     return stats["seconds"] - stats.get("output_wait_seconds", 0.0)
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan in a file, and decodes by it."""
+    """A plan file, its figures, and decodes with it."""
 
     where: Place
     model: str
@@ -66,7 +66,7 @@ class Planned:
     passes: int
 
     def decode(self, repeats: int) -> Decoded:
-        """One decode in a fresh process, and then `repeats` in another after a first one."""
+        """One decode in a fresh process. Then `repeats` timed decodes in another process, after an untimed first one."""
         output, stats = self.file.with_suffix(".npy"), self.file.with_suffix(".stats.json")
         self.where.run([self.where.program("headroom-decode"), "--plan", str(self.file), "--model", self.model, "--random-weights", SEED,
                         "--latent", str(self.latent), "--latent-scale", "none", "--stats", str(stats), "--quiet", "-o", str(output)],
@@ -74,7 +74,7 @@ class Planned:
         return Decoded(np.load(output), json.loads(stats.read_text()), self.again(repeats) if repeats else [])
 
     def again(self, repeats: int) -> list[float]:
-        """Seconds of the decodes after the first in one process, which a queue of this plan alone makes."""
+        """Seconds of `repeats` decodes in one process, without its first decode. Runs a queue that has only this plan."""
         plan = json.loads(self.file.read_text())
         asked = {key: plan["request"][key] for key in ("width_pixels", "height_pixels", "frames", "batch")}
         folder = self.file.parent / "again"
@@ -98,7 +98,7 @@ def ample_limit() -> int:
 
 
 def plan(where: Place, model: str, size: tuple[int, int], limit_bytes: int, dtype: str, work: Path, frames: int = 1) -> Planned:
-    """Raises RuntimeError with the planner's own words where nothing fits."""
+    """Raises RuntimeError with the planner's message if no plan fits."""
     name = f"{Path(model).name}-{size[0]}x{size[1]}"
     file, latent = work / f"{name}-{dtype}.json", work / f"{name}.latent.npy"
     where.run([where.program("headroom-plan"), "--model", model, "--size", f"{size[0]}x{size[1]}", "--frames", str(frames), "--dtype", dtype,

@@ -4,8 +4,8 @@
     build/venv/bin/python reports/gpu/make_bundle.py -o gpu-bundle
 
 Builds programs, the CUDA module and the tests labelled `gpu` for one architecture (CMake's preset `bundle`, in build/bundle) and packs them.
-Builds the Python package's wheel for Python 3.12 and later, and downloads the wheels of diffusers and of what a pipeline imports. Ends with 1
-where the bundle and the repository's tracked files together pass 64 MiB.
+Builds the Python package's wheel for Python 3.12 and later. Downloads the wheels of diffusers and of a pipeline's other imports. Exits with
+1 if the bundle and the repository's tracked files together exceed 64 MiB.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from place import ROOT, torch_folder
 MIB = 1 << 20
 MOST = 64 * MIB
 PACKAGES = ("catch2", "libcli11-dev", "libjpeg62-turbo-dev", "libwebp-dev", "nlohmann-json3-dev", "zlib1g-dev")
-KEPT = ("include/", "lib/", "share/cmake/")  # of what a package lays under /usr
+KEPT = ("include/", "lib/", "share/cmake/")  # folders under /usr to keep
 SUFFIXES = (".a", ".cmake", ".h", ".hpp")
 # Packages that diffusers and a pipeline import. The check unpacks the ones that the machine lacks.
 WHEELS = ("diffusers", "accelerate", "transformers", "tokenizers", "huggingface_hub", "safetensors", "certifi", "charset-normalizer", "filelock",
@@ -56,13 +56,13 @@ def place_in_folder(file: Path) -> Path | None:
 
 
 def copy_packages(folder: Path) -> None:
-    """Headers and static libraries of Debian's packages, laid out as under /usr, so that binaries need no shared library of theirs."""
+    """Headers and static libraries of Debian's packages, laid out as under /usr. Static linking keeps binaries free of their shared libraries."""
     for package in PACKAGES:
         for line in output_of("dpkg", "-L", package).splitlines():
             place = place_in_folder(Path(line))
             if place:
                 (folder / place).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(line, folder / place)  # of the same date, so that a later build takes it for the same
+                shutil.copy2(line, folder / place)  # keeps the date, so that a later build does not recompile
 
 
 def pinned(name: str) -> str:
@@ -84,8 +84,8 @@ def has_headers(python: str) -> bool:
 
 
 def build_wheel(python: str, architecture: str, bundle: Path) -> None:
-    """The package with its CUDA module, for Python 3.12 and later. auditwheel copies the image libraries that it needs into the wheel; those of
-    CUDA come with torch's wheels."""
+    """The package with its CUDA module, for Python 3.12 and later. auditwheel copies the needed image libraries into the wheel. The CUDA
+    libraries come with torch's wheels."""
     built, tools = ROOT / "build" / "bundle-wheels", ROOT / "build" / "bundle-tools"
     shutil.rmtree(built, ignore_errors=True)
     defines = {"HEADROOM_CUDA": "ON", "HEADROOM_CARRIED": "ON", "HEADROOM_TORCH_DIR": torch_folder(), "CMAKE_CUDA_ARCHITECTURES": architecture}
@@ -113,7 +113,7 @@ def build_binaries(architecture: str, packages: Path, jobs: int, bundle: Path) -
 
 
 def check_binaries(bundle: Path) -> None:
-    """Refuses files that look for libraries in the current folder, or without hardening."""
+    """Rejects binaries without hardening, and those that search the current folder for libraries."""
     done = subprocess.run([sys.executable, "-B", str(ROOT / "tests" / "packaging" / "check_binaries.py"), str(bundle)],
                           capture_output=True, text=True, check=False)
     if done.returncode:
@@ -125,7 +125,7 @@ def bytes_of(files: list[Path]) -> int:
 
 
 def report(bundle: Path) -> int:
-    """Prints the sizes; 1 where they pass what may be carried."""
+    """Prints the sizes. Returns 1 if they exceed the size limit."""
     for each in sorted(bundle.rglob("*")):
         if each.is_file():
             print(f"{str(each.relative_to(bundle)):64}{each.stat().st_size / MIB:8.1f} MiB")
@@ -151,7 +151,7 @@ def main() -> int:
             parser.error(f"--output {args.output}: exists and is no bundle")
         shutil.rmtree(args.output)
     (args.output / "wheels").mkdir(parents=True)
-    packages = ROOT / "build" / "bundle-packages"  # a place that stays, so that another bundle compiles nothing anew
+    packages = ROOT / "build" / "bundle-packages"  # a permanent folder, so that the next bundle recompiles nothing
     copy_packages(packages)
     download_wheels(args.output / "wheels")
     build_wheel(python, args.architecture, args.output)

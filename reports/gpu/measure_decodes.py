@@ -23,7 +23,7 @@ class Case:
     size: tuple[int, int]
     frames: int = 1
     dtypes: tuple[str, ...] = ("bf16",)
-    limits: tuple[int | None, ...] = (None,)  # bytes; None: ample
+    limits: tuple[int | None, ...] = (None,)  # bytes; None: ample_limit()
 
     def __str__(self) -> str:
         return f"{Path(self.model).name} {self.size[0]}×{self.size[1]}" + (f"×{self.frames}" if self.frames > 1 else "")
@@ -64,7 +64,7 @@ def measure_case(report: Report, where: Place, theirs: Diffusers, case: Case, wo
 
 
 def kernel_rows(report: Report, where: Place, work: Path) -> None:
-    """Seconds on the card by kernel, in one decode, as CUPTI tells them."""
+    """Device seconds by kernel in one decode, measured by CUPTI."""
     size = (64, 64) if where.rehearse else (1024, 1024)
     planned, trace_file = plan(where, "sdxl", size, ample_limit(), "bf16", work), work / "trace.json"
     where.run([where.program("headroom-profile"), "--plan", str(planned.file), "--model", "sdxl", "--random-weights", "0", "--watch", "kernels,copies",

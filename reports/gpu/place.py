@@ -15,7 +15,7 @@ sys.path[:0] = [str(ROOT / "reports" / "bench")]
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended. `status` is None where its time was up."""
+    """Result of a command. `status` is None if it timed out."""
 
     status: int | None
     output: str
@@ -26,7 +26,7 @@ class Done:
         return next((line for line in reversed(self.output.splitlines()) if line.strip()), "no output")
 
     def require(self, what: str) -> str:
-        """The output of a command that succeeded. Raises RuntimeError with the exit code and the last line otherwise."""
+        """Returns the output if the command succeeded. Otherwise raises RuntimeError with the exit code and the last line."""
         if self.status != 0:
             how = f"no end after {self.seconds:.0f} s" if self.status is None else f"exit code {self.status}"
             raise RuntimeError(f"{what}: {how}: {self.last_line}")
@@ -35,22 +35,22 @@ class Done:
 
 @dataclass(frozen=True)
 class Place:
-    """A folder with bin/, lib/, tests/ and site/, and folders with libraries to load before those of torch's wheels."""
+    """A folder with bin/, lib/, tests/ and site/, and folders whose libraries replace those of torch's wheels."""
 
     build: Path
     libraries: tuple[Path, ...] = ()
-    rehearse: bool = False  # on the card of air: small sizes, and PyTorch's own kernels do nothing
+    rehearse: bool = False  # on the emulated card: small sizes, and PyTorch's own kernels do nothing
 
     def environment(self) -> dict[str, str]:
         libraries = [*map(str, self.libraries), *map(str, wheel_libraries())]
         before = [word for word in [os.environ.get("LD_LIBRARY_PATH")] if word]
-        # torch finds its wheels' libraries by itself; those in their place must be loaded before.
+        # torch finds its wheels' libraries by itself. Replacements must be loaded earlier.
         preloaded = [str(folder / name) for folder in self.libraries for name in ("libcudart.so.13", "libcudnn.so.9", "libcublasLt.so.13")]
         return os.environ | {"LD_LIBRARY_PATH": os.pathsep.join(libraries + before), "LD_PRELOAD": ":".join(preloaded),
                              "PYTHONPATH": os.pathsep.join([str(self.build / "site"), str(ROOT / "reports" / "bench")])}
 
     def work_folder(self) -> Path:
-        """For files of the check itself; kept from part to part."""
+        """Folder for the check's own files, shared by all parts."""
         folder = self.build / "work"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -59,7 +59,7 @@ class Place:
         return str(self.build / "bin" / name)
 
     def run(self, command: list[str], seconds: float, **environment: str) -> Done:
-        """Runs a command in a process group of its own, and ends the whole group where its time is up."""
+        """Runs a command in its own process group. Kills the whole group on timeout."""
         begun = time.monotonic()
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, process_group=0, cwd=ROOT,
                                  env=self.environment() | environment)
@@ -81,6 +81,6 @@ def torch_folder() -> Path:
 
 
 def wheel_libraries() -> list[Path]:
-    """Folders in which torch's wheel, and the wheels that it brings, keep their libraries."""
+    """Library folders of torch's wheel and of the wheels that it depends on."""
     torch = torch_folder()
     return [torch / "lib", *sorted(folder for folder in (torch.parent / "nvidia").glob("*/lib") if folder.is_dir())]

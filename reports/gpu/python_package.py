@@ -1,4 +1,4 @@
-"""Part `python`: the wheel on this machine. headroom.enable() on a VAE on the card: pixels, peaks, seconds, and the states that offload leaves."""
+"""Part `python`: the wheel on this machine. Checks headroom.enable() on a VAE on the card: pixels, peaks, seconds and offloading."""
 
 import importlib.metadata
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from place import Place
 from report import Report
 
 REPEATS = 5
-MOST_LOSS_DB = 1.0  # a decode in bf16 may be this much further from fp32 than diffusers' own
+MOST_LOSS_DB = 1.0  # allowed PSNR loss in bf16 against diffusers' own bf16 decode
 CARD = "cuda"
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A latent, its picture in fp32, and how near to that diffusers comes in bf16."""
+    """A latent, its fp32 picture, and the PSNR of diffusers' bf16 decode against that picture."""
 
     report: Report
     theirs: Diffusers
@@ -37,14 +37,14 @@ class Scene:
         return self.theirs.vae("sdxl", "bf16").to(CARD)
 
     def decode(self, name: str, vae: Any, latent: torch.Tensor, repeats: int, limit: str = "4GiB") -> None:
-        """A row for decodes by an enabled VAE, as a caller sees them."""
+        """Reports a row for decodes by an enabled VAE, through its public interface."""
         handle = headroom.enable(vae, limit=limit)
         held, device = torch.cuda.memory_allocated(), next(vae.parameters()).device
         timing = self.theirs.timed(lambda: vae.decode(latent, return_dict=False)[0], repeats)
         db, last = psnr_db(timing.picture, self.reference), handle.last
         where = str(timing.picture.device)
         timing.picture = None
-        stayed = next(vae.parameters()).device == device  # offload hooks leave the VAE's own weights on the card
+        stayed = next(vae.parameters()).device == device  # False if offload hooks moved the weights to the card
         held = torch.cuda.memory_allocated() - held if stayed else 0
         self.report.row(name, timing, timing.peaks, f"{db:.1f} dB on {where}", f"predicted {last.predicted_peak_bytes >> 20} MiB, took {last.peak_bytes >> 20}",
                         ok=db >= self.theirs_db - MOST_LOSS_DB and held <= 0)
@@ -63,7 +63,7 @@ def on_card(scene: Scene) -> None:
 
 
 def on_a_stream(scene: Scene, vae: Any, latent: torch.Tensor) -> None:
-    """Memory that was freed with work queued on the caller's stream goes to the decode, which must wait for that work."""
+    """Checks stream order. The decode reuses memory that queued work on the caller's stream still needs, so it must wait."""
     with torch.cuda.stream(torch.cuda.Stream()):
         scratch = torch.ones(256 << 20, device=CARD)
         for _ in range(50):
@@ -83,7 +83,7 @@ def refused(scene: Scene, vae: Any, latent: torch.Tensor) -> None:
 
 
 def offloaded(scene: Scene) -> None:
-    """The states that accelerate's and diffusers' offload leave a VAE in."""
+    """Decodes by a VAE under accelerate's model offload and diffusers' group offload."""
     def model_offload(vae: Any) -> None:
         cpu_offload_with_hook(vae, execution_device=CARD)
 
@@ -100,7 +100,7 @@ def offloaded(scene: Scene) -> None:
 
 
 def checks(scene: Scene) -> None:
-    """Time that a decode of 512² spends on finding changed modules and values."""
+    """Time of a 512² decode's checks for changed modules and parameter values."""
     vae, latent = scene.vae(), scene.latent_on_card[..., :64, :64]
     handle = headroom.enable(vae, limit="4GiB")
     decode = 1e3 * scene.theirs.timed(lambda: vae.decode(latent, return_dict=False)[0], REPEATS).median

@@ -1,4 +1,4 @@
-"""A build's programs, tests and package laid out as a bundle has them, over the air card: for rehearsals without a GPU."""
+"""Lays out a build like a bundle, over an emulated GPU (the air card), for rehearsals without a GPU."""
 
 import shutil
 from pathlib import Path
@@ -7,7 +7,7 @@ from binaries import PROGRAMS
 
 
 def lay_out(air_card: Path, folder: Path) -> None:
-    """Copies what runs over the air card (`build/tests/air_card`) into a folder, anew."""
+    """Recreates a folder with the files that run over the air card (`build/tests/air_card`)."""
     shutil.rmtree(folder, ignore_errors=True)
     build = air_card.resolve().parents[1]
     for name in ("bin", "lib", "tests"):

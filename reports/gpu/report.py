@@ -1,8 +1,8 @@
-"""How a part of the check tells what it found: rows, one JSON object a line on standard output. check.py collects them.
+"""Output of a part of the check: rows on standard output, one JSON object a line. check.py collects them.
 
     report = Report(); report.row("1024²", "22.9 ms", "57.1 dB"); report.fail("kernels", "3 of 31 fail", details)
 
-A row reaches check.py as soon as it is known, so a part that is ended keeps all rows before.
+Each row is flushed at once, so check.py keeps the rows of a part that it kills.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 
 class Report:
-    """Rows of one part. `seconds` is what the part may take."""
+    """Rows of one part. `seconds` is the part's time limit."""
 
     def __init__(self, seconds: float):
         self.end = time.monotonic() + seconds
@@ -27,7 +27,7 @@ class Report:
         print(json.dumps({"what": what, "found": [str(each) for each in found], "ok": ok}, ensure_ascii=False), flush=True)
 
     def fail(self, what: str, why: str, details: str = "") -> None:
-        """A row that fails the part. The details go to the log in full."""
+        """Adds a row that fails the part. The full details go to the log."""
         self.log(f"*** {what}: {why}\n{details}")
         self.row(what, f"FAILED: {why}", ok=False)
 
@@ -35,8 +35,8 @@ class Report:
         print(text, file=sys.stderr, flush=True)
 
     def step(self, what: str, work: Callable[[], Any], needs_seconds: float = 0) -> Any:
-        """Runs a step. An error becomes a failed row, so that the steps after it still run; a step for which too little time is left is not
-        run, and its row says so."""
+        """Runs a step. An error becomes a failed row, so that later steps still run. If too little time is left, adds a row instead of
+        running the step."""
         begun, result = time.monotonic(), None
         if self.left() < needs_seconds:
             return self.fail(what, f"not run: {self.left():.0f} s left, needs {needs_seconds:.0f}")

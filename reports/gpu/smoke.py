@@ -1,7 +1,7 @@
 """Part `smoke`: does anything run on this card at all?
 
 Programs start, the module opens, every test labelled `gpu` runs in a process of its own, and each family decodes a tiny latent in each dtype.
-The first failure is run again under compute-sanitizer and cuda-gdb, and reported in full.
+The part reruns the first failure under compute-sanitizer and cuda-gdb, and reports it in full.
 """
 
 import json
@@ -24,22 +24,22 @@ import measure  # noqa: E402 - beside reports/bench, which place.py adds to the 
 DEMO_MODEL = ROOT / "tests" / "data" / "demo_model"
 GOLDEN_FOLDER = ROOT / "tests" / "data" / "golden"
 WEIGHTS_SEED, LATENT_SEED = 11, 12  # as in tests/reference/make_golden.py
-# One config for each class, two for Wan's, and the PSNR of diffusers' own decode on a CPU in bf16 and fp16. Open-Sora-Plan is not in diffusers.
+# One config per class (two for Wan), and the PSNR of diffusers' own decode on a CPU in bf16 and fp16. Open-Sora-Plan is not in diffusers.
 GOLDEN = {
     "plain": (54.4, 72.9), "dc_odd_heads": (47.7, 54.5), "tiny_default": (54.4, 73.1), "hunyuan_image": (57.3, 75.0), "wan_default": (43.2, 62.8),
     "wan22_default": (52.3, 70.5), "qwen_clip": (45.2, 65.1), "qwen21_default": (48.7, 65.0), "hunyuan_video": (36.8, 54.5),
     "hunyuan_video_15": (54.7, 74.5), "ltx": (54.9, 71.1), "ltx2_kinds": (56.2, 74.5), "osp_mixed_frames": (50.0, 68.0),
 }
-LATENTS = {"ltx": (1, 8, 2, 1, 2), "ltx2_kinds": (1, 6, 2, 2, 2)}  # where the config does not say their shape
-AGAIN_SECONDS = 8  # for each second run of the first failure
-# Executables of tests in processes: the longest first, each in as many as keep all under half a minute.
+LATENTS = {"ltx": (1, 8, 2, 1, 2), "ltx2_kinds": (1, 6, 2, 2, 2)}  # shapes that the config does not determine
+AGAIN_SECONDS = 8  # for each rerun of the first failure
+# Test executables and their numbers of processes, longest first. The numbers keep the total under half a minute.
 PROCESSES = {"test_measure_on_gpu": 1, "test_on_gpu": 9, "test_session_on_gpu": 6, "test_kernels_on_gpu": 3, "test_cupti_on_gpu": 1}
-MOST_LOSS_DB = 2.0  # in 16 bits, against diffusers' own decode in that dtype: single pictures differ by chance
+MOST_LOSS_DB = 2.0  # allowed PSNR loss in 16 bits against diffusers in that dtype, since single pictures vary
 MOST_ERROR = 1e-4  # in fp32, relative to the reference's largest magnitude
 
 
 def run_all(commands: dict[str, list[str]], where: Place, seconds: float) -> dict[str, Done]:
-    """Each command, as many at once as there are cores, in order. Those that had no time have no status."""
+    """Runs the commands in order, as many at once as there are cores. Commands that timed out have status None."""
     end = time.monotonic() + seconds
 
     def run(command: list[str]) -> Done:
@@ -62,7 +62,7 @@ def as_pattern(name: str) -> str:
 
 
 def test_shards(where: Place, work: Path, which: str) -> dict[str, list[str]]:
-    """Commands that run all test cases. An executable's cases are dealt out to a few processes, since each opens CUDA for seconds."""
+    """Commands that run all test cases. A few processes share an executable's cases, since each needs seconds to open CUDA."""
     commands = {}
     for name, processes in PROCESSES.items():
         program = where.build / "tests" / name
@@ -75,8 +75,8 @@ def test_shards(where: Place, work: Path, which: str) -> dict[str, list[str]]:
 
 
 def read_tests(output: str) -> tuple[int, list[str]]:
-    """How many test cases passed, and the names of those that failed, of Catch2's console output with durations."""
-    sections = re.split(r"^-{79}\n((?:.+\n)+?)-{79}\n", output, flags=re.MULTILINE)  # each name, then what was said of it
+    """Parses Catch2's console output with durations: number of passed test cases, and names of failed ones."""
+    sections = re.split(r"^-{79}\n((?:.+\n)+?)-{79}\n", output, flags=re.MULTILINE)  # alternates names and their messages
     failed = [" ".join(name.split("\n")).strip() for name, said in zip(sections[1::2], sections[2::2]) if ": FAILED:" in said]
     totals = re.search(r"^test cases: +(\d+) \| +(?:(\d+) passed)?", output, re.MULTILINE)
     every = re.search(r"^All tests passed \(.* in (\d+) test cases?\)", output, re.MULTILINE)
@@ -85,7 +85,7 @@ def read_tests(output: str) -> tuple[int, list[str]]:
 
 
 class FirstFailure:
-    """The command that failed first."""
+    """Remembers the first command that failed."""
 
     def __init__(self) -> None:
         self.command: list[str] | None = None
@@ -139,7 +139,7 @@ def tiny_decodes(where: Place, work: Path) -> dict[str, list[str]]:
 
 
 def judge(work: Path, name: str) -> str | None:
-    """The fault of a tiny decode against diffusers' stored picture; None where it is right."""
+    """Compares a tiny decode with diffusers' stored picture. Returns the fault, or None."""
     model, dtype = name.split()
     expected = np.load(GOLDEN_FOLDER / model / "expected.npy")
     found = measure.compare(np.load(work / f"{model}.{dtype}.npy").reshape(expected.shape), expected)
@@ -176,7 +176,7 @@ def tool(name: str) -> str | None:
 
 
 def look_closer(report: Report, where: Place, first: FirstFailure) -> None:
-    """The first failure once more under compute-sanitizer and cuda-gdb."""
+    """Reruns the first failure under compute-sanitizer and cuda-gdb."""
     assert first.command is not None
     commands = {"compute-sanitizer": ["--tool", "memcheck", "--error-exitcode", "99"],
                 "cuda-gdb": ["-batch", "-ex", "break exit", "-ex", "run", "-ex", "bt 25", "--args"]}
@@ -192,7 +192,7 @@ def look_closer(report: Report, where: Place, first: FirstFailure) -> None:
 
 
 def start(report: Report, where: Place, work: Path) -> bool:
-    """Programs start, and the module decodes the demo's model. Returns whether going on makes sense."""
+    """Checks that programs start and that the module decodes the demo's model. Returns False if further checks make no sense."""
     for name in ("headroom-plan", "headroom-decode", "headroom-profile"):
         done = where.run([where.program(name), "--version"], 20)
         if done.status != 0:
@@ -219,7 +219,7 @@ def main(report: Report, where: Place) -> None:
         return
     first = FirstFailure()
     alone = test_shards(where, work, "[alone]")
-    tests = {} if where.rehearse else test_shards(where, work, "~[alone]")  # emulated kernels take minutes
+    tests = {} if where.rehearse else test_shards(where, work, "~[alone]")  # rehearsals skip the tests: emulated kernels take minutes
     decodes = tiny_decodes(where, work)
     ended = {name: where.run(command, 10) for name, command in alone.items()}
     report.step("tests", lambda: report_tests(report, ended, alone, first))

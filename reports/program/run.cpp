@@ -44,10 +44,10 @@ constexpr const char* kDescription =
 struct Arguments {
   std::vector<std::string> files;
   std::string output, model, limit, title;
-  // Request to plan for comparison with a memory history.
+  // Request to plan, for comparison with a memory history.
   std::string size, dtype, device, recorded_device;
   int64_t frames = 1, batch = 1;
-  std::vector<std::string> of_recorded;  ///< options that were given, of those about PyTorch's files
+  std::vector<std::string> of_recorded;  ///< given options that apply to PyTorch's files
   bool json = false, quick = false;
   ProgressOptions progress;
 };
@@ -106,7 +106,7 @@ bool is_recorded(const DocumentPtr& document) {
   return document->as<profiler::MemoryHistory>() != nullptr;
 }
 
-/// Models that plans name, which are read as well.
+/// The model files named by plans, which are input files too.
 std::vector<NamedFile> models_of(const std::vector<DocumentPtr>& documents) {
   std::vector<NamedFile> models;
   const auto add = [&](const Document& document) {
@@ -149,8 +149,8 @@ KnownOfDecoder known_of(const Arguments& asked, const std::vector<DocumentPtr>& 
 
 using Writer = std::string (*)(const Report&);
 
-/// By the output's suffix, of a stream without one what a terminal shows; refused before anything is worked
-/// out.
+/// Chooses the format by the output's suffix: Markdown for a stream without one. Throws InputError for other
+/// suffixes. Call it before the report is built.
 Writer writer_of(const std::filesystem::path& output) {
   const std::string suffix = output.extension().string();
   if (suffix.empty() && is_stream(output)) return to_markdown;
@@ -160,7 +160,7 @@ Writer writer_of(const std::filesystem::path& output) {
   return suffix == ".html" ? to_html : suffix == ".md" ? to_markdown : to_long_csv;
 }
 
-/// "report.html: 3 files, 12 figures".
+/// Final message, such as "report.html: 3 files, 12 figures".
 std::string done_line(const std::string& output, const Report& report) {
   const auto tables = static_cast<int64_t>(count_tables(report));
   const std::string shown =

@@ -29,7 +29,7 @@ std::string to_long_csv(const Report& report) {
     all.columns.push_back({.title = title});
   for (const Section& section : report.sections) {
     for (const Part& part : section.parts) {
-      // Tables of several runs have the same titles: the part's heading tells them apart.
+      // Tables of several runs have equal titles, so the part's heading is added.
       const std::string before = section.title + (part.heading.empty() ? "" : ": " + part.heading) + ": ";
       for (const Table& table : part.tables) add_cells(all, before + table.title, table);
     }

@@ -15,8 +15,8 @@ struct Character {
   bool valid = false;
 };
 
-/// One character of UTF-8: the shortest form alone, no surrogates, at most U+10FFFF. An invalid one is one
-/// byte.
+/// Decodes one character of UTF-8. Accepts only the shortest form, no surrogates, and nothing above U+10FFFF.
+/// An invalid character counts as one byte.
 Character read_character(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const uint32_t first = byte(at);
@@ -37,7 +37,7 @@ bool is_space(uint32_t code) {
   return code == '\n' || code == '\r' || code == '\t' || code == 0x85 || code == 0x2028 || code == 0x2029;
 }
 
-/// Controls, byte order marks, and marks that turn the direction of text.
+/// True for control characters, byte order marks, and marks that change the direction of text.
 bool is_dropped(uint32_t code) {
   return code < 0x20 || (code >= 0x7F && code <= 0x9F) || code == 0x61C || code == 0x200E || code == 0x200F ||
          (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF;
@@ -124,7 +124,7 @@ std::string markdown_text(std::string_view text) {
     else if (c == '>')
       escaped += "&gt;";
     else if (c == '@')
-      escaped += "&#64;";  // mentions and mail addresses become links by themselves
+      escaped += "&#64;";  // Markdown renderers turn mentions and mail addresses into links
     else if (c == ':' && clean.compare(i, 3, "://") == 0)
       escaped += "&#58;";
     else if (c == '.' && before_host)

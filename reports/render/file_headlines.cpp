@@ -7,7 +7,7 @@
 
 namespace headroom::reports {
 
-/// The largest three sizes that were profiled, untiled as they are.
+/// The untiled peaks of the three largest profiled sizes.
 Headline profile_headline(const profiler::Profile& profile) {
   constexpr size_t kMost = 3;
   std::vector<const profiler::ProfiledSize*> sizes;

@@ -10,7 +10,7 @@
 namespace headroom::reports {
 namespace {
 
-/// Pictures are drawn up to twice the planned size across, and at least up to this.
+/// The scaling chart reaches twice the planned size across, and at least this.
 constexpr int64_t kLeastPixelsAcross = 4096;
 constexpr int64_t kMostPixelsAcross = 32768;
 
@@ -19,8 +19,8 @@ struct ChosenCosts {
   std::string words;  ///< "by the costs in profile.json"
 };
 
-/// The costs that the plan was made by, where the files have them: a peak worked out with other workspaces
-/// would not compare.
+/// Costs with which the plan was made, if the files have them. Peaks computed with another workspace are not
+/// comparable.
 ChosenCosts costs_of(const PlanDocument& document, const std::vector<DocumentPtr>& profiles) {
   const Plan& plan = document.plan;
   const Graph& graph = document.model.graph;
@@ -32,7 +32,7 @@ ChosenCosts costs_of(const PlanDocument& document, const std::vector<DocumentPtr
     try {
       planner::check_profiled_model(profile, file->file.string(), graph, plan.request);
     } catch (const InputError&) {
-      continue;  // of another model: a profile beside this plan, not the one that it was made by
+      continue;  // the profile is of another model
     }
     return {planner::CostModel(graph, profile, plan.request), "by the costs in " + file->file.string()};
   }
@@ -40,7 +40,7 @@ ChosenCosts costs_of(const PlanDocument& document, const std::vector<DocumentPtr
           "by assumed costs: the profile that the plan was made by is not among the files"};
 }
 
-/// Plans of the same request have the same remedies, whatever their limits.
+/// True if two plans have the same remedies. Their limits may differ.
 bool same_question(const Plan& a, const Plan& b) {
   return a.request == b.request && a.assumed == b.assumed && a.environment == b.environment &&
          a.host_limit_bytes == b.host_limit_bytes && a.scratch_limit_bytes == b.scratch_limit_bytes;
@@ -72,7 +72,7 @@ PeakFindings peak_of(const DocumentPtr& file, const Findings& found, const Repor
   return peak;
 }
 
-/// Predicted for the first plan's decoder, where there is one; measured from all files.
+/// Predicts scaling for the first plan's decoder, if there is a plan. Adds measurements from all files.
 void find_scaling(Findings& found, const ReportOptions& options) {
   Scaling sizes;
   const auto planned = std::find_if(found.runs.begin(), found.runs.end(),
@@ -104,7 +104,7 @@ void find_scaling(Findings& found, const ReportOptions& options) {
   if (anything && !options.quick) found.scaling = std::move(sizes);
 }
 
-/// Costs of the first profile that is of the decoder, else assumed ones.
+/// Costs of the decoder's first profile, or else assumed costs.
 planner::CostModel costs_of(const AskedDecoder& asked, const std::vector<DocumentPtr>& profiles) {
   for (const DocumentPtr& file : profiles) {
     const profiler::Profile& profile = *file->as<profiler::Profile>();

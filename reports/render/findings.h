@@ -15,19 +15,19 @@
 
 namespace headroom::reports {
 
-/// A plan, what a run of it measured and its trace, as far as the files have them; at least one.
+/// A plan, the statistics of a run of it, and its trace. At least one of them is present.
 struct ReportedRun {
   DocumentPtr plan, stats, trace;
-  bool plan_shown_before = false;  ///< an earlier run is of the same plan
+  bool plan_shown_before = false;  ///< the plan was already shown with an earlier run
   std::shared_ptr<const Timeline> predicted{}, measured{};
 
   const PlanDocument* planned() const { return plan ? plan->as<PlanDocument>() : nullptr; }
   const RunStats* ran() const { return stats ? stats->as<RunStats>() : nullptr; }
   const RecordedTrace* recorded() const { return trace ? trace->as<RecordedTrace>() : nullptr; }
   int64_t limit_bytes() const;
-  /// The name of its statistics' file; of a run of several ranks with the one that their passes are of.
+  /// Name of the statistics file. For several ranks, it also names the rank whose passes they describe.
   std::string stats_name() const;
-  /// The names of its files.
+  /// Names of the run's files.
   std::string label() const;
 };
 
@@ -43,9 +43,8 @@ void bring_main_run_forward(std::vector<ReportedRun>& runs);
 struct PeakFindings {
   DocumentPtr plan;
   PeakDecision decision;
-  std::vector<planner::Remedy>
-      remedies;                   ///< empty where they were not worked out, or are those of an earlier plan
-  std::string remedies_remark{};  ///< by which costs, or why there are none
+  std::vector<planner::Remedy> remedies;  ///< empty if not computed, or if an earlier plan has the same ones
+  std::string remedies_remark{};          ///< source of the costs, or why there are no remedies
 };
 
 /// Results from all files together, computed once.
@@ -55,9 +54,9 @@ struct Findings {
   std::vector<RankedRun> ranked;
   std::vector<PeakFindings> peaks;
   std::vector<DocumentPtr> profiles, frontiers, histories, eager;
-  std::string recorded_device{};        ///< of the histories; empty if not given
+  std::string recorded_device{};        ///< device of the histories; empty if not given
   std::optional<DecoderGuess> guess{};  ///< from the first history, if no decoder was given
-  std::optional<DecoderNeed> need{};    ///< of the given or guessed decoder, beside the histories
+  std::optional<DecoderNeed> need{};    ///< need of the given or guessed decoder
   std::string need_remark{};            ///< why there is none
   std::optional<Scaling> scaling{};
   std::string scaling_remark{};

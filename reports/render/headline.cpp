@@ -12,7 +12,7 @@ namespace {
 /// Memory that the untiled decode of a plan's request needs, and the source of the figure.
 struct Untiled {
   int64_t bytes = 0;
-  std::optional<double> seconds{};  ///< where it was measured on the device of the run
+  std::optional<double> seconds{};  ///< set if measured on the run's device
   bool measured = false;
   std::string basis;
 };
@@ -51,7 +51,8 @@ Untiled untiled_of(const Findings& found, const ReportedRun& run) {
               : "predicted: every pass one tile, every result stored"};
 }
 
-/// Above it a picture is not called the same, whatever its dtype: a step of 8 bits is 80 times as much.
+/// Largest relative difference at which two pictures count as equal, for any dtype. One step of 8 bits is 80
+/// times as large.
 constexpr double kSameRelative = 1e-4;
 
 std::string pixels_text(const ReportedRun& run) {
@@ -110,7 +111,7 @@ std::string measured_basis(const ReportedRun& run) {
   return text;
 }
 
-/// Another plan or run in a sentence: "small.json: 86.9 MiB predicted within a limit of 88.0 MiB, in 4.77 s".
+/// A sentence on another plan or run: "small.json: 86.9 MiB predicted within a limit of 88.0 MiB, in 4.77 s".
 std::string beside_sentence(const ReportedRun& run) {
   const Plan& plan = run.planned()->plan;
   const bool ran = run.ran() != nullptr && run.ran()->peak_bytes > 0;

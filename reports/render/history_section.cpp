@@ -7,10 +7,10 @@
 namespace headroom::reports {
 namespace {
 
-constexpr size_t kHistoryColumns = 640;  ///< enough for every unit of a drawing's width
+constexpr size_t kHistoryColumns = 640;  ///< columns of a chart; the drawing is 960 wide
 constexpr size_t kMostTensors = 20;
 
-/// One device of one recording.
+/// The part for one device of a recording.
 Part history_part(const profiler::MemoryHistory& history, const profiler::DeviceHistory& device,
                   const Findings& found) {
   Part part;

@@ -12,8 +12,8 @@
 namespace headroom::reports {
 namespace {
 
-/// Nothing may be loaded from anywhere, and no script but the page's own may run, whatever a file's texts
-/// try. Styles are inline because tables set widths of bars in attributes.
+/// Content-Security-Policy of the page. It forbids loading anything, and any script but the page's own,
+/// whatever texts the files contain. Styles are inline because tables set widths of bars in attributes.
 std::string policy() {
   return "default-src 'none'; style-src 'unsafe-inline'; script-src '" + std::string(page_script_hash()) +
          "'; img-src data:";
@@ -36,7 +36,7 @@ std::string section_id(size_t number) {
   return "section-" + std::to_string(number);
 }
 
-/// Sections by number: those that stand open, then the folded ones.
+/// Indices of the sections: open ones first, then folded ones.
 std::vector<size_t> order_of(const Report& report) {
   std::vector<size_t> order(report.sections.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -57,7 +57,7 @@ void write_header(Markup& page, const Report& report) {
   for (int element = 0; element < 3; ++element) page.close();
 }
 
-/// Ranges for charts that are drawn over the same axes.
+/// Common axis ranges of a part's charts, if they share axes.
 std::optional<ChartRanges> common_ranges(const Part& part) {
   std::optional<ChartRanges> ranges;
   if (!part.same_axes) return ranges;
@@ -111,7 +111,8 @@ void write_headline(Markup& page, const Headline& headline) {
   page.close();
 }
 
-/// "wide" prints on lying pages, all of it: a heading alone would be left on the page before.
+/// Class "wide" prints a section in landscape. It applies to the whole section, or the heading would stay on
+/// the page before.
 std::string section_class(const Section& section, bool first_folded) {
   std::string text = section.folded ? "folded" : "";
   if (first_folded) text += " first";
@@ -122,7 +123,7 @@ std::string section_class(const Section& section, bool first_folded) {
   return text;
 }
 
-/// Its title alone where it is folded, until it is opened; on paper all of it.
+/// Writes a section. A folded one shows only its title until it is opened, but prints in full.
 void write_section(Markup& page, const Section& section, const std::string& id, bool first_folded,
                    size_t& drawings) {
   page.line_break();

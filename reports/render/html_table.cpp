@@ -9,13 +9,13 @@ namespace headroom::reports {
 namespace {
 
 constexpr size_t kShownRows = 40;
-constexpr size_t kWideColumns = 12;  // more are printed on lying pages
+constexpr size_t kWideColumns = 12;  // wider tables print in landscape
 
 const char* css_class(const Column& column) {
   return column.is_text ? "text" : "number";
 }
 
-/// Groups as a row of their own above the heads: columns beside each other that have the same one.
+/// Writes a row of group headings above the column headings. Adjacent columns of one group share a cell.
 void write_groups(Markup& page, const Table& table) {
   page.open("tr");
   for (size_t begin = 0; begin < table.columns.size();) {
@@ -54,7 +54,7 @@ std::string part_of(double value, double largest) {
   return text;
 }
 
-/// Long words may be broken behind what joins their parts: "tests/data/model", "up2.res0.conv_shortcut".
+/// Writes text with possible line breaks after separators: "tests/data/model", "up2.res0.conv_shortcut".
 void write_breakable(Markup& page, const std::string& text) {
   constexpr size_t kUnbroken = 16;
   size_t word = 0, written = 0;
@@ -96,7 +96,7 @@ void write_cell(Markup& page, const Column& column, const Cell& cell, double lar
 
 void write_rows(Markup& page, const Table& table, const std::vector<double>& largest, size_t begin,
                 size_t end) {
-  // A text in the first column is what the row is about.
+  // A text in the first column is the heading of its row.
   const bool row_heads = !table.columns.empty() && table.columns.front().is_text;
   page.open("div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", table.title}});
   page.open("table");

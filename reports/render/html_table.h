@@ -5,11 +5,11 @@
 
 namespace headroom::reports {
 
-/// A table for a page: its first rows, and those beyond them folded away below. Cells of numbers carry the
-/// full number as `data-value`.
+/// Writes a table for a page. The rows beyond the first ones are folded. Cells of numbers carry the full
+/// number as `data-value`.
 void write_html_table(Markup& page, const Table& table);
 
-/// Too many columns for an upright page.
+/// True if the table is too wide for a page in portrait.
 bool is_wide(const Table& table);
 
 }  // namespace headroom::reports

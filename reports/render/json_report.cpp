@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Numbers that JSON has no word for are null.
+/// Numbers that JSON cannot represent (NaN, infinity) become null.
 json to_json(const Cell& cell) {
   if (const std::string* text = std::get_if<std::string>(&cell)) return *text;
   if (const double* number = std::get_if<double>(&cell)) return *number;

@@ -7,7 +7,7 @@
 namespace headroom::reports {
 namespace {
 
-/// For people: layers have their short names.
+/// The text with short names of layers.
 std::string shown_text(const std::string& text) {
   return markdown_text(with_short_names(text));
 }

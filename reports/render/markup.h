@@ -14,17 +14,17 @@ class Markup {
   using Attributes = std::vector<std::pair<const char*, std::string>>;
 
   void open(const char* name, const Attributes& attributes = {});
-  void close();  ///< the element that was opened last
+  void close();  ///< closes the last opened element
   void text(std::string_view text);
-  /// An element with a text and nothing else.
+  /// An element that contains only text.
   void element(const char* name, const Attributes& attributes, std::string_view text);
-  /// An element without content: of HTML meta and the like alone, of SVG any.
+  /// A void element. In HTML only for elements such as meta; in SVG for any.
   void empty(const char* name, const Attributes& attributes);
-  /// Markup that another writer made.
+  /// Appends markup from another writer, without escaping.
   void insert(std::string_view markup) { written_ += markup; }
   void line_break() { written_ += '\n'; }
 
-  /// All elements must be closed.
+  /// Returns the markup. All elements must be closed.
   std::string take();
 
  private:

@@ -4,10 +4,10 @@
 
 namespace headroom::reports {
 
-/// Sorts tables by their heads and unfolds rows before printing. Nothing is missing without it. It is
-/// page_script.js, which CMakeLists.txt makes a source of.
+/// The page's script. It sorts tables by their headings and unfolds rows before printing. The page is
+/// complete without it. CMakeLists.txt embeds page_script.js.
 std::string_view page_script();
-/// The script as a Content-Security-Policy names it: "sha256-" and the hash in base64.
+/// The script's hash for the Content-Security-Policy: "sha256-" and the hash in base64.
 std::string_view page_script_hash();
 
 }  // namespace headroom::reports

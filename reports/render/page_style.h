@@ -4,8 +4,8 @@
 
 namespace headroom::reports {
 
-/// The page's style: colours for light, dark and print, tables that scroll in their own box, drawings whose
-/// colours follow. Classes of drawings: fill-<colour role> and line-<colour role>.
+/// The page's CSS: colours for light, dark and print, and tables that scroll in their own box. Drawings use
+/// the classes fill-<colour role> and line-<colour role>.
 std::string_view page_style();
 
 }  // namespace headroom::reports

@@ -6,7 +6,7 @@
 namespace headroom::reports {
 namespace {
 
-/// More would make a page that nobody scrolls through; the table has all.
+/// Most ranks with a chart. The table lists all ranks.
 constexpr size_t kMostRanksDrawn = 16;
 constexpr size_t kRankColumns = 480;
 
@@ -86,7 +86,7 @@ std::vector<std::string> rank_sentences(const RankedRun& run) {
 
 namespace {
 
-/// The charts of all ranks above one another.
+/// The ranks' charts, one below the other.
 Part charts_of_ranks(const Findings& found, const RankedRun& run, bool measured) {
   Part part;
   part.heading = measured ? "Memory over time, measured" : "Memory over time, predicted";

@@ -69,8 +69,8 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
     report.sections.push_back(std::move(section));
     if (!others.parts.empty()) report.sections.push_back(std::move(others));
   };
-  // Below its large figures a page shows the picture of memory and what would lower the peak; without a
-  // decode, what the file is about.
+  // Sections that a page opens below its key figures. With a decode: memory and remedies for the peak.
+  // Otherwise: the main contents of the files.
   const bool decode = !found.runs.empty() || !found.ranked.empty();
   const bool history = !decode && !found.histories.empty();
   const bool frontier = !decode && !history && !found.frontiers.empty();

@@ -16,7 +16,7 @@ Chart whole_timeline(const Timeline& timeline, const std::string& title) {
   return timeline_chart(timeline, title, 0, timeline.end_seconds(), kTimelineColumns);
 }
 
-/// A row for each run: what was predicted and what came of it.
+/// A row for each run: predictions and measurements.
 Table outcomes_table(const std::vector<ReportedRun>& runs) {
   Table table{"Runs", {}, {}};
   const auto add = [&](const char* title, Unit unit, const char* group, const char* explanation) {

@@ -5,7 +5,7 @@
 
 namespace headroom::reports {
 
-/// With the limit of --limit, where there is one.
+/// Adds the limit of --limit to a chart, if one was given.
 Chart with_other_limit(Chart chart, const Findings& found);
 
 /// True if there are several runs, so that parts need headings to tell them apart.
@@ -13,7 +13,7 @@ bool several_runs(const Findings& found);
 /// Heading of one run's parts: its files, or empty if there is only one run.
 std::string heading_of(const Findings& found, const ReportedRun& run);
 
-// Each section of a report, without parts where the files have nothing for it.
+// The sections of a report. Parts without data are omitted.
 
 Section summary_section(const Findings& found);
 Section history_section(const Findings& found);

@@ -11,7 +11,7 @@
 namespace headroom::reports {
 namespace {
 
-constexpr double kTheSame = 0.0005;  // differences below half a thousandth are none to people
+constexpr double kTheSame = 0.0005;  // smaller relative differences count as none
 
 std::string bytes_text(int64_t bytes) {
   return format(Unit::bytes, double(bytes));
@@ -25,7 +25,8 @@ std::string listed(const std::vector<std::string>& parts) {
   return text;
 }
 
-/// How a measured figure stands to a predicted one: "1.9 MiB (0.3 %) less than predicted", "as predicted".
+/// Difference of a measured figure from its prediction: "1.9 MiB (0.3 %) less than predicted", "as
+/// predicted".
 std::string difference_text(Unit unit, double measured, double predicted) {
   if (!(predicted > 0)) return "where nothing was predicted";
   const double share = (measured - predicted) / predicted;
@@ -92,7 +93,7 @@ std::string queue_sentence(const RunStats& stats) {
 
 std::string remedies_sentence(const PeakFindings& peak) {
   if (peak.remedies.empty() || !peak.remedies.front().option.empty()) return "";
-  // The request as it is stands first, then the remedies, the lowest limit before the others.
+  // The first remedy is the unchanged request. The others follow, the lowest limit first.
   std::string text = "The smallest limit that this request fits as it is: " +
                      bytes_text(peak.remedies.front().smallest_limit_bytes.value()) + ", in " +
                      format(Unit::seconds, peak.remedies.front().seconds.value());

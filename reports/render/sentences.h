@@ -7,7 +7,7 @@
 
 namespace headroom::reports {
 
-// In plain words with figures; texts of files stand in them as they are.
+// Sentences with figures. Texts from files are inserted without escaping.
 
 /// The plan, the cause of its peak, and the difference between the run and its plan.
 std::vector<std::string> run_sentences(const Findings& found, const ReportedRun& run);
@@ -18,7 +18,7 @@ std::vector<std::string> rank_sentences(const RankedRun& run);
 /// Sentences on scaling, profiles and frontiers.
 std::vector<std::string> other_sentences(const Findings& found);
 
-/// "Untiled, sdxl at 512×512 in fp32 took …", "Plans of sdxl … reach from …"; empty where there is nothing.
+/// "Untiled, sdxl at 512×512 in fp32 took …", "Plans of sdxl … reach from …". Empty if there are no data.
 std::string profile_sentence(const profiler::Profile& profile);
 std::string frontier_sentence(const FrontierDocument& frontier);
 

@@ -11,7 +11,7 @@
 namespace headroom::reports {
 namespace {
 
-/// A row for each size, whatever is known of it.
+/// A row for each size. Cells without data stay empty.
 Table scaling_table(const Scaling& scaling) {
   Table table{"Peak against resolution", {}, {}};
   table.columns = {{.title = "size", .is_text = true}, {.title = "pixels", .unit = Unit::pixels}};
@@ -43,7 +43,7 @@ Table scaling_table(const Scaling& scaling) {
   return table;
 }
 
-/// The limit to draw into a frontier: that of a plan of the same request.
+/// Limit to draw into a frontier, from a plan of the same request.
 int64_t limit_for(const FrontierDocument& frontier, const Findings& found) {
   if (found.other_limit_bytes) return *found.other_limit_bytes;
   for (const ReportedRun& run : found.runs) {

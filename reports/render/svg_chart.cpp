@@ -11,9 +11,9 @@ namespace {
 
 constexpr double kPlotHeight = 300, kCompactPlotHeight = 100;
 constexpr double kStripHeight = 12;
-constexpr double kGap = 7;  // between a point and its words
+constexpr double kGap = 7;  // between a point and its label
 
-/// The words of <desc>: what the drawing shows, for those who cannot see it.
+/// Text of <desc> for screen readers: describes the drawing.
 std::string description(const Chart& chart) {
   std::string text = axis_text(chart.y) + " against " + axis_text(chart.x) + ".";
   for (const Series& series : chart.series) {
@@ -35,7 +35,7 @@ std::vector<LegendEntry> legend_of(const Chart& chart) {
   return entries;
 }
 
-/// `foot` is what lies between the plot and the words of its x axis.
+/// `foot` is the height between the plot and the labels of its x axis.
 void draw_grid(Markup& svg, const Plane& plane, const Box& frame, double foot) {
   const size_t most = frame.height() < kPlotHeight ? 3 : 6;
   for (const Tick& tick : ticks(plane.y_axis.unit, plane.y.range(), plane.y_axis.logarithmic, most)) {
@@ -76,7 +76,7 @@ void name_spans(Markup& svg, const Chart& chart, const Plane& plane, const Box& 
   }
 }
 
-/// A guide beyond the chart has its words at the edge, with an arrow.
+/// Draws a guide. The label of a guide beyond the chart is at the edge, with an arrow.
 void draw_guide(Markup& svg, const Guide& guide, const Plane& plane, const Box& frame, LabelPlacer& labels) {
   if (!can_be_drawn(guide.vertical ? plane.x_axis : plane.y_axis, guide.at)) return;
   const Scale& scale = guide.vertical ? plane.x : plane.y;
@@ -116,9 +116,9 @@ void draw_note(Markup& svg, const Note& note, const Plane& plane, const Box& fra
   draw_label(svg, box, text, "label note");
 }
 
-/// Lines and guides are kept clear where there is room for words beside them.
+/// Makes labels avoid lines and guides if there is room elsewhere.
 void keep_clear(const Chart& chart, const Plane& plane, const Box& frame, LabelPlacer& labels) {
-  constexpr double kApart = 8;  // of boxes along a line
+  constexpr double kApart = 8;  // distance of avoided boxes along a line
   for (const Series& series : chart.series) {
     if (series.mark == Mark::area || series.x.size() > 60) continue;
     for (size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i) {
@@ -140,7 +140,7 @@ void keep_clear(const Chart& chart, const Plane& plane, const Box& frame, LabelP
   }
 }
 
-/// Below the plot, as high in each interval as its share.
+/// Draws a strip below the plot. Its height in each interval is the interval's share.
 void draw_strip(Markup& svg, const Strip& strip, const Plane& plane, const Box& frame) {
   const double ground = frame.bottom + 2 + kStripHeight;
   std::string path;

@@ -9,7 +9,7 @@
 namespace headroom::reports {
 namespace {
 
-/// In parts of the font size.
+/// Estimated width as a fraction of the font size.
 double character_width(std::string_view character) {
   if (character.size() >= 3 && static_cast<unsigned char>(character[0]) >= 0xE3)
     return 1.05;  // CJK and beyond
@@ -55,7 +55,7 @@ std::string fitted_text(std::string_view text, double width, double font_size) {
     needed -= text_width(rest.substr(0, bytes), font_size);
     rest.remove_prefix(bytes);
   }
-  // Not "….conv1": the dot was between the name's parts.
+  // Drops the separator after the cut: "…conv1", not "….conv1".
   if (rest.starts_with('.')) rest.remove_prefix(1);
   return rest.size() < 6 ? "" : "…" + std::string(rest);
 }
@@ -81,7 +81,7 @@ Box LabelPlacer::inside(Box box) const {
 }
 
 Box LabelPlacer::place(const std::vector<Box>& candidates) {
-  constexpr int kNear = 8;  // half lines away, a label is still seen to belong
+  constexpr int kNear = 8;  // in half lines; a label this close still seems to belong to its point
   const int everywhere = static_cast<int>(2 * frame_.height() / kLineHeight) + 1;
   for (const bool strict : {true, false}) {
     for (int i = 0; i <= (strict ? kNear : everywhere); ++i) {

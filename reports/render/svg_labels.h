@@ -10,16 +10,16 @@ namespace headroom::reports {
 constexpr double kLabelSize = 13;
 constexpr double kLineHeight = 17;
 
-/// About how wide a text is: the browser chooses the font, so this errs on the wide side.
+/// Estimated width of a text. The browser chooses the font, so the estimate errs on the wide side.
 double text_width(std::string_view text, double font_size = kLabelSize);
-double bold_width(std::string_view text);  ///< of a label's size
+double bold_width(std::string_view text);  ///< at label size
 
-/// Clean text with short names of layers, its beginning cut and "…" before it where it is wider: these differ
-/// at their ends. Empty where not even a few characters fit.
+/// Clean text with short names of layers. If it is too wide, "…" replaces its beginning, because the ends of
+/// names differ most. Empty if not even a few characters fit.
 std::string fitted_text(std::string_view text, double width, double font_size = kLabelSize);
 
-/// The whole name of a layer, short, or as many of its last parts as fit: "conv1" of "up3.res0.conv1". Empty
-/// where not even the last one does.
+/// A layer's short name, or its longest tail that fits: "conv1" of "up3.res0.conv1". Empty if not even the
+/// last part fits.
 std::string fitted_name(std::string_view name, double width, double font_size);
 
 struct Box {
@@ -39,7 +39,7 @@ class LabelPlacer {
   /// frame is full, it returns the first candidate, moved into the frame. The returned box is then taken.
   Box place(const std::vector<Box>& candidates);
   void take(const Box& box) { taken_.push_back(box); }
-  /// Lines and points: a label lies on them only where there is no better place.
+  /// Marks a line or point that labels cover only if there is no better place.
   void avoid(const Box& box) { avoided_.push_back(box); }
 
  private:

@@ -17,9 +17,8 @@ struct Point {
   double y = 0;
 };
 
-/// Points of a step-held curve, at most two for each unit of the drawing's width: the highest one that falls
-/// into it (the smallest y: drawings count downwards), and the last one, which is held from there. Peaks
-/// stay.
+/// Thins out a step curve to at most two points per unit of the drawing's width. Keeps the highest point,
+/// which has the smallest y, and the last one, which holds from there. So peaks stay.
 std::vector<Point> thinned_steps(const std::vector<Point>& points) {
   std::vector<Point> kept;
   for (size_t i = 0; i < points.size();) {
@@ -90,11 +89,11 @@ void draw_areas(Markup& svg, const Chart& chart, const Plane& plane) {
   for (const Series& series : chart.series) {
     if (series.mark == Mark::area) areas.push_back(&series);
   }
-  // An area ends where its last point is; a single moment is held.
+  // An area ends at its last point. A single moment reaches to the end of the axis.
   const double end = stack.x.size() > 1 ? stack.x.back() : plane.x.range().most;
   const double ground = plane.y.position(0), right = plane.x.position(end);
-  // From the top of the stack down, each from its own height to the ground: so no path has to follow the area
-  // below it back.
+  // Draws each area down to the x axis, from the top of the stack. Lower areas cover higher ones, so no path
+  // follows the area below.
   for (size_t area = areas.size(); area-- > 0;) {
     std::vector<Point> points;
     for (size_t i = 0; i < stack.x.size(); ++i)

@@ -13,10 +13,10 @@ struct Plane {
   Scale x, y;
 };
 
-/// All areas of a chart, one on another.
+/// Draws all areas of a chart as a stack.
 void draw_areas(Markup& svg, const Chart& chart, const Plane& plane);
 
-/// One series that is no area. `shape` is that of its marks.
+/// Draws one series that is not an area. `shape` selects its markers.
 void draw_series(Markup& svg, const Series& series, const Plane& plane, size_t shape);
 
 }  // namespace headroom::reports

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "decoder/program"))
 import tiny_decode
 
 GOLDEN = Path(__file__).resolve().parents[1] / "data/golden"
-# A small config of each class, and the shape of its latent. Clips have five extents.
+# A small config of each class, and its latent shape. Clips have five dimensions.
 SMALL = {
     "plain": (1, 4, 10, 12), "dc_interpolate": (1, 4, 7, 6), "dc_quadratic": (1, 4, 1, 2), "tiny_default": (1, 4, 9, 10),
     "hunyuan_image": (1, 8, 4, 5), "qwen_picture": (1, 16, 1, 6, 7), "qwen21_two": (1, 4, 1, 5, 4), "qwen_clip": (1, 4, 2, 4, 5),
@@ -35,7 +35,7 @@ class Ended:
 
 @dataclass
 class Case:
-    """A model, its latent and the size of its picture."""
+    """A model, a latent and the output size."""
 
     model: str
     latent: Path
@@ -50,7 +50,7 @@ class Card:
         self._count = 0
 
     def run(self, program, *words, emulated=False, settings=None):
-        """Runs a program over the air card. `emulated`: by the module whose kernels run."""
+        """Runs a program on the air card. `emulated` selects the CUDA module with emulated kernels."""
         self._count += 1
         report = self.folder / f"report{self._count}.json"
         libraries = self.build / "tests/air_card/lib"
@@ -63,7 +63,7 @@ class Card:
         return Ended(ended.returncode, errors, json.loads(report.read_text()) if report.exists() else {})
 
     def case(self, model, shape, size=None):
-        """A case with a latent of random values. The size of the picture is found by a decode on the CPU, whose picture is cpu_picture()."""
+        """A case with a random latent. `size` is frames, height and width. By default a decode on the CPU finds it and writes cpu_picture()."""
         name = Path(model).name
         latent = self.folder / f"{name}.latent.npy"
         latent.write_bytes(tiny_decode.normal(shape, 1.0))
@@ -89,7 +89,7 @@ class Card:
         return ended
 
     def plan(self, case, limit=None, dtype="fp32", host="0"):
-        """A plan under a limit; under the smallest one if there is none. Returns its file."""
+        """Plans under a limit, by default the smallest one that works. Returns the plan file."""
         self._count += 1
         path = self.folder / f"plan{self._count}.json"
         words = ["--device", "cuda", "--model", case.model, "--size", f"{case.width}x{case.height}", "--frames", case.frames, "--dtype", dtype]
@@ -102,7 +102,7 @@ class Card:
         return path
 
     def hosted(self, plan):
-        """A copy of the plan with kept tensors in host memory, except for tensors that must be on the device."""
+        """Copies the plan and moves kept tensors to host memory, except for those that must be on the device."""
         document = json.loads(plan.read_text())
         on_device = {kept.get("in_place_of") for kept in document["kept"]}
         on_device |= {kept["tensor"] for kept in document["kept"] if "in_place_of" in kept}
@@ -112,13 +112,13 @@ class Card:
             if kept["tensor"] not in on_device:
                 kept["tier"] = "host"
         document["host_limit_bytes"] = 1 << 30
-        document["limit_bytes"] *= 2  # blocks that are copied lie on the device meanwhile
+        document["limit_bytes"] *= 2  # blocks occupy the device while they are copied
         path = plan.with_suffix(".hosted.json")
         path.write_text(json.dumps(document))
         return path
 
     def queue(self, model, extents, limit, ending):
-        """A planned queue of pictures with latents of these rows and columns. Outputs are 0.png and so on."""
+        """Plans a queue of pictures with latents of these rows and columns. `ending` is the suffix of the outputs 0, 1, …"""
         requests = []
         for number, (rows, columns) in enumerate(extents):
             (self.folder / f"{number}.npy").write_bytes(tiny_decode.normal((1, 4, rows, columns), 1.0))
@@ -138,7 +138,7 @@ class Card:
 
 
 def read_npy(path):
-    """Extents and values of a .npy file of fp32."""
+    """Returns the shape and values of an fp32 .npy file."""
     data = Path(path).read_bytes()
     length = int.from_bytes(data[8:10], "little")
     header = data[10 : 10 + length].decode()
@@ -147,7 +147,7 @@ def read_npy(path):
 
 
 def distance(path, reference):
-    """The largest difference of two pictures, of the reference's largest magnitude. Infinite if they cannot be compared."""
+    """Largest difference relative to the reference's largest magnitude. Infinite if shapes differ or a value is not finite."""
     (extents, ours), (expected, theirs) = read_npy(path), read_npy(reference)
     if extents != expected or not all(map(math.isfinite, ours)):
         return math.inf
@@ -155,12 +155,12 @@ def distance(path, reference):
 
 
 def left_behind(report):
-    """Objects that still exist after the process has ended."""
+    """CUDA objects that the process did not release, by kind."""
     return {key: report[key] for key in LIVE if report.get(key)}
 
 
 class AirCardTest(unittest.TestCase):
-    """Tests of one build's programs in a folder of their own."""
+    """Base class. Tests one build's programs, each test in its own temporary folder."""
 
     BUILD = Path("build")
     LONG = False

@@ -11,26 +11,26 @@ namespace headroom::air {
 
 #define AIR_API extern "C" __attribute__((visibility("default")))
 
-/// Held during each call of a library.
+/// Locked during each library call.
 std::recursive_mutex& mutex();
 
-/// The environment variable, or `otherwise` if it is not set.
+/// Value of the environment variable, or `otherwise` if it is unset.
 std::string setting(const char* name, const char* otherwise = "");
 int64_t number_setting(const char* name, int64_t otherwise);
 
 // faults.cpp
 
-/// Counts a call by its name. Returns a status other than 0 if the call has to fail: AIR_FAIL names it, or
-/// the device has failed before. `failure` is the status for a call that AIR_FAIL names without a status.
+/// Counts a call by name. Returns a nonzero status if AIR_FAIL selects this call or the device has failed
+/// before. `failure` is the default status for a call that AIR_FAIL selects.
 int begin_call(const char* name, int failure);
-/// Notes what the call returns to the program.
+/// Records the status that the call returns to the program.
 void end_call(const char* name, int status);
-/// Marks the device as failed: later calls return `status`, as CUDA does after a fault in a kernel.
+/// Marks the device as failed. Later calls return `status`, as CUDA does after a kernel fault.
 void fail_device(int status, const std::string& why);
-/// Adds AIR_MUTATE's number to a value if AIR_MUTATE names `what` and `index`.
+/// Returns `value`, plus AIR_MUTATE's number if AIR_MUTATE selects `what` and `index`.
 int64_t mutated(const char* what, size_t index, int64_t value);
 
-/// Runs `body` as a call of a library. A call that has to fail skips `body`, unless it releases something.
+/// Runs `body` as a library call. If the call has to fail, `body` runs only if the call releases something.
 template <typename Status, typename Body>
 Status call(const char* name, Status failure, const Body& body) {
   const std::lock_guard lock(mutex());
@@ -47,17 +47,17 @@ Status call(const char* name, Status failure, const Body& body) {
 
 /// Adds to a counter of the report, such as "launches".
 void count(const char* counter, int64_t by = 1);
-/// Adds a line to the report's wrong uses.
+/// Adds a line to the report's list of wrong uses.
 void wrong_use(const std::string& text);
 
 // memory.cpp
 
 enum class Memory { pageable, device, pinned };
 Memory memory_of(const void* begin);
-/// Adds a wrong use and returns false if the bytes begin in memory of the card, pinned or freed memory and do
-/// not lie in one live allocation.
+/// Returns false and records a wrong use if the range is invalid. A range that begins in device, pinned or
+/// freed memory must lie in one live allocation.
 bool check_range(const char* user, const void* begin, int64_t bytes);
-/// Like check_range(), and the bytes have to be memory of the card.
+/// Like check_range(), but also requires device memory.
 bool check_device_range(const char* user, const void* begin, int64_t bytes);
 
 // launches.cpp
@@ -67,18 +67,18 @@ struct Launch {
   uint32_t blocks[3], threads[3];
   size_t shared_bytes;
 };
-/// A launch that is not made by CUDA's functions: counts it and checks it against the limits of the card.
-/// Returns why the launch failed; nothing if it did not.
+/// Counts a launch that bypasses CUDA's launch functions, and checks it against the card's limits. Returns
+/// the reason for a failure, or an empty string.
 std::string note_launch(const Launch& launch);
-/// Says that kernels run, so that cuDNN and cuBLASLt have to compute too.
+/// Enables real computation in cuDNN and cuBLASLt, because kernels run too.
 void kernels_run();
 bool kernels_are_run();
 
 // streams.cpp
 
-/// Appends work to a stream. AIR_ORDER says when it runs.
+/// Appends work to a stream. AIR_ORDER decides when the work runs.
 void enqueue(const void* stream, std::function<void()> work);
-/// True if AIR_ORDER is `now`: work runs when it is given to a stream.
+/// True if AIR_ORDER is `now`, so that work runs as soon as it is enqueued.
 bool work_runs_now();
 /// Runs all work of a stream, or of all streams.
 void drain(const void* stream);
@@ -88,13 +88,13 @@ void drain_all();
 
 struct Capability {
   int major, minor;
-  size_t shared_bytes;  ///< that a block can have
+  size_t shared_bytes;  ///< maximum per block
   int multiprocessors;
 };
-/// By AIR_CAPABILITY.
+/// Selected by AIR_CAPABILITY.
 const Capability& capability();
 
-/// f(begin, end) over two halves of a range, on two threads.
+/// Calls f(begin, end) for two halves of a range, on two threads.
 void in_two_halves(int64_t count, const std::function<void(int64_t, int64_t)>& f);
 
 }  // namespace headroom::air

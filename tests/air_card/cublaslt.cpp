@@ -7,11 +7,11 @@
 #include "tests/air_card/report.h"
 #include "tests/air_card/values.h"
 
-// Matrix products in fp32. Descriptors keep their content in the program's own memory, as cuBLASLt's do.
+// Matrix products with fp32 sums. As in cuBLASLt, descriptors store their content in the program's memory.
 namespace headroom::air {
 namespace {
 
-/// In a cublasLtMatrixLayoutOpaque_t. Columns follow one another.
+/// Content of a cublasLtMatrixLayoutOpaque_t. Matrices are column-major.
 struct Layout {
   int type;
   int64_t rows, columns, stride;
@@ -22,7 +22,7 @@ struct Layout {
   }
 };
 struct Operation {
-  int transposed;  ///< a
+  int transposed;  ///< applies to matrix a
 };
 struct Preference {
   uint64_t workspace_bytes;
@@ -40,7 +40,7 @@ void write(Handle to, const T& value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-/// Largest workspace that an algorithm takes.
+/// Workspace limit of all algorithms.
 constexpr uint64_t kWorkspaceBytes = 4096;
 
 struct Operand {
@@ -84,7 +84,7 @@ bool check(const Product& p, const Preference& promised) {
                                                              static_cast<int64_t>(promised.workspace_bytes));
 }
 
-/// a as [depth][rows], in fp32.
+/// Matrix a in fp32, as [depth][rows].
 std::vector<float> dense(const Product& p) {
   const int64_t rows = p.d.layout.rows;
   std::vector<float> all(static_cast<size_t>(rows * p.depth()));
@@ -126,7 +126,7 @@ cublasStatus_t multiply(const Product& p, const Preference& promised, cudaStream
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/// For calls that only write to the program's memory.
+/// Runs a call that only writes to the program's memory and cannot fail by itself.
 template <typename Body>
 cublasStatus_t succeed(const char* name, const Body& body) {
   return call(name, CUBLAS_STATUS_INTERNAL_ERROR, [&] {

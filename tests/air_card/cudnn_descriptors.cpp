@@ -10,7 +10,7 @@
 namespace headroom::air {
 namespace {
 
-/// Target of a descriptor handle. Two handles may name one engine.
+/// Memory behind a descriptor handle. Two handles may refer to the same engine.
 struct Handle {
   std::shared_ptr<Descriptor> descriptor;
 };
@@ -39,7 +39,7 @@ cudnnStatus_t refuse(const std::string& why) {
   return CUDNN_STATUS_BAD_PARAM;
 }
 
-/// The name of an attribute in AIR_MUTATE.
+/// Attribute name in AIR_MUTATE.
 const char* mutated_name(cudnnBackendAttributeName_t name) {
   switch (name) {
     case CUDNN_ATTR_TENSOR_STRIDES:
@@ -85,7 +85,7 @@ cudnnStatus_t set(Descriptor& descriptor, cudnnBackendAttributeName_t name, cudn
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// The engine of a configuration, or the configuration of a plan.
+/// Engine of an engine configuration or of a plan.
 const Descriptor& engine_of(const Descriptor& descriptor) {
   if (descriptor.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
     return engine_of(*descriptor.at(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG));
@@ -101,7 +101,7 @@ int64_t workspace_bytes(const Descriptor& descriptor) {
   return 0;
 }
 
-/// Fills the configurations that the program has made with the engines for a graph.
+/// Writes the engines for a graph into the configurations that the program has created.
 void offer_engines(const Descriptor& heuristics, int64_t room, int64_t* elements, void* results) {
   constexpr auto kKinds = static_cast<int64_t>(std::size(kEngines));
   *elements = room == 0 ? kKinds : std::min(room, kKinds);
@@ -165,7 +165,7 @@ cudnnStatus_t finalize(Descriptor& descriptor) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// Attributes that are missing are wrong uses too.
+/// Runs a call. A missing attribute counts as a wrong use.
 template <typename Body>
 cudnnStatus_t guarded(const char* name, cudnnStatus_t failure, const Body& body) {
   return call(name, failure, [&] {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-// Descriptors of cuDNN's backend API: attributes as the program sets them.
+// Descriptors of cuDNN's backend API, with the attributes that the program has set.
 namespace headroom::air {
 
 struct Descriptor {
@@ -15,29 +15,29 @@ struct Descriptor {
   std::map<int, std::vector<char>> values;
   std::map<int, std::vector<std::shared_ptr<Descriptor>>> references;
 
-  /// All values of an attribute of 64 bits a value; none if it was not set.
+  /// All values of an attribute with 64-bit values. Empty if it is not set.
   std::vector<int64_t> integers(cudnnBackendAttributeName_t name) const;
-  /// The first value; 0 if it was not set.
+  /// First value of an attribute; 0 if it is not set.
   int64_t integer(cudnnBackendAttributeName_t name) const;
   int enumerator(cudnnBackendAttributeName_t name) const;
   void set_integer(cudnnBackendAttributeName_t name, int64_t value);
-  /// The first descriptor that an attribute refers to. Throws std::out_of_range if there is none.
+  /// First descriptor that an attribute refers to. Throws std::out_of_range if there is none.
   const std::shared_ptr<Descriptor>& at(cudnnBackendAttributeName_t name) const;
 };
 
-/// The engines that are offered for a convolution, best first.
+/// Engines offered for a convolution, best first.
 struct EngineKind {
   int64_t index;
   int64_t workspace_bytes;
 };
 constexpr EngineKind kEngines[] = {{41, int64_t{256} << 10}, {42, 0}};
 
-/// The descriptor behind a handle of the program.
+/// The descriptor of a handle that the program holds.
 const std::shared_ptr<Descriptor>& descriptor_of(cudnnBackendDescriptor_t handle);
 
-/// True if the extents of a convolution match, given its paddings, strides and dilations.
+/// True if the convolution's extents are consistent with its padding, strides and dilations.
 bool extents_fit(const Descriptor& convolution);
-/// Starts a plan's operations on a stream.
+/// Enqueues a plan's operations on a stream.
 cudnnStatus_t execute(const Descriptor& plan, const Descriptor& pack, cudaStream_t stream);
 
 }  // namespace headroom::air

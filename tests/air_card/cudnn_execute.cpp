@@ -7,7 +7,7 @@
 #include "tests/air_card/cudnn_descriptors.h"
 #include "tests/air_card/direct_convolution.h"
 
-// Reads a plan's operations from its descriptors, checks them and hands them to direct_convolution.cpp.
+// Reads a plan's operations from its descriptors, checks them and passes them to direct_convolution.cpp.
 namespace headroom::air {
 namespace {
 
@@ -24,7 +24,7 @@ ValueType type_of(int type) {
   }
 }
 
-/// Puts the axes of positions at the end: two of a picture, three of a clip.
+/// Converts to five axes: batch, channels, frames, rows, columns. A picture gets `missing` as its frames.
 std::array<int64_t, 5> five(const std::vector<int64_t>& values, int64_t missing) {
   if (values.size() == 5) return {values[0], values[1], values[2], values[3], values[4]};
   if (values.size() == 4) return {values[0], values[1], missing, values[2], values[3]};
@@ -39,7 +39,7 @@ Tensor tensor_of(const Descriptor& descriptor) {
   return tensor;
 }
 
-/// The data of a pack's tensors.
+/// Data pointers of a variant pack.
 class Pack {
  public:
   explicit Pack(const Descriptor& pack)
@@ -49,7 +49,7 @@ class Pack {
     for (size_t i = 0; i < numbers.size(); ++i) data_[numbers[i]] = pointer(data.at(i));
   }
 
-  /// With its data, which is checked against its alignment and its allocation.
+  /// Returns the tensor with its data pointer. Checks alignment and allocation.
   Tensor tensor(const Descriptor& descriptor) {
     Tensor tensor = tensor_of(descriptor);
     const int64_t number = descriptor.integer(CUDNN_ATTR_TENSOR_UNIQUE_ID);
@@ -72,7 +72,7 @@ class Pack {
   std::map<int64_t, void*> data_;
 };
 
-/// Size of the workspace that an engine writes to, in bytes.
+/// Workspace bytes that an engine uses.
 int64_t workspace_of(const Descriptor& engine) {
   const int64_t index = engine.integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
   for (const EngineKind& kind : kEngines) {
@@ -97,7 +97,7 @@ bool extents_fit(const Descriptor& convolution) {
   const Tensor y = tensor_of(*convolution.at(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y));
   if (x.extents[1] != w.extents[1] || w.extents[0] != y.extents[1] || x.extents[0] != y.extents[0])
     return false;
-  // Headroom pads tiles itself, so neither padding nor other steps occur.
+  // Headroom pads tiles itself. It uses neither cuDNN's padding nor strides and dilations.
   if (!all_are(of_axes(convolution, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS), 0) ||
       !all_are(of_axes(convolution, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS), 0) ||
       !all_are(of_axes(convolution, CUDNN_ATTR_CONVOLUTION_DILATIONS), 1) ||
@@ -128,7 +128,7 @@ cudnnStatus_t execute(const Descriptor& plan, const Descriptor& pack, cudaStream
   if (!data.valid) return CUDNN_STATUS_BAD_PARAM;
   if (!kernels_are_run()) return CUDNN_STATUS_SUCCESS;
   enqueue(stream, [convolution, workspace = data.workspace, workspace_bytes] {
-    // Engines write to all of it.
+    // Engines overwrite the whole workspace.
     if (workspace_bytes > 0) std::memset(workspace, 0xff, static_cast<size_t>(workspace_bytes));
     run(convolution);
   });

@@ -31,7 +31,7 @@ int attribute(cudaDeviceAttr asked) {
   }
 }
 
-/// For calls that cannot fail by themselves.
+/// Runs a call that cannot fail by itself.
 template <typename T>
 cudaError_t answer(const char* name, T* to, T value) {
   return call(name, cudaErrorLaunchFailure, [&] {

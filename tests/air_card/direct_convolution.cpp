@@ -7,9 +7,9 @@
 namespace headroom::air {
 namespace {
 
-constexpr int64_t kLanes = 16;  ///< outputs that are summed together
-constexpr int64_t kPixels = 6;  ///< neighbours of a row that are summed together
-/// Products that are worth a second thread.
+constexpr int64_t kLanes = 16;  ///< outputs accumulated together
+constexpr int64_t kPixels = 6;  ///< neighbouring pixels of a row accumulated together
+/// Number of products from which a second thread pays off.
 constexpr int64_t kWorthAThread = int64_t{1} << 22;
 
 using Vector = float __attribute__((vector_size(32)));
@@ -22,7 +22,7 @@ int64_t offset(const Tensor& tensor, int64_t n, int64_t channel, int64_t t, int6
          x * tensor.strides[4];
 }
 
-/// The value of an added tensor at a position of y.
+/// Value of an added tensor at a position of y. Axes of extent 1 broadcast.
 float added_value(const Tensor& tensor, const std::array<int64_t, 5>& position) {
   int64_t at = 0;
   for (size_t axis = 0; axis < 5; ++axis)
@@ -30,7 +30,7 @@ float added_value(const Tensor& tensor, const std::array<int64_t, 5>& position) 
   return load_value(tensor.data, tensor.type, at);
 }
 
-/// The input in fp32, channels last.
+/// Input in fp32, channels last.
 std::vector<float> dense_input(const Tensor& x) {
   std::vector<float> all;
   const auto [batch, channels, frames, rows, columns] = x.extents;
@@ -44,7 +44,7 @@ std::vector<float> dense_input(const Tensor& x) {
   return all;
 }
 
-/// The kernel as [outputs / kLanes][taps][inputs][kLanes], with zeros behind the last output.
+/// Kernel as [outputs / kLanes][taps][inputs][kLanes]. The last group of outputs is padded with zeros.
 std::vector<float> packed_kernel(const Tensor& w) {
   std::vector<float> all;
   const auto [outputs, inputs, frames, rows, columns] = w.extents;
@@ -80,7 +80,7 @@ class Runner {
  private:
   using Position = std::array<int64_t, 5>;
 
-  /// Pixels of one row, all inputs and taps.
+  /// Computes some pixels of one row for one group of outputs.
   void run_block(const Position& at, int64_t pixels, int64_t outputs) const {
     const auto [all_outputs, inputs, frames, rows, columns] = c_.w.extents;
     Sums sums[kPixels] = {};
@@ -89,7 +89,7 @@ class Runner {
       for (int64_t row = 0; row < rows; ++row)
         for (int64_t column = 0; column < columns; ++column, weights += inputs * kLanes) {
           const float* from[kPixels];
-          for (int64_t p = 0; p < kPixels; ++p)  // those behind the last pixel repeat it
+          for (int64_t p = 0; p < kPixels; ++p)  // missing pixels repeat the last one
             from[p] = input(at[0], at[2] + t, at[3] + row, at[4] + column + std::min(p, pixels - 1));
           add_products(from, weights, inputs, sums);
         }

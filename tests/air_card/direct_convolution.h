@@ -14,7 +14,7 @@ struct Tensor {
   std::array<int64_t, 5> extents{}, strides{};
   void* data = nullptr;
 
-  /// From the first value to behind the last one.
+  /// Bytes from the first value to the end of the last one.
   int64_t bytes() const {
     int64_t last = 0;
     for (size_t axis = 0; axis < 5; ++axis) last += (extents[axis] - 1) * strides[axis];
@@ -22,8 +22,8 @@ struct Tensor {
   }
 };
 
-/// y = x * w + added[0] + added[1] …, without padding. Sums are in fp32 and rounded once. An added tensor's
-/// extent of 1 stands for all positions of its axis.
+/// y = x * w + added[0] + added[1] …, without padding. Sums are in fp32 and are rounded once. An added tensor
+/// is broadcast along axes of extent 1.
 struct DirectConvolution {
   Tensor x, w, y;
   std::vector<Tensor> added;

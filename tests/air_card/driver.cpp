@@ -1,6 +1,6 @@
 #include <cuda.h>
 
-// libcuda.so.1 as far as PyTorch asks it. Its other functions are stubs (make_stubs.py).
+// The part of libcuda.so.1 that PyTorch uses. make_stubs.py generates stubs for its other functions.
 #define AIR_API extern "C" __attribute__((visibility("default")))
 
 AIR_API CUresult cuInit(unsigned) {

@@ -4,7 +4,7 @@
 #include "tests/air_card/card.h"
 #include "tests/emulated_gpu/emulator.h"
 
-// Linked into modules with emulated kernels: their launches go through the air card's streams.
+// Linked into modules with emulated kernels. Routes their launches through the air card's streams.
 namespace headroom::air {
 namespace {
 

@@ -12,10 +12,10 @@ namespace headroom::air {
 namespace {
 
 struct Recorded {
-  int64_t records = 0;  ///< so often was it recorded
-  int64_t passed = 0;   ///< the last record that its stream has passed
+  int64_t records = 0;  ///< number of times that the event was recorded
+  int64_t passed = 0;   ///< the last record that its stream has reached
   const void* stream = nullptr;
-  Clock clock{};  ///< of the last record
+  Clock clock{};  ///< at the last record
   std::chrono::steady_clock::time_point time{};
 };
 
@@ -25,7 +25,7 @@ struct Events {
   const int64_t skipped_wait = number_setting("AIR_SKIP_WAIT", 0);
 };
 Events& events() {
-  static auto* one = new Events;  // used until the process has ended
+  static auto* one = new Events;  // never freed: calls may come during exit
   return *one;
 }
 
@@ -36,7 +36,7 @@ cudaError_t create(cudaEvent_t* to) {
   return cudaSuccess;
 }
 
-/// A call with an event that exists.
+/// Runs a call on an event, and rejects unknown events.
 template <typename Body>
 cudaError_t call_with(const char* name, cudaEvent_t event, const Body& body) {
   return call(name, cudaErrorLaunchFailure, [&] {
@@ -72,7 +72,7 @@ cudaError_t record(const std::shared_ptr<Recorded>& event, cudaStream_t stream) 
   return cudaSuccess;
 }
 
-/// True if a stream's next work already comes after the event, by earlier waits of the stream or the host.
+/// True if earlier waits by the stream or the host already order its next work after the event.
 bool is_covered(const Recorded& event, const void* stream) {
   Clock known = clock_of(stream);
   join(known, host_clock());
@@ -81,7 +81,7 @@ bool is_covered(const Recorded& event, const void* stream) {
   return work == event.clock.end() || known[on] >= work->second;
 }
 
-/// The host waits for the event.
+/// Blocks the host until the event has happened.
 void synchronize(const Recorded& event) {
   run_until(event, event.records);
   join(host_clock(), event.clock);
@@ -98,7 +98,7 @@ AIR_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
 
 AIR_API cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return call_with(__func__, event, [&](const auto&) {
-    events().all.erase(event);  // queued work shares what it records
+    events().all.erase(event);  // queued work shares the event's state
     delete reinterpret_cast<int64_t*>(event);
     change("events", -1);
     return cudaSuccess;

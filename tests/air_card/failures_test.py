@@ -1,12 +1,12 @@
-"""Each call of CUDA's libraries fails in turn: the exit code and the message are right, and nothing is left behind. Kernels do not run.
+"""Makes each call of CUDA's libraries fail. Checks the exit code and the message, and that nothing leaks. Kernels do not run.
 
     failures_test.py --build build
 """
 from air_card import GOLDEN, SMALL, AirCardTest, left_behind, main
 
-# Calls that are refused memory: exit code 3.
+# Allocations. Their failure gives exit code 3.
 MEMORY = {"cudaMalloc", "cudaHostAlloc"}
-# Calls after whose failure the picture may be whole: they release something, or the decode is over.
+# The picture may be complete despite a failure of these: they release something, or run after the decode.
 LAST = {
     "cublasLtDestroy", "cudaDeviceSynchronize", "cudaEventDestroy", "cudaFree", "cudaFreeHost", "cudaGetDevice", "cudaStreamDestroy",
     "cudnnBackendDestroyDescriptor", "cudnnDestroy",
@@ -30,7 +30,7 @@ class Failures(AirCardTest):
         if ended.code == 0 and call in LAST:
             self.assertTrue(self.picture.exists())
             return
-        # LibTorch may warn by a line of its own.
+        # LibTorch may print a warning line.
         lines = [line for line in ended.errors.splitlines() if not line.startswith("[W")]
         self.assertEqual(ended.code, 3 if call in MEMORY else 5, ended.errors)
         self.assertEqual(len(lines), 1, ended.errors)
@@ -46,9 +46,9 @@ class Failures(AirCardTest):
             self.check_clean(whole)
             for call, count in whole.report["calls"].items():
                 if dtype == "bf16" and not call.startswith("cublas"):
-                    continue  # fp32 has all others
+                    continue  # the fp32 run covers all other calls
                 if call == "cudnnBackendFinalize":
-                    continue  # a plan that cuDNN refuses is no failure
+                    continue  # another test covers plans that cuDNN rejects
                 for number in sorted({1, (count + 1) // 2, count}):
                     with self.subTest(call=call, number=number, dtype=dtype):
                         self.check_failure(self.decode(plan, f"{call}:{number}"), call)
@@ -76,7 +76,7 @@ class Failures(AirCardTest):
         self.assertEqual(ended.errors.count("\n"), 1, ended.errors)
 
     def test_engines_that_cudnn_refuses(self):
-        # The n-th plan or graph is refused: another engine or Headroom's own kernel takes its place.
+        # cuDNN rejects one plan or graph. Another engine or Headroom's own kernel replaces it.
         plan = self.card.plan(self.case, "64MiB")
         finalized = self.decode(plan, None).report["calls"]["cudnnBackendFinalize"]
         refused = set()

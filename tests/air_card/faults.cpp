@@ -13,10 +13,10 @@ namespace {
 struct Failure {
   std::string call;
   int64_t number = 0;
-  int status = 0;  ///< 0: the call's usual one
+  int status = 0;  ///< 0: the call's default status
 };
 
-/// "call:number" or "call:number:status".
+/// Parses "call:number" or "call:number:status".
 Failure failure_setting() {
   const std::string text = setting("AIR_FAIL");
   const size_t first = text.find(':');
@@ -29,21 +29,21 @@ Failure failure_setting() {
 struct Faults {
   const Failure failure = failure_setting();
   std::map<std::string, int64_t> calls;
-  int device_status = 0;    ///< of a device that has failed
-  bool error_seen = false;  ///< by the program
-  int last_error = 0;       ///< for cudaGetLastError
+  int device_status = 0;    ///< status of a failed device, else 0
+  bool error_seen = false;  ///< a call has returned an error to the program
+  int last_error = 0;       ///< returned by cudaGetLastError
 };
 Faults& faults() {
-  static auto* all = new Faults;  // used until the process has ended
+  static auto* all = new Faults;  // never freed: calls may come during exit
   return *all;
 }
 
-/// Errors after which CUDA answers every call with the same error.
+/// Errors after which every CUDA call returns the same error.
 bool is_sticky(int status) {
   return status == cudaErrorIllegalAddress || (status >= cudaErrorAssert && status <= cudaErrorLaunchFailure);
 }
 
-/// A program may recover from these.
+/// Errors from which a program may recover.
 bool is_harmless(int status) {
   return status == cudaErrorMemoryAllocation || status == cudaErrorNotReady ||
          status == cudaErrorNotSupported;
@@ -53,7 +53,7 @@ bool of_runtime(const std::string& name) {
   return name.compare(0, 4, "cuda") == 0 || name.compare(0, 6, "__cuda") == 0;
 }
 
-/// Calls that only ask, which neither fail with the device nor count as work after an error.
+/// Queries. They succeed on a failed device and are allowed after an error.
 bool only_asks(const std::string& name) {
   static const std::set<std::string> all{"cudaGetDevice",
                                          "cudaSetDevice",
@@ -71,7 +71,7 @@ bool only_asks(const std::string& name) {
   return all.count(name) > 0;
 }
 
-/// Calls that a program makes after an error too: they release something, or wait for work that was started.
+/// Calls that a program may make after an error: they release something or wait for earlier work.
 bool releases_or_waits(const std::string& name) {
   for (const char* part : {"Free", "Destroy", "Unregister", "Synchronize", "Event"}) {
     if (name.find(part) != name.npos) return true;
@@ -81,14 +81,14 @@ bool releases_or_waits(const std::string& name) {
 
 using HostClock = std::chrono::steady_clock;
 
-/// Calls of one library by another are inside a call of the program.
+/// Nesting depth: libraries call each other inside a call of the program.
 int open_calls = 0;
 HostClock::time_point call_begun;
 
 void note_begin() {
   if (open_calls++ == 0) call_begun = HostClock::now();
 }
-/// Calls that take longer fill memory, or were interrupted by another process.
+/// Longer calls are not counted as host time. They fill memory, or another process interrupted them.
 constexpr std::chrono::milliseconds kLongestCall{1};
 
 void note_end() {
@@ -130,7 +130,7 @@ void fail_device(int status, const std::string& why) {
 }
 
 int64_t mutated(const char* what, size_t index, int64_t value) {
-  // "strides:2:8" adds 8 to the third stride.
+  // Example: "strides:2:8" adds 8 to the third stride.
   static const std::string mutation = setting("AIR_MUTATE");
   if (mutation.empty()) return value;
   const std::string begin = std::string(what) + ":" + std::to_string(index) + ":";

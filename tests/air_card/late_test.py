@@ -1,17 +1,17 @@
-"""Streams that run late: the picture is the same in every order, and a wait that is left out is noticed.
+"""Runs streams late. Every order must give the same picture, and omitting a wait must change it.
 
     late_test.py --build build
 """
 from air_card import GOLDEN, SMALL, AirCardTest, main
 
 ORDERS = ({"AIR_ORDER": "late"}, {"AIR_ORDER": "drawn", "AIR_SEED": "1"}, {"AIR_ORDER": "drawn", "AIR_SEED": "2"})
-# Streams by their creation: compute, to the host, from the host, beside compute.
+# Streams in order of creation: compute, to the host, from the host, second compute stream.
 COMPUTE, TO_HOST, FROM_HOST, BESIDE = 1, 2, 3, 4
 
 
 class Late(AirCardTest):
     def decode(self, case, plan, settings=None, output="picture.npy"):
-        """The picture's bytes."""
+        """Decodes and returns the picture's bytes and the report."""
         ended = self.card.decode(case, plan, self.folder / output, emulated=True, settings=settings)
         self.check_clean(ended)
         return (self.folder / output).read_bytes(), ended.report
@@ -50,7 +50,7 @@ class Late(AirCardTest):
             pictures = found
 
     def noticed(self, case, plan):
-        """By pair of streams: how many waits change the picture when they are left out, how many do not, and how many others cover."""
+        """Omits each wait in turn. Counts, by pair of streams, the waits that change the picture, those that do not, and redundant ones."""
         expected, report = self.decode(case, plan)
         counts = {}
         for number, wait in enumerate(report["waits"], 1):
@@ -60,12 +60,12 @@ class Late(AirCardTest):
             if covered:
                 count["covered"] += 1
                 continue
-            # Work behind the wait runs as early, and all other work as late as the other waits allow.
+            # The waiting stream runs as early, and all other work as late, as the remaining waits allow.
             settings = {"AIR_ORDER": "late", "AIR_EAGER": str(stream), "AIR_SKIP_WAIT": str(number)}
             output = self.folder / "late.npy"
             output.unlink(missing_ok=True)
             ended = self.card.decode(case, plan, output, emulated=True, settings=settings)
-            same = ended.code == 0 and output.read_bytes() == expected  # values that are not set are not finite
+            same = ended.code == 0 and output.read_bytes() == expected  # uninitialized values are NaNs
             count["unnoticed" if same else "noticed"] += 1
         return counts
 
@@ -74,13 +74,13 @@ class Late(AirCardTest):
         hosted = self.noticed(clip, self.card.hosted(self.card.plan(clip)))
         picture = self.card.case(GOLDEN / "plain", (1, 4, 20, 20))
         attention = self.noticed(picture, self.card.plan(picture, "64MiB", "bf16"))
-        # Compute waits for copies to the host where memory is used again. In these small plans, with 10 MiB at least, none is.
+        # Compute waits for copies to the host before it reuses memory. These plans have at least 10 MiB and reuse none.
         for counts, pair in (
             (hosted, (TO_HOST, COMPUTE)), (hosted, (COMPUTE, FROM_HOST)),
             (attention, (BESIDE, COMPUTE)), (attention, (COMPUTE, BESIDE)),
         ):
             self.assertGreater(counts["{}<-{}".format(*pair)]["noticed"], 0, pair)
-        # Comments in decoder/gpu/host_transfers.cpp say which waits cover these.
+        # These waits are redundant. Comments in decoder/gpu/host_transfers.cpp name the waits that cover them.
         for pair in ((FROM_HOST, TO_HOST), (TO_HOST, FROM_HOST)):
             count = hosted["{}<-{}".format(*pair)]
             self.assertEqual((count["noticed"], count["unnoticed"]), (0, 0), pair)

@@ -13,10 +13,10 @@ constexpr uint32_t kMostThreads = 1024, kMostThreadsZ = 64, kMostBlocksYz = 6553
 
 struct Kernel {
   std::string name;
-  size_t shared_bytes = kSharedWithoutAsking;  ///< that it has asked for
+  size_t shared_bytes = kSharedWithoutAsking;  ///< limit that the program has set for the kernel
 };
 std::map<const void*, Kernel>& kernels() {
-  static auto* all = new std::map<const void*, Kernel>;  // used until the process has ended
+  static auto* all = new std::map<const void*, Kernel>;  // never freed: calls may come during exit
   return *all;
 }
 
@@ -76,7 +76,7 @@ AIR_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const 
   return call(__func__, cudaErrorLaunchFailure,
               [&] { return start(function, config->gridDim, config->blockDim, config->dynamicSmemBytes); });
 }
-/// A handle of a kernel is the kernel's function.
+/// The kernel handle is the kernel's host function.
 AIR_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void**,
                                        size_t shared_bytes, cudaStream_t) {
   return call(__func__, cudaErrorLaunchFailure, [&] { return start(kernel, grid, block, shared_bytes); });
@@ -112,7 +112,7 @@ AIR_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* 
   });
 }
 
-// Functions that nvcc's host code calls.
+// Functions that nvcc's generated host code calls.
 
 AIR_API void** __cudaRegisterFatBinary(void*) {
   static void* binary = nullptr;
@@ -129,7 +129,7 @@ AIR_API void __cudaRegisterFunction(void**, const char* function, char*, const c
   const std::lock_guard lock(mutex());
   kernels()[function].name = name;
 }
-/// Not 0: the host code then leaves out the launch. Only PyTorch's own kernels are launched in this way.
+/// A nonzero result makes the host code skip the launch. Only PyTorch's own kernels use this path.
 AIR_API unsigned __cudaPushCallConfiguration(dim3, dim3, size_t, void*) {
   return 1;
 }

@@ -10,26 +10,26 @@
 #include "tests/air_card/card.h"
 #include "tests/air_card/report.h"
 
-// Memory of the card is memory of the host between two guard pages. Its addresses are never used again, so
-// that a use of freed memory is found.
+// Device memory is host memory between two guard pages. Addresses are never reused, so any use of freed
+// memory is detected.
 namespace headroom::air {
 namespace {
 
-constexpr uintptr_t kDevicePage = uintptr_t{2} << 20;  // the driver's smallest
+constexpr uintptr_t kDevicePage = uintptr_t{2} << 20;  // the driver's smallest page
 constexpr uintptr_t kHostPage = 4096;
-/// Device memory that CUDA and its libraries take for themselves.
+/// Device memory that CUDA and its libraries use themselves.
 constexpr int64_t kContextBytes = int64_t{512} << 20;
-/// Larger allocations are not filled with NaNs: that would take the host's memory.
+/// Larger allocations are not filled with NaNs, which would use up the host's memory.
 constexpr size_t kMostFilled = size_t{64} << 20;
 
 struct Block {
   uintptr_t bytes = 0;
   Memory memory = Memory::device;
   bool freed = false;
-  bool registered = false;  ///< the program's own memory, pinned
+  bool registered = false;  ///< the program's own memory, pinned later
 };
 
-/// By their first address.
+/// Allocations by address.
 std::map<uintptr_t, Block>& blocks() {
   static auto* all = new std::map<uintptr_t, Block>;
   return *all;
@@ -42,7 +42,7 @@ uintptr_t address(const void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer);
 }
 
-/// The block that holds an address.
+/// Finds the allocation that contains an address.
 std::map<uintptr_t, Block>::iterator find(uintptr_t at) {
   auto next = blocks().upper_bound(at);
   if (next == blocks().begin()) return blocks().end();
@@ -91,7 +91,7 @@ cudaError_t allocate(void** to, size_t bytes, Memory memory) {
 
 cudaError_t release(const char* name, void* pointer, Memory memory) {
   if (pointer == nullptr) return cudaSuccess;
-  drain_all();  // both kinds of memory are freed when the device is idle
+  drain_all();  // freeing memory synchronizes the device
   const auto found = blocks().find(address(pointer));
   if (found == blocks().end() || found->second.memory != memory || found->second.freed) {
     wrong_use(std::string(name) + ": it is not the beginning of live memory");
@@ -110,14 +110,14 @@ std::string text_of(const char* user, int64_t bytes, const char* what) {
   return std::string(user) + ": " + std::to_string(bytes) + " bytes " + what;
 }
 
-/// Benchmarks of the host's own time leave out the work that a card does beside the host.
+/// AIR_COPIES=none skips the bytes of copies. Benchmarks of host time use it, because a real card copies
+/// asynchronously.
 bool leaves_out_copies() {
   static const bool leaves_out = setting("AIR_COPIES") == "none";
   return leaves_out;
 }
 
-/// Copies as CUDA orders them: pageable memory of the host is read at once, and is written before the call
-/// returns.
+/// Copies in CUDA's order. Pageable host memory is read or written before the call returns.
 cudaError_t copy(const char* name, void* to, const void* from, size_t bytes, const void* stream) {
   if (bytes == 0) return cudaSuccess;
   const auto length = static_cast<int64_t>(bytes);

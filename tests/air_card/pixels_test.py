@@ -1,23 +1,23 @@
-"""Pictures of the GPU path, from its own calls of CUDA's libraries, equal those of the CPU.
+"""Compares pictures of the GPU path with those of the CPU. The GPU path calls CUDA's libraries on the air card.
 
     pixels_test.py --build build
 """
 from air_card import GOLDEN, SMALL, AirCardTest, distance, main
 
-# The largest distance from the CPU's picture.
+# Largest allowed distance from the CPU's picture.
 LARGEST = 1e-5
-# In 16 bits the distance from fp32 is at most this many times the one of the CPU in the same dtype.
+# In 16 bits, the GPU's distance from fp32 may be this many times the CPU's distance in the same dtype.
 ROUNDED_MORE = 3
-# dtype, limit (none: the smallest one), whether kept tensors lie in host memory.
+# dtype, limit (None: the smallest one that works), and True to keep tensors in host memory.
 PLANS = (("fp32", "1GiB", False), ("fp32", None, False), ("fp32", "1GiB", True), ("bf16", None, False), ("fp16", "1GiB", False))
-# A distance that shows a wrong picture in bf16.
+# A larger distance means a wrong picture in bf16.
 WRONG = 0.2
 BUILT_IN = {
     "taesd": (1, 4, 5, 6), "sd15": (1, 4, 6, 8), "sdxl": (1, 4, 6, 8), "sd3": (1, 16, 6, 8), "flux2": (1, 32, 6, 8),
     "sana-dc-ae-f32c32": (1, 32, 2, 2), "hunyuan-image-2.1": (1, 64, 2, 2), "qwen-image": (1, 16, 1, 6, 8), "wan2.1": (1, 16, 2, 6, 8),
     "hunyuan-video": (1, 16, 2, 6, 8), "open-sora-plan": (1, 4, 2, 6, 8), "hunyuan-video-1.5": (1, 32, 2, 3, 4), "ltx-2": (1, 128, 2, 2, 2),
 }
-# Values that are handed over wrongly: the program, the picture or a check of the air card has to show it.
+# Corrupted arguments. The program, the picture or a check of the air card must reveal each of them.
 MUTATIONS = ("strides:2:8", "strides:3:-4", "strides:0:16", "dimensions:2:-1", "dimensions:3:-1", "paddings:0:1", "paddings:1:1",
              "pointers:0:4", "pointers:0:32", "pointers:1:4", "pointers:2:4", "pointers:3:32", "pointers:3:2", "workspace:0:-262144")
 MUTATED_PRODUCTS = ("leading:0:8", "leading:0:-1")
@@ -25,7 +25,7 @@ MUTATED_PRODUCTS = ("leading:0:8", "leading:0:-1")
 
 class Pixels(AirCardTest):
     def decode(self, case, plan, settings=None):
-        """Returns the ended program, and the distance of its picture from the CPU's; None if it failed."""
+        """Returns the finished run and its picture's distance from the CPU's. The distance is None if the run failed."""
         picture = self.folder / "picture.npy"
         picture.unlink(missing_ok=True)
         ended = self.card.decode(case, plan, picture, emulated=True, settings=settings)

@@ -1,4 +1,4 @@
-"""The CUDA module as nvcc built it runs plans of every kind: no leak, no wrong use, exit code 0. Kernels do not run.
+"""Runs plans of every kind on the CUDA module that nvcc built. Requires exit code 0 and no leak or wrong use. Kernels do not run.
 
     plans_test.py --build build
 """
@@ -7,7 +7,7 @@ import json
 
 from air_card import CAPABILITIES, GOLDEN, SMALL, AirCardTest, main
 
-# Built-in models: the latent's shape, then frames, height and width of the picture.
+# Built-in models: latent shape, then frames, height and width of the output.
 BUILT_IN = {
     "sd15": ((1, 4, 8, 8), (1, 64, 64)), "sdxl": ((1, 4, 16, 8), (1, 128, 64)), "sd3": ((1, 16, 8, 8), (1, 64, 64)),
     "flux": ((1, 16, 8, 8), (1, 64, 64)), "flux2": ((1, 32, 8, 8), (1, 64, 64)), "sana-dc-ae-f32c32": ((1, 32, 2, 2), (1, 64, 64)),
@@ -17,7 +17,7 @@ BUILT_IN = {
     "qwen-image": ((1, 16, 1, 8, 8), (1, 64, 64)), "qwen-image-2.1": ((1, 64, 1, 4, 4), (1, 64, 64)),
     "wan2.1": ((1, 16, 2, 8, 8), (5, 64, 64)), "wan2.2": ((1, 48, 2, 4, 4), (5, 64, 64)),
 }
-# Weights of these take seconds to make.
+# Random weights of these models take seconds to generate.
 HEAVY = {"hunyuan-video-1.5", "ltx-2", "ltx-video", "wan2.2", "qwen-image-2.1"}
 
 
@@ -38,7 +38,7 @@ class Plans(AirCardTest):
         return self.card.hosted(ample) if kind == "with host memory" else ample
 
     def test_built_in_models(self):
-        # Each model meets each kind of plan, and all models together meet each capability with each of them.
+        # Each model runs each kind of plan. All models together cover each kind with each compute capability.
         capabilities = itertools.cycle(CAPABILITIES)
         for name, (shape, size) in BUILT_IN.items():
             case = self.card.case(name, shape, size)
@@ -93,7 +93,7 @@ class Plans(AirCardTest):
         trace = json.loads((self.folder / "trace.json").read_text())
         self.assertGreater(len(trace["driver"]), 0)
         other = self.card.decode(case, "plan.json", "picture.npy", settings={"AIR_CAPABILITY": "8.9"})
-        self.check_clean(other, 2)  # the plan's costs are those of another card
+        self.check_clean(other, 2)  # the plan was profiled on another card
 
 
 if __name__ == "__main__":

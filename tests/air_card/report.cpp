@@ -24,7 +24,7 @@ struct Report {
   std::set<std::string> calls_after_error;
 };
 Report& report() {
-  static auto* all = new Report;  // used until the process has ended
+  static auto* all = new Report;  // never freed: calls may come during exit
   return *all;
 }
 
@@ -116,7 +116,7 @@ std::recursive_mutex& mutex() {
   return *one;
 }
 
-/// The report so far, for a process that goes on. Valid until the next call.
+/// The report so far, for a process that keeps running. Valid until the next call.
 AIR_API const char* air_card_report() {
   const std::lock_guard lock(mutex());
   static auto* text = new std::string;

@@ -11,8 +11,8 @@
 #include "tests/air_card/card.h"
 #include "tests/air_card/report.h"
 
-// Streams are queues of work. AIR_ORDER=now runs work when it is given; late runs it when an event, a wait or
-// a synchronisation needs it; drawn runs some of it in between, by AIR_SEED.
+// Streams are work queues. AIR_ORDER=now runs work at once. `late` defers work until an event, a wait or a
+// synchronization needs it. `drawn` also runs some work early, at random by AIR_SEED.
 namespace headroom::air {
 namespace {
 
@@ -32,7 +32,7 @@ struct Streams {
   std::minstd_rand random{static_cast<uint32_t>(number_setting("AIR_SEED", 1))};
 };
 Streams& streams() {
-  static auto* all = new Streams;  // used until the process has ended
+  static auto* all = new Streams;  // never freed: calls may come during exit
   return *all;
 }
 
@@ -45,7 +45,7 @@ Order order() {
   return one;
 }
 
-/// Null and cudaStreamLegacy are the default stream.
+/// Null and the two special stream handles mean the default stream.
 const void* handle(const void* stream) {
   return stream == cudaStreamLegacy || stream == cudaStreamPerThread ? nullptr : stream;
 }
@@ -57,7 +57,7 @@ Queue& queue(const void* stream) {
 void run(const std::function<void()>& work) {
   try {
     work();
-  } catch (const std::exception& error) {  // from an emulated kernel
+  } catch (const std::exception& error) {  // thrown by an emulated kernel
     fail_device(cudaErrorLaunchFailure, error.what());
   }
 }
@@ -69,7 +69,7 @@ cudaError_t create(cudaStream_t* to) {
   return cudaSuccess;
 }
 
-/// A call on a stream that exists.
+/// Runs a call on a stream, and rejects unknown streams.
 template <typename Body>
 cudaError_t call_on(const char* name, const void* stream, const Body& body) {
   return call(name, cudaErrorLaunchFailure, [&] {

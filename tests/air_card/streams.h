@@ -3,22 +3,22 @@
 #include <cstdint>
 #include <map>
 
-// Stream functions that events need.
+// Stream functions for events.
 namespace headroom::air {
 
-/// How much of each stream's work is known to be done: by the host, or before a stream's next work.
+/// Vector clock: the amount of each stream's work that is known to be complete.
 using Clock = std::map<int64_t, int64_t>;
 void join(Clock& clock, const Clock& other);
-/// Work that the host knows to be done. Calls that wait for work add to it.
+/// Work that the host knows to be complete. Blocking calls advance it.
 Clock& host_clock();
-/// Work that is done before a stream's next work.
+/// Work that completes before the stream's next work starts.
 Clock& clock_of(const void* stream);
 
-/// Runs the next piece of a stream's work. False if there is none.
+/// Runs the next queued item of a stream. Returns false if the queue is empty.
 bool run_next(const void* stream);
-/// Draws whether a question for work under way finds it done.
+/// Draws at random if a query reports pending work as complete.
 bool drawn_done();
-/// The number of a stream in the order of creation; 0 is the default stream. Negative if it does not exist.
+/// Number of a stream in order of creation; 0 is the default stream. Negative for an unknown stream.
 int64_t stream_number(const void* stream);
 
 }  // namespace headroom::air

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Values of 16 and 32 bits as cuDNN and cuBLASLt read and write them.
+// Values of 16 and 32 bits in the formats of cuDNN and cuBLASLt.
 namespace headroom::air {
 
 enum class ValueType { fp32, fp16, bf16 };

@@ -20,12 +20,12 @@ MOST_CHARACTERS = 160
 SOURCES = {".cpp", ".h", ".cu", ".py", ".cmake"}
 FOLDERS = ("decoder/", "profiler/", "planner/", "reports/", "gui/", "tests/", "docs/", "cmake/", ".ci/")
 PATH = re.compile(r"(?<![\w./-])(?:" + "|".join(map(re.escape, FOLDERS)) + r")[\w./*{},-]*")
-OTHERS_FILES = {"TorchConfig.cmake"}  # of PyTorch's wheel
+OTHERS_FILES = {"TorchConfig.cmake"}  # part of PyTorch's wheel
 FILE_NAME = re.compile(r"^[\w*]+(\.cpp|\.h|\.cu|\.py|\.cmake)$")
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 PROGRAM = re.compile(r"(?:^|[\s/])(headroom-(?!cuda\b|progress\b)[a-z]+)(?![\w.-])(?:\s+([a-z]+)(?=\s|$))?")
 SCRIPT = re.compile(r"(?:reports|tests)/[\w/]+\.py")
-# Pages whose code spans `name()` and `Name` must be names of the source.
+# On these pages, code spans such as `name()` and `Name` must name something in the source.
 NAMES_SOURCE = ("HACKING.md", "docs/architecture.md", "docs/models.md")
 NAME = re.compile(r"^(?:\w+::)*(?:([A-Za-z_]\w*)\(\)|([A-Z][a-z]+(?:[A-Z][A-Za-z]*)+))$")
 
@@ -33,14 +33,14 @@ NAME = re.compile(r"^(?:\w+::)*(?:([A-Za-z_]\w*)\(\)|([A-Z][a-z]+(?:[A-Z][A-Za-z
 def tracked_files():
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
     names = listed.stdout.split("\n") if listed.returncode == 0 else []
-    if not names:  # no checkout: a release's archive
+    if not names:  # not a git checkout but a release archive
         names = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*")
                  if path.relative_to(ROOT).parts[0] not in ("build", "demo", ".git")]
     return [name for name in names if name and (ROOT / name).is_file()]
 
 
 class Programs:
-    """The --help text of each program."""
+    """The --help texts of all programs."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -52,7 +52,7 @@ class Programs:
         return (self.folder / program).is_file()
 
     def help(self, program, command=""):
-        """The text of --help, of a command of the program where one is named. None where it is not built."""
+        """The --help text of a program or one of its commands. None if the program is not built."""
         if not self.built(program):
             return None
         key = (program, command)
@@ -67,7 +67,7 @@ class Programs:
         return f"Usage: {program} {command} " in (self.help(program, command) or "")
 
     def commands(self, program):
-        """A program's own commands, which its --help names under `Commands`."""
+        """Commands that the program's --help lists under `Commands`."""
         text = self.help(program) or ""
         if "Commands, each" not in text:
             return [""]
@@ -75,7 +75,7 @@ class Programs:
         return [""] + [word for word in words if self.has_command(program, word)]
 
     def flags(self):
-        """Flags of all programs that are built, and of their commands."""
+        """Flags of all built programs and their commands."""
         return set(FLAG.findall(" ".join(self.help(program, command) or "" for program in self.names
                                          for command in (self.commands(program) if self.built(program) else []))))
 
@@ -97,7 +97,7 @@ class Tree:
         self.script_flags = {flag for name, text in texts.items() if name.endswith(".py") and not name.startswith("tests/docs/")
                              for flag in FLAG.findall(text)}
         self.flags = programs.flags() | self.script_flags | {"--help", "--version", "--preset"}
-        if not all(programs.built(name) for name in programs.names):  # the rest by what the sources of programs name
+        if not all(programs.built(name) for name in programs.names):  # flags of missing programs come from their sources
             self.flags |= {flag for name, text in texts.items() if "/program/" in name or name.startswith("decoder/cli/")
                            for flag in FLAG.findall(text)}
 
@@ -115,14 +115,14 @@ class Tree:
 
 
 def anchors(text):
-    """The names that links may use for a page's headings, as GitHub makes them."""
+    """Link anchors that GitHub generates for a page's headings."""
     headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
     plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
     return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
 
 
 def code_of(text):
-    """Yields (line number, code, whether it is a command line) of spans and of indented or fenced blocks."""
+    """Yields (line number, code, is_block) for code spans and for lines of indented or fenced blocks."""
     fenced = False
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
@@ -139,7 +139,7 @@ def code_of(text):
 
 
 def check_program(tree, code, match):
-    """Faults of a command line, from the program's name on."""
+    """Checks a command line from the program's name on. Returns its faults."""
     program, command = match.group(1), match.group(2) or ""
     if program not in tree.programs.names:
         return [f"no program {program}"]
@@ -161,7 +161,7 @@ def check_flags(tree, code, block):
         text = (ROOT / script.group(0)).read_text()
         return [f"{script.group(0)} has no {flag}" for flag in FLAG.findall(code)
                 if flag != "--help" and flag not in text and flag not in tree.script_flags]
-    # In a block, command lines of others' programs are theirs to check.
+    # Blocks may show commands of other projects' programs, which are not checked.
     return [] if block else [f"no program or script has {flag}" for flag in FLAG.findall(code) if flag not in tree.flags
                              and not re.match(r"(cmake|ctest|ninja|git|torchrun|pip) ", code)]
 
@@ -196,10 +196,10 @@ def check_links(page, text):
 
 
 def check_page(tree, page, text):
-    """Every fault of a page, as text."""
+    """Returns all faults of a page as text."""
     faults = [f"{page}:{number}: {len(line)} characters" for number, line in enumerate(text.split("\n"), 1) if len(line) > MOST_CHARACTERS]
     faults += [f"{page}: {fault}" for fault in check_links(page, text)]
-    if page != "CHANGELOG.md":  # which also names what is gone
+    if page != "CHANGELOG.md":  # which also names removed features
         faults += [f"{page}:{number}: {fault}" for number, code, block in code_of(text) for fault in check_code(tree, page, code, block)]
     return faults
 
@@ -225,7 +225,7 @@ FAULTS = {
 
 
 def check_the_checks(tree):
-    """Faults that are not found in a page that has them, and any in a page that has none."""
+    """Tests the checks. Returns faults that they miss in a broken page, and any that they report in a correct one."""
     missed = [f"not found: {fault}" for fault, line in FAULTS.items()
               if not any(fault in found for found in check_page(tree, "HACKING.md", "text\n" + line + "\n"))]
     sound = "`decoder/graph`, `headroom-plan explain plan.json --json`, `make demo`\n[a](docs/formats.md#latents)\n"

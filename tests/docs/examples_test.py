@@ -19,7 +19,7 @@ PROMPT = "    $ "
 
 
 def examples(page):
-    """Each command of a page with the lines that it is said to print."""
+    """Each command of a page, with its expected output."""
     command, printed = None, []
     for line in [*page.split("\n"), "end"]:
         if command is not None and (line.startswith(PROMPT) or (line and not line.startswith("    "))):

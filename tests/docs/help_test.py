@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what every program says in its --help, and the man pages and completions that are made of it (cmake/help_pages.py).
+"""Checks the --help of every program, and the man pages and completions generated from it (cmake/help_pages.py).
 
     python3 tests/docs/help_test.py --bin build/bin
 
@@ -21,7 +21,7 @@ sys.dont_write_bytecode = True
 import help_pages  # pylint: disable=wrong-import-position
 
 BIN = Path("build/bin")
-# Words of the project's own that nobody else knows.
+# Private jargon that users would not know.
 DIALECT = re.compile(r"\b(knots?|outside the pool)\b", re.I)
 
 
@@ -30,7 +30,7 @@ def built():
 
 
 def complete(folder, program, line, cwd):
-    """Completions that bash offers for the last word of a line."""
+    """Bash completions for the last word of a line."""
     words = line.split(" ")
     script = (f". {folder}/bash-completion/completions/{program}\n"
               f"COMP_WORDS=({' '.join(help_pages.quoted(word) for word in words)})\nCOMP_CWORD={len(words) - 1}\n"
@@ -61,7 +61,7 @@ class Helps(unittest.TestCase):
     def test_the_words_are_gone_from_documentation_too(self):
         for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
             for number, line in enumerate(path.read_text().split("\n"), 1):
-                told = re.sub(r"`[^`]*`", "", line)  # keys of files
+                told = re.sub(r"`[^`]*`", "", line)  # code spans may contain file keys
                 self.assertIsNone(DIALECT.search(told), f"{path.name}:{number}: {line}")
 
     def test_defaults_are_those_of_the_program(self):

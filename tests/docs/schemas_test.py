@@ -1,4 +1,4 @@
-"""docs/schemas describes every file that is written: of each kind some are written here, by the programs, and held against it.
+"""Validates files of each kind, written by the programs, against docs/schemas.
 
   python schemas_test.py --bin build/bin
 """
@@ -85,7 +85,7 @@ class Schemas(unittest.TestCase):
             self.check("plan", "profiled.json")
 
     def test_a_profile_of_a_busy_machine_is_refused(self):
-        """Two threads on one processor wait for each other, as they do for other programs."""
+        """Two threads on one processor disturb each other like other programs would, so the profile is noisy."""
         if not (BIN / "headroom-profile").exists():
             self.skipTest("no headroom-profile")
         words = ["headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "32x32", "--threads", "2", "--seconds", "1", "-o", "profile.json"]
@@ -108,7 +108,7 @@ class Schemas(unittest.TestCase):
         for folder in ("decoder", "planner", "profiler", "reports"):
             for path in (ROOT / folder).rglob("*.cpp"):
                 named |= set(re.findall(r'"headroom\.(\w+)"', path.read_text()))
-        named.discard("errors")  # a module of the Python package
+        named.discard("errors")  # a Python module, not a kind of file
         self.assertEqual(named, {path.stem for path in SCHEMAS.glob("*.json")})
 
     def test_what_is_missing_or_of_another_type_is_found(self):

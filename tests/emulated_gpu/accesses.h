@@ -6,15 +6,15 @@
 
 namespace headroom::gpu {
 
-/// Bytes that one item of work reads or writes.
+/// A range of bytes that one item of work reads or writes.
 struct Access {
   const std::byte* begin = nullptr;
   int64_t bytes = 0;
   bool writes = false;
 };
 
-/// Memory that a call touches at most, row by row. Throws std::logic_error if it would touch an absent block
-/// or a position outside its view.
+/// Memory that a call may access, row by row. Throws std::logic_error if the call would access an absent
+/// block or a position outside its view.
 std::vector<Access> accesses_of(const Call& call);
 
 }  // namespace headroom::gpu

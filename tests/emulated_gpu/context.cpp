@@ -5,8 +5,8 @@
 #if defined(HEADROOM_SWITCHES_STACKS)
 extern "C" void headroom_switch_stacks(void** left, void* taken);
 
-// Pushes the registers that a call preserves (System V ABI, AMD64) onto the current stack, and stores its top
-// in *left. Then pops them from the stack `taken`, and returns to where that stack was left.
+// Pushes the callee-saved registers (System V ABI, AMD64) onto the current stack, and stores the stack
+// pointer in *left. Then switches to the stack `taken`, pops its registers and returns there.
 asm(R"(
   .text
   .p2align 4
@@ -43,7 +43,7 @@ Context::Context(void (*entry)()) : stack_(std::make_unique_for_overwrite<std::b
 #if defined(HEADROOM_SWITCHES_STACKS)
   const uintptr_t end = (reinterpret_cast<uintptr_t>(stack_.get()) + kStackBytes) / 16 * 16;
   auto* slot = reinterpret_cast<uintptr_t*>(end);
-  *--slot = 0;  // where `entry` would return to, at the alignment that a call leaves
+  *--slot = 0;  // return address of `entry`; also sets the alignment that a call leaves
   *--slot = reinterpret_cast<uintptr_t>(entry);
   for (int preserved = 0; preserved < 6; ++preserved) *--slot = 0;
   top_ = slot;

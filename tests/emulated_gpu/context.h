@@ -3,10 +3,9 @@
 #include <cstddef>
 #include <memory>
 
-// Takes one line of execution up where it was left, and leaves another. ThreadSanitizer follows only what the
-// C library does, and other processors have other registers: there it is setjmp() and longjmp(). They are
-// four times as slow, and forty times under the address sanitizer, which asks the system about signals at
-// each longjmp().
+// Switches between fibers. Assembly does this on x86-64. ThreadSanitizer and other processors use setjmp()
+// and longjmp(), because ThreadSanitizer only follows C library calls. These are four times as slow, and
+// forty times under AddressSanitizer, which queries the signal stack at each longjmp().
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define HEADROOM_SWITCHES_STACKS
 #else
@@ -26,15 +25,15 @@
 
 namespace headroom::emulated {
 
-/// One line of execution, on a stack of its own or on that of the caller.
+/// A fiber, with its own stack or the caller's.
 class Context {
  public:
   Context() = default;
-  /// Will run `entry`, which never returns.
+  /// Prepares a fiber that runs `entry`. `entry` never returns.
   explicit Context(void (*entry)());
 
-  /// Goes on with `other`; returns when something switches back. Signal masks are left alone, which makes it
-  /// a matter of nanoseconds.
+  /// Resumes `other`. Returns when another fiber switches back. Does not save signal masks, so that a
+  /// switch takes only nanoseconds.
   void switch_to(Context& other) {
 #if defined(HEADROOM_TELLS_OF_STACKS)
     void* own = nullptr;
@@ -63,7 +62,7 @@ class Context {
 
   std::unique_ptr<std::byte[]> stack_;
 #if defined(HEADROOM_SWITCHES_STACKS)
-  void* top_ = nullptr;  ///< of the stack while it is left
+  void* top_ = nullptr;  ///< top of the stack while the fiber is suspended
 #else
   bool started_ = false;
   ucontext_t start_{};

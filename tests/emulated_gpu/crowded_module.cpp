@@ -10,8 +10,8 @@ using namespace headroom::gpu;
 
 namespace {
 
-/// A GPU that others use as well: the first reservations are refused, as many as HEADROOM_CROWDED_GPU says,
-/// and after each the others have left half as much of what lies above 512 MiB, 64 MiB at first.
+/// A GPU shared with other programs. The first HEADROOM_CROWDED_GPU reservations fail. Free memory is 512 MiB
+/// plus an extra 64 MiB, and each failure halves the extra part.
 class CrowdedGpu final : public EmulatedGpu {
  public:
   CrowdedGpu() {
@@ -33,7 +33,7 @@ class CrowdedGpu final : public EmulatedGpu {
 
 }  // namespace
 
-// In the place of the CUDA module of the programs (decoder/gpu/modules).
+// Replaces the programs' CUDA module (decoder/gpu/modules).
 extern "C" __attribute__((visibility("default"))) Gpu* headroom_open_gpu(const char* version, char* error,
                                                                          size_t error_bytes) {
   return headroom::answer_entry(version, error, error_bytes, [] { return new CrowdedGpu; });

@@ -10,14 +10,14 @@
 
 namespace headroom::gpu {
 
-/// A GPU on the CPU: kernels run in the emulator as soon as they are asked for, and every hazard between
-/// streams is found: so whatever order a real GPU may choose gives the same values. Memory begins as NaNs,
-/// and nothing outside the reservations may be touched.
+/// A GPU emulated on the CPU. Kernels run at once, and every hazard between streams is detected. So any order
+/// that a real GPU may choose gives the same values. Memory starts as NaNs. Accesses outside reservations are
+/// errors.
 class EmulatedGpu : public Gpu {
  public:
   static constexpr int64_t kContextBytes = int64_t{300} << 20;
 
-  /// Reservations are of `memory`; its own where that is null.
+  /// Reservations come from `memory`. Null: the emulator allocates them itself.
   explicit EmulatedGpu(int64_t bytes = int64_t{1} << 30, std::unique_ptr<DeviceMemory> memory = nullptr)
       : total_bytes_(bytes), lent_(std::move(memory)) {}
   ~EmulatedGpu() override { release(); }
@@ -26,13 +26,13 @@ class EmulatedGpu : public Gpu {
   std::string libraries() const override { return lent_ ? lent_->name() + ", emulator" : "emulator"; }
   int64_t free_bytes() const override { return total_bytes_ - reserved_bytes_; }
   int64_t total_bytes() const override { return total_bytes_; }
-  /// In the driver's pages.
+  /// Context plus reservations, rounded up to the driver's pages.
   int64_t own_bytes() const override {
     constexpr int64_t kPage = int64_t{2} << 20;
     return kContextBytes + (reserved_bytes_ + kPage - 1) / kPage * kPage;
   }
 
-  /// Its own memory comes in any size, so that small decodes have tight limits.
+  /// The emulator's own memory has any size, so that limits of small decodes are tight.
   ReservationSizes reservation_sizes() const override {
     return lent_ ? lent_->reservation_sizes() : ReservationSizes{};
   }
@@ -50,7 +50,7 @@ class EmulatedGpu : public Gpu {
   void wait_on_host(Event) override {}
   bool happened(Event) override { return true; }
 
-  /// Reports what is reserved as if it were taken in segments of whole 2 MiB.
+  /// Reports reservations as if they were segments in multiples of 2 MiB.
   bool watch_allocator(AllocatorWatch watch) override;
 
   void open_range(const std::string&) override {

@@ -10,7 +10,7 @@
 #include "decoder/gpu/kernels/language_types.h"
 #include "tests/emulated_gpu/emulator.h"
 
-// The language of kernels for the emulator. Included by decoder/gpu/kernels/language.h alone.
+// Kernel language for the emulator. Only decoder/gpu/kernels/language.h includes this file.
 
 #define __global__
 #define __device__
@@ -18,7 +18,7 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __grid_constant__
-// The threads of a block run on one thread of the CPU.
+// One CPU thread runs all threads of a block.
 #define __shared__ static thread_local
 
 #define threadIdx (::headroom::emulated::place.thread)
@@ -31,14 +31,14 @@ namespace headroom::gpu {
 using Where = std::source_location;
 
 struct Launch {
-  const char* kernel;  ///< its name in messages
+  const char* kernel;  ///< for messages
   dim3 grid;
   dim3 block;
-  size_t shared_bytes = 0;  ///< dynamic
+  size_t shared_bytes = 0;  ///< dynamic shared memory
   StreamHandle stream = nullptr;
 };
 
-/// Nothing where the grid is empty.
+/// Does nothing for an empty grid.
 template <typename... Parameters, typename... Arguments>
 void launch(const Launch& launch, void (*kernel)(Parameters...), const Arguments&... arguments) {
   if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0) return;
@@ -86,7 +86,7 @@ template <typename T>
 T __shfl_xor_sync(uint32_t lanes, T value, int mask, const Where& where = Where::current()) {
   return value_of_lane(lanes, value, (own_lane() ^ static_cast<uint32_t>(mask)) % kWarp, where);
 }
-/// The last lanes keep their own.
+/// Lanes near the end keep their own value.
 template <typename T>
 T __shfl_down_sync(uint32_t lanes, T value, uint32_t distance, const Where& where = Where::current()) {
   const uint32_t lane = own_lane() + distance;
@@ -109,7 +109,7 @@ T* in_global(T* pointer) {
 }
 
 inline void raise_flag(uint32_t* flag) {
-  std::atomic_ref<uint32_t>(*flag).store(1, std::memory_order_relaxed);  // blocks run on two threads
+  std::atomic_ref<uint32_t>(*flag).store(1, std::memory_order_relaxed);  // two CPU threads run blocks
 }
 
 inline float float_of(uint32_t bits) {
@@ -129,21 +129,21 @@ inline float to_float(Bfloat16 value) {
   return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16);
 }
 
-/// To nearest, ties to even.
+/// Rounds to nearest, ties to even.
 template <typename T>
 T rounded(float value) {
   if constexpr (std::is_same_v<T, Half>) {
     return std::bit_cast<Half>(static_cast<_Float16>(value));
   } else if constexpr (std::is_same_v<T, Bfloat16>) {
     const auto bits = std::bit_cast<uint32_t>(value);
-    if (value != value) return {0x7fff};  // as the GPU has it
+    if (value != value) return {0x7fff};  // the GPU's NaN
     return {static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
   } else {
     return value;
   }
 }
 
-/// Two neighbours; the first stands in the lower half.
+/// Packs two neighbours; the first is in the lower half.
 template <typename T>
 uint32_t packed(float first, float second) {
   return rounded<T>(first).bits | static_cast<uint32_t>(rounded<T>(second).bits) << 16;
@@ -158,10 +158,10 @@ inline float power_of_2(float exponent) {
   return exponent < -126 ? 0 : exp2f(exponent);
 }
 
-/// d += a b for a of 16 × 16, b of 16 × 8. Lane l holds in words of two neighbours, with g = l / 4 and t = l
-/// % 4, of a: row g columns 2t, row g + 8, and both again 8 columns on; of b: rows 2t of column g, and 8 rows
-/// on; and single values of d: row g columns 2t and 2t + 1, row g + 8 (PTX ISA, "Matrix Fragments for
-/// mma.m16n8k16"). GPUs add the products with a little less care than here.
+/// d += a b for a of 16 × 16 and b of 16 × 8. Words hold two neighbouring values. Lane l has, with g = l / 4
+/// and t = l % 4: of a, rows g and g + 8 at columns 2t and 2t + 8; of b, column g at rows 2t and 2t + 8; of
+/// d, rows g and g + 8 at columns 2t and 2t + 1. See the PTX ISA, "Matrix Fragments for mma.m16n8k16". GPUs
+/// accumulate less precisely than the sum in double here.
 template <typename T>
 void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                   const Where& where = Where::current()) {
@@ -192,8 +192,7 @@ void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
   }
 }
 
-/// Lane l has of each matrix row l / 4, columns 2 (l % 4) and the next; of a transposed one the same of its
-/// transpose.
+/// Lane l gets row l / 4 and columns 2 (l % 4) and 2 (l % 4) + 1 of each matrix, or of its transpose.
 template <size_t matrices>
 void load_matrices(uint32_t (&values)[matrices], const void* row, bool transposed, const Where& where) {
   if (reinterpret_cast<uintptr_t>(row) % 16 != 0)
@@ -209,7 +208,7 @@ void load_matrices(uint32_t (&values)[matrices], const void* row, bool transpose
     values[i] = transposed ? element(i, x, y) | element(i, x + 1, y) << 16
                            : element(i, y, x) | element(i, y, x + 1) << 16;
   }
-  emulated::meet_warp(where);  // nobody writes there before all have read
+  emulated::meet_warp(where);  // no lane may overwrite the memory before all have read it
 }
 inline void ldmatrix_x4(uint32_t (&values)[4], const void* row, const Where& where = Where::current()) {
   load_matrices(values, row, false, where);
@@ -226,8 +225,8 @@ inline void ldmatrix_x2_transposed(uint32_t (&values)[2], const void* row,
   load_matrices(values, row, true, where);
 }
 
-/// Copies 16 bytes to shared memory; both sides are aligned to 16. Where not `present`, nothing is read and
-/// zeros are written.
+/// Copies 16 bytes to shared memory. Both addresses must be aligned to 16. If `present` is false, it writes
+/// zeros and reads nothing.
 inline void cp_async_16(void* shared, const void* global, bool present = true,
                         const Where& where = Where::current()) {
   if (reinterpret_cast<uintptr_t>(shared) % 16 != 0 || reinterpret_cast<uintptr_t>(global) % 16 != 0)
@@ -237,7 +236,7 @@ inline void cp_async_16(void* shared, const void* global, bool present = true,
 inline void cp_async_commit() {
   emulated::close_copies();
 }
-/// Until at most the last N groups of this thread's copies are under way.
+/// Waits until at most N groups of this thread's copies are pending.
 template <int N>
 void cp_async_wait() {
   emulated::wait_for_copies(N);

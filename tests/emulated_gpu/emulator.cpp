@@ -24,24 +24,24 @@ namespace {
 constexpr uint32_t kWarp = 32;
 constexpr size_t kGuardBytes = 256;
 constexpr size_t kSharedAlignment = 128;
-constexpr std::byte kNan{0xff};  // a NaN in every format, written four or eight times
+constexpr std::byte kNan{0xff};  // a NaN in every format when repeated
 constexpr std::byte kGuard{0xa5};
 
 enum class State { not_begun, ready, in_warp, in_block, done };
 
 struct Copy {
   void* shared = nullptr;
-  const void* global = nullptr;  ///< null: zeros
+  const void* global = nullptr;  ///< null: writes zeros
   size_t group = 0;
 };
 
 struct Thread {
   State state = State::not_begun;
-  std::source_location where{};  ///< waits there
+  std::source_location where{};  ///< barrier where the thread waits
   size_t fiber = 0;
   uint32_t exchanges = 0;
   std::vector<Copy> copies{};
-  size_t groups = 0;  ///< of copies, closed
+  size_t groups = 0;  ///< committed groups of copies
 };
 
 struct Warp {
@@ -70,7 +70,7 @@ class BlockRunner {
   void meet_block(const std::source_location& where);
   void meet_warp(const std::source_location& where);
   const std::byte* exchange(const void* value, size_t bytes, const std::source_location& where);
-  /// `others` are where the rest of the block or warp is.
+  /// `others` is the barrier where the other threads of the block or warp wait.
   [[noreturn]] void fail(const char* what, const std::source_location& where,
                          const std::source_location* others = nullptr);
   Thread& thread() { return threads_[place.number]; }
@@ -84,7 +84,7 @@ class BlockRunner {
   static void fiber_main();
   void run_on(size_t fiber);
   void resume(uint32_t number);
-  /// Not inlined: a fiber may go on in another thread of the CPU, where `place` is another one.
+  /// Not inlined, because a fiber may resume on another CPU thread, and `place` is thread-local.
   [[gnu::noinline]] void stand_at(uint32_t number);
   void run_warp(uint32_t warp);
   bool anyone_ready() const;
@@ -104,14 +104,14 @@ class BlockRunner {
   std::vector<std::byte> memory_;
   std::byte* shared_ = nullptr;
   size_t shared_bytes_ = 0;
-  uint32_t beginning_ = 0;  ///< the thread that a fiber begins with
-  uint32_t in_block_ = 0;   ///< threads waiting for the block
-  bool backwards_ = false;  ///< whether the last thread runs first
+  uint32_t beginning_ = 0;  ///< first thread that a new fiber runs
+  uint32_t in_block_ = 0;   ///< threads waiting at a block barrier
+  bool backwards_ = false;  ///< threads run in reverse order
   std::string failure_;
 };
 
 thread_local BlockRunner* runner = nullptr;
-/// Index of the fiber that fiber_main() runs on.
+/// Index of the fiber that starts in fiber_main().
 thread_local size_t new_fiber = 0;
 
 void BlockRunner::fiber_main() {
@@ -120,7 +120,7 @@ void BlockRunner::fiber_main() {
   self->run_on(fiber);
 }
 
-/// Runs threads for ever, one after another where they meet at no barrier.
+/// Runs threads forever. Threads that reach no barrier run one after another on the same fiber.
 void BlockRunner::run_on(size_t fiber) {
   Context& context = fibers_[fiber]->context;
   context.begin();
@@ -131,7 +131,7 @@ void BlockRunner::run_on(size_t fiber) {
       threads_[number].state = State::ready;
       (*body_)();
       threads_[number].state = State::done;
-      // The next of the warp needs no other fiber.
+      // The next thread of the warp can reuse this fiber.
       const uint32_t next = backwards_ ? number - 1 : number + 1;
       if (next >= threads_per_block_ || next / kWarp != number / kWarp ||
           threads_[next].state != State::not_begun)
@@ -165,7 +165,7 @@ void BlockRunner::resume(uint32_t number) {
   }
   caller_.switch_to(fibers_[fiber]->context);
   if (!failure_.empty()) {
-    fibers_.clear();  // some stand in the middle of a thread
+    fibers_.clear();  // some fibers are suspended inside a thread
     free_fibers_.clear();
     throw DeviceError(failure_);
   }
@@ -251,13 +251,13 @@ void BlockRunner::check_guards() {
 void BlockRunner::fail(const char* what, const std::source_location& where,
                        const std::source_location* others) {
   {
-    // Nothing may be left on this stack, which nobody unwinds.
+    // Keep no objects with destructors on this stack: it is never unwound.
     failure_ = std::string("kernel ") + grid_.kernel + ": thread " + text(place.thread) + " of block " +
                text(place.block) + " " + what + " at " + text(where);
     if (others != nullptr) failure_ += ", others at " + text(*others);
   }
   fibers_[thread().fiber]->context.switch_to(caller_);
-  std::terminate();  // nobody comes back to a thread that failed
+  std::terminate();  // a failed thread is never resumed
 }
 
 void BlockRunner::meet_block(const std::source_location& where) {
@@ -270,7 +270,7 @@ void BlockRunner::meet_block(const std::source_location& where) {
       other.state = State::ready;
     }
     in_block_ = 0;
-    backwards_ = !backwards_;  // who writes too early or reads too late is found either way
+    backwards_ = !backwards_;  // alternating the order exposes early writes and late reads
     return;
   }
   fibers_[own.fiber]->context.switch_to(caller_);
@@ -302,7 +302,7 @@ const std::byte* BlockRunner::exchange(const void* value, size_t bytes, const st
   return slots[0];
 }
 
-/// Runners that nothing uses; their stacks are dear to make.
+/// Pool of unused runners. Their stacks are expensive to create.
 class Runners {
  public:
   std::unique_ptr<BlockRunner> take() {

@@ -23,21 +23,21 @@ struct dim3 {
   constexpr dim3(uint32_t x_ = 1, uint32_t y_ = 1, uint32_t z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-/// Runs the threads of a grid on the CPU, one after another until they meet at a barrier. A barrier that some
-/// threads do not reach is found; shared memory begins as NaNs; writes past its ends are found.
+/// Runs the threads of a grid on the CPU. Each thread runs until it reaches a barrier. Detects barriers that
+/// some threads do not reach, and writes past the ends of shared memory. Shared memory starts as NaNs.
 namespace headroom::emulated {
 
 /// Position of the running thread in its block and grid.
 struct Place {
   uint3 thread{}, block{};
   dim3 threads, blocks;
-  uint32_t number = 0;  ///< in its block, x first
+  uint32_t number = 0;  ///< index in the block, x first
 };
 extern thread_local constinit Place place;
 
-/// Resources of the GPU, which tests may change.
+/// GPU resources. Tests may change them.
 struct Device {
-  size_t shared_bytes = size_t{227} << 10;  ///< that a block can have: those of capability 9.0
+  size_t shared_bytes = size_t{227} << 10;  ///< maximum per block, as in compute capability 9.0
   int multiprocessors = 132;
 };
 extern Device device;
@@ -47,26 +47,26 @@ struct Grid {
   dim3 blocks, threads;
   size_t shared_bytes = 0;
 };
-/// Throws DeviceError where the kernel breaks a rule.
+/// Throws DeviceError if the kernel breaks a rule.
 void run(const Grid& grid, const std::function<void()>& thread);
 
-/// Starts a kernel on a stream. By default the kernel runs at once. tests/air_card queues it.
+/// Launches a kernel on a stream. The default launcher runs it at once. The one in tests/air_card queues it.
 using Launcher = void (*)(const Grid& grid, void* stream, const std::function<void()>& thread);
 extern Launcher launcher;
 
-// For the running thread:
+// Functions for the running thread.
 
 std::byte* shared_memory();
 void meet_block(const std::source_location& where);
 void meet_warp(const std::source_location& where);
 constexpr size_t kMostExchanged = 32;  // bytes
-/// Gives a value to the warp, and what each lane gave, kMostExchanged bytes apart. Valid until the next
-/// exchange but one.
+/// Exchanges a value with all lanes of the warp. Returns the lanes' values, kMostExchanged bytes apart. They
+/// stay valid until the second exchange after this one.
 const std::byte* exchange(const void* value, size_t bytes, const std::source_location& where);
-/// Ends the launch with a DeviceError.
+/// Aborts the launch with a DeviceError.
 [[noreturn]] void fail(const char* what, const std::source_location& where);
 
-/// Written when the copy is waited for; until then NaNs stand there.
+/// Asynchronous copy. The target holds NaNs until the copy is waited for.
 void copy_later(void* shared, const void* global, bool present);
 void close_copies();
 void wait_for_copies(size_t open_groups);

@@ -10,15 +10,14 @@
 
 namespace headroom::emulated {
 
-/// Memory with pages before and behind it that nobody may read or write; aligned to 256 bytes at least where
-/// its size is a multiple of them.
+/// Memory between two inaccessible guard pages. Aligned to 256 bytes if its size is a multiple of 256.
 class GuardedMemory {
  public:
   GuardedMemory() = default;
-  /// Against the page before it, or against the one behind.
+  /// `at_end` places the memory directly before the second guard page, else directly behind the first one.
   GuardedMemory(size_t bytes, bool at_end) : bytes_(bytes), at_end_(at_end) {
-#ifdef HEADROOM_KERNELS_ON_GPU  // kernels on a card reach no mapped pages, but they reach what that test's
-                                // operator new returns
+#ifdef HEADROOM_KERNELS_ON_GPU  // kernels on a card cannot access mapped pages; that test's operator new
+                                // returns memory that they can access
     pages_ = static_cast<std::byte*>(::operator new (bytes + 256, std::align_val_t{256}));
     data_ = pages_;
     return;

@@ -10,12 +10,12 @@
 
 namespace headroom::gpu {
 
-/// Follows what every stream has seen of the others (vector clocks), and what was last written and read
-/// where. Two items of work that touch the same bytes, one of them writing, must be ordered: by their
-/// stream, or by events.
+/// Detects data races between streams with vector clocks. Two items of work that access the same bytes, at
+/// least one of them writing, must be ordered by their stream or by events.
 class Hazards {
  public:
-  /// Work on a stream. Throws std::logic_error, naming both, where an earlier one is not ordered before it.
+  /// Adds work to a stream. Throws std::logic_error that names both items if conflicting earlier work is not
+  /// ordered before it.
   void work(Stream stream, const std::string& name, const std::vector<Access>& accesses);
   Event record(Stream stream);
   void wait(Stream stream, Event event);
@@ -24,7 +24,7 @@ class Hazards {
  private:
   using Clock = std::array<int64_t, kStreams>;
   struct Touch {
-    int64_t time = 0;  ///< on its stream; 0 for never
+    int64_t time = 0;  ///< position on its stream; 0 for never
     std::string name{};
   };
   struct Bytes {
@@ -38,7 +38,7 @@ class Hazards {
 
   std::array<Clock, kStreams> clocks_{};
   std::vector<Clock> events_;
-  std::map<uintptr_t, Bytes> bytes_;  ///< by where they begin
+  std::map<uintptr_t, Bytes> bytes_;  ///< by start address
   int64_t ordered_by_events_ = 0;
 };
 

@@ -1,12 +1,13 @@
-"""Programs whose calls of the system are refused one after another (refused_calls.cpp), and what must hold of each end: in time and
-by no signal; exit code 0 with all outputs as without the refusal, or 5 with one line that says why; every output whole or not there;
-nothing left behind. Files and pictures that are printed are the same to the byte, but for what is measured (MEASURED).
+"""Fault injection: makes single system calls of the programs fail (refused_calls.cpp) and checks the result of each run.
 
-Allowed besides, since it cannot be helped or is meant so:
-- what a refused removal leaves is there (kind "remove");
-- a preview shows what could be written of it (kind "write"): it is not worth a decode;
-- figures of times and memory in printed sentences are others each time;
-- where a thread's own variables in the emulated GPU's module have no memory, the C library ends the program (no other module has any)."""
+A run must end in time and without a signal. It returns 0 with the usual outputs, or 5 with a one-line message. Every output is
+complete or absent, and no other file remains. Files and printed pictures must be identical, except for measured values (MEASURED).
+
+Permitted exceptions:
+- A failed removal leaves its file (kind "remove").
+- A failed write may truncate a preview (kind "write"). The decode continues without it.
+- Times and memory sizes in printed sentences vary.
+- The C library ends the program if it cannot allocate thread-local variables. Only the emulated GPU's module has any."""
 import concurrent.futures
 import dataclasses
 import json
@@ -22,21 +23,21 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "decoder/program"))
 import tiny_decode  # noqa: E402
 
-# How each kind of call is refused, and the ends that are right besides 0 and 5.
+# Ways in which each kind of call fails.
 HOWS = {
     "memory": ("once", "on"), "map": ("once", "on"), "open": ("once", "on"), "read": ("once", "short", "interrupted"),
     "write": ("once", "on", "short", "interrupted"), "size": ("once",), "rename": ("once",), "remove": ("once",), "look": ("once",),
     "close": ("once",), "thread": ("once", "on"), "spawn": ("once",), "wait": ("once", "on", "interrupted"),
 }
-# Keys with measured values, which differ from run to run: times, and resident memory of the process. All other files, plans
-# and reports among them, are the same to the byte.
+# Keys with measured times or resident memory, which differ between runs. All other files must be identical, including plans and
+# reports.
 MEASURED = {
     "stats.json": ("seconds", "output_wait_seconds", "rss_growth_bytes", "outside_bytes", "resident_before_bytes", "resident_bytes",
                    "outside_growth_bytes", "outside_growth_after_warmup_bytes"),
     "trace.json": ("seconds", "begin_seconds", "end_seconds", "device_seconds"),
 }
 HARMLESS = ("short", "interrupted")
-# How many calls of each kind a test refuses; of kinds that are not named here, all.
+# Number of calls of each kind that a quick test fails. Kinds not listed here fail at every call.
 QUICK = {"memory": 24, "map": 6, "open": 6, "read": 3, "write": 3, "close": 3}
 SECONDS = 10
 DECODE = ["--model", "vae", "--random-weights", "0", "--threads", "2", "--quiet"]
@@ -44,7 +45,7 @@ DECODE = ["--model", "vae", "--random-weights", "0", "--threads", "2", "--quiet"
 
 @dataclasses.dataclass
 class Case:
-    """A command, run in a folder that `prepare` filled."""
+    """A command. It runs in a copy of the folder that `prepare` created."""
     name: str
     words: list
     outputs: list
@@ -55,7 +56,7 @@ class Case:
 
 
 def prepare(folder, programs):
-    """Everything that commands of CASES read."""
+    """Writes all inputs of the cases."""
     tiny_decode.write_in(folder, (1, 4, 24, 24))
     (folder / "small.npy").write_bytes(tiny_decode.normal((1, 4, 8, 8)))
     (folder / "temporary").mkdir()
@@ -63,7 +64,7 @@ def prepare(folder, programs):
         "schema": "headroom.requests", "version": 1, "model": "vae", "requests": [
             {"name": "large", "width_pixels": 48, "height_pixels": 48, "latent": "latent.npy", "output": "large.npy"},
             {"name": "small", "width_pixels": 16, "height_pixels": 16, "count": 2, "latent": "small.npy", "output": "small-{i}.png"}]}))
-    # Whose one kept tensor is larger than blocks are, so that it can lie in a scratch file.
+    # The one kept tensor of this model exceeds the block size, so it can go to a scratch file.
     (folder / "wide").mkdir()
     (folder / "wide/config.json").write_text(json.dumps({
         **tiny_decode.CONFIG, "block_out_channels": [8], "down_block_types": ["DownEncoderBlock2D"],
@@ -124,9 +125,9 @@ def without_keys(value, keys):
 
 
 def without_measurements(name, document):
-    """The parts of a file of MEASURED that are equal in every run. Memory samples vary in number, so only their presence counts."""
+    """The reproducible parts of a file with measurements. The number of memory samples varies, so only their presence counts."""
     plain = without_keys(document, MEASURED[name])
-    if name == "stats.json":  # the pool's peak, which is exact, and what was resident beside it
+    if name == "stats.json":  # includes measured resident memory besides the exact peak of the pool
         for part in (plain, *plain.get("decodes", [])):
             part["peak_bytes"] = "measured"
     if name == "trace.json":
@@ -158,11 +159,11 @@ class End:
     code: int
     said: str
     printed: bytes
-    files: dict  # of what was not there before, by name
+    files: dict  # contents of new files, by name
 
 
 class Runner:
-    """Runs one case in a folder of its own."""
+    """Runs one case in its own folder."""
 
     def __init__(self, case, programs, library, prepared):
         self.case, self.programs, self.library = case, programs, library
@@ -183,7 +184,7 @@ class Runner:
 
     def run(self, order="", **more):
         line = [str(self.programs / self.case.words[0]), *self.case.words[1:]]
-        for patience in (1, 6):  # what takes long beside others is tried again by itself
+        for patience in (1, 6):  # retry a slow run with a longer timeout
             try:
                 ended = subprocess.run(line, cwd=self.folder, env=self.environment(order, **more), capture_output=True, check=False,
                                        timeout=SECONDS * patience)
@@ -205,18 +206,18 @@ class Runner:
         return end
 
     def counts(self):
-        """Calls of each kind of the undisturbed command."""
+        """Number of calls of each kind in an undisturbed run."""
         file = self.folder / "counts"
         self.run(HEADROOM_REFUSED_COUNTS=str(file.parent.parent / "counts"))
         lines = (file.parent.parent / "counts").read_text().splitlines()
         return {line.split()[0]: int(line.split()[1]) for line in lines}
 
     def shown(self, end):
-        """The printed text. Measured figures are masked in sentences."""
+        """Standard output, with numbers masked unless the command prints a file."""
         return end.printed if "-" in self.case.words else figures_out(end.printed.decode())
 
     def fault(self, end, kind, how):
-        """The fault in this end of a run; None if there is none."""
+        """Describes what is wrong with the result of a run. Returns None if it is correct."""
         if self.case.name == "decode on the emulated GPU" and "cannot allocate memory for thread-local data" in end.said:
             return None
         if end.code is None:
@@ -225,10 +226,10 @@ class Runner:
             return f"ends with {end.code}"
         for name, data in end.files.items():
             if name in self.whole.files:
-                # A preview is not worth a decode: it shows what could be written of it.
+                # A failed write may truncate a preview. The decode continues without it.
                 if data != self.whole.files[name] and not (name.endswith(".ppm") and kind == "write" and how not in HARMLESS):
                     return f"{name} is another one"
-            elif kind != "remove":  # what could not be removed is there
+            elif kind != "remove":  # a failed removal leaves its file
                 return f"{name} is left behind"
         if end.code == 0 and {*self.whole.files} - {*end.files}:
             return f"ends with 0 without {', '.join({*self.whole.files} - {*end.files})}"
@@ -246,7 +247,7 @@ class Runner:
 
 
 def numbers(count, most, chance):
-    """At most `most` of the calls 1 to count: the first, the last, and some between."""
+    """Selects at most `most` of the calls 1 to `count`: the first ones, the last ones, and a random sample between."""
     if count <= most:
         return list(range(1, count + 1))
     edge = most // 4
@@ -255,7 +256,7 @@ def numbers(count, most, chance):
 
 
 def refuse(case, programs, library, prepared, most, chance):
-    """Refuses so many calls of each kind (as QUICK) in each way: how many were tried, how they ended, and what was wrong."""
+    """Makes calls of each kind fail in each way. `most` limits the calls by kind, like QUICK. Returns exit codes and faults."""
     runner = Runner(case, programs, library, prepared)
     again = runner.run()
     if again.files != runner.whole.files:
@@ -277,11 +278,11 @@ def refuse(case, programs, library, prepared, most, chance):
 
 
 def refuse_all(programs, library, gpu_module="", most=None, seed=0, only=""):
-    """All cases, several at a time; `most` as QUICK, all calls of all kinds without."""
+    """Runs all cases in parallel. `most` limits the calls by kind, like QUICK. Without it, every call fails in each way."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         (folder / "prepared").mkdir()
-        if gpu_module:  # where programs look for the module of CUDA
+        if gpu_module:  # programs look for the CUDA module in ../lib
             (folder / "bin").mkdir()
             (folder / "lib").mkdir()
             for name in ("headroom-decode", "headroom-plan", "headroom-report"):

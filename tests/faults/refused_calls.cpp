@@ -1,14 +1,14 @@
-// Loaded before a program (LD_PRELOAD): counts what it asks the system for once main() has begun, and refuses
-// what it is told to by the environment:
+// Preload library (LD_PRELOAD). Counts a program's system calls from the start of main(), and makes the calls
+// that the environment selects fail:
 //
 //   HEADROOM_REFUSED         kind:number:how, such as write:3:once
-//   HEADROOM_REFUSED_IN      the program that it holds for, of those that are started; all where it is not
-//   set HEADROOM_REFUSED_COUNTS  a file for the numbers of calls, by kind, once the program has ended
-//   HEADROOM_REFUSED_WHERE   a file for the stack of the first call that was refused
+//   HEADROOM_REFUSED_IN      name of the program whose calls fail; unset: all programs
+//   HEADROOM_REFUSED_COUNTS  output file: number of calls of each kind, written at exit
+//   HEADROOM_REFUSED_WHERE   output file: stack of the first failed call
 //
-// How: `once`, that call alone; `on`, that call and all after it; `short`, half of the bytes are read or
-// written; `interrupted`, a signal came. What libraries ask of the C library from within it is not seen,
-// apart from memory.
+// `once` fails that call only, `on` fails it and all later ones. `short` reads or writes half of the bytes.
+// `interrupted` fails with EINTR. Calls that the C library makes internally are not intercepted, apart from
+// memory allocation.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -66,7 +66,7 @@ std::atomic<bool> counting{false};
 const char* where_file = nullptr;
 thread_local bool writing_where = false;
 
-/// The stack below the first refused call, as addresses within files.
+/// Writes the stack of the first failed call, as addresses relative to files.
 void write_where() {
   if (where_file == nullptr || writing_where) return;
   writing_where = true;
@@ -80,7 +80,7 @@ void write_where() {
   writing_where = false;
 }
 
-/// Counts one call, and says whether it is one of those that are refused.
+/// Counts a call. Returns true if the call has to fail.
 bool is_refused(Kind kind) noexcept {
   if (!counting.load(std::memory_order_relaxed) || writing_where) return false;
   const int64_t number = ++counts[kind];
@@ -90,14 +90,14 @@ bool is_refused(Kind kind) noexcept {
   return refused;
 }
 
-/// Like is_refused(), and sets errno for a refused call: EINTR if the order interrupts it, else `error`.
+/// Like is_refused(), but also sets errno: EINTR for `interrupted`, else `error`.
 bool refuses(Kind kind, int error) noexcept {
   if (!is_refused(kind)) return false;
   errno = order.how == How::interrupted ? EINTR : error;
   return true;
 }
 
-/// How many of so many bytes are to be moved; -1 where the call is refused.
+/// Number of bytes to transfer; -1 with errno set if the call has to fail.
 ssize_t bytes_of(Kind kind, int error, size_t bytes) noexcept {
   if (!is_refused(kind)) return static_cast<ssize_t>(bytes);
   if (order.how == How::cut_short) return static_cast<ssize_t>(bytes > 1 ? bytes / 2 : bytes);
@@ -110,7 +110,7 @@ Function* next(const char* name) noexcept {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-/// "write:3:once"
+/// Parses an order such as "write:3:once".
 Order read_order(const char* text) {
   Order found;
   if (text == nullptr) return found;
@@ -145,7 +145,7 @@ int counted_main(int argc, char** argv, char** environment) {
   order = read_order(getenv("HEADROOM_REFUSED"));
   where_file = getenv("HEADROOM_REFUSED_WHERE");
   void* loaded[1];
-  if (where_file != nullptr) backtrace(loaded, 1);  // the unwinder is loaded by its first call
+  if (where_file != nullptr) backtrace(loaded, 1);  // the first call of backtrace() loads the unwinder
   counting = name == nullptr || strcmp(name, program_invocation_short_name) == 0;
   return program_main(argc, argv, environment);
 }
@@ -192,7 +192,7 @@ void* mmap(void* address, size_t bytes, int protection, int flags, int file, off
   return next<decltype(mmap)>("mmap")(address, bytes, protection, flags, file, offset);
 }
 
-// Files are opened by system calls, since a mode may or may not be given.
+// Uses the system call, because the mode argument is optional.
 int open(const char* path, int flags, ...) {
   va_list rest;
   va_start(rest, flags);
@@ -282,7 +282,7 @@ ssize_t readlink(const char* path, char* found, size_t bytes) noexcept {
 }
 
 int close(int file) {
-  const bool refused = refuses(kClose, EIO);  // the descriptor is gone all the same
+  const bool refused = refuses(kClose, EIO);  // close() releases the descriptor even if it fails
   const int error = errno;
   const auto closed = static_cast<int>(syscall(SYS_close, file));
   if (!refused) return closed;

@@ -6,9 +6,9 @@
 
 namespace headroom::fuzz {
 
-/// Changes one place of a document, so that it stays JSON: a number to an extreme one, a value to one of
-/// another kind or to one from elsewhere in the document, an element or a member gone, doubled or deeply
-/// nested.
+/// Changes one place of a document; the result is still JSON. It sets a number to an extreme, or replaces a
+/// value by one of another type or from elsewhere in the document. It also removes, duplicates or deeply
+/// nests elements and members.
 void mutate(nlohmann::json& document, std::minstd_rand& random);
 
 }  // namespace headroom::fuzz

@@ -2,7 +2,7 @@
 
     python3 tests/fuzz/make_seeds.py --bin build/bin
 
-They are checked in; run this again where a format has changed. Inputs that a fault was found with have names of their own and stay.
+The seeds are checked in. Run this again after a format changes. Inputs that revealed a bug have other names and stay.
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ DATA = HERE.parent / "data"
 sys.path.insert(0, str(HERE.parent / "decoder/program"))
 import tiny_decode  # noqa: E402
 
-CONFIG = dict(tiny_decode.CONFIG, block_out_channels=[8, 16], norm_num_groups=4)  # as readers.cpp has it
+CONFIG = dict(tiny_decode.CONFIG, block_out_channels=[8, 16], norm_num_groups=4)  # matches readers.cpp
 REQUESTS = {"schema": "headroom.requests", "version": 1, "model": "vae",
             "requests": [{"name": "a", "width_pixels": 16, "height_pixels": 16, "count": 2, "latent": "latent.npy", "output": "a-{i}.npy"}]}
 

@@ -1,4 +1,4 @@
-// One reader under libFuzzer (https://llvm.org/docs/LibFuzzer.html), kFuzzedReader.
+// Runs the reader kFuzzedReader under libFuzzer (https://llvm.org/docs/LibFuzzer.html).
 
 #include <algorithm>
 #include <cstddef>
@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     reader().read({reinterpret_cast<const char*>(data), size});
   } catch (const headroom::InputError& refused) {
-    // One line, and not longer than a person reads.
+    // A message has one line of readable length.
     const std::string_view message = refused.what();
     if (message.empty() || message.size() > 20'000) __builtin_trap();
   }

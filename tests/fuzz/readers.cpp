@@ -31,7 +31,7 @@
 namespace headroom::fuzz {
 namespace {
 
-/// The decoder that plans, queues and weights in the corpus are of.
+/// Config of the decoder that the corpus's plans, queues and weights belong to.
 constexpr const char* kConfig = R"({"_class_name": "AutoencoderKL", "block_out_channels": [8, 16],
   "layers_per_block": 1, "norm_num_groups": 4, "latent_channels": 4, "scaling_factor": 0.125,
   "down_block_types": ["DownEncoderBlock2D", "DownEncoderBlock2D"],
@@ -42,7 +42,7 @@ const Model& model() {
   return known;
 }
 
-/// The input as a file, for readers that take a path: the suffix says what it is.
+/// Writes the input to a file, for readers that take a path. The file's suffix selects the format.
 std::filesystem::path as_file(std::string_view bytes, const std::string& name) {
   static const std::filesystem::path folder = [] {
     const char* shared_memory = std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp";

@@ -4,18 +4,18 @@
 
 namespace headroom::fuzz {
 
-/// A reader of files from outside. It takes any bytes: it reads them, or throws an InputError of one line.
-/// Anything else that it does is a fault.
+/// A reader of untrusted files. It must accept the bytes or throw an InputError with a one-line message.
+/// Anything else is a bug.
 struct Reader {
   const char* name;
-  bool reads_json;  ///< so that inputs are changed as JSON (json_mutations.h)
+  bool reads_json;  ///< inputs are mutated as JSON (json_mutations.h)
   void (*read)(std::string_view bytes);
 };
 
-/// All of them; of each there is a folder corpus/<name> with inputs to start from.
+/// Finds a reader by name. Each reader has seed inputs in corpus/<name>.
 const Reader& reader_named(std::string_view name);
 
-/// That of the program: fuzz_<name>.
+/// Name of the reader in the executable fuzz_<name>.
 extern const char* const kFuzzedReader;
 
 }  // namespace headroom::fuzz

@@ -2,8 +2,8 @@
 
     python3 tests/fuzz/run_fuzzers.py --bin build/asan/bin --seconds 60
 
-Inputs that a fault was found with are written to --faults, and new ones that reach more of the code to --found, both below the
-build folder by default. A fault's input belongs into tests/fuzz/corpus once it is mended.
+Inputs that reveal a bug go to --faults, and new inputs that increase coverage go to --found. Both are in the build folder by
+default. After a bug is fixed, add its input to tests/fuzz/corpus.
 """
 import argparse
 import concurrent.futures
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MOST_MIB = 2048  # an allocation that an input merely claims to need is more
+MOST_MIB = 2048  # a reader that allocates whatever size an input claims exceeds this
 MOST_SECONDS_AN_INPUT = 10
 
 

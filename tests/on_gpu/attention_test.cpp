@@ -15,7 +15,7 @@ using test::HeldView;
 using test::length;
 using test::Random;
 
-/// One test for each dtype, so that they run beside each other.
+/// Separate test cases per dtype, so that CTest can run them in parallel.
 void check_attention(Dtype dtype) {
   const std::unique_ptr<Gpu> gpu = test::gpu_or_skip();
   if (!gpu) return;
@@ -56,7 +56,7 @@ void check_attention(Dtype dtype) {
               worst = std::max(worst, std::abs(means[static_cast<size_t>(c)] - target.value(0, y, x, c)));
           }
         }
-        // Weights and results are rounded once each where they are stored in 16 bits.
+        // In 16 bits, weights and results are each rounded once when stored.
         CHECK(worst < (dtype == Dtype::fp32 ? 1e-5 : dtype == Dtype::fp16 ? 1.1 * 0x1p-11 : 1.1 * 0x1p-8));
       }
     }

@@ -13,7 +13,7 @@ using test::HeldView;
 using test::length;
 using test::Random;
 
-/// Largest error of rounding a value once.
+/// Largest error of one rounding.
 double half_step(Dtype dtype, double value) {
   const double relative = dtype == Dtype::fp32 ? 0x1p-24 : dtype == Dtype::fp16 ? 0x1p-11 : 0x1p-8;
   return relative * std::abs(value) + (dtype == Dtype::fp16 ? 0x1p-25 : 0);
@@ -23,7 +23,7 @@ struct Trial {
   const char* name;
   ConvolutionShape shape;
   Box region;
-  int32_t around = 0;  ///< more rows and columns of the tiles on each side
+  int32_t around = 0;  ///< extra rows and columns of the tiles on each side
 };
 
 const std::vector<Trial> kTrials{
@@ -59,7 +59,7 @@ const std::vector<Trial> kTrials{
      {{0, 1}, {0, 12}, {0, 20}}},
 };
 
-/// Place of the residual that is added to the sums before rounding.
+/// Location of the residual, which is added before rounding.
 enum class Residual { none, beside, in_place };
 
 struct Way {
@@ -68,8 +68,8 @@ struct Way {
   Residual residual = Residual::none;
 };
 
-/// A trial's input and its outputs by plain loops. These take longer than all else, so one serves every way
-/// of computing the same.
+/// A trial's input and its reference output. The reference loops dominate the run time, so all ways of
+/// computing a trial share one reference.
 struct Expected {
   Expected(const Trial& of, Dtype dtype)
       : trial(of),
@@ -92,7 +92,7 @@ struct Expected {
   std::vector<std::vector<double>> sums;  ///< by position of the region
 };
 
-/// The largest difference from plain loops, less what rounding once may add.
+/// Largest difference from the reference, beyond the error of one rounding.
 double worst_of(Gpu& gpu, Expected& expected, const Way& way) {
   const Trial& trial = expected.trial;
   const ConvolutionShape& shape = trial.shape;
@@ -136,16 +136,16 @@ double worst_of(Gpu& gpu, Expected& expected, const Way& way) {
   return worst;
 }
 
-// Sums of some hundred products in fp32; TF32 or sums in 16 bits would be off by a thousand times as much.
+// Bound for some hundred products summed in fp32. TF32 or sums in 16 bits would be a thousand times worse.
 constexpr double kMostWorst = 3e-5;
 
-/// Every trial in one dtype: one test for each, so that they run beside each other.
+/// Runs every trial in one dtype. Separate test cases per dtype can run in parallel.
 void check_trials(Dtype dtype) {
   const std::unique_ptr<Gpu> gpu = test::gpu_or_skip();
   if (!gpu) return;
   for (const Trial& trial : kTrials) {
     Expected expected(trial, dtype);
-    // With less than nothing no library's plan fits: our own kernels.
+    // A negative workspace excludes all library plans and selects our own kernels.
     for (const int64_t workspace_bytes : {int64_t{-1}, int64_t{0}, int64_t{1} << 18, int64_t{64} << 20}) {
       CAPTURE(trial.name, workspace_bytes);
       CHECK(worst_of(*gpu, expected, {dtype, workspace_bytes}) < kMostWorst);
@@ -160,7 +160,7 @@ void check_trials(Dtype dtype) {
   }
 }
 
-// Residuals are added before the sums are rounded, beside the result and in its place.
+// Residuals are added before rounding, from a buffer of their own or in place.
 TEST_CASE("convolutions on a GPU equal plain loops: fp32") {
   check_trials(Dtype::fp32);
 }

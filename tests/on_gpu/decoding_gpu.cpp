@@ -8,7 +8,7 @@
 namespace headroom::test {
 namespace {
 
-/// This machine's GPU with limits to the byte, as the emulated one has them: tests draw decodes far smaller
+/// This machine's GPU without rounding of reservations, like the emulated one. Test decodes are far smaller
 /// than the smallest reservation of LibTorch's allocator.
 class ExactGpu final : public ForwardingGpu {
  public:

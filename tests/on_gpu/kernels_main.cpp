@@ -11,12 +11,12 @@
 #include "tests/run_tests.h"
 #include "tests/support/gpu.h"
 
-// The kernels' own tests, written for the emulator, on this machine's GPU: calls go there, and all memory of
-// the tests is pinned memory of the host, which kernels can read and write where it lies.
+// Runs the emulator's kernel tests on this machine's GPU. All test memory is pinned host memory, which
+// kernels can access in place.
 namespace headroom {
 namespace {
 
-/// Memory from one range, in powers of two. From the heap as long as there is no range.
+/// Allocator over one range, with power-of-two sizes. Before it has a range, it allocates from the heap.
 class Arena {
  public:
   void serve(std::byte* begin, size_t bytes) {
@@ -98,7 +98,7 @@ HEADROOM_RUNS_THERE(CheckFinite)
 HEADROOM_RUNS_THERE(Checksum)
 #undef HEADROOM_RUNS_THERE
 
-/// By our own kernels: no library's plan fits less than nothing.
+/// Runs our own kernel: a negative workspace excludes all library plans.
 void start(const Convolve& call, StreamHandle) {
   Convolve own = call;
   own.workspace_bytes = -1;
@@ -146,5 +146,5 @@ int main(int argc, char** argv) {
     return true;
   });
   std::cout << std::flush;
-  std::_Exit(result);  // what is still held lies in memory of the GPU
+  std::_Exit(result);  // skip destructors: objects still live in the GPU's pinned memory
 }

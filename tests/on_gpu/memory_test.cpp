@@ -13,7 +13,7 @@ using Catch::Matchers::Contains;
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-// Counts what is free on the whole card, so nothing else may run there.
+// Measures free memory of the whole card, so nothing else may run on it.
 TEST_CASE("a reservation is aligned, counted, and given back", "[alone]") {
   const std::unique_ptr<Gpu> gpu = test::gpu_or_skip();
   if (!gpu) return;
@@ -48,7 +48,7 @@ TEST_CASE("LibTorch's allocator tells of a reservation, its end, and what it was
   CHECK(events[2].what == What::refused);
   CHECK(events[2].bytes >= asked);
   CHECK(events[2].free_bytes > 0);
-  // Another one in its place, and then none.
+  // Replaces the watcher by another one, then removes it.
   int others = 0;
   REQUIRE(gpu->watch_allocator([&](const AllocatorEvent&) { ++others; }));
   gpu->reserve(kMiB);
@@ -81,7 +81,7 @@ TEST_CASE("copies on other streams wait for events") {
   std::byte* from = gpu->reserve_host(bytes);
   std::byte* to = gpu->reserve_host(bytes);
   std::memset(to, 1, static_cast<size_t>(bytes));
-  // More rounds than events are kept.
+  // More rounds than the event pool holds.
   for (int round = 0; round < 100; ++round) {
     std::memset(from, round, static_cast<size_t>(round == 0 || round == 99 ? bytes : 4096));
     const int64_t copied = round == 0 || round == 99 ? bytes : 4096;

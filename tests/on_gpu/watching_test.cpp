@@ -20,7 +20,7 @@ TEST_CASE("CUPTI tells what a GPU did, in which scope, and what memory was taken
   if (!gpu) return;
   for (const TraceSource& source : watcher->sources())
     WARN(source.name + (source.captured ? ": " : " not captured: ") + source.detail);
-  if (!watcher->sources().front().captured) return;  // another profiler may be at work
+  if (!watcher->sources().front().captured) return;  // another profiler may be active
 
   watcher->enter(ScopeId{1});
   std::byte* memory = gpu->reserve(2 * kBytes);

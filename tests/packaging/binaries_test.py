@@ -1,4 +1,4 @@
-"""Programs, libraries and modules of the build folder: where they look for libraries, and their hardening.
+"""Checks library search paths and hardening of the programs, libraries and modules in the build folder.
 
   python binaries_test.py --build build
 """
@@ -30,7 +30,7 @@ class Binaries(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_files_of_the_current_folder_are_not_loaded(self):
-        """The loader would refuse an empty file, so the program would not start."""
+        """The loader rejects an empty file. A program that found it would not start."""
         for program in sorted(path for path in (BUILD / "bin").glob("headroom-*") if path.is_file()):
             needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "--dynamic", program).stdout)
             with tempfile.TemporaryDirectory() as folder:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Iterator
 
 OWN = re.compile(r"(lib)?headroom|_core\.")
-ENDBR64 = b"\xf3\x0f\x1e\xfa"  # begins each function that may be called indirectly, with -fcf-protection
+ENDBR64 = b"\xf3\x0f\x1e\xfa"  # with -fcf-protection, every indirectly callable function starts with it
 
 
 def readelf(option: str, file: Path) -> str:
@@ -29,7 +29,7 @@ def readelf(option: str, file: Path) -> str:
 
 
 def run_path_faults(dynamic: str) -> list[str]:
-    """Elements of RUNPATH and RPATH that depend on the current folder."""
+    """Lists RUNPATH and RPATH elements that depend on the current folder."""
     faults = []
     for kind, elements in re.findall(r"\((RUNPATH|RPATH)\).*\[(.*)\]", dynamic):
         for element in elements.split(":"):
@@ -39,7 +39,7 @@ def run_path_faults(dynamic: str) -> list[str]:
 
 
 def hardening_faults(file: Path, dynamic: str) -> list[str]:
-    """Protections that the file lacks. One of x86-64 has ENDBR64 in its code."""
+    """Lists protections that the file lacks. A protected x86-64 file contains ENDBR64."""
     header, segments, symbols = readelf("--file-header", file), readelf("--program-headers", file), readelf("--dyn-syms", file)
     present = {"position independence": re.search(r"Type:\s+DYN", header), "RELRO": "GNU_RELRO" in segments,
                "immediate binding (-z now)": re.search(r"BIND_NOW|FLAGS_1.*\bNOW\b", dynamic),
@@ -78,7 +78,7 @@ def is_archive(path: Path) -> bool:
 
 
 def check(path: Path, hardened: bool, shown: str = "") -> Iterator[str | None]:
-    """One item for each ELF file: its faults in a line, or None. Archives in folders are looked into."""
+    """Yields one item for each ELF file: a line with its faults, or None. Also opens archives in folders."""
     shown = shown or str(path)
     if path.is_dir():
         for each in sorted(path.iterdir()):

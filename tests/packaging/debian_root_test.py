@@ -1,5 +1,5 @@
-"""The Debian packages in a root that has nothing else: debootstrap's smallest, with Debian's own mirror of this machine. As root;
-says so where it cannot be made.
+"""Installs the Debian packages in a minimal root from debootstrap, with this machine's Debian mirror. Needs root privileges.
+Skips itself if the root cannot be created.
 
   python debian_root_test.py --build build
 """
@@ -22,7 +22,7 @@ def run(*words, **options):
 
 
 def mirror():
-    """Address of apt's mirror of Debian's main archive, and its release; None if there is none."""
+    """Returns the address and release of apt's mirror of Debian's main archive, or None."""
     listed = [*Path("/etc/apt").glob("sources.list"), *Path("/etc/apt/sources.list.d").glob("*")]
     pairs = []
     for text in (path.read_text() for path in listed if path.is_file()):
@@ -54,7 +54,7 @@ class DebianRoot(unittest.TestCase):
             if booted.returncode:
                 self.skipTest(f"no debootstrap here: {booted.stdout[-300:]}")
             print(f"debootstrap: {time.monotonic() - began:.0f} s")
-            for configuration in Path("/etc/apt/apt.conf.d").glob("*"):  # how this machine reaches the mirror
+            for configuration in Path("/etc/apt/apt.conf.d").glob("*"):  # settings to reach the mirror, such as a proxy
                 shutil.copy(configuration, root / "etc/apt/apt.conf.d" / configuration.name)
             for package in (folder / "debs").glob("*.deb"):
                 shutil.copy(package, root / "tmp")
@@ -103,7 +103,7 @@ class DebianRoot(unittest.TestCase):
         self.assertTrue((root / "tmp/picture.png").read_bytes().startswith(b"\x89PNG"))
         removed = self.inside(root, "apt-get", "purge", "-y", "-q", "headroom", "headroom-tools")
         self.assertEqual(removed.returncode, 0, removed.stderr)
-        # Not below /proc, whose processes come and go meanwhile.
+        # Skips /proc, whose entries change during the search.
         left = [path for folder in ("etc", "opt", "root", "usr") for path in (root / folder).rglob("*headroom*")]
         self.assertEqual(left, [])
 

@@ -1,5 +1,5 @@
-"""Tests of `make install`: programs that start from anywhere, no paths of the build, pages and completions in
-their places, and a library that projects in C and C++ find.
+"""Tests `make install`. Programs start from any folder and contain no paths of the build. Man pages and completions are in
+place. C and C++ projects find the library.
 
   python install_test.py --build build
 """
@@ -29,7 +29,7 @@ class Install(unittest.TestCase):
         for component in ("tools", "decoders"):
             done = run("cmake", "--install", BUILD, "--prefix", first, "--component", component)
             assert done.returncode == 0, done.stderr
-        cls.prefix = cls.folder / "moved elsewhere"  # as a whole
+        cls.prefix = cls.folder / "moved elsewhere"  # the whole installation is moved
         first.rename(cls.prefix)
 
     @classmethod
@@ -39,7 +39,7 @@ class Install(unittest.TestCase):
     def test_programs_start(self):
         for program in sorted((self.prefix / "bin").iterdir()):
             if program.name == "headroom-profile":
-                continue  # needs LibTorch, which is not installed with it
+                continue  # needs LibTorch, which the installation does not contain
             shown = run(program, "--version", cwd="/", env={"PATH": "/usr/bin:/bin", "QT_QPA_PLATFORM": "offscreen"})
             self.assertEqual(shown.returncode, 0, f"{program.name}: {shown.stderr}")
         plan = run(self.prefix / "bin/headroom-plan", "--model", "sdxl", "--size", "512x512", "--limit", "512MiB", "-o", "-")

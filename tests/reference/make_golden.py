@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small decodes of diffusers for tests/decoder/session/golden_test.cpp.
+"""Makes small reference decodes by diffusers for tests/decoder/session/golden_test.cpp.
 
     build/venv/bin/python tests/reference/make_golden.py [FOLDER]    # default: tests/data/golden
 
@@ -37,7 +37,7 @@ from random_weights import fill_module, random_latent
 WEIGHTS_SEED = 11
 LATENT_SEED = 12
 
-# name: (latent's shape, how weights are stored, changes to the config)
+# name: (latent shape, weight format, changes to the config)
 CASES = {
     "plain": ((2, 4, 7, 9), None, {"layers_per_block": 2, "norm_num_groups": 8}),
     "three_blocks_no_attention": (
@@ -91,7 +91,7 @@ WAN_CASES = {
     "wan_odd_channels": ((1, 5, 3, 5, 3), {"decoder_base_dim": 9, "z_dim": 5, "dim_mult": [1, 3, 3]}),
     "wan_no_time": ((1, 4, 2, 5, 7), {"dim_mult": [1, 1], "temperal_downsample": [False], "out_channels": 1}),
 }
-# Wan 2.2's: shortcuts around all blocks of a resolution, which repeat channels 8, 4 or 2 times, and patches.
+# Wan 2.2: patches, and shortcuts around all blocks of a resolution. These repeat channels 8, 4 or 2 times.
 WAN_22 = {"is_residual": True, "patch_size": 2, "out_channels": 12, "decoder_base_dim": 8, "base_dim": 4}
 WAN_22_CASES = {
     "wan22_default": (
@@ -146,7 +146,7 @@ HUNYUAN_VIDEO_CASES = {
     "hunyuan_video_one_frame": ((2, 4, 1, 3, 5), {}),
     "hunyuan_video_three_frames": ((2, 4, 3, 3, 2), {}),
     "hunyuan_video_five_frames": ((1, 4, 5, 1, 1), {}),
-    # Frames alone in the last upsampling.
+    # The last upsampling affects frames only.
     "hunyuan_video_time_alone": ((1, 4, 3, 5, 3), {"spatial_compression_ratio": 2}),
     "hunyuan_video_no_attention": (
         (1, 3, 2, 3, 5),
@@ -169,7 +169,7 @@ HUNYUAN_VIDEO_15_CASES = {
         (1, 4, 2, 3, 1),
         {"upsample_match_channel": False, "downsample_match_channel": False, "block_out_channels": [8, 24, 16]},
     ),
-    # Rows and columns are doubled with frames, whatever their own compression is.
+    # Upsampling of frames always doubles rows and columns too, even beyond the spatial compression ratio.
     "hunyuan_video_15_time_longer": ((1, 4, 3, 2, 3), {"spatial_compression_ratio": 2, "out_channels": 1}),
     "hunyuan_video_15_space_alone": ((1, 4, 2, 3, 5), {"temporal_compression_ratio": 1, "layers_per_block": 0}),
 }
@@ -193,7 +193,7 @@ LTX_2_CASES = {
          "upsample_type": ["spatial", "spatiotemporal", "spatiotemporal", "temporal", "spatial"],
          "upsample_factor": [2, 1, 2, 1, 1], "patch_size": 1},
     ),
-    # Residual blocks with other channels than their input.
+    # Residual blocks that change the number of channels.
     "ltx2_widths": (
         (1, 4, 3, 3, 3),
         {"decoder_block_out_channels": [8, 24], "upsample_factor": [1, 1], "upsample_residual": [False, True], "patch_size": 1},
@@ -207,7 +207,7 @@ LTX_CASES = {
     ),
     "ltx_one_frame": ((2, 4, 1, 3, 2), {}),
     "ltx_causal": ((1, 4, 4, 3, 1), {"decoder_causal": True, "patch_size": 2}),
-    # As LTX-Video 0.9.5 has it, but for the timestep that it is given.
+    # LTX-Video 0.9.5 without its timestep input.
     "ltx_residual": (
         (1, 4, 3, 2, 2),
         {"decoder_block_out_channels": [16, 32], "upsample_residual": [True, True], "upsample_factor": [2, 2], "patch_size": 2},
@@ -215,7 +215,7 @@ LTX_CASES = {
 }
 # Encoders are small, because no decode reads them.
 ENCODER_OF_LTX = {"block_out_channels": [8, 8, 8, 8], "layers_per_block": [1, 1, 1, 1, 1]}
-THREADS = 2  # the last bits of the sums depend on it
+THREADS = 2  # rounding of sums depends on the number of threads
 OLD_NAMES = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
 
 
@@ -356,7 +356,7 @@ def ltx_config_of(changes):
 
 
 def with_old_names(folder):
-    """Renames the attention's tensors in every shard and in the index, as releases before 0.18 wrote them."""
+    """Gives the attention's tensors their names from before diffusers 0.18, in every shard and in the index."""
 
     def old(name):
         for now, before in OLD_NAMES.items():
@@ -374,23 +374,23 @@ def with_old_names(folder):
 
 
 def load(folder):
-    """The stored model as diffusers loads it, in fp32."""
+    """Loads a saved model by diffusers in fp32."""
     return AutoencoderKL.from_pretrained(folder, torch_dtype=torch.float32, low_cpu_mem_usage=False)
 
 
 def store(vae, folder, how):
-    """Saves the weights and returns what diffusers loads of them."""
+    """Saves the model and returns it as diffusers loads it."""
     if how != "sharded_old_names":
         vae.to(torch.float16 if how == "fp16" else torch.bfloat16).save_pretrained(folder)
         return load(folder)
     vae.save_pretrained(folder, max_shard_size="60KB")
-    loaded = load(folder)  # before the renaming: diffusers takes old names from single files only
+    loaded = load(folder)  # load before renaming: diffusers accepts old names only in single files
     with_old_names(folder)
     return loaded
 
 
 def make(folder, shape, how, changes):
-    torch.manual_seed(0)  # the encoder's weights, which are stored but not used
+    torch.manual_seed(0)  # for the unused weights of the encoder, which are saved too
     vae = fill_module(AutoencoderKL(**config_of(changes)), WEIGHTS_SEED).eval()
     folder.mkdir(parents=True)
     if how is None:
@@ -413,7 +413,7 @@ def make_picture(vae, folder, shape):
 
 def make_video(vae, folder, shape):
     vae = fill_module(vae, WEIGHTS_SEED).eval()
-    vae.use_framewise_decoding = False  # of HunyuanVideo, which blends clips of a few frames otherwise
+    vae.use_framewise_decoding = False  # otherwise HunyuanVideo blends overlapping chunks of frames
     folder.mkdir(parents=True)
     vae.save_config(folder)
     with torch.no_grad():

@@ -31,7 +31,7 @@ RES, FLAT = "ResnetBlock3D", "ResnetBlock2D"
 UP, UP_FLAT, UP_LINEAR, UP_BOTH = "SpatialUpsample2x", "Upsample", "Spatial2x3DUpsample", "Spatial2xTime2x3DUpsample"
 TIME, TIME_RES = "TimeUpsample2x", "TimeUpsampleRes2x"
 
-# name: (latent's shape, changes to the config of v1.0)
+# name: (latent shape, changes to the config of v1.0)
 CASES = {
     "osp_v1_0": ((1, 4, 2, 3, 2), {"hidden_size_mult": [1, 2, 4, 4]}),
     "osp_v1_1": (
@@ -54,7 +54,7 @@ CASES = {
             "use_quant_layer": True,
         },
     ),
-    # Five frames and 64 channels: AttnBlock3D, which takes one for the other, cuts across both.
+    # AttnBlock3D confuses frames and channels. Five frames and 64 channels make its mix-up span both.
     "osp_mixed_frames": (
         (2, 3, 5, 3, 5),
         {

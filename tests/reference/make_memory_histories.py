@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch would have recorded of a decoder's memory: snapshots of its CUDA allocator.
+"""Writes synthetic memory snapshots of PyTorch's CUDA allocator during decodes.
 
-The snapshots are of a decode that never was, since they need no GPU so: an allocator after the manner of PyTorch's (blocks of
-512 bytes, segments of 2 MiB and more, best fit, splits) serves the tensors of an SDXL-like decoder until nothing is left. They
-have the keys that torch.cuda.memory._snapshot() of PyTorch 2.11 has, and those of its newest form. What must come of them is
-written down beside them, worked out here.
+The snapshots are simulated, so they need no GPU. An allocator like PyTorch's (blocks of 512 bytes, segments of at least 2 MiB,
+best fit, splits) serves the tensors of an SDXL-like decoder until memory runs out. The files have the keys of
+torch.cuda.memory._snapshot() in PyTorch 2.11, and in its newest format. The expected results are computed here too and written
+to the same folder.
 
     python3 tests/reference/make_memory_histories.py snapshots tests/data/memory_histories
     python3 tests/reference/make_memory_histories.py decodes tests/data/memory_histories
     python3 tests/reference/make_memory_histories.py recordings tests/data/memory_histories  # needs torch and diffusers
 
-`decodes` has two devices: what AutoencoderKL's real layers ask for at 1024x1024 in 16 bits, and at 1152x896 in fp32 until
-nothing is left, its weights there before the recording. `recordings` are of real configs with random weights, on a CPU.
+`decodes` has two devices with the requests of AutoencoderKL's real layers: 1024x1024 in 16 bits, and 1152x896 in fp32 until
+memory runs out. The weights are allocated before the recording. `recordings` record real configs with random weights on a CPU.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import tempfile
 
 MIB = 1 << 20
 BASE = 0x7F2A00000000
-LEAST_BYTES = 1024  # of what a recording keeps
+LEAST_BYTES = 1024  # smaller allocations are not recorded
 DIFFUSERS = "/site-packages/diffusers/models/"
 TORCH = "/site-packages/torch/nn/"
 
@@ -89,7 +89,7 @@ class Allocator:
         return chosen
 
     def release(self):
-        """Returns segments without tensors to the device, which happens before any request is refused."""
+        """Returns empty segments to the device. The allocator does this before it rejects a request."""
         for segment in [s for s in self.segments if all(b[3] is None for b in s[2])]:
             self.segments.remove(segment)
             self.free_on_device += segment[1]
@@ -120,7 +120,7 @@ class Allocator:
 
 
 def decode(allocator, channels, height, width):
-    """Makes the requests of a decoder's last block, two tensors at a time, at ever larger sizes."""
+    """Makes the requests of a decoder's blocks: about two tensors at a time, with growing sizes."""
     weights = [allocator.take(9 * channels * channels * 4 + 4, OUTER) for _ in range(6)]
     held = allocator.take(channels * height * width * 4, CONVOLUTION)
     for _ in range(6):
@@ -165,7 +165,7 @@ def write_snapshots(folder):
                 "external_annotations": []}
     with open(folder / "torch-2.11.pickle", "wb") as out:
         pickle.dump(snapshot, out, 4)
-    # The newest form: pools of entries, forward frames, settings of any accelerator, what annotates, and protocol 5.
+    # The newest format: pool ids, forward frames, accelerator-independent settings, annotations, and protocol 5.
     settings.update(PYTORCH_ALLOC_CONF="expandable_segments:False", graph_capture_record_stream_reuse=False, per_process_memory_fraction=1.0)
     for entry in allocator.trace:
         entry.update(pool_id=(0, 0), user_metadata="decode", forward_frames=["vae.py:307"])
@@ -173,7 +173,7 @@ def write_snapshots(folder):
     snapshot["device_traces"] += [[], []]
     with open(folder / "torch-newest.pickle", "wb") as out:
         pickle.dump(snapshot, out, 5)
-    # A recording of the last entries alone, as max_entries leaves it.
+    # A recording with only the last entries, as with max_entries.
     del snapshot["device_traces"][0][:60]
     with open(folder / "torch-late.pickle", "wb") as out:
         pickle.dump(snapshot, out, 4)
@@ -189,11 +189,11 @@ def write_snapshots(folder):
         out.write("\n")
 
 
-BLOCKS = ((512, 512), (512, 512), (512, 256), (256, 128))  # channels into and out of each
+BLOCKS = ((512, 512), (512, 512), (512, 256), (256, 128))  # input and output channels of each block
 
 
 def autoencoder_kl_weights():
-    """Elements of its decoder's parameters."""
+    """Numbers of elements of the decoder's parameters."""
     shapes = [512 * 4 * 9, 512, 4 * 4, 4] + 4 * [512 * 512, 512] + [128 * 3 * 9, 3, 128, 128]
     for before, after in ((512, 512), (512, 512)) + tuple(pair for pair in BLOCKS):
         for i in range(3):
@@ -205,7 +205,7 @@ def autoencoder_kl_weights():
 
 
 def decode_autoencoder_kl(allocator, height, width, element_bytes):
-    """Makes the requests of its untiled decode of a latent of this size, in order."""
+    """Makes the requests of an untiled decode of a latent of this size, in order."""
     def take(channels, side, frames):
         return allocator.take(channels * height * width * side * side * element_bytes, frames)
 
@@ -253,7 +253,7 @@ def write_decodes(folder):
         allocator = Allocator(device_bytes)
         for elements in autoencoder_kl_weights():
             allocator.take(elements * element_bytes, [])
-        allocator.trace.clear()  # the recording begins when they are there
+        allocator.trace.clear()  # start recording after the weights are allocated
         try:
             decode_autoencoder_kl(allocator, height, width, element_bytes)
         except OutOfMemory:
@@ -277,7 +277,7 @@ def write_recordings(folder):
 
 
 def record(vae, latent, file):
-    """Decodes on the CPU and writes the memory events of PyTorch's profiler as a snapshot of a GPU would have them."""
+    """Decodes on the CPU, and writes the memory events of PyTorch's profiler in the format of a CUDA snapshot."""
     import torch
 
     with tempfile.TemporaryDirectory() as scratch, torch.no_grad():
@@ -291,7 +291,7 @@ def record(vae, latent, file):
 
 
 def records_of(events):
-    """Records of an allocator, of the events of one thread."""
+    """Converts the profiler events of one thread to allocator records."""
     calls = [event for event in events if event.get("cat") == "python_function" and "diffusers" in event["name"]]
     records, frames, open_calls = [], {}, []
     for event in sorted(calls + [event for event in events if event["name"] == "[memory]"], key=lambda event: (event["ts"], -event.get("dur", 0))):
@@ -310,7 +310,7 @@ def records_of(events):
 
 @functools.cache
 def frame_named(text):
-    """A frame of "…/site-packages/diffusers/models/resnet.py(341): forward"."""
+    """Parses a frame such as "…/site-packages/diffusers/models/resnet.py(341): forward"."""
     path, line, name = re.fullmatch(r"(.*)\((\d+)\): (.*)", re.sub(r"^.*site-packages/", "", text)).groups()
     return frame(path, int(line), name)
 

@@ -14,7 +14,7 @@ import pickle
 
 
 class Storage:
-    """Outside the pickle, as torch's storages are."""
+    """An object stored outside the pickle, like torch's storages."""
 
 
 class Pickler(pickle.Pickler):

@@ -18,7 +18,7 @@ def main():
     latent = torch.arange(24, dtype=torch.float32).reshape(1, 2, 3, 4) / 8 - 1
     for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
         torch.save(latent.to(dtype), folder / f"{str(dtype).removeprefix('torch.')}.pt")
-    # Strides that are not those of its shape, at an offset into a larger storage.
+    # A non-contiguous view at an offset into a larger storage.
     channels_last = torch.zeros(2, 2, 3, 4).to(memory_format=torch.channels_last)
     channels_last[1] = latent[0]
     torch.save(channels_last[1:], folder / "strided.pt")

@@ -1,11 +1,10 @@
-"""Open-Sora-Plan's CausalVAEModel, loaded from a clone of its repository, which is not part of this one.
+"""Loads Open-Sora-Plan's CausalVAEModel from a clone of its repository, which this repository does not contain.
 
     CausalVAEModel = load_model_class(Path("Open-Sora-Plan"))    # a checkout, or a git folder without one
     model = CausalVAEModel.from_config(config)
 
-The classes are those of tag v1.2.0, a superset of the earlier ones: it builds the configs of v1.0 and v1.1 too. What
-training and evaluation import (videos, Lightning, scores) is absent here, and stands as empty names while the files
-are imported. einops is used where it is installed.
+The classes come from tag v1.2.0, which also supports the configs of v1.0 and v1.1. Imports for training and evaluation
+(videos, Lightning, scores) are replaced by empty stand-ins. einops is used if it is installed.
 """
 
 import contextlib
@@ -25,7 +24,7 @@ TAG = "v1.2.0"
 PACKAGE = "opensora.models.causalvideovae"
 FOLDER = "opensora/models/causalvideovae/model"
 
-# Modules that the files name, and what they take of them; none of it is called in a decode.
+# Modules that the files import, with the imported names. A decode calls none of them.
 ABSENT = {
     "decord": ["VideoReader", "cpu"],
     "pytorch_lightning": [],
@@ -41,7 +40,7 @@ ABSENT = {
 
 
 def rearrange(tensor, pattern, **sizes):
-    """einops.rearrange of names, alone or grouped in parentheses; of a group at most one size is left to be found."""
+    """einops.rearrange for names and groups in parentheses. Each group may have one unknown size."""
     def groups(side):
         return [(inner or name).split() for inner, name in re.findall(r"\(([^)]*)\)|(\w+)", side)]
 
@@ -76,7 +75,7 @@ def _export(source, folder):
 
 
 def _packages(folder):
-    """The packages around the model as folders alone: what their own __init__ import is not needed."""
+    """Empty packages for the model's parent folders. They skip the imports of the real __init__ files."""
     packages = {}
     for name in ["opensora", "opensora.models", PACKAGE, f"{PACKAGE}.utils", f"{PACKAGE}.eval", f"{PACKAGE}.model",
                  f"{PACKAGE}.model.causal_vae"]:
@@ -101,10 +100,10 @@ def _stand_ins():
 
 
 def load_model_class(source):
-    """CausalVAEModel of the clone at `source`. Once a process: a second call gives the class of the first."""
+    """CausalVAEModel from the clone at `source`. Loaded once per process: later calls return the first class."""
     name = f"{PACKAGE}.model.causal_vae.modeling_causalvae"
     if name not in sys.modules:
-        import diffusers.models.modeling_utils  # noqa: F401  # before the stand-ins, which it must not see
+        import diffusers.models.modeling_utils  # noqa: F401  # imported first, so that it does not see the stand-ins
         import torch.utils.checkpoint  # noqa: F401
 
         with tempfile.TemporaryDirectory() as folder:

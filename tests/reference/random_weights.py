@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random weights and latents from a seed: the twin of decoder/weights/random_weights.cpp, bit for bit.
+"""Random weights and latents from a seed. The values are bit-identical to decoder/weights/random_weights.cpp.
 
     python tests/reference/random_weights.py    # prints the constants of tests/decoder/weights/random_weights_test.cpp
 
@@ -16,7 +16,7 @@ MASK = 0xFFFFFFFFFFFFFFFF
 GAIN = 1.0
 NORM_SPREAD = np.float32(0.25)
 BIAS_SPREAD = np.float32(0.1)
-CHUNK = 1 << 15  # values at a time, so that the intermediate arrays stay in cache
+CHUNK = 1 << 15  # values per chunk, so that intermediate arrays fit in the cache
 
 
 def fnv1a64(text):
@@ -28,14 +28,14 @@ def fnv1a64(text):
 
 
 def splitmix64_mix(z):
-    """The finaliser of splitmix64, of one Python integer."""
+    """The finalizer of splitmix64 for a Python integer."""
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK
     return z ^ (z >> 31)
 
 
 def _mix_in_place(z):
-    """splitmix64_mix of an array of uint64, which it overwrites."""
+    """splitmix64_mix for an array of uint64, in place."""
     z ^= z >> np.uint64(30)
     z *= np.uint64(0xBF58476D1CE4E5B9)
     z ^= z >> np.uint64(27)
@@ -86,7 +86,7 @@ def fill_module(module, seed, prefixes=("decoder.", "post_quant_conv.")):
 
     They are given in the module's own dtype: what is rounded to bf16 or fp16 is rounded once. Returns the module.
     """
-    import torch  # here, so that the generator itself needs numpy alone
+    import torch  # imported here, so that the generator itself needs only numpy
 
     with torch.no_grad():
         for name, tensor in module.state_dict().items():

@@ -1,4 +1,4 @@
-"""C++ sources as far as these tests need them: which types and functions a file defines, and where. No compiler is asked.
+"""A simple C++ parser for these tests. Finds the types and functions that a file defines. Needs no compiler.
 
 A file is cut into tokens and its braces are followed. What stands before a brace says what the brace opens: a
 namespace, a type, a function, or something else such as a lambda or an initializer.
@@ -48,14 +48,14 @@ def product_files(root: Path = ROOT) -> list[Path]:
 
 
 def without_comments(text: str) -> str:
-    """Comments gone, strings and characters empty, every line where it was."""
+    """Removes comments and empties string and character literals. Keeps line numbers."""
     def replaced(match: re.Match) -> str:
         return ("" if match[0].startswith("/") else '""') + "\n" * match[0].count("\n")
     return COMMENT_OR_TEXT.sub(replaced, text)
 
 
 def without_preprocessor(text: str) -> str:
-    """Directives gone, and of conditional lines all but the first branch."""
+    """Removes directives, and all but the first branch of conditionals."""
     kept, skipping, continued = [], [], False
     for line in text.split("\n"):
         directive = re.match(r"\s*#\s*(\w+)", line)
@@ -74,7 +74,7 @@ def without_preprocessor(text: str) -> str:
 
 
 def tokens_of(text: str) -> list[tuple[str, int]]:
-    """Each token with its line."""
+    """Returns each token with its line number."""
     tokens = []
     for number, line in enumerate(without_preprocessor(without_comments(text)).split("\n"), start=1):
         tokens += [(match[0], number) for match in TOKEN.finditer(line)]
@@ -82,7 +82,7 @@ def tokens_of(text: str) -> list[tuple[str, int]]:
 
 
 def without_template(head: list[str]) -> list[str]:
-    """The words after `template <...>`."""
+    """Removes leading `template <...>`."""
     while head and head[0] == "template":
         depth = i = 0
         for i, word in enumerate(head):
@@ -94,7 +94,7 @@ def without_template(head: list[str]) -> list[str]:
 
 
 def groups(head: list[str]) -> list[tuple[int, int]]:
-    """Outermost parentheses: the indices of ( and )."""
+    """Indices of the ( and ) of each outermost pair of parentheses."""
     found, depth, begin = [], 0, 0
     for i, word in enumerate(head):
         if word == "(":
@@ -108,7 +108,7 @@ def groups(head: list[str]) -> list[tuple[int, int]]:
 
 
 def parameter_list(head: list[str]) -> tuple[str, int, int] | None:
-    """Name and parentheses of the function that `head` declares; none where it declares something else."""
+    """Name and parentheses of the function that `head` declares. Returns None if it declares something else."""
     if not head or head[0] in ("using", "typedef", "static_assert", "return"):
         return None
     for begin, end in groups(head):
@@ -138,7 +138,7 @@ def count_parameters(words: list[str]) -> int:
 
 
 def type_name(head: list[str]) -> str | None:
-    """The name of the type that `head {` defines, "" where it has none; none where it defines no type."""
+    """Name of the type that `head {` defines, or "" if it is anonymous. Returns None if it defines no type."""
     key = next((i for i, word in enumerate(head) if word in TYPE_KEYS), None)
     if key is None or parameter_list(head[:key]):
         return None
@@ -156,7 +156,7 @@ def type_name(head: list[str]) -> str | None:
 
 
 def opens_member(head: list[str], list_end: int) -> bool:
-    """True if a brace after `head` gives a member its first value: `Foo(int a) : a_{`."""
+    """True if a brace after `head` initializes a member, as in `Foo(int a) : a_{`."""
     behind = head[list_end + 1:]
     return ":" in behind and re.match(r"[A-Za-z_>]", head[-1]) is not None
 
@@ -197,13 +197,13 @@ class Parser:
             self.source.functions.append(Function(self.file, head[0][1], name, count_parameters(words[begin + 1:end])))
 
     def opened(self, head: list[tuple[str, int]], path: list[str], hidden: bool) -> bool:
-        """Reads what a brace holds. False where the statement goes on behind it."""
+        """Reads the content of a brace. Returns False if the statement continues behind it."""
         words = without_template([word for word, _ in head])
         if "namespace" in words:
             names = [word for word in words[words.index("namespace") + 1:] if word not in ("::", "inline")]
             self.scope(path + names, hidden or not names, nested=True)
             return True
-        if words[:1] == ["extern"] and len(words) == 3:  # extern "C", whose text is two quotes
+        if words[:1] == ["extern"] and len(words) == 3:  # extern "C"; the string literal is empty
             self.scope(path, hidden, nested=True)
             return True
         name = type_name(words)
@@ -211,7 +211,7 @@ class Parser:
             if name and not hidden:
                 self.source.types.append(Type(self.file, head[0][1], "::".join([*path, name])))
             self.scope([*path, name], hidden or not name, nested=True)
-            return False  # up to its ;
+            return False  # continues up to the semicolon
         found = parameter_list(words)
         if found and not opens_member(words, found[2]):
             last = self.skip()
@@ -223,7 +223,7 @@ class Parser:
         return False
 
     def skip(self) -> int:
-        """To behind the closing brace; its line."""
+        """Skips past the closing brace. Returns its line."""
         depth = 1
         while self.at < len(self.tokens):
             word, line = self.tokens[self.at]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No product file names a family's class, or the Python file that has the class, but the family's own in decoder/graph/families."""
+"""Only files in decoder/graph/families may name a family's class, or the Python file that defines it."""
 
 import re
 import unittest
@@ -34,7 +34,7 @@ class Families(unittest.TestCase):
 
     def test_finds_names(self):
         names = names_of_records()
-        self.assertGreaterEqual(len(names), 28)  # a class and a file of each of 14 families
+        self.assertGreaterEqual(len(names), 28)  # one class and one file for each of 14 families
         for name in names:
             self.assertEqual(naming(names, {"a.py": f"import os\n# As {name} has it.\n"}), [f"a.py:2: # As {name} has it."])
         self.assertGreater(len(product_texts()), 800)

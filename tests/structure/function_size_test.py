@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Functions of the product have at most 80 lines, kernels apart, and at most 6 parameters.
+"""Functions of the product have at most 80 lines and 6 parameters. Kernels are exempt from the first limit.
 
-    function_size_test.py --list    prints those that are larger
+    function_size_test.py --list    prints larger functions
 """
 
 import sys
@@ -19,7 +19,7 @@ def too_large(sources: list[Source]) -> list[str]:
 
     functions = [function for source in sources for function in source.functions]
     long = [f for f in functions if f.lines > MOST_LINES and not ("/kernels/" in f.file and f.file.endswith(".cu"))]
-    # The CPU's inner loops take plain pointers and numbers, as kernels do.
+    # Inner loops on the CPU take plain pointers and numbers, like kernels.
     wide = [f for f in functions if f.parameters > MOST_PARAMETERS and not f.file.startswith("decoder/cpu/loops/")]
     return ([f"{place(f)}: {f.lines} lines" for f in sorted(long, key=lambda f: -f.lines)] +
             [f"{place(f)}: {f.parameters} parameters" for f in sorted(wide, key=lambda f: -f.parameters)])

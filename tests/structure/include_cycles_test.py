@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No file includes itself by way of others, and no library's folder another that includes it."""
+"""Forbids include cycles between files, and between the folders of libraries."""
 
 import re
 import unittest
@@ -12,7 +12,7 @@ Graph = dict[str, set[str]]
 
 
 def cycles(graph: Graph) -> list[str]:
-    """Each group of nodes that reach one another, as one line (Tarjan's algorithm)."""
+    """Strongly connected components with a cycle, one line each (Tarjan's algorithm)."""
     order: dict[str, int] = {}
     lowest: dict[str, int] = {}
     stack: list[str] = []
@@ -47,7 +47,7 @@ def includes() -> Graph:
 
 
 def library_folder(file: str) -> str:
-    """The nearest folder above that CMake makes a library of, or its own."""
+    """Nearest parent folder with a CMake library, or the file's own folder if there is none."""
     folder = Path(file).parent
     while folder != Path("."):
         lists = ROOT / folder / "CMakeLists.txt"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No two types of the product have one name: linked into one program they would be undefined behaviour, and no tool tells."""
+"""No two types of the product share a name. Linking both into one program is undefined behaviour that no tool detects."""
 
 import unittest
 
@@ -25,10 +25,10 @@ class OneDefinition(unittest.TestCase):
         self.assertEqual(defined_twice([parse(first, "1.h"), parse(again, "2.cpp")]), ["a::b::Row: 1.h:1 and 2.cpp:2"])
 
     def test_leaves_what_is_no_pair(self):
-        for other in ("namespace a::b { namespace { struct Row { int x; }; } }",      # of its file alone
-                      "namespace a::c { struct Row {}; }",                              # of another namespace
+        for other in ("namespace a::b { namespace { struct Row { int x; }; } }",      # local to its file
+                      "namespace a::c { struct Row {}; }",                              # another namespace
                       "namespace a::b { struct Row; struct Row f(int x) { return {}; } }",
-                      "namespace a::b { void f() { struct Row { int x; }; } }",        # of its function alone
+                      "namespace a::b { void f() { struct Row { int x; }; } }",        # local to its function
                       "namespace a::b { template <class Row> struct Column { Row* row{}; }; }"):
             first = parse("namespace a::b { struct Row { int x; }; }", "1.h")
             self.assertEqual(defined_twice([first, parse(other, "2.cpp")]), [], other)

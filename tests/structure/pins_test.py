@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Everything that a build fetches from others is named by its hash: wheels, actions and images.
+"""A build pins all downloads by hash: wheels, actions and images.
 
     pins_test.py
 """
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def wheels(file):
-    """By name the version and the hashes of the wheels that a requirements file names."""
+    """Maps each package in a requirements file to its version and the hashes of its wheels."""
     text = (ROOT / file).read_text().replace("\\\n", " ")
     found = {}
     for line in text.splitlines():

@@ -30,7 +30,7 @@ class Refusals(unittest.TestCase):
         shutil.copy(ROOT / "CMakeLists.txt", cls.tree)
         for name in (*PRODUCT, "tests/emulated_gpu"):
             shutil.copytree(ROOT / name, cls.tree / name, copy_function=os.symlink)
-        # As it is it configures; what is found once is not looked for again.
+        # The unchanged tree configures. Later runs reuse CMake's cache.
         ended = cls.configure("-G", "Ninja", "-DHEADROOM_TORCH=OFF", "-DHEADROOM_GUI=OFF", "-DHEADROOM_TESTS=OFF",
                               "-DHEADROOM_CUDA=OFF")
         if ended.returncode != 0:
@@ -46,11 +46,11 @@ class Refusals(unittest.TestCase):
         return subprocess.run([CMAKE, "-S", str(cls.tree), "-B", str(build), *words], capture_output=True, text=True, check=False)
 
     def refused(self, file: str, changed, message: str) -> None:
-        """With `changed(text)` for the text of a file, CMake ends with this message."""
+        """Requires that CMake fails with this message after `changed` modifies the file's text."""
         path = self.tree / file
         whole = path.read_text()
         self.assertNotEqual(changed(whole), whole, file)
-        path.unlink()  # of the copy: a link
+        path.unlink()  # a symbolic link in the copy
         path.write_text(changed(whole))
         ended = self.configure()
         path.write_text(whole)
@@ -58,7 +58,7 @@ class Refusals(unittest.TestCase):
         self.assertIn(message, " ".join(ended.stderr.split()))
 
     def refused_link(self, library: str, key: str, target: str, message: str) -> None:
-        """`library` is its folder; one more word behind LINKS or EXTERNAL."""
+        """Requires an error after `target` is added to LINKS or EXTERNAL of the library in folder `library`."""
         name = library.replace("/", "_")
         self.refused(f"{library}/CMakeLists.txt", with_words(name, key, target), message)
 
@@ -90,7 +90,7 @@ class Refusals(unittest.TestCase):
 
 
 def with_words(library: str, key: str, target: str):
-    """The text of a CMakeLists.txt whose library also has `target` behind LINKS or EXTERNAL."""
+    """Returns a function that adds `target` to LINKS or EXTERNAL of a library in the text of a CMakeLists.txt."""
     def changed(text: str) -> str:
         call = re.search(r"headroom_library\(" + library + r"\b[^)]*\)", text)
         if not call:

@@ -6,7 +6,7 @@
 #include "decoder/graph/graph.h"
 #include "tests/support/random.h"
 
-// Activations in double, to hold kernels against.
+// Reference activations in double precision, for comparison with kernels.
 namespace headroom::test {
 
 inline double silu(double v) {

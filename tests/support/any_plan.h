@@ -15,28 +15,28 @@
 
 namespace headroom::test {
 
-/// How decodes are drawn.
+/// Ranges from which random decodes are drawn.
 struct DecodeStyle {
-  int64_t most_frames = 5;  ///< of the latents of clips
+  int64_t most_frames = 5;  ///< latent frames of a clip
   int64_t least_side = 1;   ///< rows and columns of latents
   int64_t most_side = 9;
   int64_t most_batch = 3;
-  bool in_16_bits = false;  ///< what plans keep then changes no bit
+  bool in_16_bits = false;  ///< 16-bit dtypes; plans keep only tensors that are already rounded
   DeviceKind device = DeviceKind::cpu;
 };
 
-/// A request for a model that was drawn.
+/// A request for a random model.
 struct DrawnRequest {
   uint64_t seed;
   DrawnModel drawn;
   Extent latent_extent;
-  Model model;  ///< of single frames now and then without what lies before them
+  Model model;  ///< half of the time specialized by for_frames()
   Request request;
   int64_t micro_batch;
   Array latent;
 };
 
-/// `draw` makes a DrawnModel, or what one is made of.
+/// `draw` returns a DrawnModel, or a value that converts to one.
 template <typename Draw>
 DrawnRequest draw_request(uint64_t seed, Random& random, const DecodeStyle& style, const Draw& draw) {
   const DrawnModel drawn = draw(random);
@@ -49,7 +49,7 @@ DrawnRequest draw_request(uint64_t seed, Random& random, const DecodeStyle& styl
   return {seed, drawn, extent, model, request, micro_batch, latent_for(drawn.model, request, seed)};
 }
 
-/// A decode on the CPU that was drawn.
+/// A random decode on the CPU.
 struct DrawnDecode : DrawnRequest {
   int64_t block_bytes;
   Plan plan;
@@ -68,7 +68,7 @@ DrawnDecode draw_decode(uint64_t seed, const DecodeStyle& style, const Draw& dra
   const Model& model = decode.model;
   RandomStyle plans;
   plans.keep = random.pick<double>({0, 0.3, 0.6, 0.9, 1});
-  plans.most_tiles = plans.keep < 0.5 ? 6 : 16;  // each tile repeats what is not kept
+  plans.most_tiles = plans.keep < 0.5 ? 6 : 16;  // each tile recomputes tensors that are not kept
   if (style.in_16_bits) {
     plans.form = ConvolutionAlgorithm::direct;
     plans.untiled_rows = plans.untiled_columns = 1;
@@ -92,8 +92,8 @@ struct TiledAndUntiled {
   bool in_file = false;  ///< the plan keeps something in a scratch file
 };
 
-/// Limits the plan to what it predicts, and decodes by it and untiled. The plan must be valid and no pass may
-/// take more than is predicted.
+/// Sets the plan's limit to its predicted peak, then decodes tiled and untiled. Requires a valid plan, and
+/// checks that no pass exceeds its predicted peak.
 inline TiledAndUntiled decode_both(DrawnDecode& decode, const Scratch& scratch) {
   Plan& plan = decode.plan;
   const bool in_file = limit_to_prediction(decode.model.graph, scratch, plan);

@@ -5,7 +5,7 @@
 
 namespace headroom::testing {
 
-/// Result of attention for a tile of queries, in a new tile.
+/// Runs attention for a tile of queries and returns the result as a new tile.
 inline Tile attended(LimitedPool& pool, const Tile& queries, const MapView& keys, const MapView& values,
                      AttentionFrames frames = AttentionFrames::each) {
   Tile result = make_tile(pool, queries.region, values.channels, queries.items);

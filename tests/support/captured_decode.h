@@ -14,18 +14,18 @@
 namespace headroom::test {
 
 struct Hearing {
-  bool kernels = true;  ///< what the GPU runs, and for which scope
-  bool memory = true;   ///< what the driver gives out
+  bool kernels = true;  ///< kernels, and the scope that launched each
+  bool memory = true;   ///< allocations by the driver
   uint32_t first_correlation = 1000;
 };
 
 /// A simulated decode on a GPU: the events that observers report, and the true memory use.
 struct CapturedDecode {
   profiler::DeviceRecording recording;
-  /// Bytes of every kind, by the host's clock in ns. There is an entry for each moment at which they change
-  /// or the driver is asked. The context has the size at which the driver was last asked.
+  /// Live bytes of each kind, by host time in ns. An entry is added when the bytes change or the driver's
+  /// memory is counted. The context size is the one when the driver's memory was last counted.
   std::map<int64_t, KindBytes> truth;
-  /// Sum over all kinds, which the device's clock does not change.
+  /// Total over all kinds. Errors of the device clock do not affect it.
   int64_t all_at(int64_t at_ns) const {
     const auto after = truth.upper_bound(at_ns);
     int64_t sum = 0;
@@ -36,7 +36,7 @@ struct CapturedDecode {
   }
 };
 
-/// Draws one, step by step through the plan.
+/// Draws a random decode that follows the plan step by step.
 class DecodeMaker {
  public:
   DecodeMaker(uint64_t seed, const Plan& plan, const Hearing& hearing)
@@ -72,7 +72,7 @@ class DecodeMaker {
   void tell(profiler::DeviceEvent event) { captured_.recording.events.push_back(std::move(event)); }
   int64_t& of(MemoryKind kind) { return live_[static_cast<size_t>(kind)]; }
   void note() { captured_.truth[now_ns_] = live_; }
-  /// Changes memory of the decode itself, which comes out of the slack.
+  /// Allocates or frees memory of the decode itself. The bytes come from the allocator's slack.
   void change(MemoryKind kind, int64_t bytes) {
     of(kind) += bytes;
     of(MemoryKind::slack) -= bytes;
@@ -150,7 +150,7 @@ class DecodeMaker {
   }
 
   void take_segment() {
-    segment_bytes_ = kSegmentBytes + (random_.chance(0.5) ? int64_t{2} << 20 : 0);  // the driver's word
+    segment_bytes_ = kSegmentBytes + (random_.chance(0.5) ? int64_t{2} << 20 : 0);  // the driver rounds
     if (hearing_.memory)
       tell(profiler::DriverMemoryChanged{tick(), kSegment, segment_bytes_, correlation_++});
     if (!hearing_.memory) tick();
@@ -174,7 +174,7 @@ class DecodeMaker {
     tick();
     if (hearing_.memory) tell(profiler::DriverMemoryChanged{now_ns_, address, bytes, correlation_++});
     change_libraries(bytes);
-    // Memory outside the GPU must not count.
+    // Pinned host memory must not count as GPU memory.
     if (hearing_.memory)
       tell(profiler::DriverMemoryChanged{tick(), address + 64, bytes, correlation_++,
                                          profiler::MemoryPlace::pinned});

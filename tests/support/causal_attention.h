@@ -7,9 +7,9 @@
 
 namespace headroom::test {
 
-/// A small decoder of clips as HunyuanVideo's is built: convolutions over the time around an attention of
-/// each frame with all before it, then upsampling. `over_all_frames`: with statistics over all frames, which
-/// makes early frames depend on late ones; else each frame depends on those up to it alone.
+/// A small video decoder with HunyuanVideo's structure. Convolutions over time surround causal attention,
+/// then upsampling follows. With `over_all_frames`, statistics cover all frames, so early frames depend on
+/// late ones. Otherwise each frame depends only on itself and earlier frames.
 inline Model causal_attention_model(int64_t channels, bool over_all_frames, bool twice = false) {
   Model model;
   model.name = "causal attention";

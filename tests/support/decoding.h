@@ -16,7 +16,7 @@ inline ParameterSource random_source(uint64_t seed) {
   };
 }
 
-/// A latent for the request, of unit variance.
+/// Random latent of unit variance for the request.
 inline Array latent_for(const Model& model, const Request& request, uint64_t seed) {
   const Extent extent = latent_extent(model, request.width_pixels, request.height_pixels, request.frames);
   return random_latent(latent_shape(model, extent, request.batch), seed);
@@ -27,7 +27,7 @@ struct Decoded {
   RunStats stats;
 };
 
-/// Decodes into memory. Each position of the picture must come exactly once.
+/// Decodes into memory. Requires that each output position is written exactly once.
 inline Decoded decode_to_memory(const Model& model, const Plan& plan, const ParameterSource& weights,
                                 const Array& latent, EventSink* events = nullptr) {
   start_libraries(2);

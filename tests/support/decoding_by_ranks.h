@@ -13,7 +13,7 @@
 
 namespace headroom::test {
 
-/// Hands on what one rank makes; the picture is whole when all have.
+/// Forwards one rank's rows to the shared sink. The caller finishes that sink after all ranks end.
 class RankSink final : public PictureSink {
  public:
   RankSink(PictureSink& whole, std::mutex& mutex)
@@ -32,19 +32,19 @@ class RankSink final : public PictureSink {
 
 /// GPU that a rank decodes on, and its connection to the other ranks.
 struct OnRank {
-  gpu::Gpu* gpu = nullptr;  ///< for plans for one
-  /// Stands between the rank and the network; null for nothing.
+  gpu::Gpu* gpu = nullptr;  ///< for plans for a GPU
+  /// Wraps the rank's connection to the network. Unset: the rank uses the network directly.
   std::function<std::unique_ptr<Exchange>(Exchange& network)> exchange{};
 };
 
 struct DecodedByRanks {
   Array picture;
   std::vector<RunStats> stats;             ///< by rank
-  std::vector<int64_t> sent_bytes;         ///< the same
-  std::vector<std::exception_ptr> thrown;  ///< the same; null where all was well
+  std::vector<int64_t> sent_bytes;         ///< by rank
+  std::vector<std::exception_ptr> thrown;  ///< by rank; null if the rank succeeded
 };
 
-/// Decodes into memory, each rank in a thread of its own. `on` has what differs by rank, or is empty.
+/// Decodes into memory, with one thread per rank. `on` has one entry per rank, or is empty.
 inline DecodedByRanks try_by_ranks(const Model& model, const RankedPlan& plan, const ParameterSource& weights,
                                    const Array& latent, uint64_t seed, const std::vector<OnRank>& on = {}) {
   start_libraries(1);

@@ -10,8 +10,8 @@
 
 namespace headroom::test {
 
-/// The GPU that an executable's tests decode on: emulated, or this machine's. Null where there is none, which
-/// CTest counts as skipped.
+/// GPU of the test executable: emulated, or this machine's. Returns null if there is none; CTest then counts
+/// the test as skipped.
 std::unique_ptr<gpu::Gpu> decoding_gpu();
 
 inline Decoded on_gpu(gpu::Gpu& gpu, const Model& model, const Plan& plan, const Array& latent,

@@ -9,7 +9,7 @@
 
 namespace headroom::test {
 
-/// Names of all norms. The planner never keeps their outputs, so these are not rounded.
+/// Names of all norms. The planner never keeps their outputs, so they are not rounded.
 inline std::set<std::string> norms_of(const Graph& graph) {
   std::set<std::string> names;
   for (const Op& op : graph.ops()) {
@@ -23,8 +23,8 @@ inline Plan unlimited(Plan plan) {
   return plan;
 }
 
-/// Limits the plan to what it predicts and to the scratch file that it lays out: not a byte more. True where
-/// it keeps something in that file.
+/// Sets the memory limit and the scratch limit to exactly the predicted bytes. Returns true if the plan keeps
+/// a tensor in the scratch file.
 inline bool limit_to_prediction(const Graph& graph, const Scratch& scratch, Plan& plan) {
   plan.limit_bytes = plan.predicted_peak_bytes;
   plan.scratch_folder = scratch.folder();

@@ -6,8 +6,8 @@
 
 namespace headroom::test {
 
-/// A few convolutions over frames, rows and columns that read whatever outside, each behind something else
-/// that makes the tile that it reads.
+/// A few convolutions over frames, rows and columns with random padding modes. A different kind of operation
+/// precedes each of them and makes its input tile.
 inline Model random_edged_clips(Random& random) {
   Model model;
   model.name = "random clips";
@@ -22,7 +22,7 @@ inline Model random_edged_clips(Random& random) {
     all.before_first = random.pick<BeforeFirst>({BeforeFirst::zeros, BeforeFirst::first_frame});
     return all;
   };
-  // Over so many frames, of which some may come after the output's own.
+  // A kernel of `frames` taps over time, some of which may read later frames.
   const auto over_frames = [&](int32_t frames) {
     ConvolutionTraits all = traits(1);
     if (all.before_first == BeforeFirst::first_frame)
@@ -44,7 +44,7 @@ inline Model random_edged_clips(Random& random) {
     if (before == 3)
       x = graph.norm(name + ".norm", x, graph.statistics(name + ".statistics", x, 1, 1e-6), Activation::silu);
     if (before == 4 && upsamples) x = graph.upsample(name + ".up", x, {1, 2, 2});
-    // Read by another kernel as well, now and then, and by one with other edges.
+    // Sometimes a second convolution, with other edges, reads the tensor too.
     const TensorId beside =
         random.chance(0.4) ? graph.conv(name + ".beside", x, width, {1, 5, 3}, traits(1)) : TensorId{-1};
     if (random.chance(0.3) && graph.tensor(x).scale.y == 1)
@@ -64,7 +64,7 @@ inline Model random_edged_clips(Random& random) {
   return model;
 }
 
-/// Residual blocks and skips whose convolutions read zeros outside, or copies of what is inside.
+/// Residual blocks and skips. Their convolutions pad with zeros, or with copies of values at the edge.
 inline Model random_edged_pictures(Random& random) {
   GraphStyle style{
       .operations = random.integer(4, 14), .barriers = random.integer(1, 3), .most_channels = 16};
@@ -74,12 +74,12 @@ inline Model random_edged_pictures(Random& random) {
   return random_model(random, style);
 }
 
-/// One of the two.
+/// Random model of one of the two kinds.
 inline Model random_edged_model(Random& random) {
   return random.chance(0.5) ? random_edged_pictures(random) : random_edged_clips(random);
 }
 
-/// Its operations with edges, for messages.
+/// Lists the operations and the edges of convolutions, for test messages.
 inline std::string edges_of(const Graph& graph) {
   std::string text;
   for (const Op& op : graph.ops()) {

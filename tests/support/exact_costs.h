@@ -4,8 +4,8 @@
 
 namespace headroom::test {
 
-/// Assumed costs of a device whose allocator has reservations of every size. A small decode on a GPU then has
-/// a tight limit, where LibTorch's allocator takes 10 MiB at least.
+/// Assumed costs of a device whose allocator can reserve any size. LibTorch's allocator reserves at least 10
+/// MiB, which would make the limit of a small GPU decode loose.
 inline planner::CostModel exact_costs(const Graph& graph, DeviceKind device = DeviceKind::cuda) {
   if (device == DeviceKind::cpu) return planner::CostModel(graph);
   planner::GpuCard card;

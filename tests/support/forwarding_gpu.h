@@ -4,7 +4,7 @@
 
 namespace headroom::test {
 
-/// Does all that it is asked for on another GPU.
+/// Base class that forwards every call to another GPU.
 class ForwardingGpu : public gpu::Gpu {
  public:
   explicit ForwardingGpu(gpu::Gpu& gpu) : gpu_(gpu) {}

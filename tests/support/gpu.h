@@ -12,11 +12,11 @@
 
 namespace headroom::test {
 
-/// This machine's GPU. Null where there is none, or where the build has no CUDA: `why` says which, and CTest
-/// counts a test that prints it as skipped.
+/// This machine's GPU. Returns null if there is none or the build has no CUDA, and sets `why`. CTest counts a
+/// test that prints `why` as skipped.
 inline std::unique_ptr<gpu::Gpu> gpu_if_any(std::string& why) {
   try {
-    return gpu::open_gpu();  // tests lie beside lib/, as programs do
+    return gpu::open_gpu();  // test executables lie beside lib/, like programs
   } catch (const DeviceError& error) {
     why = error.what();
     if (why.find("no GPU: ") == std::string::npos && why.find("built without CUDA") == std::string::npos)
@@ -32,7 +32,7 @@ inline std::unique_ptr<gpu::Gpu> gpu_or_skip() {
   return gpu;
 }
 
-/// Copies of host memory on a GPU.
+/// Allocations on a GPU, and copies between them and host memory.
 class OnGpu {
  public:
   OnGpu(gpu::Gpu& gpu, int64_t bytes) : gpu_(gpu), next_(gpu.reserve(bytes)), end_(next_ + bytes) {}
@@ -40,7 +40,7 @@ class OnGpu {
   OnGpu(const OnGpu&) = delete;
   OnGpu& operator=(const OnGpu&) = delete;
 
-  /// Memory that nothing was written to.
+  /// Uninitialized memory, aligned to 256 bytes.
   std::byte* take(int64_t bytes) {
     std::byte* taken = next_;
     next_ += (bytes + 255) / 256 * 256;
@@ -57,7 +57,7 @@ class OnGpu {
     view.base = send(held.memory);
     return view;
   }
-  /// Once all is done.
+  /// Waits for the copy before it returns.
   void fetch(const std::byte* from, std::vector<std::byte>& memory) {
     gpu_.copy(gpu::Stream::compute, memory.data(), from, static_cast<int64_t>(memory.size()));
     wait();

@@ -13,7 +13,7 @@ inline int32_t length(const gpu::Span& span) {
   return span.end - span.begin;
 }
 
-/// Visits the positions of a box.
+/// Calls `visit` for each position of a box.
 template <typename Visit>
 void for_positions(const gpu::Box& box, const Visit& visit) {
   for (int32_t t = box.t.begin; t < box.t.end; ++t) {
@@ -23,12 +23,12 @@ void for_positions(const gpu::Box& box, const Visit& visit) {
   }
 }
 
-/// A box with so many more rows and columns on each side.
+/// The box, extended by this many rows and columns on each side.
 inline gpu::Box widened(const gpu::Box& box, int32_t rows, int32_t columns) {
   return {box.t, {box.y.begin - rows, box.y.end + rows}, {box.x.begin - columns, box.x.end + columns}};
 }
 
-/// A view and its memory on the host. The last block lies first.
+/// A view and its host memory. The blocks lie in reverse order, the last one first.
 struct HeldView {
   gpu::View view;
   std::vector<std::byte> memory;
@@ -69,7 +69,7 @@ struct HeldView {
     kernels::narrow(view.dtype, &value, place(t, y, x, channel), 1);
   }
 
-  /// All of the memory, between blocks too.
+  /// Fills all of the memory, including gaps between blocks.
   void fill(float value) {
     for (int64_t i = 0; i < values(); ++i)
       kernels::narrow(view.dtype, &value, memory.data() + i * element(), 1);

@@ -9,8 +9,8 @@
 
 namespace headroom::test {
 
-/// Another GPU that does its work as late as it may: when an event is waited for, all up to that. Asking
-/// whether an event has happened gets at most `work_between` pieces of work done.
+/// A GPU that defers all work until the host waits for an event. Then it runs the queue up to that event.
+/// Each happened() query runs at most `work_between` queued items.
 class LateGpu final : public ForwardingGpu {
  public:
   explicit LateGpu(gpu::Gpu& gpu, int work_between = 0) : ForwardingGpu(gpu), work_between_(work_between) {}
@@ -53,8 +53,8 @@ class LateGpu final : public ForwardingGpu {
   }
 
   const int work_between_;
-  std::deque<std::function<void()>> work_;  ///< to be done
-  std::vector<gpu::Event> events_;          ///< the other GPU's, of those that have happened
+  std::deque<std::function<void()>> work_;  ///< queued work
+  std::vector<gpu::Event> events_;          ///< the other GPU's events, one for each record that has run
   int64_t recorded_ = 0;
 };
 

@@ -8,12 +8,11 @@
 #include "tests/emulated_gpu/accesses.h"
 #include "tests/support/forwarding_gpu.h"
 
-// An exchange that reads and writes an emulated GPU's memory by itself, as NCCL does. From being posted until
-// it has been waited for, what is received is the network's alone, and what is sent may be read by the GPU
-// and not written. Work that does otherwise is found.
+// An exchange that accesses an emulated GPU's memory directly, as NCCL does. Between post() and wait(), the
+// GPU may not touch receive buffers, and may only read send buffers. Tests fail on any other access.
 namespace headroom::test {
 
-/// Another GPU, whose work is held against what is lent to the network.
+/// A GPU that checks each access against the buffers lent to the network.
 class LendingGpu final : public ForwardingGpu {
  public:
   using ForwardingGpu::ForwardingGpu;
@@ -51,10 +50,10 @@ class LendingGpu final : public ForwardingGpu {
     }
   }
 
-  std::map<Exchange::Ticket, std::vector<gpu::Access>> lent_;  ///< `writes` where they are received
+  std::map<Exchange::Ticket, std::vector<gpu::Access>> lent_;  ///< `writes` is true for receive buffers
 };
 
-/// Hands spans of a GPU's memory to a network that can read them, and tells the GPU.
+/// Passes device memory to a network that can read it, and reports the loan to the GPU.
 class DeviceMemoryExchange : public Exchange {
  public:
   DeviceMemoryExchange(Exchange& network, LendingGpu& gpu) : network_(network), gpu_(gpu) {}

@@ -21,7 +21,7 @@ inline std::string random_safetensors(const Graph& graph, uint64_t seed) {
   std::string data;
   for (const Op& op : graph.ops()) {
     for (const Parameter& parameter : parameters_of(graph, op)) {
-      if (header.contains(parameter.name)) continue;  // several operations have parts of it
+      if (header.contains(parameter.name)) continue;  // several operations share it
       int64_t count = 1;
       for (int64_t length : parameter.shape) count *= length;
       std::vector<float> values(static_cast<size_t>(count));

@@ -4,7 +4,7 @@
 
 namespace headroom::test {
 
-/// While it lives, this process gets no more descriptors: whatever opens something fails with EMFILE.
+/// Exhausts file descriptors during its lifetime: every attempt to open a file fails with EMFILE.
 class NoDescriptors {
  public:
   NoDescriptors() {
@@ -20,7 +20,7 @@ class NoDescriptors {
   rlimit before_{};
 };
 
-/// True if `f` throws an Error while there are no descriptors. The check itself opens nothing.
+/// True if `f` throws an Error while no file descriptors are available. The check itself opens none.
 template <typename Error, typename F>
 bool throws_without_descriptors(const F& f) {
   const NoDescriptors none;

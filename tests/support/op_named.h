@@ -7,7 +7,7 @@
 
 namespace headroom::test {
 
-/// Requires that there is one.
+/// Fails the test if no operation has this name.
 inline const Op& op_named(const Graph& graph, const std::string& name) {
   const OpId id = graph.find_op(name);
   REQUIRE(id != OpId{-1});

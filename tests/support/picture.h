@@ -16,7 +16,7 @@ inline PictureShape picture_shape(const Model& model, const Request& request) {
           request.height_pixels, request.width_pixels};
 }
 
-/// Keeps the picture in memory, N×C×H×W, or a clip, N×C×T×H×W, and counts how often each position came.
+/// Keeps a picture (N×C×H×W) or clip (N×C×T×H×W) in memory, and counts the writes to each position.
 class MemorySink final : public PictureSink {
  public:
   explicit MemorySink(const PictureShape& shape) : PictureSink(shape) {
@@ -50,10 +50,10 @@ class MemorySink final : public PictureSink {
   void complete() override { complete_called = true; }
 };
 
-/// Tolerance for rounding alone, as a fraction of the largest magnitude.
+/// Tolerance for rounding errors, relative to the largest magnitude.
 constexpr double kExact = 1e-5;
 
-/// The largest difference over the reference's largest magnitude; infinite where shapes differ or a value is
+/// Largest difference divided by the reference's largest magnitude. Infinite if shapes differ or a value is
 /// NaN.
 inline double relative_error(const Array& found, const Array& reference) {
   if (found.shape != reference.shape) return HUGE_VAL;

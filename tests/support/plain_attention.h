@@ -8,7 +8,7 @@
 
 namespace headroom::test {
 
-/// softmax(q kᵀ * scale) v of one query against some frames, in double.
+/// Reference in double: softmax(q kᵀ * scale) v of one query, over the given frames.
 inline std::vector<double> plain_attention(const std::vector<double>& query, HeldView& keys, HeldView& values,
                                            const gpu::Span& frames, double scale) {
   gpu::Box box = keys.view.region;

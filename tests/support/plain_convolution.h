@@ -9,11 +9,11 @@
 
 namespace headroom::test {
 
-/// A convolution with a kernel of its own, in plain loops and double.
+/// Reference convolution in plain loops and double, with random weights.
 class PlainConvolution {
  public:
-  /// Values of the kernel are multiples of 1/16 up to a half, so that phases over upsampling, which are sums
-  /// of them, are exact in every dtype.
+  /// Weights are multiples of 1/16, at most 1/2. Sums of weights, as in the phases over upsampling, are then
+  /// exact in every dtype.
   PlainConvolution(Random& random, const gpu::ConvolutionShape& shape, Dtype dtype)
       : shape_(shape), dtype_(dtype) {
     kernel_.resize(
@@ -23,11 +23,12 @@ class PlainConvolution {
     for (float& value : bias_) value = static_cast<float>(random.integer(-8, 8)) / 16;
   }
 
-  /// As calls take them.
+  /// Weights and bias in the layout that calls take.
   std::vector<std::byte> kernel() const { return stored(shape_.upsamples ? phases() : kernel_); }
   std::vector<std::byte> bias() const { return stored(bias_); }
 
-  /// Inputs that a region of the outputs reads; later frames that are not held are the last one of those.
+  /// Region of the input that a region of outputs reads. Missing later frames repeat the last available
+  /// frame.
   gpu::Box needed(const gpu::Box& region) const {
     const auto read = [&](const gpu::Span& span, int32_t taps) -> gpu::Span {
       const int32_t first = span.begin - taps / 2, last = span.end - 1 - taps / 2 + taps - 1;
@@ -38,7 +39,8 @@ class PlainConvolution {
             read(region.x, shape_.columns)};
   }
 
-  /// All channels of an output. The input has frames up to `end_frame`, and `value` reads one of its values.
+  /// One output position, all channels. The input ends at `end_frame` (exclusive); `value` returns one input
+  /// value.
   template <typename Value>
   std::vector<double> output(int32_t end_frame, int32_t t, int32_t y, int32_t x, const Value& value) const {
     std::vector<double> sums(bias_.begin(), bias_.end());
@@ -64,7 +66,7 @@ class PlainConvolution {
   }
 
  private:
-  /// Calls `add(output, product)` for each product of an output's sum.
+  /// Calls `add(output, product)` for each product in the sums of one output position.
   template <typename Value, typename Add>
   void each_product(int32_t end_frame, int32_t t, int32_t y, int32_t x, const Value& value,
                     const Add& add) const {
@@ -103,7 +105,7 @@ class PlainConvolution {
         for (int32_t k = 0; k < shape_.frames; ++k) {
           for (int32_t corner = 0; corner < 4; ++corner) {
             for (int32_t c = 0; c < group_inputs(); ++c) {
-              // Taps of the kernel that read this coarse position.
+              // Sums the kernel taps that read this coarse position.
               double sum = 0;
               for (int32_t i = 0; i < 3; ++i) {
                 for (int32_t j = 0; j < 3; ++j) {

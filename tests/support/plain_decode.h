@@ -12,14 +12,14 @@
 
 namespace headroom::test {
 
-/// Decodes one item whole, operation by operation, in plain loops and double: nothing of halos, tiles and
-/// steps is used, nor of phases. Of attention and shuffles it knows nothing.
+/// Reference decode of one item, untiled, operation by operation, in plain loops and double. Shares no code
+/// with halos, tiles, steps or phases. Does not support attention and shuffles.
 class PlainDecode {
  public:
   PlainDecode(const Model& model, const Extent& latent, uint64_t seed)
       : graph_(model.graph), latent_(latent), source_(random_source(seed)) {}
 
-  /// In the order of the picture, and of the latent: C×T×H×W.
+  /// Takes the latent and returns the picture, both as C×T×H×W.
   Array run(const Array& latent, const std::vector<int64_t>& shape) {
     tensors_.assign(graph_.tensors().size(), {});
     tensors_[0].assign(latent.values.begin(), latent.values.end());
@@ -94,7 +94,7 @@ class PlainDecode {
     }
   }
 
-  /// Position that a value at `position` is read from, given the edges; -1 for a zero.
+  /// Maps a position outside the tensor to the source position inside it. Returns -1 for zero padding.
   static int64_t stands_for(Edges edges, int64_t position, int64_t size) {
     if (position >= 0 && position < size) return position;
     if (edges == Edges::zeros) return -1;
@@ -108,7 +108,7 @@ class PlainDecode {
     const TensorId from = op.inputs[0];
     const Values& in = tensors_[index(from)];
     const auto weights = parameters(op);
-    const Extent size = extent(op.output);  // of what the kernel runs over: upsampled, where it upsamples
+    const Extent size = extent(op.output);  // the kernel runs over the upsampled input
     const int64_t inputs = graph_.tensor(from).channels / op.groups,
                   outputs_of_group = graph_.tensor(op.output).channels / op.groups;
     const Axes<int32_t>& k = op.kernel;

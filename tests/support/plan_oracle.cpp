@@ -12,8 +12,8 @@
 namespace headroom::test {
 namespace {
 
-constexpr int64_t kMostFree = 8;      // tensors of which a pass is free to keep any
-constexpr int32_t kMostBarriers = 8;  // across which is recomputed
+constexpr int64_t kMostFree = 8;      // tensors that a pass may optionally keep
+constexpr int32_t kMostBarriers = 8;  // a recomputation may cross
 constexpr int64_t kMostBands = 128;
 constexpr int64_t kMostBlocks = 256;
 
@@ -30,7 +30,7 @@ std::vector<int64_t> heights(int64_t rows) {
   return list;
 }
 
-/// The whole width and the five largest powers of two below it, from 32 on.
+/// The whole width and up to five smaller powers of two, from 32 on.
 std::vector<int64_t> widths(int64_t columns) {
   std::vector<int64_t> powers;
   for (int64_t power = 32; power < columns; power *= 2) powers.push_back(power);
@@ -78,13 +78,13 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleC
   }
 }
 
-/// Values of one item.
+/// Number of values of one item.
 int64_t PlanOracle::size(TensorId id) const {
   const Extent extent = extent_of(graph_.tensor(id), sizes_.latent);
   return extent.t * extent.y * extent.x * graph_.tensor(id).channels;
 }
 
-/// docs/planning.md, "Keep or recompute".
+/// Follows docs/planning.md, "Keep or recompute".
 bool PlanOracle::may_be_kept(TensorId id) const {
   const Tensor& tensor = graph_.tensor(id);
   if (id == graph_.latent() || id == graph_.output() || tensor.statistics) return false;
@@ -174,7 +174,7 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
   while (static_cast<int64_t>(free.size()) > kMostFree) free.erase(free.begin());
   for (size_t subset = 0; subset < size_t{1} << free.size(); ++subset) {
     std::vector<TensorId> keeps;
-    std::vector<std::vector<TensorId>> movable;  // keys with their values
+    std::vector<std::vector<TensorId>> movable;  // keys, together with their values
     for (size_t i = 0; i < free.size(); ++i) {
       if (subset >> i & 1) keeps.push_back(free[i]);
     }
@@ -259,7 +259,7 @@ std::optional<std::vector<Found>> PlanOracle::found_after(size_t pass, const Ora
     if (stays[index(found.tensor)]) after.push_back(found);
   }
   for (const TensorId id : keeps) {
-    if (!stays[index(id)]) return std::nullopt;  // kept for nothing
+    if (!stays[index(id)]) return std::nullopt;  // no later pass reads it
     after.push_back({id, contains(below, id) ? *configuration_.lower_tier : MemoryTier::device});
   }
   std::sort(after.begin(), after.end());
@@ -346,8 +346,8 @@ void PlanOracle::price(size_t pass, const OracleState& state, const std::vector<
     choice.shapes.push_back(shape);
 }
 
-/// All convolutions direct; where any can be by Winograd's algorithm, all those are, or all but some: the
-/// first of them, ordered by the resolution of what they read, those over upsampling before others.
+/// Lists the candidate choices of algorithms: all convolutions direct, then all eligible ones Winograd, then
+/// ever more of them direct. Coarse inputs turn direct first, and upsampled ones first within a resolution.
 std::vector<ConvolutionAlgorithms> PlanOracle::algorithms_of(const Pass& pass) const {
   std::vector<ConvolutionAlgorithms> list{ConvolutionAlgorithm::direct};
   if (sizes_.device == DeviceKind::cuda) return list;

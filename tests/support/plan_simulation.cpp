@@ -25,8 +25,8 @@ bool holds_tile(StepKind kind) {
          kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention;
 }
 
-/// Positions along one axis that a step goes over in each interval of the grid: its share of the tensor, and
-/// the halo towards every neighbour.
+/// Positions along one axis that a step covers in each grid interval. This is the interval's share of the
+/// tensor plus the halo towards each neighbour.
 std::vector<double> priced_lengths(const std::vector<Interval>& grid, int32_t scale, int32_t grid_scale,
                                    int32_t before, int32_t after) {
   std::vector<double> lengths;
@@ -39,8 +39,8 @@ std::vector<double> priced_lengths(const std::vector<Interval>& grid, int32_t sc
   return lengths;
 }
 
-/// Positions along one axis of the largest tile, as they are counted: one more where boundaries of tiles may
-/// fall inside a position.
+/// Size of the largest tile along one axis, as the plan counts it. Adds one position if tile boundaries can
+/// cut a position.
 int64_t counted_length(int64_t longest, int32_t scale, int32_t grid_scale, int32_t halo, int32_t pad,
                        int64_t extent) {
   int64_t touched = 0;
@@ -57,12 +57,11 @@ struct StepLedger {
   int64_t workspace_bytes = 0;
   size_t last_reader = 0;
   double per_tile = 0, per_position = 0;
-  double handed_on = 0;         ///< seconds for each column of a tile, in bands after the first
-  std::vector<double> t, y, x;  ///< positions by interval
+  double handed_on = 0;         ///< seconds per column of a tile to hand rows on, in bands after the first
+  std::vector<double> t, y, x;  ///< positions of each interval
 };
 
-/// The rows of a tile of one band as they are counted, where rows are carried: those of the first as they
-/// are.
+/// Counted rows of a tile in one band of a pass that carries rows. The first band has its exact rows.
 int64_t counted_rows(const Graph& graph, const Pass& pass, const Step& step, size_t band,
                      const Sizes& sizes) {
   const Interval first = simulated_rows(graph, pass, step, 0, sizes).tile;
@@ -72,7 +71,7 @@ int64_t counted_rows(const Graph& graph, const Pass& pass, const Step& step, siz
                         step.pad.y, extent_of(tensor, sizes.latent).y);
 }
 
-/// For the tiles of one band.
+/// Memory and time of all steps, for the tiles of one band.
 std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
                                   const std::vector<SimulatedTensor>& tensors, size_t band,
                                   const Sizes& sizes, const Assumptions& assumptions) {
@@ -121,7 +120,7 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
       return found.tier != MemoryTier::device && step.kind == StepKind::attention &&
              found.tensor == step.inputs[1].tensor;
     });
-    // Sums, the largest score and the sum of weights of each query outlive a block of keys.
+    // For each query, the sums, the largest score and the sum of weights persist between blocks of keys.
     if (below && sizes.device == DeviceKind::cuda) {
       const auto list = [](int64_t floats) { return (floats * 4 + 255) / 256 * 256; };
       const int64_t queries = counted.y * counted.x;
@@ -135,8 +134,7 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
   return ledger;
 }
 
-/// The first and last row, end exclusive, of a kept tensor that steps read for one band; empty where
-/// none does.
+/// Rows of a kept tensor that the steps of one band read. Empty if no step reads it.
 Interval rows_read(const Graph& graph, const Pass& pass, TensorId id, size_t band, const Sizes& sizes) {
   const int64_t rows = extent_of(graph.tensor(id), sizes.latent).y;
   Interval all{rows, 0};
@@ -166,7 +164,7 @@ Interval rows_read(const Graph& graph, const Pass& pass, TensorId id, size_t ban
   return all;
 }
 
-/// Which blocks of one tensor, of one item, are on the device.
+/// Tracks which blocks of a tensor are on the device, for one item.
 class Blocks {
  public:
   Blocks(const Graph& graph, const Pass& pass, const SimulatedTensor& tensor, const Sizes& sizes)
@@ -187,7 +185,7 @@ class Blocks {
         last_band_[static_cast<size_t>(b)] = static_cast<int64_t>(band);
     }
     if (!tensor.written && tensor.tier == MemoryTier::device) on_device_.assign(on_device_.size(), true);
-    // The last rows may serve a halo that no tile has: they stay to the end.
+    // The last rows may belong to a halo that no tile needs. Their blocks stay until the last band.
     if (std::any_of(last_band_.begin(), last_band_.end(), [](int64_t band) { return band >= 0; })) {
       for (size_t b = last_band_.size(); b-- > 0 && last_band_[b] < 0;)
         last_band_[b] = static_cast<int64_t>(pass.tiles.y.size()) - 1;
@@ -201,7 +199,7 @@ class Blocks {
     const auto band = static_cast<int64_t>(number);
     for (size_t b = 0; b < on_device_.size(); ++b) {
       if (tensor_.written) {
-        // Below the device, what the band before completed is still leaving.
+        // In a lower tier, blocks that the previous band completed are still being copied out.
         if (tensor_.tier != MemoryTier::device && last_band_[b] < band - 1) on_device_[b] = false;
       } else if (tensor_.tier == MemoryTier::device) {
         if (tensor_.leaves && number > 0 && last_band_[b] < band) on_device_[b] = false;
@@ -219,7 +217,7 @@ class Blocks {
     if (staged()) return staged_bytes_;
     return bytes_ * std::count(on_device_.begin(), on_device_.end(), true);
   }
-  /// Bytes of all blocks that this pass moves to or from the lower tier.
+  /// Bytes of all blocks that this pass transfers to or from the lower tier.
   int64_t moved_bytes() const {
     const bool moves =
         tensor_.tier != MemoryTier::device &&
@@ -227,7 +225,7 @@ class Blocks {
     return moves ? bytes_ * static_cast<int64_t>(on_device_.size()) : 0;
   }
   MemoryTier tier() const { return tensor_.tier; }
-  /// Keys or values that come block by block, two of one item at a time.
+  /// Streams keys or values through two block buffers, one item at a time.
   void stage(int64_t items) {
     staged_bytes_ = bytes_ / items * std::min<int64_t>(2, static_cast<int64_t>(on_device_.size()));
   }
@@ -240,14 +238,14 @@ class Blocks {
 
   const SimulatedTensor tensor_;
   std::vector<bool> on_device_;
-  std::vector<int64_t> last_band_;  ///< that touches the block
+  std::vector<int64_t> last_band_;  ///< last band that touches each block
   std::vector<Interval> touched_;   ///< blocks, by band
-  int64_t bytes_;                   ///< of one block number, all items
+  int64_t bytes_;                   ///< of block b of all items
   int64_t staged_bytes_ = 0;
 };
 
-/// One tile through all steps: calls `at(step, bytes)` with the bytes of tiles and workspace while each step
-/// runs.
+/// Runs one tile through all steps. Calls `at(step, bytes)` with the live bytes of tiles and workspace during
+/// each step.
 template <typename BytesOf, typename At>
 void run_tile(const std::vector<StepLedger>& ledger, const BytesOf& bytes_of_tile, const At& at) {
   int64_t held = 0;
@@ -275,7 +273,8 @@ int64_t block_bytes_of(const Graph& graph, const SimulatedTensor& stored, const 
 
 namespace {
 
-/// Bytes of the rows that the tiles of a band leave for the next band. They stay throughout the pass.
+/// Bytes of the rows that the tiles of a band leave for the next band. They stay allocated throughout the
+/// pass.
 int64_t handed_on_bytes(const Graph& graph, const Pass& pass, const Sizes& sizes) {
   int64_t bytes = 0;
   if (pass.tiles.y.size() < 2) return bytes;
@@ -295,8 +294,8 @@ int64_t handed_on_bytes(const Graph& graph, const Pass& pass, const Sizes& sizes
 SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vector<SimulatedTensor>& tensors,
                             const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions,
                             bool with_real_peak) {
-  // Tiles of the last band may be lower than the others. In a pass that carries rows, the first band receives
-  // no rows from another band.
+  // The last band may have fewer rows than the others. If the pass carries rows, the first band receives
+  // none.
   const size_t bands = pass.tiles.y.size();
   const std::vector<StepLedger> first = ledger_of(graph, pass, tensors, 0, sizes, assumptions);
   const std::vector<StepLedger> full =
@@ -332,7 +331,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   std::vector<Blocks> kept;
   for (const SimulatedTensor& tensor : tensors) kept.emplace_back(graph, pass, tensor, sizes);
 
-  double waiting = 0;  // for keys and values, which come anew for every tile of queries
+  double waiting = 0;  // seconds; every tile of queries streams keys and values again
   for (const Step& step : pass.steps) {
     if (step.kind != StepKind::attention) continue;
     double bringing = 0;
@@ -416,8 +415,8 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
                                                           : assumptions.scratch_bytes_per_second;
     (assumptions.both_ways && blocks.written() ? out : in) += double(blocks.moved_bytes()) / rate;
   }
-  // One band is fetched and another one written while a third computes: what takes longest goes on
-  // throughout, beside it one band of each of the others.
+  // Fetch, compute and write-back of neighbouring bands overlap. The slowest of the three takes its full
+  // time. Each of the others adds the time of one band.
   const double longest = std::max({compute, in, out});
   result.seconds = longest + (compute + in + out - longest) / double(pass.tiles.y.size());
   result.seconds += waiting;
@@ -445,7 +444,7 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
       if (pass < entry.first_pass || pass > entry.last_pass) continue;
       const bool written = pass == entry.first_pass;
       if (written && entry.in_place_of != TensorId{-1})
-        continue;  // it has the blocks of the tensor that it replaces
+        continue;  // it reuses the blocks of the tensor that it replaces
       tensors.push_back({entry.tensor, entry.tier, entry.block_rows, written,
                          pass == entry.last_pass && successor == nullptr});
     }

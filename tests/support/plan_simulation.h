@@ -8,23 +8,23 @@
 
 namespace headroom::test {
 
-/// A tensor with blocks of its own while a pass runs.
+/// A tensor that has its own blocks during a pass.
 struct SimulatedTensor {
   TensorId tensor{-1};
   MemoryTier tier = MemoryTier::device;
   int64_t block_rows = 0;
-  bool written = false;  ///< by this pass
-  bool leaves = false;   ///< after this pass, block by block
+  bool written = false;  ///< this pass writes it
+  bool leaves = false;   ///< blocks are freed one by one after their last use in this pass
 };
 
 struct SimulatedPass {
-  int64_t peak_bytes = 0;       ///< with every tile as large as docs/planning.md counts it
-  int64_t real_peak_bytes = 0;  ///< with every tile as large as it is; 0 where that was not asked for
+  int64_t peak_bytes = 0;       ///< with tile sizes as docs/planning.md counts them
+  int64_t real_peak_bytes = 0;  ///< with exact tile sizes; 0 if not requested
   double seconds = 0;           ///< of one micro-batch
 };
 
-/// Runs a pass tile by tile and step by step with a ledger of bytes and a sum of seconds: nothing of the
-/// planner's own sums is used. `pass.tiles` must be set.
+/// Simulates a pass tile by tile and step by step, adding up bytes and seconds. Shares no code with the
+/// planner's cost model. Requires `pass.tiles`.
 SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vector<SimulatedTensor>& tensors,
                             const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions,
                             bool with_real_peak);
@@ -36,7 +36,7 @@ struct SimulatedPlan {
 };
 SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& assumptions);
 
-/// Bytes of all blocks of a kept tensor, of all items.
+/// Bytes of all blocks of a kept tensor, for all items.
 int64_t block_bytes_of(const Graph& graph, const SimulatedTensor& stored, const Sizes& sizes);
 
 }  // namespace headroom::test

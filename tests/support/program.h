@@ -19,7 +19,7 @@ struct Ended {
 
 using Words = std::vector<std::string>;
 
-/// Runs a program's library function.
+/// Runs a program's main function in this process.
 template <typename Run>
 Ended call(Run run, const Words& words) {
   std::ostringstream out, err;
@@ -30,7 +30,7 @@ Ended call(Run run, const Words& words) {
   return ended;
 }
 
-/// Runs a built program; standard output and error in one text.
+/// Runs a built program. `err` receives standard output and standard error together.
 inline Ended spawn(std::string line, const Words& words) {
   for (const std::string& word : words) line += " '" + word + "'";
   FILE* pipe = popen((line + " 2>&1").c_str(), "r");
@@ -43,7 +43,7 @@ inline Ended spawn(std::string line, const Words& words) {
   return ended;
 }
 
-/// The program must have refused with this code and one line on standard error that has all `parts`.
+/// Requires that the program failed with this code and printed one line with all `parts` to standard error.
 inline void require_refused(const Ended& ended, int code, const std::vector<std::string>& parts) {
   CAPTURE(ended.out, ended.err);
   REQUIRE(ended.code == code);

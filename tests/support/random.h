@@ -6,12 +6,13 @@
 
 namespace headroom::test {
 
-/// Numbers that are the same on every machine for one seed: the standard distributions are not.
+/// Random numbers that are identical on every machine for one seed. The standard distributions are not
+/// portable.
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
 
-  /// From `least` to `most`, both included.
+  /// Uniform integer from `least` to `most`, inclusive.
   int64_t integer(int64_t least, int64_t most) {
     return least + static_cast<int64_t>(engine_() % static_cast<uint64_t>(most - least + 1));
   }

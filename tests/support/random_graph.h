@@ -9,23 +9,23 @@
 
 namespace headroom::test {
 
-/// How random decoders are drawn.
+/// Settings for random decoders.
 struct GraphStyle {
-  int64_t operations = 20;  ///< at the least, unless `barriers` come first
-  int64_t barriers = 4;     ///< at the most, before the last one
+  int64_t operations = 20;  ///< minimum, unless `barriers` is reached first
+  int64_t barriers = 4;     ///< maximum, not counting the last one
   int64_t most_channels = 24;
-  int32_t most_scale = 2;  ///< of the picture over the latent
+  int32_t most_scale = 2;  ///< of the picture relative to the latent
   double residual = 0.6;   ///< share of the blocks that are residual
-  double long_skip = 0.3;  ///< of the blocks that are followed by a skip from far back
+  double long_skip = 0.3;  ///< share of the blocks that a skip from a distant earlier block follows
   double attention = 0.1;
   double upsample = 0.2;
-  double odd = 0;              ///< share of the blocks that no model family has, but a graph may
+  double odd = 0;              ///< share of the blocks that occur in no model family but are valid
   double cut_points = 0;       ///< share of the blocks that end at an optional cut point
-  double past_cut_points = 0;  ///< share of these that skips reach past, from the cut points before
-  double edges = 0;  ///< share of the convolutions that do not read zeros outside; some kernels are wide then
+  double past_cut_points = 0;  ///< share of these that skips from earlier cut points cross
+  double edges = 0;  ///< share of the convolutions that do not pad with zeros; some kernels are wide
 };
 
-/// Residual blocks, attention, upsampling, plain convolutions and skips from anywhere before.
+/// Residual blocks, attention, upsampling, plain convolutions, and skips from any earlier block.
 class GraphMaker {
  public:
   GraphMaker(Random& random, const GraphStyle& style) : random_(random), style_(style) {}
@@ -89,7 +89,7 @@ class GraphMaker {
     if (random_.chance(style_.long_skip)) add_skip(name + ".skip");
     if (style_.cut_points > 0 && random_.chance(style_.cut_points)) {
       graph().add_cut_point(x_);
-      // Otherwise no skip reaches past it.
+      // Otherwise no skip crosses the cut point.
       const bool reach = style_.past_cut_points > 0 && random_.chance(style_.past_cut_points);
       std::erase_if(earlier_, [&](TensorId id) { return !reach || !graph().tensor(id).cut_point; });
     }
@@ -99,16 +99,16 @@ class GraphMaker {
   void add_odd(const std::string& name) {
     const int64_t which = random_.integer(0, 4);
     if (which == 0 && graph().tensor(x_).scale.y * 2 <= style_.most_scale) {
-      // A norm right after upsampling: what is measured is never kept.
+      // A norm directly after upsampling. The tensor that it measures is never kept.
       x_ = graph().conv(name + ".conv", normed(name + ".norm", graph().upsample(name, x_, {1, 2, 2})),
                         channels(), {1, 3, 3});
     } else if (which == 1 && barriers_ + 2 <= style_.barriers) {
-      // Keys, values and queries straight from a norm.
+      // Keys, values and queries read the norm directly.
       const TensorId n = normed(name + ".norm", x_);
       ++barriers_;
       x_ = graph().add(name, graph().attention(name + ".mix", n, n, n), x_);
     } else if (which == 2 && barriers_ + 2 <= style_.barriers) {
-      // A key that is a sum with something kept.
+      // A key that is the sum with a tensor that is kept.
       const TensorId n = normed(name + ".norm", x_);
       const TensorId q = graph().conv(name + ".q", n, channels_of(x_), {1, 1, 1});
       const TensorId k =
@@ -145,7 +145,7 @@ class GraphMaker {
                      wide == channels_of(x_) ? x_ : graph().conv(name + ".shortcut", x_, wide, {1, 1, 1}));
   }
 
-  /// Adds what some earlier block made, through a convolution and upsampling where shapes ask for it.
+  /// Adds an earlier block's output. A convolution and upsampling adapt its shape if necessary.
   void add_skip(const std::string& name) {
     TensorId from = random_.pick(earlier_);
     if (from == x_) return;
@@ -162,7 +162,7 @@ class GraphMaker {
   const GraphStyle style_;
   Model model_;
   TensorId x_{-1};
-  std::vector<TensorId> earlier_;  ///< what each block made
+  std::vector<TensorId> earlier_;  ///< output of each block
   int64_t barriers_ = 0, blocks_ = 0;
 };
 
@@ -170,7 +170,7 @@ inline Model random_model(Random& random, const GraphStyle& style) {
   return GraphMaker(random, style).make();
 }
 
-/// Residual blocks, a few upsamplings, some attention, now and then a skip from anywhere before.
+/// Residual blocks, a few upsamplings, some attention, and occasional skips from any earlier block.
 inline Model large_model(Random& random, int64_t operations = 500, double long_skip = 0.1) {
   return random_model(random, {.operations = operations,
                                .barriers = 1 << 20,

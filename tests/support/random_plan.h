@@ -38,17 +38,17 @@ inline std::vector<int32_t> pass_depths(const Graph& graph) {
   return {sorted.begin(), sorted.end()};
 }
 
-/// How random decisions are drawn.
+/// Probabilities and ranges for random decisions.
 struct RandomStyle {
   double keep = 0.5;      ///< share of the tensors that are kept
-  double late = 0.2;      ///< of these, kept one pass later than they could be
-  double in_place = 0.5;  ///< of the residuals that could take over their operand
+  double late = 0.2;      ///< share of these that are kept one pass later than possible
+  double in_place = 0.5;  ///< share of the residuals that overwrite their operand, if possible
   double below =
-      0;  ///< of the kept tensors whose blocks are nobody else's, in the configuration's lower tier
-  double carries = 0.3;  ///< share of the passes that carry rows, of those that can
+      0;  ///< share of the kept tensors with blocks of their own that go to the configuration's lower tier
+  double carries = 0.3;  ///< share of the eligible passes that carry rows
   double untiled_rows = 0.25, untiled_columns = 0.6, untiled_frames = 0.3;
-  int64_t most_tiles = 40;  ///< of one pass
-  /// Algorithm of half of the passes, in which some convolutions may still be direct. The other passes are
+  int64_t most_tiles = 40;  ///< maximum of one pass
+  /// Half of the passes use this algorithm, and may run some convolutions directly. The other passes are
   /// direct.
   ConvolutionAlgorithm form = ConvolutionAlgorithm::winograd;
 };
@@ -58,7 +58,7 @@ struct RandomPlan {
   Plan plan;
 };
 
-/// One draw of decisions, which may keep tensors that no later pass reads: those in `never` are left out.
+/// Draws decisions that keep no tensor in `never`. They may keep tensors that no later pass reads.
 inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes& sizes,
                                                 const RandomStyle& style, const std::set<std::string>& never,
                                                 Random random) {
@@ -78,7 +78,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
     kept_in[t] = tensor.cut_point ? pass : pass + delay;
   }
   for (const BarrierTargets& target : targets) {
-    for (TensorId id : target.kept) kept_in[index(id)] = targets.size();  // kept by the pass itself
+    for (TensorId id : target.kept) kept_in[index(id)] = targets.size();  // the pass keeps these anyway
   }
   std::vector<bool> kept(graph.tensors().size(), false), below(graph.tensors().size(), false);
   std::vector<PassDecision> decisions;
@@ -145,8 +145,8 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
   return decisions;
 }
 
-/// A plan from random decisions that keep no tensor of `never`, nor any that turns out to be read by no later
-/// pass.
+/// A plan from random decisions. It keeps no tensor in `never`. Tensors that no later pass reads are added to
+/// `never`, and the decisions are drawn again.
 inline RandomPlan random_plan(const Model& model, const Request& request, int64_t micro_batch,
                               const RandomStyle& style, const MemoryModel& memory, Random& random,
                               std::set<std::string> never = {}, PlanConfiguration configuration = {}) {
@@ -168,7 +168,7 @@ inline RandomPlan random_plan(const Model& model, const Request& request, int64_
   }
 }
 
-/// Attentions whose keys live below the device.
+/// Counts attentions whose keys live in a tier below the device.
 inline int staged_attentions(const Plan& plan) {
   int count = 0;
   for (const Pass& pass : plan.passes) {

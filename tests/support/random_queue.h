@@ -8,7 +8,7 @@
 
 namespace headroom::test {
 
-/// A queue of a few shapes in a random mix. Sizes are multiples of `unit` pixels.
+/// A random queue of a few shapes. Picture sizes are multiples of `unit` pixels.
 inline RequestQueue random_queue(Random& random, int64_t unit, int64_t most_requests, int64_t most_count) {
   RequestQueue queue;
   const int64_t requests = random.integer(1, most_requests);

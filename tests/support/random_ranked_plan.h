@@ -12,14 +12,14 @@
 
 namespace headroom::test {
 
-/// A decode by several ranks that was drawn, each limited to what its plan predicts.
+/// A random decode by several ranks. The limit of each rank is its predicted peak.
 struct RankedDraw {
   Model model;
-  std::string text;  ///< what there is to say of it
+  std::string text;  ///< description for test messages
   RankedPlan plan;
 };
 
-/// A small model of any family, or a graph that no family has.
+/// A small model of a random family, or a graph that occurs in no family.
 inline DrawnModel draw_small_model(Random& random) {
   switch (random.integer(0, 10)) {
     case 0:
@@ -48,7 +48,7 @@ inline DrawnModel draw_small_model(Random& random) {
 inline RankedPlan draw_ranked_plan(const Model& model, const Request& request, int32_t ranks,
                                    RandomStyle style, const MemoryModel& memory, Random& random,
                                    int64_t micro_batch = 1, WeightResidency weights = {}) {
-  style.carries = 0;  // ranks carry no rows
+  style.carries = 0;  // plans for several ranks do not carry rows
   const PlanConfiguration configuration{.micro_batch = micro_batch, .weights = weights};
   const RandomPlan drawn = random_plan(model, request, micro_batch, style, memory, random, {}, configuration);
   RankedPlan plan = build_ranked_plan(model, request, configuration, drawn.decisions, memory, ranks);
@@ -56,7 +56,7 @@ inline RankedPlan draw_ranked_plan(const Model& model, const Request& request, i
   return plan;
 }
 
-/// From 1 to 5 ranks over from 1 to 9 rows.
+/// 1 to 5 ranks and 1 to 9 latent rows.
 inline RankedDraw draw_ranks(uint64_t seed) {
   Random random(seed);
   const DrawnModel drawn = draw_small_model(random);

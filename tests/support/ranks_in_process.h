@@ -15,9 +15,8 @@
 #include "decoder/exchange/exchange.h"
 #include "tests/support/random.h"
 
-// Ranks as threads of one process, and a network between them that is late, slow and reorders: what is sent
-// is read when it is delivered and not before, what is to be received is not a number until then, and
-// messages of different pairs overtake one another.
+// Runs ranks as threads of one process. The network between them is slow and reorders messages of different
+// pairs. It reads send buffers only at delivery, and fills receive buffers with NaNs until then.
 namespace headroom::test {
 
 class InProcessNetwork {
@@ -40,11 +39,11 @@ class InProcessNetwork {
   InProcessNetwork& operator=(const InProcessNetwork&) = delete;
 
   Exchange& of(int32_t rank) { return *ranks_[static_cast<size_t>(rank)]; }
-  /// How long a rank waits for another.
+  /// Maximum time that a rank waits for another.
   std::chrono::milliseconds timeout{20'000};
 
  private:
-  /// One side of a message.
+  /// Send or receive half of a message.
   struct Side {
     Exchange::Ticket ticket = 0;
     std::vector<Span> spans;
@@ -124,7 +123,7 @@ class InProcessNetwork {
   void abandon(int32_t rank, const char* why) noexcept {
     const std::lock_guard lock(mutex_);
     if (abandoned_.empty()) abandoned_ = "rank " + std::to_string(rank) + " ended: " + why;
-    pairs_.clear();  // nothing of them is read or written from now on
+    pairs_.clear();  // buffers of pending messages are not touched any more
     changed_.notify_all();
   }
 
@@ -156,7 +155,7 @@ class InProcessNetwork {
     }
   }
   void hand_over(Pair& pair) {
-    if (pair.sent.empty() || pair.awaited.empty()) return;  // dropped meanwhile
+    if (pair.sent.empty() || pair.awaited.empty()) return;  // dropped in the meantime
     const Side &from = pair.sent.front(), &to = pair.awaited.front();
     if (from.spans.size() != to.spans.size()) return fail("messages of other lengths");
     for (size_t i = 0; i < from.spans.size(); ++i) {

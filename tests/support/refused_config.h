@@ -15,7 +15,7 @@ inline nlohmann::json changed(nlohmann::json config, const char* key, const nloh
   return config;
 }
 
-/// The config must be refused in one line that has all of these words.
+/// Requires that loading the config fails with a one-line error that contains all of these words.
 inline void refuses(const nlohmann::json& config, const std::vector<std::string>& words) {
   try {
     model_of(config);

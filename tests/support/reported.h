@@ -8,12 +8,12 @@
 
 namespace headroom::test {
 
-/// A program's standard error, taken apart.
+/// Progress events and other messages parsed from a program's standard error.
 struct Reported {
   std::vector<ProgressEvent> events;
   std::vector<std::string> messages;
 
-  /// All news of one kind.
+  /// All events of one type.
   template <typename T>
   std::vector<T> news() const {
     std::vector<T> found;
@@ -24,7 +24,7 @@ struct Reported {
   }
 };
 
-/// No line may be damaged.
+/// Parses standard error. Fails the test if a progress line is malformed.
 inline Reported told(const std::string& text) {
   Reported found;
   ProgressReader reader([&](const ProgressEvent& event) { found.events.push_back(event); },

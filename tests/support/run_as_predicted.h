@@ -5,7 +5,7 @@
 
 namespace headroom::test {
 
-/// Statistics of a run that did exactly what the plan says.
+/// Statistics of a run that matched the plan's predictions exactly.
 inline RunStats run_as_predicted(const Plan& plan) {
   RunStats stats;
   stats.limit_bytes = plan.limit_bytes;

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-// Sanitizers make searches and emulated kernels some ten times as slow, and look for faults of memory, which
-// a part of the drawn cases shows as well as all of them. The release build runs all.
+// Sanitizers slow searches and emulated kernels down about tenfold. A subset of the random cases is enough to
+// find memory errors. The release build runs all cases.
 namespace headroom::test {
 
 #ifdef HEADROOM_SANITIZED
@@ -12,7 +12,7 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// From one seed to the next: every eighth under sanitizers.
+/// Stride between seeds. Sanitizer builds run every eighth seed.
 inline constexpr uint64_t kSeedStep = kSanitized ? 8 : 1;
 
 }  // namespace headroom::test

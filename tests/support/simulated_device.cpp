@@ -22,14 +22,14 @@ int64_t stored_element(const Sizes& sizes) {
   return sizes.dtype == Dtype::fp32 ? 4 : 2;
 }
 
-/// Bytes of a kernel: so many matrices of input by output channels, of which each row has whole cache lines.
+/// Bytes of a kernel: `matrices` matrices of input by output channels, with rows padded to cache lines.
 int64_t kernel_bytes(const Graph& graph, const Op& op, int64_t matrices) {
   int64_t row = graph.tensor(op.output).channels * 4;
   while (row % 64 != 0) ++row;
   return matrices * graph.tensor(op.inputs[0]).channels * row;
 }
 
-/// Packed in fp32, each parameter from a boundary of 64 bytes.
+/// Bytes of the fp32 parameters, each aligned to 64 bytes.
 int64_t packed_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm) {
   int64_t vector = graph.tensor(op.output).channels * 4;
   while (vector % 64 != 0) ++vector;
@@ -40,12 +40,12 @@ int64_t packed_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algo
   return kernel_bytes(graph, op, op.factor.y == 2 ? 4 * 4 : op.kernel.y * op.kernel.x) + vector;
 }
 
-/// Over upsampling two taps of three along each axis fall together.
+/// Number of kernel taps. Over upsampling, two of three taps along each axis merge.
 double taps(const Op& op) {
   return op.factor.y == 2 ? 4 : double(op.kernel.t) * op.kernel.y * op.kernel.x;
 }
 
-/// FLOPs over their rate; 0 for elementwise work.
+/// Seconds by FLOP count; 0 for elementwise work.
 double counted_seconds(const Graph& graph, const Step& step, const Sizes& sizes,
                        const Assumptions& assumptions) {
   const double channels = double(graph.tensor(swept(step)).channels);
@@ -134,7 +134,7 @@ double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlg
           graph.op(step.op).factor.y == 2 ? assumptions.upsampled_winograd_share : assumptions.winograd_share;
     return share * counted;
   }
-  // Only what is stored is in the plan's dtype.
+  // Only stored values have the plan's dtype; tiles are in fp32.
   const double element = step.kind == StepKind::store ? double(stored_element(sizes)) : 4;
   return double(graph.tensor(swept(step)).channels) * element / assumptions.bytes_per_second;
 }

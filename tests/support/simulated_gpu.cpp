@@ -20,7 +20,7 @@ struct Moment {
   Operand written;                                ///< the tile of this step, or a kept tensor
   double written_bytes = 0;
   bool writes = false;
-  double handed_on_bytes = 0;  ///< to the tile below, and from the one above
+  double handed_on_bytes = 0;  ///< handed to the tile below and taken from the one above
   int rewrites = 0;
   double arithmetic_seconds = 0;
   double host_bytes = 0;
@@ -42,7 +42,7 @@ double rounds(double amount, double unit) {
   return std::ceil(amount / unit);
 }
 
-/// By blocks of 128 positions and some outputs, so many at a time as there are multiprocessors.
+/// Blocks compute 128 positions and some output channels. One block runs on each multiprocessor at a time.
 double convolution_seconds(const Graph& graph, const Op& op, double area, const Sizes& sizes,
                            const GpuCard& card) {
   const bool upsamples = op.factor.y == 2;
@@ -93,7 +93,7 @@ Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Regi
       step.kind == StepKind::store || step.kind == StepKind::accumulate || step.target != StepTarget::tile;
   moment.written = stores ? Operand{step.tensor, -1} : Operand{step.tensor, static_cast<int32_t>(number)};
   moment.writes = step.kind != StepKind::statistics && step.kind != StepKind::emit;
-  // Each row is read and written as it is put aside, and again as it is taken.
+  // A row is read and written twice: when it is saved, and when the next tile takes it.
   if (band > 0)
     moment.handed_on_bytes = 4 * items * double(rows_left(pass, step) * extent.x * tensor.channels) * element;
   if (moment.writes) moment.written_bytes = items * moment.area * double(tensor.channels) * element;
@@ -103,7 +103,7 @@ Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Regi
     const Op& op = graph.op(step.op);
     const int activates = op.activation == Activation::none ? 0 : 1;
     moment.rewrites = activates + (op.factor.y == 2 ? 1 : 0);
-    // A tile narrower than the picture is copied to blocks, and what is added to it comes behind it.
+    // A tile narrower than the picture is copied to the blocks. An add then needs a kernel of its own.
     const bool apart = step.add != OpId{-1} || (step.target != StepTarget::tile && op.factor.y == 1);
     const int copies = apart && extent.x < extent_of(tensor, sizes.latent).x ? 1 : 0;
     moment.rewrites += copies;
@@ -114,7 +114,7 @@ Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Regi
   return moment;
 }
 
-/// True if step `reader` finds the operand `place` in L2.
+/// True if step `reader` finds the operand `place` in the L2 cache.
 bool finds(const std::vector<Moment>& tile, size_t reader, const Operand& place, const GpuCard& card) {
   for (size_t i = reader; i-- > 0;) {
     if (!tile[i].touches(place)) continue;
@@ -139,7 +139,7 @@ double seconds_of(const std::vector<Moment>& tile, size_t number, const Sizes& s
     return std::max(all / card.l2_bytes_per_second, missed / card.dram_bytes_per_second);
   };
   const double last = leaves ? moment.written_bytes : 0;
-  // Kernels of a step run item by item, so only one item's values lie between two of them.
+  // Kernels of a step run item by item. Only one item's values pass between two of them.
   const double at_once = std::max(moment.first_bytes(), 2 * moment.written_bytes) / double(sizes.items);
   const double between = at_once <= card.l2_share_bytes ? 0 : moment.written_bytes;
   double seconds = std::max({moment.arithmetic_seconds, moment.host_bytes / card.emitted_bytes_per_second,

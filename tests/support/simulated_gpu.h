@@ -7,17 +7,17 @@
 
 namespace headroom::test {
 
-/// Seconds of a pass of pictures on a GPU that was not profiled, tile by tile and step by step, as
-/// docs/planning.md states it ("Time on a GPU without a profile"). Nothing of the planner's own sums is used,
-/// only the card's figures. `pass.tiles` must be set.
+/// Seconds of a picture's pass on an unprofiled GPU, tile by tile and step by step. Follows docs/planning.md
+/// ("Time on a GPU without a profile") and shares only the card's figures with the planner. Requires
+/// `pass.tiles`.
 double simulated_gpu_seconds(const Graph& graph, const Pass& pass, const Sizes& sizes,
                              const planner::GpuCard& card);
 
-/// The planner's costs of that card, or of a CPU.
+/// The planner's cost model for this card, or for a CPU.
 planner::CostModel assumed_costs(const Graph& graph, DeviceKind device, const planner::GpuCard& card);
 
-/// The assumed card, or one on which other things decide: caches that hold next to nothing or a few rows of
-/// small tensors, one multiprocessor, launches that cost nothing, slow memory. Reservations have every size.
+/// The assumed card, or a variant with other bottlenecks: tiny or small caches, one multiprocessor, free
+/// launches, slow memory. The allocator can reserve any size.
 planner::GpuCard random_card(Random& random);
 
 }  // namespace headroom::test

@@ -17,7 +17,8 @@ bool is_tile(const Step& step) {
          step.kind != StepKind::store && step.kind != StepKind::accumulate && step.kind != StepKind::emit;
 }
 
-/// Rows of the grid by which a pass runs ahead, in whole rows of its coarsest tensor.
+/// Grid rows by which the first band is shorter. These are the rows that steps compute ahead, rounded up to
+/// whole rows of the coarsest tensor.
 int64_t ahead_of_bands(const Graph& graph, const Pass& pass) {
   int64_t ahead = 0, coarsest = 1;
   for (const Step& step : pass.steps) {

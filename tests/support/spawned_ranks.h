@@ -22,7 +22,7 @@
 // Ranks as processes, as torchrun would start them.
 namespace headroom::test {
 
-/// A port of this machine that nobody listens at.
+/// A local TCP port with no listener.
 inline int free_port() {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -35,7 +35,7 @@ inline int free_port() {
   return ntohs(address.sin_port);
 }
 
-/// One program, and what it writes.
+/// A child process and its output.
 class Spawned {
  public:
   Spawned(const std::vector<std::string>& words, const std::vector<std::string>& variables) {
@@ -73,7 +73,7 @@ class Spawned {
     if (!ended_) ended_ = waitpid(process_, &status_, WNOHANG) == process_;
     return ended_;
   }
-  /// The exit code; less than zero after a signal of that number.
+  /// Exit code, or minus the signal number if a signal ended the process.
   int code() const { return WIFEXITED(status_) ? WEXITSTATUS(status_) : -WTERMSIG(status_); }
   std::string written() const {
     std::ostringstream text;
@@ -89,7 +89,7 @@ class Spawned {
   bool ended_ = false;
 };
 
-/// Variables that torchrun would set for one of several ranks on this machine.
+/// Environment variables that torchrun sets for one of several ranks on this machine.
 inline std::vector<std::string> rank_variables(int rank, int ranks, int port,
                                                const std::string& address = "127.0.0.1") {
   return {"RANK=" + std::to_string(rank), "LOCAL_RANK=" + std::to_string(rank),
@@ -99,7 +99,7 @@ inline std::vector<std::string> rank_variables(int rank, int ranks, int port,
 
 class SpawnedRanks {
  public:
-  /// Starts these of `ranks` ranks; all where none are named.
+  /// Starts the ranks in `which`, or all `ranks` if it is empty.
   SpawnedRanks(const std::vector<std::string>& words, int ranks, std::vector<int> which = {}) {
     const int port = free_port();
     for (int rank = 0; which.empty() ? rank < ranks : rank < static_cast<int>(which.size()); ++rank)
@@ -111,7 +111,7 @@ class SpawnedRanks {
   Spawned& operator[](size_t at) { return *processes_[at]; }
   size_t size() const { return processes_.size(); }
 
-  /// Until this one has ended, for a minute at most.
+  /// Waits for this process, for at most a minute.
   void await(size_t at) {
     for (int i = 0; i < 1200 && !processes_[at]->ended(); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(50));

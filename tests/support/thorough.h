@@ -4,7 +4,7 @@
 
 namespace headroom::test {
 
-/// From one batch of drawn cases to the next that is tried. With -DHEADROOM_LONG_TESTS=ON all are.
+/// Stride between batches of random cases. -DHEADROOM_LONG_TESTS=ON runs every batch.
 #ifdef HEADROOM_LONG_TESTS
 inline constexpr uint64_t kCaseStep = 1;
 #else

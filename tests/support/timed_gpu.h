@@ -8,7 +8,7 @@
 
 namespace headroom::test {
 
-/// Another GPU, with a clock that goes on by a made-up time for every call and by nothing else.
+/// A GPU with a simulated clock. Only calls and transfers advance it, each by an invented time.
 class TimedGpu final : public ForwardingGpu {
  public:
   using Cost = std::function<double(const gpu::Call&)>;
@@ -36,9 +36,8 @@ class TimedGpu final : public ForwardingGpu {
 
 constexpr double kMadeUpCall = 1e-3, kMadeUpValue = 1e-6;
 
-/// A constant time, and a time for each value that is made, or for some of the products that are summed:
-/// other ones for every kind of call. Next to nothing for what tiles at the edges need besides, and passes
-/// once.
+/// An invented time for each kind of call: a constant, plus a time per output value or per product. Calls
+/// that only serve tile edges, or run once per pass, take next to nothing.
 inline double made_up_seconds(const gpu::Call& call) {
   const auto positions = [](const gpu::Box& box) {
     return double(box.t.end - box.t.begin) * double(box.y.end - box.y.begin) *

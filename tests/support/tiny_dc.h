@@ -8,8 +8,7 @@
 
 namespace headroom::test {
 
-/// The config of a small AutoencoderDC, to be changed key by key: two residual stages over one of linear
-/// attention.
+/// Config of a small AutoencoderDC, for tests to modify: two residual stages after one with linear attention.
 inline nlohmann::json tiny_dc_config() {
   const std::vector<int64_t> none, one{5};
   return {{"_class_name", "AutoencoderDC"},
@@ -48,8 +47,8 @@ inline nlohmann::json random_dc_config(Random& random) {
   config["decoder_act_fns"] = activations;
   config["decoder_qkv_multiscales"] = scales;
   config["upsample_block_type"] = random.chance(0.6) ? "interpolate" : "pixel_shuffle";
-  // A head's result does not change with the length of its query. With few channels a query may be as short
-  // as rounding, and then tiles that round otherwise give another result.
+  // A head's result does not depend on the length of its query. With few channels a query can be as short as
+  // rounding errors. Tiles that round differently would then give other results.
   config["attention_head_dim"] = random.pick<int64_t>({7, 8});
   config["decoder_in_shortcut"] = random.chance(0.7);
   config["in_channels"] = random.pick<int64_t>({1, 3});

@@ -8,7 +8,7 @@
 
 namespace headroom::test {
 
-/// The config of a small AutoencoderKL, to be changed key by key.
+/// Config of a small AutoencoderKL, for tests to modify.
 inline nlohmann::json tiny_config(const std::vector<int64_t>& widths = {8, 16}) {
   return {{"_class_name", "AutoencoderKL"},
           {"latent_channels", 4},
@@ -39,7 +39,7 @@ inline Model model_of(const nlohmann::json& config) {
   return parse_model(config.dump(), "config.json");
 }
 
-/// A model that was drawn, of a family or built by hand, and what there is to say of it.
+/// A random model, from a config or built by hand, and its description for test messages.
 struct DrawnModel {
   Model model;
   std::string text;

@@ -5,7 +5,7 @@
 
 #include "tests/support/random.h"
 
-// Configs of small decoders of pictures, to be changed key by key, and drawn ones.
+// Configs of small picture decoders, for tests to modify, and random ones.
 namespace headroom::test {
 
 inline nlohmann::json tiny_autoencoder_tiny_config() {

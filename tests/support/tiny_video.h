@@ -9,7 +9,7 @@
 
 namespace headroom::test {
 
-/// The config of a small AutoencoderKLWan, to be changed key by key.
+/// Config of a small AutoencoderKLWan, for tests to modify.
 inline nlohmann::json tiny_wan_config() {
   return {{"_class_name", "AutoencoderKLWan"},
           {"base_dim", 8},
@@ -35,7 +35,7 @@ inline nlohmann::json random_wan_config(Random& random) {
   return config;
 }
 
-/// The config of a small AutoencoderKLWan as Wan 2.2 has it: shortcuts around all blocks of a resolution, and
+/// Config of a small AutoencoderKLWan in Wan 2.2's variant: shortcuts around all blocks of a resolution, and
 /// patches.
 inline nlohmann::json tiny_wan_22_config() {
   nlohmann::json config = tiny_wan_config();
@@ -45,7 +45,7 @@ inline nlohmann::json tiny_wan_22_config() {
   return config;
 }
 
-/// Random config of the same network, or of AutoencoderKLQwenImage21, which decodes single pictures.
+/// Random config of this variant, or of AutoencoderKLQwenImage21, which decodes single pictures.
 inline nlohmann::json random_wan_22_config(Random& random) {
   nlohmann::json config = tiny_wan_22_config();
   config["base_dim"] = random.pick<int64_t>({4, 8});
@@ -66,7 +66,7 @@ inline nlohmann::json random_wan_22_config(Random& random) {
   return config;
 }
 
-/// The config of a small CausalVAEModel. Its norms have 32 groups, so it has no fewer channels.
+/// Config of a small CausalVAEModel. Norms have 32 groups, so it needs at least 32 channels.
 inline nlohmann::json tiny_causal_config() {
   return {{"_class_name", "CausalVAEModel"},
           {"hidden_size", 32},
@@ -108,7 +108,7 @@ inline nlohmann::json random_causal_config(Random& random) {
   return config;
 }
 
-/// The config of a small AutoencoderKLHunyuanVideo.
+/// Config of a small AutoencoderKLHunyuanVideo.
 inline nlohmann::json tiny_hunyuan_video_config() {
   return {{"_class_name", "AutoencoderKLHunyuanVideo"},
           {"latent_channels", 4},
@@ -133,7 +133,7 @@ inline nlohmann::json random_hunyuan_video_config(Random& random) {
   return config;
 }
 
-/// The config of a small AutoencoderKLHunyuanVideo15.
+/// Config of a small AutoencoderKLHunyuanVideo15.
 inline nlohmann::json tiny_hunyuan_video_15_config() {
   return {{"_class_name", "AutoencoderKLHunyuanVideo15"},
           {"latent_channels", 4},
@@ -157,7 +157,7 @@ inline nlohmann::json random_hunyuan_video_15_config(Random& random) {
   return config;
 }
 
-/// The config of a small AutoencoderKLLTX2Video.
+/// Config of a small AutoencoderKLLTX2Video.
 inline nlohmann::json tiny_ltx2_video_config() {
   return {{"_class_name", "AutoencoderKLLTX2Video"},
           {"latent_channels", 4},
@@ -171,7 +171,7 @@ inline nlohmann::json tiny_ltx2_video_config() {
           {"decoder_causal", false}};
 }
 
-/// Random config of this network or of AutoencoderKLLTXVideo. Kernels mostly look one frame ahead.
+/// Random config of AutoencoderKLLTX2Video or AutoencoderKLLTXVideo. Kernels mostly read one frame ahead.
 inline nlohmann::json random_ltx_video_config(Random& random) {
   nlohmann::json config = tiny_ltx2_video_config();
   const bool first = random.chance(0.3);
@@ -180,11 +180,11 @@ inline nlohmann::json random_ltx_video_config(Random& random) {
   std::vector<int64_t> widths, layers{random.integer(0, 1)}, divisors;
   std::vector<bool> upsamples, residual;
   std::vector<std::string> kinds;
-  // From the coarsest, as they are made; half of the widths follow from those before.
+  // Coarsest stage first. About half of the widths follow from the stage before.
   int64_t width = random.pick<int64_t>({16, 32});
   for (int64_t i = 0; i < stages; ++i) {
     const bool up = random.chance(0.8), halves = up && (i == 0 || random.chance(0.5));
-    if (i > 0 && !halves && up && random.chance(0.5)) width = 8;  // by a residual block with a shortcut
+    if (i > 0 && !halves && up && random.chance(0.5)) width = 8;  // makes a residual block with a shortcut
     widths.insert(widths.begin(), width);
     divisors.insert(divisors.begin(), halves ? 2 : 1);
     if (halves) width /= 2;

@@ -4,7 +4,7 @@
 
 namespace headroom::kernels {
 
-/// One row of outputs of a convolution whose every channel is convolved by itself, channels side by side.
+/// One row of outputs of a depthwise convolution. Channels lie side by side.
 struct DepthwiseRow {
   const float* const* rows = nullptr;  ///< one for each row of the kernel, at the first output's window
   int64_t kernel_rows = 1, kernel_columns = 1;

@@ -12,8 +12,8 @@ typedef double Doubles __attribute__((vector_size(kLanes * 4)));
 typedef float FloatsOfDoubles __attribute__((vector_size(kLanes * 2), aligned(4), may_alias));
 
 /// e^x after Cephes' expf, relative error below 2e-7: x = n ln 2 + r, a polynomial in r, and the power of two
-/// put into the exponent bits. Beyond ±87 it stays at e^±87, so that neither it nor 1 / (1 + it) leaves the
-/// normal numbers: processors take a hundred times as long over subnormal ones.
+/// put into the exponent bits. Arguments are clamped to ±87, so that neither e^x nor 1 / (1 + e^x) is
+/// subnormal. Processors are a hundred times slower on subnormal numbers.
 inline Lanes exponential(Lanes x) {
   constexpr float kMost = 87.0f;
   x = x > kMost ? spread(kMost) : x;
@@ -73,7 +73,7 @@ void sum_16(const float* x, int64_t pixels, int64_t channels, double* sum, doubl
   Doubles s[kParts] = {}, q[kParts] = {};
   for (int64_t p = 0; p < pixels; ++p, x += channels) {
     for (int64_t part = 0; part < kParts; ++part) {
-      // Not through `auto`, which would forget that floats may lie anywhere.
+      // Not `auto`, which would drop the type's 4-byte alignment.
       const Doubles v =
           __builtin_convertvector(*reinterpret_cast<const FloatsOfDoubles*>(x + part * kDoubles), Doubles);
       s[part] += v;
@@ -95,7 +95,7 @@ inline float sum_of(const Lanes& values) {
   return sum;
 }
 
-/// A pixel's channels in lanes; zeros behind the last one, also where `mean` is subtracted from the others.
+/// Loads up to kLanes channels of a pixel and subtracts `mean`. Lanes past the last channel are zero.
 inline Lanes centred_part(const float* x, int64_t count, const Lanes& mean) {
   const Lanes v = load_part(x, count) - mean;
   if (count >= kLanes) return v;
@@ -110,8 +110,8 @@ inline float mean_of(const float* x, int64_t channels) {
   return sum_of(sums) / static_cast<float>(channels);
 }
 
-/// x / sqrt(mean of squares + epsilon) * weight + bias, over the channels of each pixel; of x less its mean
-/// where `centred`.
+/// x / sqrt(mean of squares + epsilon) * weight + bias, over the channels of each pixel. If `centred`,
+/// subtracts the pixel's mean from x first.
 template <bool centred>
 void norm_of_pixel(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
                    const float* bias, float epsilon) {

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-// As many floats side by side as one register holds, for the loops that are compiled once per instruction
-// set. Included by loops.cpp alone; everything has internal linkage, since the same source becomes different
-// code there.
+// Vectors of one register of floats, for the loops that are compiled once per instruction set. Only loops.cpp
+// includes this file. Everything has internal linkage, because each instruction set compiles it to other
+// code.
 namespace headroom::kernels {
 namespace {
 
@@ -18,12 +18,13 @@ constexpr int64_t kLanes = 4;
 typedef float Lanes __attribute__((vector_size(kLanes * 4)));
 typedef float LanesInMemory __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
 
-// Not std::min: of a template that several instruction sets instantiate, the linker keeps any one.
+// Not std::min: the linker would keep the instantiation of an arbitrary instruction set.
 inline int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/// The value in every lane. Less zero is nothing to compute; plus zero would be, since it turns -0 into 0.
+/// Returns `value` in every lane. Subtracting zero compiles to nothing. Adding zero would not, because it
+/// turns -0 into 0.
 inline Lanes spread(float value) {
   return value - Lanes{};
 }

@@ -46,7 +46,7 @@ struct Loops {
   /// Adds values and squares of 16 neighbouring channels over `pixels` pixels to sum and square_sum.
   void (*sum_16)(const float* x, int64_t pixels, int64_t channels, double* sum, double* square_sum);
   void (*multiply)(const Product& product);
-  /// Columns that multiply() takes at one time, and so a panel's.
+  /// Columns that multiply() takes at one time. A panel has this width.
   int64_t block_columns = 16;
   WinogradLoops winograd_plain;
   WinogradLoops winograd_upsampled;

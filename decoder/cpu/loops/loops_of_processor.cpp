@@ -8,7 +8,7 @@ std::vector<NamedLoops> loops_that_run() {
   // Instruction sets that the compiler may use at -march=x86-64-v3 and -v4.
   const bool haswell = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-#if defined(__clang__)  // does not know the other names; processors that have those have these
+#if defined(__clang__)  // Clang lacks the other names; processors with those features have these too
   const bool avx2 = haswell;
 #else
   const bool avx2 = haswell && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt") &&

@@ -23,11 +23,10 @@ struct Product {
   float* c = nullptr;
   int64_t c_row = 0;
   int64_t rows = 0;
-  int64_t columns = 0;          ///< of c: at most `width`, those of b beyond are ignored
-  const float* bias = nullptr;  ///< `columns` values added to each row; null for none
-  bool add = false;             ///< onto what c holds
-  const float* ahead =
-      nullptr;  ///< the panel that is multiplied with next, to be brought closer; null for none
+  int64_t columns = 0;           ///< of c, at most `width`; further columns of b are ignored
+  const float* bias = nullptr;   ///< `columns` values added to each row; null for none
+  bool add = false;              ///< add to c instead of overwriting it
+  const float* ahead = nullptr;  ///< the next panel, to be prefetched; may be null
 };
 
 }  // namespace headroom::kernels

@@ -8,7 +8,7 @@
 namespace headroom::kernels {
 namespace {
 
-// As many sums as registers hold beside the operands.
+// Block size: as many sums as fit into registers beside the operands.
 #if defined(__AVX512F__)
 constexpr int kBlockRows = 6, kBlockLanes = 4;
 #elif defined(__AVX2__)
@@ -17,7 +17,7 @@ constexpr int kBlockRows = 6, kBlockLanes = 2;
 constexpr int kBlockRows = 3, kBlockLanes = 2;
 #endif
 
-/// Sums of a block become rows of c. Most blocks are whole, and their sums never leave registers.
+/// Stores the sums of a block to c. Most blocks are whole, and their sums never leave registers.
 template <int kRows, int kWide>
 __attribute__((always_inline)) inline void finish_block(const Product& product, int64_t row, int64_t column,
                                                         const Lanes (&sums)[kRows][kWide]) {

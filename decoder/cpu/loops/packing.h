@@ -26,13 +26,13 @@ struct PackedPart {
 
 // The functions below pack the matrices of one frame of a kernel.
 
-/// Matrices for the direct algorithm, of inputs [0, inputs) for `outputs` ≤ 16 outputs, zeros for those that
-/// lack. `taps` are [output][input][matrix] as FoldedConvolution (decoder/weights) reads them, one output
-/// `output_distance` floats after the other.
+/// Packs the direct algorithm's matrices, of inputs [0, inputs) for `outputs` ≤ 16 outputs. Missing outputs
+/// become zeros. `taps` are [output][input][matrix] as FoldedConvolution (decoder/weights) reads them, with a
+/// stride of `output_distance` floats between outputs.
 void pack_direct(const KernelShape& shape, const float* taps, int64_t output_distance, int64_t inputs,
                  int64_t outputs, const PackedPart& direct);
 
-/// Matrices for the Winograd algorithm, from those for the direct one, of the same sixteen outputs.
+/// Packs the Winograd algorithm's matrices from the direct algorithm's, for the same sixteen outputs.
 void pack_winograd(const KernelShape& shape, const PackedPart& direct, int64_t inputs,
                    const PackedPart& winograd);
 

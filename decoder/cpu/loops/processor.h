@@ -4,7 +4,7 @@
 
 namespace headroom {
 
-/// The processor as the operating system names it; "CPU" where it does not.
+/// The operating system's name for the processor, or "CPU" if it has none.
 std::string processor_name();
 
 }  // namespace headroom

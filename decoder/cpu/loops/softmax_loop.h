@@ -2,7 +2,7 @@
 
 #include "decoder/cpu/loops/elementwise_loop.h"
 
-// Between the products of attention. Included by loops.cpp alone.
+// Softmax loops, for use between the matrix products of attention. Included by loops.cpp alone.
 namespace headroom::kernels {
 namespace {
 
@@ -31,8 +31,8 @@ float largest(const float* x, int64_t count) {
   return result;
 }
 
-/// x = e^(x - shift) in place; returns their sum. What is far below the shift becomes next to nothing, not
-/// zero (exponential()), and is cleared.
+/// x = e^(x - shift) in place; returns their sum. exponential() clamps its argument and never gives zero, so
+/// values far below the shift are cleared here.
 float exponentials(float* x, int64_t count, float shift) {
   constexpr float kNothing = -86.0f;
   Lanes sum = {};

@@ -6,10 +6,11 @@
 
 namespace headroom::kernels {
 
-// Values are computed in fp32 and stored in the plan's dtype. Rounding is to nearest, ties to even; what fp16
-// cannot hold becomes infinite, NaN stays NaN. Pointers need no alignment beyond that of their elements.
+// Values are computed in fp32 and stored in the plan's dtype. Rounding is to nearest, ties to even. Values
+// above fp16's range become infinite. NaN stays NaN. Pointers need no alignment beyond that of their
+// elements.
 
-/// From storage to fp32; a copy where that is fp32.
+/// From storage to fp32. Copies if the storage is fp32.
 void widen(Dtype stored, const void* from, float* to, int64_t count);
 /// From fp32 to storage.
 void narrow(Dtype stored, const float* from, void* to, int64_t count);

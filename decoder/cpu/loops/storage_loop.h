@@ -28,10 +28,10 @@ void narrow_bf16(const float* from, uint16_t* to, int64_t count) {
   }
 }
 
-/// One number after the other, for what the loops below leave over and for processors without conversions.
+/// Scalar conversions, for the remainders of the loops below and for processors without vector conversions.
 inline float from_half(uint16_t half) {
   const uint32_t magnitude = half & 0x7fffu, sign = static_cast<uint32_t>(half & 0x8000u) << 16;
-  // Half the smallest exponent has no implicit one: the number is its mantissa times 2^-24.
+  // At the smallest exponent a half has no implicit one: its value is the mantissa times 2^-24.
   const uint32_t subnormal = bits_of(static_cast<float>(magnitude) * 0x1p-24f);
   const uint32_t finite = magnitude < 0x0400u ? subnormal : (magnitude << 13) + (112u << 23);
   return __builtin_bit_cast(float, (magnitude >= 0x7c00u ? magnitude << 13 | 0x7f800000u : finite) | sign);

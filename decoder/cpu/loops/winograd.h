@@ -7,16 +7,15 @@
 
 namespace headroom::kernels {
 
-/// Taps of the kernel that goes into the transform along one axis: the plain one's three, or the two phases'
-/// two each.
+/// Kernel taps along one axis: three of a plain kernel, or two for each of the two upsampling phases.
 constexpr int64_t kPlainTaps = 3, kUpsampledTaps = 4;
 
 /// transformed = map · taps, along one axis; in double, so that it is rounded once.
 extern const std::array<std::array<double, kPlainTaps>, 6> kPlainKernelMap;
 extern const std::array<std::array<double, kUpsampledTaps>, 8> kUpsampledKernelMap;
 
-/// One block's inputs. Rows are null outside the tile; columns [first_column, end_column) of the window are
-/// there, and a row points at first_column. What is not there is zero.
+/// Inputs of one block. Rows outside the tile are null. Rows point at `first_column`, and only columns
+/// [first_column, end_column) of the window are present. Absent inputs are zero.
 struct WinogradInput {
   const float* const* rows = nullptr;  ///< as many as WinogradShape::in
   int64_t first_column = 0, end_column = 0;
@@ -25,7 +24,7 @@ struct WinogradInput {
   int64_t product_distance = 0;  ///< floats from one product to the next
 };
 
-/// One block's outputs. Rows are null where nothing is to be written.
+/// Outputs of one block. Null rows are not written.
 struct WinogradOutput {
   const float* products = nullptr;
   int64_t product_distance = 0;

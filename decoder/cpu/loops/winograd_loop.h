@@ -57,7 +57,7 @@ struct Upsampled {
   }
 };
 
-/// True where every row and column of a block's window is there and channels fill whole registers.
+/// True if a block's window is complete and its channels fill whole registers.
 template <class Block>
 bool is_whole(const Block& block, int64_t length) {
   bool whole = block.first_column == 0 && block.end_column == length && block.channels % kLanes == 0;

@@ -20,9 +20,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenVerdicts{50};
-/// So long a rank that keeps the store waits for others to read why it fails.
+/// Time that the rank with the store stays, so that others can read the failure.
 constexpr double kFarewellSeconds = 1.5;
-/// In so long the beat of a rank that lives goes up.
+/// A live rank's beat increases within this time.
 constexpr std::chrono::milliseconds kBeatsLast{1000};
 
 double seconds_now() {
@@ -34,9 +34,9 @@ c10::intrusive_ptr<c10d::Store> open_tcp_store(const ExchangeOptions& options) {
   c10d::TCPStoreOptions store;
   store.port = static_cast<uint16_t>(ranks.port);
   store.isServer = ranks.rank == 0 && !ranks.store_is_there;
-  store.waitWorkers = false;  // the board says who is missing
+  store.waitWorkers = false;  // the board reports missing ranks
   store.timeout = std::chrono::milliseconds(static_cast<int64_t>(options.timeout_seconds * 1000));
-  // By itself the store would listen on all addresses of the machine.
+  // By default, the store listens on all addresses of the machine.
   if (store.isServer) {
     const int bound = socket_bound_to(ranks.address, store.port);
     if (bound >= 0) store.masterListenFd = bound;
@@ -62,8 +62,8 @@ c10::intrusive_ptr<c10d::Store> open_store(const ExchangeOptions& options) {
     const auto all = c10::make_intrusive<c10d::PrefixStore>(
         ranks.store_prefix + "/headroom",
         ranks.store_file.empty() ? open_tcp_store(options) : open_file_store(ranks));
-    // A store may outlive this program, and its ranks may run several, one after another: each time those
-    // meet that have opened it as often.
+    // A store may outlive this program and serve several runs. So each rank counts its runs, and ranks with
+    // the same count meet.
     const int64_t run = all->add("runs of rank " + std::to_string(ranks.rank), 1);
     return c10::make_intrusive<c10d::PrefixStore>(std::to_string(run), all);
   } catch (const std::exception& error) {
@@ -76,14 +76,14 @@ c10::intrusive_ptr<c10d::Store> open_store(const ExchangeOptions& options) {
 std::string one_line(const std::exception& error) {
   const auto* const c10_error = dynamic_cast<const c10::Error*>(&error);
   std::string text = c10_error != nullptr ? c10_error->what_without_backtrace() : error.what();
-  if (text.starts_with("[/")) text.erase(0, text.find("] ") + 2);  // the line of their source
+  if (text.starts_with("[/")) text.erase(0, text.find("] ") + 2);  // source location
   return text.substr(0, text.find('\n'));
 }
 
 C10dExchange::C10dExchange(const ExchangeOptions& options) : options_(options) {
-  // Gloo writes to connections whose other end may have gone. That is an error which it reports, not the end.
+  // Gloo may write to a closed connection. It reports that as an error, so SIGPIPE must not end the program.
   if (const auto before = std::signal(SIGPIPE, SIG_IGN); before != SIG_DFL) std::signal(SIGPIPE, before);
-  // c10d writes warnings for every attempt to connect and every connection that ends. What matters is thrown.
+  // c10d logs a warning for every connection attempt and every closed connection. Real errors are thrown.
   setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
   c10::initLogging();
   store_ = open_store(options_);
@@ -122,7 +122,7 @@ std::string C10dExchange::store_keeper() const {
   return "torchrun at " + options_.ranks.address;
 }
 
-/// Why the wait that is under way is in vain. Called with mutex_ held.
+/// Reason to stop the current wait. Call it with mutex_ held.
 std::optional<std::string> C10dExchange::verdict() {
   const RankBoard::View view = board_->view();
   if (view.failure) return view.failure;
@@ -174,7 +174,8 @@ void C10dExchange::wait_for(int32_t peer, const std::function<bool()>& wait,
   fail_with(peer, error);
 }
 
-/// The peer's connection has closed, perhaps since it knew of a failure before this rank does.
+/// Handles a closed connection to the peer. The peer may have seen another rank's failure first, so look for
+/// one.
 void C10dExchange::fail_with(int32_t peer, const std::string& error) {
   const std::optional<std::string> failure = board_->failure_now();
   if (failure) fail(*failure);
@@ -185,7 +186,7 @@ void C10dExchange::fail_with(int32_t peer, const std::string& error) {
 void C10dExchange::fail_to_open(const std::exception& error) {
   std::string line = "rank " + std::to_string(rank()) + " cannot connect to the others: " + one_line(error);
   try {
-    // c10d does not say who was missing, but that rank no longer tells the others that it lives.
+    // c10d does not name the missing rank. That rank's beat has stopped.
     const std::vector<RankState> before = board_->view().states;
     std::this_thread::sleep_for(kBeatsLast);
     const std::vector<RankState> after = board_->view().states;
@@ -239,7 +240,7 @@ void C10dExchange::abandon(const char* why) noexcept {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = line;
   } catch (const std::exception&) {
-    // Out of memory, or the store is gone: others see the connections close.
+    // Out of memory, or the store is gone. Other ranks will see closed connections.
   }
   drop();
 }
@@ -254,11 +255,11 @@ void C10dExchange::leave() noexcept {
       std::this_thread::sleep_for(kBetweenVerdicts);
     }
   } catch (const std::exception&) {
-    // Out of memory: it leaves at once.
+    // Out of memory: leave at once.
   }
 }
 
-/// All others have left, or one that has not no longer lives.
+/// True if all other ranks have left, if one of them has ended without leaving, or if the store is gone.
 bool C10dExchange::may_leave(const RankBoard::View& view, std::vector<Beat>& beats, double now) const {
   if (view.lost || view.silent_seconds > options_.timeout_seconds) return true;
   bool all_left = true;

@@ -18,11 +18,12 @@
 
 namespace headroom {
 
-/// Base of the exchanges over c10d's backends: rendezvous, waits that end when a rank fails, and shutdown.
+/// Base class of exchanges over c10d backends. It handles rendezvous, waits that end when a rank fails, and
+/// shutdown. Three threads take part:
 ///
-///     caller's thread   post, wait in c10d ............. the wait is stopped, it throws
-///     judge             looks at the board ... rank 2 stands still: writes the failure, stops the wait
-///     board             writes this rank's line to the store, reads those of others and the failure
+///     caller's thread   waits in c10d; throws when the wait is stopped
+///     judge             watches the board; if rank 2 stands still, posts the failure and stops the wait
+///     board             writes this rank's line to the store; reads the other lines and the failure
 class C10dExchange : public Exchange {
  public:
   int32_t rank() const override { return options_.ranks.rank; }
@@ -31,7 +32,7 @@ class C10dExchange : public Exchange {
   void abandon(const char* why) noexcept override;
 
  protected:
-  /// Meets the other ranks at the store. Throws ExchangeError.
+  /// Meets the other ranks through the store. Throws ExchangeError.
   explicit C10dExchange(const ExchangeOptions& options);
   ~C10dExchange() override;
 
@@ -43,11 +44,12 @@ class C10dExchange : public Exchange {
   /// Runs `wait`, which blocks until `peer` has done its part, until another thread calls `stop`, or until it
   /// throws. `wait` returns true if it completed. Throws ExchangeError otherwise.
   void wait_for(int32_t peer, const std::function<bool()>& wait, const std::function<void()>& stop);
-  /// Runs what c10d does at once, with its errors as ExchangeError.
+  /// Runs a non-blocking call of c10d. Converts its errors to ExchangeError.
   void attempt(int32_t peer, const std::function<void()>& body);
   /// Throws if a rank has failed.
   void require_no_failure();
-  /// Tells the others that this rank could not be opened, and throws what has failed first.
+  /// Reports to the other ranks that this rank cannot open its backend. Throws the first failure of any
+  /// rank.
   [[noreturn]] void fail_to_open(const std::exception& error);
   /// Call it before destroying the backend. It blocks until no other rank needs the backend.
   void leave() noexcept;
@@ -55,7 +57,7 @@ class C10dExchange : public Exchange {
  private:
   struct Beat {
     int64_t beat;
-    double at;  ///< when it was first seen, in seconds
+    double at;  ///< time when it was first seen, in seconds
   };
   bool may_leave(const RankBoard::View& view, std::vector<Beat>& beats, double now) const;
   bool has_failed();
@@ -72,14 +74,14 @@ class C10dExchange : public Exchange {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<Silence> silence_;  ///< of the wait that is under way
+  std::optional<Silence> silence_;  ///< set during a wait
   const std::function<void()>* stop_wait_ = nullptr;
-  std::optional<std::string> failure_;  ///< why this exchange has ended
+  std::optional<std::string> failure_;  ///< reason why this exchange ended
   bool end_ = false;
   std::thread judge_;
 };
 
-/// An error of c10d as one line, without the stack trace that it adds.
+/// Returns the first line of a c10d error, without its stack trace.
 std::string one_line(const std::exception& error);
 
 }  // namespace headroom

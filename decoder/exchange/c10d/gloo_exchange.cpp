@@ -14,16 +14,16 @@ namespace {
 
 using Gloo = c10d::ProcessGroupGloo;
 
-/// Far beyond any timeout of ours: where Gloo's own timeout passes it closes all connections.
+/// Disables Gloo's own timeout, which closes all connections.
 constexpr std::chrono::hours kNever{24 * 365};
-/// Numbers of spans come again after so many. Gloo keeps the order of those with one number as well.
+/// Tags of spans wrap around at this number. Gloo keeps messages with the same tag in order.
 constexpr int32_t kTags = 1 << 20;
 
 c10::intrusive_ptr<c10d::Backend> open_group(const ExchangeOptions& options,
                                              const c10::intrusive_ptr<c10d::Store>& store) {
   const auto group =
       Gloo::Options::create(std::chrono::milliseconds(static_cast<int64_t>(options.timeout_seconds * 1000)));
-  group->threads = 1;  // for collectives, of which there are none
+  group->threads = 1;  // only collectives use more, and there are none
   std::string interface = options.interface;
   if (const char* const name = std::getenv("GLOO_SOCKET_IFNAME"); interface.empty() && name != nullptr)
     interface = name;
@@ -89,7 +89,7 @@ void GlooExchange::wait(Ticket ticket) {
       [&] {
         return std::all_of(works.begin(), works.end(), [&](const auto& work) {
           const bool done = work->wait(kNever);
-          working();  // a long message gets on, span by span
+          working();  // each completed span is progress of a long message
           return done;
         });
       },
@@ -106,7 +106,7 @@ std::vector<std::vector<double>> GlooExchange::gather(const std::vector<double>&
   const auto bytes = static_cast<int64_t>(own.size() * sizeof(double));
   for (int32_t peer = 0; peer < size(); ++peer) {
     if (peer == rank()) continue;
-    // Sent from the copy, which is not written to.
+    // Send from this copy, because nothing writes to it.
     sends.push_back({peer, {{all[static_cast<size_t>(rank())].data(), bytes}}});
     receives.push_back({peer, {{all[static_cast<size_t>(peer)].data(), bytes}}});
   }

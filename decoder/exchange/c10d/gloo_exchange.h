@@ -7,8 +7,7 @@
 
 namespace headroom {
 
-/// Between CPUs: Gloo over TCP. A span is a message of its own, sent from where it lies and received to where
-/// it goes.
+/// Exchange between CPUs with Gloo over TCP. Each span is sent as a separate Gloo message, without a copy.
 class GlooExchange : public C10dExchange {
  public:
   explicit GlooExchange(const ExchangeOptions& options);
@@ -30,7 +29,7 @@ class GlooExchange : public C10dExchange {
   c10::intrusive_ptr<c10d::Backend> group_;
   std::map<Ticket, Pending> pending_;
   Ticket next_ticket_ = 0;
-  std::vector<int32_t> sent_, received_;  ///< spans of each peer until now, which number the next
+  std::vector<int32_t> sent_, received_;  ///< spans so far by peer; the next span's tag
 };
 
 }  // namespace headroom

@@ -31,7 +31,7 @@ std::string address_of_socket_to(const addrinfo& there) {
 }  // namespace
 
 std::string local_address_towards(const std::string& host) {
-  // Any port will do, but there must be one.
+  // Any port works, but one is required.
   const Addresses all = addresses_of(host, "9", SOCK_DGRAM);
   for (const addrinfo* at = all.get(); at != nullptr; at = at->ai_next) {
     const std::string address = address_of_socket_to(*at);

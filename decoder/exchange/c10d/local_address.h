@@ -4,8 +4,8 @@
 
 namespace headroom {
 
-/// The address of this machine, as a number, from which packets to that host would leave. Throws
-/// ExchangeError where there is no such host or no way to it.
+/// Returns this machine's numeric address on the route to `host`. Throws ExchangeError if there is no such
+/// host or no route to it.
 std::string local_address_towards(const std::string& host);
 
 }  // namespace headroom

@@ -19,17 +19,18 @@ namespace {
 using Nccl = c10d::ProcessGroupNCCL;
 
 constexpr std::chrono::microseconds kBetweenQueries{20};
-/// All ranks wait for one another while NCCL connects, which may take longer than a timeout.
+/// NCCL connects all ranks at once, which may take longer than the timeout. So report progress meanwhile, up
+/// to a limit.
 constexpr std::chrono::milliseconds kWhileConnecting{20};
 constexpr std::chrono::minutes kMostConnecting{5};
 
 c10::intrusive_ptr<c10d::Backend> open_nccl(const ExchangeOptions& options,
                                             const c10::intrusive_ptr<c10d::Store>& store) {
-  // Else c10d's own watchdog ends the process where a rank has failed, before this rank can say why.
+  // Otherwise c10d's watchdog ends the process when a rank fails, before this rank can report why.
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 0);
   at::globalContext().lazyInitDevice(at::kCUDA);
   const auto group = Nccl::Options::create();
-  group->timeout = std::chrono::hours(24 * 365);  // ranks judge each other's silence
+  group->timeout = std::chrono::hours(24 * 365);  // the judge detects silent ranks instead
   return c10::make_intrusive<Nccl>(c10::make_intrusive<c10d::PrefixStore>("nccl", store), options.ranks.rank,
                                    options.ranks.ranks, group);
 }
@@ -46,7 +47,7 @@ NcclExchange::NcclExchange(const ExchangeOptions& options) : GlooExchange(option
     group_ = open_nccl(options, backend_store());
     connect();
   } catch (const ExchangeError&) {
-    throw;  // the others know
+    throw;  // the other ranks already know
   } catch (const std::exception& error) {
     fail_to_open(error);
   }
@@ -55,7 +56,8 @@ NcclExchange::NcclExchange(const ExchangeOptions& options) : GlooExchange(option
 void NcclExchange::connect() {
   const at::Device device(at::kCUDA, c10::cuda::current_device());
   const auto connected = std::make_shared<std::promise<void>>();
-  // NCCL waits for all ranks, for ever if one has stopped. The thread then ends with the process.
+  // NCCL blocks until all ranks connect, forever if one has stopped. So connect in a detached thread, which
+  // ends with the process.
   std::thread([connected, device, group = group_] {
     try {
       c10::cuda::set_device(device.index());
@@ -78,7 +80,7 @@ void NcclExchange::connect() {
              try {
                done.get();
              } catch (...) {
-               failed = std::current_exception();  // this rank's own, not the next one's
+               failed = std::current_exception();  // this rank's own error, not the peer's
              }
              return true;
            },
@@ -88,7 +90,7 @@ void NcclExchange::connect() {
 
 NcclExchange::~NcclExchange() {
   NcclExchange::drop();
-  leave();  // while NCCL's connections are still there for the others
+  leave();  // before NCCL's connections close, because others may need them
 }
 
 c10::intrusive_ptr<c10d::Work> NcclExchange::move(const std::vector<const Message*>& sends,
@@ -160,7 +162,7 @@ void NcclExchange::wait(Ticket ticket) {
         return true;
       },
       [&] { stopped = true; });
-  on_its_way_.erase(ticket);  // not before: of what is on its way drop() must know
+  on_its_way_.erase(ticket);  // last, because drop() needs the entry if the wait fails
 }
 
 void NcclExchange::drop() noexcept {
@@ -168,7 +170,7 @@ void NcclExchange::drop() noexcept {
   if (on_its_way_.empty()) return;
   on_its_way_.clear();
   try {
-    group_->abort();  // its kernels wait on the device, beside the memory that is to go
+    group_->abort();  // stop NCCL's kernels before their memory is freed
   } catch (const std::exception&) {
     // The device has failed too.
   }

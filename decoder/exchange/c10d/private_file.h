@@ -4,8 +4,8 @@
 
 namespace headroom {
 
-/// Makes a file that only this user can read and write, unless there is one. Throws ExchangeError where
-/// another user could write the file or put another one in its place: nobody may join a decode by it.
+/// Creates a file that only this user can read and write, unless it exists. Throws ExchangeError if another
+/// user could write or replace it, because such a user could join the decode.
 void make_private_file(const std::filesystem::path& file);
 
 }  // namespace headroom

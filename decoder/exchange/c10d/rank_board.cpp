@@ -65,7 +65,7 @@ std::string named(const std::vector<int32_t>& ranks) {
   return text;
 }
 
-/// Returns when all ranks have written a line.
+/// Blocks until all ranks have written their lines.
 void meet(c10d::Store& store, int32_t size, RankBoard::Seconds timeout, const std::function<void()>& check) {
   const Clock::time_point begin = Clock::now();
   std::vector<int32_t> missing(static_cast<size_t>(size));
@@ -78,8 +78,8 @@ void meet(c10d::Store& store, int32_t size, RankBoard::Seconds timeout, const st
     if (Clock::now() - begin > timeout) {
       TextWriter line;
       line << named(missing) << " of " << size << " did not come within " << timeout.count() << " s";
-      throw ExchangeError(
-          store.compareSet(kFailure, std::string(), line.str()));  // or what another wrote before
+      // Another rank may already have written a failure. Then this returns the earlier one.
+      throw ExchangeError(store.compareSet(kFailure, std::string(), line.str()));
     }
     std::this_thread::sleep_for(kBetweenLooks);
   }
@@ -119,7 +119,7 @@ RankBoard::~RankBoard() {
   shared_->changed.notify_all();
   const bool ended = shared_->changed.wait_for(lock, kPatience, [&] { return shared_->ended; });
   lock.unlock();
-  // A store that has stopped may never answer; the thread then waits for it alone.
+  // A stopped store may never answer. Then the thread is detached.
   if (ended)
     thread_.join();
   else
@@ -152,7 +152,7 @@ void RankBoard::talk(const std::shared_ptr<Shared>& shared) {
       for (const std::vector<uint8_t>& line : store.multiGet(lines))
         states.push_back(state_of({line.begin(), line.end()}));
     } catch (const std::exception&) {
-      lost = true;  // whoever kept it has ended
+      lost = true;  // the process with the store has ended
     }
     lock.lock();
     shared->lost = lost;

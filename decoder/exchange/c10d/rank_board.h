@@ -39,15 +39,15 @@ class RankBoard {
   struct View {
     std::vector<RankState> states;
     std::optional<std::string> failure;
-    bool lost = false;          ///< whoever kept the store has ended
-    double silent_seconds = 0;  ///< the store has not answered for as long
+    bool lost = false;          ///< the process with the store has ended
+    double silent_seconds = 0;  ///< time since the store's last answer
   };
   View view() const;
 
-  /// Writes the line of a failure, unless there is one, and returns the one that stands then. Waits for the
-  /// store for a second at most.
+  /// Writes a failure to the store, unless there is one. Returns the first failure. Blocks for at most a
+  /// second.
   std::string fail(const std::string& line);
-  /// The line of a failure, read anew.
+  /// Reads the failure from the store again.
   std::optional<std::string> failure_now();
 
  private:
@@ -56,7 +56,7 @@ class RankBoard {
   /// Blocks until the thread has read the store once more, for at most a second.
   void ask_again();
 
-  std::shared_ptr<Shared> shared_;  ///< outlives this where the store no longer answers
+  std::shared_ptr<Shared> shared_;  ///< outlives this object if the store no longer answers
   std::thread thread_;
 };
 

@@ -20,7 +20,8 @@ bool is_loopback(const sockaddr& address) {
   return address.sa_family == AF_INET && number >> 24 == 127;
 }
 
-/// Many machines give their own name an address that only they can reach, where others know a better one.
+/// True for a host name that resolves to loopback. Many machines do that for their own name, while others
+/// resolve it to a reachable address.
 bool may_mean_more(const std::string& host, const sockaddr& address) {
   const bool is_number = host.find_first_not_of("0123456789abcdefABCDEF.:") == std::string::npos;
   return is_loopback(address) && !is_number && host != "localhost";

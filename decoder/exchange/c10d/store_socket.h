@@ -5,10 +5,9 @@
 
 namespace headroom {
 
-/// A socket of this machine that is bound to that address alone, for connections of TCP: a number, or -1
-/// where the address is not one of this machine's, as behind a translation of addresses, or the host is a
-/// name of this machine for itself alone. Whoever receives it closes it. Throws ExchangeError where there is
-/// no such host, or the port is taken.
+/// Returns a TCP socket bound only to this address of this machine. The caller closes it. Returns -1 if the
+/// address belongs to another machine, as with NAT, or if `host` is a name that resolves to loopback here.
+/// Throws ExchangeError if there is no such host or the port is taken.
 int socket_bound_to(const std::string& host, uint16_t port);
 
 }  // namespace headroom

@@ -8,16 +8,16 @@
 #include "decoder/graph/moments.h"
 #include "decoder/graph/pixel_format.h"
 
-// Calls to a GPU: plain values that go to kernels as they are. Every call works on one batch item. Addresses
-// are the GPU's own, or those of pinned host memory. Arithmetic is fp32, sums that decide statistics are
-// double; a value is rounded once, when it is stored.
+// Calls to a GPU: plain structs that are passed to kernels by value. Every call works on one batch item.
+// Addresses point into GPU memory or pinned host memory. Arithmetic is fp32; long sums for statistics are
+// double. A value is rounded once, when it is stored.
 namespace headroom::gpu {
 
-/// Blocks of one item that a view can have: views go to kernels as arguments.
+/// Most blocks of one item in a view. Views are kernel arguments, whose size CUDA limits.
 constexpr int32_t kMostBlocks = 256;
-/// Blocks begin at multiples of this, seen from a view's base.
+/// Offsets of blocks from a view's base are multiples of this, in bytes.
 constexpr int64_t kBlockUnit = 256;
-/// In place of a block that is not in the GPU's memory.
+/// Value in View::block_units for a block that is not in the GPU's memory.
 constexpr uint32_t kAbsent = 0xffffffff;
 
 struct Span {
@@ -39,7 +39,7 @@ struct View {
   int32_t block_rows = 1;
   int32_t blocks = 1;
   Dtype dtype = Dtype::fp32;
-  uint32_t block_units[kMostBlocks] = {};  ///< where blocks begin, in kBlockUnit from the base
+  uint32_t block_units[kMostBlocks] = {};  ///< block offsets from the base, in units of kBlockUnit
 };
 
 /// Copies `source` to all of `target`, zero outside the picture.
@@ -47,12 +47,12 @@ struct Gather {
   View source, target;
   Size picture;
 };
-/// Copies a region that both hold.
+/// Copies a region that lies in both views.
 struct Copy {
   View source, target;
   Box region;
 };
-/// Adds a region of `source` onto `target`; of the sums the activation.
+/// target = activation(target + source), in a region.
 struct Add {
   View source, target;
   Activation activation = Activation::none;
@@ -61,7 +61,7 @@ struct Add {
 /// x * scale + shift, then the activation, into all of `target`; zero outside the picture.
 struct Normalise {
   View source, target;
-  const float* scale = nullptr;  ///< one for each channel; of frame t from t * channels on where `by_frame`
+  const float* scale = nullptr;  ///< [channels], or [frames][channels] if `by_frame`
   const float* shift = nullptr;
   bool by_frame = false;
   Activation activation = Activation::none;
@@ -76,10 +76,10 @@ struct RmsNorm {
   float epsilon = 0;
   Activation activation = Activation::none;
   Box region;
-  bool centred = false;  ///< of values less the mean of their position
+  bool centred = false;  ///< subtracts the mean of each position first
 };
-/// Nearest upsampling of rows and columns into all of `target`; zero outside the picture, which is the
-/// target's.
+/// Nearest upsampling of rows and columns into all of `target`; zero outside the picture. `picture` is the
+/// target's size.
 struct Upsample {
   View source, target;
   int32_t factor_y = 1, factor_x = 1;
@@ -91,58 +91,59 @@ struct DepthLayout {
   int32_t first_pixel = 0, pixel_step = 1, channel_step = 1, repeats = 1;
   friend bool operator==(const DepthLayout&, const DepthLayout&) = default;
 };
-/// Channels of the source become pixels of the target, factor_y * factor_x and, but for the first frame,
-/// factor_t frames of them. Where factor_t is 1 all frames are as the first.
+/// Turns channels of the source into pixels of the target. A source pixel becomes factor_y * factor_x pixels.
+/// Every source frame but the first becomes factor_t frames. If factor_t is 1, all frames use `first`.
 struct DepthToSpace {
   View source, target;
   int32_t factor_t = 1, factor_y = 1, factor_x = 1;
   DepthLayout first, later;
   Box region;  ///< of the target
 };
-/// The first half of the source's channels * silu(the second half).
+/// target = a * silu(b): a is the first half of the source's channels, b the second.
 struct Gate {
   View source, target;
   Box region;
 };
-/// Linear interpolation (decoder/cpu/frames.h).
+/// Linear upsampling (decoder/cpu/frames.h).
 struct Interpolate {
   View source, target;
   int32_t factor_t = 1, factor_y = 1, factor_x = 1;  ///< 1 or 2
   Size source_extent;
   Box region;  ///< of the target
 };
-/// The first frame of `first`, then two frames for each later one of `rest`: the first half of its channels,
-/// and the second.
+/// Copies the first frame of `first`. Each later frame of `rest` then becomes two frames: the first half of
+/// its channels, and the second half.
 struct UnfoldFrames {
   View first, rest, target;
   Box region;  ///< of the target
 };
-/// The activation of a region, in place.
+/// Applies an activation to a region in place.
 struct Activate {
   View tile;
   Activation activation = Activation::none;
   Box region;
 };
-/// Zeros where the tile lies outside the picture, or copies of its positions inside, which must be there.
+/// Fills the part of a tile outside the picture: with zeros, or with copies of positions inside (Edges). The
+/// tile must hold the copied positions.
 struct FillOutside {
   View tile;
   Edges edges = Edges::zeros;
   Size picture;
 };
 
-/// Merges a region into the moments of each group of channels, of each frame by itself where `by_frame`. Two
-/// levels: every block of threads makes moments of its own segment of rows of one frame, in `partial`; these
-/// are merged in the order of the segments (Chan, Golub, LeVeque 1983, eq. 2.1), so the result does not
-/// depend on how blocks were scheduled.
+/// Merges a region into the moments of each group of channels, and of each frame if `by_frame`. There are two
+/// levels. Every thread block computes the moments of one segment of a frame into `partial`. These are then
+/// merged in the order of the segments (Chan, Golub, LeVeque 1983, eq. 2.1). So the result does not depend on
+/// how the GPU schedules blocks.
 struct AddMoments {
   View source;
   Box region;
   int32_t groups = 1;
   bool by_frame = false;
-  Moments* partial = nullptr;  ///< partial_moments() of them
+  Moments* partial = nullptr;  ///< [partial_moments()]
   Moments* state = nullptr;    ///< [groups], or [frames of the picture][groups]
 };
-/// Segments of a frame's rows in AddMoments, and partial moments in all.
+/// Number of segments that AddMoments cuts a frame into, and number of partial moments in all.
 int64_t moment_segments(int64_t rows, int64_t columns, int64_t channels);
 int64_t partial_moments(const Box& region, int64_t channels, int64_t groups);
 
@@ -170,8 +171,8 @@ struct AddKeyValueSums {
   double* sums = nullptr;  ///< [heads][channels][channels + 1]
 };
 int64_t key_value_partials(const Box& region);
-/// relu(q) by the sums, divided by relu(q) by those of relu(k) alone plus epsilon. The results of the heads
-/// in `chunk` go to the target's channels from `first_channel` on.
+/// Computes relu(q) · S / (relu(q) · z + epsilon) for each head. S is the head's relu(k) vᵀ sum and z its
+/// relu(k) sum. The results of the heads in `chunk` go to the target's channels from `first_channel` on.
 struct LinearAttention {
   View chunk, target;
   Box region;
@@ -185,30 +186,30 @@ struct LinearAttention {
 /// for each phase (even rows and columns, even rows and odd columns, …).
 struct ConvolutionShape {
   int32_t inputs = 0, outputs = 0, groups = 1;
-  int32_t frames = 1, rows = 1, columns = 1;  ///< of the original kernel: 3 × 3 where `upsamples`
+  int32_t frames = 1, rows = 1, columns = 1;  ///< of the original kernel: 3 × 3 if `upsamples`
   bool upsamples = false;
   BeforeFirst before_first = BeforeFirst::zeros;
-  int32_t frames_ahead = 0;  ///< of the kernel's frames, those after the output's own
+  int32_t frames_ahead = 0;  ///< kernel frames that read input after the output's frame
 };
-/// Convolves: writes `region` of the target: sums, then the residual where there is one, then the bias,
-/// rounded once. The residual may be the target itself. The input holds what that needs, outside the
-/// picture as well, and the frames of the clip that a kernel over the time reads; which of them it reads, and
-/// what stands before the first and after the last, is frame_of_tap() (decoder/cpu/convolution.h).
+/// Writes `region` of the target: convolution, plus residual if present, plus bias, rounded once. The
+/// residual may be the target itself. The input must hold the region's halo, including positions outside the
+/// picture, and all input frames that a temporal kernel reads. frame_of_tap() (decoder/cpu/convolution.h)
+/// defines these frames and the padding before the first and after the last.
 struct Convolve {
   View input;
-  View residual;  ///< of the target's channels and dtype; without channels where nothing is added
+  View residual;  ///< has the target's channels and dtype; 0 channels: no residual
   View target;
   Box region;  ///< of the target
   ConvolutionShape shape;
   const void* kernel = nullptr;
   const void* bias = nullptr;  ///< one for each output, in the dtype of the tiles
   void* workspace = nullptr;
-  int64_t workspace_bytes = 0;  ///< may be used up to here
+  int64_t workspace_bytes = 0;  ///< upper bound; less may be used
 
   bool adds() const { return residual.channels != 0; }
 };
-/// Puts the four phases of a convolution over upsampling, each [rows][columns][channels] of the coarse
-/// positions in `coarse`, phase after phase, into a region of the target.
+/// Interleaves the four phases of an upsampling convolution into a region of the target. `phases` is
+/// [4][frames][rows][columns][channels]; frames, rows and columns are the source positions in `coarse`.
 struct Interleave {
   const void* phases = nullptr;
   Box coarse;
@@ -216,59 +217,58 @@ struct Interleave {
   Box region;
 };
 
-/// Weights of attention are powers of 2.
+/// Attention computes softmax with base 2: exp(x) = 2^(x * kLog2OfE).
 constexpr float kLog2OfE = 1.4426950408889634f;
-/// Running sums of attention for the queries of one frame, counted row by row. Used if their keys come in
-/// several calls.
+/// Running sums of attention for the queries of one frame, numbered row by row. Needed only if the keys come
+/// in several calls.
 struct AttentionState {
   float* sums = nullptr;     ///< [queries][channels of the values]: weighted values
   float* largest = nullptr;  ///< [queries]: the largest score, in units of log 2; weights are relative to it
   float* weights = nullptr;  ///< [queries]: their sums
 };
-/// softmax(q kᵀ * scale) v of one frame: all positions of `queries` in that frame, against all positions of
-/// keys and values in `key_frames`, frame by frame. Where frames are interleaved, which are then one, value c
-/// * T + t of a position counts as channel of the frame it would have were the C * T values cut into T runs
-/// of C, in queries, keys, values and target. Where keys come in several calls, all but the first go on from
-/// the state, and the last one alone writes the target.
+/// softmax(q kᵀ * scale) v for all queries of one frame, against all keys and values in `key_frames`.
+/// `interleaved` changes how values are addressed in queries, keys, values and target; value_at()
+/// (decoder/gpu/kernels/attention.h) has the formula. Keys may come in several calls: all calls but the first
+/// continue from the state, and only the last writes the target.
 struct Attend {
   View queries, keys, values, target;
-  // Frames as the views' regions count them.
+  // Frame numbers use the coordinates of the views' regions.
   int32_t query_frame = 0, target_frame = 0;
   Span key_frames{0, 1};
   bool interleaved = false;
   float scale = 1;
-  AttentionState state{};  ///< null where this call has all keys
+  AttentionState state{};  ///< null if this call has all keys
   bool first = true, last = true;
   void* workspace = nullptr;
   int64_t workspace_bytes = 0;
 };
 
-/// Writes a region of a picture as pixels that follow one another, row by row and frame by frame, to pinned
-/// host memory. Each value is `source` + `shift`, in fp32.
+/// Writes a region of a picture to pinned host memory, as contiguous pixels in row-major order, frame by
+/// frame. Each value is `source` + `shift`, computed in fp32 and converted to `format`.
 struct Emit {
   View source;
   Box region;
   PixelFormat format = PixelFormat::fp32;
   float shift = 0;
   std::byte* pixels = nullptr;     ///< aligned to 16 bytes
-  uint32_t* not_finite = nullptr;  ///< becomes 1 where a value is not finite, and else stays as it is
+  uint32_t* not_finite = nullptr;  ///< set to 1 if any value is not finite, otherwise unchanged
 };
-/// Looks through what stands for statistics.
+/// Checks accumulated statistics for values that are not finite.
 struct CheckFinite {
   const double* values = nullptr;
   int64_t count = 0;
   uint32_t* not_finite = nullptr;  ///< as in Emit
 };
 
-/// Checksums (decoder/graph/checksum.h) of stretches of memory, one for each block of kBlockBytes; those of a
-/// stretch add up to its own.
+/// Checksums (decoder/graph/checksum.h) of memory ranges, one for each block of kBlockBytes. The checksums of
+/// a range's blocks add up to the checksum of the range.
 struct Checksum {
   static constexpr int32_t kMostStretches = 128;
   static constexpr int64_t kBlockBytes = int64_t{64} << 10;
   int32_t stretches = 0;
   const std::byte* at[kMostStretches] = {};
   int64_t bytes[kMostStretches] = {};
-  int32_t first_block[kMostStretches + 1] = {};  ///< of each stretch; then the number of all
+  int32_t first_block[kMostStretches + 1] = {};  ///< by range; then the number of blocks
   uint64_t* sums = nullptr;                      ///< [blocks], in pinned host memory
 };
 

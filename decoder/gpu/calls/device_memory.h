@@ -9,27 +9,27 @@
 
 namespace headroom::gpu {
 
-/// Whose memory of the GPU a decode takes: the allocator of the process, which counts it and gives it to
-/// nobody else.
+/// The allocator that lends a decode its GPU memory. It is the process's own allocator, so it accounts for
+/// the memory and lends it to no one else.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
 
-  /// Whose it is, with its version: "LibTorch 2.11.0".
+  /// Name and version of the allocator's library: "LibTorch 2.11.0".
   virtual std::string name() const = 0;
   /// LibTorch's allocator serves reservations, whether C++ or Python asks it.
   virtual ReservationSizes reservation_sizes() const { return kLibtorchReservation; }
-  /// One block, aligned to 512 bytes, until release(). Throws LimitExceeded where the device does not have
-  /// it.
+  /// Returns one block, aligned to 512 bytes and valid until release(). Throws LimitExceeded if the device
+  /// has too little memory.
   virtual std::byte* reserve(int64_t bytes) = 0;
-  /// The lender's current CUDA stream. Work on that stream may still use a block that it lends, and write to
-  /// memory that it shows. Null is CUDA's default stream.
+  /// The allocator's current CUDA stream; null is CUDA's default stream. Work queued there may still use a
+  /// block that the allocator lends.
   virtual void* stream() { return nullptr; }
   /// Gives the block back, once all work on it is done.
   virtual void release() noexcept = 0;
 
-  /// From here on `watch` is told what that allocator takes of the device and returns to it; an empty one
-  /// ends that. False where it cannot be watched.
+  /// Calls `watch` from now on for all memory that the allocator takes from the driver and returns. An empty
+  /// `watch` ends this. Returns false if the allocator cannot be watched.
   virtual bool watch(AllocatorWatch /*watch*/) { return false; }  // NOLINT: overrides keep it
 };
 

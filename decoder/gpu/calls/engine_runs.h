@@ -5,10 +5,10 @@
 
 namespace headroom::gpu {
 
-/// How often a library's engine ran for convolutions, or our own kernels did.
+/// Number of convolutions that one engine ran: a library's engine, or our own kernels.
 struct EngineRuns {
   std::string name;       ///< the library's, with the engine's number, e.g. "cuDNN 41"
-  bool compiled = false;  ///< its kernels when its plan was made
+  bool compiled = false;  ///< the engine compiles its kernels at run time
   int64_t runs = 0;
 };
 

@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kModule = "headroom-cuda.so";
 
-/// Takes the GPU that `open(error, error_bytes)` returns. Throws DeviceError with `error` where that is null.
+/// Takes the GPU that `open(error, error_bytes)` returns. Throws DeviceError with `error` if the result is
+/// null.
 template <typename Open>
 std::unique_ptr<Gpu> opened(const Open& open) {
   std::array<char, 1024> error{};

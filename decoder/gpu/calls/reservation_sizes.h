@@ -5,16 +5,16 @@
 
 namespace headroom {
 
-/// The sizes that an allocator has for one reservation of a GPU's memory. The default has every size.
+/// Sizes that an allocator can reserve on a GPU. The default allows every size.
 struct ReservationSizes {
   int64_t page_bytes = 1;   ///< a reservation is a multiple of this
   int64_t least_bytes = 0;  ///< the smallest reservation, a multiple of `page_bytes`
 
-  /// Bytes that the card gives up for a reservation of `bytes`.
+  /// Bytes of the card's memory that a reservation of `bytes` uses.
   int64_t taken_bytes(int64_t bytes) const {
     return std::max(least_bytes, (bytes + page_bytes - 1) / page_bytes * page_bytes);
   }
-  /// The largest reservation within a limit; 0 where the limit is below the smallest one.
+  /// The largest reservation within a limit; 0 if the limit is below the smallest one.
   int64_t most_within(int64_t limit_bytes) const {
     return limit_bytes < least_bytes ? 0 : limit_bytes / page_bytes * page_bytes;
   }

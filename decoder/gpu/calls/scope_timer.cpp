@@ -3,7 +3,7 @@
 namespace headroom::gpu {
 namespace {
 
-/// Before any is looked at.
+/// Queued marks beyond which finished intervals are added up.
 constexpr size_t kMarks = 256;
 
 }  // namespace
@@ -49,7 +49,7 @@ void ScopeTimer::settle() {
 }
 
 ScopeSeconds ScopeTimer::seconds() {
-  compute(TimeScope::waiting);  // ends what ran
+  compute(TimeScope::waiting);  // closes the current interval
   settle();
   return seconds_;
 }

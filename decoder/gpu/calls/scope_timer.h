@@ -7,7 +7,7 @@
 
 namespace headroom::gpu {
 
-/// Points in time of a stream, which are known once the stream has come to them.
+/// Timestamps on streams. A timestamp is known once its stream has reached it.
 class Stamps {
  public:
   enum class Stamp : int64_t {};
@@ -17,12 +17,11 @@ class Stamps {
   virtual bool passed(Stamp stamp) = 0;
   /// Both must have passed.
   virtual double seconds_between(Stamp first, Stamp second) = 0;
-  /// It will not be asked for again.
+  /// Frees a stamp. The caller must not use it again.
   virtual void forget(Stamp stamp) = 0;
 };
 
-/// Adds up the time of a GPU's streams by what it goes to. The compute stream gets a stamp only where one
-/// kind of work follows another.
+/// Adds up the time of a GPU's streams by scope. The compute stream gets a stamp only when the scope changes.
 class ScopeTimer {
  public:
   explicit ScopeTimer(Stamps& stamps) : stamps_(stamps) {}
@@ -30,11 +29,12 @@ class ScopeTimer {
   ScopeTimer(const ScopeTimer&) = delete;
   ScopeTimer& operator=(const ScopeTimer&) = delete;
 
-  /// Forgets what was timed, and begins.
+  /// Resets all sums to zero.
   void restart();
-  /// Later work on the compute stream counts in this scope.
+  /// Attributes later work on the compute stream to this scope.
   void compute(TimeScope scope);
-  /// Around a copy on a stream of copies; the compute stream's own are part of its work.
+  /// Call begin_copy() before and end_copy() after a copy on a copy stream. Copies on the compute stream
+  /// count in its current scope.
   Stamps::Stamp begin_copy(Stream stream) { return stamps_.stamp(stream); }
   void end_copy(Stream stream, Stamps::Stamp begun);
   /// Seconds by scope since restart(). All work must be done.
@@ -43,12 +43,12 @@ class ScopeTimer {
  private:
   struct Mark {
     Stamps::Stamp at;
-    TimeScope scope;  ///< of what follows
+    TimeScope scope;  ///< of the work that follows
   };
   struct CopyMark {
     Stamps::Stamp begun, done;
   };
-  /// Adds up what is over.
+  /// Adds up the intervals that have ended and frees their stamps.
   void settle();
   void drop();
   double& of(TimeScope scope) { return seconds_[static_cast<size_t>(scope)]; }

@@ -10,7 +10,7 @@ int64_t length(const Span& span) {
   return std::max(0, span.end - span.begin);
 }
 
-/// How many segments `count` is cut into: each has at least `least`, and there are at most `most`.
+/// Number of segments for `count` items: ceil(count / least), limited to 1 … `most`.
 int64_t segment_count(int64_t count, int64_t least, int64_t most) {
   return std::clamp<int64_t>((count + least - 1) / least, 1, most);
 }
@@ -18,8 +18,8 @@ int64_t segment_count(int64_t count, int64_t least, int64_t most) {
 }  // namespace
 
 int64_t moment_segments(int64_t rows, int64_t columns, int64_t channels) {
-  // Enough for every processor of a GPU where there is much to do, and enough to do for each of their
-  // threads.
+  // Large regions get enough segments to fill a GPU. Each segment has enough values to occupy all threads of
+  // its block.
   constexpr int64_t kLeastPixels = 128, kLeastValues = 16384;
   const int64_t least = std::max(kLeastPixels, kLeastValues / std::min(channels, kSliceChannels));
   const int64_t slices = (channels + kSliceChannels - 1) / kSliceChannels;

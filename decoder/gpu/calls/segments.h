@@ -2,17 +2,16 @@
 
 #include <cstdint>
 
-// How sums over a region are shared out; no GPU is needed to know. See moment_segments() and
+// How kernels split sums over a region among thread blocks. Needs no GPU. See moment_segments() and
 // key_value_partials() in calls.h.
 namespace headroom::gpu {
 
-/// Channels of which a block of threads makes moments: as many whole groups as there are in so many, or so
-/// many of one group.
+/// Most channels per thread block in AddMoments. A block has as many whole groups as fit, or this many
+/// channels of one larger group.
 constexpr int64_t kSliceChannels = 128;
-/// Blocks of threads that make moments of a frame, over all slices, where it has many pixels. A GPU runs some
-/// hundreds at once, and is idle in part while the last of them run: three times what 132 processors hold,
-/// and close above or not far below whole times what others hold. It is the same on all, so that a decode's
-/// roundings are.
+/// Most thread blocks that compute the moments of a frame, over all slices. An H100 or H200 with 132
+/// multiprocessors runs these in three full waves. On other GPUs the last wave may be partly empty. The
+/// number is the same on all GPUs, so the rounding is too.
 constexpr int64_t kMomentBlocks = 1584;
 int64_t slices_of_group(int64_t channels, int64_t groups);
 

@@ -5,27 +5,27 @@
 #include "decoder/gpu/calls/calls.h"
 #include "decoder/gpu/calls/stream.h"
 
-// Between the matrix products of attention.
+// Softmax kernels that run between the matrix products of attention.
 namespace headroom::gpu {
 
-/// One chunk of keys: scores become weights, powers of 2, relative to the largest score so far of each query
-/// (online softmax: Milakov and Gimelshein 2018). A row's weights lie in the first half of its scores. They
-/// are rounded to `dtype`, and what is summed are the rounded ones. What a row has behind its keys is written
-/// too.
+/// Turns the scores of one chunk of keys into weights 2^(score - largest), where `largest` is the query's
+/// largest score so far (online softmax: Milakov and Gimelshein 2018). The weights overwrite the first half
+/// of their row of scores. They are rounded to `dtype` before they are summed. The padding behind a row's
+/// keys is written too.
 struct SoftmaxChunk {
   float* scores = nullptr;  ///< [queries][keys]
   int64_t queries = 0, keys = 0;
-  int64_t row = 0;            ///< scores from one query to the next
-  float scale = 1;            ///< makes scores multiples of log 2
+  int64_t row = 0;            ///< row stride of `scores`, in floats
+  float scale = 1;            ///< converts scores to base 2: includes kLog2OfE
   Dtype dtype = Dtype::fp16;  ///< of the weights, 16 bits
-  bool first = false;         ///< nothing was summed before, nor written to what follows
+  bool first = false;         ///< first chunk: the lists below are not initialised
   float* largest = nullptr;   ///< [queries]
-  float* weights = nullptr;   ///< [queries]: their sums
+  float* weights = nullptr;   ///< [queries]: sums of the weights
   float* factors = nullptr;   ///< [queries]: for RescaleSums; not written for the first chunk
 };
 void weigh(const SoftmaxChunk& call, StreamHandle stream);
 
-/// Makes the sums of weighted values that earlier chunks gave relative to the largest score so far.
+/// Rescales the weighted sums of earlier chunks to the new largest scores.
 struct RescaleSums {
   float* sums = nullptr;           ///< [queries][channels]
   const float* factors = nullptr;  ///< [queries]
@@ -34,7 +34,7 @@ struct RescaleSums {
 };
 void rescale(const RescaleSums& call, StreamHandle stream);
 
-/// Sums divided by the weights, to positions of a box, which are counted row by row.
+/// Stores sums / weights at positions [first, first + count) of a box, numbered row by row.
 struct StoreWeightedMeans {
   const float* sums = nullptr;
   const float* weights = nullptr;

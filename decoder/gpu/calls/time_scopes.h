@@ -10,11 +10,11 @@ namespace headroom::gpu {
 enum class TimeScope { convolution, attention, elementwise, waiting, copies };
 constexpr int kTimeScopes = 5;
 const char* name_of(TimeScope scope);
-/// Seconds by scope. Copies go on beside the others.
+/// Seconds by scope. Copies overlap with the other scopes.
 using ScopeSeconds = std::array<double, kTimeScopes>;
 
-/// The scope of a call. Sums of keys and values belong to attention; norms, what moves values, and statistics
-/// are elementwise.
+/// The scope of a call. Sums of keys and values belong to attention. Norms, data movement and statistics are
+/// elementwise.
 TimeScope scope_of(const Call& call);
 
 }  // namespace headroom::gpu

@@ -5,24 +5,23 @@
 
 #include "decoder/graph/graph.h"
 
-// Memory that GPU calls take beside their tiles. The planner and the GPU share these formulas, which need no
-// CUDA.
+// Workspace sizes of GPU calls. The planner and the GPU share these formulas, which need no CUDA.
 namespace headroom::gpu {
 
-/// Attention as matrix products: chunks of queries against chunks of keys, each of one frame. While the
-/// products of one chunk of keys run, the scores of the next become weights: there are two buffers of them,
-/// or one where one chunk has all keys.
+/// Chunk sizes of attention by matrix products: chunks of queries against chunks of keys, each of one frame.
+/// While the products of one chunk of keys run, the softmax of another runs. So there are two score buffers,
+/// or one if a single chunk has all keys.
 struct AttentionChunks {
   int64_t queries = 0, keys = 0;
   int64_t buffers = 1;
 
-  /// Scores from one query to the next. Rows, and those of the weights that overwrite them, begin at
-  /// multiples of 32 bytes: kernels that load 16 bytes at once take no others.
+  /// Row stride of the scores, in floats. It is a multiple of 32 bytes, so the rows of scores and of the
+  /// weights that overwrite them suit 16-byte loads.
   constexpr int64_t row() const { return (keys + 7) / 8 * 8; }
 
-  /// Offsets in the workspace, and its end: memory for the products themselves, scores in fp32,
-  /// which become weights of 16 bits over them, sums of weighted values in fp32; of each query the largest
-  /// score, the sum of the weights, and by what its sums are rescaled.
+  /// Byte offsets in the workspace. The matrix products' own workspace comes first. Then come the fp32
+  /// scores, which 16-bit weights overwrite, and the fp32 sums of weighted values. Then come three lists with
+  /// one float per query: largest score, sum of weights, rescaling factor.
   struct Layout {
     int64_t scores[2] = {}, sums = 0, largest = 0, weights = 0, factors = 0, end = 0;
   };
@@ -47,20 +46,21 @@ struct AttentionChunks {
   }
 };
 
-/// Rows and columns of what one processor of a GPU makes of a product at a time, or half of that.
+/// Rows and columns of the output tile that one multiprocessor computes at a time in a matrix product, or
+/// half of such a tile.
 constexpr int64_t kProductTile = 128;
-/// So many tiles for each processor keep all of them busy but at the end.
+/// Tiles per multiprocessor that keep nearly all multiprocessors busy.
 constexpr int64_t kProductWaves = 2;
-/// Processors that the workspace is for: those of an H100 or H200. With others chunks are what fits.
+/// Multiprocessors that the workspace is sized for: an H100 or H200. Other cards use the chunks that fit.
 constexpr int64_t kUsualProcessors = 132;
 constexpr int64_t kFewestKeysAtOnce = 512, kMostKeysAtOnce = 2048;
 /// Most scores in one buffer: 1024 keys for the queries that fill an H100 or H200 at 512 channels. Most
 /// decoders have 512 channels.
 constexpr int64_t kMostScores = kProductWaves * kUsualProcessors / 4 * kProductTile * 1024;
-/// Below these a kernel of our own does as well.
+/// Smallest chunks. Below these sizes our own attention kernel is as fast.
 constexpr AttentionChunks kSmallestAttentionChunks{256, 256, 2};
 
-/// Queries of which the sums make so many waves of tiles.
+/// Queries whose output fills this many waves of tiles.
 constexpr int64_t queries_of_waves(int64_t waves, int64_t channels, int64_t processors) {
   const int64_t across = (channels + kProductTile - 1) / kProductTile;
   return (waves * processors + across - 1) / across * kProductTile;
@@ -71,21 +71,20 @@ constexpr int64_t most_attention_queries(int64_t channels) {
                   kMostScores / kFewestKeysAtOnce);
 }
 
-/// Workspace with which attention runs at full speed for queries of one frame and the keys of one or several;
-/// with less its chunks shrink. None in fp32, which has no matrix products without TF32. More queries or keys
-/// never take less.
+/// Workspace with which attention of one frame's queries runs at full speed. With less workspace its chunks
+/// shrink. fp32 needs none: our own kernels compute it. The result never decreases as queries or keys
+/// increase.
 constexpr int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t channels, Dtype dtype) {
   if (dtype == Dtype::fp32) return 0;
-  constexpr int64_t kRows = 16;  // of two buffers
+  constexpr int64_t kRows = 16;  // two buffers, each padded to 8 keys
   const int64_t at_once = std::min(queries, most_attention_queries(channels));
   const int64_t scores = std::min(at_once * ((keys + kRows - 1) / kRows * kRows),
                                   2 * std::min(at_once * kMostKeysAtOnce, kMostScores));
-  // Two buffers of half of that take no less than one.
+  // Sized for two buffers of half the scores; padding makes this no smaller than one buffer.
   return AttentionChunks::layout_of((scores + 1) / 2, 2, at_once, channels).end;
 }
 
-/// Layout of an AttentionState, whose lists outlive a call if keys come in several calls. Offsets and end in
-/// bytes.
+/// Byte offsets of the lists of an AttentionState, and its size.
 struct AttentionStateLayout {
   int64_t sums = 0, largest = 0, weights = 0, end = 0;
 };
@@ -98,10 +97,9 @@ constexpr AttentionStateLayout attention_state_layout(int64_t queries, int64_t c
   return offsets;
 }
 
-/// The chunks that a card of so many processors (multiprocessors) works in where there is ample workspace:
-/// `keys` are those of each of `key_frames` frames.
-/// The sums of a chunk of queries make whole waves of tiles, two if that many queries can be had at a time,
-/// and then there are as many keys as leave room for that.
+/// Chunk sizes for a card with `processors` multiprocessors if the workspace is ample. `keys` is the number
+/// of keys per frame. The queries of a chunk fill whole waves of output tiles, two if possible. The keys of a
+/// chunk then fill the score buffer.
 constexpr AttentionChunks full_attention_chunks(int64_t queries, int64_t keys, int64_t channels,
                                                 int64_t processors, int64_t key_frames = 1) {
   int64_t most = most_attention_queries(channels);
@@ -113,7 +111,8 @@ constexpr AttentionChunks full_attention_chunks(int64_t queries, int64_t keys, i
   }
   AttentionChunks chunks;
   chunks.queries = std::min(queries, most);
-  // A power of 2: blocks of kept tensors often are, and keys across two blocks take two products.
+  // A power of 2, like many block sizes of kept tensors: a key chunk that spans two blocks takes two
+  // products.
   int64_t keys_at_once = kMostKeysAtOnce;
   while (keys_at_once > kFewestKeysAtOnce && chunks.queries * keys_at_once > kMostScores) keys_at_once /= 2;
   const int64_t count = (keys + keys_at_once - 1) / keys_at_once;
@@ -122,7 +121,7 @@ constexpr AttentionChunks full_attention_chunks(int64_t queries, int64_t keys, i
   return chunks;
 }
 
-/// The chunks for which there is workspace; none where there is too little.
+/// Chunk sizes that fit the workspace; all zero if it is too small.
 constexpr AttentionChunks attention_chunks(int64_t queries, int64_t keys, int64_t channels,
                                            int64_t workspace_bytes, int64_t processors,
                                            int64_t key_frames = 1) {

@@ -15,7 +15,7 @@ cublasLtMatrixLayoutOpaque_t layout(cudaDataType_t type, int64_t rows, int64_t c
 
 }  // namespace
 
-/// As cuBLAS sees them, column by column: toᵀ = bᵀ aᵀ.
+/// Operands in cuBLAS's column-major order: toᵀ = bᵀ aᵀ.
 struct CublasProducts::Operands {
   cublasLtMatmulDescOpaque_t product;
   cublasLtMatrixLayoutOpaque_t a, b, to;

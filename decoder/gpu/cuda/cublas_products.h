@@ -12,8 +12,8 @@
 
 namespace headroom::gpu {
 
-/// Matrix products by cuBLASLt on one stream, in the order of its heuristics: nothing is measured, nothing
-/// allocated.
+/// Matrix products by cuBLASLt on one stream. Takes the first algorithm of cuBLASLt's heuristics, without
+/// benchmarking. Allocates no GPU memory.
 class CublasProducts : public MatrixProducts {
  public:
   explicit CublasProducts(cudaStream_t stream);
@@ -31,7 +31,7 @@ class CublasProducts : public MatrixProducts {
 
   cublasLtHandle_t handle_ = nullptr;
   cudaStream_t stream_;
-  /// By shape and bytes of workspace; none where cuBLASLt has none.
+  /// By shape and workspace size; empty if cuBLASLt has no algorithm.
   std::map<std::pair<ProductShape, int64_t>, std::optional<Choice>> chosen_;
   std::vector<cublasLtMatmulAlgo_t> algorithms_;
 };

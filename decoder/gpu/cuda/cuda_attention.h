@@ -7,7 +7,7 @@
 
 namespace headroom::gpu {
 
-/// CUDA's streams for attention, which outlive it, as the events do.
+/// The CUDA streams of attention. Streams and events must outlive it.
 class CudaAttention final : public AttentionStreams {
  public:
   /// Asks the current device how many multiprocessors it has.

@@ -18,10 +18,10 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int kDevice = 0;
-/// Blocks of pinned memory up to this size stay for the next reservation. A decode's staging has two, one of
-/// which is slightly above 32 MiB.
+/// Pinned blocks up to this size are kept for the next reservation. A decode's staging has two, of 32 MiB and
+/// slightly more.
 constexpr int64_t kMostSpareBytes = int64_t{64} << 20;
-/// The least compute capability that the kernels are compiled for.
+/// Lowest compute capability (major) that the kernels are compiled for.
 constexpr int kLeastMajor = 8;
 
 struct MemoryInfo {
@@ -33,7 +33,7 @@ MemoryInfo memory_info() {
   return {static_cast<int64_t>(free), static_cast<int64_t>(total)};
 }
 
-/// "580.159", from the kernel module's own words; CUDA's version of it where there are none.
+/// The driver's version from /proc, e.g. "580.159". Falls back to the driver's CUDA version.
 std::string driver_version() {
   std::ifstream in("/proc/driver/nvidia/version");
   std::string word;
@@ -46,7 +46,7 @@ std::string driver_version() {
   return "for CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// Leaves it without a context yet.
+/// Creates no CUDA context.
 void require_device() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -78,7 +78,7 @@ int64_t used_bytes() {
   return now.total - now.free;
 }
 
-/// Ranges of ours stand apart from those of libraries.
+/// A separate NVTX domain keeps our ranges apart from those of libraries.
 nvtxDomainHandle_t range_domain() {
   static const nvtxDomainHandle_t domain = nvtxDomainCreateA("headroom");
   return domain;
@@ -217,7 +217,7 @@ std::shared_ptr<std::byte> CudaGpu::pin(int64_t bytes) {
 }
 
 void CudaGpu::release() noexcept {
-  cudaDeviceSynchronize();  // what went wrong on it was reported, or nobody waited for it
+  cudaDeviceSynchronize();  // errors were already reported, or nobody waits for this work
   memory_->release();
   std::erase_if(host_memory_, [](const PinnedBlock& block) { return block.bytes > kMostSpareBytes; });
   spare_host_memory_ = std::move(host_memory_);
@@ -241,7 +241,7 @@ void CudaGpu::run(const Call& call) {
 }
 
 void CudaGpu::convolve(const Convolve& call) {
-  // No library adds in fp32, nor rounds to another dtype as it adds; our own kernels do.
+  // Libraries cannot add a residual in fp32 or of another dtype than the target. Our own kernels can.
   if (call.adds() && (call.target.dtype == Dtype::fp32 || call.residual.dtype != call.target.dtype)) {
     gpu::start(call, stream(Stream::compute));
     ++own_convolutions_;
@@ -280,7 +280,7 @@ void CudaGpu::wait(Stream where, Event event) {
   events_->wait(stream(where), event);
 }
 void CudaGpu::wait_on_host(Event event) {
-  if (timer_) timer_->compute(TimeScope::waiting);  // the host gives no more work until then
+  if (timer_) timer_->compute(TimeScope::waiting);  // the host queues no work until then
   events_->wait_on_host(event);
 }
 bool CudaGpu::happened(Event event) {

@@ -20,10 +20,10 @@ class CublasProducts;
 class CudaAttention;
 class CudnnConvolution;
 
-/// The first GPU that CUDA shows, by CUDA's own libraries.
+/// The first GPU that CUDA lists, driven through cuDNN, cuBLASLt and our own kernels.
 class CudaGpu : public Gpu {
  public:
-  /// Reservations are of `memory`. Throws DeviceError where there is no GPU, saying why.
+  /// Reserves GPU memory from `memory`. Throws DeviceError with the reason if there is no usable GPU.
   explicit CudaGpu(std::unique_ptr<DeviceMemory> memory);
   ~CudaGpu() override;
 
@@ -66,24 +66,24 @@ class CudaGpu : public Gpu {
   void make_streams();
   void close() noexcept;
 
-  std::unique_ptr<DriverMemory> driver_;  ///< as it was before there was a context
-  int64_t used_before_ = 0;               ///< where the driver does not tell: once there was one
+  std::unique_ptr<DriverMemory> driver_;  ///< opened before the CUDA context, to count it
+  int64_t used_before_ = 0;               ///< if NVML is missing: use right after the context
   std::array<cudaStream_t, kStreams> streams_{};
   cudnnHandle_t cudnn_ = nullptr;
   std::unique_ptr<CudnnConvolution> convolution_;
-  int64_t own_convolutions_ = 0;  ///< by kernels of our own, since restart_scopes()
+  int64_t own_convolutions_ = 0;  ///< convolutions by our own kernels since restart_scopes()
   std::unique_ptr<CublasProducts> products_;
   std::unique_ptr<Events> events_;
   std::unique_ptr<CudaAttention> attention_;
   std::unique_ptr<CudaStamps> stamps_;
-  std::unique_ptr<ScopeTimer> timer_;  ///< none while nobody asked
+  std::unique_ptr<ScopeTimer> timer_;  ///< null until restart_scopes()
   const std::unique_ptr<DeviceMemory> memory_;
   struct PinnedBlock {
     std::shared_ptr<std::byte> memory;
     int64_t bytes = 0;
   };
   std::vector<PinnedBlock> host_memory_;
-  std::vector<PinnedBlock> spare_host_memory_;  ///< small blocks for the next reservation: pinning takes long
+  std::vector<PinnedBlock> spare_host_memory_;  ///< small blocks kept for reuse: pinning is slow
   int64_t library_bytes_ = 0;
 };
 

@@ -10,7 +10,7 @@
 
 namespace headroom::gpu {
 
-/// CUDA's events that take the time.
+/// Timestamps by CUDA events with timing enabled.
 class CudaStamps final : public Stamps {
  public:
   explicit CudaStamps(const std::array<cudaStream_t, kStreams>& streams) : streams_(streams) {}

@@ -19,17 +19,18 @@ class CudnnConvolution {
   /// The handle has to outlive this.
   explicit CudnnConvolution(cudnnHandle_t handle) : handle_(handle), plans_(handle) {}
 
-  /// Starts what cuDNN can do of a call within its workspace; returns what is left of its region.
+  /// Starts the parts of a call that cuDNN can run within the workspace. Returns the boxes of the region that
+  /// it left out.
   std::vector<Box> convolve(const Convolve& call);
 
-  /// By which engines since the counts began anew.
+  /// Runs of each engine since restart_counts().
   std::vector<EngineRuns> engine_runs() const;
   void restart_counts() { runs_.clear(); }
 
  private:
   cudnnHandle_t handle_;
   CudnnPlans plans_;
-  std::map<std::pair<int64_t, bool>, int64_t> runs_;  ///< by engine, and whether it compiles
+  std::map<std::pair<int64_t, bool>, int64_t> runs_;  ///< by engine number and EngineRuns::compiled
 };
 
 }  // namespace headroom::gpu

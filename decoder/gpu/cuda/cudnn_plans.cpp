@@ -56,7 +56,7 @@ cudnnDataType_t type_of(Dtype dtype) {
   return CUDNN_DATA_FLOAT;
 }
 
-/// Extents and distances are given in cuDNN's order: batch or outputs, channels, then the axes of positions.
+/// Extents and strides in cuDNN's order: batch or outputs, channels, then the spatial axes.
 struct Layout {
   std::vector<int64_t> extents, distances;
 };
@@ -77,10 +77,10 @@ CudnnDescriptor tensor(CudnnTensor number, cudnnDataType_t type, const Layout& l
 /// Frames of pixels, channels last, as a convolution reads or writes them.
 struct Frames {
   int64_t channels, frames, rows, columns;
-  int64_t frame, row;  ///< values from one to the next
+  int64_t frame, row;  ///< strides, in values
 };
 
-/// With one tap along the time frames are a batch of pictures.
+/// A kernel with one tap along time treats frames as a batch of pictures.
 Layout layout_of(const ConvolutionProblem& problem, const Frames& f) {
   if (problem.taps_t == 1)
     return {{f.frames, f.channels, f.rows, f.columns}, {f.frame, 1, f.row, f.channels}};
@@ -96,10 +96,10 @@ Layout kernel_layout(const ConvolutionProblem& problem) {
           {frames * rows * columns * inputs, 1, rows * columns * inputs, columns * inputs, inputs}};
 }
 
-/// Convolution, then the residual, then the bias, all in fp32; the result is rounded once. In this order
-/// cuDNN has kernels made in advance, the other way round it compiles some.
+/// Convolution, then the residual, then the bias, all in fp32; the result is rounded once. cuDNN has
+/// precompiled kernels for this order. With the bias first it compiles kernels at run time.
 struct Graph {
-  std::vector<CudnnDescriptor> nodes;  ///< what the graph refers to
+  std::vector<CudnnDescriptor> nodes;  ///< kept alive: the graph refers to them
   CudnnDescriptor graph;
 };
 
@@ -179,8 +179,8 @@ Graph graph_of(const ConvolutionProblem& p) {
 
 struct Notes {
   bool tensor_cores = false;
-  bool inexact = false;   ///< not fp32 throughout, or not the same from run to run
-  bool compiles = false;  ///< its kernels, for each plan
+  bool inexact = false;   ///< not fp32 throughout, or not deterministic
+  bool compiles = false;  ///< compiles kernels at run time for each plan
 };
 
 bool compiles(const CudnnDescriptor& engine) {
@@ -269,7 +269,7 @@ std::vector<CudnnPlan> CudnnPlans::offers(const ConvolutionProblem& problem,
                                           cudnnBackendHeurMode_t mode) const {
   const Graph graph = graph_of(problem);
   if (handle_ != nullptr) set(graph.graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle_);
-  // A graph that no engine knows is no error: it has no plan.
+  // No engine supports this graph. This is no error: there is no plan.
   if (cudnnBackendFinalize(graph.graph.get()) != CUDNN_STATUS_SUCCESS) return {};
   std::vector<CudnnPlan> plans;
   for (CudnnPlan& plan : suggested(graph.graph, mode)) {

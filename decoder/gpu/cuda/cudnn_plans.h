@@ -35,20 +35,18 @@ struct CudnnPlan : EngineOffer {
   CudnnDescriptor plan;  ///< made when it is first chosen
 };
 
-/// cuDNN's engines for convolutions that add the bias before they round the sum. They compute in fp32 without
-/// TF32, and their results do not change from run to run. Nothing is measured and nothing allocated: engines
-/// come in the order of cuDNN's heuristics, with their workspaces (plan_choice.h). Plans are kept by problem,
-/// in host memory alone.
+/// cuDNN engines for convolutions with bias. The engines accumulate in fp32 without TF32, add the bias before
+/// they round, and are deterministic. Engines come in the order of cuDNN's heuristics, without benchmarking
+/// (plan_choice.h). Plans are cached by problem, in host memory only.
 class CudnnPlans {
  public:
   explicit CudnnPlans(cudnnHandle_t handle);
-  /// For a device that need not be there, by its properties as cuDNN writes them. Such plans are not for
-  /// running.
+  /// For a device that may be absent, from its properties as cuDNN serialises them. These plans cannot run.
   explicit CudnnPlans(const std::string& device_properties);
 
-  /// The first of the engines whose workspace is no larger; null where there is none.
+  /// The first engine whose workspace is at most `workspace_bytes`; null if there is none.
   const CudnnPlan* find(const ConvolutionProblem& problem, int64_t workspace_bytes);
-  /// How good that one is: poor where cuDNN would rather have tensor cores and cannot.
+  /// Quality of that engine. It is poor if cuDNN's best engine uses tensor cores and this one does not.
   ConvolutionEngine::Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes);
 
  private:
@@ -62,7 +60,7 @@ class CudnnPlans {
   std::map<ConvolutionProblem, PlanChoice<CudnnPlan>> known_;
 };
 
-/// Numbers of a plan's tensors where it is run.
+/// Unique identifiers of a plan's tensors.
 enum CudnnTensor : int64_t {
   kCudnnInput = 1,
   kCudnnKernel,

@@ -5,7 +5,8 @@
 namespace headroom::gpu {
 namespace {
 
-// The four functions of nvml.h that are called, whose form has been the same since its first release.
+// Declarations of the four NVML functions that are used. Their ABI has not changed since NVML's first
+// release.
 struct Memory {
   unsigned long long total, free, used;
 };

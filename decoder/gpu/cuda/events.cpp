@@ -5,7 +5,7 @@
 namespace headroom::gpu {
 namespace {
 
-/// Before any is looked at for being used again.
+/// Events are created up to this number before finished ones are reused.
 constexpr size_t kEvents = 64;
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace headroom::gpu {
 
-/// CUDA's events, numbered as they are recorded. Those that have happened are used again; a number that is no
-/// longer held has happened.
+/// A pool of CUDA events, numbered in the order of recording. Finished events are reused, so a number that
+/// the pool no longer holds has happened.
 class Events {
  public:
   Events() = default;

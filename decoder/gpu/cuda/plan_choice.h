@@ -14,8 +14,8 @@ struct EngineOffer {
   enum class State { offered, made, refused };
 
   bool tensor_cores = false;
-  bool compiles = false;        ///< its kernels when its plan is made: takes seconds, and memory of its own
-  int64_t workspace_bytes = 0;  ///< as the library states it, then as the plan has it
+  bool compiles = false;        ///< compiles kernels when its plan is made: takes seconds, and GPU memory
+  int64_t workspace_bytes = 0;  ///< the library's estimate, then the plan's actual size
   State state = State::offered;
   bool last_resort = false;
   size_t rank = 0;  ///< in the library's order
@@ -26,23 +26,22 @@ template <typename Plan>
 class PlanSource {
  public:
   virtual ~PlanSource() = default;
-  /// Best first, and the same whenever it is asked.
+  /// Best first. Every call returns the same list.
   virtual std::vector<Plan> offers(bool last_resorts) = 0;
-  /// False where the library refuses; else the plan's workspace is known.
+  /// Builds a plan and sets its workspace size. Returns false if the library refuses.
   virtual bool make(Plan& plan) = 0;
 };
 
-/// Chooses among a library's engines within a workspace: the first in the library's order. Engines that
-/// compile come after all others. The library is asked for its last resorts, which takes long, only where
-/// nothing else fits.
+/// Chooses the first engine, in the library's order, that fits a workspace. Engines that compile come after
+/// all others. Querying the library's last resorts is slow, so this happens only if nothing else fits.
 ///
-/// Dozens are offered, and each takes tens of KiB, so only those are kept that would be the first
-/// within some workspace. That holds as long as libraries state the truth: once a plan is refused, or
-/// takes more workspace than its engine stated, the others are asked for again and all are kept.
+/// Libraries offer dozens of engines of tens of KiB each. So it keeps only engines that come first for some
+/// workspace size. This relies on the library's estimates. If a plan is refused, or takes more workspace than
+/// estimated, it queries the engines again and keeps all of them.
 template <typename Plan>
 class PlanChoice {
  public:
-  /// Null where nothing fits. Stands until the next call.
+  /// Null if nothing fits. The pointer is valid until the next call.
   const Plan* find(int64_t workspace_bytes, PlanSource<Plan>& source) {
     for (;;) {
       Plan* plan = first_within(workspace_bytes);
@@ -57,7 +56,7 @@ class PlanChoice {
     }
   }
 
-  /// First plan in order that is not refused, whatever its workspace; null where there is none so far.
+  /// First plan in order that is not refused, of any workspace size; null if there is none so far.
   const Plan* best() const {
     for (const Plan& plan : plans_) {
       if (plan.state != EngineOffer::State::refused) return &plan;
@@ -66,7 +65,7 @@ class PlanChoice {
   }
 
  private:
-  /// cuDNN states 0 for some that take a hundred bytes.
+  /// cuDNN reports 0 for some engines that take about a hundred bytes.
   static constexpr int64_t kSlackBytes = 1024;
   enum class HeuristicsAsked { nothing, for_usual, for_last_resorts };
 

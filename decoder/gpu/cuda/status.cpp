@@ -9,7 +9,7 @@ namespace headroom::gpu {
 
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // reported here; the next call need not report it again
+  cudaGetLastError();  // clears the error, so that later calls do not report it again
   throw DeviceError(std::string(call) + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) +
                     ")");
 }
@@ -32,7 +32,7 @@ void check(cublasStatus_t status, const char* call) {
 bool has_happened(cudaEvent_t event) {
   const cudaError_t status = cudaEventQuery(event);
   if (status == cudaErrorNotReady) {
-    cudaGetLastError();  // it is no error
+    cudaGetLastError();  // clears cudaErrorNotReady, which is no failure
     return false;
   }
   check(status, "cudaEventQuery");

@@ -4,8 +4,8 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
-// Status codes of CUDA's libraries. check() throws anything but success as a DeviceError with the call's name
-// and the library's own text.
+// Status codes of CUDA's libraries. check() throws a DeviceError with the call's name and the library's
+// message for any failure.
 namespace headroom::gpu {
 
 void check(cudaError_t status, const char* call);

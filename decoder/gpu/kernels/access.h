@@ -3,10 +3,10 @@
 #include "decoder/gpu/calls/calls.h"
 #include "decoder/gpu/kernels/language.h"
 
-// Neighbouring channels of one pixel, read and written at one time.
+// Vectorised access to neighbouring channels of one pixel.
 namespace headroom::gpu {
 
-/// V values of one type, in at most 16 bytes; aligned to as many.
+/// V values of one type, at most 16 bytes, aligned to their size.
 template <typename T, int V>
 struct Vectors {
   static constexpr int kValues = V;
@@ -56,7 +56,7 @@ struct Vectors {
   }
 };
 
-/// One value of whichever type.
+/// One value of any type.
 struct Scalars {
   static constexpr int kValues = 1;
   using Raw = uint32_t;
@@ -96,7 +96,7 @@ __device__ __forceinline__ float load_value(Dtype dtype, const std::byte* at) {
   return value[0];
 }
 
-/// Neighbours of a list of fp32 that is aligned to 16 bytes as far as V says.
+/// Loads V neighbours of an fp32 list. If V is a multiple of 4, `from` must be aligned to 16 bytes.
 template <int V>
 __device__ __forceinline__ void load_floats(const float* from, float (&values)[V]) {
   if constexpr (V % 4 == 0) {

@@ -9,7 +9,8 @@ __device__ __forceinline__ float silu(float v) {
   return v * reciprocal(1.0f + expf(-v));
 }
 
-/// v * tanh(log(1 + e^v)), without the logarithm. Where e^2v is beyond fp32, it is v long since.
+/// v * tanh(log(1 + e^v)), without the logarithm. For large v, where e^2v overflows fp32, the result equals
+/// v.
 __device__ __forceinline__ float mish(float v) {
   const float e = expf(v), n = e * (e + 2.0f);
   return v > 20 ? v : v * (n * reciprocal(n + 2.0f));

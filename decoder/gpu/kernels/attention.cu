@@ -8,8 +8,8 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// One query and, for each thread, one channel of its result. Every thread makes the score of one key at a
-/// time.
+/// A thread block computes one query; each thread computes one channel of the result. Scores are computed one
+/// key per thread.
 __global__ void __launch_bounds__(kThreads) attend_query(const __grid_constant__ Attend call) {
   float* const scores = shared_memory<float>();
   float* const gathered = scores + kThreads;  // one for each warp
@@ -28,7 +28,8 @@ __global__ void __launch_bounds__(kThreads) attend_query(const __grid_constant__
   const int64_t query = blockIdx.x, count = keys_of(call);
   const AttentionState& state = call.state;
   float largest = -INFINITY, sum = 0;
-  // One block makes all slices of the channels where it goes on from sums that others would overwrite.
+  // With a stored state one block computes all slices of channels: separate blocks would overwrite the state
+  // that others still read.
   for (auto slice = static_cast<int32_t>(blockIdx.y) * kThreads; slice < call.values.channels;
        slice += static_cast<int32_t>(gridDim.y) * kThreads) {
     const int32_t channel = slice + thread;
@@ -53,7 +54,7 @@ __global__ void __launch_bounds__(kThreads) attend_query(const __grid_constant__
       const float factor = exp2f(before - largest), weight = exp2f(score - largest);
       scores[thread] = weight;
       sum = sum * factor +
-            gather(weight, [](float a, float b) { return a + b; });  // a barrier for the scores too
+            gather(weight, [](float a, float b) { return a + b; });  // also a barrier for the scores
       result *= factor;
       const int64_t keys = count - begin < kThreads ? count - begin : kThreads;
       for (int64_t i = 0; present && i < keys; ++i) {

@@ -6,20 +6,20 @@
 #include "decoder/gpu/kernels/access.h"
 #include "decoder/gpu/kernels/language.h"
 
-// The ways in which attention is computed, and where its positions lie. All go through the keys with the
-// running maximum and the rescaling of online softmax (Milakov and Gimelshein 2018; FlashAttention: Dao et
-// al. 2022).
+// Our attention kernels, and the addressing that they share. All of them use online softmax: a running
+// maximum, with rescaling (Milakov and Gimelshein 2018; FlashAttention: Dao et al. 2022).
 namespace headroom::gpu {
 
-/// By tensor cores: 16-bit values, frames that are not interleaved, channels a multiple of 16 up to 512.
+/// Tensor-core kernel. Requires one 16-bit dtype, frames that are not interleaved, and equal channels
+/// everywhere: a multiple of 16, at most 512.
 bool attends_by_tensor_cores(const Attend& call);
 void attend_by_tensor_cores(const Attend& call, StreamHandle stream);
 
-/// In fp32, tile by tile: values of every kind, up to 512 channels.
+/// Tiled kernel in fp32 arithmetic. Supports all dtypes, up to 512 channels.
 bool attends_by_tiles(const Attend& call);
 void attend_by_tiles(const Attend& call, StreamHandle stream);
 
-/// Query by query: whatever there is.
+/// Fallback: one thread block per query. Supports every call.
 void attend_plainly(const Attend& call, StreamHandle stream);
 
 /// Positions of one frame.
@@ -28,38 +28,38 @@ __host__ __device__ inline int64_t positions_of(const View& view) {
          (view.region.x.end - view.region.x.begin);
 }
 
-/// Positions of all frames whose keys count.
+/// Number of keys in all frames of `key_frames`.
 __host__ __device__ inline int64_t keys_of(const Attend& call) {
   return (call.key_frames.end - call.key_frames.begin) * positions_of(call.keys);
 }
 
-/// Positions of one frame in a block that is whole.
+/// Positions of one frame in a full block.
 __host__ __device__ inline int64_t positions_of_block(const View& view) {
   return static_cast<int64_t>(view.block_rows) * (view.region.x.end - view.region.x.begin);
 }
 
-/// Positions that are counted in 32 bits, with room for a tile behind the last one.
+/// Most positions for 32-bit indices, with room for a tile behind the last one.
 constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max() - 1024;
 
-/// Addresses of a view's positions from one frame on, counted frame by frame and row by row. Positions of one
-/// frame in one block are contiguous: `seek` finds the run that a position is in.
+/// Addresses of a view's positions, numbered from one frame on, frame by frame and row by row. Positions of
+/// one frame in one block are contiguous. `seek` finds the run that holds a position.
 class Positions {
  public:
   __device__ Positions(const View& view, int32_t first_frame)
       : view_(view), frame_(first_frame - view.region.t.begin) {}
 
-  /// From one position to the next.
+  /// Bytes from one position to the next.
   __device__ int32_t bytes() const { return pixel_bytes<Scalars>(view_); }
 
   __device__ void seek(uint32_t n) {
     if (n - begin_ < found_) return;
     const uint32_t whole = of_block(), all = of_frame(), in_frame = n % all;
-    const uint32_t before = in_frame / whole * whole;  // of the frame, in other blocks
+    const uint32_t before = in_frame / whole * whole;  // positions of the frame in earlier blocks
     found_ = all - before < whole ? all - before : whole;
     begin_ = n - in_frame + before;
     first_ = at(begin_);
   }
-  /// True if the run that `seek` found has all of these positions.
+  /// True if the run found by `seek` holds positions [first, first + count).
   __device__ bool holds(uint32_t first, uint32_t count) const { return first - begin_ + count <= found_; }
   __device__ const std::byte* at_sought(uint32_t n) const {
     return first_ + static_cast<int64_t>(n - begin_) * bytes();
@@ -83,11 +83,12 @@ class Positions {
 
   const View& view_;
   int32_t frame_;                   ///< the first
-  uint32_t begin_ = 0, found_ = 0;  ///< of what was sought
+  uint32_t begin_ = 0, found_ = 0;  ///< the run that `seek` found: first position, length
   const std::byte* first_ = nullptr;
 };
 
-/// A value of a frame: where frames are interleaved, the frame and the channel that it comes from are others.
+/// Address of a channel of position `n` in a frame. With T interleaved frames, the value at index i = frame *
+/// C + channel is stored in frame i % T, channel i / T.
 __device__ inline std::byte* value_at(const View& view, bool interleaved, int32_t frame, int64_t n,
                                       int32_t channel) {
   int64_t of_frame = frame - view.region.t.begin, of_channel = channel;
@@ -103,7 +104,7 @@ __device__ inline std::byte* value_at(const View& view, bool interleaved, int32_
              Scalars::bytes(view.dtype);
 }
 
-/// A value of a key, or of what goes with it: positions of all frames that count are numbered on.
+/// Address of a channel of key or value `n`. Positions are numbered through all frames of `key_frames`.
 __device__ inline std::byte* key_value_at(const View& view, const Attend& call, int64_t n, int32_t channel) {
   const int64_t of_frame = positions_of(view), frame = n / of_frame;
   return value_at(view, call.interleaved, static_cast<int32_t>(call.key_frames.begin + frame),

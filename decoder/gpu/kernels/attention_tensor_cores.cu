@@ -8,12 +8,12 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / kWarp;
-// Scores of a tile are shared out among warps: halves of the queries, quarters of the keys.
+// Each warp computes the scores of half the queries and a quarter of the keys of a tile.
 constexpr int kWarpRows = 2, kWarpColumns = 4;
 
-/// Work of a block of threads: kQueries queries, kKeys keys at a time. The result of kMostChannels channels
-/// stays in registers. Keys and values pass in stages: kKeyChannels channels of all the keys, then kValueRows
-/// values at a time. kStages stages are in shared memory or in flight.
+/// Tile sizes of a thread block: kQueries queries, kKeys keys at a time. The result, up to kMostChannels
+/// channels, stays in registers. Keys and values are loaded in stages: kKeyChannels channels of all keys,
+/// then kValueRows values at a time. kStages stages are in shared memory or in flight.
 template <int kQueries_, int kKeys_, int kMostChannels_, int kKeyChannels_, int kValueRows_, int kStages_>
 struct Tile {
   static constexpr int kQueries = kQueries_, kKeys = kKeys_, kMostChannels = kMostChannels_;
@@ -29,33 +29,32 @@ struct Tile {
   static constexpr int kFirstStage = kMaxima + 2 * kQueries * kWarpColumns * 4;
   static constexpr int kSharedBytes = kFirstStage + kStages * kStageBytes;
 
-  // Products of 16 × 8 values in one warp.
+  // Number of 16 × 8 products per warp.
   static constexpr int kScoreRows = kQueries / kWarpRows / 16, kScoreColumns = kKeys / kWarpColumns / 8;
   static constexpr int kResultRows = kQueries / 16, kResultColumns = kMostChannels / kWarps / 8;
   static constexpr int kValueStages = kKeys / kValueRows;
 };
 
-// The result of 64 queries × 512 channels fills half of the register file, so more queries do not fit and 64
-// × 512 multiplications are done for each key that is read. What that allows on an H200, for 64 keys of 512
-// channels: the multiplications take 3300 cycles of a multiprocessor at the 62 % of the tensor rate that mma
-// reaches there (2050 at the whole rate, which takes wgmma); fragments and copies take 4100 cycles of shared
-// memory, since warps make scores by 32 × 32 and results by 64 × 64; 128 KiB take about 4700 cycles at the 28
-// bytes a cycle that the second-level cache gives. So that cache limits it, to 0.4 of the tensor rate. On an
-// A100 the three are 4100, 4100 and 2800.
+// The result of 64 queries × 512 channels fills half of the register file, so more queries do not fit.
+// Roofline for 64 keys of 512 channels, in cycles of an H200 multiprocessor:
+// - Multiplication: 3300, at the 62 % of the tensor rate that mma reaches (wgmma, at the full rate: 2050).
+// - Shared memory, for fragments and copies: 4100. Warps compute scores by 32 × 32 and results by 64 × 64.
+// - L2 cache: about 4700 for 128 KiB at 28 bytes a cycle.
+// So the L2 cache is the bottleneck, at 0.4 of the tensor rate. On an A100 the three are 4100, 4100 and 2800.
 template <int kMostChannels, int kKeyChannels, int kValueRows, int kStages>
 using WideTile = Tile<64, 128, kMostChannels, kKeyChannels, kValueRows, kStages>;
-// For 99 KiB of shared memory and more than 256 channels (compute capability 8.6, 8.9, 12.0): half the
-// queries.
+// For GPUs with 99 KiB of shared memory (compute capability 8.6, 8.9, 12.0) and more than 256 channels: half
+// the queries.
 template <int kMostChannels>
 using NarrowTile = Tile<32, 64, kMostChannels, 128, 16, 3>;
 
-/// Starts copying kRows positions from `first` on, kChunks × 8 channels from `channel` on; zeros where there
-/// are none.
+/// Starts copying kRows positions from `first` on, kChunks × 8 channels from `channel` on. Missing positions
+/// and channels become zero.
 template <int kRows, int kPitch, int kChunks>
 __device__ __forceinline__ void copy_stage(std::byte* tile, Positions& positions, int first, int count,
                                            int channel, int channels) {
-  // Each thread copies chunks that are kLanes apart, of rows that are kRowsAtOnce apart: both keep their
-  // permutation.
+  // Each thread copies chunks kLanes apart, of rows kRowsAtOnce apart. These strides preserve the permutation
+  // of chunks.
   constexpr int kLanes = kChunks < 16 ? kChunks : 16, kRowsAtOnce = kThreads / kLanes;
   static_assert(kRows % kRowsAtOnce == 0 && kChunks % kLanes == 0 && kLanes % 8 == 0 && kRowsAtOnce % 8 == 0);
   const int row = static_cast<int>(threadIdx.x) / kLanes, chunk = static_cast<int>(threadIdx.x) % kLanes;
@@ -85,8 +84,8 @@ __device__ __forceinline__ void copy_stage(std::byte* tile, Positions& positions
   }
 }
 
-/// Brings keys and values by in shared memory: of each tile of keys the channels of all keys, then the
-/// values, stage by stage. While one stage is used, the others are on their way.
+/// Pipeline that loads keys and values into shared memory in stages. For each tile it loads the channels of
+/// all keys, then the values. While one stage is used, the others are in flight.
 template <typename Tile>
 class Pipeline {
  public:
@@ -106,7 +105,7 @@ class Pipeline {
     return key_stages_;
   }
 
-  /// The stage that comes next, when it is there and all warps are done with the one before.
+  /// Waits for the next stage, and until all warps are done with the previous one. Starts another copy.
   __device__ __forceinline__ const std::byte* next() {
     cp_async_wait<Tile::kStages - 2>();
     __syncthreads();
@@ -129,18 +128,18 @@ class Pipeline {
       }
       if (++next_ == key_stages_ + Tile::kValueStages) next_ = 0, next_key_ += Tile::kKeys;
     }
-    cp_async_commit();  // even if empty, so that the groups can be counted
+    cp_async_commit();  // even if empty: cp_async_wait counts groups
     slot_ = slot_ + 1 == Tile::kStages ? 0 : slot_ + 1;
   }
 
   Positions keys_, values_;
   std::byte* const stages_;
   const int channels_, count_, key_stages_;
-  int next_key_ = 0, next_ = 0;              ///< what is copied next: this stage of the keys from here on
-  int slot_ = 0, used_ = Tile::kStages - 1;  ///< where it is copied to, and what is in use
+  int next_key_ = 0, next_ = 0;              ///< next copy: first key of the tile, stage within it
+  int slot_ = 0, used_ = Tile::kStages - 1;  ///< buffers of the next copy and of the current stage
 };
 
-/// A warp's share: scores of some queries and keys, and the results of all queries in some channels.
+/// Work of a warp: scores of some queries and keys, and results of all queries in some channels.
 template <typename Tile>
 struct Share {
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_of(threadIdx.x);
@@ -149,7 +148,7 @@ struct Share {
             first_key = warp_column * (Tile::kKeys / kWarpColumns);
   const int first_result = warp * (Tile::kMostChannels / kWarps);
 
-  /// The query of row h, 0 or 1, of the products i that this thread has: of scores, and of results.
+  /// Query of row h (0 or 1) of this thread's product i: for scores, and for results.
   __device__ __forceinline__ int score_row(int i, int h) const {
     return first_score + i * 16 + h * 8 + lane / 4;
   }
@@ -215,8 +214,8 @@ __device__ __forceinline__ void add_values(Results<Tile>& results, const Share<T
   }
 }
 
-/// The running maximum and sum of online softmax. Maxima are shared by all warps: of each query and quarter
-/// of the keys the largest score so far, of this tile of keys and of the one before.
+/// The running maximum and sum of online softmax. Warps share maxima through shared memory: the largest score
+/// so far for each query and quarter of the keys, after this tile and after the previous one.
 template <typename Tile>
 class OnlineSoftmax {
  public:
@@ -226,7 +225,7 @@ class OnlineSoftmax {
     if (threadIdx.x < Tile::kQueries * kWarpColumns) largest_now_[threadIdx.x] = -INFINITY;
   }
 
-  /// Goes on from what other calls found for `count` queries.
+  /// Continues from the state of earlier calls for `count` queries.
   __device__ __forceinline__ void load(const AttentionState& state, const Share<Tile>& share, int count) {
 #pragma unroll
     for (int i = 0; i < Tile::kScoreRows; ++i) {
@@ -242,7 +241,7 @@ class OnlineSoftmax {
     }
   }
 
-  /// Scores in units of log 2, none where no keys are; the largest of each query, first within this warp.
+  /// Converts scores to base 2 and masks missing keys. Finds each query's largest score within this warp.
   __device__ __forceinline__ void find_largest(Scores<Tile>& scores, const Share<Tile>& share, float scale,
                                                int keys) {
     float* const other = largest_now_;
@@ -272,7 +271,7 @@ class OnlineSoftmax {
     __syncthreads();
   }
 
-  /// Weights against the new largest score, in 16 bits for the product; sums of them before they are rounded.
+  /// Computes 16-bit weights relative to the new largest score. Sums them before rounding.
   template <typename T>
   __device__ __forceinline__ void weigh(const Scores<Tile>& scores, const Share<Tile>& share,
                                         std::byte* weights) {
@@ -297,7 +296,7 @@ class OnlineSoftmax {
     }
   }
 
-  /// Makes the results so far relative to the new largest scores.
+  /// Rescales the results so far to the new largest scores.
   __device__ __forceinline__ void rescale(Results<Tile>& results, const Share<Tile>& share) const {
     bool changed = false;
     float factors[Tile::kResultRows][2];
@@ -322,8 +321,7 @@ class OnlineSoftmax {
     }
   }
 
-  /// Adds up the sums of all threads that share a query, where maxima were. Nothing may be weighed
-  /// afterwards.
+  /// Adds up the weight sums of all threads of a query. Overwrites the maxima, so no more keys can follow.
   __device__ __forceinline__ void gather_sums(const Share<Tile>& share) {
 #pragma unroll
     for (int i = 0; i < Tile::kScoreRows; ++i) {
@@ -352,8 +350,8 @@ class OnlineSoftmax {
     return fmaxf(fmaxf(quarters.x, quarters.y), fmaxf(quarters.z, quarters.w));
   }
 
-  // For rows lane / 4 and eight further on of every 16 scores: the largest so far, and the sum of the weights
-  // that this thread has seen.
+  // For rows lane / 4 and lane / 4 + 8 of every 16 scores: the largest score so far, and the sum of this
+  // thread's weights.
   float largest_[Tile::kScoreRows][2], sums_[Tile::kScoreRows][2] = {};
   float *largest_now_, *largest_before_;
 };
@@ -434,7 +432,7 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
   Results<Tile> results = {};
   const int left = static_cast<int>(positions_of(call.queries)) - first_query,
             channels = call.queries.channels;
-  AttentionState state{};  // there is none where all keys come in one call
+  AttentionState state{};  // empty if all keys come in one call
   if (call.state.sums != nullptr) {
     state = {call.state.sums + static_cast<int64_t>(first_query) * channels, call.state.largest + first_query,
              call.state.weights + first_query};

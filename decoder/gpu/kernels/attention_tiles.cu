@@ -8,47 +8,46 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kQueries = 32, kKeys = 64;
-// Scores are made by halves of the queries and quarters of the keys for each warp, results by groups of eight
-// queries.
+// For scores, each warp computes half the queries and a quarter of the keys. For results, each warp computes
+// eight queries.
 constexpr int kWarpRows = 2, kWarpColumns = 4;
 constexpr int kKeyChannels = 32, kQueriesOfResult = 8,
               kThreadsOfResult = kThreads / (kQueries / kQueriesOfResult);
 
-// A thread holds the result of eight queries × kMostChannels / 64 channels. Of shared memory, products of
-// weights and values take 10 cycles for 16 of multiplication, scores 6 for 8; keys and values that go by are
-// a seventh of that. So multiplication limits it, on every GPU; two blocks to a multiprocessor hide what each
-// waits for, where there is shared memory for two (93 KiB each).
+// A thread holds the result of eight queries × kMostChannels / 64 channels. Products of weights and values
+// take 10 cycles of shared memory for 16 of multiplication; scores take 6 for 8. Loading keys and values adds
+// a seventh. So multiplication is the bottleneck on every GPU. Two blocks per multiprocessor hide latency if
+// shared memory has room (93 KiB each).
 template <int kMostChannels_>
 struct Tile {
   static constexpr int kMostChannels = kMostChannels_;
   static constexpr int kVectors = kMostChannels / kThreadsOfResult / 4;
-  // Rows of four floats more than they have: what reads them down a column finds other banks.
+  // Rows are padded by four floats, so that reads down a column avoid bank conflicts.
   static constexpr int kQueryPitch = kMostChannels + 4, kKeyPitch = kKeyChannels + 4,
                        kWeightPitch = kQueries + 4;
   static constexpr int kValueRows = 2048 / kMostChannels;
   static constexpr int kStageFloats = kKeys * kKeyPitch;
   static_assert(kValueRows * kMostChannels <= kStageFloats);
 
-  static constexpr int kWeights = kQueries * kQueryPitch;  // of keys by queries
+  static constexpr int kWeights = kQueries * kQueryPitch;  // [keys][queries]
   static constexpr int kMaxima = kWeights + kKeys * kWeightPitch;
   static constexpr int kFirstStage = kMaxima + 2 * kQueries * kWarpColumns;
   static constexpr int kSharedBytes = (kFirstStage + 2 * kStageFloats) * 4;
 };
 
-/// Values that are fp32 in vectors of four, one after another.
+/// True if values are fp32 and can be copied in vectors of four.
 bool in_vectors(const View& view) {
   return view.dtype == Dtype::fp32 && takes_vectors(view, 4);
 }
 
-/// Values of a frame, or of several one after another, as fp32: copied in vectors if they all lie so, else
-/// one by one.
+/// Loads values of one or more frames as fp32: asynchronous vector copies if possible, else one by one.
 template <bool kInVectors>
 class Source {
  public:
   __device__ Source(const View& view, bool interleaved, int32_t first_frame)
       : view_(view), positions_(view, first_frame), interleaved_(interleaved), frame_(first_frame) {}
 
-  /// Copies kRows positions from `first` on, kColumns channels from `channel` on; zeros where there are none.
+  /// Copies kRows positions from `first` on, kColumns channels from `channel` on. Missing ones become zero.
   template <int kRows, int kColumns, int kPitch>
   __device__ __forceinline__ void copy(float* tile, int first, int count, int channel) {
     constexpr int kVectors = kColumns / 4, kRowsAtOnce = kThreads / kVectors;
@@ -151,8 +150,8 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   };
   copy_next();
 
-  // Largest score so far of each query and quarter of the keys: up to this tile of keys, and up to the one
-  // before.
+  // Largest score so far of each query and quarter of the keys: after this tile of keys, and after the
+  // previous one.
   float *largest_now = maxima, *largest_before = maxima + kQueries * kWarpColumns;
   const AttentionState& state = call.state;
   if (thread < kQueries * kWarpColumns) {
@@ -196,7 +195,7 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
     for (int stage = 0; stage < key_stages; ++stage) {
       const float *tile = next_stage() + first_key * Tile::kKeyPitch,
                   *of_stage = queries + first_score * Tile::kQueryPitch + stage * kKeyChannels;
-#pragma unroll 1  // registers are few
+#pragma unroll 1  // unrolling would need too many registers
       for (int k = 0; k < kKeyChannels; k += 4) {
         float4 a[2];
 #pragma unroll
@@ -215,7 +214,7 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
       }
     }
 
-    // As by tensor cores: scores in units of log 2, the largest, weights against it.
+    // Online softmax, as in attention_tensor_cores.cu: base-2 scores, their maximum, weights relative to it.
     float* const other = largest_now;
     largest_now = largest_before, largest_before = other;
 #pragma unroll

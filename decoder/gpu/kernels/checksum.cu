@@ -7,7 +7,7 @@ namespace headroom::gpu {
 namespace {
 
 constexpr uint32_t kThreads = 256;
-/// A thread takes four words of the first half of a group, and those of the second half that belong to them.
+/// A thread processes four words of the first half of a group and their partners in the second half.
 constexpr int64_t kQuarters = kChecksumWords / 8;
 constexpr int64_t kQuarterBytes = 16;
 constexpr int64_t kGroupsOfBlock = Checksum::kBlockBytes / kChecksumGroupBytes;
@@ -16,7 +16,7 @@ struct Words {
   uint32_t values[4];
 };
 
-/// Zeros behind the end.
+/// Loads words; bytes beyond the end are zero.
 __device__ __forceinline__ Words load_words(const std::byte* at, int64_t offset, int64_t bytes) {
   if (offset + kQuarterBytes <= bytes && reinterpret_cast<uintptr_t>(at) % kQuarterBytes == 0) {
     const uint4 loaded = *reinterpret_cast<const uint4*>(at + offset);

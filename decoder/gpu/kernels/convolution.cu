@@ -5,10 +5,10 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int kThreads = 256;
-// Pixels of a thread, in one row: they share what is read of the kernel.
+// Pixels per thread, in one row. They share the loads of the kernel's weights.
 constexpr int kPixels = 4;
 
-/// One output channel of a few pixels.
+/// Each thread computes one output channel of kPixels pixels.
 template <typename T>
 __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_constant__ Convolve call) {
   const ConvolutionShape& shape = call.shape;
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_cons
   const T* kernel =
       static_cast<const T*>(call.kernel) +
       ((int64_t{phase} * shape.outputs + output) * shape.frames + first_frame) * rows * columns * inputs;
-  // The last pixels of a row may not be there; then the last one is made again and again.
+  // Pixels beyond the end of the row repeat the last one.
   int own[kPixels];
 #pragma unroll
   for (int i = 0; i < kPixels; ++i) own[i] = column + i < outputs.columns ? i : outputs.columns - 1 - column;

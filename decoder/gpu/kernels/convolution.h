@@ -6,26 +6,27 @@
 #include "decoder/gpu/kernels/access.h"
 #include "decoder/gpu/kernels/language.h"
 
-// The ways in which convolutions are computed here, and what their taps read.
+// Our convolution kernels, and the addressing of taps that they share.
 namespace headroom::gpu {
 
-/// By tensor cores: 16-bit values, one group, inputs a multiple of 8, from a tile.
+/// Tensor-core kernel. Requires 16-bit values, one group, a multiple of 8 input channels, and an input of one
+/// block.
 bool convolves_by_tensor_cores(const Convolve& call);
 void convolve_by_tensor_cores(const Convolve& call, StreamHandle stream);
 
-/// In fp32, tile by tile: one group of values of one kind, from a tile.
+/// Tiled kernel in fp32 arithmetic. Requires one group and an input of one block.
 bool convolves_by_tiles(const Convolve& call);
 void convolve_by_tiles(const Convolve& call, StreamHandle stream);
 
-/// Output by output: whatever there is.
+/// Fallback: each thread computes a few outputs. Supports every call.
 void convolve_plainly(const Convolve& call, StreamHandle stream);
 
-/// Outputs of a frame that share their taps: all of a region, or over upsampling every second row and column.
+/// Outputs of a frame with the same taps: all of a region or, with upsampling, every second row and column.
 struct Outputs {
-  int32_t step = 1;               ///< rows and columns of the target from one to the next
-  int32_t y = 0, x = 0;           ///< of the first, in the target
-  int32_t rows = 0, columns = 0;  ///< of these
-  int32_t top = 0, left = 0;      ///< where the window of the first begins in the input
+  int32_t step = 1;               ///< stride in the target's rows and columns
+  int32_t y = 0, x = 0;           ///< first output in the target
+  int32_t rows = 0, columns = 0;  ///< number of outputs
+  int32_t top = 0, left = 0;      ///< start of the first output's window in the input
 
   __host__ __device__ int64_t count() const { return int64_t{rows} * columns; }
 };
@@ -33,7 +34,7 @@ struct Outputs {
 __host__ __device__ inline int32_t phases_of(const ConvolutionShape& shape) {
   return shape.upsamples ? 4 : 1;
 }
-/// Taps of the kernel as it is stored: 2 × 2 where the convolution upsamples.
+/// Taps of the stored kernel: 2 × 2 if the convolution upsamples.
 __host__ __device__ inline int32_t tap_rows(const ConvolutionShape& shape) {
   return shape.upsamples ? 2 : shape.rows;
 }
@@ -52,7 +53,7 @@ __host__ __device__ inline Outputs outputs_of(const ConvolutionShape& shape, con
             region.y.begin - shape.rows / 2,
             region.x.begin - shape.columns / 2};
   }
-  // The window of an even output begins at the position before the one that it repeats, of an odd one there.
+  // Output y repeats input y / 2. The window of an even output begins at y / 2 - 1, of an odd one at y / 2.
   const int32_t row = phase / 2, column = phase % 2;
   const int32_t y = region.y.begin + ((region.y.begin ^ row) & 1),
                 x = region.x.begin + ((region.x.begin ^ column) & 1);
@@ -65,7 +66,7 @@ __host__ __device__ inline Outputs outputs_of(const ConvolutionShape& shape, con
           (x - column) / 2 - 1 + column};
 }
 
-/// The most outputs that any phase has in a frame.
+/// Largest number of outputs of a phase in a frame.
 inline int64_t most_outputs(const Convolve& call) {
   int64_t most = 0;
   for (int32_t phase = 0; phase < phases_of(call.shape); ++phase) {
@@ -92,7 +93,7 @@ __host__ __device__ inline int32_t frame_of_tap(const ConvolutionShape& shape, i
   return frame < 0 ? 0 : frame < end ? frame : end - 1;
 }
 
-/// Value of the residual at an output; 0 where there is none.
+/// Value of the residual at an output; 0 without a residual.
 __device__ __forceinline__ float residual_at(const Convolve& call, int32_t t, int32_t y, int32_t x,
                                              int32_t output) {
   if (call.residual.channels == 0) return 0;
@@ -104,8 +105,8 @@ __host__ __device__ inline int32_t taps_of(const ConvolutionShape& shape) {
   return shape.frames * tap_rows(shape) * tap_columns(shape);
 }
 
-/// Bytes from the first position of an output's window, in the first frame of an input of one block, to where
-/// each tap that counts for frame `t` reads.
+/// Byte offsets at which the taps read for an output in frame `t`, from the first position of its window in
+/// the input's first frame. Leaves out taps before first_tap_frame(). The input must be one block.
 __device__ inline void find_taps(const Convolve& call, int32_t t, int64_t* taps) {
   const ConvolutionShape& shape = call.shape;
   const int32_t rows = tap_rows(shape), columns = tap_columns(shape), first = first_tap_frame(shape, t);
@@ -120,7 +121,7 @@ __device__ inline void find_taps(const Convolve& call, int32_t t, int64_t* taps)
   }
 }
 
-/// Outputs that are counted in 32 bits, with room for a tile behind the last one.
+/// Most outputs for 32-bit indices, with room for a tile behind the last one.
 constexpr int64_t kMostOutputs = std::numeric_limits<int32_t>::max() - 1024;
 
 }  // namespace headroom::gpu

@@ -6,33 +6,35 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kPitch = 64, kChannels = kPitch / 2;  // of one stage: so many channels of one tap
+constexpr int kPitch = 64, kChannels = kPitch / 2;  // channels per stage, all of one tap
 
-/// Work of a block of threads: kPixels × kOutputs values, kWarpPixels × kWarpOutputs in each warp. Stages of
-/// inputs and kernel pass through shared memory.
+/// Tile sizes of a thread block: kPixels × kOutputs values, kWarpPixels × kWarpOutputs per warp. Inputs and
+/// kernel are loaded into shared memory in stages.
 template <int kPixels_, int kOutputs_, int kWarpPixels_, int kWarpOutputs_, int kBlocks_>
 struct Tile {
   static constexpr int kPixels = kPixels_, kOutputs = kOutputs_;
   static constexpr int kWarpPixels = kWarpPixels_, kWarpOutputs = kWarpOutputs_;
-  static constexpr int kBlocks = kBlocks_;  ///< at one time on a multiprocessor, as registers go
+  static constexpr int kBlocks = kBlocks_;  ///< resident blocks per multiprocessor that registers allow
   static constexpr int kStages = 4;
 
   static constexpr int kWarpColumns = kOutputs / kWarpOutputs;
   static_assert(kPixels / kWarpPixels * kWarpColumns * kWarp == kThreads);
-  static constexpr int kRows = kWarpPixels / 16, kColumns = kWarpOutputs / 8;  // products of a warp
+  static constexpr int kRows = kWarpPixels / 16, kColumns = kWarpOutputs / 8;  // products per warp
   static constexpr int kKernel = kPixels * kPitch, kStageBytes = (kPixels + kOutputs) * kPitch;
   static constexpr int kSharedBytes = kStages * kStageBytes;
 };
 
-// A warp's 64 × 64 products of 16 take 4 KiB of fragments, so on an H200 a stage of 256 × 128 × 32 takes 820
-// cycles of multiplication at the 62 % of the tensor rate that mma reaches there, 700 of shared memory, and
-// 24 KiB take 880 at the 28 bytes a cycle that the second-level cache gives: 0.58 of the tensor rate at best.
-// On an A100 these are 1020, 700 and 520. 128 results in each thread leave registers for one block on a
-// multiprocessor; four stages of 24 KiB just fit into 99 KiB.
+// Roofline for a stage of 256 × 128 × 32, in cycles of an H200 multiprocessor:
+// - Multiplication: 820, at the 62 % of the tensor rate that mma reaches.
+// - Shared memory: 700. A warp's 64 × 64 products of depth 16 read 4 KiB of fragments.
+// - L2 cache: 880 for 24 KiB at 28 bytes a cycle.
+// So at best it reaches 0.58 of the tensor rate. On an A100 the three are 1020, 700 and 520. With 128 results
+// per thread, registers allow one block per multiprocessor. Four stages of 24 KiB just fit into 99 KiB.
 using Large = Tile<256, 128, 64, 64, 1>;
-// For too few pixels, or outputs, for tiles that large.
+// For too few pixels or outputs to fill large tiles.
 using Small = Tile<128, 64, 32, 32, 2>;
-// For pictures: three outputs. The inputs are what has to be moved, so tiles are no wider than a product.
+// For the last convolution with its three outputs. Loading inputs dominates, so tiles are only as wide as one
+// product.
 using Narrow = Tile<256, 16, 32, 16, 2>;
 
 template <typename T, typename Tile>
@@ -90,7 +92,7 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
       }
       if (++tap == taps) tap = 0, channel += kChannels;
     }
-    cp_async_commit();  // even if empty, so that the groups can be counted
+    cp_async_commit();  // even if empty: cp_async_wait counts groups
     slot = slot + 1 == Tile::kStages ? 0 : slot + 1;
   };
 #pragma unroll
@@ -125,8 +127,8 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
     __syncthreads();
   };
 
-  // Fragments are loaded while those before are multiplied: the second half of a stage, then the first of the
-  // next one. Behind the last stage that is whatever is left there, for nothing.
+  // Fragments are loaded while the previous ones are multiplied: the second half of a stage, then the first
+  // half of the next. After the last stage the loaded values are unused.
   const int steps = (shape.inputs + kChannels - 1) / kChannels * taps;
   wait_for_next();
   load(0);

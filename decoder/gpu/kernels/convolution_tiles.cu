@@ -5,11 +5,11 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kChannels = 8;  // of one stage, of one tap
+constexpr int kChannels = 8;  // channels per stage, all of one tap
 
-/// Work of a block of threads: kPixels × kOutputs values, kOfPixels × kOfOutputs in each thread, in vectors
-/// of four. Stages of inputs and kernel pass through shared memory, a row for each channel. One stage is used
-/// while the next is in registers.
+/// Tile sizes of a thread block: kPixels × kOutputs values, kOfPixels × kOfOutputs per thread, in vectors of
+/// four. Inputs and kernel are loaded in stages into shared memory, one row per channel. While one stage is
+/// used, the next is in registers.
 template <int kPixels_, int kOutputs_, int kOfPixels_, int kOfOutputs_>
 struct Tile {
   static constexpr int kPixels = kPixels_, kOutputs = kOutputs_;
@@ -19,17 +19,17 @@ struct Tile {
   // Distance from one vector of a thread to the next.
   static constexpr int kPixelStep = kPixels / (kOfPixels / 4), kOutputStep = kOutputs / (kOfOutputs / 4);
 
-  // Four more than they have: threads that write rows four apart find other banks.
+  // Rows are padded by four floats: threads that write rows four apart avoid bank conflicts.
   static constexpr int kPixelPitch = kPixels + 4, kOutputPitch = kOutputs + 4;
   static constexpr int kKernel = kChannels * kPixelPitch;
   static constexpr int kStageFloats = kKernel + kChannels * kOutputPitch;
   static constexpr int kSharedBytes = 2 * kStageFloats * 4;
 };
 
-// A thread's 8 × 8 products take 6 cycles of shared memory for 16 of multiplication, so multiplication limits
-// it.
+// A thread's 8 × 8 products take 6 cycles of shared memory for 16 of multiplication. So multiplication is the
+// bottleneck.
 using Wide = Tile<128, 128, 8, 8>;
-// For pictures: three outputs.
+// For the last convolution with its three outputs.
 using Narrow = Tile<256, 16, 4, 4>;
 
 /// Four channels of a position, or of an output's kernel, zeros behind the last one.

@@ -5,7 +5,7 @@
 namespace headroom::gpu {
 namespace {
 
-/// A region as it is, or with an activation.
+/// Copies a region, optionally with an activation.
 template <class From, bool activates>
 struct Copied {
   Copy call;

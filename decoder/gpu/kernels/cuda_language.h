@@ -11,7 +11,7 @@
 #include "decoder/gpu/kernels/language_types.h"
 #include "decoder/graph/errors.h"
 
-// The language of kernels under nvcc. Included by language.h alone.
+// Implementation of language.h for nvcc. Only language.h includes it.
 namespace headroom::gpu {
 
 struct Launch {
@@ -28,7 +28,7 @@ inline void check_kernel(cudaError_t result, const char* kernel) {
   throw DeviceError(std::string("kernel ") + kernel + ": " + cudaGetErrorString(result));
 }
 
-/// Nothing where the grid is empty.
+/// Starts a kernel. Does nothing if the grid is empty.
 template <typename... Parameters, typename... Arguments>
 void launch(const Launch& launch, void (*kernel)(Parameters...), const Arguments&... arguments) {
   if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0) return;
@@ -100,7 +100,7 @@ __device__ __forceinline__ float to_float(Bfloat16 value) {
   return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
 }
 
-/// To nearest, ties to even.
+/// Rounds to nearest, ties to even.
 template <typename T>
 __device__ __forceinline__ T rounded(float value) {
   if constexpr (std::is_same_v<T, Half>) {
@@ -112,7 +112,7 @@ __device__ __forceinline__ T rounded(float value) {
   }
 }
 
-/// Two neighbours; the first stands in the lower half.
+/// Packs two values into 32 bits; the first is in the lower half.
 template <typename T>
 __device__ __forceinline__ uint32_t packed(float first, float second) {
   if constexpr (std::is_same_v<T, Half>) {
@@ -136,7 +136,7 @@ __device__ __forceinline__ void unpacked(uint32_t pair, float& first, float& sec
   }
 }
 
-/// 0 for what is smaller than any normal number.
+/// Approximate 2^exponent. Results below the smallest normal number become 0.
 __device__ __forceinline__ float power_of_2(float exponent) {
   float value;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(value) : "f"(exponent));
@@ -166,8 +166,8 @@ __device__ __forceinline__ uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/// Matrices of 8 × 8 values of 16 bits from shared memory: lanes 0 … 7 name the rows of the first, 8 … 15
-/// those of the second, and so on. Rows are aligned to 16 bytes.
+/// Loads four 8 × 8 matrices of 16-bit values from shared memory. Lanes 0 … 7 pass the row addresses of the
+/// first matrix, lanes 8 … 15 those of the second, and so on. Rows are aligned to 16 bytes.
 __device__ __forceinline__ void ldmatrix_x4(uint32_t (&values)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(values[0]), "=r"(values[1]), "=r"(values[2]), "=r"(values[3])
@@ -193,8 +193,8 @@ __device__ __forceinline__ void ldmatrix_x2_transposed(uint32_t (&values)[2], co
                : "memory");
 }
 
-/// Copies 16 bytes to shared memory while the thread goes on; both sides are aligned to 16. Where not
-/// `present`, nothing is read and zeros are written.
+/// Copies 16 bytes to shared memory asynchronously. Both addresses are aligned to 16. If not `present`, reads
+/// nothing and writes zeros.
 __device__ __forceinline__ void cp_async_16(void* shared, const void* global, bool present = true) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global),
                "r"(present ? 16 : 0)
@@ -203,8 +203,8 @@ __device__ __forceinline__ void cp_async_16(void* shared, const void* global, bo
 __device__ __forceinline__ void cp_async_commit() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
-/// Until at most the last N groups of this thread's copies are under way. Other threads see them after a
-/// barrier.
+/// Waits until at most the last N groups of this thread's copies are in flight. Other threads see the data
+/// after a barrier.
 template <int N>
 __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");

@@ -4,8 +4,8 @@
 namespace headroom::gpu {
 namespace {
 
-/// Pixels of the target one by one, whatever the factors; channels by `From` where those of a pixel lie side
-/// by side.
+/// General kernel for all factors: computes target pixels one by one. `From` reads vectors of channels if a
+/// pixel's channels are contiguous in the source.
 template <class From>
 struct Shuffled {
   DepthToSpace call;
@@ -39,8 +39,8 @@ struct Shuffled {
   }
 };
 
-/// Makes 2 × 2 pixels at once: a thread reads 4 V channels of one pixel of the source and writes V channels
-/// of four pixels.
+/// Computes 2 × 2 pixels at once: a thread reads 4 V channels of a source pixel and writes V channels of four
+/// pixels.
 template <class From, class To>
 __global__ void __launch_bounds__(kSweepThreads)
     shuffle_quads(const __grid_constant__ DepthToSpace call, const __grid_constant__ Sweep sweep) {

@@ -5,15 +5,15 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int kEmitThreads = 256;
-constexpr int kEmittedBytes = 16;  // that a thread writes at one time, all the way to the host's memory
+constexpr int kEmittedBytes = 16;  // bytes per store of a thread to host memory
 
 template <typename T>
 __device__ __forceinline__ bool is_finite(T value) {
   return value - value == 0;
 }
 
-/// A thread makes neighbours of what is written, wherever rows end; reading them singly costs nothing beside
-/// the way to the host.
+/// A thread computes neighbouring output values, across ends of rows. It reads them one by one: the transfer
+/// to the host is the bottleneck.
 template <PixelFormat format>
 __global__ void __launch_bounds__(kEmitThreads) emit_pixels(const __grid_constant__ Emit call) {
   constexpr int kPerWord = format == PixelFormat::fp32 ? 1 : 4, kValues = kEmittedBytes / 4 * kPerWord;
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kEmitThreads) emit_pixels(const __grid_constan
              in_row * Scalars::bytes(call.source.dtype);
     }
     float value = load_value(call.source.dtype, from);
-    if (call.shift != 0) value += call.shift;  // which keeps the sign of a zero where there is none
+    if (call.shift != 0) value += call.shift;  // adding 0 would turn -0 into +0
     finite = finite && is_finite(value);
     if constexpr (format == PixelFormat::fp32) {
       words[i] = bits_of(value);

@@ -20,8 +20,8 @@ struct Zeros {
   }
 };
 
-/// Copies of positions inside. None of these is written, so that blocks of threads need not wait for one
-/// another.
+/// Copies positions inside the picture. The kernel writes only outside, so thread blocks need no
+/// synchronisation.
 template <class Access>
 struct Copies {
   View tile;
@@ -30,7 +30,7 @@ struct Copies {
 
   using Loaded = typename Access::Raw;
   struct Row {
-    const std::byte* from;  ///< column 0 of the picture, or the tile's first where it begins further right
+    const std::byte* from;  ///< column 0 of the picture, or the tile's first column if that lies to the right
   };
 
   __device__ int32_t copied(int32_t at, int32_t extent) const {

@@ -2,9 +2,9 @@
 
 #include "decoder/gpu/kernels/language.h"
 
-// Tiles of 16-bit values in shared memory, and the fragments of them that tensor cores multiply. A tile has
-// rows of kPitch bytes in chunks of 16; the chunks of a row are permuted by its number, so that the eight
-// rows that ldmatrix reads at one time, and the eight chunks that cp.async writes, lie in different banks.
+// Tiles of 16-bit values in shared memory, and their fragments for tensor cores. A tile has rows of kPitch
+// bytes in chunks of 16 bytes. The chunks of a row are permuted by the row number to avoid bank conflicts:
+// between the eight rows of an ldmatrix, and between eight chunks that cp.async writes.
 namespace headroom::gpu {
 
 template <int kPitch>
@@ -18,22 +18,22 @@ __device__ __forceinline__ int lane_of(uint32_t thread) {
   return static_cast<int>(thread % kWarp);
 }
 
-// Offsets of a lane's row of the matrices for ldmatrix. The values begin at `row`, a multiple of 8, and
+// Byte offset of the row that a lane passes to ldmatrix. The matrices begin at `row`, a multiple of 8, and
 // `chunk`.
 
-/// For a of a product: 16 rows of 16 values.
+/// Operand a of a product: 16 rows of 16 values.
 template <int kPitch>
 __device__ __forceinline__ int a_offset(int row, int chunk) {
   const int lane = lane_of(threadIdx.x);
   return chunk_offset<kPitch>(row + lane % 16, chunk + lane / 16);
 }
-/// For b of two products side by side, 16 columns of 16 values, where the tile has columns as rows.
+/// Operand b of two adjacent products: 16 columns of 16 values. The tile stores the columns of b as rows.
 template <int kPitch>
 __device__ __forceinline__ int b_offset(int row, int chunk) {
   const int lane = lane_of(threadIdx.x);
   return chunk_offset<kPitch>(row + lane % 8 + lane / 16 * 8, chunk + lane / 8 % 2);
 }
-/// For b where the tile has the rows of b as rows: 16 rows of 16 columns. For ldmatrix_x4_transposed.
+/// Operand b for ldmatrix_x4_transposed: 16 rows of 16 columns. The tile stores the rows of b as rows.
 template <int kPitch>
 __device__ __forceinline__ int b_offset_of_rows(int row, int chunk) {
   return a_offset<kPitch>(row, chunk);

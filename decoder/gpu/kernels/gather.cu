@@ -4,12 +4,12 @@
 namespace headroom::gpu {
 namespace {
 
-/// All of a target, where every pixel of the source stands for one, or for as many as the factors say.
+/// Gather, or nearest upsampling with `upsamples`. Writes all of the target.
 template <class From, bool upsamples>
 struct Gathered {
   Upsample call;
   PictureBox inner;
-  int32_t first_column = 0;  ///< of the source that the inner columns read
+  int32_t first_column = 0;  ///< first source column that the inner columns read
 
   using Loaded = typename From::Raw;
   struct Row {

@@ -8,24 +8,24 @@ namespace headroom::gpu {
 namespace {
 
 constexpr uint32_t kThreads = 256;
-/// Pixels of a thread whose sums are in fp32; above that they are double.
+/// Pixels per thread that are summed in fp32. These sums are then added in double.
 constexpr int32_t kRun = 32;
 constexpr int32_t kAtATime = 4;
-/// Blocks of threads that a processor holds at once: as many as its shared memory allows, if each thread has
-/// no more than 64 registers.
-[[maybe_unused]] constexpr int kResidentBlocks = 4;  // which the emulator does not ask
+/// Resident thread blocks per multiprocessor: as many as shared memory allows, if a thread uses at most 64
+/// registers.
+[[maybe_unused]] constexpr int kResidentBlocks = 4;  // unused by the emulator
 
-/// How AddMoments shares out channels and pixels: see kSliceChannels.
+/// How AddMoments splits channels and pixels among thread blocks: see kSliceChannels.
 struct Shares {
   int32_t group_channels = 1;
-  int32_t slices_of_group = 1;   ///< more than one where groups are large
-  int32_t groups_of_slice = 1;   ///< more than one where they are small
-  uint32_t channel_threads = 1;  ///< for the channels of a slice
+  int32_t slices_of_group = 1;   ///< more than one for large groups
+  int32_t groups_of_slice = 1;   ///< more than one for small groups
+  uint32_t channel_threads = 1;  ///< threads along the channels of a slice
   int32_t segment = 1;           ///< pixels
   int64_t pixels = 0;            ///< of a frame
 };
 
-/// One vector of channels of a region's frame, pixel after pixel. Few registers stay in use between two
+/// Iterates over one vector of channels of a frame's region, pixel by pixel. Keeps few registers between two
 /// loads.
 template <class Access>
 struct Walk {
@@ -44,7 +44,7 @@ struct Walk {
   }
   __device__ void find() { at = pixel_of<Access>(view, t, region.y.begin + y, region.x.begin + x) + offset; }
   __device__ typename Access::Raw load() const { return Access::load(view.dtype, at); }
-  /// Not beyond the last row, where it stays.
+  /// Stops at the last row.
   __device__ void advance(int32_t pixels) {
     const int32_t columns = region.x.end - region.x.begin;
     x += pixels;
@@ -79,8 +79,8 @@ struct Slice {
   }
 };
 
-/// Moments of the groups of a slice over one segment. Sums are of differences from one pixel of the segment:
-/// a mean that is large beside the deviation costs no digits.
+/// Computes the moments of a slice's groups over one segment. Values are summed relative to one pixel of the
+/// segment. So a mean that is large compared to the deviation causes no cancellation.
 template <class Access>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     sum_segments(const __grid_constant__ AddMoments call, const __grid_constant__ Shares shares) {
@@ -89,8 +89,8 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
   const uint32_t pixel_threads = blockDim.x / shares.channel_threads;
   const uint32_t slots = shares.channel_threads * V;
 
-  // In shared memory: of each thread's channels sums and sums of squares; the same of the slice's channels;
-  // the values that differences are taken from; and the slice, as registers are for loads under way.
+  // Shared memory: sums and sums of squares of each thread's channels, then of the slice's channels; the
+  // reference values; and the slice itself, to keep registers for loads in flight.
   auto* own_sums = shared_memory<double>();
   double* sums = own_sums + 2 * V * kThreads;
   auto* shifts = reinterpret_cast<float*>(sums + 2 * slots);
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
           add(walk.load());
           walk.advance(step);
         }
-        // Volatile: sums that stayed in registers would take the place of loads under way.
+        // Volatile, so that the sums do not take registers from loads in flight.
         volatile double* own = own_sums + threadIdx.x;
 #pragma unroll
         for (int i = 0; i < V; ++i) {
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     }
   }
   __syncthreads();
-  // Over the threads that have the same channels.
+  // Reduces over the threads that have the same channels.
   for (uint32_t item = threadIdx.x; item < 2 * slots; item += blockDim.x) {
     const uint32_t value = item / shares.channel_threads, vector = item - value * shares.channel_threads;
     const double* from = own_sums + value * kThreads + vector;
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     sums[value / V * slots + vector * V + value % V] = sum;
   }
   __syncthreads();
-  // Over the channels of each group: all have seen as many values.
+  // Reduces over the channels of each group. All channels have equally many values.
   const Slice& slice = *kept;
   for (auto group = static_cast<int32_t>(threadIdx.x); group < slice.groups;
        group += static_cast<int32_t>(blockDim.x)) {
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
   }
 }
 
-/// Merges neighbours, pair by pair, and then with the state: a block for each group, of each set.
+/// Merges partial moments pairwise, then with the state. One thread block per group and set.
 __global__ void __launch_bounds__(kThreads)
     merge_segments(const __grid_constant__ AddMoments call, int64_t segments) {
   auto* moments = shared_memory<Moments>();
@@ -234,7 +234,7 @@ void start(const AddMoments& call, StreamHandle stream) {
     constexpr int V = Access::kValues;
     int32_t slice_channels = kSliceChannels, slices = call.groups * shares.slices_of_group;
     if (shares.slices_of_group == 1) {
-      // Slices begin where vectors begin.
+      // Slices must begin at multiples of the vector length.
       const int32_t whole = V / std::gcd(V, shares.group_channels);
       const auto fit = static_cast<int32_t>(kSliceChannels) / shares.group_channels / whole * whole;
       shares.groups_of_slice = std::min(call.groups, std::max(whole, fit));

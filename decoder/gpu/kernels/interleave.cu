@@ -4,7 +4,8 @@
 namespace headroom::gpu {
 namespace {
 
-/// Rows and columns outside the picture are negative: shifts and masks count down as they count up.
+/// Rows and columns outside the picture can be negative. So the code uses shifts and masks, which round down,
+/// instead of / and %.
 template <class Access>
 struct Interleaved {
   Interleave call;

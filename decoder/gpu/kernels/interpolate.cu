@@ -5,10 +5,10 @@ namespace headroom::gpu {
 namespace {
 
 constexpr float kOwnShare = 0.75f;
-/// Pixels that a thread makes. Each of them reads up to eight pixels of the source.
+/// Pixels per thread. Each reads up to eight source pixels.
 constexpr int kInterpolatedPixels = 2;
 
-/// Three quarters of the value at `own` and one of that beside it, or the one value that is both.
+/// Weights along an axis: 3/4 of the value at `own` and 1/4 of its neighbour, or one value alone.
 struct Blend {
   int32_t own, beside;
 
@@ -33,7 +33,7 @@ struct Interpolated {
     float values[From::kValues];
   };
   struct Row {
-    const std::byte* from[4];  ///< rows to mix, at the column 0 of the source
+    const std::byte* from[4];  ///< source rows to mix, at column 0
     float share[4];
   };
 

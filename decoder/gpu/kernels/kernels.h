@@ -3,8 +3,7 @@
 #include "decoder/gpu/calls/calls.h"
 #include "decoder/gpu/calls/stream.h"
 
-// Starts calls on a stream. What they mean stands in calls.h. Throws DeviceError where a kernel cannot be
-// started.
+// Starts calls on a stream; calls.h describes them. Throws DeviceError if a kernel cannot be started.
 namespace headroom::gpu {
 
 void start(const Gather& call, StreamHandle stream);
@@ -30,7 +29,7 @@ void start(const Emit& call, StreamHandle stream);
 void start(const CheckFinite& call, StreamHandle stream);
 void start(const Checksum& call, StreamHandle stream);
 
-/// Any of them.
+/// Starts a call of any type.
 void run(const Call& call, StreamHandle stream);
 
 }  // namespace headroom::gpu

@@ -11,7 +11,7 @@ namespace headroom::gpu {
 constexpr uint32_t kAllLanes = 0xffffffff;
 constexpr int kWarp = 32;
 
-/// Values as they are stored in 16 bits.
+/// 16-bit storage types.
 struct Half {
   uint16_t bits;
 };

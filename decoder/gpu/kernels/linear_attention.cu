@@ -5,9 +5,9 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int kThreads = 256;
-/// Positions and channels that a block has in shared memory at one time.
+/// Positions and channels that a thread block holds in shared memory at a time.
 constexpr int kPositions = 64, kTile = 32;
-/// Columns of a tile that a thread sums.
+/// Columns of a tile per thread.
 constexpr int kColumns = kTile * kTile / kThreads;
 
 /// NaN stays NaN.
@@ -31,7 +31,7 @@ struct Segment {
   int32_t tiles = 1;  ///< of a head's channels
 };
 
-/// A tile of 32 × 32 of one head's sums over one segment, and of the sums of the keys alone.
+/// Computes a 32 × 32 tile of one head's sums over one segment, and the sums of the keys alone.
 __global__ void __launch_bounds__(kThreads)
     sum_products(const __grid_constant__ AddKeyValueSums call, const __grid_constant__ Segment segment) {
   const int32_t tile = static_cast<int32_t>(blockIdx.x) % (segment.tiles * segment.tiles),
@@ -103,11 +103,11 @@ __global__ void __launch_bounds__(kThreads)
   call.sums[i] += sum;
 }
 
-/// Queries stand a little apart, so that lanes that read different ones read from different banks.
+/// Rows of queries are padded to avoid bank conflicts between lanes that read different queries.
 constexpr int kQueryPitch = kTile + 4;
 constexpr int kPositionsOfWarp = kPositions / (kThreads / kWarp);
 
-/// 32 channels of one head of 64 positions.
+/// Each thread block computes 32 channels of one head for 64 positions.
 __global__ void __launch_bounds__(kThreads)
     apply_sums(const __grid_constant__ LinearAttention call, const __grid_constant__ Segment segment) {
   const int32_t head = static_cast<int32_t>(blockIdx.y) / segment.tiles,

@@ -5,8 +5,8 @@
 namespace headroom::gpu {
 namespace {
 
-/// Lanes of a warp share a pixel, so many that each has a vector of channels or several. Blocks follow one
-/// another as in Sweep.
+/// Lanes of a warp share a pixel; each lane has one or more vectors of channels. Blocks are numbered as in
+/// Sweep.
 struct Lanes {
   Box region;
   uint32_t of_pixel = 1;  ///< a power of two
@@ -48,7 +48,7 @@ __device__ __forceinline__ void finish(const RmsNorm& call, const Scaling& pixel
   To::store(call.target.dtype, to, values);
 }
 
-/// Each lane keeps `vectors` of each of some pixels meanwhile, four in all.
+/// Keeps values in registers: each lane has `vectors` vectors of each of its pixels, four in all.
 template <class From, class To, int vectors>
 __global__ void __launch_bounds__(kSweepThreads)
     normalise_in_registers(const __grid_constant__ RmsNorm call, const __grid_constant__ Lanes lanes) {
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kSweepThreads)
   }
 }
 
-/// Reads a pixel twice, and once more for its mean; whatever the channels.
+/// Fallback for any number of channels: reads a pixel twice, and once more if centred.
 template <class From, class To>
 __global__ void __launch_bounds__(kSweepThreads)
     normalise_twice(const __grid_constant__ RmsNorm call, const __grid_constant__ Lanes lanes) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kThreads = 256;
 constexpr uint32_t kWarps = kThreads / kWarp;
-/// Neighbours that a thread takes at one time: as many values of 16 bits as it stores at once.
+/// Values per vector of a thread: one 16-byte store of 16-bit weights.
 constexpr int kNeighbours = 8;
 
 struct Larger {
@@ -44,8 +44,8 @@ __device__ __forceinline__ void store_neighbours(T* to, const float (&values)[V]
   }
 }
 
-/// A block of threads for each query; a thread takes V neighbours of a row at one time. Where V is not 1,
-/// there are whole vectors up to the end of a row.
+/// One thread block per query. A thread processes V neighbours of a row at a time. If V is not 1, rows must
+/// be padded to whole vectors.
 template <typename T, int V>
 __global__ void __launch_bounds__(kThreads) softmax(const __grid_constant__ SoftmaxChunk call) {
   constexpr int32_t kRound = int32_t{kThreads} * V;
@@ -68,8 +68,8 @@ __global__ void __launch_bounds__(kThreads) softmax(const __grid_constant__ Soft
   }
   largest = over_block(largest, shared, Larger{});
 
-  // Weights are written over scores that have been read. They have half the size of a score, so those of one
-  // round of the loop end before the scores of the next one begin. Scores of a single round are still there.
+  // Weights overwrite scores that have been read. A weight is half as large as a score, so the weights of one
+  // iteration end before the scores of the next. With a single iteration the scores are still in registers.
   auto* weights = reinterpret_cast<T*>(scores);
   float sum = 0;
   for (int32_t begin = 0; begin < keys; begin += kRound) {
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kThreads) softmax(const __grid_constant__ Soft
   if (!call.first) call.factors[query] = factor;
 }
 
-/// A warp for each query.
+/// One warp per query.
 template <int V>
 __global__ void __launch_bounds__(kThreads) rescale_sums(const __grid_constant__ RescaleSums call) {
   const int64_t query = int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp;
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kThreads) rescale_sums(const __grid_constant__
   }
 }
 
-/// A warp for each position.
+/// One warp per position.
 template <typename T, int V>
 __global__ void __launch_bounds__(kThreads) store_means(const __grid_constant__ StoreWeightedMeans call) {
   const int64_t own = int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp;

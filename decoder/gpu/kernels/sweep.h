@@ -5,21 +5,21 @@
 #include "decoder/gpu/kernels/access.h"
 #include "decoder/graph/errors.h"
 
-// Kernels that make each pixel of a region from a few others, one sweep over memory.
+// Framework for elementwise kernels: each pixel of a region depends on a few source pixels.
 namespace headroom::gpu {
 
 constexpr int kSweepThreads = 256;
 
-/// How threads share a region: a block has some pixels of one row. Threads that follow one another have
-/// channels that follow one another, then pixels; a thread makes V channels of several pixels. Blocks of a
-/// grid follow one another along x through a row, along y through rows, along z through frames and, where
-/// there are more channels than a block has threads for, through these.
+/// Assignment of threads to a region. A thread block covers some pixels of one row. Consecutive threads cover
+/// consecutive channels, then pixels. A thread computes V channels of several pixels. The grid's x runs
+/// through a row, y through rows, z through frames and through chunks of channels if one block cannot cover
+/// them all.
 struct Sweep {
   Box region;
   int32_t channel_chunks = 1;
 };
 
-/// Pixels of a thread: enough loads under way to keep memory busy.
+/// Pixels per thread: enough loads in flight to saturate memory bandwidth.
 template <int V>
 constexpr int kPixels = V == 1 ? 8 : 4;
 
@@ -41,12 +41,12 @@ __device__ __forceinline__ Site site_of(const Sweep& sweep) {
           (chunk * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x)) * V};
 }
 
-/// Makes a region of a target, K pixels in each thread. `Make` has
-///   Row row(const Site&) const          what all pixels of a thread have in common,
-///   Loaded load(const Row&, x) const    all that must be read for one of them,
+/// Computes a region of a target, K pixels per thread. `Make` has
+///   Row row(const Site&) const          state shared by all pixels of a thread,
+///   Loaded load(const Row&, x) const    loads all inputs of one pixel,
 ///   finish(const Row&, x, const Loaded&, float (&)[V]) const,
 ///   target().
-/// Nothing is stored before all pixels of a thread were loaded, so that their loads are under way together.
+/// A thread loads all its pixels before it stores any, so that the loads overlap.
 template <class To, int K, class Make>
 __global__ void __launch_bounds__(kSweepThreads)
     make_pixels(const __grid_constant__ Make make, const __grid_constant__ Sweep sweep) {
@@ -77,7 +77,8 @@ inline int32_t length(const Span& span) {
   return span.end > span.begin ? span.end - span.begin : 0;
 }
 
-/// f(band) for bands of a region, top to bottom, of no more rows than a grid has blocks along y.
+/// Calls f(band) for bands of a region, top to bottom. A band has at most as many rows as a grid allows
+/// blocks along y.
 template <class F>
 void for_bands(const Box& region, const F& f) {
   constexpr int32_t kMostRows = 65535;
@@ -87,8 +88,8 @@ void for_bands(const Box& region, const F& f) {
   }
 }
 
-/// Sweeps a region with `channels` channels, K pixels in each thread; `kernel` takes `arguments`, then the
-/// sweep.
+/// Launches `kernel` over a region with `channels` channels, K pixels per thread. `kernel` takes `arguments`,
+/// then the Sweep.
 template <int V, int K, class Kernel, class... Arguments>
 void launch_sweep(const char* name, Kernel kernel, const Box& region, int32_t channels, StreamHandle stream,
                   const Arguments&... arguments) {
@@ -124,11 +125,11 @@ struct PictureBox {
     return t >= box.t.begin && t < box.t.end && y >= box.y.begin && y < box.y.end && box.x.begin < box.x.end;
   }
   __device__ __forceinline__ bool has_column(int32_t x) const { return x >= box.x.begin && x < box.x.end; }
-  /// Column to read in place of one outside, so that loads need not wait for a branch.
+  /// Nearest column inside the picture. Loads use it outside too, so they need no branch.
   __device__ __forceinline__ int32_t nearest(int32_t x) const {
     return min(max(x, box.x.begin), box.x.end - 1);
   }
-  /// Sets the values of a position outside to zero. Its row has no position inside, or its column is outside.
+  /// Sets the values to zero if the position is outside: its row is outside, or column `x` is.
   template <int V>
   __device__ __forceinline__ void clear_outside(bool row_inside, int32_t x, float (&values)[V]) const {
     const bool outside = !row_inside || !has_column(x);
@@ -137,7 +138,7 @@ struct PictureBox {
   }
 };
 
-/// True if `V` channels of a view can be read and written at one time, from any multiple of V on.
+/// True if vectors of `V` channels of a view are aligned at every multiple of V.
 inline bool takes_vectors(const View& view, int V) {
   const int64_t bytes = V * (view.dtype == Dtype::fp32 ? 4 : 2);
   return view.channels % V == 0 &&
@@ -149,9 +150,9 @@ inline bool takes_vectors(const void* list) {
   return reinterpret_cast<uintptr_t>(list) % 16 == 0;
 }
 
-/// Calls f with one access to read and one to write. They take 16 bytes of the wider side at a time where all
-/// views allow it and the sources have one dtype. `aligned` says that other lists the kernel reads allow it
-/// too. Otherwise they take single values. fp16 and bf16 do not meet in one decode.
+/// Calls f with one access type for reading and one for writing. They use vectors of 16 bytes of the wider
+/// side if all views are aligned, the sources have one dtype, and `aligned` is true (for the kernel's other
+/// lists). Otherwise they use single values. No decode mixes fp16 and bf16.
 template <class F>
 void with_access(std::initializer_list<const View*> sources, const View& target, bool aligned, const F& f) {
   const Dtype from = (*sources.begin())->dtype, to = target.dtype;
@@ -175,7 +176,7 @@ void with_access(std::initializer_list<const View*> sources, const View& target,
   with_access(sources, target, true, f);
 }
 
-/// Calls f with one access for values of the target's dtype: by 16 bytes or value by value, as above.
+/// Calls f with one access type for the target's dtype: vectors of 16 bytes or single values, as above.
 template <class F>
 void with_access(const View& target, bool aligned, const F& f) {
   const int V = target.dtype == Dtype::fp32 ? 4 : 8;
@@ -190,7 +191,7 @@ void with_access(const View& target, bool aligned, const F& f) {
   }
 }
 
-/// Makes a region of the target.
+/// Launches make_pixels() over a region of the target.
 template <class To, int K = kPixels<To::kValues>, class Make>
 void launch_make(const char* name, const Make& make, const Box& region, StreamHandle stream) {
   launch_sweep<To::kValues, K>(name, make_pixels<To, K, Make>, region, make.target().channels, stream, make);

@@ -4,8 +4,8 @@
 
 using namespace headroom::gpu;
 
-// The only entry of the module for a process that has an allocator of its own, such as Python's torch, of
-// whichever version. Links no LibTorch.
+// Entry point of the module for processes with their own allocator, such as any version of Python's torch.
+// This module does not link LibTorch.
 extern "C" __attribute__((visibility("default"))) Gpu* headroom_open_gpu_in(const char* version,
                                                                             DeviceMemory* memory, char* error,
                                                                             size_t error_bytes) {

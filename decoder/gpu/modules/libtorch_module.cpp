@@ -5,7 +5,7 @@
 
 using namespace headroom::gpu;
 
-// The only entry of the module for programs: a GPU in the memory of LibTorch's allocator.
+// Entry point of the module for programs. GPU memory comes from LibTorch's allocator.
 extern "C" __attribute__((visibility("default"))) Gpu* headroom_open_gpu(const char* version, char* error,
                                                                          size_t error_bytes) {
   return headroom::answer_entry(version, error, error_bytes,

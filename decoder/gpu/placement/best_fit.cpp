@@ -9,12 +9,12 @@ struct Taken {
   int64_t begin = 0, end = 0;
 };
 
-/// Requests that are live, by offset, in a reservation of a given size.
+/// Live requests in a reservation of a given size, sorted by offset.
 class LiveRequests {
  public:
   explicit LiveRequests(int64_t bytes) : bytes_(bytes) {}
 
-  /// The offset of the smallest gap of at least so many bytes, the lowest of several.
+  /// Offset of the smallest gap of at least `bytes`; ties go to the lowest offset.
   std::optional<int64_t> smallest_gap(int64_t bytes) const {
     std::optional<int64_t> offset;
     int64_t smallest = bytes_ + 1, end = 0;
@@ -48,8 +48,8 @@ class LiveRequests {
   std::vector<Taken> live_;
 };
 
-/// `together`: the first request of a series takes a gap for all of it where there is one, and the others lie
-/// behind it.
+/// `together`: the first request of a series looks for a gap that holds the whole series, and the others
+/// follow it there.
 std::optional<std::vector<int64_t>> fit(const PassRequests& pass, std::span<const int64_t> held,
                                         int64_t bytes, bool together) {
   std::vector<int64_t> offsets(pass.buffers.size());

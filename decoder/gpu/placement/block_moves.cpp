@@ -51,7 +51,7 @@ class MoveOrder {
     lying_[to] = block;
   }
 
-  /// Moves all whose place is free. False where there is none.
+  /// Moves all blocks whose target is free. False if there are none.
   bool move_straight() {
     const size_t before = waiting_.size();
     std::erase_if(waiting_, [&](size_t block) {
@@ -62,7 +62,7 @@ class MoveOrder {
     return waiting_.size() < before;
   }
 
-  /// Puts aside a block that lies where another one is to lie, or is in its own way.
+  /// Puts aside a block that occupies another block's target or overlaps its own.
   bool put_aside() {
     for (const size_t wanting : waiting_) {
       const int64_t offset = blocks_[wanting].to, end = offset + blocks_[wanting].bytes;
@@ -76,7 +76,7 @@ class MoveOrder {
     return false;
   }
 
-  /// The highest free place for so many bytes outside of [avoid_begin, avoid_end).
+  /// Highest free offset for `bytes` outside [avoid_begin, avoid_end).
   std::optional<int64_t> highest_gap(int64_t bytes, int64_t avoid_begin, int64_t avoid_end) const {
     const auto within = [&](int64_t begin, int64_t end) -> std::optional<int64_t> {
       if (end - begin < bytes) return std::nullopt;
@@ -96,13 +96,12 @@ class MoveOrder {
   const size_t event_;
   const int64_t begin_, end_;
   std::map<int64_t, size_t> lying_;  ///< by offset
-  std::vector<size_t> waiting_;      ///< that do not lie where they are to lie
-  size_t puts_aside_ = 0;            ///< that are left, so that it ends
+  std::vector<size_t> waiting_;      ///< blocks that are not at their target yet
+  size_t puts_aside_ = 0;            ///< remaining detours; the limit ensures termination
   std::vector<Move> moves_;
 };
 
-/// The two copies as one, where they are of neighbours in either order and nothing of it is written before it
-/// is read.
+/// Merges two copies of adjacent blocks, in either order, if source and destination do not overlap.
 std::optional<Copy> joined(const Copy& first, const Copy& second) {
   if (first.to - first.from != second.to - second.from) return std::nullopt;
   const bool behind = second.from == first.from + first.bytes;

@@ -8,10 +8,10 @@
 
 namespace headroom {
 
-/// A block that is copied to another place, which is free by then.
+/// A copy of a block to another place, which is free at that time.
 struct Move {
-  size_t event = 0;    ///< of the decode's requests, before which it happens
-  int64_t number = 0;  ///< of the block's request
+  size_t event = 0;    ///< the move happens before this event of the decode
+  int64_t number = 0;  ///< number of the block's request
   int64_t bytes = 0;
   int64_t from = 0, to = 0;
   bool operator==(const Move&) const = default;
@@ -19,23 +19,23 @@ struct Move {
 
 int64_t bytes_of(std::span<const Move> moves);
 
-/// A block that stands between two passes, and where it is to lie in the next.
+/// A block that is live between two passes, with its current offset and its offset in the next pass.
 struct StandingBlock {
   int64_t number = 0, bytes = 0;
   int64_t from = 0, to = 0;
 };
 
-/// A copy of what one or more blocks hold that lie side by side.
+/// A copy of one or more adjacent blocks.
 struct Copy {
   int64_t bytes = 0, from = 0, to = 0;
   bool operator==(const Copy&) const = default;
 };
-/// The fewest copies, in order, that do what these moves do: neighbours that stay neighbours go together.
+/// Copies, in order, that carry out these moves. Adjacent blocks that stay adjacent are copied together.
 std::vector<Copy> copies_of(std::span<const Move> moves);
 
-/// Moves, one after the other, that bring all blocks to where they are to lie. Where every place that is
-/// wanted is taken, a block is put aside first. Nothing leaves [begin, end), where nothing else lies. Empty
-/// where that was not found to be possible.
+/// Orders moves that bring all blocks to their target offsets. If every target is occupied, a block is put
+/// aside first. Moves use only [begin, end), which must hold no other data. Empty if the search finds no such
+/// order.
 ///
 ///      from           to            a cannot go straight to where b lies: b is put aside first
 ///     ┌───┐         ┌───┐

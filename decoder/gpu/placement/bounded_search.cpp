@@ -24,7 +24,7 @@ struct Span {
 };
 
 struct Section {
-  int64_t floor = 0;  ///< no unplaced buffer can lie lower
+  int64_t floor = 0;  ///< lower bound on the offsets of unplaced buffers
   int64_t bytes = 0;  ///< of unplaced buffers
   size_t unplaced = 0;
   std::vector<int32_t> buffers;  ///< unplaced ones first
@@ -33,7 +33,7 @@ struct Section {
 struct Item {
   Span span;
   int64_t bytes = 0;
-  int64_t lower = 0;  ///< no lower offset is possible
+  int64_t lower = 0;  ///< lower bound on the offset
   int32_t rank = 0;   ///< in the order of preference
   bool is_placed = false;
   std::vector<int32_t> indices;  ///< by section of the span, its place in the section's list
@@ -53,7 +53,7 @@ class BoundedSearch {
   }
 
   std::optional<std::vector<int64_t>> run() {
-    // Placements until the search restarts; every eighth time it is more patient.
+    // Placements until the search restarts. Every eighth round has a larger budget.
     const int64_t nodes = std::max<int64_t>(4000, 2 * std::ssize(items_)), patient_nodes = 8 * nodes;
     for (const Section& section : sections_)
       if (section.bytes > capacity_) return std::nullopt;
@@ -71,7 +71,7 @@ class BoundedSearch {
   }
 
  private:
-  /// The buffer that was placed last. The next one lies higher, or as high with a higher rank.
+  /// The last placed buffer. The next one has a higher offset, or an equal offset and a higher rank.
   struct Last {
     int64_t offset = 0;
     int32_t rank = -1;
@@ -90,7 +90,7 @@ class BoundedSearch {
   }
 
   void find_sections() {
-    std::vector<std::tuple<int64_t, bool, size_t>> edges;  // when, whether it begins, buffer
+    std::vector<std::tuple<int64_t, bool, size_t>> edges;  // event, is a begin, buffer
     for (size_t i = 0; i < buffers_.size(); ++i) {
       edges.emplace_back(buffers_[i].begin, true, i);
       edges.emplace_back(buffers_[i].end, false, i);
@@ -122,8 +122,8 @@ class BoundedSearch {
     return most;
   }
 
-  /// Orders buffers by preference: three orders by lifetime, area and the most that is live beside them, then
-  /// randomised ones.
+  /// Ranks buffers by preference. Three rounds use lifetime, area and the peak of live bytes beside the
+  /// buffer. Later rounds are randomised.
   void rank(int round) {
     const auto random = [&] { return double(random_() >> 11) * 0x1p-53; };
     const double spread = round < 3 ? 0 : 0.2 + 0.6 * random();
@@ -159,7 +159,7 @@ class BoundedSearch {
     }
   }
 
-  /// Moves a buffer behind the unplaced ones of a section.
+  /// Moves a buffer behind the unplaced buffers of a section.
   void take_out(Item& own, size_t s) {
     Section& section = sections_[s];
     int32_t& index = own.indices[s - own.span.begin];
@@ -170,7 +170,7 @@ class BoundedSearch {
     index = last;
   }
 
-  /// False where a section would need more than the capacity.
+  /// Places a buffer. False if a section then needs more than the capacity.
   bool place(int32_t number) {
     Item& own = item(number);
     const int64_t offset = own.lower, top = offset + own.bytes;
@@ -199,8 +199,8 @@ class BoundedSearch {
     return raise_floors(raised, offset);
   }
 
-  /// Raises the floor of sections to the lowest offset of their unplaced buffers, or to `least`. False where
-  /// a section then needs more than the capacity.
+  /// Raises the floor of sections to the lowest offset of their unplaced buffers, or to `least`. False if a
+  /// section then needs more than the capacity.
   bool raise_floors(const Span& span, int64_t least) {
     for (size_t s = span.begin; s < span.end; ++s) {
       Section& section = sections_[s];
@@ -217,7 +217,8 @@ class BoundedSearch {
     return true;
   }
 
-  /// Splits buffers, which are sorted by their first section, into parts that share none; small parts first.
+  /// Splits buffers into parts that share no section; small parts first. The buffers must be sorted by first
+  /// section.
   std::vector<std::vector<int32_t>> parts_of(std::vector<int32_t> buffers) {
     std::vector<size_t> begins;
     size_t end = 0;
@@ -237,18 +238,19 @@ class BoundedSearch {
     return parts;
   }
 
-  /// A part while one of its buffers after another is placed first, and the parts of the other buffers behind
-  /// it.
+  /// Search state of one part: tries each candidate as the lowest buffer, then the parts of the remaining
+  /// buffers.
   struct Frame {
     std::vector<int32_t> buffers, candidates;
-    size_t next = 0;  ///< candidate
-    Mark mark;        ///< before the last candidate was placed
+    size_t next = 0;  ///< index of the next candidate to try
+    Mark mark;        ///< state before the last candidate was placed
     Last last;        ///< that candidate
     std::vector<std::vector<int32_t>> parts;
-    size_t part = 0;  ///< that is not placed yet
+    size_t part = 0;  ///< first part that is not placed yet
   };
 
-  /// Depth-first, with frames in place of recursion: there are as many as buffers.
+  /// Depth-first search. An explicit stack replaces recursion, since the depth can equal the number of
+  /// buffers.
   bool place_all(const std::vector<int32_t>& all) {
     std::vector<Frame> frames(1);
     frames[0].parts = parts_of(all);
@@ -274,7 +276,7 @@ class BoundedSearch {
     }
   }
 
-  /// False where the part cannot be placed, or the search is over.
+  /// False if the part cannot be placed or the search has used its budget.
   bool find_candidates(Frame& frame, const Last& last) {
     if (--nodes_left_ < 0 || visits_ > most_visits_) return false;
     visits_ += std::ssize(frame.buffers);
@@ -286,7 +288,8 @@ class BoundedSearch {
     }
     if (least_top <= last.offset) return false;
     if (last.rank >= 0 && !raise_passed_over(frame.buffers, last)) return false;
-    // Beside a buffer that lies higher there would be room below for another one.
+    // The lowest buffer of the part must start below `least_top`. Otherwise another buffer would fit beneath
+    // it.
     const int64_t highest = std::min(least_top - 1, capacity_ - most_bytes(span));
     for (const int32_t number : frame.buffers)
       if (item(number).lower <= highest && may_follow(item(number), last)) frame.candidates.push_back(number);
@@ -296,7 +299,7 @@ class BoundedSearch {
     return true;
   }
 
-  /// Places the next candidate that can be placed. False where there is none, or the search is over.
+  /// Places the next feasible candidate. False if there is none or the search has used its budget.
   bool place_next(Frame& frame) {
     while (frame.next < frame.candidates.size() && nodes_left_ >= 0 && visits_ <= most_visits_) {
       const int32_t number = frame.candidates[frame.next++];
@@ -317,8 +320,8 @@ class BoundedSearch {
     return false;
   }
 
-  /// A buffer that was passed over has to lie on one that is still unplaced: raises its lowest offset to the
-  /// lowest top of those. False where that leaves no room for it.
+  /// A skipped buffer must lie on top of a buffer that is still unplaced. So its lower bound rises to the
+  /// lowest top of these. False if the buffer no longer fits.
   bool raise_passed_over(const std::vector<int32_t>& part, const Last& last) {
     Span raised;
     for (const int32_t number : part) {

@@ -9,12 +9,12 @@
 namespace headroom {
 namespace {
 
-/// Pairs of buffers that are live together. With more of them even a first fit takes a second.
+/// Most pairs of overlapping buffers. With more pairs even one first fit takes a second.
 constexpr int64_t kMostPairs = 4'000'000;
 
 using Key = std::pair<bool, double>;
 
-/// Orders of importance: those with the largest key first, otherwise as they come.
+/// Orders for first fit: by decreasing key; equal keys keep the order of the buffers.
 const std::vector<Key (*)(const Buffer&)> kOrders{
     [](const Buffer& b) { return b.end - b.begin > 40 ? Key(true, b.end) : Key(false, b.bytes); },
     [](const Buffer& b) { return Key(true, b.end - b.begin); },
@@ -67,7 +67,7 @@ bool BufferPlacement::find_overlaps() {
   return true;
 }
 
-/// Places buffers in an order, each in the lowest gap.
+/// Places buffers in the given order, each in the lowest gap.
 BufferPlacement::FirstFit BufferPlacement::first_fit(size_t order, std::span<const int64_t> held) const {
   constexpr int64_t kNowhere = -1;
   FirstFit fit{0, {held.begin(), held.end()}};

@@ -15,19 +15,19 @@ struct Buffer {
 /// The most bytes that are live at one time. No placement takes less.
 int64_t most_live_bytes(std::span<const Buffer> buffers);
 
-/// For each buffer those that are live with it at some time.
+/// For each buffer, the buffers whose live ranges overlap with its own.
 using Overlaps = std::vector<std::vector<int32_t>>;
 
-/// Finds offsets for buffers, so that none overlap that are live at the same time.
+/// Finds offsets such that buffers that are live at the same time do not overlap.
 class BufferPlacement {
  public:
   explicit BufferPlacement(std::span<const Buffer> buffers) : buffers_(buffers) {}
 
   /// Offsets within `capacity`. Places buffers by first fit in a few orders, then searches
-  /// (bounded_search.h). Empty where nothing is found within so many visits of buffers, of which a processor
-  /// makes about 200 million a second. Deterministic; no call depends on the calls before it.
+  /// (bounded_search.h). Empty if nothing is found within `most_visits` visits of buffers; a CPU core makes
+  /// about 200 million a second. Deterministic and independent of earlier calls.
   std::optional<std::vector<int64_t>> in(int64_t capacity, int64_t most_visits);
-  /// Offsets where the first buffers lie at those of `held`; by first fit alone.
+  /// Offsets with the first buffers fixed at `held`. Uses only first fit.
   std::optional<std::vector<int64_t>> around(std::span<const int64_t> held, int64_t capacity);
 
  private:
@@ -40,8 +40,8 @@ class BufferPlacement {
 
   std::span<const Buffer> buffers_;
   std::optional<Overlaps> overlaps_;
-  int64_t pairs_ = 0;                 ///< of overlapping buffers
-  std::vector<FirstFit> first_fits_;  ///< by order, as far as any was looked at
+  int64_t pairs_ = 0;                 ///< pairs of overlapping buffers
+  std::vector<FirstFit> first_fits_;  ///< cached results by order
 };
 
 }  // namespace headroom

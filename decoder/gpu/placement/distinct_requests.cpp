@@ -10,14 +10,14 @@
 namespace headroom {
 namespace {
 
-/// Requests of one scope that are returned within it, and the order in which they come and go: 1 for one that
-/// comes, the complement of its index for one that goes.
+/// Requests of one scope that are returned within it, and their order: 1 for a request, ~index for the return
+/// of one.
 struct InnerRequests {
   std::vector<int64_t> numbers;
   std::vector<int64_t> order;
 };
 
-/// Finds scopes that need not be placed, since the requests of another scope stand for theirs.
+/// Finds scopes that need no placement of their own, since they can use the offsets of another scope.
 class Domination {
  public:
   explicit Domination(const MemoryRequests& requests)
@@ -25,7 +25,7 @@ class Domination {
     find_inner();
   }
 
-  /// By request: the one that stands for it.
+  /// By request: the request whose offset it uses.
   std::vector<int64_t> representatives() {
     std::vector<size_t> by(scopes_.size());
     std::iota(by.begin(), by.end(), size_t{0});
@@ -63,8 +63,7 @@ class Domination {
   }
 
  private:
-  /// The last scopes of the same order that are compared, and outer events between two beyond which they are
-  /// not.
+  /// Limits of the comparison: scopes with equal order to look back, and outer events between two scopes.
   static constexpr std::ptrdiff_t kLookBack = 4, kMostBetween = 64;
 
   void find_inner() {
@@ -89,8 +88,9 @@ class Domination {
       if (index[static_cast<size_t>(events[i].number)] < 0) outer_events_.push_back(static_cast<int64_t>(i));
   }
 
-  /// True where each request of `scope` is no larger than that of `other`, and every outer request that meets
-  /// it meets the other one as well. Outer requests that neither come nor go between the two meet both.
+  /// True if each request of `scope` is no larger than its counterpart in `other`, and every outer request
+  /// that is live beside it is live beside the counterpart too. Only outer events from the first scope to the
+  /// second matter: other outer requests are live beside both or neither.
   bool lies_in(size_t scope, size_t other) const {
     const std::vector<int64_t>&own = scopes_[scope].numbers, &others = scopes_[other].numbers;
     for (size_t i = 0; i < own.size(); ++i)
@@ -109,7 +109,7 @@ class Domination {
 
   const LiveRange& range_of(int64_t number) const { return ranges_[static_cast<size_t>(number)]; }
   int64_t begin_of(size_t scope) const { return static_cast<int64_t>(requests_.scopes()[scope]); }
-  /// The event with which the next scope or pass begins.
+  /// First event of the next scope or pass.
   int64_t end_of(size_t scope) const {
     const int64_t next = scope + 1 < scopes_.size() ? begin_of(scope + 1) : std::ssize(requests_.events());
     const std::vector<size_t>& passes = requests_.passes();
@@ -120,15 +120,16 @@ class Domination {
   const MemoryRequests& requests_;
   const std::vector<LiveRange> ranges_;
   std::vector<InnerRequests> scopes_;
-  std::vector<int64_t> outer_events_;  ///< with which outer requests come or go
+  std::vector<int64_t> outer_events_;  ///< events of outer requests and their returns
 };
 
-/// By request the one that it repeats, or itself. Throws std::logic_error where one is no repeat of it.
+/// By request: the request that it repeats, or itself. Throws std::logic_error if a marked repeat differs
+/// from its original.
 std::vector<int64_t> repeated_of(const MemoryRequests& requests) {
   std::vector<int64_t> of(static_cast<size_t>(requests.count()));
   std::iota(of.begin(), of.end(), int64_t{0});
   const auto& events = requests.events();
-  // Events of the column that is repeated are those of its requests, from the first on.
+  // The original column's events start at the event of its first request.
   std::vector<size_t> asked(of.size());
   for (size_t i = 0; i < events.size(); ++i) {
     if (events[i].bytes > 0) asked[static_cast<size_t>(events[i].number)] = i;
@@ -147,7 +148,7 @@ std::vector<int64_t> repeated_of(const MemoryRequests& requests) {
   return of;
 }
 
-/// Keeps requests that stand for themselves. Scopes of repeats are left out.
+/// Keeps requests that have an offset of their own. Leaves out scopes of repeats.
 Distinct only_own(const MemoryRequests& requests, const std::vector<int64_t>& of) {
   Distinct own{{}, std::vector<int64_t>(of.size(), -1)};
   auto scope = requests.scopes().begin();

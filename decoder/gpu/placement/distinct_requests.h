@@ -7,20 +7,22 @@
 
 namespace headroom {
 
-/// Requests without those that can lie where others lie.
+/// Requests that need offsets of their own.
 struct Distinct {
   MemoryRequests requests;
-  std::vector<int64_t> of;  ///< by request of the original ones: the request here that stands for it
+  std::vector<int64_t> of;  ///< by original request: the kept request whose offset it uses
 };
 
-/// Leaves out requests that can lie where others lie.
-/// 1. A column of tiles that repeats an earlier one lies where that lies.
-/// 2. Requests that are returned within their own scope are inner ones, all others outer ones. Two scopes may
-///    make inner requests in the same order. One of them is left out if each of its requests is no larger
-///    than its counterpart, and each outer request that meets it meets the counterpart too. So one tile of a
-///    band remains, and of bands beside a tensor that only grows, or only shrinks, the one with most beside
-///    it.
-/// Scopes of two passes do not stand for one another.
+/// Leaves out requests that can use the offset of another request. There are two rules:
+///
+/// 1. A column of tiles that repeats an earlier one uses its offsets.
+/// 2. Inner requests are returned within their own scope; all others are outer requests. Two scopes may make
+///    inner requests in the same order. One of them is left out if each of its requests is no larger than its
+///    counterpart, and every outer request live beside it is also live beside the counterpart. So one tile of
+///    a band remains. Among bands beside a tensor that only grows or only shrinks, the band beside the most
+///    memory remains.
+///
+/// Scopes of different passes never replace each other.
 Distinct distinct_of(const MemoryRequests& requests);
 
 }  // namespace headroom

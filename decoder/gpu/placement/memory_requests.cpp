@@ -11,7 +11,7 @@ int64_t MemoryRequests::ask(int64_t bytes, const Series& series, bool movable) {
     throw InputError("the plan asks for memory more than " + std::to_string(kMost) +
                      " times; expected fewer, larger tiles on CUDA");
   }
-  // Handing back never takes memory.
+  // Reserves space for the return as well, so that hand_back() never allocates.
   if (const auto most = static_cast<size_t>(2 * count_ + 2); events_.capacity() < most)
     events_.reserve(2 * most);
   events_.push_back({bytes, count_, series, movable});

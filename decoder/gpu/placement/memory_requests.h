@@ -12,38 +12,38 @@
 namespace headroom {
 
 using gpu::kOffsetUnit;
-/// Bytes that a request takes of the reservation: whole units, at least one.
+/// Bytes that a request uses in the reservation: a multiple of the unit, at least one unit.
 inline int64_t aligned_bytes(int64_t bytes) {
   return allocated_bytes(std::max<int64_t>(1, bytes), DeviceKind::cuda);
 }
 
-/// All requests that a decode makes of its memory, in order. They are cut into passes, and these into scopes:
-/// a scope begins where a tile begins, so scopes that follow one another often ask for the same. Columns of
-/// tiles that are known to ask for what an earlier column asked for are marked as repeats of it.
+/// All memory requests of a decode, in order. They are divided into passes, and passes into scopes. Each tile
+/// begins a scope, so consecutive scopes often make the same requests. Columns of tiles that make the
+/// requests of an earlier column are marked as its repeats.
 class MemoryRequests {
  public:
-  /// A request of several that are best placed one behind the other.
+  /// Hint: place these requests contiguously, in order.
   struct Series {
-    int64_t before = -1;      ///< number of the one before it; -1 for none
-    int64_t bytes_after = 0;  ///< of those that will follow it
+    int64_t before = -1;      ///< number of the previous request in the series; -1: none
+    int64_t bytes_after = 0;  ///< total size of the requests that follow in the series
     bool operator==(const Series&) const = default;
   };
-  /// A request, or the return of one, where `bytes` is 0. Requests are numbered from 0.
+  /// A request, or the return of one if `bytes` is 0. Requests are numbered from 0.
   struct Event {
     int64_t bytes = 0;
     int64_t number = 0;
     Series series{};
-    bool movable = false;  ///< between passes it may be moved: nothing but its owner knows where it lies
+    bool movable = false;  ///< may move between passes: only its owner holds its address
     bool operator==(const Event&) const = default;
   };
-  /// Requests that come and go between these events, and the first of as many of the same sizes and order
-  /// that they repeat. While either are live, the same others are.
+  /// Requests made and returned between these events repeat earlier ones: same sizes, same order. The same
+  /// other requests are live beside both.
   struct Repeat {
     size_t first_event = 0, end_event = 0;
     int64_t first = 0;  ///< number of the first request
-    int64_t of = 0;     ///< number of the request that it repeats
+    int64_t of = 0;     ///< number of the first repeated request
   };
-  /// No plan that is worth running asks more often.
+  /// Most requests. No useful plan needs more.
   static constexpr int64_t kMost = int64_t{1} << 22;
 
   /// Returns the number of the request. `bytes` as from aligned_bytes(). Throws InputError beyond kMost.
@@ -54,15 +54,14 @@ class MemoryRequests {
   void begin_repeat(int64_t of) { repeats_.push_back({events_.size(), events_.size(), count_, of}); }
   void end_repeat() { repeats_.back().end_event = events_.size(); }
 
-  /// A pass begins, or what a micro-batch takes before its first one. What is asked for from here on stays
-  /// where it is put until the next one begins.
+  /// Begins a pass, or the requests of a micro-batch before its first pass. Blocks move only at these points.
   void begin_pass() { passes_.push_back(events_.size()); }
 
-  /// A tile begins, and with it a scope.
+  /// Begins a tile's scope.
   void begin_scope() { scopes_.push_back(events_.size()); }
 
   const std::vector<Event>& events() const { return events_; }
-  /// The index of the first event of each pass, in order. None where nothing may be moved.
+  /// The index of the first event of each pass, in order. Empty if nothing may move.
   const std::vector<size_t>& passes() const { return passes_; }
   /// The index of the first event of each scope, in order.
   const std::vector<size_t>& scopes() const { return scopes_; }
@@ -84,7 +83,7 @@ struct LiveRange {
   bool meets(const LiveRange& other) const { return begin < other.end && other.begin < end; }
 };
 
-/// By request. What is never handed back has no end.
+/// Live ranges by request. A request that is never returned keeps the default end.
 std::vector<LiveRange> live_ranges_of(const MemoryRequests& requests);
 /// The most bytes that are live at one time.
 int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<LiveRange>& ranges);

@@ -33,7 +33,7 @@ class ByPass {
  private:
   bool outlives(size_t number) const { return ranges_[number].end >= static_cast<int64_t>(end_); }
 
-  /// False where a fixed request comes while blocks stand that could lie in its place.
+  /// False if a fixed request comes while blocks are live that could occupy its place.
   bool find_fixed() {
     if (begin_ == 0 && end_ == all_.events().size()) return true;
     const bool first = standing_.empty() && static_cast<int64_t>(begin_) >= fixed_end_;
@@ -56,7 +56,7 @@ class ByPass {
     own.begin = begin_;
     own.standing = standing_.size();
     own.fixed_bytes = fixed_bytes_;
-    std::unordered_map<int64_t, int64_t> numbers;  // in the pass, by those of the decode
+    std::unordered_map<int64_t, int64_t> numbers;  // numbers in the pass by numbers in the decode
     const auto ask = [&](size_t number, MemoryRequests::Series series) {
       const auto before = numbers.find(series.before);
       series.before = before == numbers.end() ? -1 : before->second;
@@ -90,9 +90,9 @@ class ByPass {
   const std::vector<LiveRange> ranges_;
   std::vector<bool> is_fixed_;
   size_t begin_ = 0, end_ = 0;    ///< events of the pass
-  std::vector<size_t> standing_;  ///< blocks that outlive the pass before
-  int64_t fixed_bytes_ = 0;       ///< of the micro-batch
-  int64_t fixed_end_ = 0;         ///< the event with which the last fixed one of the micro-batch goes
+  std::vector<size_t> standing_;  ///< blocks that outlive the previous pass
+  int64_t fixed_bytes_ = 0;       ///< size of the micro-batch's fixed requests
+  int64_t fixed_end_ = 0;         ///< event that returns the micro-batch's last fixed request
   RequestsByPass found_;
 };
 

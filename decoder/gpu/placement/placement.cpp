@@ -16,32 +16,32 @@
 namespace headroom {
 namespace {
 
-/// Placements within the most live bytes and a share of them, each tighter than the one before.
+/// Slack over the peak of live bytes in the placements to try, from loose to tight.
 constexpr double kShares[] = {0.005, 0.002, 0.001, 0};
 
-/// Visits (BufferPlacement) for a pass, for all requests at once, and for these where nothing can be moved.
+/// Search budgets (visits of BufferPlacement): per pass, for all requests at once, and for all requests if
+/// nothing can move.
 constexpr int64_t kVisitsOfPass = 20'000'000, kVisitsAtOnce = 8'000'000, kVisitsWithoutMoves = 60'000'000;
 
-/// Copies take time, so requests of all passes are placed without moves where that takes no more than this
-/// share and the limit allows it.
+/// Moves cost time. So a placement without moves is preferred if its slack is at most this share and the
+/// limit allows it.
 constexpr double kFairShare = 0.02;
 
 int64_t within(int64_t live_bytes, double share) {
   return (live_bytes + static_cast<int64_t>(double(live_bytes) * share)) / kOffsetUnit * kOffsetUnit;
 }
 
-/// Places the requests of one pass after another. Between two passes there are no tiles, only blocks that are
-/// kept. Where a pass finds no room around those, its requests are placed as if nothing lay anywhere yet, and
-/// the blocks are moved.
+/// Places requests pass by pass. Between two passes only kept blocks are live. If a pass does not fit around
+/// them, its requests are placed from scratch and the blocks move.
 class PlacementByPass {
  public:
-  /// `all` must outlive it. A pass may take so many visits (BufferPlacement).
+  /// `all` must outlive it. `most_visits` is the search budget of a pass (BufferPlacement).
   PlacementByPass(const RequestsByPass& all, size_t requests, int64_t most_visits)
       : all_(all), requests_(requests), most_visits_(most_visits) {
     for (const PassRequests& pass : all.passes) searches_.emplace_back(pass.buffers);
   }
 
-  /// Empty where a pass finds no room in so many bytes, or blocks cannot be brought to where they are to lie.
+  /// Empty if a pass does not fit in `bytes`, or if no order of moves is found.
   std::optional<Placement> in(int64_t bytes) {
     bytes_ = bytes;
     now_.assign(requests_, 0);
@@ -58,7 +58,7 @@ class PlacementByPass {
  private:
   using Offsets = std::vector<int64_t>;
 
-  /// Places what the pass asks for while standing blocks stay. False where there is no room.
+  /// Places the pass's requests around the standing blocks. False if they do not fit.
   bool place_around(const PassRequests& pass, BufferPlacement& search) {
     Offsets held;
     for (size_t i = 0; i < pass.standing; ++i) held.push_back(now_[pass.numbers[i]] - pass.fixed_bytes);
@@ -68,7 +68,7 @@ class PlacementByPass {
     return offsets.has_value();
   }
 
-  /// Places all as if nothing lay anywhere, and moves standing blocks.
+  /// Places all requests from scratch and moves standing blocks.
   bool place_anew(const PassRequests& pass, BufferPlacement& search) {
     const int64_t room = bytes_ - pass.fixed_bytes;
     std::optional<Offsets> found = best_fit(pass, {}, room);
@@ -90,7 +90,8 @@ class PlacementByPass {
     return true;
   }
 
-  /// Standing blocks of a size that stay for the whole pass may change places, so that most can stay.
+  /// Standing blocks of equal size that live through the whole pass can swap targets, so that fewer of them
+  /// move.
   void move_few(const PassRequests& pass, Offsets& offsets) const {
     std::map<int64_t, std::vector<size_t>> alike;  // by bytes
     for (size_t i = 0; i < pass.standing; ++i)
@@ -130,11 +131,11 @@ class PlacementByPass {
   const int64_t most_visits_;
   std::vector<BufferPlacement> searches_;  ///< by pass
   int64_t bytes_ = 0;                      ///< of the reservation
-  Offsets now_;                            ///< of what is live, by request
+  Offsets now_;                            ///< current offset by live request
   Placement placement_;
 };
 
-/// Looks for ever tighter placements, of which the first that is small enough is taken.
+/// Tries tighter and tighter placements and returns the first one within `enough_bytes`, else the smallest.
 Placement place(const MemoryRequests& requests, int64_t enough_bytes) {
   const RequestsByPass passes = by_pass(requests);
   const auto count = static_cast<size_t>(requests.count());
@@ -158,7 +159,8 @@ Placement place(const MemoryRequests& requests, int64_t enough_bytes) {
     if (is_enough(at_once.in(good))) return *best;
     if (first && enough_bytes >= good) {
       if (auto found = at_once.in(std::min(fair, enough_bytes))) {
-        // Whoever allows fewer bytes, but no fewer than this, finds the first one at the least.
+        // A search with fewer `enough_bytes` may return `first`. Reporting at least its size keeps results
+        // consistent between limits.
         found->bytes = std::max(found->bytes, first->bytes);
         return *found;
       }
@@ -177,12 +179,12 @@ std::vector<Stay> stays_of(const std::vector<LiveRange>& ranges, const Placement
   std::vector<Stay> stays;
   for (size_t i = 0; i < ranges.size(); ++i)
     stays.push_back({static_cast<int64_t>(i), placement.offsets[i], ranges[i].begin, ranges[i].end});
-  std::vector<size_t> last(ranges.size());  // stay of each
+  std::vector<size_t> last(ranges.size());  // latest stay of each request
   std::iota(last.begin(), last.end(), size_t{0});
   for (const Move& move : placement.moves) {
     Stay& before = stays[last[static_cast<size_t>(move.number)]];
     const auto event = static_cast<int64_t>(move.event);
-    if (before.begin == event) {  // it was put aside meanwhile
+    if (before.begin == event) {  // an intermediate move at the same event
       before.offset = move.to;
       continue;
     }
@@ -203,7 +205,7 @@ Placement find_placement(const MemoryRequests& requests, int64_t enough_bytes) {
   for (size_t i = 0; i < distinct.of.size(); ++i) {
     const auto number = static_cast<size_t>(distinct.of[i]);
     all.offsets.push_back(own.offsets[number]);
-    // A request that may be moved stands for itself alone.
+    // Correct for moves: no other request shares the offset of a movable one.
     if (original[number] < 0) original[number] = static_cast<int64_t>(i);
   }
   const std::vector<size_t>&own_passes = distinct.requests.passes(), &passes = requests.passes();

@@ -8,28 +8,27 @@
 
 namespace headroom {
 
-/// An offset for each request: no two requests that are live at the same time overlap.
+/// An offset for each request. Requests that are live at the same time do not overlap.
 struct Placement {
-  int64_t bytes = 0;             ///< of the reservation: the highest edge
-  int64_t live_bytes = 0;        ///< most that are live at one time: no placement takes less
-  std::vector<int64_t> offsets;  ///< by request, where it lies at first
-  std::vector<Move> moves;       ///< in their order
+  int64_t bytes = 0;             ///< size of the reservation: the highest end offset
+  int64_t live_bytes = 0;        ///< peak of live bytes, a lower bound on `bytes`
+  std::vector<int64_t> offsets;  ///< by request, before any move
+  std::vector<Move> moves;       ///< in order of execution
 };
 
-/// A place of a request, from an event up to and with another.
+/// The offset of a request from one event to another, inclusive.
 struct Stay {
   int64_t number = 0, offset = 0;
   int64_t begin = 0, end = 0;
 };
-/// The stays of all requests, whose live ranges are `ranges`. Requests that are moved have several.
+/// The stays of all requests with live ranges `ranges`. A moved request has several.
 std::vector<Stay> stays_of(const std::vector<LiveRange>& ranges, const Placement& placement);
 
-/// Finds offsets for all requests, since all of them are known before the decode. Blocks that are kept may be
-/// moved between passes where room is short. Looks for no smaller placement than one of `enough_bytes`.
+/// Finds offsets for all requests before the decode. Kept blocks may move between passes if memory is short.
+/// The search stops at a placement of at most `enough_bytes`.
 ///
-/// Deterministic, and whoever allows what a placement takes finds one that takes no more: for any `a`, and
-/// any `b` no less than find_placement(requests, a).bytes, find_placement(requests, b).bytes is at most `b`.
-/// So a decode under another limit than its plan's fits the plan's peak.
+/// Deterministic and consistent between limits: if b >= find_placement(requests, a).bytes, then
+/// find_placement(requests, b).bytes <= b. So a decode fits the plan's peak even under another limit.
 Placement find_placement(const MemoryRequests& requests, int64_t enough_bytes = 0);
 
 }  // namespace headroom

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kNormEpsilon = 1e-5;
 constexpr double kAttentionEpsilon = 1e-15;
-constexpr int64_t kExpansion = 4;  // of the gated block, for each of its two halves
+constexpr int64_t kExpansion = 4;  // channel expansion of the gated block, for each of its halves
 constexpr int64_t kMostChannels = 1 << 16;
 constexpr int64_t kMostHeadChannels = 256;
 constexpr int64_t kMostLayers = 64;
@@ -35,13 +35,14 @@ struct Config {
   int64_t picture_channels = 3;
   int64_t latent_channels = 32;
   int64_t head_channels = 32;
-  bool upsamples = false;  ///< nearest upsampling before the convolution, not depth to space behind it
+  bool upsamples = false;  ///< true: nearest upsampling before the convolution; false: depth to space after
+                           ///< it
   bool in_shortcut = true;
   Activation out_activation = Activation::relu;
   std::vector<Stage> stages;
 };
 
-/// One of two words.
+/// Reads one of two words.
 template <typename T>
 T one_of(const JsonFields& field, const char* a, T is_a, const char* b, T is_b) {
   const std::string text = field.text();
@@ -50,7 +51,7 @@ T one_of(const JsonFields& field, const char* a, T is_a, const char* b, T is_b) 
   return is_b;
 }
 
-/// A value for each stage: a list, or one value for all where the class takes that.
+/// Reads a value for each stage: a list, or one value for all stages if the class allows it.
 void for_stages(const JsonFields& json, const char* key, bool one_for_all, std::vector<Stage>& stages,
                 const std::function<void(const JsonFields&, Stage&)>& read) {
   if (!json.has(key)) return;
@@ -113,7 +114,7 @@ std::vector<Stage> read_stages(const JsonFields& json) {
   return stages;
 }
 
-/// Channels must go on from stage to stage as the shortcuts repeat them.
+/// Checks that the channels of consecutive stages fit together, including the repeated channels of shortcuts.
 void check_widths(const JsonFields& json, const Config& config) {
   const std::vector<Stage>& stages = config.stages;
   const auto fail = [&](const char* key, size_t i, const std::string& what) {
@@ -204,7 +205,8 @@ class Builder {
   }
 
  private:
-  /// The sum with the latent is not folded into the kernel: in 16 bits, taps near 1 would lose too much.
+  /// The latent is added separately and not folded into the kernel. In 16 bits, taps near 1 would lose too
+  /// much precision.
   TensorId first_conv(const std::string& name, TensorId latent, int64_t channels) {
     const TensorId h = graph_.conv(name, latent, channels, {1, 3, 3});
     if (!config_.in_shortcut) return h;
@@ -212,7 +214,7 @@ class Builder {
                       graph_.repeated_depth_to_space(name + ".shortcut", latent, channels, {1, 1, 1}, 1));
   }
 
-  /// A convolution without bias, and the norm behind it.
+  /// A convolution without bias, followed by a norm.
   TensorId normalised_conv(const std::string& name, const std::string& norm_name, TensorId x,
                            int64_t channels, Axes<int32_t> kernel, Norm norm) {
     if (norm == Norm::batch)
@@ -228,7 +230,8 @@ class Builder {
         name, normalised_conv(name + ".conv2", name + ".norm", h, stage.width, {1, 3, 3}, stage.norm), x);
   }
 
-  /// Linear attention over queries, keys and values, and over what depthwise convolutions gather of them.
+  /// Linear attention over queries, keys and values, and over their multi-scale aggregates from depthwise
+  /// convolutions.
   TensorId attention(const std::string& name, TensorId x, const Stage& stage) {
     const int64_t heads = stage.width / config_.head_channels;
     const int64_t channels = 3 * heads * config_.head_channels;

@@ -29,7 +29,7 @@ struct Keys {
   const char* layers = "layers_per_block";
 };
 
-/// Values of the config, over `config` where keys are missing.
+/// Reads the config. `config` has the defaults for missing keys.
 Config read_config(const JsonFields& json, Config config, const Keys& keys = {}) {
   const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
     return json.has(key) && !json[key].is_null() ? json[key].integer(1, most) : otherwise;
@@ -114,7 +114,7 @@ Model model_of(const Config& config, const JsonFields& json) {
   return model;
 }
 
-/// How FLUX.2's pipelines hold latents: patches as channels, normalised by a batch norm of the VAE.
+/// Latent layout of FLUX.2's pipelines: patches become channels, and a batch norm of the VAE normalises them.
 LatentPatches read_patches(const JsonFields& json) {
   LatentPatches patches{2, 2, 1e-4};
   if (json.has("patch_size")) {
@@ -141,7 +141,7 @@ Model build(const JsonFields& json) {
   return model;
 }
 
-/// AutoencoderKL's blocks. FLUX.2's small decoder has widths of its own, in decoder_block_out_channels.
+/// FLUX.2 uses AutoencoderKL's blocks. Its small decoder has its own widths, in decoder_block_out_channels.
 Model build_flux2(const JsonFields& json) {
   Config config;
   config.latent_channels = 32;
@@ -155,7 +155,7 @@ Model build_flux2(const JsonFields& json) {
   return model;
 }
 
-/// AutoencoderKL's blocks under other keys. The inputs for inpainting, a picture and a mask, are left out.
+/// AutoencoderKL's blocks with other config keys. Ignores the inpainting inputs, a picture and a mask.
 Model build_asymmetric(const JsonFields& json) {
   const Keys keys{.widths = "up_block_out_channels", .layers = "layers_per_up_block"};
   Model model = model_of(read_config(json, {}, keys), json);

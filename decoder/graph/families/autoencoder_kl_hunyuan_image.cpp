@@ -10,7 +10,7 @@ constexpr int32_t kGroups = 32;
 constexpr int64_t kMostChannels = 1 << 14;
 constexpr int64_t kMostLayers = 64;
 constexpr size_t kMostStages = 8;
-constexpr int32_t kPixels = 2;  ///< along each side of what a depth-to-space upsampling makes of one
+constexpr int32_t kPixels = 2;  ///< factor of a depth-to-space upsampling along each side
 
 struct Config {
   int64_t latent_channels = 0;
@@ -20,12 +20,13 @@ struct Config {
   int64_t compression = 0;  ///< pixels along each side of a latent position
 };
 
-/// True where an upsampling follows the blocks of `stage`. Stages count from the coarsest.
+/// True if an upsampling follows the blocks of `stage`. Stages count from the coarsest.
 bool upsamples(const Config& config, size_t stage) {
   return stage + 1 < config.widths.size() && (int64_t{1} << stage) < config.compression;
 }
 
-/// Channels change only where an upsampling does it, into as many as the repeated ones of its shortcut.
+/// Checks that the number of channels changes only in upsamplings. The upsampling's shortcut must be able to
+/// repeat its channels to the new number.
 void check_widths(const Config& config, const JsonFields& json, bool match_channels) {
   const size_t stages = config.widths.size();
   const auto fail = [&](size_t i, const std::string& what) { json["block_out_channels"][i].fail(what); };
@@ -91,7 +92,7 @@ class Builder {
   }
 
  private:
-  /// A convolution, its input with repeated channels added, then depth to space.
+  /// A convolution with a shortcut of repeated input channels, then depth to space.
   TensorId upsample(const std::string& name, TensorId x, int64_t channels) {
     x = graph_.conv(
         name + ".conv", x, kPixels * kPixels * channels, {1, 3, 3},

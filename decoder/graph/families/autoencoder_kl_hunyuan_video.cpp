@@ -13,11 +13,11 @@ constexpr int64_t kMostChannels = 1 << 14;
 constexpr int64_t kMostLayers = 64;
 constexpr size_t kMostStages = 8;
 constexpr const char* kBlock = "HunyuanVideoUpBlock3D";
-/// The only one that diffusers' decoder has.
+/// The only frame compression that diffusers' decoder supports.
 constexpr int64_t kFrameCompression = 4;
 constexpr size_t kFrameDoublings = 2;
 
-/// As diffusers' class has it where a key is missing.
+/// Config with the defaults of diffusers' class.
 struct Config {
   int64_t latent_channels = 16;
   int64_t out_channels = 3;
@@ -29,11 +29,11 @@ struct Config {
   int64_t compression = 8;  ///< pixels along each side of a latent position
 };
 
-/// True where `stage` doubles rows and columns after its blocks. Stages count from the coarsest.
+/// True if `stage` doubles rows and columns after its blocks. Stages count from the coarsest.
 bool doubles_pixels(const Config& config, size_t stage) {
   return (int64_t{2} << stage) <= config.compression;
 }
-/// True where `stage` doubles frames after its blocks.
+/// True if `stage` doubles frames after its blocks.
 bool doubles_frames(const Config& config, size_t stage) {
   const size_t later = config.widths.size() - 1 - stage;
   return later >= 1 && later <= kFrameDoublings;
@@ -86,8 +86,8 @@ Config read_config(const JsonFields& json) {
   return config;
 }
 
-/// Adds the decoder's blocks to a graph. Convolutions are modules named `conv` in modules of their own. They
-/// read the nearest position outside the picture, and the first frame before it.
+/// Adds the decoder's blocks to a graph. Every convolution is a submodule named `conv`. Convolutions
+/// replicate the picture's edges and the first frame.
 class Builder {
  public:
   Builder(const Config& config, Graph& graph)

@@ -9,10 +9,11 @@ namespace {
 constexpr int64_t kMostChannels = 1 << 14;
 constexpr int64_t kMostLayers = 64;
 constexpr size_t kMostStages = 8;
-constexpr int32_t kPixels = 2;  ///< along each side of what an upsampling makes of one
-constexpr int32_t kFrames = 2;  ///< what it makes of each frame after the first, where it doubles frames
+constexpr int32_t kPixels = 2;  ///< factor of an upsampling along each side
+constexpr int32_t kFrames = 2;  ///< factor along the time for frames after the first, in stages that double
+                                ///< frames
 
-/// As diffusers' class has it where a key is missing.
+/// Config with the defaults of diffusers' class.
 struct Config {
   int64_t latent_channels = 32;
   int64_t out_channels = 3;
@@ -20,20 +21,21 @@ struct Config {
   int64_t layers = 2;
   int64_t pixel_compression = 16;  ///< pixels along each side of a latent position
   int64_t frame_compression = 4;   ///< frames of each latent frame after the first
-  bool match_channels = true;      ///< upsamplings make the channels of the next resolution
+  bool match_channels = true;      ///< upsamplings produce the next resolution's channels
 
-  /// Channels at this stage, counted from the coarsest …
+  /// Channels at a stage. Stages count from the coarsest.
   int64_t width(size_t stage) const { return widths[widths.size() - 1 - stage]; }
-  /// … and of what its upsampling makes.
+  /// Channels of the stage's upsampling result.
   int64_t upsampled_width(size_t stage) const { return width(match_channels ? stage + 1 : stage); }
   bool doubles_frames(size_t stage) const { return (int64_t{1} << stage) < frame_compression; }
-  /// Rows and columns, wherever frames are doubled too.
+  /// True if the stage doubles rows and columns. Stages that double frames do so too.
   bool upsamples(size_t stage) const {
     return (int64_t{1} << stage) < pixel_compression || doubles_frames(stage);
   }
 };
 
-/// Channels are repeated until there are as many as the latent's first convolution, or an upsampling, makes.
+/// Checks that shortcuts can repeat their channels to the outputs of the first convolution and of each
+/// upsampling.
 void check_widths(const Config& config, const JsonFields& json) {
   const auto fail = [&](const std::string& what) { json.fail("block_out_channels: " + what); };
   if (config.width(0) % config.latent_channels != 0)
@@ -45,7 +47,8 @@ void check_widths(const Config& config, const JsonFields& json) {
       fail("expected more widths than there are upsamplings, found " + std::to_string(config.widths.size()));
     const int64_t from = config.width(stage), to = config.upsampled_width(stage);
     const bool frames = config.doubles_frames(stage);
-    // The first frame has half as many repeated channels: those of a later one are an even number.
+    // The first frame uses half as many repeated channels as later frames, so the number of repetitions must
+    // be even.
     const int64_t values = (frames ? kFrames : 1) * kPixels * kPixels;
     const bool cut = !frames || (from % values == 0 && values * to / from % kFrames == 0);
     if (values * to % from != 0 || !cut)
@@ -76,8 +79,8 @@ Config read_config(const JsonFields& json) {
   return config;
 }
 
-/// Adds the decoder's blocks to a graph. Convolutions are modules named `conv` in modules of their own. They
-/// read the nearest position outside the picture, and the first frame before it.
+/// Adds the decoder's blocks to a graph. Every convolution is a submodule named `conv`. Convolutions
+/// replicate the picture's edges and the first frame.
 class Builder {
  public:
   Builder(const Config& config, Graph& graph)
@@ -122,7 +125,7 @@ class Builder {
     return graph_.add(name, projected(".proj_out", mixed), x);
   }
 
-  /// A convolution, its input with repeated channels added, then depth to space.
+  /// A convolution with a shortcut of repeated input channels, then depth to space.
   TensorId upsample(const std::string& name, TensorId x, int64_t channels) {
     ConvolutionTraits traits = convolutions();
     traits.shortcut = true;

@@ -13,12 +13,12 @@ constexpr double kRmsEpsilon = 1e-8;
 
 /// One resolution of the decoder, as config.json lists it.
 struct Stage {
-  int64_t width = 0;   ///< before it is divided by `factor`
-  int64_t layers = 0;  ///< behind its upsampling
+  int64_t width = 0;   ///< width in the config, before division by `divisor`
+  int64_t layers = 0;  ///< residual blocks after its upsampling
   bool upsamples = true;
   Axes<int32_t> factors{2, 2, 2};  ///< of its upsampling
-  bool residual = true;            ///< with a shortcut around the upsampling's convolution
-  int64_t divisor = 1;             ///< of the upsampling's channels
+  bool residual = true;            ///< a shortcut bypasses the upsampling's convolution
+  int64_t divisor = 1;             ///< divides the upsampling's channels
 
   int64_t channels() const { return width / divisor; }
 };
@@ -33,7 +33,8 @@ struct Config {
   bool causal = false;
   Edges edges = Edges::zeros;
   bool plain_shortcuts =
-      false;  ///< convolutions of 1 × 1 are modules themselves, not in modules of their own
+      /// 1 × 1 convolutions are direct modules, without a submodule `conv`
+      false;
 };
 
 /// A class's defaults for missing keys. Lists begin with the finest resolution, as in diffusers. Only
@@ -42,9 +43,9 @@ struct Defaults {
   std::vector<int64_t> widths, layers;
   std::vector<bool> upsamples, residual;
   std::vector<int64_t> divisors;
-  std::vector<std::string> upsampling;  ///< empty where all of it is in space and time
+  std::vector<std::string> upsampling;  ///< empty: all upsample space and time
   bool causal = false;
-  bool picks_edges = false;  ///< has the key for what lies outside of the picture
+  bool picks_edges = false;  ///< the class has the config key for the padding mode
 };
 
 const Defaults& ltx2_defaults() {
@@ -69,7 +70,7 @@ const Defaults& ltx_defaults() {
   return defaults;
 }
 
-/// `read(field)` of the elements of a list; the default where the key is missing.
+/// Reads a list with `read(field)` for each element. Returns the default if the key is missing.
 template <typename T, typename F>
 std::vector<T> list_of(const JsonFields& json, const char* key, const std::vector<T>& otherwise,
                        const F& read) {
@@ -87,7 +88,7 @@ void check_count(const JsonFields& json, const char* key, const std::vector<T>& 
               std::to_string(values.size()));
 }
 
-/// A list of truths, or one for all.
+/// Reads a list of booleans, or one boolean for all.
 std::vector<bool> truths(const JsonFields& json, const char* key, const std::vector<bool>& otherwise,
                          size_t count) {
   if (json.has(key) && !json[key].is_array()) return std::vector<bool>(count, json[key].boolean());
@@ -131,7 +132,7 @@ void read_stages(const JsonFields& json, const Defaults& defaults, Config& confi
   }
 }
 
-/// Diffusers makes modules of any numbers; those that a decode gets through fit together.
+/// Rejects widths that do not fit together. diffusers constructs such modules, but they fail to decode.
 void check_widths(const JsonFields& json, const Config& config) {
   int64_t channels = config.stages.front().width;
   for (const Stage& stage : config.stages) {
@@ -226,7 +227,7 @@ class Builder {
             .edges = config_.edges};
   }
 
-  /// A module named `conv` in a module of its own.
+  /// A convolution in a submodule named `conv`.
   TensorId conv(const std::string& name, TensorId x, int64_t channels) {
     return graph_.conv(name + ".conv", x, channels, {3, 3, 3}, convolutions());
   }
@@ -251,8 +252,9 @@ class Builder {
     return graph_.add_cut_point(graph_.add(name, h, x));
   }
 
-  /// Channels become frames, rows and columns, those of the shortcut as well, all of which are then repeated
-  /// one after another: before that, output k of the convolution gets input k modulo the channels of x.
+  /// A convolution with a shortcut, then depth to space and time. diffusers also converts the shortcut's
+  /// channels to space and time, and then repeats the whole list. Before the conversion, this adds input
+  /// channel k modulo the channels of x to output k.
   TensorId upsample(const std::string& name, TensorId x, const Stage& stage) {
     const Axes<int32_t>& factors = stage.factors;
     const int64_t positions = int64_t{factors.t} * factors.y * factors.x;

@@ -12,21 +12,23 @@ constexpr size_t kMostStages = 8;
 constexpr int64_t kMostPatch = 8;
 constexpr int64_t kBaseWidth = 96;
 
-/// As diffusers' classes have it where a key is missing.
+/// Config with the defaults of diffusers' classes.
 struct Config {
   int64_t width = kBaseWidth;
-  int64_t decoder_width = 0;  ///< the default of a width of the decoder's own; 0 where that is the encoder's
+  int64_t decoder_width = 0;  ///< default decoder width; 0: the encoder's width is the default
   int64_t latent_channels = 16;
   int64_t out_channels = 3;
   int64_t layers = 2;
-  std::vector<int64_t> multiples{1, 2, 4, 4};               ///< of the width, from the finest resolution
-  std::vector<bool> frames_downsampled{false, true, true};  ///< between them, in the encoder's order
-  bool residual = false;     ///< with a shortcut around all of a resolution's blocks, as Wan 2.2 has it
-  int64_t patch = 1;         ///< pixels along each side of what is decoded as one
-  bool of_pictures = false;  ///< kernels without an axis for the time
+  std::vector<int64_t> multiples{1, 2, 4, 4};  ///< channels as multiples of the width, from the finest
+                                               ///< resolution
+  std::vector<bool> frames_downsampled{false, true, true};  ///< between resolutions, in the encoder's order
+  bool residual = false;     ///< a shortcut bypasses all blocks of a resolution, as in Wan 2.2
+  int64_t patch = 1;         ///< patch size: decoder outputs become patches of this many pixels per side
+  bool of_pictures = false;  ///< kernels have no time axis
 };
 
-/// Fills `values` with `read(element)` of each element of a list. A missing key leaves them unchanged.
+/// Reads a list into `values`, with `read(element)` for each element. A missing key leaves `values`
+/// unchanged.
 template <typename T, typename F>
 void read_list(const JsonFields& json, const char* key, std::vector<T>& values, const F& read) {
   if (!json.has(key)) return;
@@ -35,7 +37,7 @@ void read_list(const JsonFields& json, const char* key, std::vector<T>& values, 
   for (size_t i = 0; i < list.size(kMostStages); ++i) values.push_back(read(list[i]));
 }
 
-/// Each channel is repeated until there are as many as the pixels of the next resolution have.
+/// Checks that shortcuts can repeat their channels to the pixels of the next resolution.
 void check_shortcuts(const Config& config, const JsonFields& json) {
   const std::vector<int64_t>& multiples = config.multiples;
   for (size_t i = 0; i + 1 < multiples.size(); ++i) {
@@ -55,7 +57,7 @@ Config read_config(const JsonFields& json, const char* picture_channels, Config 
     return json.has(key) && !json[key].is_null() ? json[key].integer(1, most) : otherwise;
   };
   const auto is_null = [&](const char* key) { return json.has(key) && json[key].is_null(); };
-  // The encoder's where there is none of its own.
+  // Default of decoder_base_dim if the class has no default of its own: the encoder's width.
   const int64_t base = integer("base_dim", kMostChannels, kBaseWidth);
   const bool own = !is_null("decoder_base_dim") && config.decoder_width > 0;
   config.width = integer("decoder_base_dim", kMostChannels, own ? config.decoder_width : base);
@@ -81,8 +83,8 @@ Config read_config(const JsonFields& json, const char* picture_channels, Config 
   return config;
 }
 
-/// Adds the decoder's blocks to a graph, with an optional cut point behind each residual block and
-/// upsampling: behind the only attention no barrier ends a pass.
+/// Adds the decoder's blocks to a graph. After the only attention no barrier ends a pass. So each residual
+/// block and upsampling is an optional cut point.
 class Builder {
  public:
   Builder(const Config& config, const JsonFields& json, Graph& graph)
@@ -140,7 +142,8 @@ class Builder {
     return graph_.add(name, graph_.conv(name + ".proj", mixed, channels, {1, 1, 1}), x);
   }
 
-  /// Frames first: each after the first becomes two, by a convolution over the frames after the first alone.
+  /// Upsamples frames, then rows and columns. Each frame after the first becomes two. The convolution that
+  /// makes them reads only frames after the first.
   TensorId upsample(const std::string& name, TensorId x, bool frames, int64_t outputs) {
     const int64_t channels = graph_.tensor(x).channels;
     if (frames && over_frames()) {
@@ -152,8 +155,8 @@ class Builder {
     return graph_.upsampled_conv(name + ".resample.1", x, outputs);
   }
 
-  /// Around all of a resolution's blocks: its input with repeated channels, which are pixels and frames of
-  /// the next resolution (DupUp3D). A picture is the last of the frames.
+  /// Shortcut around all blocks of a resolution (DupUp3D). It repeats input channels into pixels and frames
+  /// of the next resolution. Pictures use the last of these frames.
   TensorId shortcut(const std::string& name, TensorId x, bool frames, int64_t channels) {
     const int32_t in_depth = frames ? 2 : 1;
     return graph_.repeated_depth_to_space(name, x, channels, {over_frames() ? in_depth : 1, 2, 2}, in_depth);
@@ -205,7 +208,7 @@ Model model_of(const JsonFields& json, const char* picture_channels, const Laten
   return model;
 }
 
-/// Wan 2.1's, and with `is_residual` and `patch_size` Wan 2.2's.
+/// Builds Wan 2.1's decoder, or Wan 2.2's with `is_residual` and `patch_size`.
 Model build_wan(const JsonFields& config) {
   return model_of(config, "out_channels", wan_statistics());
 }
@@ -215,7 +218,7 @@ Model build_qwen_image(const JsonFields& config) {
   return model_of(config, "input_channels", wan_statistics());
 }
 
-/// Wan 2.2's network for single pictures, with kernels of rows and columns.
+/// Wan 2.2's network for pictures, with 2D kernels.
 Model build_qwen_image_21(const JsonFields& config) {
   return model_of(config, "out_channels", qwen_image_21_statistics(),
                   {.decoder_width = 144,

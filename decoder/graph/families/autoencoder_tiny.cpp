@@ -11,17 +11,18 @@ constexpr int64_t kMostBlocks = 64;
 constexpr int64_t kMostFactor = 8;
 constexpr size_t kMostStages = 8;
 
-/// As diffusers has it where a key is missing.
+/// Config with diffusers' defaults.
 struct Config {
   int64_t latent_channels = 4;
   int64_t out_channels = 3;
   int64_t width = 64;
   std::vector<int64_t> blocks{3, 3, 3, 1};  ///< of each resolution, from the coarsest
   Activation activation = Activation::relu;
-  int32_t factor = 2;  ///< from one resolution to the next
+  int32_t factor = 2;  ///< upsampling factor between resolutions
 };
 
-/// Convolutions between resolutions keep their channels, so all have as many.
+/// Reads the width. All resolutions must have the same width, since upsampling convolutions keep their
+/// channels.
 int64_t read_width(const JsonFields& widths, size_t stages) {
   if (widths.size(kMostStages) != stages)
     widths.fail("expected as many as num_decoder_blocks has, " + std::to_string(stages) + ", found " +
@@ -79,7 +80,7 @@ class Builder {
       x = graph_.add_cut_point(upsampled_conv(next_layer(), x));
     }
     x = blocks(x, config_.blocks.back());
-    // Pictures of this decoder's own are 0 … 1, diffusers' are -1 … 1.
+    // This decoder's pictures are 0 … 1. diffusers maps them to -1 … 1.
     graph_.set_output(
         graph_.conv(next_layer(), x, config_.out_channels, {1, 3, 3}, {.scale = 2, .shift = -1}));
   }

@@ -18,12 +18,12 @@ enum class FramesUpsampling { none, interpolated, mixed };
 
 /// One resolution, counted from the finest.
 struct Stage {
-  int64_t multiple = 1;           ///< of the width
-  bool by_frame = false;          ///< residual blocks of pictures, not of clips
-  bool upsamples = false;         ///< rows and columns, behind its blocks
-  bool plain_upsampling = false;  ///< whose convolution is one of pictures
+  int64_t multiple = 1;           ///< channels as a multiple of Config::width
+  bool by_frame = false;          ///< 2D residual blocks instead of causal 3D blocks
+  bool upsamples = false;         ///< upsamples rows and columns after its blocks
+  bool plain_upsampling = false;  ///< the upsampling's convolution is 2D
   bool interpolates = false;      ///< linear upsampling instead of nearest
-  bool with_frames = false;       ///< of the frames as well
+  bool with_frames = false;       ///< the linear upsampling also doubles frames
   FramesUpsampling frames = FramesUpsampling::none;
 };
 
@@ -32,7 +32,7 @@ enum class Attention { interleaved, by_frame, of_pictures };
 struct Config {
   int64_t width = 128;
   int64_t latent_channels = 4;  ///< of the latent
-  int64_t inner_channels = 4;   ///< behind post_quant_conv
+  int64_t inner_channels = 4;   ///< channels after post_quant_conv
   int64_t layers = 2;
   int64_t resolution = 256;
   bool post_quant_conv = true;
@@ -45,7 +45,7 @@ struct Config {
   std::vector<Stage> stages;
 };
 
-/// Which of some class names a field has. Spelled as the published code spells them.
+/// Matches a field against class names, spelled as in the published code.
 template <typename T>
 T choice(const JsonFields& field, std::initializer_list<std::pair<const char*, T>> known) {
   const std::string text = field.text();
@@ -61,7 +61,7 @@ bool is_plain_convolution(const JsonFields& json, const char* key) {
   return json.has(key) && choice<bool>(json[key], {{"CausalConv3d", false}, {"Conv2d", true}});
 }
 
-/// Calls read(field, stage) for each stage that a list names; there must be one for each.
+/// Calls read(field, stage) for each element of a list. The list must have one element per stage.
 template <typename F>
 void for_stages(const JsonFields& json, const char* key, std::vector<Stage>& stages, const F& read) {
   if (!json.has(key)) return;
@@ -158,8 +158,8 @@ Config read_config(const JsonFields& json) {
   return config;
 }
 
-/// Adds the decoder's blocks to a graph. Convolutions of clips are modules named `conv` in modules of their
-/// own, and begin with their first frame again and again; those of pictures are modules themselves.
+/// Adds the decoder's blocks to a graph. A 3D convolution is a submodule named `conv` and repeats the first
+/// frame before the beginning. A 2D convolution is a direct module.
 class Builder {
  public:
   Builder(const Config& config, Graph& graph) : config_(config), graph_(graph) {}

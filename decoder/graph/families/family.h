@@ -14,8 +14,8 @@ namespace headroom {
 struct BuiltIn {
   std::string_view name;
   std::string config;  ///< JSON, cut to the keys that the decoder depends on
-  /// Tensor names that begin so tell whole checkpoints of this model from those of others with such a
-  /// decoder.
+  /// Tensor names with this prefix identify a whole checkpoint of this model. The decoder's names cannot,
+  /// since other models share the decoder.
   std::string_view pipeline_module{};
 };
 
@@ -24,16 +24,16 @@ inline constexpr const char* kUnpackPixels =
 
 /// How pipelines pack latents for their transformers.
 struct LatentPacking {
-  const char* pipelines = "";          ///< their name and a space, for errors; may be empty
-  int64_t channels = 0;                ///< the name holds for latents with this many channels; 0: for all
+  const char* pipelines = "";          ///< name followed by a space, for errors; may be empty
+  int64_t channels = 0;                ///< the name applies to latents with this many channels; 0: to all
   const char* unpack = kUnpackPixels;  ///< the call that unpacks
 };
 
-/// Networks whose memory profiler/eager counts as diffusers' own code takes it.
+/// Networks for which profiler/eager predicts the memory that diffusers' own code takes.
 enum class EagerNetwork { none, kl, dc, wan };
 
-/// The record of one class of decoders. It holds all that the product knows of the class beside a model's
-/// config. Files of this folder define the records; no other file of the product names a class.
+/// The record of one class of decoders. It holds everything specific to the class except a model's config.
+/// Only the files of this folder define records. No other file of the product names a class.
 struct Family {
   std::string_view class_name{};
   std::string_view source_file{};  ///< the class's Python file; stacks of recorded decodes name it
@@ -42,8 +42,8 @@ struct Family {
   EagerNetwork eager_network = EagerNetwork::none;
   bool takes_scaled_latents = false;  ///< decodes latents that pipelines scaled for a larger VAE
   LatentPacking packing{};
-  /// Original checkpoints have tensors of these names, from whose shapes the Python package makes a config:
-  /// "stable_diffusion", "flux2", "wan".
+  /// Naming scheme of the tensors in original checkpoints: "stable_diffusion", "flux2" or "wan". The Python
+  /// package derives a config from the shapes of these tensors.
   std::string_view original_names{};
   std::vector<BuiltIn> built_ins{};
   /// Makes a model, without its class name. Throws InputError naming a key whose value is not supported.

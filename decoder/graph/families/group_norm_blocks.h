@@ -26,7 +26,7 @@ class GroupNormBlocks {
   TensorId upsampled_conv(const std::string& name, TensorId x, int64_t channels);
   /// GroupNorm over all frames, rows and columns, then the activation.
   TensorId normalised(const std::string& name, TensorId x, Activation activation);
-  /// norm1, activation, conv1, norm2, activation, conv2, then adds x. conv_shortcut projects x where its
+  /// norm1, activation, conv1, norm2, activation, conv2, then adds x. conv_shortcut projects x if its
   /// channels differ.
   TensorId resnet(const std::string& name, TensorId x, int64_t channels);
   /// One head, then adds x.

@@ -3,7 +3,7 @@
 namespace headroom {
 namespace {
 
-/// Below this length a pixel's channels are not scaled to length 1 (torch.nn.functional.normalize).
+/// Vectors shorter than this are not scaled to length 1 (torch.nn.functional.normalize).
 constexpr double kLeastLength = 1e-12;
 
 }  // namespace

@@ -7,11 +7,11 @@
 
 namespace headroom {
 
-/// Blocks that divide each position by its length, of which several families of clips are made, added to a
-/// graph. Behind each residual block is an optional cut point: no norm is a barrier.
+/// Adds blocks with RMS norms to a graph. Several video families use them. No norm is a barrier, so an
+/// optional cut point follows each residual block.
 class RmsNormBlocks {
  public:
-  /// Axes of extent 1 behind the channels of a norm's parameter.
+  /// Number of axes of extent 1 after the channels of a norm's parameter.
   static constexpr int32_t kOverFrames = 3, kByFrame = 2;
 
   RmsNormBlocks(Graph& graph, ConvolutionKind convolutions)
@@ -20,7 +20,7 @@ class RmsNormBlocks {
   /// A module's convolution of `side` frames, rows and columns.
   TensorId conv(const std::string& name, TensorId x, int64_t channels, int32_t side);
   TensorId norm(const std::string& name, TensorId x, Activation activation, int32_t axes = kOverFrames);
-  /// norm1, SiLU, conv1, norm2, SiLU, conv2, and x added; by conv_shortcut where it has other channels.
+  /// norm1, SiLU, conv1, norm2, SiLU, conv2, then adds x. conv_shortcut projects x if its channels differ.
   TensorId resnet(const std::string& name, TensorId x, int64_t channels);
 
  private:

@@ -1,6 +1,6 @@
 """VAE Decode (Headroom) and Headroom memory estimate.
 
-These attributes of a ComfyUI VAE (comfy.sd.VAE) are read: first_stage_model, vae_dtype, device, process_output, memory_used_decode.
+The nodes read these attributes of a ComfyUI VAE (comfy.sd.VAE): first_stage_model, vae_dtype, device, process_output, memory_used_decode.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _module_of(vae: Any) -> Any:
 
 
 def _decoder_of(vae: Any) -> ModuleDecoder:
-    """Packed weights stay as long as ComfyUI keeps the module."""
+    """The decoder of a VAE. It keeps packed weights as long as ComfyUI keeps the module."""
     module = _module_of(vae)
     if module not in _decoders:
         _decoders[module] = ModuleDecoder(module, model_of_tensors(module.state_dict()))
@@ -42,7 +42,7 @@ def _decoder_of(vae: Any) -> ModuleDecoder:
 
 
 def _device_of(vae: Any) -> str:
-    """ComfyUI's device of this VAE if decodes can run there. Otherwise the CPU, with a warning."""
+    """The device that ComfyUI chose for this VAE, if Headroom can decode there. Otherwise the CPU, with a warning."""
     device = str(getattr(vae, "device", "cpu"))
     try:
         require_device(device)
@@ -57,7 +57,7 @@ def _latent_of(samples: Any, model: Any) -> Any:
     import torch
 
     latent = samples.get("samples") if isinstance(samples, dict) else None
-    if getattr(latent, "is_nested", False):  # such as a clip with its sound: the first is the picture
+    if getattr(latent, "is_nested", False):  # for example video and sound; the first part is the picture
         latent = latent.unbind()[0]
     if not isinstance(latent, torch.Tensor):
         raise headroom.InputError(f"samples: expected a latent, found {type(samples if latent is None else latent).__name__}")
@@ -65,7 +65,7 @@ def _latent_of(samples: Any, model: Any) -> Any:
 
 
 def _latent_shape(shape: Any, model: Any) -> list[int]:
-    """The decoder's own shape of a latent of ComfyUI's shape. Raises InputError."""
+    """Converts the shape of a ComfyUI latent to the shape that the decoder takes. Raises InputError."""
     shape = list(shape)
     if len(shape) == 5 and not model.decodes_clips:
         del shape[2]
@@ -79,7 +79,7 @@ def _latent_shape(shape: Any, model: Any) -> list[int]:
 
 
 def _decoder_input(latent: Any, model: Any, module: Any) -> Any:
-    """The latent with the batch norm and the patches of FLUX.2 undone."""
+    """The latent without FLUX.2's batch norm and patches."""
     if model.latent_patches is None:
         return latent
     import torch
@@ -94,33 +94,33 @@ def _decoder_input(latent: Any, model: Any, module: Any) -> Any:
 
 
 def _require_picture(model: Any) -> None:
-    """Raises Unsupported where ComfyUI has no picture of so many channels."""
+    """Raises Unsupported if ComfyUI has no picture format with the decoder's number of channels."""
     channels = model.picture_shape([1, model.latent_channels, 1, 1])[1]
     if channels not in (1, 3, 4, 12):
         raise headroom.Unsupported(f"vae: its pictures have {channels} channels; expected 1, 3, 4, or 12 (2×2 pixels of 3)")
 
 
 def _image_of(vae: Any, sample: Any) -> Any:
-    """ComfyUI's IMAGE. A clip becomes a batch of pictures, as with ComfyUI's own node."""
+    """Converts a decoded sample to ComfyUI's IMAGE. A clip becomes a batch of pictures, as in ComfyUI's own node."""
     import torch
 
     picture = vae.process_output(sample.float())
     if picture.dim() == 5:
         picture = picture.movedim(2, 1).flatten(0, 1)
-    if picture.shape[1] == 12:  # 2×2 pixels of 3 channels, unless process_output has put them side by side
+    if picture.shape[1] == 12:  # 2×2 pixels of 3 channels, if process_output did not unshuffle them
         picture = torch.nn.functional.pixel_shuffle(picture, 2)
     return picture.movedim(1, -1)
 
 
 def _make_room(vae: Any, latent: Any) -> None:
-    """Has ComfyUI unload models until its own estimate of this decode is free, as it does before its own decode."""
+    """Makes ComfyUI unload models until its own estimate for this decode is free. ComfyUI does this before its own decode, too."""
     from comfy import model_management
 
     model_management.free_memory(vae.memory_used_decode(latent.shape, vae.vae_dtype), vae.device)
 
 
 class HeadroomVAEDecode:
-    """The untiled picture inside a limit."""
+    """Node that decodes the untiled picture within a memory limit."""
 
     CATEGORY = "latent"
     FUNCTION = "decode"
@@ -151,7 +151,7 @@ class HeadroomVAEDecode:
 
 
 class HeadroomMemoryEstimate:
-    """ComfyUI's own VAE with an estimate of what its decode takes that knows the decoder."""
+    """Node that replaces a VAE's memory estimate for ComfyUI's own decode. The new estimate is computed from the decoder's layers."""
 
     CATEGORY = "latent"
     FUNCTION = "estimate"
@@ -172,7 +172,7 @@ class HeadroomMemoryEstimate:
             return vae, f"ComfyUI's own estimate: {why}"
 
         def memory_used_decode(shape: Any, dtype: Any) -> int:
-            """An error here would end ComfyUI's own decode, so every one falls back on ComfyUI's estimate."""
+            """Falls back to ComfyUI's estimate on any error, because an exception here would abort ComfyUI's own decode."""
             try:
                 batch, _, frames, height, width = model.picture_shape(_latent_shape(shape, model))
                 prediction = headroom.predict(model, height, width, frames, batch, dtype=dtype, device="cuda")

@@ -1,4 +1,4 @@
-"""Bounds of what a workflow may ask of the machine that runs ComfyUI."""
+"""Restricts the folders and memory limits that a workflow may request from the machine that runs ComfyUI."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCRATCH_VARIABLE = "HEADROOM_COMFYUI_SCRATCH"
 
 
 def _allowed_folders() -> list[str]:
-    """ComfyUI's own temp folder, and those that the person who runs the server names."""
+    """ComfyUI's temp folder, and the folders that the server's operator allows."""
     folders = [folder for folder in os.environ.get(SCRATCH_VARIABLE, "").split(os.pathsep) if folder]
     try:
         import folder_paths  # ComfyUI's
@@ -25,12 +25,14 @@ def _allowed_folders() -> list[str]:
 
 
 def allowed_scratch(scratch: str) -> str | None:
-    """The folder, or None for an empty name. Raises InputError, which is the same whether a refused folder exists or not."""
+    """The folder, or None for an empty name. Raises InputError for any other folder.
+
+    The message does not reveal whether a refused folder exists."""
     if not scratch:
         return None
     try:
         folder = os.path.realpath(scratch)
-    except ValueError:  # a null character or half of a surrogate pair, which no name of a file has
+    except ValueError:  # a null character or a lone surrogate, which file names cannot have
         folder = ""
     below = any(os.path.commonpath([folder, allowed]) == allowed for allowed in _allowed_folders() if folder)
     if not below or not os.path.isdir(folder):
@@ -41,7 +43,7 @@ def allowed_scratch(scratch: str) -> str | None:
 
 
 def _memory_bytes(device: str) -> int:
-    """All memory of the device, whoever uses it now."""
+    """Total memory of the device, in use or not."""
     import torch
 
     if device == "cpu" or not torch.cuda.is_available():
@@ -50,7 +52,7 @@ def _memory_bytes(device: str) -> int:
 
 
 def require_limit_of_machine(limit: str, device: str) -> None:
-    """Raises InputError for a limit above the memory of the device, which would be no limit."""
+    """Raises InputError for a limit above the device's memory, because it would have no effect."""
     if limit == "auto":
         return
     most = _memory_bytes(device)

@@ -65,7 +65,7 @@ def _shape(text: str) -> tuple[int, ...]:
 
 
 def load(model: str, dtype: str, device: str) -> Any:
-    """The VAE of a folder, or a built-in one with random weights. Raises InputError."""
+    """Loads the VAE of a folder, or makes a built-in one with random weights. Raises InputError."""
     import diffusers
     import torch
 
@@ -88,7 +88,7 @@ def load(model: str, dtype: str, device: str) -> Any:
 
 
 def latent_shapes(vae: Any, args: argparse.Namespace) -> list[tuple[int, ...]]:
-    """Raises InputError where a size has no latent."""
+    """The latent shape of each size. Raises InputError if a size has no latent."""
     if args.latent_shape:
         return [args.latent_shape]
     if not args.sizes:
@@ -97,14 +97,14 @@ def latent_shapes(vae: Any, args: argparse.Namespace) -> list[tuple[int, ...]]:
 
 
 def latent_shape(vae: Any, width: int, height: int, frames: int = 1, batch: int = 1) -> tuple[int, ...]:
-    """The shape that the VAE's own decode() takes. Raises InputError where the size has no latent."""
+    """The latent shape that the VAE's own decode() takes. Raises InputError if the size has no latent."""
     from torch.nn import Conv3d
 
     try:
         shape = tuple(describe(vae).latent_shape(width, height, frames, batch))
     except Unsupported as error:
         raise InputError(f"--sizes: {error}. Give --latent-shape N,C,H,W") from None
-    # A class of clips takes a time axis for a picture, too.
+    # Video decoders need a time axis even for a single picture.
     of_clips = "temperal_downsample" in vae.config or any(isinstance(module, Conv3d) for module in vae.modules())
     return (*shape[:2], 1, *shape[2:]) if of_clips and len(shape) == 4 else shape
 

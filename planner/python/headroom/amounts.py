@@ -1,4 +1,4 @@
-"""Arguments as people write them."""
+"""Parses arguments such as byte counts, whole numbers and file names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .errors import InputError
 
 
 def limit_bytes(limit: int | str | None, option: str = "limit") -> int | None:
-    """Bytes of ``8 << 30``, ``"8GiB"``; None of ``None``. Not for ``"auto"``."""
+    """Parses a limit such as ``8 << 30`` or ``"8GiB"`` to bytes. None stays None. Does not accept ``"auto"``."""
     if limit is None:
         return None
     if isinstance(limit, str):
-        if not limit.isprintable():  # half of a surrogate pair too, which is no text in C++
+        if not limit.isprintable():  # includes lone surrogates, which C++ cannot encode as UTF-8
             raise InputError(f"{option}: expected bytes such as 8GiB, found {limit!r}")
         return _core.parse_bytes(limit, option)
     bytes_ = whole_number(limit, option, "bytes, as in 8 << 30 or '8GiB'")
@@ -25,7 +25,7 @@ def limit_bytes(limit: int | str | None, option: str = "limit") -> int | None:
 
 
 def require_sensible_limit(limit: int | str | None, option: str = "limit") -> None:
-    """Raises InputError for so few bytes that GiB are meant."""
+    """Raises InputError if the limit is so small that the caller probably meant GiB."""
     bytes_ = None if limit == "auto" else limit_bytes(limit, option)
     if bytes_ is None or bytes_ >= _core.fewest_sensible_bytes:
         return
@@ -33,7 +33,7 @@ def require_sensible_limit(limit: int | str | None, option: str = "limit") -> No
 
 
 def whole_number(value: Any, name: str, expected: str = "a whole number") -> int:
-    """``value`` as an int. Raises InputError for what is no whole number of 64 bits."""
+    """``value`` as an int. Raises InputError if it is not a whole number that fits 64 bits."""
     try:
         number = operator.index(value)
     except (TypeError, ValueError):
@@ -44,7 +44,7 @@ def whole_number(value: Any, name: str, expected: str = "a whole number") -> int
 
 
 def file_name(path: Any, name: str) -> str:
-    """Raises InputError for what names no file."""
+    """``path`` as text. Raises InputError if it cannot be a file name."""
     try:
         text = os.fsdecode(path)
     except TypeError:
@@ -60,5 +60,5 @@ def auto_limit_bytes(held_bytes: int = 0) -> int:
 
 
 def memory_bytes() -> int:
-    """All memory that this process could have, whoever uses it now: the machine's, or its control group's."""
+    """Total memory that this process could use, free or not: the limit of its control group, or else the machine's memory."""
     return _core.memory_bytes()

@@ -1,7 +1,7 @@
 """Finds how a VAE's modules differ from those that its class makes.
 
-The decoder knows a VAE by its config and its parameters. Anything else that changes the picture, such as a hook or another
-padding, has to be refused by name.
+The decoder knows a VAE by its config and its parameters. It must reject anything else
+that changes the picture, such as a hook or another padding. The error names the change.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def is_fused(module: Any) -> bool:
 
 
 def decoding_modules(vae: Any) -> Iterator[tuple[str, Any]]:
-    """Names and modules that a decode runs, the VAE itself left out. Compiled modules are followed."""
+    """Names and modules that a decode runs, except the VAE itself. Looks inside compiled modules."""
     for name, child in vae._modules.items():
         if name not in UNUSED_CHILDREN and child is not None:
             yield from _within(name, child)
@@ -72,13 +72,13 @@ def compiled_modules(vae: Any) -> Iterator[Any]:
 
 
 def made_class(vae: Any) -> type:
-    """The supported class that a VAE is of, or derives from."""
+    """The supported class of a VAE, or the one that its class derives from."""
     bases = [base for base in type(vae).__mro__ if base.__name__ in SUPPORTED_CLASSES]
     return next((base for base in bases if base.__module__.startswith("diffusers.")), bases[0])
 
 
 def made_anew(vae: Any) -> Any:
-    """A new VAE of the same class and config, without memory for values."""
+    """A new VAE of the same class and config, on the meta device (no memory for values)."""
     import torch
 
     cls = made_class(vae)
@@ -88,7 +88,7 @@ def made_anew(vae: Any) -> Any:
 
 
 def require_unchanged(vae: Any) -> None:
-    """Raises Unsupported naming the first difference from what the VAE's class makes."""
+    """Compares a VAE with a new one of its class. Raises Unsupported with the first difference."""
     cls = made_class(vae)
     raise_first(_differences(vae, made_anew(vae), cls.__name__))
 
@@ -117,7 +117,7 @@ def global_hooks() -> Iterator[str]:
 
 
 def _of_vae(vae: Any, made: Any, makes: str) -> Iterator[str]:
-    """Changes to the VAE itself: to the methods and attributes that its own decode uses."""
+    """Changes to the VAE itself, in methods and attributes that its own decode uses."""
     methods = methods_of(type(made), ("decode",))
     yield from replaced_methods(makes, methods)
     for name in methods.functions:
@@ -189,7 +189,7 @@ def _of_tensors(name: str, module: Any, expected: Any, makes: str) -> Iterator[s
 
 
 def is_plain(tensor: Any) -> bool:
-    """True if a tensor stores its values plainly. Tensors of quantising libraries have a form of their own."""
+    """True if a tensor stores plain values. Quantisation libraries use tensor types with other formats."""
     import torch
 
     return type(tensor) in (torch.Tensor, torch.nn.Parameter)

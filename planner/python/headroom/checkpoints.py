@@ -1,6 +1,6 @@
-"""A decoder's config from the shapes of a checkpoint's tensors, for files and modules that come without one.
+"""Derives a decoder's config from the shapes of a checkpoint's tensors, for files and modules without a config.
 
-Names are those of the original checkpoints (Stable Diffusion, SDXL, SD3, FLUX, FLUX.2; Wan 2.1 and 2.2), which ComfyUI keeps.
+Tensor names are those of the original checkpoints (Stable Diffusion, SDXL, SD3, FLUX, FLUX.2; Wan 2.1 and 2.2), which ComfyUI keeps.
 The decoder itself knows their names in diffusers (decoder/weights/tensor_names.h).
 """
 
@@ -18,7 +18,7 @@ Shapes = Mapping[str, Sequence[int]]
 
 
 def model_of_tensors(tensors: Mapping[str, Any]) -> _core.Model:
-    """The model whose parameters these are: tensors by name. Raises Unsupported."""
+    """The model that has these parameters (tensors by name). Raises Unsupported."""
     shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     for finest, config_of in (("decoder.mid.block_1.norm1.weight", _stable_diffusion), ("decoder.middle.0.residual.0.gamma", _wan)):
         prefix = next((name[: -len(finest)] for name in sorted(shapes) if name.endswith(finest)), None)
@@ -35,7 +35,7 @@ def model_of_tensors(tensors: Mapping[str, Any]) -> _core.Model:
 
 
 def _numbered(shapes: Shapes, pattern: str) -> int:
-    """How many there are of what is numbered from 0."""
+    """Number of entries that the names number from 0: one more than the highest number."""
     return 1 + max((int(m[1]) for name in shapes if (m := re.match(pattern, name))), default=-1)
 
 
@@ -63,7 +63,7 @@ def _stable_diffusion(shapes: Shapes) -> dict:
 
 
 def _flux2(shapes: Shapes, latent_channels: int) -> dict:
-    """FLUX.2 normalises patches of its latents, so the channels of the batch norm tell the size of a patch."""
+    """FLUX.2 normalises patches of its latents. So the batch norm's channel count gives the patch size."""
     if "bn.running_mean" not in shapes:
         return {}
     channels = shapes["bn.running_mean"][0]
@@ -75,7 +75,7 @@ def _flux2(shapes: Shapes, latent_channels: int) -> dict:
 
 def _wan(shapes: Shapes) -> dict:
     modules = _numbered(shapes, r"decoder\.upsamples\.(\d+)\.")
-    nested = "decoder.upsamples.0.upsamples.0.residual.2.weight" in shapes  # in each resolution, as Wan 2.2 numbers them
+    nested = "decoder.upsamples.0.upsamples.0.residual.2.weight" in shapes  # Wan 2.2 nests the numbering within each resolution
     flat = "decoder.upsamples.0.residual.2.weight" in shapes
     if not (flat and modules == 15 or nested and modules == 4):
         raise Unsupported("decoder.upsamples: expected the 15 modules of Wan 2.1 or the 4 of Wan 2.2; others are not supported")

@@ -1,4 +1,4 @@
-"""Which methods of a class a call reaches, and which names their code reads."""
+"""Finds the methods of a class that a call can reach, and the names that their code reads."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _found(cls: type, called: tuple[str, ...]) -> Methods:
         if name in names or (name not in called and any(word in name for word in OTHER_WAYS)):
             continue
         names.add(name)
-        for owner in _owners(cls, name):  # a method may call that of a base
+        for owner in _owners(cls, name):  # a method may call its base's method
             for function in _functions(vars(owner)[name]):
                 functions.add(name)
                 ahead.extend(_names_in(function.__code__))
@@ -53,7 +53,7 @@ def _found(cls: type, called: tuple[str, ...]) -> Methods:
 
 
 def _foreign(cls: type, names: Iterable[str]) -> tuple[tuple[str, Any], ...]:
-    """Methods whose code is of another package. Not `decode`, which Headroom takes the place of."""
+    """Methods whose code comes from another package than their class. Skips `decode`, which Headroom replaces."""
     found = []
     for name in sorted(set(names) - {"decode"}):
         for owner in _owners(cls, name):
@@ -65,12 +65,12 @@ def _foreign(cls: type, names: Iterable[str]) -> tuple[tuple[str, Any], ...]:
 
 
 def _owners(cls: type, name: str) -> list[type]:
-    """The class and its bases, as far as they define this name."""
+    """The class and those of its bases that define this name."""
     return [owner for owner in cls.__mro__ if owner is not object and name in vars(owner)]
 
 
 def _functions(attribute: Any) -> Iterator[types.FunctionType]:
-    """The function of a method, then those that it is a decorator's wrapper of."""
+    """The function of a method. If it is a decorator's wrapper, also the wrapped functions, found in its closure."""
     if isinstance(attribute, (staticmethod, classmethod)):
         attribute = attribute.__func__
     if isinstance(attribute, property):
@@ -80,7 +80,7 @@ def _functions(attribute: Any) -> Iterator[types.FunctionType]:
         for cell in attribute.__closure__ or ():
             try:
                 inner = cell.cell_contents
-            except ValueError:  # still empty
+            except ValueError:  # the cell has no value yet
                 continue
             if isinstance(inner, types.FunctionType) and inner is not attribute:
                 yield from _functions(inner)

@@ -1,4 +1,4 @@
-"""Exact decodes inside a limit, in the place of a VAE's own ``decode``."""
+"""Replaces a VAE's own ``decode`` by an exact decode within a memory limit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WITHOUT_EFFECT = {
 
 @dataclass(frozen=True)
 class Options:
-    """As they were given to :func:`headroom.enable`."""
+    """Options as passed to :func:`headroom.enable`."""
 
     limit: int | str | None = "auto"
     host_limit: int | str = "auto"
@@ -55,8 +55,9 @@ class Options:
 
 
 class Handle:
-    """A VAE whose ``decode`` is Headroom's. ``last`` is the DecodeReport of the last decode; ``disable()`` ends it, and so does the
-    end of ``with headroom.enable(…):``."""
+    """A VAE that decodes with Headroom. ``last`` is the DecodeReport of the last decode.
+
+    ``disable()`` restores the VAE's own ``decode``. So does leaving ``with headroom.enable(…):``."""
 
     def __init__(self, vae: Any, model: _core.Model, options: Options, pipeline_bar: Any = None, earlier: Any = None):
         self.options = options
@@ -65,7 +66,7 @@ class Handle:
         self.last: DecodeReport | None = None
         self._pipeline_bar = pipeline_bar
         self._trace_file = ""
-        self._earlier = earlier  # a decode that the VAE had in the place of its class's
+        self._earlier = earlier  # an attribute `decode` that shadowed the class's method before
         self._warned: set[str] = set()
         self._dtypes: tuple[Any, Any] = (None, None)
 
@@ -95,12 +96,13 @@ class Handle:
         )  # fmt: skip
 
     def trace(self, file: str) -> None:
-        """The next decode writes a trace to this file, for headroom-report and headroom-gui. Raises InputError where its folder does
-        not exist, and for a file of the folder that the VAE was loaded from."""
+        """Makes the next decode write a trace to this file, for headroom-report and headroom-gui.
+
+        Raises InputError if the file's folder does not exist, or if the file is in the folder that the VAE was loaded from."""
         self._trace_file = output_name(file, "file", self.vae)
 
     def disable(self) -> None:
-        """Gives the VAE its own ``decode`` back, and frees what is held."""
+        """Restores the VAE's own ``decode`` and frees packed weights."""
         disable(self.vae)
 
     def __enter__(self) -> Handle:
@@ -117,13 +119,13 @@ class Handle:
         return f"<headroom: {self.model.name}, limit {self.options.limit}, last: {self.last or 'no decode yet'}>"
 
     def decode(self, z: Any, return_dict: bool = True, generator: Any = None) -> Any:
-        """As the VAE's own ``decode``, without tiles that blend."""
+        """Replacement for the VAE's own ``decode``. Tiles are exact and never blended."""
         import torch
 
         vae = self.vae
         hook = getattr(vae, "_hf_hook", None)
         if hook is not None and hasattr(hook, "pre_forward"):
-            hook.pre_forward(vae)  # as diffusers' apply_forward_hook does
+            hook.pre_forward(vae)  # diffusers' apply_forward_hook does the same
         if torch.is_grad_enabled() and getattr(z, "requires_grad", False):
             raise InputError("latent: expected one without gradients; headroom.disable(vae) to train through decode")
         self._warn_of_blending(4)
@@ -138,27 +140,28 @@ class Handle:
         return _output(sample, return_dict)
 
     def _original(self, z: Any, return_dict: bool, generator: Any, **conditions: Any) -> Any:
-        """By the decode that the VAE had before it was enabled."""
+        """Decodes with the ``decode`` that the VAE had before it was enabled."""
         chosen = conditions if generator is None else {**conditions, "generator": generator}
         own = self._earlier or functools.partial(type(self.vae).decode, self.vae)
         return own(z, return_dict=return_dict, **chosen)
 
     def _restore(self) -> None:
-        """Gives the VAE the decode back that it had before it was enabled."""
+        """Restores the ``decode`` that the VAE had before it was enabled."""
         vae = self.vae
         del vae.decode
         if self._earlier is not None:
             vae.decode = self._earlier
 
     def _warn_of_blending(self, stacklevel: int) -> None:
-        """Once of each attribute by which the VAE's own decode blends."""
+        """Warns once for each attribute that makes the VAE's own decode blend tiles."""
         for name, message in WITHOUT_EFFECT.items():
             if name not in self._warned and getattr(self.vae, name, False):
                 self._warned.add(name)
                 warnings.warn(message, stacklevel=stacklevel)
 
     def _dtype(self, vae: Any) -> Any:
-        """The VAE's dtype, which diffusers looks for in all modules. It changes with that of the parameters."""
+        """The VAE's dtype. Cached, because diffusers searches all modules for it. A change of the first parameter's dtype
+        invalidates the cache."""
         first = next(vae.parameters()).dtype
         if first != self._dtypes[0]:
             self._dtypes = first, vae.dtype
@@ -198,7 +201,7 @@ class Decode:
         _, (_, z), *options = _signature(vae).bind(vae, *positional, **keywords).arguments.items()
         conditions = {"return_dict": True, "generator": None, **dict(options)}
         return_dict, generator = conditions.pop("return_dict"), conditions.pop("generator")
-        if any(value is not None for value in conditions.values()):  # such as a mask, which only the VAE's own decode knows
+        if any(value is not None for value in conditions.values()):  # for example a mask, which Headroom does not support
             return self.handle._original(z, return_dict, generator, **conditions)
         return self.handle.decode(z, return_dict=return_dict, generator=generator)
 
@@ -207,9 +210,9 @@ class Decode:
 
 
 def _signature(vae: Any) -> inspect.Signature:
-    """Signature of the VAE's own ``decode``. Classes differ in the name of the latent and the order of options."""
+    """Signature of the VAE's own ``decode``. Classes differ in the latent's name and in the order of options."""
     own = inspect.signature(type(vae).decode)
-    return own if "return_dict" in own.parameters else inspect.signature(Handle.decode)  # hidden by a decorator
+    return own if "return_dict" in own.parameters else inspect.signature(Handle.decode)  # a decorator hides the real signature
 
 
 def _rebuilt(vae: Any, config: str, class_name: str, options: Options) -> Handle:
@@ -236,31 +239,32 @@ def enable(
     release: bool = False,
     progress: bool | Callable[[float], None] | None = None,
 ) -> Handle:
-    """From now on ``vae.decode`` gives the untiled picture inside a limit. Everything else of the VAE stays as it is.
+    """Makes ``vae.decode`` return the untiled picture within a memory limit. Does not change the VAE in any other way.
 
     Args:
         vae_or_pipe: a diffusers VAE, or a pipeline with one.
-        limit: bytes or ``"8GiB"`` for what a decode takes at its peak: packed weights, tensors, workspace, and the picture
-            that it returns. ``"auto"``: what is free when it begins, on a GPU what torch could give. None: as much as is of use.
-        host_limit: on a GPU, pinned host memory for tensors that do not fit the device; ``"auto"``: half of what is free.
+        limit: peak memory of a decode, in bytes or as ``"8GiB"``. It covers packed weights, tensors, workspace, and the
+            returned picture. ``"auto"``: the free memory when a decode begins; on a GPU, the memory that torch could
+            allocate. None: no limit.
+        host_limit: on a GPU, pinned host memory for tensors that do not fit the device; ``"auto"``: half of the free memory.
         scratch: on a CPU, a folder on a disk for tensors that do not fit memory.
-        profile: a file of headroom-profile, measured on this machine.
-        on_misfit: where nothing fits the limit, ``"raise"`` DoesNotFit before anything runs, or decode by the VAE's
-            ``"original"`` with a warning.
-        verify: decode each item by the VAE's own untiled decode, too, and raise VerificationError where they differ. Where that cannot
-            run, warn.
+        profile: a profile that headroom-profile measured on this machine.
+        on_misfit: behaviour if no plan fits the limit. ``"raise"``: raise DoesNotFit before anything runs. ``"original"``:
+            warn, and use the VAE's own decode.
+        verify: also decode each item with the VAE's own untiled decode, and raise VerificationError if the pictures differ.
+            Warns if that decode cannot run.
         release: drop the module's own copy of the weights once they are packed. Cannot be undone.
-        progress: True for a tqdm bar, a function that is called with the share that is done, False for neither; None
-            shows a bar for long decodes of a pipeline whose own bars are on.
+        progress: True shows a tqdm bar, False shows nothing. A function is called with the share that is done. None shows
+            a bar for long decodes, if the pipeline's own bars are on.
 
-    Returns the handle, whose ``last`` is the DecodeReport of the last decode. Enabling again replaces the options. As a context manager
-    it disables the VAE at its end::
+    Returns a handle. Its ``last`` is the DecodeReport of the last decode. Enabling a VAE again replaces the options. As a
+    context manager, the handle disables the VAE at the end::
 
         with headroom.enable(pipe, limit="4GiB") as handle:
             handle.predict(1536, 2048).require()
             image = pipe(prompt, height=1536, width=2048).images[0]
 
-    Raises Unsupported where the decoder is not supported, by key, and InputError.
+    Raises Unsupported with the config key if the decoder is not supported, and InputError.
     """
     vae = loaded_vae_of(vae_or_pipe)
     bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
@@ -279,8 +283,9 @@ def enable(
 
 
 def _require_profile(vae: Any, model: _core.Model, profile: str) -> None:
-    """Raises InputError for what is no profile of this model. It may be of pictures or of clips, and its device may be one that the VAE
-    is moved to later."""
+    """Raises InputError unless ``profile`` is a profile of this model.
+
+    Accepts profiles of pictures and of clips, and of either device, because the VAE may move to the other device later."""
     channels, refused = model.latent_channels, None
     latents = [[1, channels, 1, 1], *([[1, channels, 2, 1, 1]] if model.decodes_clips else [])]
     for device, latent in itertools.product(("cpu", "cuda"), latents):
@@ -294,7 +299,7 @@ def _require_profile(vae: Any, model: _core.Model, profile: str) -> None:
 
 
 def disable(vae_or_pipe: Any) -> None:
-    """Gives the VAE the ``decode`` back that it had before, and frees what is held. Nothing where it was not enabled."""
+    """Restores the ``decode`` that the VAE had before, and frees packed weights. Does nothing if the VAE is not enabled."""
     handle = handle_of(vae_or_pipe)
     if handle is not None:
         if handle.decoder.released:
@@ -304,6 +309,6 @@ def disable(vae_or_pipe: Any) -> None:
 
 
 def handle_of(vae_or_pipe: Any) -> Handle | None:
-    """The handle of an enabled VAE; None of another."""
+    """The handle of an enabled VAE. None for any other VAE."""
     installed = vars(loaded_vae_of(vae_or_pipe)).get("decode")
     return installed.handle if isinstance(installed, Decode) else None

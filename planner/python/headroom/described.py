@@ -1,4 +1,4 @@
-"""A model from whatever a caller has: a diffusers VAE, a folder, a built-in name."""
+"""Makes a model from a diffusers VAE, a pipeline, a folder, or a built-in name."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ SUPPORTED_CLASSES = tuple(_core.supported_classes())
 
 
 def followed(module: Any) -> Any:
-    """The module inside of one that torch.compile() made."""
+    """The original of a module that torch.compile() made. Other modules are returned unchanged."""
     while type(module).__name__ == "OptimizedModule" and type(module).__module__.startswith("torch."):
         module = module._orig_mod
     return module
 
 
 def vae_of(vae_or_pipe: Any) -> Any:
-    """The VAE of a pipeline, or what is no pipeline itself. One that torch.compile() made stands for the VAE inside. Raises InputError for a
-    class, and Unsupported for a pipeline without a VAE."""
+    """The VAE of a pipeline. Anything else is returned unchanged, but for compiled VAEs, which are unwrapped.
+
+    Raises InputError for a class, and Unsupported for a pipeline without a VAE."""
     if isinstance(vae_or_pipe, type):
         name = vae_or_pipe.__name__
         raise InputError(f"{name} is a class; expected an object, such as {name}.from_pretrained(…) returns")
@@ -34,7 +35,7 @@ def vae_of(vae_or_pipe: Any) -> Any:
 
 
 def loaded_vae_of(vae_or_pipe: Any) -> Any:
-    """Like vae_of(), but needs a VAE with weights. Raises InputError for names and folders."""
+    """Like vae_of(), but requires a VAE with weights. Raises InputError for names and folders."""
     vae = vae_of(vae_or_pipe)
     if isinstance(vae, (str, os.PathLike)):
         raise InputError(f"expected a VAE or a pipeline, found the name {os.fspath(vae)!r}; load it first, by from_pretrained(…)")
@@ -44,7 +45,7 @@ def loaded_vae_of(vae_or_pipe: Any) -> Any:
 
 
 def class_name_of(vae: Any) -> str:
-    """The supported class that an object is of. Raises Unsupported."""
+    """Name of the supported class that an object belongs to. Raises Unsupported."""
     for base in type(vae).__mro__:
         if base.__name__ in SUPPORTED_CLASSES:
             return base.__name__
@@ -52,10 +53,10 @@ def class_name_of(vae: Any) -> str:
 
 
 def describe(vae: Any) -> _core.Model:
-    """The model of a diffusers VAE or of a pipeline with one, of a folder with ``config.json``, or of a built-in name. No weights are
-    read.
+    """The model of a diffusers VAE or of a pipeline with one, of a folder with ``config.json``, or of a built-in name. Does
+    not read weights.
 
-    Raises Unsupported where the class or a value of the config is not supported, naming it.
+    Raises Unsupported with the name of an unsupported class or config key.
     """
     vae = vae_of(vae)
     if isinstance(vae, _core.Model):
@@ -66,8 +67,8 @@ def describe(vae: Any) -> _core.Model:
 
 
 def output_name(path: Any, argument: str, vae: Any) -> str:
-    """The name of a file to write. Raises InputError where its folder does not exist, and for a file of the folder that the VAE was
-    loaded from."""
+    """Checks the name of an output file. Raises InputError if its folder does not exist, or if it is in the folder that the VAE
+    was loaded from."""
     name = file_name(path, argument)
     if not os.path.isdir(os.path.dirname(name) or "."):
         raise InputError(f"{argument}: {name}: cannot be written: expected a folder that exists")
@@ -87,7 +88,7 @@ def config_text(vae: Any) -> str:
 
 
 def model_of(config: str, class_name: str) -> _core.Model:
-    """The model of a config as JSON. Raises Unsupported naming the key."""
+    """The model of a config in JSON. Raises Unsupported with the key."""
     try:
         return _core.Model.from_config(config, f"{class_name}.config")
     except InputError as error:
@@ -95,12 +96,12 @@ def model_of(config: str, class_name: str) -> _core.Model:
 
 
 def _plain(value: Any) -> Any:
-    """For JSON: tuples of a config are lists already; what else there is, is only named."""
+    """JSON fallback: sets become lists, and other values become text."""
     return list(value) if isinstance(value, (set, frozenset)) else str(value)
 
 
 def dtype_name(dtype: Any) -> str:
-    """``"fp32"``, ``"bf16"`` or ``"fp16"`` of a torch dtype or of such a name."""
+    """``"fp32"``, ``"bf16"`` or ``"fp16"`` for a torch dtype or for one of these names."""
     names = {
         "fp32": "fp32", "float32": "fp32", "float": "fp32",
         "bf16": "bf16", "bfloat16": "bf16",
@@ -113,7 +114,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def dtype_of(vae: Any, dtype: Any = None) -> str:
-    """``dtype`` as a name; the VAE's own where it is None."""
+    """Name of ``dtype``, or of the VAE's dtype if it is None."""
     if dtype is None:
         vae = vae_of(vae)
         dtype = getattr(vae, "dtype", None) or "fp32"
@@ -121,7 +122,7 @@ def dtype_of(vae: Any, dtype: Any = None) -> str:
 
 
 def device_of(vae: Any, device: Any = None) -> str:
-    """``"cpu"`` or ``"cuda"``; where it is None, the kind of device that the VAE decodes on."""
+    """``"cpu"`` or ``"cuda"``. If ``device`` is None, the kind of device that the VAE decodes on."""
     if device is None:
         own = str(getattr(vae_of(vae), "device", None) or "cpu").split(":")[0]
         return own if own == "cuda" else "cpu"

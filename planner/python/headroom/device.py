@@ -18,8 +18,9 @@ AUTO_MARGIN_BYTES = 256 << 20
 
 
 class TorchMemory:
-    """A GPU's memory for one decode: one torch tensor on the caller's current stream, so that torch counts it, caps it, and
-    refuses before anything runs."""
+    """GPU memory for one decode: a single torch tensor on the caller's current stream.
+
+    So torch counts the memory, applies its cap, and can refuse before anything runs."""
 
     ALIGNMENT_BYTES = 512
 
@@ -33,19 +34,19 @@ class TorchMemory:
         return f"torch {torch.__version__}"
 
     def reserve(self, bytes_: int) -> int:
-        """The address of so many bytes."""
+        """Allocates ``bytes_`` bytes and returns their aligned address. Raises OutOfGpuMemory."""
         import torch
 
         try:
             self._block = torch.empty(bytes_, dtype=torch.uint8, device=self.device)
-            if self._block.data_ptr() % self.ALIGNMENT_BYTES != 0:  # torch's own allocator does not do this
+            if self._block.data_ptr() % self.ALIGNMENT_BYTES != 0:  # never true for torch's own allocator
                 self._block = torch.empty(bytes_ + self.ALIGNMENT_BYTES, dtype=torch.uint8, device=self.device)
         except torch.OutOfMemoryError as refused:
             raise OutOfGpuMemory(f"torch refused {_core.format_bytes(bytes_)}: {str(refused).splitlines()[0]}") from None
         return -(-self._block.data_ptr() // self.ALIGNMENT_BYTES) * self.ALIGNMENT_BYTES
 
     def stream(self) -> int:
-        """The CUDA stream whose queued work may still use the memory: the caller's current one."""
+        """The caller's current CUDA stream. Work queued there may still use the memory."""
         import torch
 
         return torch.cuda.current_stream(self.device).cuda_stream
@@ -60,7 +61,7 @@ def decoding_device(device: str) -> str:
 
 
 def require_device(device: str) -> None:
-    """Raises Unsupported unless decodes can run there."""
+    """Raises Unsupported unless decodes can run on the device."""
     kind, _, index = device.partition(":")
     if kind == "cpu":
         return
@@ -75,16 +76,16 @@ def require_device(device: str) -> None:
 
 
 def open_decoder(model: _core.Model, device: str) -> _core.Decoder:
-    """For a device that require_device() accepts. Raises DeviceError."""
+    """A decoder of ``model`` on ``device``, which require_device() must accept. Raises DeviceError."""
     if device == "cpu":
         return _core.cpu_decoder(model)
     return _core.gpu_decoder(model, os.fspath(GPU_MODULE), TorchMemory(device))
 
 
 def free_bytes(device: str, held_bytes: int = 0, margin_bytes: int = AUTO_MARGIN_BYTES) -> int:
-    """Memory that a decode there could have now (``limit="auto"``), its own ``held_bytes`` included.
+    """Memory that a decode on the device could use now (``limit="auto"``). On the CPU it includes the decoder's ``held_bytes``.
 
-    On a GPU, ``margin_bytes`` stay free. Raises InputError if there is no GPU to ask."""
+    On a GPU, ``margin_bytes`` stay free. Raises InputError if there is no GPU."""
     if device == "cpu":
         return auto_limit_bytes(held_bytes)
     try:

@@ -7,8 +7,10 @@ from typing import Any
 
 
 def in_python(text: str) -> str:
-    """Options of the programs as arguments: ``scratch=DIR`` for ``--scratch DIR``. The compiled part calls it for its errors."""
-    text = re.sub("; give --other-environment .*", "", text)  # of the programs only
+    """Rewrites program options in a message as Python arguments: ``scratch=DIR`` for ``--scratch DIR``.
+
+    The extension module calls this for its errors."""
+    text = re.sub("; give --other-environment .*", "", text)  # Python has no such argument
     text = text.replace("--weights-residency auto", "release=False").replace("--scratch-limit", "a scratch folder with more room")
     text = re.sub(r" --weights \S+?(?=[),:;]|\s|$)", "", text)
     text = re.sub(r"--model (?=\S)", "vae=", text)
@@ -22,11 +24,11 @@ class HeadroomError(Exception):
 
 
 class InputError(HeadroomError, ValueError):
-    """Something that was given is not what was expected."""
+    """An argument or a file is not as expected."""
 
 
 class Unsupported(InputError):
-    """A decoder of a class, or with a config, that Headroom does not decode."""
+    """Headroom does not support the decoder's class or config."""
 
 
 class DoesNotFit(HeadroomError, MemoryError):
@@ -46,7 +48,7 @@ class DoesNotFit(HeadroomError, MemoryError):
 
 
 class OutOfGpuMemory(DoesNotFit):
-    """A plan fits its limit, but others hold what it takes of the GPU's memory. Nothing was decoded."""
+    """A plan fits its limit, but others use too much of the GPU's memory. Nothing was decoded."""
 
 
 class LimitExceeded(HeadroomError, MemoryError):
@@ -58,4 +60,4 @@ class DeviceError(HeadroomError, RuntimeError):
 
 
 class VerificationError(HeadroomError):
-    """``verify=True`` found another picture than the original decode's."""
+    """With ``verify=True``, the picture differs from that of the original decode."""

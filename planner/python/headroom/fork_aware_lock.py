@@ -1,4 +1,4 @@
-"""A lock that a child of fork() does not wait for in vain."""
+"""A lock that does not deadlock in a child of fork()."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from .errors import DeviceError
 
 
 class ForkAwareLock:
-    """Reentrant. A thread that held it while the process forked does not exist in the child, and never gives it back."""
+    """Reentrant lock that raises in a forked child if it was held during fork().
+
+    The thread that held it does not exist in the child, so nobody would release it there."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -31,11 +33,12 @@ class ForkAwareLock:
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Asks the lock itself, since a thread may have been forked away just after it took the lock."""
+        """Marks the lock as lost if it was held during fork(). Tests the lock itself, because a thread may have acquired it without
+        counting up ``_depth`` yet."""
         free = self._lock.acquire(blocking=False)
         if free:
             self._lock.release()
-        self._lost = not free or self._depth > 0  # the thread that forked may hold it too
+        self._lost = not free or self._depth > 0  # the forking thread itself may hold the lock
 
 
 _locks: weakref.WeakSet[ForkAwareLock] = weakref.WeakSet()

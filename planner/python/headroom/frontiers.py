@@ -1,4 +1,4 @@
-"""Peak against time."""
+"""Trade-off between peak memory and time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FrontierPoint(NamedTuple):
 
 
 class Frontier(tuple):
-    """The fastest plan under each of many limits: FrontierPoints, largest peak first."""
+    """The fastest plan under each of several limits: a sequence of FrontierPoints, largest peak first."""
 
     what: str
     """The request in words."""

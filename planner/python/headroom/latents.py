@@ -1,4 +1,4 @@
-"""Latents that a decode is given."""
+"""Checks and converts latents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .errors import InputError
 
 
 def require_latent(z: Any) -> None:
-    """Raises InputError for what is no dense tensor of floating-point values."""
+    """Raises InputError unless ``z`` is a dense tensor of floating-point values."""
     import torch
 
     if not isinstance(z, torch.Tensor):
@@ -25,5 +25,5 @@ def latent_values(z: Any) -> Any:
     """A latent as the decoder reads it: fp32, fp16 or bf16, contiguous, in the CPU's memory."""
     import torch
 
-    values = z.detach().cpu().contiguous()  # not cast where it need not be: waking torch's threads takes milliseconds
+    values = z.detach().cpu().contiguous()  # avoids needless casts, because they wake torch's threads, which takes milliseconds
     return values if values.dtype in (torch.float32, torch.float16, torch.bfloat16) else values.float()

@@ -1,4 +1,4 @@
-"""Changes in modules that come without a config, such as ComfyUI's: layers are compared with what such decoders have."""
+"""Finds changes in modules without a config, such as ComfyUI's, by comparing their layers with those of known decoders."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FLAGS = ("give_pre_end", "tanh_out")
 
 
 def require_plain_layers(vae: Any) -> None:
-    """Raises Unsupported naming the first layer that computes something else than the decoder."""
+    """Raises Unsupported with the first layer that computes something else than Headroom's decoder."""
     raise_first(_differences(vae))
 
 
@@ -45,7 +45,7 @@ def _differences(vae: Any) -> Iterator[str]:
 
 def _of_settings(name: str, module: Any) -> Iterator[str]:
     package = type(module).__module__.partition(".")[0]
-    for key, value in vars(module).items():  # such as the attention that a block was given when it was made
+    for key, value in vars(module).items():  # for example an attention function passed to a block's constructor
         if isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in (package, "torch"):
             yield f"{name}: {key} is {shown(value)}, expected a function of {package}"
     for key, expected in _expected(module).items():
@@ -55,7 +55,7 @@ def _of_settings(name: str, module: Any) -> Iterator[str]:
 
 
 def _expected(module: Any) -> dict[str, Any]:
-    """Settings that a layer has if it has any."""
+    """Expected values of a layer's settings. A layer may lack some of them."""
     import torch
 
     expected: dict[str, Any] = {**{key: [] for key in PATCHES if vars(module).get(key) is not None}, **dict.fromkeys(FLAGS, False)}
@@ -65,7 +65,7 @@ def _expected(module: Any) -> dict[str, Any]:
         axes = len(kernel)
         expected |= {"kernel_size": kernel, "stride": (1,) * axes, "dilation": (1,) * axes, "groups": 1, "padding_mode": "zeros", "padding": same,
                      "transposed": False}  # fmt: skip
-        if axes == 3 and isinstance(vars(module).get("_padding"), tuple):  # pads by itself, before the first frame alone
+        if axes == 3 and isinstance(vars(module).get("_padding"), tuple):  # causal convolution: pads by itself, only before the first frame
             expected |= {"padding": (0, 0, 0), "_padding": (*(same[2],) * 2, *(same[1],) * 2, kernel[0] - 1, 0)}
         elif axes == 3:
             expected |= {"padding": (0, *same[1:]), "_padding": kernel[0] - 1}

@@ -1,4 +1,4 @@
-"""Exact decodes by the parameters of a torch module, whichever library it comes from."""
+"""Exact decodes with the parameters of a torch module, from any library."""
 
 from __future__ import annotations
 
@@ -66,9 +66,10 @@ class DecodeReport:
 
 
 class ModuleDecoder:
-    """Decodes by the weights of a module, on the device that they are on. They are packed once, in the CPU's memory, and
-    serve every size. All else that a decode takes is given back after it. Decodes of several threads wait for one
-    another."""
+    """Decodes with the weights of a module, by default on the device of the weights.
+
+    The weights are packed once, in the CPU's memory, and serve every size. A decode frees all its other memory at the end.
+    Concurrent decodes run one after another."""
 
     def __init__(self, module: Any, model: _core.Model):
         self.model = model
@@ -76,15 +77,15 @@ class ModuleDecoder:
         self.released = False
         self._module = weakref.ref(module)
         self._lock = ForkAwareLock()
-        self._decoders: dict[tuple[str, bool], _core.Decoder] = {}  # by device, and whether for one frame of a clip's decoder
+        self._decoders: dict[tuple[str, bool], _core.Decoder] = {}  # key: device, and whether it decodes one frame of a video model
         self._of_one_frame: _core.Model | None = None
-        self._packed: Fingerprint | None = None  # of the parameters that are packed
+        self._packed: Fingerprint | None = None  # of the packed parameters
         self._predictions: dict[tuple, Prediction] = {}
         self._guard = Guard()
-        self._bound: tuple[Any, Parameters] | None = None  # as long as this watch of the guard holds
+        self._bound: tuple[Any, Parameters] | None = None  # valid while the guard has this watch
 
     def module_or_none(self) -> Any:
-        """None where the VAE is gone."""
+        """The VAE, or None if it was garbage-collected."""
         return self._module()
 
     @property
@@ -108,9 +109,10 @@ class ModuleDecoder:
             self._packed = None
 
     def require_parameters(self, release: bool = False) -> None:
-        """Raises InputError naming the first parameter that is missing or of another shape, and Unsupported where they are on
-        a device that decodes do not run on, or where the module is not what its class makes. Warns where decodes run on the CPU
-        instead."""
+        """Checks that the module can be decoded.
+
+        Raises InputError with the first parameter that is missing or has another shape. Raises Unsupported if decodes cannot
+        run on the parameters' device, or if the module was changed. Warns if decodes run on the CPU instead."""
         parameters = self._unchanged_parameters()
         own, device = parameters.device(), self._device()
         require_device(device)
@@ -120,7 +122,7 @@ class ModuleDecoder:
         _core.require_parameters(self.model, parameters.tensors(), self.model.name)
 
     def _unchanged_parameters(self) -> Parameters:
-        """Raises Unsupported where the module is not what its class makes."""
+        """The module's parameters. Raises Unsupported if the module differs from what its class makes."""
         module = self.module
         self._guard.require(module)
         if self._bound is None or self._bound[0] is not self._guard.watch:
@@ -142,10 +144,11 @@ class ModuleDecoder:
         pipeline_bar: Any = None,
         trace_file: str = "",
     ) -> Any:
-        """The picture of a latent, N×C×H×W or N×C×T×H×W, as a tensor of `dtype` on the latent's device; of the module's
-        dtype where that is None. It runs on `device`, or else where the module runs. A module on the CPU whose latent is on a
-        GPU decodes on that GPU, unless `release` or `scratch` needs the CPU. Raises DoesNotFit and InputError; `last` has what
-        it took."""
+        """Decodes a latent, N×C×H×W or N×C×T×H×W. Returns the picture on the latent's device, in `dtype` (default: the module's).
+
+        The decode runs on `device`. By default it runs on the module's device. If the module is on the CPU and the latent on a
+        GPU, it runs on that GPU, unless `release` or `scratch` needs the CPU. `last` has the time and memory afterwards.
+        Raises DoesNotFit and InputError."""
         import torch
 
         require_latent(z)
@@ -177,7 +180,7 @@ class ModuleDecoder:
                         run = decoder.decode(
                             plan, tensors, latent, sample, threads=torch.get_num_threads(), progress=told, trace_file=trace_file
                         )
-                except OutOfGpuMemory as refused:  # others were quicker than the plan
+                except OutOfGpuMemory as refused:  # another program took the memory after planning
                     refusals.append(refused)
                     limit = min(free_bytes(device, self._held_on(device), 0), prediction.peak_bytes * 7 // 8) if plans > 1 else limit
             if release and not self.released and plan.weights_stay:
@@ -198,7 +201,7 @@ class ModuleDecoder:
         profile: str | None = None,
         release: bool = False,
     ) -> Prediction:
-        """Predicts a decode of (batch, frames, height, width) now, including the picture that it returns."""
+        """Predicts a decode of (batch, frames, height, width) at this moment. The peak includes the returned picture."""
         batch, frames, height, width = size
         device = device or self._device()
         on_cpu = device == "cpu"
@@ -213,7 +216,7 @@ class ModuleDecoder:
         return automatic(planner, what, device, self._held_on(device)) if limit == "auto" else Prediction(planner, what, limit_bytes(limit))
 
     def _model_for(self, frames: int, release: bool) -> _core.Model:
-        """For decodes of so many frames. Weights that are the only ones are packed for any number."""
+        """The model for decodes of this number of frames. Released weights are packed only once, so they serve any number."""
         if release or self.released or frames != 1:
             return self.model
         if self._of_one_frame is None:
@@ -221,7 +224,7 @@ class ModuleDecoder:
         return self._of_one_frame
 
     def _decoder(self, device: str, model: _core.Model) -> _core.Decoder:
-        """Decoder for this model. Drops packed weights of other decoders on the device, so that there is one set."""
+        """Decoder for this model. Drops packed weights of other decoders on the device, so that only one set stays."""
         key = device, model.decodes_clips != self.model.decodes_clips
         for other, decoder in self._decoders.items():
             if other != key and other[0] == device:
@@ -231,8 +234,8 @@ class ModuleDecoder:
         return self._decoders[key]
 
     def _planned(self, size: tuple, dtype: Any, limit: int | str | None, options: dict) -> tuple[Prediction, bool]:
-        """The prediction of this size, and whether it was known. One of another moment serves where it fits what is free
-        now."""
+        """The prediction for this size, and whether it came from the cache. Under ``limit="auto"`` a cached one must fit the memory
+        that is free now."""
         key = (*size, str(dtype), limit, *options.values())
         found = self._predictions.get(key)
         if found is not None:
@@ -249,7 +252,7 @@ class ModuleDecoder:
         return "cpu" if self.released else decoding_device(Parameters(self.module, self.model).device())
 
     def _device_for(self, z: Any, parameters: Parameters, needs_cpu: bool) -> str:
-        """Device that decodes this latent."""
+        """Device that decodes this latent: by default the module's."""
         device = "cpu" if self.released else decoding_device(parameters.device())
         if device != "cpu" or z.device.type != "cuda" or self.released or needs_cpu:
             return device
@@ -261,7 +264,7 @@ class ModuleDecoder:
         return str(z.device)
 
     def _tensors(self, decoder: _core.Decoder, device: str, plan: _core.Plan, parameters: Parameters) -> dict[str, Any] | None:
-        """The module's parameters where the decoder has to read them; None where what it has packed still holds."""
+        """The module's parameters if the decoder must pack them. None if its packed weights are up to date."""
         if self.released:
             return None
         now = parameters.fingerprint(device, decoder.checksums)
@@ -284,7 +287,7 @@ def _require_cpu_to_release(device: str, release: bool) -> None:
 
 
 def _host_bytes(limit: int | str) -> int:
-    """Pinned host memory for tensors that do not fit a GPU: half of what is free where it is left to us."""
+    """Pinned host memory for tensors that do not fit a GPU. ``"auto"`` is half of the free memory."""
     return free_bytes("cpu") // 2 if limit == "auto" else limit_bytes(limit, "host_limit") or 0
 
 

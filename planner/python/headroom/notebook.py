@@ -1,4 +1,4 @@
-"""How results look in a notebook."""
+"""HTML of results for notebooks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def prediction_html(prediction: Prediction) -> str:
 
 
 def report_html(report: DecodeReport) -> str:
-    """Predicted beside measured."""
+    """Table of predicted and measured values."""
     size, seconds = _core.format_bytes, _core.format_seconds
     rows = (
         ("peak", size(report.predicted_peak_bytes), size(report.peak_bytes)),
@@ -49,7 +49,7 @@ def report_html(report: DecodeReport) -> str:
 
 
 def plan_html(plan: _core.Plan) -> str:
-    """The passes of the plan in order, folded up."""
+    """The passes of the plan in order, collapsed."""
     return f"<details><summary>{escape(repr(plan))}</summary><pre>{escape(plan.explain())}</pre></details>"
 
 

@@ -1,4 +1,4 @@
-"""Offload hooks of accelerate and diffusers: the device that a module runs on, and its weights while they are elsewhere."""
+"""Reads offload hooks of accelerate and diffusers: the device that a module runs on, and the weights that hooks keep elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOVING_HOOKS = ("accelerate.hooks", "diffusers.hooks.group_offloading", "diffuse
 
 
 def onload_device(modules: Iterable[Any]) -> str | None:
-    """The device that offload hooks bring a module's weights to when it runs. None without such hooks."""
+    """The device that offload hooks move the weights to before a module runs. None without such hooks."""
     import torch
 
     for module in modules:
@@ -31,7 +31,7 @@ def onload_device(modules: Iterable[Any]) -> str | None:
 
 
 def offloaded_value(module: Any, name: str) -> Any:
-    """The values of a parameter that sequential offload keeps outside of the module. None where no hook has them."""
+    """A parameter's values that sequential offload keeps outside the module. None if no hook has them."""
     for hook in _accelerate_hooks(module):
         weights = getattr(hook, "weights_map", None)
         if weights is not None and name in weights:
@@ -40,7 +40,7 @@ def offloaded_value(module: Any, name: str) -> Any:
 
 
 class StoredValue:
-    """A tensor of a group that group offload keeps in a file. The module's own memory has no values while it is there."""
+    """A tensor that group offload keeps in a file. Meanwhile the module itself has no values for it."""
 
     def __init__(self, group: Any, key: str):
         self._group, self._path, self._key = group, group.safetensors_file_path, key
@@ -63,13 +63,13 @@ class StoredValue:
 
 
 def stored_values(groups: Iterable[Any]) -> dict[int, StoredValue]:
-    """Stored values of tensors that groups of diffusers' group offload have on a disk, by the tensor's id."""
+    """Tensors that these groups of diffusers' group offload keep on disk, by the tensor's id()."""
     on_disk = [group for group in groups if getattr(group, "offload_to_disk_path", None)]
     return {id(tensor): StoredValue(group, key) for group in on_disk for tensor, key in group.tensor_to_key.items()}
 
 
 def group_of(module: Any) -> Any:
-    """The group of diffusers' group offload that a module is in."""
+    """A module's group in diffusers' group offload. None if it has no group."""
     registry = vars(module).get("_diffusers_hook")
     hook = None if registry is None else registry.get_hook("group_offloading")
     return None if hook is None else hook.group
@@ -84,14 +84,14 @@ def is_hooked_forward(module: Any, forward: Any) -> bool:
         if getattr(called, "__module__", "") not in HOOK_PACKAGES:
             return False
         inner = getattr(forward, "__wrapped__", None)
-        if inner is None or inner is called:  # of releases that do not say what they wrap
+        if inner is None or inner is called:  # older releases do not record the wrapped function
             return True
         forward = inner
     return False
 
 
 def foreign_hook(module: Any) -> Any:
-    """The first hook of accelerate or diffusers that may change values. None where all of them only move weights."""
+    """The first hook of accelerate or diffusers that may change values. None if all hooks only move or cast weights."""
     registry = vars(module).get("_diffusers_hook")
     hooks = [*_accelerate_hooks(module), *(() if registry is None else registry.hooks.values())]
     return next((hook for hook in hooks if type(hook).__module__ not in MOVING_HOOKS), None)

@@ -1,4 +1,4 @@
-"""The parameters of a module as the decoder reads them, and whether they are still those that it has packed."""
+"""Reads a module's parameters for the decoder, and detects whether they changed since it packed them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Stretches = list[tuple[int, int]]
 
 
 class Place(NamedTuple):
-    """Place of a tensor in a module. `third` is its part of fused projections."""
+    """Place of a tensor in a module. `third` is the index of the part (0, 1, 2) in a fused QKV projection."""
 
     name: str
     module: Any
@@ -27,8 +27,9 @@ class Place(NamedTuple):
 
 
 class Parameters:
-    """Names and tensors of what the decoder reads of a VAE, as long as no module of it is replaced. Nothing is copied but
-    what DLPack cannot hand over."""
+    """The parameters and buffers of a VAE that the decoder reads, by name. Valid until a module of the VAE is replaced.
+
+    Copies only values that DLPack cannot share."""
 
     def __init__(self, vae: Any, model: _core.Model):
         modules = [*decoding_modules(vae)]
@@ -42,8 +43,9 @@ class Parameters:
         self._plain = not self._stored and all(place.third is None for place in self._places)
 
     def tensors(self) -> dict[str, Any]:
-        """Contiguous tensors in the CPU's memory, by the module's own names; copies of what is elsewhere. Raises InputError
-        naming what has no values."""
+        """Contiguous tensors in the CPU's memory, by the module's own names. Tensors on other devices are copied.
+
+        Raises InputError with the name of a tensor without values."""
         self._finish_transfers()
         ready = {}
         for place, tensor in zip(self._places, self._found()):
@@ -51,12 +53,15 @@ class Parameters:
                 tensor = _part(tensor.load(), place)
             values = tensor.detach().cpu()
             if values.is_floating_point() and values.element_size() == 1:
-                values = values.float()  # layerwise casting keeps weights in 8 bits, and computes with what they are
+                values = values.float()  # layerwise casting stores 8-bit weights and computes with their values
             ready[place.name] = values.contiguous()
         return ready
 
     def fingerprint(self, device: str = "cpu", on_device: Callable[[Stretches], list[int]] | None = None) -> Fingerprint:
-        """`on_device` makes checksums of memory of the first GPU, where `device` is that. Values on others are copied to the CPU."""
+        """Checksums and layouts of all values.
+
+        If `device` is the first GPU, `on_device` computes checksums of values there. Values on other devices are copied to the
+        CPU."""
         self._finish_transfers()
         kept, layouts, here, there = [], [], [], []
         for tensor in self._found():
@@ -67,7 +72,7 @@ class Parameters:
                 tensor = tensor.detach().cpu()
             if not _is_dense(tensor):
                 tensor = tensor.detach().contiguous()
-            kept.append(tensor)  # until its memory has been read
+            kept.append(tensor)  # keeps the memory alive until the checksums are done
             stretches = here if tensor.is_cpu else there
             strides = None if tensor.is_contiguous() else tensor.stride()
             layouts.append(((tensor.dtype, tensor.shape, strides), stretches, len(stretches)))
@@ -77,8 +82,9 @@ class Parameters:
         return tuple((layout, None if of is None else (sums_here if of is here else sums_there)[at]) for layout, of, at in layouts)
 
     def device(self) -> str:
-        """The device that offload hooks name, or else the one that has the parameters: "cpu" if they have no values. Raises
-        InputError for parameters on several devices."""
+        """The device that offload hooks name, or else the device of the parameters. "cpu" if the parameters have no values.
+
+        Raises InputError for parameters on several devices."""
         onload = onload_device((self._vae(), *self._modules))
         if onload is not None:
             return onload
@@ -88,7 +94,7 @@ class Parameters:
         return devices.pop() if devices else "cpu"
 
     def release(self) -> None:
-        """Drops the module's own copy of what is packed: these parameters have shapes and no values from here on."""
+        """Drops the module's own copy of the packed parameters. They keep their shapes and lose their values."""
         import torch
 
         for place in self._places:
@@ -98,7 +104,7 @@ class Parameters:
             place.held[place.leaf] = torch.nn.Parameter(empty, requires_grad=False) if is_parameter else empty
 
     def _found(self) -> list[Any]:
-        """The tensor of each place, or where a file has it. Raises InputError naming what has no values."""
+        """The tensor of each place, or a StoredValue if a file has it. Raises InputError with the name of a tensor without values."""
         tensors = [held[leaf] for held, leaf in self._cells]
         if self._plain and not any(tensor.is_meta for tensor in tensors):
             return tensors
@@ -116,7 +122,7 @@ class Parameters:
         return _part(tensor, place)
 
     def _finish_transfers(self) -> None:
-        """Waits for weights that group offload is moving on streams of its own."""
+        """Waits until group offload has finished moving weights on its own streams."""
         for stream in self._streams:
             stream.synchronize()
 
@@ -135,7 +141,7 @@ def _places(modules: list[tuple[str, Any]], wanted: set[str]) -> list[Place]:
                     fused = found.pop(f"{name}.to_qkv.{leaf}", None) if third == 2 else found.get(f"{name}.to_qkv.{leaf}")
                     if fused is not None:
                         found[f"{name}.{projection}.{leaf}"] = fused._replace(name=f"{name}.{projection}.{leaf}", third=third)
-    # Attention of older releases has other names; the decoder knows them.
+    # Older releases name attention parameters differently. The decoder knows these names, too.
     if wanted <= found.keys():
         return [found[name] for name in sorted(wanted)]
     return list(found.values())
@@ -146,7 +152,7 @@ def _part(tensor: Any, place: Place) -> Any:
 
 
 def _is_dense(tensor: Any) -> bool:
-    """True if the values fill one stretch of memory, in any order."""
+    """True if the values fill one contiguous block of memory, in any order."""
     import torch
 
     if tensor.is_contiguous():

@@ -17,13 +17,13 @@ from .errors import DoesNotFit, InputError, in_python
 class Prediction:
     """Result of :func:`predict`. Attributes are in bytes and seconds.
 
-    ``peak_bytes``, ``seconds`` and ``plan`` are of the fastest decode under the limit; None where nothing fits it.
-    ``smallest_limit_bytes`` and ``remedies`` are searched for when they are first asked for, which may take a second.
+    ``peak_bytes``, ``seconds`` and ``plan`` describe the fastest decode under the limit. They are None if no plan fits.
+    ``smallest_limit_bytes`` and ``remedies`` are computed on first access, which may take a second.
     """
 
     def __init__(self, planner: _core.Planner, what: str, limit: int | None, remark: str = ""):
         self._planner = planner
-        self._remark = remark  # where nothing fits: where the limit comes from
+        self._remark = remark  # for the error if nothing fits: the source of the limit
         self.what = what
         """The request in words."""
         self.limit_bytes = limit
@@ -38,22 +38,22 @@ class Prediction:
 
     @property
     def peak_bytes(self) -> int | None:
-        """Peak of the fastest decode under the limit; None where nothing fits."""
+        """Peak of the fastest decode under the limit. None if nothing fits."""
         return self.plan.peak_bytes if self.plan else None
 
     @property
     def seconds(self) -> float | None:
-        """Predicted time of that decode; None where nothing fits."""
+        """Predicted time of the fastest decode under the limit. None if nothing fits."""
         return self.plan.seconds if self.plan else None
 
     @property
     def assumed(self) -> bool:
-        """Times are by stated assumptions; with ``profile=`` they are by measurements of this machine."""
+        """True if times come from assumed speeds. With ``profile=`` they come from measurements on this machine."""
         return self.plan.assumed if self.plan else True
 
     @cached_property
     def smallest_limit_bytes(self) -> int:
-        """Below it no plan exists: exact, and slower than with more."""
+        """No plan exists below this limit. The decode under it is exact, but slower than with more memory."""
         return self._planner.smallest().limit_bytes
 
     @cached_property
@@ -68,7 +68,7 @@ class Prediction:
         return in_python(text) + self._remark, tuple({**remedy, "change": in_python(remedy["change"])} for remedy in remedies)
 
     def require(self) -> _core.Plan:
-        """The plan. Raises DoesNotFit, which says what would help."""
+        """Returns the plan. Raises DoesNotFit with changes that would help."""
         if self.plan is None:
             raise DoesNotFit(self._why_not[0], self.smallest_limit_bytes, self._why_not[1])
         return self.plan
@@ -119,7 +119,7 @@ def planner_of(
     device: Any = None,
     **options: Any,
 ) -> tuple[_core.Planner, str]:
-    """The planner of a request, and the request in words."""
+    """The planner of a request, and a text that describes the request."""
     named = (("height", height), ("width", width), ("frames", frames), ("batch", batch))
     height, width, frames, batch = (whole_number(value, name) for name, value in named)
     model = describe(vae).for_frames(frames)
@@ -137,7 +137,7 @@ def planner_of(
 
 
 def request_words(model: _core.Model, size: tuple[int, int, int, int], asked: str) -> str:
-    """A request for a decode of (batch, frames, height, width) in the dtype ``asked``."""
+    """Text that describes a decode of (batch, frames, height, width) in the dtype ``asked``."""
     batch, frames, height, width = size
     dtype = model.decoding_dtype(asked)
     upcast = "" if dtype == asked else f" (not {asked}, since its config has force_upcast)"
@@ -166,21 +166,21 @@ def predict(
         height, width: of the picture, in pixels.
         frames: of a clip; 1 for a picture.
         batch: pictures or clips in the latent.
-        dtype: ``"fp32"``, ``"bf16"``, ``"fp16"`` or torch's; the VAE's own where it is None.
-        device: ``"cpu"`` or ``"cuda"``; the VAE's own where it is None. No GPU is needed to predict for one.
-        limit: bytes, ``"8GiB"``, ``"auto"`` for what is free there now, None for as much as is of use.
+        dtype: ``"fp32"``, ``"bf16"``, ``"fp16"`` or a torch dtype. None: the VAE's own.
+        device: ``"cpu"`` or ``"cuda"``. None: the VAE's own. Predictions for a GPU do not need one.
+        limit: bytes, or a text such as ``"8GiB"``. ``"auto"``: the free memory of the device. None: no limit.
         host_limit: on a GPU, host memory for tensors that do not fit the device.
         scratch: on a CPU, a folder on a disk for tensors that do not fit memory.
-        profile: a file of headroom-profile, measured on this machine; times are assumed without.
+        profile: a profile that headroom-profile measured on this machine. Without one, times come from assumed speeds.
 
-    Returns a :class:`Prediction` with ``fits``, ``peak_bytes``, ``seconds`` and ``plan`` of the fastest decode under the limit,
-    ``untiled_peak_bytes``, ``smallest_limit_bytes`` and ``remedies``::
+    Returns a :class:`Prediction`. It has ``fits``, ``peak_bytes``, ``seconds`` and ``plan`` of the fastest decode under the limit.
+    It also has ``untiled_peak_bytes``, ``smallest_limit_bytes`` and ``remedies``::
 
         headroom.predict("sdxl", height=2048, width=2048, dtype="bf16", limit="2GiB").fits
 
     Raises:
-        Unsupported: a class or config that Headroom does not decode, naming it.
-        InputError: sizes that no latent has.
+        Unsupported: Headroom does not support the class or the config. The message has the name or key.
+        InputError: no latent has this size.
     """
     planner, what = planner_of(
         vae, height, width, frames, batch, dtype=dtype, device=device,
@@ -192,7 +192,7 @@ def predict(
 
 
 def automatic(planner: _core.Planner, what: str, device: str, held_bytes: int = 0) -> Prediction:
-    """Under ``limit="auto"``. Where nothing fits a GPU beside the margin, less is kept back, in the end nothing."""
+    """Prediction under ``limit="auto"``. If nothing fits a GPU with the usual margin, tries a smaller margin and then none."""
     size, limit = _core.format_bytes, free_bytes(device, held_bytes)
     if device == "cpu":
         return Prediction(planner, what, limit, f"; limit='auto' is what this process may still take, {size(limit)}")
@@ -205,18 +205,19 @@ def automatic(planner: _core.Planner, what: str, device: str, held_bytes: int = 
 
 
 def plan(vae: Any, height: int, width: int, frames: int = 1, batch: int = 1, **options: Any) -> _core.Plan:
-    """The fastest plan under ``limit=``; arguments as of :func:`predict`. ``plan.explain()`` has its passes in order,
-    ``plan.save(file)`` writes what headroom-decode runs. Raises DoesNotFit."""
+    """The fastest plan under ``limit=``. Takes the arguments of :func:`predict`. Raises DoesNotFit.
+
+    ``plan.explain()`` lists its passes in order. ``plan.save(file)`` writes a plan file for headroom-decode."""
     return predict(vae, height, width, frames, batch, **options).require()
 
 
 def explain(vae: Any, height: int, width: int, frames: int = 1, batch: int = 1, **options: Any) -> str:
-    """The plan of :func:`plan` for people."""
+    """Text that explains the plan of :func:`plan`."""
     return plan(vae, height, width, frames, batch, **options).explain()
 
 
 def planner_options(host_limit: int | str = 0, scratch: str | None = None, profile: str | None = None) -> dict[str, Any]:
-    """Keywords of the planner."""
+    """Keyword arguments for the planner."""
     host_limit_bytes = limit_bytes(host_limit, "host_limit") or 0
     options: dict[str, Any] = {"host_limit_bytes": host_limit_bytes, "profile": "" if profile is None else file_name(profile, "profile")}
     if scratch is not None:

@@ -1,4 +1,4 @@
-"""Progress of a decode, as pipelines show theirs."""
+"""Progress bars for decodes, like those of pipelines."""
 
 from __future__ import annotations
 

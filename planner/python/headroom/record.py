@@ -1,4 +1,4 @@
-"""Records what the memory of a VAE's own decode goes to, module by module. Works with any class: the VAE itself runs, under PyTorch."""
+"""Records the memory of a VAE's own decode, module by module. The VAE itself runs, under PyTorch, so this works with any class."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .errors import InputError, Unsupported
 from .prediction import predict
 
 SCHEMA, VERSION = "headroom.recording", 1
-MARK = "headroom:"  # before the names of modules among the profiler's ranges
-MOST_MOMENTS = 2000  # of the live bytes over time that a file holds
+MARK = "headroom:"  # prefix of module names in the profiler's ranges
+MOST_MOMENTS = 2000  # most points of a file's timeline
 
 Json = dict[str, Any]
 
 
 @dataclass
 class Layer:
-    """Memory and time of one module, in the call that took most."""
+    """Memory and time of one module. Memory is that of the call with the highest peak; time is the sum of all calls."""
 
     kind: str
     activation_bytes: int = 0
@@ -43,25 +43,25 @@ class _Call:
     end_ns: int
     live_before: int
     most: int
-    made: int = 0  # bytes that it took and did not give back yet
+    made: int = 0  # bytes allocated in the call and not freed yet
 
 
 @dataclass
 class _Replay:
-    """Replays memory events in the order of time."""
+    """Replays memory events in chronological order."""
 
-    before: int  # bytes that were there when the recording began
+    before: int  # bytes in use when the recording began
     live: int = 0
     peak: int = 0
     peak_layer: str = ""
-    held: dict[int, tuple[str, int]] = field(default_factory=dict)  # by address: who asked, bytes
+    held: dict[int, tuple[str, int]] = field(default_factory=dict)  # by address: module name, bytes
     at_peak: dict[int, tuple[str, int]] = field(default_factory=dict)
     moments: list[tuple[int, int]] = field(default_factory=list)  # nanoseconds, live bytes
     layers: dict[str, Layer] = field(default_factory=dict)
     calls: list[_Call] = field(default_factory=list)
 
     def memory(self, at_ns: int, address: int, size: int) -> None:
-        """``size`` is below zero where the memory goes back. What was there before the recording is not ours to count."""
+        """A negative ``size`` is a deallocation. Ignores deallocations of memory from before the recording."""
         if size < 0 and address not in self.held:
             return
         name = self.calls[-1].name if self.calls else "decode"
@@ -91,7 +91,7 @@ class _Replay:
 
 
 def _walk(events: Iterable[Any], replay: _Replay, device: str) -> None:
-    """Events of the profiler's tree, in order."""
+    """Feeds the events of the profiler's tree to the replay, in order."""
     for event in sorted(events, key=lambda one: one.start_time_ns):
         allocation = getattr(event.extra_fields, "alloc_size", None)
         if allocation is not None:
@@ -107,7 +107,7 @@ def _walk(events: Iterable[Any], replay: _Replay, device: str) -> None:
 
 @contextmanager
 def _marked(vae: Any, called: set[Any]) -> Iterator[None]:
-    """Every module's forward() is a named range of the profiler while this lasts."""
+    """Context in which every module's forward() is a named range of the profiler."""
     from torch.autograd.profiler import record_function
 
     open_ranges: dict[Any, list[Any]] = defaultdict(list)
@@ -132,7 +132,7 @@ def _marked(vae: Any, called: set[Any]) -> Iterator[None]:
 
 
 def _own_bytes(modules: Iterable[Any]) -> int:
-    """Bytes of the parameters and buffers that these modules hold themselves."""
+    """Bytes of these modules' own parameters and buffers, without those of submodules."""
     held = {id(one): one for module in modules for one in (*module._parameters.values(), *module._buffers.values()) if one is not None}
     return sum(one.numel() * one.element_size() for one in held.values())
 
@@ -177,7 +177,7 @@ def _live_at_peak(replay: _Replay, weights: int) -> list[Json]:
 
 
 def _thinned(moments: list[tuple[int, int]], before: int) -> Json:
-    """At most MOST_MOMENTS moments, the highest of each stretch."""
+    """Reduces the timeline to at most MOST_MOMENTS points: the highest point of each interval."""
     start = moments[0][0] if moments else 0
     stretch = -(-len(moments) // MOST_MOMENTS) or 1
     kept = [max(moments[at : at + stretch], key=lambda one: one[1]) for at in range(0, len(moments), stretch)]
@@ -185,7 +185,7 @@ def _thinned(moments: list[tuple[int, int]], before: int) -> Json:
 
 
 def _planned(vae: Any, size: Json, dtype: str) -> Json:
-    """Bytes that Headroom counts and needs for the same decode. Empty if it does not decode the class."""
+    """Headroom's predictions for the same decode. Empty if it does not support the class."""
     try:
         found = predict(vae, size["height_pixels"], size["width_pixels"], size["frames"], size["batch"], dtype=dtype)
         return {"counted_peak_bytes": found.untiled_peak_bytes, "smallest_limit_bytes": found.smallest_limit_bytes}
@@ -210,12 +210,12 @@ def record(vae_or_pipe: Any, latent: Any, path: str | os.PathLike | None = None,
     Args:
         vae_or_pipe: a VAE of any class with ``decode(latent)``, such as diffusers', or a pipeline with one. Disable Headroom on it first.
         latent: what the decoder takes, N×C×H×W or N×C×T×H×W on the VAE's device, or a list of them for several sizes in one file.
-        path: a file for the recording, JSON (``headroom.recording``), that the window and ``headroom-report`` open.
+        path: output file for the recording, JSON (``headroom.recording``). The window and ``headroom-report`` open it.
         model: the model's name in the file; its class by default.
 
     Returns the recording as a dict: for each latent ``peak_bytes`` (weights of the decoder and latent included), ``peak_layer``,
-    ``peak_live``, ``layers`` and ``timeline``. Sizes are in bytes, times in seconds. On a GPU bytes are those of the allocator's
-    blocks, and a module's seconds are those of the thread that launches its kernels.
+    ``peak_live``, ``layers`` and ``timeline``. Sizes are in bytes, times in seconds. On a GPU, bytes are the allocator's blocks, and
+    a module's seconds are the time of the thread that launches its kernels.
 
     Raises InputError for a latent that is no tensor, for a VAE that Headroom decodes for, where the file's folder does not exist, and
     for a file of the folder that the VAE was loaded from; what the VAE's own ``decode`` raises.

@@ -1,4 +1,4 @@
-"""``verify=True``: a picture of Headroom's against the VAE's own untiled decode."""
+"""``verify=True``: compares Headroom's picture with the VAE's own untiled decode."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ BLENDING = ("use_tiling", "use_slicing", "use_framewise_decoding")
 
 
 def largest_error(vae: Any, model: _core.Model, z: Any, sample: Any) -> float | None:
-    """The largest difference of an item from the VAE's own decode of it, of that one's largest magnitude. None with a warning where
-    the VAE's own decode cannot run. Raises VerificationError."""
+    """Largest difference from the VAE's own decode over all items, relative to the largest magnitude of the item's original picture.
+
+    Warns and returns None if the VAE's own decode cannot run. Raises VerificationError."""
     import torch
 
     name, error = type(vae).__name__, 0.0
@@ -44,8 +45,9 @@ def largest_error(vae: Any, model: _core.Model, z: Any, sample: Any) -> float | 
 
 
 def _untiled(vae: Any, model: _core.Model, z: Any) -> Any:
-    """By the VAE's class, in fp32 where its config upcasts. A copy that shares the weights decodes, so that no attribute of the VAE
-    itself changes."""
+    """Decodes with the VAE's own class, in fp32 if its config upcasts.
+
+    Runs on a copy of the VAE, so that the attributes of the VAE itself do not change. Without upcasting the copy shares the weights."""
     alone = copy.copy(vae)
     vars(alone).pop("decode", None)
     for name in BLENDING:

@@ -1,4 +1,4 @@
-"""Cheap check before every decode that a module has not changed since it was last compared with what its class makes."""
+"""Cheap check before every decode that a module has not changed since its last full comparison."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ HOOK_NAMES = ("_hf_hook", "_diffusers_hook", "_internal_dict")
 
 
 class Watch:
-    """Has what require_unchanged() looks at: dicts, and the values that they had. These are compared by identity first, and
-    all dicts at one time, since that takes the least of a decode."""
+    """Snapshot of everything that require_unchanged() reads: dicts, and their values.
+
+    holds() runs before every decode. So it compares all dicts in one list comparison, which tries identity first."""
 
     def __init__(self, module: Any):
         from torch.nn.modules import module as torch_module
@@ -52,7 +53,7 @@ class Watch:
                 and all(value == copied for value, copied in self._copies)
                 and [*map(self._own.get, self._own_names)] == self._own_values
             )
-        except (RuntimeError, ValueError, TypeError):  # values that cannot be compared are other ones
+        except (RuntimeError, ValueError, TypeError):  # values that cannot be compared count as changed
             return False
 
 
@@ -65,14 +66,14 @@ def _may_change_inside(key: str, value: Any) -> bool:
 
 
 class Guard:
-    """Refuses a module that was changed, at the first decode by name, and then when something of it is not as it was."""
+    """Rejects changed modules. Compares a module fully at first, and again whenever its snapshot no longer holds."""
 
     def __init__(self) -> None:
         self.watch: Watch | None = None
         self._config: dict[str, Any] | None = None
 
     def require(self, module: Any) -> None:
-        """Raises Unsupported."""
+        """Raises Unsupported if the module was changed."""
         if self.watch is not None and self.watch.holds():
             return
         self.watch = None

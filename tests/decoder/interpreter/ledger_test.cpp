@@ -1,6 +1,6 @@
-// The order in which the interpreter takes memory, gives it back and calls the device, held fixed: drawn
-// plans run on a device that computes nothing and writes down every call. Only sums of these ledgers are
-// stored, so a change says which draws differ and not how. Set HEADROOM_PRINT_LEDGERS to print the sums.
+// Pins the order in which the interpreter allocates and frees memory and calls the device. Random plans run
+// on a device that computes nothing and hashes every call. Only the hashes are stored, so a failure shows
+// which plans differ but not how. Set HEADROOM_PRINT_LEDGERS to print the hashes.
 
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -39,7 +39,7 @@ class Ledger {
   uint64_t sum_ = 0xcbf29ce484222325;
 };
 
-/// Hands out addresses with nothing behind them, one after the other, and notes every call.
+/// Returns increasing addresses without memory behind them, and records every call.
 class LedgerDevice final : public Device {
  public:
   LedgerDevice(Ledger& ledger, Dtype tiles) : ledger_(ledger), tiles_(tiles) {}
@@ -234,7 +234,7 @@ void run(const Model& model, const Plan& plan, Ledger& ledger) {
     Interpreter(model, plan_of_micro_batch(plan, item), device, &transfers, &events).run({}, item, sink);
 }
 
-/// A plan of one rank for any family.
+/// Runs a random single-rank plan for a random model family.
 void run_drawn_plan(uint64_t seed, DeviceKind device, Ledger& ledger) {
   test::Random random(seed);
   const test::DrawnModel drawn = test::draw_small_model(random);
@@ -266,7 +266,7 @@ void check_ledgers(const char* name, const std::vector<uint64_t>& expected,
     for (uint64_t seed = i * kPlansOfSum; seed < (i + 1) * kPlansOfSum; ++seed) run_seed(seed, ledger);
     if (std::getenv("HEADROOM_PRINT_LEDGERS") != nullptr)
       std::printf("%s %zu 0x%016lx\n", name, i, static_cast<unsigned long>(ledger.sum()));
-    CAPTURE(i * kPlansOfSum);  // the first seed
+    CAPTURE(i * kPlansOfSum);  // first seed of the sum
     CHECK(ledger.sum() == expected[i]);
   }
 }

@@ -17,7 +17,7 @@ namespace {
 using test::Random;
 using test::request_for;
 
-/// The most bytes of blocks that a tier holds in one pass.
+/// Largest number of block bytes in a tier during one pass.
 int64_t bytes_in(const Plan& plan, const Graph& graph, MemoryTier tier) {
   const Sizes sizes = sizes_of(graph, plan);
   int64_t most = 0;
@@ -33,7 +33,7 @@ int64_t bytes_in(const Plan& plan, const Graph& graph, MemoryTier tier) {
   return most;
 }
 
-/// Limits as tight as the plan allows.
+/// Sets limits to exactly the plan's needs.
 Plan with_limits(Plan plan, const Graph& graph) {
   plan.limit_bytes = plan.predicted_peak_bytes;
   plan.host_limit_bytes = bytes_in(plan, graph, MemoryTier::host);
@@ -44,11 +44,11 @@ Plan with_limits(Plan plan, const Graph& graph) {
 
 void require_no_violations(Plan plan, const Model& model) {
   plan = with_limits(plan, model.graph);
-  // The extent itself: models of pictures refuse clips, whose plans are made and checked all the same.
+  // Validates against the extent directly, because picture models reject clips as requests.
   const std::vector<Violation> found = validate(plan, model.graph, sizes_of(model.graph, plan).latent);
   INFO(testing::to_text(found));
   REQUIRE(found.empty());
-  // A plan that was written and read again is the same plan.
+  // Writing and reading a plan preserves it.
   const nlohmann::json document = to_json(plan, model.graph);
   CHECK(plan_from_json(JsonFields(document, "plan.json"), model.graph) == plan);
 }
@@ -93,7 +93,7 @@ TEST_CASE("every plan from random decisions is valid, and with halved tiles") {
     }
     require_no_violations(halved, model);
   }
-  if (test::kSanitized) return;  // a few of them need not have all there is
+  if (test::kSanitized) return;  // a subset of plans may lack some features
   CHECK(below > 200);
   CHECK(several > 50);
 }
@@ -110,7 +110,7 @@ TEST_CASE("the untiled plan is valid, has whole tiles and no limit") {
   CHECK(plan.limit_bytes == std::numeric_limits<int64_t>::max());
   CHECK(validate(plan, model).empty());
   for (const Pass& pass : plan.passes) CHECK((pass.tiles.y.size() == 1 && pass.tiles.x.size() == 1));
-  // Nothing is computed twice: each operation has one step in the whole plan.
+  // Each operation has exactly one step in the plan, so nothing is recomputed.
   std::vector<int> runs(model.graph.ops().size(), 0);
   for (const Pass& pass : plan.passes) {
     for (const Step& step : pass.steps) {

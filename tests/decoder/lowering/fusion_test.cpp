@@ -15,7 +15,7 @@ const Step* convolution_of(const Pass& pass, TensorId tensor) {
   return found == pass.steps.end() ? nullptr : &*found;
 }
 
-/// start -> change -> sum = change + start. The result also has an activation of `change` where `twice`.
+/// start -> change -> sum = change + start. With `twice`, an activation of `change` is also added.
 Graph changed_graph(bool twice) {
   Graph graph;
   const TensorId start = graph.conv("start", graph.add_latent(8), 8, {1, 3, 3});
@@ -38,7 +38,7 @@ TEST_CASE("fusion: a convolution adds a residual unless another step reads its r
     const Step* const fused = convolution_of(pass, graph.find_tensor("sum"));
     CHECK((own != nullptr) == twice);
     CHECK((fused != nullptr) == !twice);
-    // Each operand of the pass is a tile that an earlier step made, or the latent.
+    // Each operand is the latent, or a tile that an earlier step made.
     for (const Step& step : pass.steps) {
       for (const Operand& operand : step.inputs) {
         if (operand.step < 0) {

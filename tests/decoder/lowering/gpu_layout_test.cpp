@@ -39,7 +39,7 @@ TEST_CASE("memory: allocations on CUDA are multiples of 512 bytes", "[unit][memo
 TEST_CASE("memory: tiles are in the dtype on CUDA, the latent in fp32", "[unit][memory]") {
   const Graph graph = small_graph();
   const TensorId out = graph.find_tensor("conv_out");
-  // 3 channels at 15 positions: 90 bytes of each item, each of which begins on a boundary.
+  // 3 channels at 15 positions are 90 bytes per item. Each item is aligned.
   CHECK(tile_bytes(graph, out, {1, 3, 5}, kCuda) == 2 * 512);
   CHECK(tile_bytes(graph, out, {1, 3, 5}, on(DeviceKind::cpu, Dtype::bf16)) == 384);
   CHECK(tile_bytes(graph, out, {1, 30, 50}, kCuda) == 2 * 9216);
@@ -76,7 +76,8 @@ TEST_CASE("memory: parameters on CUDA begin on boundaries of 256 bytes", "[unit]
 
 TEST_CASE("memory: statistics on CUDA and what follows from them are there throughout", "[unit][memory]") {
   const Graph graph = small_graph();
-  // Moments of two groups 48, scale and shift of eight channels 64, of each item; partial moments 1584 * 48.
+  // Per item: moments of two groups, 48 bytes, and scale and shift of eight channels, 64 bytes. Partial
+  // moments: 1584 * 48.
   CHECK(device_state_bytes(graph, kCuda) == allocated_bytes(2 * (256 + 256) + 76'032, DeviceKind::cuda));
   CHECK(device_state_bytes(graph, on(DeviceKind::cuda, Dtype::bf16, 1)) ==
         allocated_bytes(512 + 76'032, DeviceKind::cuda));
@@ -86,13 +87,13 @@ TEST_CASE("memory: statistics on CUDA and what follows from them are there throu
   const TensorId latent = clip.add_latent(8);
   const TensorId by_frame = clip.statistics("s", latent, 4, 1e-6, true);
   clip.set_output(clip.norm("n", latent, by_frame, Activation::none));
-  // Five frames: 5 * 4 * 24 = 480 and 5 * 8 * 8 = 320; partial ones of one frame.
+  // Five frames: 5 * 4 * 24 = 480 and 5 * 8 * 8 = 320. Partial moments cover one frame.
   CHECK(device_state_bytes(clip, {{5, 4, 4}, 1, Dtype::bf16, DeviceKind::cuda}) == 512 + 512 + 1584 * 4 * 24);
 
   Graph wide;
   const TensorId many = wide.add_latent(640);
   wide.set_output(wide.norm("n", many, wide.statistics("s", many, 2, 1e-6), Activation::none));
-  // Groups of 320 channels: three moments of each in every segment, of which there are a fifth.
+  // Groups of 320 channels: each segment has three moments per group, for a fifth of the segments.
   CHECK(device_state_bytes(wide, {{1, 4, 4}, 1, Dtype::bf16, DeviceKind::cuda}) ==
         allocated_bytes(256 + 5120 + 316 * 2 * 3 * 24, DeviceKind::cuda));
 
@@ -101,7 +102,7 @@ TEST_CASE("memory: statistics on CUDA and what follows from them are there throu
   const TensorId more = heads.conv("more", first, 24, {1, 1, 1});
   const TensorId sums = heads.key_value_sums("sums", {first, more}, 8);
   heads.set_output(heads.linear_attention("mix", {first, more}, sums, 1e-15));
-  // Three heads of 8 * 9 sums; partial ones of the larger input, which has two.
+  // Three heads of 8 * 9 sums each. Partial sums are for the larger input, which has two heads.
   const int64_t partial = 32 * 2 * 72 * 4;
   CHECK(device_state_bytes(heads, {{1, 4, 4}, 3, Dtype::bf16, DeviceKind::cuda}) ==
         allocated_bytes(3 * 1792 + partial, DeviceKind::cuda));
@@ -114,14 +115,14 @@ TEST_CASE("memory: convolutions on CUDA are granted what their tiles take, withi
   // 66 * 66 * 128 and 64 * 64 * 256 values.
   CHECK(gpu::convolution_workspace_bytes(kernel, {1, 64, 64}, Dtype::bf16) == 1'115'136 + 2'097'152);
   CHECK(gpu::convolution_workspace_bytes(kernel, {1, 64, 64}, Dtype::fp32) == 2 * (1'115'136 + 2'097'152));
-  // Over upsampling four phases come on top, of 33 by 32 coarse positions at the most: 64 rows from an odd
-  // one on, and 63 columns.
+  // Upsampling adds four phases. Each has at most 33 by 32 coarse positions: 64 rows that start at an odd
+  // row, and 63 columns.
   KernelShape upsamples = kernel;
   upsamples.upsamples = true;
   const int64_t tiles = (35 * 34 * 128 + 64 * 63 * 256) * 2;
   CHECK(gpu::convolution_workspace_bytes(upsamples, {1, 64, 63}, Dtype::bf16) ==
         (tiles + 255) / 256 * 256 + 4 * 33 * 32 * 256 * 2);
-  // One frame after the other, and no more than 256 MiB of it, or eight rows.
+  // One frame at a time, limited to 256 MiB or eight rows.
   CHECK(gpu::convolution_workspace_bytes(upsamples, {9, 256, 256}, Dtype::bf16) ==
         32 * kMiB + 4 * 129 * 129 * 256 * 2);
   CHECK(gpu::convolution_workspace_bytes(upsamples, {1, 2048, 2048}, Dtype::bf16) == (32 + 256) * kMiB);
@@ -129,7 +130,7 @@ TEST_CASE("memory: convolutions on CUDA are granted what their tiles take, withi
         32 * kMiB + 8 * int64_t{4} * 20'001 * 256 * 2);
 }
 
-/// Bytes that live throughout a pass, whatever its tiles.
+/// Bytes that are live throughout a pass for any tile size.
 int64_t throughout(const Graph& graph, const Plan& plan, size_t pass) {
   LiveBytes live = live_throughout(graph, plan);
   live.pass_weights =
@@ -146,8 +147,8 @@ TEST_CASE("memory: a pass on CUDA holds tiles of its dtype", "[unit][memory]") {
   memory.workspace_bytes = [](const Op& op, ConvolutionAlgorithm, const Extent&, const Sizes&) {
     return int64_t{op.kind == OpKind::conv ? 1 << 20 : 0};
   };
-  // Upsampled 8 by 10 positions of 8 channels, 1280 bytes of each item, the convolution's 6 by 8 of 3, 288,
-  // its workspace, and the residual whole.
+  // Per item: upsampled input of 8 by 10 positions with 8 channels, 1280 bytes, and output of 6 by 8 with 3,
+  // 288 bytes. Plus the workspace and the whole residual.
   const auto peak_bytes = [&](Dtype dtype) {
     plan.request.device = DeviceKind::cuda;
     plan.request.dtype = dtype;

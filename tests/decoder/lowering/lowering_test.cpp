@@ -35,7 +35,7 @@ TEST_CASE("the image of a grid interval is every position that it touches") {
   CHECK(image({3, 5}, 1, 4) == Interval{0, 2});
   CHECK(image({4, 8}, 1, 4) == Interval{1, 2});
   CHECK(image({0, 7}, 2, 2) == Interval{0, 7});
-  // Images of neighbours in a finer tensor do not overlap.
+  // Images of neighbouring positions in a finer tensor do not overlap.
   for (int64_t at = 0; at < 20; ++at)
     CHECK(image({at, at + 1}, 8, 2).end == image({at + 1, at + 2}, 8, 2).begin);
 }
@@ -68,7 +68,7 @@ TEST_CASE("the targets of all passes are the graph's barriers, each once") {
   }
 }
 
-/// Steps of a plan that keeps everything, as kind, add and target.
+/// Counts steps by kind, add and target in a plan that keeps everything.
 std::map<std::string, int> steps_of(const Model& model, DeviceKind device, Dtype dtype) {
   Request request = test::request_for(model, {1, 8, 8});
   request.device = device;
@@ -103,14 +103,14 @@ TEST_CASE("on a GPU convolutions add residuals and write what is kept") {
   for (const auto& [step, count] : on_cuda) convolutions += step.rfind("conv", 0) == 0 ? count : 0;
   CHECK(convolutions >= on_cpu["conv tile"]);
 
-  // Libraries have no kernels that add in fp32.
+  // Libraries have no fused add kernels in fp32.
   std::map<std::string, int> wide = steps_of(model, DeviceKind::cuda, Dtype::fp32);
   CHECK(wide["conv blocks"] > 0);
   CHECK(wide["conv + add in_place"] + wide["conv + add tile"] + wide["conv + add blocks"] == 0);
   CHECK(wide["accumulate tile"] == on_cpu["accumulate tile"]);
 }
 
-/// Steps of the untiled decode of two convolutions of one norm, as kind, tensor and what stands outside.
+/// Steps of an untiled decode in which two convolutions read one norm, as kind, tensor and padding.
 std::vector<std::string> edged_steps(Edges first, Edges second, int32_t side_of_second) {
   Model model;
   Graph& graph = model.graph;
@@ -134,7 +134,7 @@ TEST_CASE("what makes a tile fills it for its readers, of readers with other edg
   CHECK(edged_steps(Edges::replicate, Edges::reflect, 3) == Steps{"rms_norm norm", "gather norm replicate",
                                                                   "conv one", "gather norm reflect",
                                                                   "conv two", "add sum", "emit sum"});
-  // One that stays inside wants nothing there, whatever it says.
+  // A 1 x 1 kernel never reads outside, so its padding mode does not matter.
   CHECK(edged_steps(Edges::zeros, Edges::replicate, 1) == Steps{"rms_norm norm", "gather norm zeros",
                                                                 "conv one", "gather norm", "conv two",
                                                                 "add sum", "emit sum"});

@@ -20,7 +20,7 @@ int64_t sum_of(const std::vector<PassSweep::LiveTensor>& tensors) {
   return sum;
 }
 
-/// Moments of a pass, each of them asked for by itself.
+/// Evaluates every moment of a pass separately.
 struct AllMoments {
   int64_t highest_bytes = 0;
   bool carries = false;

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// One tile of an axis, step by step, as the region of a tile of the pass has it.
+/// Class of one tile along an axis, computed step by step from the tile's region.
 TileClass counted(const Graph& graph, const Pass& pass, Axis axis, const Interval& tile,
                   const Extent& latent) {
   TileClass counted;
@@ -21,7 +21,8 @@ TileClass counted(const Graph& graph, const Pass& pass, Axis axis, const Interva
     const Region region = tile_region(graph, pass, step, grid, latent);
     const int64_t present = at(region, axis).length();
     counted.present.push_back(present);
-    // Without the positions that are handed on, but for those beyond the beginning of the clip or picture.
+    // Excludes positions handed on from earlier tiles, apart from positions before the start of the clip or
+    // picture.
     const Interval fresh = tile_axis(graph, pass, step, step.tensor, axis, latent).made(tile);
     const bool carried =
         counted.has_before && pass.carried_axis() == axis && carried_positions(pass, step) > 0;

@@ -24,10 +24,10 @@ TEST_CASE("window: interpolation reads a row beside the rows that its own stand 
   REQUIRE(pass.steps.front().inputs.front() == Operand{start, -1});
   REQUIRE(pass.steps.front().halo == Halo{});
   const RowReaders readers(graph, pass, start, {.latent = {1, 8, 8}});
-  // Rows 4 to 8 of the result stand for rows 2 to 4, and lie between rows 1 to 5.
+  // Rows 4 to 8 of the result map to source rows 2 to 4. With the halo, they read rows 1 to 5.
   CHECK(readers.first_row(4) == 1);
   CHECK(readers.last_row(8) == 5);
-  // Rows to 7 stand for rows to 4 as well.
+  // Rows up to 7 map to source rows up to 4, too.
   CHECK(readers.last_row(7) == 5);
   CHECK(readers.last_row(2) == 2);
   // The tensor ends after row 8.
@@ -47,15 +47,16 @@ TEST_CASE("window: blocks go back as soon as no later band reads them", "[unit][
   CHECK(leaving.first == std::vector<int32_t>{0, 1, 2, 4});
   CHECK(leaving.before == std::vector<int32_t>{4, 4, 4});
   CHECK(leaving.after == leaving.before);
-  // The device counts blocks of both items, all of them in the first band.
+  // The device holds blocks of both items, all of them in the first band.
   const int64_t block_bytes = sizes.items * kept_block_bytes(graph, use, sizes);
   CHECK(leaving.bytes_before_store(0) == 4 * block_bytes);
   CHECK(leaving.bytes_before_store(1) == 3 * block_bytes);
   CHECK(leaving.bytes_before_store(2) == 2 * block_bytes);
-  // Blocks of a tensor that a later pass reads stay.
+  // Blocks stay if a later pass reads the tensor.
   use.leaves = false;
   CHECK(window_of(graph, pass, use, sizes).first == std::vector<int32_t>{0, 0, 0, 0});
-  // Pass 0 writes rows 0 to 3, 3 to 6 and 6 to 8. Blocks below the device leave when their last row is there.
+  // Pass 0 writes rows 0 to 3, 3 to 6 and 6 to 8. Blocks in a lower tier leave the device once their last row
+  // is written.
   use.written = true;
   const Window written = window_of(graph, plan.passes[0], use, sizes);
   CHECK(written.store_step == 3);

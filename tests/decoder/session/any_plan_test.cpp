@@ -7,7 +7,7 @@
 #include "tests/support/tiny_pictures.h"
 #include "tests/support/tiny_video.h"
 
-// Decodes by plans that were drawn, for every family of models.
+// Decodes by random plans, for every model family.
 namespace headroom {
 namespace {
 
@@ -15,7 +15,7 @@ using test::DecodeStyle;
 using test::DrawnDecode;
 using test::Random;
 
-/// Counts of features among the drawn plans.
+/// Number of plans with each feature.
 struct Seen {
   int in_place = 0, columns = 0, one_row = 0, in_micro_batches = 0, in_file = 0, cut = 0, went_on = 0;
   int chunked = 0, one_frame = 0, carried_frames = 0, pictures = 0, staged = 0, attended = 0;
@@ -43,7 +43,7 @@ struct Seen {
   }
 };
 
-/// Decodes by drawn plans of drawn models. The pixels must be those of the untiled decodes.
+/// Decodes random models by random plans. Requires the pixels of the untiled decodes.
 template <typename Draw>
 Seen check_any_plan(uint64_t first_seed, uint64_t count, const DecodeStyle& style, const Draw& draw) {
   Seen seen;
@@ -69,7 +69,7 @@ Seen check_any_plan(uint64_t first_seed, uint64_t count, const DecodeStyle& styl
 
 template <typename Draw>
 void check_any_plan_of_clips(uint64_t first_seed, uint64_t count, int64_t least_side, const Draw& draw) {
-  // A norm over few values has a deviation near 0 and multiplies what rounding left.
+  // A norm over few values has a deviation near 0, which amplifies rounding errors.
   const DecodeStyle style{.least_side = least_side, .most_side = 6, .most_batch = 2};
   const Seen seen = check_any_plan(first_seed, count, style, draw);
   CHECK(seen.chunked > 10);

@@ -93,7 +93,7 @@ TEST_CASE("of one frame a clip's decoder needs less memory and time, and fits wh
   }
 }
 
-/// Plans under falling limits until none fits: the frames must be those of the ample one's.
+/// Decodes under falling limits until no plan fits. Requires the frames of the decode with ample memory.
 void check_falling_limits(const Model& model, const Extent& latent) {
   CAPTURE(model.class_name);
   const Request request = request_for(model, latent);

@@ -114,7 +114,7 @@ TEST_CASE("a latent of another shape than planned is refused") {
   }
 }
 
-/// Residual blocks behind barriers, so that their activated sums can take over a kept operand.
+/// Residual blocks behind barriers. Their activated sums can overwrite a kept operand.
 Model activated_sums(int64_t blocks) {
   Model model;
   Graph& graph = model.graph;

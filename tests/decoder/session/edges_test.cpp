@@ -5,8 +5,8 @@
 #include "tests/support/edged_models.h"
 #include "tests/support/plain_decode.h"
 
-// Values outside the picture: decodes against plain loops over whole tensors, and tiles of any size against
-// untiled decodes.
+// Padding outside the picture. Compares decodes with plain loops over whole tensors, and tiled decodes with
+// untiled ones.
 namespace headroom {
 namespace {
 
@@ -57,7 +57,7 @@ TEST_CASE("edges: any plan gives the untiled pixels, and these are those of plai
   CHECK(pictures > 3);
 }
 
-/// A model of one convolution of the latent.
+/// A model with a single convolution of the latent.
 template <typename Add>
 Model of_one(const Add& add) {
   Model model;

@@ -20,7 +20,7 @@ TEST_CASE("a refusal has both environments in full, whatever part of them differ
   const Environment here{"NVIDIA H200, driver 580.159",
                          "LibTorch 2.11.0, CUDA 13.0, cuDNN 9.13.1, cuBLAS 13.1"};
   Plan plan;
-  CHECK_NOTHROW(check_environment(plan, here, "plan.json"));  // by assumed costs
+  CHECK_NOTHROW(check_environment(plan, here, "plan.json"));  // a plan by assumed costs names no environment
   plan.environment = here;
   CHECK_NOTHROW(check_environment(plan, here, "plan.json"));
   for (const Environment& other :

@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-// As in tests/reference/make_golden.py.
+// These match tests/reference/make_golden.py.
 constexpr uint64_t kWeightsSeed = 11;
 constexpr uint64_t kLatentSeed = 12;
 
@@ -34,7 +34,7 @@ TEST_CASE("decodes are those of diffusers, untiled and by a random plan") {
     CAPTURE(folder.filename().string());
     const Model any_frames = resolve_model(folder.string());
     const Array expected = read_latent((folder / "expected.npy").string());
-    const std::vector<int64_t>& shape = expected.shape;  // N×C×H×W, of clips N×C×T×H×W
+    const std::vector<int64_t>& shape = expected.shape;  // N×C×H×W, or N×C×T×H×W for clips
     const Request request{
         folder.string(), shape.back(), shape[shape.size() - 2], shape.size() == 5 ? shape[2] : 1,
         shape[0],        Dtype::fp32};

@@ -1,4 +1,4 @@
-// Runs twice: in the emulated GPU, which finds hazards as well, and on a real one.
+// Runs twice: on the emulated GPU, which also detects hazards, and on a real one.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -40,7 +40,7 @@ Array untiled_on_cpu(const Model& model, Request request, const Array& latent, u
   return test::decode_to_memory(model, untiled_plan(model, request), random_source(seed), latent).picture;
 }
 
-/// Counts of features among the drawn plans.
+/// Number of plans with each feature.
 struct Seen {
   int64_t moves = 0, moves_in_micro_batches = 0;
 };
@@ -69,7 +69,7 @@ Plan drawn_plan(const test::DrawnRequest& drawn, Random& random) {
   return plan;
 }
 
-/// Draws plans of a family for CUDA and holds their decodes to the untiled one of the CPU.
+/// Decodes by random plans for CUDA. Requires the pixels of the untiled decode on the CPU.
 template <typename Draw>
 Seen check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
   const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
@@ -78,7 +78,7 @@ Seen check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
   int64_t transfers = 0, in_micro_batches = 0, staged = 0, attended = 0;
   for (uint64_t seed = 0; seed < seeds; ++seed) {
     Random random(seed);
-    // A group of a single value has no deviation: what rounding leaves of it counts a thousandfold.
+    // The deviation of a group with one value is 0, which amplifies rounding errors a thousandfold.
     const test::DecodeStyle decodes{most_frames, 2, 6, 3, false, DeviceKind::cuda};
     const test::DrawnRequest drawn = test::draw_request(seed, random, decodes, draw);
     const Extent& latent = drawn.latent_extent;
@@ -102,7 +102,7 @@ Seen check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
                      ? 1
                      : 0;
   }
-  if (test::kSanitized) return seen;  // a few of them need not have all there is
+  if (test::kSanitized) return seen;  // a subset of plans may lack some features
   CHECK(transfers > 0);
   CHECK(staged >= attended / 10);
   CHECK(in_micro_batches > 0);

@@ -1,4 +1,4 @@
-// How a picture leaves an emulated GPU, whole decodes long.
+// Output of pictures from an emulated GPU during whole decodes.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -33,7 +33,7 @@ using test::on_gpu;
 using test::picture_shape;
 using test::Scratch;
 
-/// Two pictures, one at a time, each in several tiles.
+/// A batch of two pictures in micro-batches of one. Each picture has several tiles.
 struct Ready {
   Model model = test::model_of(test::tiny_config({16, 32}));
   Request request = test::request_for(model, {1, 8, 8}, 2, Dtype::fp32, DeviceKind::cuda);
@@ -63,7 +63,7 @@ TEST_CASE("a .png from a GPU has the bytes of the values that a .npy has, howeve
   const Array values = on_gpu(emulated, ready.model, ready.plan, ready.latent, 5).picture;
   const PictureShape shape = picture_shape(ready.model, ready.request);
   const auto plane = static_cast<size_t>(shape.rows * shape.columns);
-  // -1: not late at all.
+  // -1: work is not deferred.
   for (const int work_between : test::kSanitized ? std::vector{3} : std::vector{-1, 0, 3}) {
     CAPTURE(work_between);
     LateGpu late(emulated, std::max(0, work_between));
@@ -132,7 +132,7 @@ TEST_CASE("a value that is not finite ends a decode in the words of the CPU, and
   }
 }
 
-/// Refuses the region after so many.
+/// Fails after this many regions.
 class FullSink final : public PictureSink {
  public:
   FullSink(const PictureShape& shape, int regions) : PictureSink(shape), left_(regions) {}

@@ -1,5 +1,5 @@
-// Several ranks, each with an emulated GPU of its own. Their rows go through the host's memory, as with Gloo,
-// or straight from one GPU's memory to another's, as with NCCL.
+// Several ranks, each with its own emulated GPU. Rows pass through host memory, as with Gloo, or directly
+// between GPUs, as with NCCL.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -26,12 +26,12 @@ namespace {
 using test::Random;
 using test::request_for;
 
-/// How rows leave a GPU, and whether its work is done as late as it may.
+/// Path of rows between GPUs, and if the GPU defers its work.
 struct Way {
   bool device_memory = false, late = false;
 };
 
-/// GPUs of all ranks.
+/// The GPUs of all ranks.
 class Gpus {
  public:
   Gpus(size_t ranks, const Way& way) {
@@ -73,7 +73,7 @@ Array whole_on_cpu(const Model& model, Request request, const Array& latent, uin
       .picture;
 }
 
-/// With the gaps of each rank's reservation.
+/// Adds the gaps of each rank's reservation to the plan.
 RankedPlan with_gaps(RankedPlan plan, const Model& model) {
   for (Plan& of_rank : plan.plans) {
     of_rank.limit_bytes = int64_t{1} << 29;
@@ -82,8 +82,8 @@ RankedPlan with_gaps(RankedPlan plan, const Model& model) {
   return plan;
 }
 
-/// Draws plans of a family for several GPUs and holds their decodes to the untiled one of the CPU, what they
-/// reserve to what was predicted, and what they send as well.
+/// Decodes by random plans for several GPUs. Compares the pixels with the untiled decode on the CPU. Compares
+/// reservations and sent bytes with the predictions.
 template <typename Draw>
 void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
   int64_t moved = 0;
@@ -119,7 +119,7 @@ void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
     }
     moved += plan.transfers.empty() ? 0 : 1;
   }
-  if (!test::kSanitized) CHECK(moved > 0);  // a few of them need not have all there is
+  if (!test::kSanitized) CHECK(moved > 0);  // a subset of plans may move nothing
 }
 
 TEST_CASE("several GPUs give the pixels of the untiled decode: AutoencoderKL") {
@@ -154,7 +154,7 @@ TEST_CASE("several GPUs: AutoencoderDC") {
   check_drawn_ranks(test::kSanitized ? 1 : 6, 1, test::random_dc_config);
 }
 
-/// Two ranks, all tensors kept, several tiles each.
+/// Two ranks that keep all tensors, with several tiles each.
 struct TwoRanks {
   Model model = test::model_of(test::tiny_config({16, 32}));
   Request request = request_for(model, {1, 6, 4}, 1, Dtype::fp32, DeviceKind::cuda);
@@ -217,7 +217,7 @@ TEST_CASE("a value that is not finite ends every rank with the layer's name") {
   }
 }
 
-/// Says that messages are there before they are.
+/// Treats messages as received before they have arrived.
 class HastyExchange final : public test::DeviceMemoryExchange {
  public:
   using DeviceMemoryExchange::DeviceMemoryExchange;

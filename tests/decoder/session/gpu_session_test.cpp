@@ -42,7 +42,7 @@ TEST_CASE("plans for a GPU run in one reservation within their limit") {
   }
 }
 
-/// Takes memory in the sizes that LibTorch's allocator has.
+/// A GPU with the reservation sizes of LibTorch's allocator.
 class GpuOfPages final : public EmulatedGpu {
  public:
   using EmulatedGpu::EmulatedGpu;
@@ -62,7 +62,7 @@ TEST_CASE("a GPU takes what was predicted where its allocator has whole pages, a
     CHECK(on_gpu(gpu, model, plan, input, 5).stats.peak_bytes == plan.predicted_peak_bytes);
     CHECK(gpu.most_reserved_bytes() == plan.predicted_peak_bytes);
   }
-  // A plan for an allocator of every size has a limit below the smallest reservation here.
+  // The plan assumes an allocator of any size. Its limit is below the smallest reservation here.
   const planner::CostModel exact = test::exact_costs(model.graph);
   plan = planner::make_plan({model, request, {.limit_bytes = int64_t{9} << 20}, exact}).value();
   GpuOfPages gpu(int64_t{64} << 20);
@@ -71,7 +71,7 @@ TEST_CASE("a GPU takes what was predicted where its allocator has whole pages, a
   CHECK(gpu.reservations() == 0);
 }
 
-/// A decode that takes little.
+/// A decode that needs little memory.
 struct Small {
   Model model = test::model_of(test::tiny_config());
   Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);
@@ -83,7 +83,7 @@ struct Small {
   test::Decoded decode_on(gpu::Gpu& gpu) const { return on_gpu(gpu, model, plan, latent, 1); }
 };
 
-/// Tells of engines, as CUDA's libraries have them, and forgets them where counting begins anew.
+/// Reports engine runs, like CUDA's libraries. Restarting the count drops earlier runs.
 class GpuOfEngines final : public EmulatedGpu {
  public:
   using EmulatedGpu::EmulatedGpu;

@@ -17,13 +17,13 @@
 namespace headroom {
 namespace {
 
-/// Bytes that the calls of each pass read and write. Nothing is computed.
+/// Counts the bytes that each pass reads and writes. Computes nothing.
 class Traffic final : public DryGpu, public EventSink {
  public:
   struct OfPass {
     int64_t call_bytes = 0;
     int64_t convolutions = 0;
-    int64_t pieces = 0;  ///< of memory that convolutions write
+    int64_t pieces = 0;  ///< contiguous ranges that convolutions write
   };
   std::vector<OfPass> passes;
 
@@ -40,8 +40,8 @@ class Traffic final : public DryGpu, public EventSink {
       pass.pieces += pieces_of(convolution->target, convolution->region.y);
     }
     for (const gpu::Access& access : gpu::accesses_of(call)) {
-      // A library uses as much of a convolution's workspace as it likes. The kernels that these models run
-      // use none, except over upsampling.
+      // A library may use any part of a convolution's workspace. These models' kernels use none, except over
+      // upsampling.
       if (convolution != nullptr && access.begin == convolution->workspace) continue;
       pass.call_bytes += access.bytes;
     }
@@ -72,7 +72,7 @@ Plan planned(const Model& model, int64_t pixels, int64_t limit_bytes) {
       .value();
 }
 
-/// The decode's calls, at the addresses of its dry run.
+/// Calls of a decode, at the addresses of its dry run.
 Traffic traffic_of(const Model& model, const Plan& plan) {
   const DryRun dry_run = run_dry(model, plan);
   const auto memory = std::make_shared<GpuMemory>(reinterpret_cast<std::byte*>(uintptr_t{1} << 40),
@@ -94,7 +94,8 @@ Traffic traffic_of(const Model& model, const Plan& plan) {
   return gpu;
 }
 
-/// A residual block without a shortcut of its own, of the finest tensors: as tensors of its size.
+/// Traffic of a residual block at full resolution without a convolution in its shortcut, as a multiple of its
+/// tensor size.
 struct OfBlock {
   double call_tensors = 0;
   int64_t convolutions = 0, pieces = 0;
@@ -121,10 +122,10 @@ TEST_CASE("a residual block moves few tensors", "[long]") {
   for (const int64_t pixels : {1024, 2048}) {
     const OfBlock as_planned = block_of(model, planned(model, pixels, int64_t{40} << 30));
     CAPTURE(pixels, as_planned.call_tensors);
-    // 15 where convolutions write tiles, which are copied and added. Halos are read more than once.
+    // 15 tensors if convolutions write tiles that are then copied and added. Halos are read more than once.
     CHECK(as_planned.call_tensors <= 11.5);
     CHECK(as_planned.convolutions >= 2);
-    // Blocks of 4 MiB by themselves would not fill a card: most lie behind one another.
+    // Single blocks of 4 MiB would not fill a card, so most of them must be contiguous.
     CHECK(as_planned.written_bytes / as_planned.pieces >= 8 << 20);
   }
 }

@@ -1,4 +1,4 @@
-// Weights that come in per pass.
+// Weights that are loaded for each pass.
 #include <catch2/catch.hpp>
 #include <map>
 
@@ -20,7 +20,7 @@ using gpu::Stream;
 using test::MemorySink;
 using test::picture_shape;
 
-/// Counts copies to the GPU by stream. Refuses pinned memory that is to stay, or breaks, when it is told to.
+/// Counts copies to the GPU by stream. On request, rejects pinned memory or fails a call.
 class WatchedGpu final : public EmulatedGpu {
  public:
   using EmulatedGpu::EmulatedGpu;
@@ -48,8 +48,8 @@ class WatchedGpu final : public EmulatedGpu {
   std::byte* base = nullptr;
   std::map<Stream, int64_t> bytes_to_gpu;
   bool refuses = false;
-  int64_t sound_calls = -1;     ///< until one breaks
-  int64_t calls_meanwhile = 0;  ///< while weights were on their way
+  int64_t sound_calls = -1;     ///< number of calls before one fails; negative: none fails
+  int64_t calls_meanwhile = 0;  ///< calls while weights were being copied
 
  private:
   bool coming_ = false;
@@ -58,7 +58,7 @@ class WatchedGpu final : public EmulatedGpu {
 struct PerPass {
   Model model = test::model_of(test::tiny_config({16, 32}));
   Request request;
-  std::vector<Plan> plans;  ///< from pinned memory, from pageable memory
+  std::vector<Plan> plans;  ///< with pinned memory and with pageable memory
   Array latent;
   int64_t reads = 0;
   ParameterSource source = [this, values = test::random_source(3)](const Parameter& parameter,
@@ -157,7 +157,7 @@ TEST_CASE("a decode that ends early leaves no weights on their way to memory of 
     gpu.sound_calls = sound;
     CHECK_THROWS_WITH(ready.decode(session, 0), "broken");
     gpu.sound_calls = calls;
-    // This plan has the same places, and its weights come on the compute stream.
+    // The second plan has the same layout, but copies its weights on the compute stream.
     CHECK(ready.decode(session, 1) == pixels);
   }
 }

@@ -15,14 +15,14 @@ namespace {
 
 using test::request_for;
 
-/// A model whose tiles outweigh its weights.
+/// A model whose tiles need more memory than its weights.
 nlohmann::json wide_config() {
   nlohmann::json config = test::tiny_config({16, 32});
   config["mid_block_add_attention"] = false;
   return config;
 }
 
-/// Finds out how large the pool was at its highest without a limit.
+/// Peak of the pool in a decode without a limit.
 int64_t pool_peak(const Model& model, Plan plan, const Array& latent) {
   plan.limit_bytes = int64_t{1} << 40;
   return test::decode_to_memory(model, plan, test::random_source(1), latent).stats.pool_peak_bytes;
@@ -40,7 +40,7 @@ TEST_CASE("under a limit below what a plan needs the decode stops, and says at w
   for (int share = 1; share < 40; ++share) {
     const int64_t pool_limit = needed * share / 40;
     CAPTURE(needed, pool_limit);
-    // Lies: no pass is said to need more than there is.
+    // Understates the plan's peak, so that only the pool can detect the overrun.
     plan.limit_bytes = pool_limit + plan.reserve_bytes;
     plan.predicted_peak_bytes = plan.limit_bytes;
     for (Pass& pass : plan.passes) pass.predicted_peak_bytes = plan.limit_bytes;
@@ -86,7 +86,7 @@ TEST_CASE("the pool's true peak is enough, and one page less is not") {
 
 TEST_CASE("what the planner predicts is what the pool measures, to 80 KiB") {
   const Model model = test::model_of(wide_config());
-  // With 41 rows the last band of tiles is lower than the others.
+  // With 41 rows, the last band of tiles is shorter than the others.
   const Request request = request_for(model, GENERATE(Extent{1, 40, 24}, Extent{1, 41, 27}));
   const Array latent = test::latent_for(model, request, 3);
   const planner::CostModel costs(model.graph);

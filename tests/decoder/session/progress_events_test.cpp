@@ -33,7 +33,7 @@ TEST_CASE("progress: within tiles and steps that take long their parts are told,
     for (const double share : in_parts ? std::vector{0.25, 0.5, 0.75} : std::vector<double>{}) {
       std::this_thread::sleep_for(std::chrono::milliseconds(110));
       events.step_part_done(plan, {0, 0, step, share});
-      events.step_part_done(plan, {0, 0, step, share});  // too soon to be told again
+      events.step_part_done(plan, {0, 0, step, share});  // too soon after the last report
     }
     if (!in_parts) std::this_thread::sleep_for(std::chrono::milliseconds(110));
     events.step_done(plan, {.pass = 0, .tile = 0, .step = step});

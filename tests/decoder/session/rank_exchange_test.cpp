@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// Notes which messages were waited for.
+/// Records which messages were waited for.
 class NotedExchange final : public Exchange {
  public:
   int32_t rank() const override { return 0; }
@@ -39,7 +39,7 @@ TEST_CASE("rank exchange: rows have left and arrived before a sum takes their bl
     plan.share = {0, 2, {0, 4}};
     const Sizes sizes = sizes_of(graph, plan);
     const TensorId start = graph.find_tensor("conv_in");
-    // Each rank has a row of the other one.
+    // Each rank receives a row from the other one.
     const std::vector<RowTransfer> transfers{{0, start, 0, 1, {3, 4}}, {0, start, 1, 0, {4, 5}}};
     std::vector<float> values(size_t{2} * 8 * 8 * 8);
     const MapView view{.region = whole({1, 8, 8}),

@@ -11,18 +11,18 @@ namespace {
 
 using test::Random;
 
-/// Ranks add sums in another order than the untiled decode: convolutions by Winograd's algorithm, statistics
-/// rank by rank. A compiler orders sums too, and one decode was 1 % beyond kExact with Clang.
+/// Tolerance for different orders of summation: ranks differ from the untiled decode in Winograd tiles and in
+/// statistics. The compiler matters too: with Clang, one decode exceeded kExact by 1 %.
 constexpr double kOtherOrder = 2.5 * test::kExact;
 
-/// Draws plans of a family for several ranks and holds their decodes to the untiled one, their peaks to the
-/// predicted ones and what they send to what was predicted.
+/// Decodes by random plans for several ranks. Compares pixels with the untiled decode, and peaks and sent
+/// bytes with the predictions.
 template <typename Draw>
 void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
   int64_t moved = 0, uneven = 0, idle = 0;
   for (uint64_t seed = 0; seed < seeds; seed += test::kSeedStep) {
     Random random(seed);
-    // A group of one value or two has hardly a deviation: what rounding leaves of it counts a thousandfold.
+    // A group of one or two values has almost no deviation, which amplifies rounding errors a thousandfold.
     const test::DrawnRequest drawn = test::draw_request(seed, random, {most_frames, 2, 9, 2}, draw);
     const Extent& latent = drawn.latent_extent;
     const auto ranks = static_cast<int32_t>(random.integer(1, 5));
@@ -52,7 +52,7 @@ void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
     uneven += latent.y % ranks != 0 ? 1 : 0;
     idle += latent.y < ranks ? 1 : 0;
   }
-  if (test::kSanitized) return;  // a few of them need not have all there is
+  if (test::kSanitized) return;  // a subset of plans may lack some features
   CHECK(moved > 0);
   CHECK(uneven > 0);
   CHECK(idle > 0);

@@ -18,7 +18,7 @@
 namespace headroom {
 namespace {
 
-/// One after another, the shares that were told of each step on each tile.
+/// Shares reported for each step on each tile, in order.
 class ToldParts final : public EventSink {
  public:
   using Where = std::tuple<int32_t, int64_t, int32_t>;  ///< pass, tile, step
@@ -31,8 +31,8 @@ class ToldParts final : public EventSink {
   std::map<StepKind, std::map<Where, std::vector<double>>> shares;
 };
 
-/// Requires that the reported shares of each step of the kind rise and end with 1. Returns the largest
-/// number of reports of one step.
+/// Requires that the reported shares of each step of this kind rise and end with 1. Returns the largest
+/// number of reports for one step.
 size_t most_told(const ToldParts& told, StepKind kind) {
   size_t most = 0;
   REQUIRE(told.shares.contains(kind));
@@ -45,7 +45,7 @@ size_t most_told(const ToldParts& told, StepKind kind) {
   return most;
 }
 
-/// Attention of so many channels that keys and values are nearly all that a decode takes.
+/// An attention with so many channels that keys and values dominate the decode's memory.
 Model attending_model(int64_t channels) {
   Model model;
   model.name = "attending";
@@ -82,7 +82,7 @@ TEST_CASE("keys and values that are larger than the limit come from the scratch 
   const Array input = test::latent_for(model, request, 3);
   ToldParts told;
   const test::Decoded staged = test::decode_to_memory(model, plan, test::random_source(3), input, &told);
-  // Block by block it tells how far it is with all of them.
+  // Attention reports progress after each block of keys.
   CHECK(most_told(told, StepKind::attention) > 8);
   const Array untiled =
       test::decode_to_memory(model, untiled_plan(model, request), test::random_source(3), input).picture;

@@ -24,7 +24,7 @@ using nlohmann::json;
 using test::Random;
 using test::request_for;
 
-/// Stands between the decode and a recorder and writes down what the pool said.
+/// Records the pool's allocations, and forwards all events to a recorder.
 class Listening final : public EventSink, public MemoryObserver {
  public:
   explicit Listening(EventSink& recorder) : recorder_(recorder) {}
@@ -144,7 +144,7 @@ TEST_CASE("a trace has the place of every allocation of pages, and none lies on 
       CHECK(place.pass == event.pass);
     }
     CHECK(next == trace.places.size());
-    // A place ends where its memory goes back, and at the end of the trace where it never does.
+    // An allocation's interval ends when it is freed, or at the end of the trace.
     std::multiset<std::pair<double, int64_t>> given_back;
     for (const TraceEvent& event : trace.events) {
       if (-event.bytes >= cpu::kSmallestPagedBytes) given_back.emplace(event.seconds, -event.bytes);
@@ -264,7 +264,7 @@ TEST_CASE("a session goes on after traced decodes, those that fail too, and late
     session.limit_to(session.pool().live_bytes() + 64, 0);
     CHECK_THROWS_AS(session.decode(0, latent, sink, &recorder), LimitExceeded);
   }
-  session.drop_weights();  // the recorders are gone
+  session.drop_weights();  // the recorders no longer exist
   CHECK(session.pool().live_bytes() == 0);
   session.limit_to(plans[0].limit_bytes, plans[0].limit_bytes);
   CHECK(traced() == weights_bytes);

@@ -54,7 +54,7 @@ TEST_CASE("attention takes from the pool what the formula says") {
 }
 
 TEST_CASE("convolutions of many shapes leave less behind outside the pool than the reserve") {
-  if (test::kSanitized) return;  // what is freed stays resident under the address sanitizer
+  if (test::kSanitized) return;  // AddressSanitizer keeps freed memory resident
   start_libraries(2);
   LimitedPool pool(64 * kMiB);
   const Model model = test::model_of(test::tiny_config({16, 32}));
@@ -76,7 +76,7 @@ TEST_CASE("convolutions of many shapes leave less behind outside the pool than t
                         region});
     }
   }
-  // 600 shapes: nothing may be remembered for each.
+  // The process must not cache something for each of the 600 shapes.
   CHECK(peak_resident_bytes() - before - pool.peak_resident_bytes() < reserve / 2);
 }
 

@@ -1,4 +1,4 @@
-/* A program in C that asks what a decode needs: ask_in_c MODEL WIDTH HEIGHT LIMIT_BYTES [plan.json] */
+/* C program that predicts and plans a decode: ask_in_c MODEL WIDTH HEIGHT LIMIT_BYTES [plan.json] */
 #include <headroom.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// A program in C++ that asks from several threads at once: ask_in_cpp MODEL WIDTH HEIGHT LIMIT_BYTES
+// C++ program that predicts a decode on several threads at once: ask_in_cpp MODEL WIDTH HEIGHT LIMIT_BYTES
 #include <headroom.h>
 
 #include <cstdlib>

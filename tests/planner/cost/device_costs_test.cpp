@@ -25,7 +25,7 @@ TEST_CASE("blocks are read and written below the device at the same time on CUDA
     costs.add_transfer(moved, MemoryTier::host, true, 44.9e9);
     return moved;
   };
-  // Two seconds in, one out, of ten bands.
+  // Ten bands. Transfers take two seconds to the GPU and one second back.
   CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cuda), 10) == Approx(5 + 0.2 + 0.1));
   CHECK(CostModel::sweep_seconds(0.5, transfers(DeviceKind::cuda), 10) == Approx(2 + 0.05 + 0.1));
   CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cuda), 1) == Approx(8));
@@ -40,8 +40,8 @@ TEST_CASE("workspace on CUDA: attention by chunks of one frame, none in fp32, co
     return memory.workspace_bytes(graph.op(graph.find_op(op)), ConvolutionAlgorithm::direct, {1, 64, 128},
                                   {{1, 128, 128}, 2, dtype, DeviceKind::cuda});
   };
-  // Twice the scores of 8448 queries by 1024 keys, results of 8192 queries by 512 channels, three numbers of
-  // each, and 8 MiB.
+  // Scores of 8448 queries by 1024 keys, twice. Results of 8192 queries by 512 channels, plus three numbers
+  // each. 8 MiB on top.
   CHECK(workspace("decoder.mid_block.attentions.0.attention", Dtype::bf16) ==
         (2 * 8448 * 1024 + 8192 * (512 + 3)) * 4 + (8 << 20));
   CHECK(workspace("decoder.mid_block.attentions.0.attention", Dtype::fp32) == 0);
@@ -73,7 +73,7 @@ TEST_CASE("plans for CUDA have one algorithm of convolutions, and nothing in fil
   const Plan ample = make_plan({model, request, {.limit_bytes = int64_t{100} << 30}, costs}).value();
   CHECK(ample.optimal);
   CHECK(ample.assumed);
-  CHECK(ample.reserve_bytes <= ample.predicted_peak_bytes / 250);  // gaps that will do
+  CHECK(ample.reserve_bytes <= ample.predicted_peak_bytes / 250);  // small gaps are fine
   for (const Pass& pass : ample.passes) CHECK(pass.convolutions == ConvolutionAlgorithm::direct);
   const Plan tight = make_plan({model, request, {.limit_bytes = int64_t{1} << 30}, costs}).value();
   CHECK(tight.predicted_peak_bytes <= int64_t{1} << 30);
@@ -119,7 +119,7 @@ TEST_CASE("a profile is refused for another kind of device than it was measured 
   on_cpu.device = DeviceKind::cpu;
   CHECK_THROWS_WITH(check_profiled_model(profile, "profile.json", model.graph, on_cpu),
                     Catch::Contains("measured on cuda") && Catch::Contains("the plan is for cpu"));
-  // The file must say what it was measured on, even where only a decode can compare it.
+  // A profile must name its libraries, even if only a decode can compare them.
   CHECK_THROWS_WITH(check_profiled_machine(profile, "profile.json"),
                     Catch::StartsWith("profile.json: libraries: expected what was measured"));
   profile.libraries = "LibTorch";

@@ -12,8 +12,9 @@ namespace {
 
 constexpr double kFast = 1e18;
 
-/// small_graph() by two ranks of four rows: each pass takes a second, in two bands of rank 0 and one of
-/// rank 1. The first takes statistics; each but the last has rows that the next one reads of the other rank.
+/// small_graph() on two ranks of four rows. Each pass takes a second, in two bands on rank 0 and one on rank
+/// 1. The first pass gathers statistics. Each pass but the last makes rows that the other rank reads in the
+/// next pass.
 struct TwoRanks {
   Model model;
   RankedPlan plan;
@@ -46,8 +47,8 @@ TEST_CASE("exchange: where the link takes no time, statistics wait for the slowe
 TEST_CASE("exchange: statistics, rows above and the end of the output each take the link's time") {
   TwoRanks two;
   two.plan.link.seconds = 0.1;
-  // Statistics; then rank 1 waits for rows above. Rank 0 has what it waits for before its last band. Then the
-  // last of rank 1's output.
+  // The link's time counts for the statistics, for the rows above that rank 1 waits for, and for the end of
+  // rank 1's output. Rank 0's rows arrive before its last band.
   CHECK(two.seconds() == Approx(2 + 0.1 + 0.1 + 0.1));
 }
 
@@ -59,7 +60,7 @@ TEST_CASE("exchange: rows below are hidden behind the bands before the last") {
     alike.plan.traffic[1].output_bytes = 0;
     return alike.seconds();
   };
-  // So slow that the one row of either takes 0.4 s.
+  // On this slow link, one row takes 0.4 s.
   const RowTransfer& above = two.plan.transfers.at(0);
   REQUIRE(above.from == 0);
   const Sizes sizes = sizes_of(two.model.graph, two.plan.plans[0]);

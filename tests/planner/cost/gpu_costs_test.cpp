@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kKernel = 2e-6, kPass = 10e-6, kL2 = 5.5e12, kDram = 3e12, kConvolutions = 780e12;
 
-/// A step of a pass, reading tiles of earlier steps where it is told so.
+/// A step of a pass. `made_by` names the earlier steps whose tiles it reads.
 Step step_of(const Graph& graph, const char* op, StepKind kind, std::vector<int32_t> made_by = {}) {
   const OpId id = graph.find_op(op);
   Step step{.kind = kind, .op = id, .tensor = graph.op(id).output};
@@ -22,7 +22,7 @@ Step step_of(const Graph& graph, const char* op, StepKind kind, std::vector<int3
   return step;
 }
 
-/// A pass at the scale of what its first step goes over.
+/// A pass at the scale of the tensor that its first step iterates over.
 Pass pass_of(const Graph& graph, std::vector<Step> steps) {
   Pass pass;
   pass.scale = graph.tensor(measured_tensor(steps.front())).scale;
@@ -37,13 +37,13 @@ struct Picture {
   Sizes sizes() const { return {{1, rows, columns}, items, dtype, DeviceKind::cuda}; }
 };
 
-/// Seconds of a pass in tiles of so many rows of its grid, without what every pass costs.
+/// Seconds of a pass with tiles of `tile_rows` grid rows, without the fixed cost of a pass.
 double seconds(const Graph& graph, const Pass& pass, const Picture& picture, int64_t tile_rows = 1 << 20) {
   const Extent tile{1, std::min(tile_rows, picture.rows * pass.scale.y), picture.columns * pass.scale.x};
   return GpuCosts(graph, {}).pass_seconds(pass, tile, picture.sizes()) - kPass;
 }
 
-/// Convolutions of the channels that decoders have, and what else takes time.
+/// Convolutions with the channel counts of real decoders, and other slow operations.
 struct Operations {
   Graph graph;
   Operations() {
@@ -64,7 +64,7 @@ struct Operations {
   double conv(const char* op, const Picture& picture) const {
     return seconds(graph, pass_of(graph, {step_of(graph, op, StepKind::conv)}), picture) - kKernel;
   }
-  /// Rate on a picture so large that the last wave does not matter, in TFLOP/s.
+  /// TFLOP/s on a picture so large that the last wave does not matter.
   double tera_flops(const char* op, double products) const {
     const Picture large{2048, 2048};
     const OpId id = graph.find_op(op);
@@ -87,9 +87,9 @@ TEST_CASE("convolutions on a GPU: rates by channels, fp32 without tensor cores, 
   CHECK(all.tera_flops("point 512 512", 512) == Approx(kConvolutions / 1e12 * 512 / 812.0).epsilon(0.002));
   const Picture wide{128, 128, Dtype::fp32};
   CHECK(all.conv("conv 512 512", wide) == Approx(128.0 * 128 * 2 * 9 * 512 * 512 / 12e12));
-  // 36 products a value: 71 TFLOP/s, but what is written takes longer.
+  // 36 products per value allow 71 TFLOP/s, but writing the output takes longer.
   CHECK(all.conv("conv 4 512", {2048, 2048}) > 2048.0 * 2048 * 512 * 2 / kL2);
-  // Three outputs take as long as 32 at 35 % of the rate.
+  // Three outputs take as long as 32, at 35 % of the rate.
   const double rate = 0.35 * kConvolutions * 1152 / 1452;
   const double area = 4 * 2048 * 2048;
   CHECK(all.conv("conv 128 3", {2048, 2048}) ==
@@ -106,7 +106,7 @@ TEST_CASE("a convolution on a GPU takes whole waves of blocks of 128 positions o
   CHECK(all.conv("conv 512 512", {33, 128}) == Approx(wave));
   CHECK(all.conv("conv 512 512", {34, 128}) == Approx(2 * wave));
   CHECK(all.conv("conv 512 512", {1, 1}) == Approx(wave));
-  // Items are calls of their own, tiles too.
+  // Each item and each tile is a call of its own.
   CHECK(all.conv("conv 512 512", {32, 128, Dtype::fp16, 3}) == Approx(3 * wave + 2 * kKernel));
   const Pass pass = pass_of(all.graph, {step_of(all.graph, "conv 512 512", StepKind::conv)});
   CHECK(seconds(all.graph, pass, {40, 128}, 20) == Approx(2 * wave + 2 * kKernel));
@@ -114,17 +114,17 @@ TEST_CASE("a convolution on a GPU takes whole waves of blocks of 128 positions o
 
 TEST_CASE("phases of upsampling convolutions are written, and read and written again, activations too") {
   const Operations all;
-  // With a store, which reads what does not fit the cache from DRAM and writes it there.
+  // With a store. Data that exceeds the cache is read from and written to DRAM.
   const auto stored = [&](const char* op, const Picture& picture) {
     const Step conv = step_of(all.graph, op, StepKind::conv);
     const Step store{.kind = StepKind::store, .tensor = conv.tensor, .inputs = {{conv.tensor, 0}}};
     return seconds(all.graph, pass_of(all.graph, {conv, store}), picture);
   };
-  // 512 by 512 outputs of 512 channels are 268 MB.
+  // The output, 512 by 512 positions of 512 channels, is 268 MB.
   const double rate = kConvolutions * 2048 / 2348, bytes = 512.0 * 512 * 512 * 2;
   CHECK(stored("up 512 512", {256, 256}) ==
         Approx(512.0 * 512 * 2 * 2048 * 512 / rate + 4 * bytes / kDram + 6 * kKernel).epsilon(0.03));
-  // 16 by 32 outputs fit; 4 blocks by 1 for each of four phases.
+  // The output of 16 by 32 positions fits into L2. Each of the four phases has 4 blocks by 1.
   const double wave = 132 * 2.0 * 2048 * 128 * 128 / rate;
   CHECK(stored("up 512 512", {8, 16}) == Approx(4 * wave + 4 * 16 * 32 * 512 * 2 / kL2 + 6 * kKernel));
   const double positions = 4 * 1024 * 1024, narrow_rate = 0.85 * kConvolutions * 1152 / 1452;
@@ -133,7 +133,7 @@ TEST_CASE("phases of upsampling convolutions are written, and read and written a
             .epsilon(0.005));
 }
 
-/// norm -> conv -> store -> statistics, as most passes of a decoder are.
+/// norm -> conv -> store -> statistics, like most passes of a decoder.
 struct Chain {
   Graph graph;
   Pass pass;
@@ -158,10 +158,10 @@ TEST_CASE("what a tile's step finds in L2 moves at its rate, and is not written 
   const double row = 1024 * 128 * 2;
   const auto rate = 0.85 * kConvolutions * 1152 / 1452;
   const double convolution = 1024 * 1024 * 2.0 * 1152 * 128 / rate;
-  // The whole picture's tensors are 268 MB each: all moves at DRAM's rate. Halos are 0.2 %.
+  // Untiled tensors are 268 MB each, so all traffic runs at DRAM's rate. Halos are 0.2 %.
   CHECK(seconds(chain.graph, chain.pass, {1024, 1024}) ==
         Approx(convolution + (2 + 2 + 1) * 1024 * row / kDram + 4 * kKernel).epsilon(0.01));
-  // 32 rows are 8.4 MB: x is read and y written at DRAM's rate, which hides behind L2's.
+  // 32 rows are 8.4 MB. Reading x and writing y at DRAM's rate overlaps with traffic in L2.
   const double waves = 2 * 132 * 128 / (32 * 1024.0);
   CHECK(seconds(chain.graph, chain.pass, {1024, 1024}, 32) ==
         Approx(waves * convolution + (2 * 34.0 / 32 + 2 + 1) * 1024 * row / kL2 + 4 * 32 * kKernel)
@@ -174,7 +174,7 @@ TEST_CASE("what a tile's step finds in L2 moves at its rate, and is not written 
         Approx(costs.pass_seconds(chain.pass, {1, 32, 1024}, sizes)));
 }
 
-/// So many seconds for each position.
+/// A latency table with constant seconds per position.
 profiler::LatencyTable table_of(const std::string& name, double seconds) {
   constexpr double kLong = 2048;
   return {name,
@@ -201,11 +201,12 @@ TEST_CASE("by a profile a tile's step takes what it took alone, or what it misse
   const CostModel costs(chain.graph, profile, request);
   const Sizes sizes = Picture{1024, 1024}.sizes();
   const double positions = 1024 * 1024, tensor = positions * 128 * 2;
-  // Nothing of the whole picture is found again: the norm, the convolution and the store move two tensors of
-  // 268 MB each, the statistics one.
+  // Untiled, nothing stays in the cache. The norm, the convolution and the store move two tensors of 268 MB
+  // each, and the statistics move one.
   CHECK(costs.pass_seconds(chain.pass, {1, 1024, 1024}, sizes) ==
         Approx((2 + 2 + 2 + 1) * tensor / kCopied).epsilon(0.01));
-  // With 32 rows the norm reads a tile and its halo and the store writes one, as alone with a cold cache.
+  // With 32 rows, the norm reads a tile and its halo, and the store writes a tile. Both run as with a cold
+  // cache.
   CHECK(costs.pass_seconds(chain.pass, {1, 32, 1024}, sizes) ==
         Approx((34.0 / 32 + 2) * tensor / kCopied + 2 * positions * kPosition).epsilon(0.01));
   const std::vector<double> shapes = costs.shape_seconds(chain.pass, 1, {32, 1024}, {1024}, sizes);
@@ -228,9 +229,9 @@ TEST_CASE("chunks of clips cost the frames that they hand on, once for each but 
   const Sizes sizes{{12, 256, 256}, 1, Dtype::bf16, DeviceKind::cuda};
   const GpuCosts costs(graph, {});
   const auto of_chunks = [&](int64_t frames) { return costs.pass_seconds(pass, {frames, 256, 256}, sizes); };
-  // Two frames before the tile of each kernel's input, those of the latent read again from where it is.
+  // Each kernel's input has two frames before the tile. The latent's frames are read again in place.
   const double carried = 2.0 * 258 * 258 * 128 * 2 * 4 / kDram;
-  const double steps = double(pass.steps.size()) - 1;  // emit has kernels by frame
+  const double steps = double(pass.steps.size()) - 1;  // without emit, which launches kernels by frame
   CHECK(of_chunks(4) > of_chunks(12) + 2 * (carried + steps * kKernel));
   CHECK(of_chunks(4) < of_chunks(12) * 1.2 + 2 * (carried + steps * kKernel));
 }
@@ -240,8 +241,8 @@ struct Size {
   double seconds;
 };
 
-/// Decodes in bf16 on an H100, without weights and file (reports/results/gpu-compare.md). 4096² was decoded
-/// within 8 GiB and 8192² within 24 GiB.
+/// Decodes in bf16 on an H100, without loading weights and writing files (reports/results/gpu-compare.md).
+/// The limit was 8 GiB for 4096² and 24 GiB for 8192².
 constexpr Size kMeasured[] = {{1024, 23.4e-3}, {2048, 123.3e-3}, {4096, 1.16}, {8192, 14.7}};
 
 TEST_CASE("planned times of SDXL on a GPU are within a tenth of what an H100 took") {
@@ -278,7 +279,7 @@ TEST_CASE("plans for a GPU cut what does not fit its cache into tiles that do, w
     return tiles;
   };
   CHECK(tiles_of(costs) > 60);
-  // Without a cache to speak of there is nothing to gain.
+  // With a negligible cache, tiling gains nothing.
   GpuCard small;
   small.l2_share_bytes = 1e5;
   CHECK(tiles_of(CostModel(model.graph, small)) == 32);

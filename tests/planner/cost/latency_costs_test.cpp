@@ -42,7 +42,7 @@ profiler::LatencyTable latency_table_for(const std::string& name, Random& random
   return latency_table;
 }
 
-/// A profile of a model as if it had been measured here, at one size.
+/// An invented profile of a model on this machine, at one size.
 profiler::Profile profile_of(const Model& model, int64_t width, int64_t height, Random& random) {
   const Graph& graph = model.graph;
   profiler::Profile profile;
@@ -78,7 +78,7 @@ profiler::Profile profile_of(const Model& model, int64_t width, int64_t height, 
   return profile;
 }
 
-/// The tables of this kind of call become cheaper towards their last rows.
+/// Makes tables of this kind of call cheaper per position at their last rows.
 profiler::Profile changing(profiler::Profile profile, const std::string& kind) {
   for (profiler::LatencyTable& table : profile.latency_tables) {
     const bool winograd = kind == "conv" && table.name.find("winograd") != std::string::npos;
@@ -135,8 +135,8 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
       recomputed += costs.step_seconds(pass, step, drawn.decisions[p].tile, sizes);
     }
     CAPTURE(p, pass.name);
-    // Tiles next to the outermost are clipped only where halos outreach a whole tile, and images of odd tiles
-    // differ by a position.
+    // Inner tiles are clipped only if halos exceed a whole tile. With odd tiles, images differ by one
+    // position.
     CHECK(recomputed == Approx(sum).epsilon(0.15));
     CHECK(costs.pass_seconds(pass, drawn.decisions[p].tile, sizes) == Approx(recomputed));
     for (const Step& step : pass.steps) {
@@ -147,7 +147,7 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
   }
 }
 
-/// Steps of attention that were checked, in a random plan of a random clip.
+/// Checks attention in a random plan of a random clip. Returns the number of steps checked.
 int check_attention_by_frame(uint64_t seed) {
   CAPTURE(seed);
   Random random(seed);
@@ -255,8 +255,8 @@ TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, mac
                         {"profile.json: device", "Another Processor, 64 threads", "--other-environment"});
   CHECK(planned(other, {"--other-environment"}).code == 0);
 
-  // Towards 64x128 positions the cost was still changing. Of convolutions smaller tiles are planned; every
-  // tile of attention has all the keys, and a plan with far more than were seen is not to be believed.
+  // The cost per position is still changing at 64x128 positions. The planner can avoid large tiles of
+  // convolutions. Attention always has all keys, so a plan with far more keys than profiled is rejected.
   CHECK(planned(changing(good, "conv")).code == 0);
   CHECK(planned(changing(good, "conv"), {}, "1024x1024").code == 0);
   test::require_refused(
@@ -286,7 +286,7 @@ TEST_CASE("tiles of which a profile says nothing are left out of the plan space"
     return most;
   };
   profiler::Profile good = profile_of(model, 32, 32, random);
-  // Wide tiles pay: rows cost, positions hardly do.
+  // Wide tiles are cheapest: rows are expensive, positions almost free.
   for (profiler::LatencyTable& table : good.latency_tables) {
     for (size_t i = 0; i < table.seconds.size(); ++i)
       table.seconds[i] = 1e-3 + 1e-9 * double(table.rows[i / table.columns.size()] *
@@ -320,7 +320,7 @@ TEST_CASE("a plan's seconds have a range by how precisely the profile was measur
   CHECK(width_of(wide) > precise);
   noisy.precision.waited_share = 0.4;
   CHECK(width_of(planned(CostModel(model.graph, noisy, request))) > width_of(wide));
-  // Plans keep it in their file; without a profile there is none.
+  // Plan files store the range. Without a profile there is no range.
   const nlohmann::json document = to_json(wide, model.graph);
   CHECK(document["predicted"]["seconds_low"] == wide.predicted_seconds_low);
   CHECK(plan_from_json(JsonFields(document, "plan.json"), model.graph) == wide);

@@ -24,7 +24,7 @@ using test::run_as_predicted;
 TEST_CASE("analyze: the pass furthest off in seconds comes first, and the pass of the peak is marked") {
   const Graph graph = testing::small_graph();
   Plan plan = testing::small_plan(graph);
-  plan.passes[0].predicted_seconds = 0;  // too short to be predicted, and took no time either
+  plan.passes[0].predicted_seconds = 0;  // predicted as 0 seconds and measured as 0
   RunStats stats = run_as_predicted(plan);
   stats.passes[1].seconds = 0.09;  // 10 % less
   stats.passes[2].seconds = 0.25;  // 150 % more
@@ -64,7 +64,7 @@ TEST_CASE("analyze: the pass furthest off in seconds comes first, and the pass o
   CHECK(document["passes"][1]["decided_peak"] == true);
   CHECK(document["seconds"]["measured"] == 0.6);
 
-  // Seconds decide and no ratio: nobody waits for a microsecond, although none was predicted.
+  // Passes are sorted by seconds, not by ratio. A microsecond does not matter, even if none was predicted.
   stats.passes[0].seconds = 1e-6;
   CHECK(analyze(plan, "plan.json", stats, "stats.json").passes[0].pass == 2);
   CHECK(worst_passes(stats.passes) == std::vector<size_t>{2, 1, 0});
@@ -148,7 +148,7 @@ TEST_CASE("explain --analyze and --json") {
                   {"stats.json: passes: expected"});
   require_refused(call(run_plan, {"explain", file, "--analyze", file}), 2, {"plan.json: schema"});
   require_refused(call(run_plan, {"explain", file, "--analyze", scratch / "none.json"}), 2, {"none.json"});
-  // explain reads steps and tiles, so they must be valid.
+  // The command `explain` reads steps and tiles, so both must be valid.
   json broken = document;
   broken["passes"][0]["tiles"]["y"] = json::array();
   require_refused(call(run_plan, {"explain", scratch.write("broken.json", broken.dump()).string()}), 2,

@@ -158,7 +158,7 @@ TEST_CASE("diff: tensors and passes that only one plan has") {
   CHECK(diff.kept[0].side == PartDifference::only_a);
   CHECK(find(diff.kept[0].values, "tier")->a == "device");
   CHECK(find(diff.kept[0].values, "tier")->b.is_null());
-  REQUIRE(diff.passes.size() == 3);  // number and name both count
+  REQUIRE(diff.passes.size() == 3);  // passes match by number and name
   CHECK((diff.passes[0].pass == 2 && diff.passes[0].side == PartDifference::only_a));
   CHECK((diff.passes[1].pass == 2 && diff.passes[1].side == PartDifference::only_b));
   CHECK((diff.passes[2].pass == 3 && diff.passes[2].side == PartDifference::only_b));
@@ -207,13 +207,13 @@ TEST_CASE("headroom-plan diff") {
   const test::Ended as_json = call(run_plan, {"diff", a, b, "--json"});
   CHECK(as_json.code == 0);
   CHECK(json::parse(as_json.out)["equal"] == false);
-  // Plans of different models, by name.
+  // Plans of different models, given by name.
   REQUIRE(call(run_plan, {"--model", "sd15", "--size", "64x64", "--limit", "4GiB", "-o", b}).code == 0);
   CHECK(call(run_plan, {"diff", a, b}).code == 0);
 
   require_refused(call(run_plan, {"diff", a}), 2, {"diff takes two plans", "A.json B.json"});
   require_refused(call(run_plan, {"diff", a, scratch / "none.json"}), 2, {"none.json: no such file"});
-  // A plan need not be sound to be compared, and what is odd about it is no crash.
+  // Comparison accepts invalid plans without crashing.
   json broken = read_json_file(a, 1 << 26);
   broken["passes"][0]["tiles"]["y"] = json::array();
   broken["passes"][1]["steps"] = json::array();

@@ -23,8 +23,8 @@ Model small_model() {
 
 TEST_CASE("window: the blocks that a sweep has just written, or reads and fetches ahead") {
   const Model model = small_model();
-  // Blocks of one row of two items, 512 bytes. Written by threes, of which two bands are there at a time;
-  // read as rows [0, 4), [2, 7), [5, 8), two of which are there at a time.
+  // Blocks have one row of two items, 512 bytes. Pass 0 writes bands of three rows, and pass 1 reads rows [0,
+  // 4), [2, 7) and [5, 8). Two bands are resident at a time.
   const Plan plan = testing::small_plan_below(model.graph, 1);
   CHECK(window_bytes(model.graph, plan, plan.kept[0], 0) == 6 * 512);
   CHECK(window_bytes(model.graph, plan, plan.kept[0], 1) == 7 * 512);

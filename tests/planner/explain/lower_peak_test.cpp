@@ -69,7 +69,7 @@ TEST_CASE("what would lower the peak: each remedy's plans are there and are as f
         std::set<std::string>{"", "--dtype bf16", "--scratch DIR"});
   for (size_t i = 2; i < lower.remedies.size(); ++i)
     CHECK(lower.remedies[i].smallest_limit_bytes >= lower.remedies[i - 1].smallest_limit_bytes);
-  // Without a limit there is plenty that costs next to nothing.
+  // Without a limit, many remedies are nearly free.
   CHECK(lower.remedies.front().about_as_fast);
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("what would lower the peak: without the time to find the lowest that i
     int64_t left = allowed;
     const LowerPeak lower = asked.lower([&] { return left-- > 0; });
     CHECK(lower.not_looked_at.size() + lower.not_looked_at_as_fast.size() > 0);
-    // A search cut short names only remedies that the full search names too.
+    // An interrupted search names only remedies that the full search names too.
     for (const LowerWay& way : lower_ways(lower)) {
       const std::vector<LowerWay> all = lower_ways(whole);
       CHECK(std::any_of(all.begin(), all.end(), [&](const LowerWay& other) {
@@ -133,7 +133,7 @@ TEST_CASE("what would lower the peak: without the time to find the lowest that i
 
 TEST_CASE("what would lower the peak: a remedy that goes no lower than a smaller limit alone is none",
           "[long]") {
-  // At this size its peak is not made of kept tensors.
+  // At this size, kept tensors do not cause the peak.
   Asked asked;
   asked.model = test::model_of(test::tiny_config({16, 32, 48}));
   asked.costs = CostModel(asked.model.graph);

@@ -33,7 +33,7 @@ TEST_CASE("the peak is that of the pass which the plan says needs most") {
   CHECK(sum_of(by_kind(peak.live)) == peak.bytes);
   for (const LiveEntry& entry : by_kind(peak.live)) CHECK(entry.name == title_of(entry.kind));
 
-  // Workspaces of a profile are in the plan's bytes alone.
+  // Only the plan's bytes include workspaces that a profile measured.
   const size_t other = peak.pass == 0 ? 1 : 0;
   plan.passes[other].predicted_peak_bytes = plan.predicted_peak_bytes + 1000;
   const PlanPeak moved = peak_of_plan(plan, model);

@@ -17,7 +17,7 @@
 namespace headroom::planner {
 namespace {
 
-/// conv1, GroupNorm, conv2: 12 rows in 3 bands of 4, and conv1 kept in 3 blocks of 5 rows.
+/// conv1, GroupNorm, conv2: 12 rows in 3 bands of 4. conv1 is kept in 3 blocks of 5 rows.
 struct Example {
   Model model;
   Plan plan;
@@ -82,14 +82,14 @@ TEST_CASE("schedule: the whole text of a decode in two passes") {
   CHECK_THROWS_AS(schedule(example.plan, example.model, {.pass = 2}), InputError);
 }
 
-/// The bands of a schedule, read back from its text.
+/// The bands of a schedule, parsed from its text.
 struct ReadSchedule {
   std::vector<double> live;
-  std::map<std::string, std::set<int64_t>> there;  ///< blocks by tensor
-  std::map<std::string, int> lives;                ///< how often a block of the tensor was taken
-  size_t awaited = 0;                              ///< rows of other ranks
+  std::map<std::string, std::set<int64_t>> there;  ///< live blocks by tensor
+  std::map<std::string, int> lives;                ///< number of block allocations by tensor
+  size_t awaited = 0;                              ///< rows awaited from other ranks
 
-  /// A schedule of one pass, with a line for each band.
+  /// Parses the schedule of one pass, with one line per band.
   void read(const std::string& text) {
     static const std::regex over("(\\S+) takes over the blocks of ([^ ;\n]+)");
     for (std::sregex_iterator match(text.begin(), text.end(), over), end; match != end; ++match) {
@@ -134,7 +134,7 @@ struct ReadSchedule {
   }
 };
 
-/// Reads the schedules of all passes and compares them with the plan. The number of bands that were read.
+/// Parses the schedules of all passes and compares them with the plan. Returns the number of bands.
 size_t check_schedule(const Model& model, const Plan& plan, const std::vector<RowTransfer>& transfers = {}) {
   const RoundedAmounts amounts(plan.predicted_peak_bytes);
   ReadSchedule all;
@@ -210,7 +210,7 @@ TEST_CASE("schedule: a long pass has its first bands, its last ones and its peak
   Plan& plan = example.plan;
   const std::string whole = schedule(plan, example.model);
   CHECK_THAT(whole, !Catch::Contains("more; --pass"));
-  // One band a row, and blocks of five: every fifth band takes a block.
+  // Bands of three rows and blocks of seven rows. Only every second or third band allocates a block.
   plan.request.width_pixels = 12;
   plan.request.height_pixels = 120;
   plan.kept[0].block_rows = 7;
@@ -222,7 +222,7 @@ TEST_CASE("schedule: a long pass has its first bands, its last ones and its peak
   for (size_t pass = 0; pass < 2; ++pass)
     plan.passes[pass].predicted_peak_bytes = PassSweep(example.model.graph, plan, pass, memory).peak().bytes;
   plan.predicted_peak_bytes = plan.passes[peak_pass(plan)].predicted_peak_bytes;
-  // A profile has seen more workspace than the memory model has.
+  // The profile measured more workspace than the memory model assumes.
   plan.passes[1].predicted_peak_bytes += 5000;
   plan.predicted_peak_bytes = plan.passes[1].predicted_peak_bytes;
   const std::string cut = schedule(plan, example.model);

@@ -42,7 +42,7 @@ TEST_CASE("what stands in the way adds up to the smallest limit, each thing once
   CHECK(make_plan({model, request, {.limit_bytes = why.smallest_limit_bytes}, costs}));
   try {
     const Plan plan = plan_or_explain({model, request, {.limit_bytes = why.smallest_limit_bytes - 1}, costs});
-    // On CUDA another plan may have smaller gaps.
+    // On CUDA, another plan may have smaller gaps and still fit.
     if (request.device == DeviceKind::cpu) FAIL("fits below the smallest limit");
     CHECK(plan.predicted_peak_bytes < why.smallest_limit_bytes);
   } catch (const NothingFits& refused) {
@@ -67,7 +67,7 @@ TEST_CASE("a picture that stays in memory is part of every figure, and named") {
   CHECK_THAT(to_text(held, request),
              Catch::Contains(", of which 4.5 MiB are the 2 pictures that are returned"));
   CHECK_THAT(to_text(written, request), !Catch::Contains("of which"));
-  // The picture of a decoder in 16 bits is in 16 bits, too.
+  // A 16-bit decoder's picture is in 16 bits, too.
   const auto in_bf16 = [](const WhyNot& why) {
     const auto found = std::find_if(why.remedies.begin(), why.remedies.end(),
                                     [](const Remedy& remedy) { return remedy.option == "--dtype bf16"; });
@@ -83,7 +83,7 @@ TEST_CASE("on CUDA host memory is what helps, never a scratch file", "[long]") {
   const WhyNot why = why_not({model, request, {.limit_bytes = 1}, costs});
   std::set<std::string> options;
   for (const Remedy& remedy : why.remedies) options.insert(remedy.option);
-  CHECK(options == std::set<std::string>{"--host-limit", "--dtype bf16"});  // force_upcast
+  CHECK(options == std::set<std::string>{"--host-limit", "--dtype bf16"});  // no fp16: force_upcast
   const auto listed = [&](const std::string& name) {
     return std::any_of(why.blockers.begin(), why.blockers.end(),
                        [&](const LiveEntry& blocker) { return blocker.name == name; });

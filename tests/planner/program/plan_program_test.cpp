@@ -28,7 +28,7 @@ Ended plan(const Words& words) {
   return call(run_plan, words);
 }
 
-/// A folder with a config, and a plan of several bands made for it.
+/// A folder with a config and a plan of several bands.
 struct Planned {
   Scratch scratch;
   std::string model = scratch.folder().string();
@@ -47,7 +47,7 @@ struct Planned {
   }
 };
 
-/// The smallest limit that the program names for these words.
+/// The smallest limit that the program suggests for these options.
 int64_t named_limit(const Words& words) {
   const Ended ended = plan(joined(words, {"--limit", "1KiB"}));
   require_refused(ended, 3, {"smallest limit that works", "bytes", "pass"});
@@ -174,7 +174,7 @@ TEST_CASE("plans for CUDA: made, explained, validated, and refused where it has 
   CHECK_THAT(plan({"explain", planned.file}).out, !Catch::Contains(" on cuda"));
   CHECK(json::parse(plan({"explain", file, "--json"}).out)["device"] == "cuda");
   CHECK_THAT(plan({"diff", planned.file, file}).out, Catch::Contains("cpu -> cuda"));
-  // For the CPU the file's numbers understate its tiles.
+  // On the CPU, tiles are larger than the file says.
   json moved = document;
   moved["request"].erase("device");
   CHECK(planned.validate(moved).code == 2);
@@ -207,7 +207,7 @@ TEST_CASE("a plan's folder must be there, and what can be none is refused") {
   CHECK_THAT(made.out, Catch::Contains("plan.json: ") && Catch::Contains(" 48x40, fp32 on cpu, peak "));
   require_refused(into(planned.file + "/below/plan.json"), 2, {"there is no folder", "plan.json/below"});
   require_refused(into(planned.scratch / "new/folder"), 2, {"new/folder: expected a file, found a folder"});
-  // A request that is refused makes no folder.
+  // A rejected request creates no folder.
   require_refused(plan({"--model", "sdxxl", "--size", "48x40", "--limit", "64MiB", "-o",
                         planned.scratch / "other/plan.json"}),
                   2, {"sdxxl"});
@@ -269,7 +269,7 @@ TEST_CASE("the frontier fits the columns that there are, and time is a mark on a
       if (c == '\n') {
         most = std::max(most, width);
         width = 0;
-      } else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) {  // one for each character of UTF-8
+      } else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) {  // count code points of UTF-8
         ++width;
       }
     }
@@ -286,7 +286,7 @@ TEST_CASE("the frontier fits the columns that there are, and time is a mark on a
   unsetenv("COLUMNS");
 }
 
-/// The first step of the plan that `wanted` accepts, as pass and step numbers.
+/// Pass and step number of the first step that `wanted` accepts.
 std::pair<size_t, size_t> find_step(const json& document, const std::function<bool(const json&)>& wanted) {
   for (size_t p = 0; p < document["passes"].size(); ++p) {
     const json& steps = document["passes"][p]["steps"];
@@ -299,14 +299,14 @@ std::pair<size_t, size_t> find_step(const json& document, const std::function<bo
 }
 
 TEST_CASE("validate refuses a corrupted plan and names the place") {
-  // Little enough memory for bands, so that tiles have neighbours. Attention's workspace would take as much
-  // as all other passes in one tile.
+  // A limit small enough for several bands, so that tiles have neighbours. Attention is removed, because its
+  // workspace would need as much as all other passes untiled.
   static const json config = [] {
     json without = test::tiny_config();
     without["mid_block_add_attention"] = false;
     return without;
   }();
-  // Once for all sections.
+  // Shared by all sections.
   static const Planned ample("64MiB", config);
   static const int64_t smallest =
       named_limit({"--model", ample.model, "--size", "48x40", "-o", (ample.scratch / "x.json").string()});

@@ -18,7 +18,7 @@ using test::require_refused;
 using test::Scratch;
 using test::Words;
 
-/// A folder with a config and a file of requests.
+/// A folder with a config and a request file.
 struct Ready {
   Scratch scratch;
   std::string model = scratch.folder().string(), file = scratch / "requests.json",
@@ -75,8 +75,7 @@ TEST_CASE("a queue is planned into a file of the same schema") {
   CHECK(queue["plans"][0]["schema"] == "headroom.plan");
   CHECK(queue["predicted"]["peak_bytes"] == queue["plans"][0]["predicted"]["peak_bytes"]);
 
-  // A planned queue can be planned again, by what it says itself, e.g. under another limit: into another
-  // file.
+  // A planned queue is a valid input, for example to plan under another limit. The output is another file.
   const std::string second = ready.output + ".second";
   const Ended again = call(run_plan, {"queue", ready.output, "--limit", "32MiB", "-o", second, "--json"});
   REQUIRE(again.code == 0);
@@ -147,7 +146,7 @@ TEST_CASE("a queue has one device, which its file, a request or --device names")
   json queue = read_json_file(ready.output, 1 << 26);
   CHECK(queue["device"] == "cuda");
   for (const json& plan : queue["plans"]) CHECK(plan["request"]["device"] == "cuda");
-  // Planned again it stays what it was; --device decides otherwise.
+  // Replanning keeps the device. --device overrides it.
   const std::string second = ready.output + ".second";
   REQUIRE(call(run_plan, {"queue", ready.output, "--limit", "48MiB", "-o", second}).code == 0);
   CHECK(read_json_file(second, 1 << 26)["device"] == "cuda");
@@ -169,7 +168,7 @@ TEST_CASE("a queue has one device, which its file, a request or --device names")
   ready.refuses("/device", "gpu", {"requests.json: device: expected cpu or cuda, found \"gpu\""});
   ready.refuses("/device", 3, {"requests.json: device: "});
 
-  // Plans of a planned file are of its device.
+  // All plans of a file have the file's device.
   json mixed = queue;
   mixed["plans"][1]["request"]["device"] = "cuda";
   const Model model = resolve_model(ready.model);
@@ -240,7 +239,7 @@ TEST_CASE("keys that nobody knows are refused in requests, where people write th
   ready.refuses("/requests/1/widht_pixels", 48,
                 {"requests[1]: unknown key \"widht_pixels\"", "\"width_pixels\"?"});
   ready.refuses("/limit", "8MiB", {"requests.json: unknown key \"limit\""});
-  // A planned queue is a program's, perhaps of a newer version.
+  // A program wrote the planned queue, perhaps in a newer version.
   REQUIRE(ready.plan(ready.good.dump()).code == 0);
   json planned = read_json_file(ready.output, 1 << 26);
   planned["later"] = planned["requests"][0]["later"] = 1;
@@ -253,7 +252,7 @@ TEST_CASE("outputs that would be written twice are refused") {
   ready.refuses("/requests/1/output", "large.npy", {"requests[1].output", "large.npy", "{i}"});
   ready.refuses("/requests/0/output", "./large-1.npy", {"requests[1].output", "large-1.npy"});
   ready.refuses("/requests/0/output", "x/../large-2.npy", {"requests[1].output", "large-2.npy"});
-  json pngs = ready.good;  // a batch becomes several files
+  json pngs = ready.good;  // a batch writes several files
   pngs["requests"][1]["output"] = "large-{i}.png";
   pngs["requests"][0]["output"] = "large-2-1.png";
   require_refused(ready.plan(pngs.dump()), 2, {"requests[1].output", "large-2-1.png"});

@@ -20,7 +20,7 @@ using test::require_refused;
 using test::Scratch;
 using test::Words;
 
-/// A folder with a config, and what is planned of it.
+/// A folder with a config, and a ranked plan for it.
 struct RanksAsked {
   Scratch scratch;
   std::string file = scratch / "plan.json";
@@ -121,7 +121,7 @@ TEST_CASE("ranks: each one's part of a plan is explained") {
     return call(run_plan, joined({"explain", asked.file}, words));
   };
   std::set<std::string> texts;
-  for (const char* rank : {"0", "3", "29"}) {  // the last has no rows
+  for (const char* rank : {"0", "3", "29"}) {  // the last rank has no rows
     const Ended shown = explained({"--rank", rank});
     CAPTURE(rank, shown.err);
     CHECK(shown.code == 0);

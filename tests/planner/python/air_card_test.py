@@ -1,4 +1,4 @@
-"""The package's GPU path under PyTorch's CUDA build, over the air card: CUDA's libraries without a card. The card's memory is
+"""Tests the package's GPU path with PyTorch's CUDA build on the air card: CUDA's libraries without a card. The card's memory is
 host memory. Headroom's kernels are emulated, so decodes make real pictures. PyTorch's own kernels do nothing: this test casts
 and computes on the CPU.
 
@@ -34,7 +34,7 @@ CARD = torch.device("cuda", 0)
 
 
 class RecordedMemory(device.TorchMemory):
-    """Torch's memory, with the addresses that it lent."""
+    """Torch's memory, with a record of each reservation's address and size."""
 
     blocks: list[tuple[int, int]] = []
 
@@ -48,7 +48,7 @@ def latent(*shape: int, seed: int = 3) -> torch.Tensor:
 
 
 def put_behind(stream: torch.cuda.Stream) -> None:
-    """Queues work on a stream, so that it is behind the host."""
+    """Queues work on a stream, so that the stream lags behind the host."""
     with torch.cuda.stream(stream):
         to, values = torch.empty(64, device=CARD), torch.empty(64).pin_memory()
         for _ in range(500):
@@ -56,7 +56,7 @@ def put_behind(stream: torch.cuda.Stream) -> None:
 
 
 def _raising(error, times=1000):
-    """torch.empty that refuses bytes, so many times, and makes all other tensors."""
+    """A torch.empty that raises `error` for byte tensors, the given number of times, and makes all other tensors."""
     made, left = torch.empty, iter(range(times))
 
     def empty(*shape, **options):
@@ -85,13 +85,13 @@ class AirCard(unittest.TestCase):
         self.assertLessEqual(float((ours.cpu() - theirs).abs().max()), largest * float(theirs.abs().max()))
 
     def assert_on_card(self, decodes: int = 1):
-        """So many decodes have run on the card since the test began, or since this was last asked."""
+        """Requires this many decodes on the card since the test began, or since the last call of this method."""
         self.assertEqual(len(RecordedMemory.blocks), decodes)
         RecordedMemory.blocks.clear()
 
 
 def tearDownModule():
-    """The air card has found no wrong use of its libraries, and nothing of the decodes is left."""
+    """Requires that the air card found no wrong use of its libraries and that no decode leaked an object."""
     gc.collect()
     describe = ctypes.CDLL("libcudart.so.13").air_card_report
     describe.restype = ctypes.c_char_p
@@ -103,14 +103,14 @@ def tearDownModule():
 
 class Decodes(AirCard):
     def test_a_recording_counts_the_allocators_blocks(self):
-        # Elementwise alone: the air card's cuDNN knows no convolutions but Headroom's.
+        # Only elementwise: the air card's cuDNN supports just Headroom's convolutions.
         class Decoder(torch.nn.Sequential):
             def decode(self, z):
                 return self(z)
 
         vae = Decoder(torch.nn.SiLU(), torch.nn.ReLU())
         recording = headroom.record(vae, latent(1, 3, 50, 50).to(CARD))
-        decode, before, block = recording["decodes"][0], 30_000, 30_208  # in multiples of 512
+        decode, before, block = recording["decodes"][0], 30_000, 30_208  # rounded up to a multiple of 512
         self.assertEqual((recording["device_kind"], decode["width_pixels"]), ("cuda", 50))
         self.assertEqual((decode["peak_bytes"], decode["peak_layer"]), (before + 2 * block, "1"))
         self.assertEqual(decode["peak_live"], [{"name": "0", "bytes": block}, {"name": "1", "bytes": block}, {"name": "latent", "bytes": before},
@@ -293,7 +293,7 @@ class Decodes(AirCard):
         comfy = types.SimpleNamespace(model_management=management)
         node = comfyui_test.nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]()
         with mock.patch.dict(sys.modules, {"comfy": comfy, "comfy.model_management": management}):
-            for where in ("cpu", CARD):  # ComfyUI may have offloaded the weights
+            for where in ("cpu", CARD):  # "cpu": ComfyUI has offloaded the weights
                 made = comfyui_test.comfy_vae(vae)
                 made.first_stage_model.to(where)
                 made.device, made.vae_dtype, made.memory_used_decode = CARD, torch.float32, lambda shape, dtype: 123
@@ -304,9 +304,9 @@ class Decodes(AirCard):
 
 
 def _all_memory() -> list[torch.Tensor]:
-    """Tensors that hold all memory of the card, but for less than 2 MiB in one piece."""
+    """Allocates all memory of the card. Less than 2 MiB of contiguous memory remains."""
     held = []
-    for bytes_ in (256 * MIB, 64 * MIB, 10 * MIB, 2 * MIB):  # torch takes 20 MiB of the card for the smallest ones
+    for bytes_ in (256 * MIB, 64 * MIB, 10 * MIB, 2 * MIB):  # torch reserves 20 MiB of the card for the smallest ones
         with contextlib.suppress(torch.OutOfMemoryError):
             while True:
                 held.append(torch.empty(bytes_, dtype=torch.uint8, device=CARD))
@@ -314,7 +314,7 @@ def _all_memory() -> list[torch.Tensor]:
 
 
 class Values(AirCard):
-    """Values that were written on the card are noticed there."""
+    """The decode detects weights that were changed on the card."""
 
     def kernels(self) -> dict:
         describe = ctypes.CDLL("libcudart.so.13").air_card_report
@@ -361,7 +361,7 @@ class Values(AirCard):
 
 
 class Streams(AirCard):
-    """Work that the caller has queued on its current stream, the default one or another."""
+    """The caller has queued work on its current stream, the default one or another."""
 
     def setUp(self):
         super().setUp()
@@ -415,7 +415,7 @@ class Streams(AirCard):
 
 
 class Offload(AirCard):
-    """A VAE whose weights are elsewhere between decodes runs where its hooks, or its latent, say."""
+    """An offloaded VAE runs on the device of its hooks, or else of its latent."""
 
     def setUp(self):
         super().setUp()

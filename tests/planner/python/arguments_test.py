@@ -1,4 +1,4 @@
-"""Whatever a caller gives by mistake is refused in one line that names the argument, before anything is decoded."""
+"""Invalid arguments raise a one-line error that names the argument, before any decode starts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Arguments(unittest.TestCase):
         fake = type("AutoencoderKL", (), {"config": dict(tiny.kl().config)})()
         self.assert_refused("expected a torch module with parameters", headroom.enable, fake)
         unet = torch.nn.Linear(2, 2)
-        headroom.disable(unet)  # is not enabled
+        headroom.disable(unet)  # it was never enabled
         self.assertIsNone(headroom.handle_of(unet))
 
     def test_predictions_take_pipelines(self):

@@ -1,4 +1,4 @@
-"""A VAE whose modules or values were changed: its decode gives the changed picture, or names what was changed."""
+"""Changed modules or values of a VAE. The decode must give the changed picture, or an error that names the change."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Modules(Case):
                 self.assert_refused(lambda vae: setattr(vae.get_submodule(path), key, value), f"^{re.escape(f'{path}: {key} {found}')}")
 
     def test_methods_are_refused_by_name(self):
-        def wrap_along_x(vae):  # as packs for seamless pictures do
+        def wrap_along_x(vae):  # like extensions for seamless pictures
             layer = vae.decoder.conv_in
             pad, convolve = torch.nn.functional.pad, torch.nn.functional.conv2d
             layer._conv_forward = lambda x, weight, bias: convolve(pad(x, (1, 1, 1, 1), mode="circular"), weight, bias)
@@ -226,7 +226,7 @@ class Harmless(Case):
         theirs = own_decode(vae, self.z)
         headroom.enable(vae)
         layerwise(vae)
-        self.assert_close(vae.decode(self.z).sample, theirs, 0.2)  # of weights in 8 bits
+        self.assert_close(vae.decode(self.z).sample, theirs, 0.2)  # the weights have 8 bits
 
     def test_compiled_modules_are_followed(self):
         for change in (
@@ -311,7 +311,7 @@ class Values(Case):
 
 
 class Offloaded(Case):
-    """Weights that are elsewhere while the VAE does not decode, before it is enabled or after that."""
+    """Weights that are offloaded between decodes. The offload is set up before or after headroom.enable()."""
 
     def check(self, offload):
         theirs = own_decode(tiny.kl(), self.z)
@@ -346,14 +346,14 @@ class Offloaded(Case):
 
 
 class Layered(torch.nn.Module):
-    """A diffusers decoder whose layers have their original names, as in ComfyUI: it has no config."""
+    """A diffusers decoder with the layer names of the original code and without a config, as in ComfyUI."""
 
     def __init__(self, vae):
         super().__init__()
         for name, module in vae.named_modules():
             if not name.startswith(("decoder.", "post_quant_conv")) or not module._parameters:
                 continue
-            if isinstance(module, torch.nn.Linear):  # a 1x1 convolution there
+            if isinstance(module, torch.nn.Linear):  # the original code has a 1x1 convolution here
                 linear, module = module, torch.nn.Conv2d(module.in_features, module.out_features, 1)
                 module.load_state_dict({"weight": linear.weight[..., None, None], "bias": linear.bias})
             owner = self
@@ -414,7 +414,7 @@ class Drawn(Case):
             rng = random.Random(seed)
             make, shape = FAMILIES[seed % len(FAMILIES)]
             vae, z = copy.deepcopy(_made(make)), latent(*shape)
-            decodes = rng.choice((None, 0, 1))  # before the change; None: not even enabled
+            decodes = rng.choice((None, 0, 1))  # decodes before the change; None: enable the VAE after the change
             if decodes is not None:
                 headroom.enable(vae, limit=None)
                 for _ in range(decodes):

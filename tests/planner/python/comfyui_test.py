@@ -1,5 +1,5 @@
-"""The ComfyUI nodes: over a stand-in for comfy.sd.VAE with a decoder under the original names of Stable Diffusion, and over
-ComfyUI's own where HEADROOM_COMFYUI names a clone of it."""
+"""Tests the ComfyUI nodes on a stand-in for comfy.sd.VAE, whose decoder has Stable Diffusion's original names. If HEADROOM_COMFYUI
+names a clone of ComfyUI, they also run on its own class."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def nodes():
 
 
 def original_name(name: str, levels: int) -> str:
-    """Name in Stable Diffusion's own code of a tensor of diffusers. A second, independent copy of the rule, as a check."""
+    """Maps a diffusers tensor name to Stable Diffusion's original name. Deliberately independent of the product's rule."""
     words = name.split(".")
     if words[0] != "decoder":
         return name
@@ -50,7 +50,7 @@ def original_name(name: str, levels: int) -> str:
 
 
 def original_wan_22_name(name: str) -> str:
-    """Name in Wan 2.2's own code of a tensor of diffusers."""
+    """Maps a diffusers tensor name to Wan 2.2's original name."""
     words = name.split(".")
     numbers = {"norm1": "residual.0", "conv1": "residual.2", "norm2": "residual.3", "conv2": "residual.6", "conv_shortcut": "shortcut"}
     if words[1] == "mid_block" and words[2] == "resnets":
@@ -88,7 +88,7 @@ class Renamed(torch.nn.Module):
 
 
 def original_wan_21_name(name: str) -> str:
-    """The name that Wan 2.1's own code gives to a tensor of diffusers: resolutions are numbered in one list of 15 modules."""
+    """Maps a diffusers tensor name to Wan 2.1's original name, which numbers all resolutions in one list of 15 modules."""
     words = original_wan_22_name(name.replace(".upsamplers.0.", ".upsampler.")).split(".")
     if words[1] == "upsamples":
         words[2:5] = [str(4 * int(words[2]) + int(words[4]))]
@@ -96,7 +96,7 @@ def original_wan_21_name(name: str) -> str:
 
 
 class Nested:
-    """As ComfyUI's NestedTensor, of a clip with its sound: no tensor."""
+    """Stand-in for ComfyUI's NestedTensor, which holds a clip and its sound and is not a tensor."""
 
     is_nested = True
 
@@ -126,7 +126,7 @@ def flux2():
 
 
 def flux2_picture(vae, latent):
-    """By diffusers, after what ComfyUI's own model does with a latent of patches."""
+    """Decodes by diffusers, after ComfyUI's own preprocessing of a latent of patches."""
     mean, variance = (t.reshape(1, -1, 1, 1) for t in (vae.bn.running_mean, vae.bn.running_var))
     z = torch.nn.functional.pixel_shuffle(latent * torch.sqrt(variance + 1e-4) + mean, 2)
     return torch.clamp((vae.decode(z).sample + 1) / 2, 0, 1).movedim(1, -1)
@@ -184,7 +184,7 @@ class Nodes(unittest.TestCase):
     def test_nothing_that_the_estimate_finds_breaks_comfyuis_own_decode(self):
         node = nodes().NODE_CLASS_MAPPINGS["HeadroomMemoryEstimate"]()
         made, _ = node.estimate(comfy_vae(self.vae()))
-        made, _ = node.estimate(made)  # again, as when a workflow runs twice
+        made, _ = node.estimate(made)  # a second time, like a workflow that runs twice
         with self.assertLogs("headroom", "WARNING") as logged:
             for shape in ((1, 128, 3, 4), (1, 4, 0, 4), (1, 4), (), (1, 4, 10**9, 4), ("a",), None):
                 self.assertEqual(made.memory_used_decode(shape, torch.float16), 7, shape)

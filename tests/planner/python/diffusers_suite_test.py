@@ -1,5 +1,5 @@
-"""diffusers' own tests of its VAEs, with every decode by Headroom: where HEADROOM_DIFFUSERS_TESTS names a checkout of diffusers
-of the version that is installed, and pytest, parameterized and requests_mock are there."""
+"""Runs diffusers' own VAE tests with every decode by Headroom. HEADROOM_DIFFUSERS_TESTS must name a checkout of the installed
+version of diffusers. Needs pytest, parameterized and requests_mock."""
 
 from __future__ import annotations
 

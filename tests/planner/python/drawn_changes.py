@@ -1,4 +1,4 @@
-"""Changes of a VAE, drawn from every attribute, method and hook of every module that it decodes with, and from its values."""
+"""Random changes of a VAE: attributes, methods and hooks of all modules that decode, and weight values."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def class_method(vae, rng):
 
 
 def of_vae(vae, rng):
-    """A change of the VAE itself, but not of its tiling and slicing."""
+    """Changes the VAE object itself, but not its tiling and slicing."""
     name = type(vae).__name__
     if rng.random() < 0.5:
         keys = [key for key in vars(vae) if key not in BOOKKEEPING and key != "decode" and not key.startswith(("_", "use_", "tile_", "num_"))]
@@ -131,7 +131,7 @@ def hook(vae, rng):
 
 
 class Wrapped(torch.nn.Module):
-    """As adapters wrap a layer."""
+    """Wraps a layer like adapters do."""
 
     def __init__(self, layer):
         super().__init__()

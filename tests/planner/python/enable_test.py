@@ -1,5 +1,5 @@
-"""A VAE whose decode is Headroom's: the same object in every other respect, exact, inside its limit, and a good guest in
-somebody else's process."""
+"""An enabled VAE. Its decode is exact and stays within its limit, and the object is otherwise unchanged. Headroom does not disturb
+the rest of the process."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Enable(unittest.TestCase):
         headroom.disable(vae)
         self.assertEqual(vae.decode, original)
         self.assertIsNone(headroom.handle_of(vae))
-        headroom.disable(vae)  # nothing more to do
+        headroom.disable(vae)  # no effect the second time
         self.assert_close(sample, vae.decode(z).sample)
 
     def test_return_values(self):
@@ -327,7 +327,7 @@ class Enable(unittest.TestCase):
         self.assertEqual(len(ours), len(threads))
 
     def test_other_threads_allocate_as_they_like(self):
-        """A decode inside a few MiB does not keep the process from taking many more."""
+        """A small limit on a decode does not limit the rest of the process."""
         vae, z = tiny.kl(), latent(4, 4, 32, 32)
         handle = headroom.enable(vae, limit="24MiB")
         stop, failures, taken = threading.Event(), [], [0]
@@ -409,7 +409,7 @@ def _with_config(vae, **values):
 
 
 class Families(unittest.TestCase):
-    """Cases that no pipeline here has."""
+    """Models that the tested pipelines do not cover."""
 
     def setUp(self):
         self._grad = torch.no_grad()
@@ -445,7 +445,7 @@ class Families(unittest.TestCase):
         self.check(tiny.qwen21(), (2, 4, 1, 5, 7))
 
     def test_a_picture_and_a_clip_by_one_vae(self):
-        """Kernels for a single frame have one frame: weights are packed for pictures, then for clips, then for pictures again."""
+        """Single frames use kernels of one frame. Alternating pictures and clips packs the weights again each time."""
         for make in (tiny.wan, tiny.wan22):
             vae = make(base_dim=32)
             channels = vae.config.z_dim
@@ -506,7 +506,7 @@ class Families(unittest.TestCase):
         vae, z = tiny.autoencoder_tiny(), latent(1, 4, 5, 6)
         theirs = vae.decode(z).sample
         headroom.enable(vae, limit="64MiB")
-        # Its decode calls the latent otherwise, and has its options in another order.
+        # Its decode names the latent differently and orders its options differently.
         generator = torch.Generator()
         for ours in (
             vae.decode(x=z).sample,
@@ -524,7 +524,7 @@ class Families(unittest.TestCase):
     def test_asymmetric(self):
         vae = tiny.asymmetric()
         self.check(vae)
-        # With a mask it is another decoder, and the VAE's own decodes.
+        # A mask selects another decoder, which the VAE runs itself.
         z, image, mask = latent(1, 4, 8, 8), latent(1, 3, 16, 16), torch.ones(1, 1, 16, 16)
         mask[..., :8] = 0
         theirs = type(vae).decode(vae, z, image=image, mask=mask).sample

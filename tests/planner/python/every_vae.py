@@ -1,4 +1,4 @@
-"""A plugin of pytest: every VAE of a supported class that decodes without gradients does so by Headroom.
+"""pytest plugin that makes every VAE of a supported class decode by Headroom, unless gradients are needed.
 
     python -m pytest -p every_vae tests/models/autoencoders/test_models_autoencoder_kl.py
 """

@@ -1,4 +1,4 @@
-"""Children of fork(): they decode as their parent does, or get an error where the parent was decoding."""
+"""Children of fork() decode like their parent. They get an error if the parent was decoding during the fork."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of the package without a GPU, and the memory that torch could give of one. air_card_test.py has the decodes."""
+"""Errors without a GPU, and the memory available from torch. air_card_test.py tests decodes on a GPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Gpu(unittest.TestCase):
     def setUp(self):
         self.where = "cuda:0"
         for patch in (
-            mock.patch.object(device, "GPU_MODULE", Path(__file__)),  # some file
+            mock.patch.object(device, "GPU_MODULE", Path(__file__)),  # any existing file
             mock.patch.object(headroom.module.Parameters, "device", lambda _: self.where),
         ):
             patch.start()

@@ -47,7 +47,7 @@ class Handles(unittest.TestCase):
             headroom.disable(vae)
             self.assertIs(vae.decode, earlier)
             self.assertIsNone(headroom.handle_of(vae))
-            handle.decode(z)  # by itself, as before
+            handle.decode(z)  # without Headroom again
             headroom.disable(copied)
             self.assertIn("decode", vars(copied))
         self.assertEqual(calls, [])
@@ -70,7 +70,7 @@ class Handles(unittest.TestCase):
             other = headroom.enable(vae, limit="64MiB")
         self.assertIs(headroom.handle_of(vae), other)
         with headroom.enable(tiny.kl()) as handle:
-            gc.collect()  # nobody else has this one
+            gc.collect()  # the last reference is gone
 
     def test_tiling_is_named_as_without_effect_once(self):
         vae, z = tiny.kl(), latent(1, 4, 4, 4)
@@ -89,7 +89,7 @@ class Handles(unittest.TestCase):
     def test_blended_clips_are_named_as_without_effect(self):
         vae = tiny.hunyuan_video()
         self.assertEqual(self.warned(lambda: headroom.enable(vae)), [])
-        vae = type(vae).from_config(vae.config)  # as the class makes it
+        vae = type(vae).from_config(vae.config)  # the unmodified class
         caught = self.warned(lambda: (headroom.enable(vae), vae.decode(latent(1, 4, 2, 3, 2))))
         self.assertEqual(len(caught), 1)
         self.assertIn("use_framewise_decoding has no effect while Headroom is enabled: it decodes all frames as a whole", str(caught[0].message))

@@ -1,4 +1,4 @@
-"""Limits that are too small: the limit that an error names works at the first try, and one byte less does not. In pipelines
+"""Limits that are too small. The limit that the error suggests must work, and one byte less must not. Also tested in pipelines
 and in the ComfyUI node.
 
   python limits_test.py --bin build/bin
@@ -31,7 +31,7 @@ def setUpModule():
 
 
 class Case:
-    """A small VAE, and a latent for it."""
+    """A small VAE and a latent for it."""
 
     def __init__(self, draw: random.Random):
         kind = draw.choice(("picture", "picture", "clip"))
@@ -48,7 +48,7 @@ class Case:
 
 
 def changed(remedy: dict, vae, options: dict) -> dict:
-    """The options with a remedy taken; a change of the dtype goes to the VAE."""
+    """Returns the options after applying a remedy. A dtype remedy converts the VAE instead."""
     name, value = remedy["change"].split("=")
     if name == "dtype":
         vae.to({"bf16": torch.bfloat16, "fp16": torch.float16}[value])
@@ -68,7 +68,7 @@ class InFolder(unittest.TestCase):
 
 class DrawnLimits(InFolder):
     def assert_named_limit(self, decode, refused: headroom.DoesNotFit):
-        """`decode` with a limit gives the bytes that it took at its peak."""
+        """Checks the limit that an error suggests. `decode` takes a limit and returns its peak in bytes."""
         smallest = refused.smallest_limit_bytes
         self.assertIn(f"({smallest} bytes)", str(refused))
         with self.assertRaises(headroom.DoesNotFit) as again:

@@ -1,4 +1,4 @@
-"""diffusers' pipelines with and without Headroom: the same pictures, whichever way they are asked for."""
+"""Compares pictures of diffusers' pipelines with and without Headroom, for every way to call them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Pipelines(unittest.TestCase):
             with self.subTest(**more):
                 theirs = picture_of(tiny.run(pipe, arguments, **more))
                 headroom.enable(pipe, limit="64MiB")
-                # Eight bits may round to either side.
+                # Rounding to eight bits may differ by one.
                 self.assert_same(picture_of(tiny.run(pipe, arguments, **more)), theirs, 1 / 250 if "pil" in more.values() else LARGEST_ERROR)
                 headroom.disable(pipe)
 

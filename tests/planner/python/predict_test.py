@@ -1,4 +1,4 @@
-"""Predictions: without torch, without weights."""
+"""Predictions without torch and without weights."""
 
 from __future__ import annotations
 

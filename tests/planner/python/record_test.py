@@ -1,4 +1,4 @@
-"""headroom.record(): recordings of VAEs of all classes, and what the layer graph counts for the same decodes.
+"""Tests headroom.record() for VAEs of all classes, against the layer graph's memory for the same decodes.
 
     PYTHONPATH=build/python python3 -m unittest tests/planner/python/record_test.py
 """
@@ -21,7 +21,7 @@ from headroom.record import record
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs/schemas/recording.json").read_text())
 
-# Classes whose code in diffusers is counted to the byte, and those that are not: see docs/planning.md.
+# Classes for which the layer graph predicts diffusers' memory exactly, and all others. See docs/planning.md.
 COUNTED = [(tiny.kl, 1), (tiny.asymmetric, 1), (tiny.flux2, 1), (tiny.wan, 5), (tiny.wan22, 5), (tiny.qwen, 5)]
 OTHERS = [(tiny.dc, 1), (tiny.autoencoder_tiny, 1), (tiny.hunyuan_image, 1), (tiny.hunyuan_video, 9), (tiny.hunyuan_video_15, 9),
           (tiny.ltx2_video, 9), (tiny.ltx_video, 9), (tiny.qwen21, 1)]
@@ -58,7 +58,7 @@ class Record(unittest.TestCase):
                 self.assertGreater(decode["smallest_limit_bytes"], 0)
                 if (make, frames) in COUNTED:
                     self.assertEqual(decode["peak_bytes"], decode["counted_peak_bytes"])
-        self.assertEqual(seen, set(headroom.SUPPORTED_CLASSES) - {"CausalVAEModel"})  # whose code is not in diffusers
+        self.assertEqual(seen, set(headroom.SUPPORTED_CLASSES) - {"CausalVAEModel"})  # not part of diffusers
 
     def test_peak_is_by_the_module_that_asked(self):
         vae = tiny.kl()
@@ -85,7 +85,7 @@ class Record(unittest.TestCase):
         self.assertFalse(any(module._forward_hooks or module._forward_pre_hooks for module in vae.modules()))
         self.assertTrue(torch.equal(vae.decode(latent).sample, before))
         with self.assertRaises(RuntimeError):
-            record(vae, latent[:, :3])  # the VAE's own error, and its hooks are gone
+            record(vae, latent[:, :3])  # the VAE raises its own error, and the hooks are removed
         self.assertFalse(any(module._forward_hooks or module._forward_pre_hooks for module in vae.modules()))
 
     def test_class_that_headroom_does_not_decode(self):

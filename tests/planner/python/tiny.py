@@ -88,7 +88,7 @@ def hunyuan_image(**config):
 
 
 def hunyuan_video(**config):
-    """Without its blended clips of 16 frames, which are not exact."""
+    """Disables framewise decoding, which blends clips of 16 frames and is not exact."""
     config = {
         "latent_channels": 4,
         "block_out_channels": (8, 16, 16),
@@ -105,7 +105,7 @@ def hunyuan_video(**config):
 
 
 def hunyuan_video_15(**config):
-    """Decoded one by one: its attention takes no batch."""
+    """Slices batches, because its attention does not support them."""
     config = {
         "latent_channels": 4,
         "block_out_channels": (8, 16, 16),
@@ -135,7 +135,7 @@ def ltx2_video(**config):
             "upsample_factor": (2, 2),
             "patch_size": 2,
             "decoder_causal": False,
-            # The latent's extent follows from these keys, not from the decoder's.
+            # The latent extent depends on these keys, not on those of the decoder.
             "spatial_compression_ratio": 8,
             "temporal_compression_ratio": 4,
             **config,
@@ -186,7 +186,7 @@ def qwen(**config):
 
 
 def wan22(**config):
-    """With shortcuts around all blocks of a resolution, and patches."""
+    """Has shortcuts around all blocks of a resolution, and patches."""
     return wan(
         **{"dim_mult": [1, 2, 2], "temperal_downsample": [True, False], "is_residual": True, "patch_size": 2, "in_channels": 12, "out_channels": 12,
            "z_dim": 4, "decoder_base_dim": 16, **config}
@@ -271,7 +271,7 @@ def stable_diffusion_xl():
 
 
 def _projection(dim: int):
-    """The pipeline reads how wide pooled embeddings are from its second text encoder."""
+    """The pipeline reads the width of pooled embeddings from its second text encoder."""
     from transformers import CLIPTextConfig, CLIPTextModelWithProjection
 
     config = CLIPTextConfig(
@@ -373,7 +373,7 @@ PIPELINES = {
 
 
 def run(pipe, arguments: dict, **more):
-    """One call with fixed noise. Pictures as numpy, clips with a leading axis."""
+    """Calls the pipeline once with fixed noise. Returns pictures as numpy arrays; clips have a leading axis."""
     pipe.set_progress_bar_config(disable=True)
     generator = torch.Generator("cpu").manual_seed(0)
     call = {"num_inference_steps": 2, "generator": generator, "output_type": "pt", **arguments, **more}

@@ -1,4 +1,4 @@
-"""After a traced decode the process goes on and ends like any other, whatever frees the packed weights."""
+"""A process must work and exit normally after a traced decode, no matter what frees the packed weights."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TracedDecode(unittest.TestCase):
             done = subprocess.run(words, capture_output=True, text=True, timeout=600)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(json.loads(done.stdout), dict.fromkeys(AFTERWARDS, 0), done.stderr)
-            # A later trace has the weights that were packed before it.
+            # A later trace includes weights that were packed before it.
             weights = [_most_weights_bytes(pathlib.Path(folder, name)) for name in ("first.json", "second.json")]
         self.assertGreater(weights[0], 0)
         self.assertEqual(weights[0], weights[1])

@@ -1,4 +1,4 @@
-"""``verify=True`` compares a picture with the VAE's own untiled decode, and never loses one because that decode is at fault."""
+"""``verify=True`` compares a picture with the VAE's own untiled decode. If that decode fails, the picture is still returned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Verify(unittest.TestCase):
         self.addCleanup(self._grad.__exit__, None, None, None)
 
     def error(self, vae, z, largest=1e-4):
-        """Largest error of a decode with verify=True, which may warn of blending alone."""
+        """Returns the largest error of a decode with verify=True. Only warnings about blending are allowed."""
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="verify=True")
             warnings.filterwarnings("ignore", message=".* has no effect")
@@ -72,7 +72,7 @@ class Verify(unittest.TestCase):
     def test_in_fp32_where_the_config_upcasts(self):
         vae, z = tiny.kl().half(), latent(2, 4, 8, 8).half()
         weight = vae.decoder.conv_in.weight
-        weight.mul_(3e4 / float(weight.abs().max()))  # fp16 does not hold what the convolution makes
+        weight.mul_(3e4 / float(weight.abs().max()))  # the convolution's output overflows fp16
         self.assertFalse(torch.isfinite(vae.decode(z).sample).all())
         self.error(vae, z, 1e-2)
         self.assertEqual(vae.dtype, torch.float16)

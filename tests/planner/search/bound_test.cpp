@@ -9,15 +9,16 @@
 namespace headroom::planner {
 namespace {
 
-/// Seconds of a choice without a limit.
+/// Least seconds of a choice, without a limit.
 double fastest_seconds(PlanSpace& space, const State& state, Choice& choice) {
   space.work_out(state, choice);
   return choice.beside_seconds + choice.shapes->seconds(0);
 }
 
-/// Holds the bound of every state of a space to that of each state that follows.
+/// Checks that the bound of each state is consistent with those of its successors.
 void check_bound(PlanSpace& space) {
-  // Least seconds that later passes spend on recomputing, by state. The choice that led there says them.
+  // Least seconds that later passes spend on recomputation, by state. The choice that leads to a state
+  // determines them.
   std::map<State*, double> reached{{&space.start(), 0}};
   for (size_t pass = 0; pass < space.passes(); ++pass) {
     std::map<State*, double> next;
@@ -63,7 +64,7 @@ TEST_CASE("the bound falls by no more than a choice costs, so no state is expand
   }
 }
 
-/// in -> norm -> wide -> norm -> out. A kernel of 1 x 1 makes `wide` of few channels.
+/// in -> norm -> wide -> norm -> out. A 1 x 1 kernel makes `wide` from few channels.
 Model cheap_and_wide_model() {
   Model model;
   Graph& graph = model.graph;

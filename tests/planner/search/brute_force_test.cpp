@@ -21,7 +21,7 @@ using test::OracleConfiguration;
 using test::PlanOracle;
 using test::Random;
 
-constexpr size_t kMostChoices = 250;  // of one pass, so that pricing them stays quick
+constexpr size_t kMostChoices = 250;  // of one pass, which keeps pricing fast
 
 Configuration planner_configuration(const OracleConfiguration& configuration) {
   return {configuration.micro_batch, configuration.weights, configuration.lower_tier,
@@ -35,16 +35,16 @@ struct Drawn {
   Assumptions assumptions;
 };
 
-/// How graphs are drawn.
+/// Settings for random graphs.
 struct Style {
-  bool large = false;          ///< up to ten passes, else two to five
-  double odd = 0;              ///< share of blocks that no model family has
+  bool large = false;          ///< up to ten passes instead of two to five
+  double odd = 0;              ///< share of blocks that occur in no model family
   double cut_points = 0;       ///< share of blocks that end at an optional cut point
-  double past_cut_points = 0;  ///< share of these that skips reach past
+  double past_cut_points = 0;  ///< share of these that skips cross
   DeviceKind device = DeviceKind::cpu;
 };
 
-/// Some graphs are wide, so that tensors have several blocks.
+/// Draws a case. Some graphs are wide, so that tensors have several blocks.
 Drawn draw(uint64_t seed, const Style& style) {
   const DeviceKind device = style.device;
   Random random(seed);
@@ -70,7 +70,7 @@ Drawn draw(uint64_t seed, const Style& style) {
     drawn.configuration.lower_tier = device == DeviceKind::cuda
                                          ? MemoryTier::host
                                          : random.pick<MemoryTier>({MemoryTier::host, MemoryTier::scratch});
-    // Everything fits there, or only some of it.
+    // Room for all blocks, or for only some.
     drawn.configuration.lower_limit_bytes =
         random.chance(0.5) ? int64_t{1} << 40 : random.integer(1, 60) * 4096;
   }
@@ -80,14 +80,14 @@ Drawn draw(uint64_t seed, const Style& style) {
   return drawn;
 }
 
-/// Limits from the smallest that works to where nothing more is gained.
+/// Limits from the smallest feasible one to practically unlimited.
 std::vector<int64_t> limits(int64_t smallest, int64_t fixed, Random& random) {
   const int64_t above = smallest - fixed;
   return {smallest, smallest + random.integer(1, above), smallest + random.integer(1, 3 * above),
           int64_t{1} << 50};
 }
 
-/// The style of cases that each hundred of seeds draws.
+/// Style for each hundred of seeds.
 Style style_of(uint64_t hundred) {
   const bool on_cpu = hundred < 30 || (hundred >= 40 && hundred < 46);
   return {.large = hundred >= 44,
@@ -129,7 +129,7 @@ TEST_CASE("the planner finds what trying every plan of the stated space finds") 
   CHECK(tried >= (style.large ? 10 : 50));
 }
 
-/// Every configuration that options allow, as docs/planning.md lists them.
+/// Every configuration that the options allow, according to docs/planning.md.
 std::vector<OracleConfiguration> configurations_of(const Request& request, const PlanOptions& options) {
   std::vector<OracleConfiguration> configurations;
   for (const int64_t micro_batch : std::vector<int64_t>{request.batch, 1}) {
@@ -145,7 +145,7 @@ std::vector<OracleConfiguration> configurations_of(const Request& request, const
   return configurations;
 }
 
-/// Seconds of the copies that move blocks between passes, as docs/planning.md states them.
+/// Seconds to move blocks between passes, according to docs/planning.md.
 double moving_seconds(const Model& model, const Plan& plan, const GpuCard& card) {
   double seconds = 0;
   for (const auto& copies : run_dry(model, plan).copies_by_pass()) {
@@ -202,7 +202,7 @@ TEST_CASE("over all configurations, the plan is the fastest of the stated space,
           fastest_over(spaces_of({d.model, d.request, options, costs}), d.request, limit);
       REQUIRE(search.best->seconds == Approx(fewest).epsilon(1e-9));
       REQUIRE(search.bound_seconds == Approx(fewest).epsilon(1e-9));
-      // The oracle knows of no gaps between what is live: there must be room for them.
+      // The oracle does not model gaps between live blocks. The larger limit leaves room for them.
       if (device == DeviceKind::cuda) options.limit_bytes = limit + limit / 2;
       const Plan plan = make_plan({d.model, d.request, options, costs}).value();
       REQUIRE(plan.predicted_peak_bytes <= options.limit_bytes);
@@ -212,7 +212,7 @@ TEST_CASE("over all configurations, the plan is the fastest of the stated space,
         REQUIRE(plan.optimal);
       }
       REQUIRE(validate(plan, d.model).empty());
-      // The oracle's costs of the plan itself.
+      // Price the plan itself with the oracle's costs.
       const test::SimulatedPlan walked = simulate(d.model.graph, plan, d.assumptions);
       const int64_t gaps = device == DeviceKind::cuda ? plan.reserve_bytes : 0;
       REQUIRE(walked.peak_bytes == plan.predicted_peak_bytes - gaps);

@@ -44,7 +44,7 @@ TEST_CASE("a frontier falls, and every point of it is what the planner finds und
       REQUIRE(plan.predicted_seconds == Approx(points[i].seconds).epsilon(1e-9));
       REQUIRE(plan.predicted_peak_bytes <= points[i].peak_bytes);
     }
-    // From where more memory gains nothing to where less is too little.
+    // Ample memory gives the fastest plan. One byte less than the last point is too little for any plan.
     options.limit_bytes = int64_t{1} << 50;
     CHECK(make_plan({model, request, options, costs}).value().predicted_seconds ==
           Approx(points.front().seconds).epsilon(1e-9));

@@ -51,7 +51,7 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
     // column.
     CHECK(plan.predicted_peak_bytes - plan.reserve_bytes >= dry_run.live_bytes());
     CHECK(double(plan.predicted_peak_bytes - plan.reserve_bytes) <= 1.001 * double(dry_run.live_bytes()));
-    // Convolutions write blocks beside all that they read. So the buffers are large, and gaps remain.
+    // Convolutions read all inputs while they write blocks. The buffers are therefore large, and gaps remain.
     CHECK(double(dry_run.bytes()) <= 1.04 * double(dry_run.live_bytes()));
   }
 }
@@ -108,7 +108,8 @@ TEST_CASE("on CUDA the smallest limit has room for gaps, and less has not", "[lo
   const WhyNot why = why_not(too_little);
   const Plan plan = make_plan({model, request, {.limit_bytes = why.smallest_limit_bytes}, costs}).value();
   CHECK(plan.predicted_peak_bytes <= why.smallest_limit_bytes);
-  // Between the fewest live bytes of any plan and those of the plan with room others may have room.
+  // Some plan with more live bytes than the minimum may still fit below this limit. No plan fits below the
+  // minimum.
   const int64_t live_bytes = smallest_over(spaces_of(too_little)).smallest.bytes;
   CHECK(live_bytes <= plan.predicted_peak_bytes - plan.reserve_bytes);
   CHECK_FALSE(make_plan({model, request, {.limit_bytes = live_bytes - 1}, costs}));

@@ -20,7 +20,7 @@ TEST_CASE("graphs of 500 operations with skips from far back are planned") {
   const CostModel costs(model.graph);
   double before = 0;
   int64_t limit = int64_t{1} << 50;
-  // Without a limit, then with three quarters of what that took.
+  // Round 0 has no limit. Round 1 allows three quarters of round 0's peak.
   for (int round = 0; round < 2; ++round) {
     CAPTURE(limit);
     const Plan plan = make_plan({model, request, {.limit_bytes = limit}, costs}).value();

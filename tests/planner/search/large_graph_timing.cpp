@@ -6,9 +6,8 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 
-/// Seconds that planning takes for seeded graphs of 500 operations: `large_graph_timing FIRST LAST`, a line
-/// per seed. Two more arguments change the number of operations and the share of blocks with a skip from far
-/// back.
+/// Measures planning time on random graphs of 500 operations: `large_graph_timing FIRST LAST` prints a line
+/// per seed. Two optional arguments set the number of operations and the share of blocks with a long skip.
 int main(int argc, char** argv) {
   using namespace headroom;
   using Clock = std::chrono::steady_clock;
@@ -25,7 +24,7 @@ int main(int argc, char** argv) {
     int64_t peak_bytes = 0;
     double seconds[2] = {};
     bool optimal = true;
-    // Without a limit, then with three quarters of what that takes.
+    // First without a limit, then with three quarters of the peak.
     for (const bool tight : {false, true}) {
       const auto begin = Clock::now();
       const Plan plan =

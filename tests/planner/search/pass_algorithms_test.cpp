@@ -8,7 +8,8 @@
 namespace headroom::planner {
 namespace {
 
-/// The last pass of a decode that keeps nothing: all of the decoder but what barriers need.
+/// The last pass of a decode that keeps no optional tensors. It contains all of the decoder that barriers do
+/// not need.
 Pass longest_pass(const Model& model, const Request& request) {
   const std::vector<PassDecision> decisions(barrier_targets(model.graph).size());
   return build_plan(model, request, {}, decisions, {}).passes.back();
@@ -33,7 +34,7 @@ TEST_CASE("the coarsest convolutions become direct first, those over upsampling 
     CHECK(scale_before <= scale_after);
     if (scale_before == scale_after) CHECK(before.factor.y >= after.factor.y);
   }
-  // The last one leaves one kernel in Winograd form.
+  // The last entry leaves only one kernel in Winograd form.
   CHECK(list.back().direct.size() + 2 == list.size());
   CHECK(pass_algorithms(graph, pass, DeviceKind::cuda).size() == 1);
 }

@@ -17,7 +17,7 @@ namespace {
 using test::Assumptions;
 using test::Random;
 
-/// Seconds of a pass, added up as the planner does.
+/// Seconds of a pass by the planner's own cost functions.
 double planned_seconds(const Model& model, const Plan& plan, size_t number, const Extent& tile,
                        const CostModel& costs) {
   const Pass& pass = plan.passes[number];
@@ -37,7 +37,7 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
              (step.inputs[1].tensor == entry.tensor || step.inputs[2].tensor == entry.tensor);
     });
     if (entry.tier != MemoryTier::device && attends != pass.steps.end()) {
-      // Once for both, which have as many bytes.
+      // Keys and values have equal sizes; count both at the keys.
       const auto tiles = static_cast<int64_t>(pass.tiles.y.size() * pass.tiles.x.size());
       if (attends->inputs[1].tensor == entry.tensor)
         staging +=
@@ -63,7 +63,7 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
   return weights + staging + CostModel::sweep_seconds(compute, transfers, pass.tiles.y.size());
 }
 
-/// No step takes less than the solver's bound counts for it.
+/// Requires that each step takes at least the solver's lower bound.
 void require_bounds(const Graph& graph, const Plan& plan, size_t number, const Extent& tile,
                     const CostModel& costs) {
   const Pass& pass = plan.passes[number];
@@ -116,7 +116,7 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
     for (size_t i = 0; i < drawn.plan.passes.size(); ++i) {
       CAPTURE(i, drawn.plan.passes[i].name);
       REQUIRE(walked.passes[i].peak_bytes == drawn.plan.passes[i].predicted_peak_bytes);
-      // Tiles at the picture's edges are smaller than what is counted for all.
+      // Edge tiles are smaller than the counted tile size.
       REQUIRE(walked.passes[i].real_peak_bytes <= walked.passes[i].peak_bytes);
       REQUIRE(
           walked.passes[i].seconds ==

@@ -24,7 +24,7 @@ const Model& tiny() {
   return model;
 }
 
-/// Plans as the program does, and counts for which shapes it was asked.
+/// Plans like the program, and records the shapes that it is asked to plan.
 struct CountingPlanner {
   int64_t limit_bytes;
   std::vector<Request> asked;
@@ -68,7 +68,7 @@ TEST_CASE("a planned queue has every decode once, the largest need first, and eq
     if (plans_in_turn.empty() || plans_in_turn.back() != decode.plan) plans_in_turn.push_back(decode.plan);
   }
   CHECK(static_cast<int64_t>(decodes.size()) == expected);
-  // Each shape is one run of decodes, and was planned once.
+  // Each shape is one run of decodes and is planned once.
   CHECK(plans_in_turn.size() == result.plans.size());
   CHECK(planner.asked.size() == result.plans.size());
   CHECK(std::set<int32_t>(plans_in_turn.begin(), plans_in_turn.end()).size() == result.plans.size());
@@ -91,7 +91,7 @@ TEST_CASE("a planned queue has every decode once, the largest need first, and eq
   CHECK(prediction.pool_bytes == first.predicted_peak_bytes - first.reserve_bytes);
   CHECK(prediction.seconds == Approx(seconds));
 
-  // And the file says the same.
+  // The result survives a round trip through its file.
   const nlohmann::json document = to_json(result, tiny().graph);
   CHECK(planned_queue_from_json(JsonFields(document, "queue.json"), tiny().graph) == result);
   CHECK(document["pool_bytes"] == prediction.pool_bytes);

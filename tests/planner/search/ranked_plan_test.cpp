@@ -25,14 +25,14 @@ std::vector<int64_t> equal_limits(int32_t ranks, int64_t limit) {
   return std::vector<int64_t>(static_cast<size_t>(ranks), limit);
 }
 
-/// Peak of the rank that needs most, in bytes.
+/// Largest peak of all ranks, in bytes.
 int64_t most_bytes(const RankedPlan& plan) {
   int64_t most = 0;
   for (const Plan& own : plan.plans) most = std::max(most, own.predicted_peak_bytes);
   return most;
 }
 
-/// Every rank within its limit, and all of it valid.
+/// Requires a valid plan in which every rank is within its limit.
 void require_sound(const RankedPlan& plan, const Model& model, const std::vector<int64_t>& limits) {
   REQUIRE(plan.plans.size() == limits.size());
   for (size_t rank = 0; rank < limits.size(); ++rank) {
@@ -67,7 +67,7 @@ TEST_CASE("a plan for one rank is the plan of a single decode") {
   }
 }
 
-/// A model of one of the families.
+/// A random model of some family.
 Model drawn_model(Random& random) {
   switch (random.integer(0, 3)) {
     case 0:
@@ -145,7 +145,7 @@ TEST_CASE("rows are exchanged for each convolution where the link is fast, and r
   const RankedPlan slow = make_ranked_plan(problem, {4, {1e5, 0.2}}, limits).value();
   CHECK(fast.plans[0].kept.size() > slow.plans[0].kept.size());
   CHECK(fast.transfers.size() > slow.transfers.size());
-  // Each is the better one on its own link.
+  // Each plan is better on the link that it was made for.
   const auto on = [&](RankedPlan plan, const Link& link) {
     plan.link = link;
     return exchanged_seconds(model.graph, plan);

@@ -20,7 +20,7 @@ using test::request_for;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Limits from the smallest that works to where nothing more is gained.
+/// Limits from the smallest feasible one to practically unlimited.
 std::vector<int64_t> limits(int64_t smallest, int64_t fixed) {
   const int64_t above = smallest - fixed;
   return {smallest,         smallest + above / 20, smallest + above / 4, smallest + above / 2,

@@ -6,7 +6,7 @@
 namespace headroom::planner {
 namespace {
 
-/// Attention of so many channels.
+/// Model of one attention with this many channels.
 Model attention_model(int64_t channels) {
   Model model;
   Graph& graph = model.graph;

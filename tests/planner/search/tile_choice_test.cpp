@@ -20,7 +20,7 @@ struct Decoder {
   Extent latent;
 };
 
-/// Follows choices at random to the end, and looks at all of those that it meets.
+/// Follows random choices to the last state. Calls `look_at` for every choice of each state on the way.
 void walk(PlanSpace& space, Random& random, const std::function<void(Choice&)>& look_at) {
   State* state = &space.start();
   while (state->pass < space.passes()) {

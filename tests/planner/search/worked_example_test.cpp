@@ -8,7 +8,7 @@
 #include "tests/support/exact_costs.h"
 #include "tests/support/random_plan.h"
 
-// The search of docs/planning.md, "A search, step by step". HEADROOM_PRINT_SEARCH=1 prints its figures.
+// The search from docs/planning.md, "A search, step by step". HEADROOM_PRINT_SEARCH=1 prints its figures.
 namespace headroom::planner {
 namespace {
 
@@ -54,7 +54,7 @@ std::string names_of(const Graph& graph, const Frontier& frontier) {
   return "{" + names + "}";
 }
 
-/// An edge from a state under a limit: the fastest shape of tiles that fits.
+/// Describes an edge from a state: the fastest tile shape that fits the limit.
 std::string edge_text(PlanSpace& space, const State& state, Choice& choice, int64_t limit_mib) {
   space.work_out(state, choice);
   for (size_t number = 0; number < choice.shapes->size(); ++number) {
@@ -71,7 +71,7 @@ std::string edge_text(PlanSpace& space, const State& state, Choice& choice, int6
   return "does not fit\n";
 }
 
-/// A line for every state, with its bound, and one for every edge from it.
+/// Lists every state with its bound, followed by its edges.
 std::string states_text(PlanSpace& space, const Graph& graph) {
   std::string text;
   std::vector<std::pair<State*, double>> reached{{&space.start(), 0}};

@@ -8,7 +8,7 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 31;
-/// Chunks of fewer rows would cost more than they win.
+/// Smaller chunks cost more than they save.
 constexpr int32_t kFewestRows = 8;
 /// Alignment of a library's workspace, in bytes.
 constexpr int64_t kAlignment = 256;
@@ -42,14 +42,14 @@ bool follows_on(const View& view, int32_t block) {
          (int64_t{here} - int64_t{before}) * kBlockUnit == bytes;
 }
 
-/// The end of the rows from `y` on that lie one behind the other, in one block or several.
+/// End of the contiguous run of rows that begins at `y`; it may span several blocks.
 int32_t end_of_rows(const View& view, int32_t y) {
   int32_t block = (y - view.region.y.begin) / view.block_rows + 1;
   while (block < view.blocks && follows_on(view, block)) ++block;
   return std::min(view.region.y.end, view.region.y.begin + block * view.block_rows);
 }
 
-/// Address of a box's first position; null where the box is not present or its rows have gaps between them.
+/// Address of a box's first position; null if the box is not present or its rows are not contiguous.
 std::byte* address_of(const View& view, const Box& box) {
   const Box& region = view.region;
   if (!holds(region.t, box.t) || !holds(region.y, box.y) || !holds(region.x, box.x)) return nullptr;
@@ -61,7 +61,7 @@ std::byte* address_of(const View& view, const Box& box) {
   return view.base + view.block_units[block] * kBlockUnit + elements * bytes_per_element(view.dtype);
 }
 
-/// cuDNN refuses other addresses when a plan runs, whatever alignment its descriptors state
+/// cuDNN rejects less aligned addresses when a plan runs, even if its descriptors declare a smaller alignment
 /// (CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER, cuDNN 9.19 on an H100).
 bool is_aligned(const void* address) {
   return reinterpret_cast<uintptr_t>(address) % kCudnnAlignment == 0;
@@ -89,8 +89,8 @@ bool rows_lie_alike(const View& one, const View& other) {
   return row_elements(one) == row_elements(other);
 }
 
-/// With one tap cuDNN rounds the sum to 16 bits before it adds a residual that lies in the result's place
-/// (engine 39, cuDNN 9.19 on an H100). Other kernels round once.
+/// With one tap and an in-place residual, cuDNN rounds the sum to 16 bits before it adds the residual (engine
+/// 39, cuDNN 9.19 on an H100). Other kernels round once.
 bool would_round_twice(const Convolve& call) {
   return has_one_tap(call.shape) && call.target.dtype != Dtype::fp32 &&
          (call.residual.base == call.target.base || !rows_lie_alike(call.residual, call.target));
@@ -100,7 +100,7 @@ int32_t frames_before(const ConvolutionShape& shape) {
   return shape.frames - 1 - shape.frames_ahead;
 }
 
-/// Frames whose taps all read the frame that stands there, none before the first or after the input's last.
+/// Frames whose taps all read frames inside the input. The others need padding along time.
 Span regular_frames(const ConvolutionShape& shape, const Span& frames, int32_t input_end) {
   const int32_t first = frames_before(shape) + (shape.before_first == BeforeFirst::zeros_for_it_too ? 1 : 0);
   const int32_t begin = std::min(std::max(first, frames.begin), frames.end);
@@ -203,8 +203,7 @@ class Chunks {
     return engine_.fit(chunk->problem, chunk->workspace_bytes);
   }
 
-  /// Rows of the largest chunks that are a good fit, or else of the largest that fit; none where nothing
-  /// fits.
+  /// Rows of the largest chunks that are a good fit, or else of the largest that fit; 0 if nothing fits.
   template <typename ChunkOfRows>
   int32_t rows_at_once(int32_t rows, const ChunkOfRows& chunk_of_rows) const {
     int32_t largest = 0;
@@ -216,7 +215,7 @@ class Chunks {
     return largest;
   }
 
-  /// As many rows at a time as lie one behind the other in the target, and in the residual.
+  /// Convolves runs of rows that are contiguous in the target and in the residual.
   void blocks(const Box& outputs) {
     for (int32_t y = outputs.y.begin; y < outputs.y.end;) {
       int32_t end = std::min(outputs.y.end, end_of_rows(call_.target, y));
@@ -243,12 +242,12 @@ class Chunks {
     }
   }
 
-  // Over upsampling. Along an axis an even output 2i is made of the inputs i - 1 and i, an odd one of i and i
-  // + 1: an odd output and the even one after it read the same two. So where outputs are taken in such pairs,
-  // from an odd one on, all four phases read the same window, and none more of the input than the outputs
+  // Convolution over 2× upsampling. Along an axis, the even output 2i reads the inputs i - 1 and i. The odd
+  // output 2i + 1 reads i and i + 1, like the even output after it. So outputs are taken in pairs that begin
+  // with an odd one. Then all four phases read the same window, which has no input that the outputs do not
   // need.
 
-  /// Pairs of outputs along an axis that cover those asked for, and the input that they read.
+  /// Pairs of outputs along an axis that cover the requested outputs, and the input window that they read.
   struct Pairs {
     int32_t begin = 0;  ///< the first output, odd
     int32_t count = 0;
@@ -259,7 +258,7 @@ class Chunks {
     return {begin, (outputs.end - begin + 1) / 2};
   }
 
-  /// The chunk of a phase, whose output goes to its slot of the workspace.
+  /// The chunk of a phase. Its output goes to the phase's slot of the workspace.
   std::optional<ConvolutionChunk> chunk_of_phase(int32_t t, const Pairs& rows, const Pairs& columns,
                                                  int odd_row, int odd_column) const {
     const ConvolutionShape& shape = call_.shape;
@@ -270,7 +269,7 @@ class Chunks {
     const int64_t phase_elements = int64_t{rows.count} * columns.count * shape.outputs;
     const int64_t phases_bytes = round_up(4 * phase_elements * element);
     if (input == nullptr || phases_bytes > call_.workspace_bytes) return std::nullopt;
-    // The first of a pair is the odd one, and the phases are put back as if it were even.
+    // The first of a pair is odd, but Interleave expects an even one there. So the phases are swapped.
     const int slot_of_phase = (1 - odd_row) * 2 + 1 - odd_column, kernel_of_phase = odd_row * 2 + odd_column;
     const int64_t kernel_elements = int64_t{4} * shape.outputs * shape.frames * shape.inputs;
     auto* workspace = static_cast<std::byte*>(call_.workspace);
@@ -309,7 +308,7 @@ class Chunks {
       if (fit(phases[i]) == ConvolutionEngine::Fit::none) return leave(outputs);
     }
     for (const std::optional<ConvolutionChunk>& phase : phases) engine_.convolve(*phase);
-    // Moved by one, odd positions are even ones.
+    // Shifted by one, so that odd positions become even ones.
     const auto moved = [](const Span& span) { return Span{span.begin + 1, span.end + 1}; };
     const auto coarse = [](const Pairs& pairs) {
       return Span{(pairs.begin + 1) / 2, (pairs.begin + 1) / 2 + pairs.count};

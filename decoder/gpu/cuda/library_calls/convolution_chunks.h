@@ -10,20 +10,20 @@
 
 namespace headroom::gpu {
 
-/// Bytes that divide every address of a chunk.
+/// Alignment of every address of a chunk, in bytes.
 constexpr int64_t kCudnnAlignment = 16;
 
-/// A convolution as a library is asked for it: stride 1, nothing padded, the residual added where there is
-/// one, then the bias, channels last and side by side. Kernels are [outputs][taps_t][taps_y][taps_x][inputs].
-/// Distances are in elements.
+/// A convolution as passed to a library: stride 1, no padding, channels last and contiguous. The residual, if
+/// any, is added before the bias. Kernels are [outputs][taps_t][taps_y][taps_x][inputs]. Strides are in
+/// elements.
 struct ConvolutionProblem {
   Dtype dtype = Dtype::fp32;
   int32_t inputs = 0, outputs = 0;
   int32_t taps_t = 1, taps_y = 1, taps_x = 1;
-  int64_t frames = 1, rows = 0, columns = 0;  ///< of the outputs; with one tap along the time a batch
-  int64_t input_row = 0, input_frame = 0;     ///< from one to the next
+  int64_t frames = 1, rows = 0, columns = 0;  ///< of the outputs; frames are a batch if taps_t is 1
+  int64_t input_row = 0, input_frame = 0;     ///< strides
   int64_t output_row = 0, output_frame = 0;
-  bool adds = false;  ///< a residual, of the outputs' extent
+  bool adds = false;  ///< adds a residual of the outputs' extent
   int64_t residual_row = 0, residual_frame = 0;
 
   int64_t input_frames() const { return frames + taps_t - 1; }
@@ -33,7 +33,7 @@ struct ConvolutionProblem {
   auto operator<=>(const ConvolutionProblem&) const = default;
 };
 
-/// A problem and where its values are.
+/// A problem with the addresses of its operands.
 struct ConvolutionChunk {
   ConvolutionProblem problem;
   const std::byte* input = nullptr;
@@ -50,7 +50,7 @@ class ConvolutionEngine {
  public:
   enum class Fit {
     none,
-    poor,  ///< not as the library would have it with more workspace
+    poor,  ///< the library has a better engine with more workspace
     good,
   };
 
@@ -61,19 +61,21 @@ class ConvolutionEngine {
   virtual void interleave(const Interleave& call) = 0;
 };
 
-/// How a library is asked to add a residual.
+/// A call rewritten so that a library can add its residual.
 struct AskedToAdd {
   Convolve call;
-  std::optional<Copy> before;  ///< what is to be done first
+  std::optional<Copy> before;  ///< copy to run before the call
 };
 
-/// cuDNN has precompiled kernels that add a residual in 16 bits whose rows are as far apart as the target's.
-/// Any other residual is copied to the target first and added there. The sum is rounded once either way.
-/// Convolutions of one tap are left to our own kernels instead, which add any residual.
+/// cuDNN has precompiled kernels that add a 16-bit residual with the target's row stride. Any other residual
+/// is copied to the target first and added in place. The sum is rounded once either way. One-tap convolutions
+/// whose residual would be added in place stay unchanged: cuDNN would round twice, so our own kernels run
+/// them.
 AskedToAdd as_asked(const Convolve& call);
 
-/// Convolves by a library whatever it can, and returns what it left of the region. Tensors of 2^31 elements
-/// or more are cut into chunks of rows, and so are those that would be a good fit if they were smaller.
+/// Runs the parts of a convolution that the library supports, and returns the boxes that it left out. Splits
+/// tensors of 2^31 elements or more into chunks of rows. Also splits smaller tensors if only their chunks are
+/// a good fit.
 std::vector<Box> convolve_in_chunks(const Convolve& call, ConvolutionEngine& engine);
 
 }  // namespace headroom::gpu

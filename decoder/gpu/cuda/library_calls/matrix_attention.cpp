@@ -9,7 +9,7 @@
 namespace headroom::gpu {
 namespace {
 
-/// Positions of a frame that lie one after another.
+/// Contiguous positions of a frame.
 struct Run {
   const std::byte* begin = nullptr;
   int64_t first = 0, count = 0;  ///< in the frame
@@ -47,7 +47,7 @@ std::vector<Run> within(const std::vector<Run>& runs, int64_t begin, int64_t end
   return cut;
 }
 
-/// Some queries of a tile.
+/// A chunk of contiguous queries.
 struct QueryChunk {
   const std::byte* begin = nullptr;
   int64_t first = 0, count = 0;  ///< in the frame
@@ -58,7 +58,7 @@ struct QueryChunk {
 struct Piece {
   const std::byte* begin = nullptr;
   int64_t offset = 0, count = 0;  ///< in the chunk
-  bool add = false;               ///< to what other values of the queries gave
+  bool add = false;               ///< adds to the sums of earlier values
   size_t kind = 0;
 };
 
@@ -68,8 +68,8 @@ struct KeyChunk {
   std::vector<Piece> keys, values;
 };
 
-/// Attention in chunks. Queries and pieces whose products are alike are of one kind, so that the library is
-/// asked once for each pair of kinds.
+/// Attention in chunks. Queries and pieces whose products have equal shapes form one kind. The library
+/// chooses an algorithm once for each pair of kinds.
 class ChunkedAttention {
  public:
   ChunkedAttention(const Attend& call, const AttentionChunks& chunks)
@@ -82,7 +82,7 @@ class ChunkedAttention {
         queries_.push_back({run.begin + done * position_bytes(call_.queries), run.first + done,
                             std::min(chunks.queries, run.count - done)});
     }
-    // Every frame is cut alike, so that its products are those of the frame before.
+    // Every frame is cut alike, so that all frames share the shapes of their products.
     const int64_t of_frame = positions_of(call_.keys);
     for (int32_t frame = call_.key_frames.begin; frame < call_.key_frames.end; ++frame) {
       const std::vector<Run> keys = runs_of(call_.keys, frame), values = runs_of(call_.values, frame);
@@ -99,7 +99,7 @@ class ChunkedAttention {
     }
   }
 
-  /// False where a product cannot be computed.
+  /// False if the library cannot compute a product.
   bool choose(MatrixProducts& products) {
     std::vector<MatrixProduct> of_queries, of_pieces;  // one of each kind
     std::map<ProductShape, size_t> kinds_of_queries, kinds_of_pieces;
@@ -110,7 +110,7 @@ class ChunkedAttention {
     };
     for (QueryChunk& queries : queries_) {
       MatrixProduct product = scores(queries, keys_.front().keys.front(), 0);
-      product.to = sums_of(queries);  // which lie anywhere in a state; those of scores do not
+      product.to = sums_of(queries);  // alignment differs: sums may lie anywhere in a state
       queries.kind = note(kinds_of_queries, of_queries, product);
     }
     for (KeyChunk& chunk : keys_) {
@@ -175,7 +175,7 @@ class ChunkedAttention {
     }
   }
 
-  /// Memory for the products themselves.
+  /// Workspace of the matrix products themselves.
   int64_t workspace_bytes() const { return layout_.scores[0]; }
   size_t buffer_of(size_t chunk) const { return chunk % static_cast<size_t>(buffers_); }
   float* at(int64_t offset) const {
@@ -242,7 +242,7 @@ class ChunkedAttention {
                  values.offset * bytes_per_element(dtype),
             .b = values.begin,
             .to = sums_of(queries),
-            .a_row = 2 * row_,  // weights lie where scores of twice their size were
+            .a_row = 2 * row_,  // 16-bit weights overwrite 32-bit scores
             .b_row = channels,
             .to_row = channels,
             .add = values.add};

@@ -10,19 +10,19 @@
 
 namespace headroom::gpu {
 
-/// to = a b, or to += a b, or with b transposed: rows of values of 16 bits, sums in fp32.
+/// to = a b, or to += a b, optionally with b transposed. Operands are row-major, 16 bits; sums are fp32.
 struct MatrixProduct {
   Dtype dtype = Dtype::fp16;  ///< of a and b
   int64_t rows = 0, columns = 0, depth = 0;
   const void* a = nullptr;                   ///< [rows][depth]
-  const void* b = nullptr;                   ///< [depth][columns]; [columns][depth] where transposed
+  const void* b = nullptr;                   ///< [depth][columns]; [columns][depth] if transposed
   float* to = nullptr;                       ///< [rows][columns]
-  int64_t a_row = 0, b_row = 0, to_row = 0;  ///< values from one row to the next
+  int64_t a_row = 0, b_row = 0, to_row = 0;  ///< row strides, in values
   bool transposed = false;
   bool add = false;
 };
 
-/// All that decides how a product can be computed. Alignments are in bytes, 256 at the most.
+/// Properties that determine the choice of an algorithm. Alignments are in bytes, at most 256.
 struct ProductShape {
   Dtype dtype{};
   int64_t rows = 0, columns = 0, depth = 0, a_row = 0, b_row = 0, to_row = 0;
@@ -35,13 +35,13 @@ ProductShape shape_of(const MatrixProduct& product);
 /// A library's matrix products, started on the compute stream.
 class MatrixProducts {
  public:
-  /// How products of one shape are computed.
+  /// Handle of an algorithm for products of one shape.
   using Choice = size_t;
 
   virtual ~MatrixProducts() = default;
-  /// Starts nothing. None where the library cannot.
+  /// Starts no work. Empty if the library cannot compute the product.
   virtual std::optional<Choice> choose(const ProductShape& shape, int64_t workspace_bytes) = 0;
-  /// `choice` was made for its shape.
+  /// `choice` must come from choose() for this shape.
   virtual void multiply(const MatrixProduct& product, Choice choice, void* workspace,
                         int64_t workspace_bytes) = 0;
 };
@@ -59,11 +59,11 @@ class AttentionStreams {
   virtual void wait(Stream stream, Event event) = 0;       ///< as Gpu has it
 };
 
-/// Attention as matrix products, in chunks as its workspace allows (decoder/gpu/calls/workspace.h); the
-/// weights between the two products are rounded to the dtype of the tiles. Scores become weights beside the
-/// products; seen from the compute stream all is one call. Of several frames of keys each is cut alike.
-/// False, and nothing started, where the workspace is too small, in fp32, where frames are interleaved, where
-/// dtypes differ and where the library cannot compute one of the products.
+/// Attention as matrix products, in chunks that fit the workspace (decoder/gpu/calls/workspace.h). Weights
+/// are rounded to the tiles' dtype between the two products. The softmax runs on beside_compute, concurrently
+/// with the products. Later work on the compute stream waits for all of it. Returns false and starts nothing
+/// if the workspace is too small, the dtype is fp32, frames are interleaved, dtypes differ, or the library
+/// cannot compute one of the products.
 bool attend_by_matrices(const Attend& call, MatrixProducts& products, AttentionStreams& streams);
 
 }  // namespace headroom::gpu

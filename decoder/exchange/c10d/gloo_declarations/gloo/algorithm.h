@@ -1,4 +1,4 @@
 #pragma once
 
-// PyTorch's wheel has Gloo in libtorch_cpu.so and c10d's headers over it, but not Gloo's own. This folder
-// declares what those headers name, as Gloo declares it, and no more.
+// PyTorch's wheel has Gloo in libtorch_cpu.so and c10d's headers for it, but not Gloo's own headers. This
+// file and its neighbours declare only what c10d's headers name, as Gloo does.
