@@ -71,8 +71,8 @@ LimitedPool::~LimitedPool() {
 void* LimitedPool::allocate(int64_t bytes) {
   const std::lock_guard lock(mutex_);
   const bool small = bytes < kSmallestPagedBytes;
-  const bool sane =
-      bytes >= 0 && bytes <= std::min(limit_bytes_, kMostReserved);  // so that rounding cannot overflow
+  // The bound keeps rounding from overflowing.
+  const bool sane = bytes >= 0 && bytes <= std::min(limit_bytes_, kMostReserved);
   const int64_t rounded = sane ? cpu::allocated_bytes(std::max<int64_t>(bytes, 1)) : 0;
   if (!sane || rounded > limit_bytes_ - live_bytes_) {
     throw LimitExceeded("asked for " + std::to_string(bytes) + " bytes with " + std::to_string(live_bytes_) +
@@ -168,8 +168,8 @@ void LimitedPool::cool_until(int64_t resident_goal) {
     const auto [offset, range] = *largest;
     const int64_t bytes =
         std::min(range.bytes, round_up(live_bytes_ + warm_bytes_ - resident_goal, kPageBytes));
-    const int64_t cold =
-        offset + range.bytes - bytes;  // from the end, so that the warm rest stays contiguous
+    // Pages from the end, so that the warm rest stays contiguous.
+    const int64_t cold = offset + range.bytes - bytes;
     refuse_huge_pages(base_ + cold, bytes, base_, base_ + reserved_bytes_);
     madvise(base_ + cold, static_cast<size_t>(bytes), MADV_DONTNEED);
     free_.erase(largest);

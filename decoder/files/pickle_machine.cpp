@@ -15,8 +15,8 @@ using pickle_detail::Arena;
 using pickle_detail::Call;
 using pickle_detail::Node;
 
-constexpr uint64_t kMostBytes =
-    std::numeric_limits<uint32_t>::max() / 2;  // two values per byte still fit 32-bit indices
+// Two values per byte still fit 32-bit indices.
+constexpr uint64_t kMostBytes = std::numeric_limits<uint32_t>::max() / 2;
 constexpr size_t kLongestName = 1000;
 constexpr uint32_t kNoBatch = std::numeric_limits<uint32_t>::max();
 

@@ -91,26 +91,23 @@ DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink
   return dry_run;
 }
 
-DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener) {
+DryRun run_dry_within(const Model& model, const Plan& plan, int64_t enough_bytes, EventSink* listener) {
   DryGpu gpu;
   DryRun dry_run = run_dry_on(gpu, model, plan, listener);
-  // Repeats the placement from planning, which used the same limit or a smaller one.
-  place(dry_run, plan.limit_bytes);
-  if (dry_run.bytes() > plan.predicted_peak_bytes) place(dry_run, plan.predicted_peak_bytes);
-  dry_run.host = host_layout(model.graph, plan);
-  return dry_run;
-}
-
-DryRun run_dry_within(const Model& model, const Plan& plan, int64_t enough_bytes) {
-  DryGpu gpu;
-  DryRun dry_run = run_dry_on(gpu, model, plan);
   place(dry_run, enough_bytes);
   dry_run.host = host_layout(model.graph, plan);
   return dry_run;
 }
 
+DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener) {
+  // Repeats the placement from planning, which used the same limit or a smaller one.
+  DryRun dry_run = run_dry_within(model, plan, plan.limit_bytes, listener);
+  if (dry_run.bytes() > plan.predicted_peak_bytes) place(dry_run, plan.predicted_peak_bytes);
+  return dry_run;
+}
+
 std::vector<int64_t> DryRun::bytes_by_pass() const {
-  const std::vector<LiveRange> ranges = live_ranges_of(requests);
+  const std::vector<Buffer> ranges = live_ranges_of(requests);
   std::vector<int64_t> bytes(passes.size(), 0);
   for (const Stay& stay : stays_of(ranges, placement)) {
     const int64_t end = weights_bytes + stay.offset + ranges[static_cast<size_t>(stay.number)].bytes;

@@ -38,7 +38,8 @@ struct DryRun {
 DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener = nullptr);
 /// Dry run for planning. Stops the search at the first placement within `enough_bytes` (find_placement()).
 /// run_dry() of the finished plan finds the same placement.
-DryRun run_dry_within(const Model& model, const Plan& plan, int64_t enough_bytes);
+DryRun run_dry_within(const Model& model, const Plan& plan, int64_t enough_bytes,
+                      EventSink* listener = nullptr);
 /// The first half of run_dry(): collects the requests without placing them. `gpu` receives the decode's
 /// calls. Their addresses are not backed by memory.
 DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink* listener = nullptr);

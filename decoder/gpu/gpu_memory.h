@@ -85,8 +85,8 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   std::byte* base_ = reinterpret_cast<std::byte*>(uintptr_t{1} << 32);
   MemoryRequests recorded_;
   int64_t recorded_bytes_ = 0;
-  std::unordered_map<const void*, int64_t>
-      recorded_numbers_;  ///< by address; requests whose series continues
+  /// By address; requests whose series continues.
+  std::unordered_map<const void*, int64_t> recorded_numbers_;
   std::optional<StackedOffsets> stacked_;
   const MemoryRequests* expected_ = nullptr;
   const Placement* placement_ = nullptr;

@@ -25,7 +25,7 @@ std::vector<WeightsAhead> weights_ahead(const DryRun& dry_run) {
     places.push_back({dry_run.placement.offsets[static_cast<size_t>(weights.number)], weights.bytes});
     free_from.push_back(free_from.empty() ? begins[0] : begins[free_from.size() - 1] + 1);
   }
-  const std::vector<LiveRange> ranges = live_ranges_of(dry_run.requests);
+  const std::vector<Buffer> ranges = live_ranges_of(dry_run.requests);
   for (const Stay& stay : stays_of(ranges, dry_run.placement)) {
     const int64_t bytes = ranges[static_cast<size_t>(stay.number)].bytes;
     // Passes that begin after this stay begins, as long as the stay overlaps the pass before.

@@ -11,8 +11,8 @@ namespace headroom {
 /// Shapes of an operation's parameters.
 struct Parameter {
   std::string name;  ///< as in the weights file
-  std::vector<int64_t>
-      shape;  ///< convolutions: {out, in, kt, ky, kx} without the leading axes of extent 1 in 2-D models
+  /// Convolutions: {out, in, kt, ky, kx} without the leading axes of extent 1 in 2-D models.
+  std::vector<int64_t> shape;
 };
 std::vector<Parameter> parameters_of(const Graph& graph, const Op& op);
 /// Elements of all parameters of the operation.

@@ -124,14 +124,14 @@ void KeptBlocks::begin_band(size_t band) {
 void KeptBlocks::before_store(TensorId tensor) {
   const auto moving = std::find_if(moving_.begin(), moving_.end(),
                                    [&](const Moving& m) { return m.window.use.tensor == tensor; });
-  moving->map->acquire({moving->window.before[band_], moving->window.after[band_]});
+  moving->map->acquire(moving->window.stored(band_));
 }
 
 void KeptBlocks::end_band() {
   for (Moving& moving : moving_) {
     const Window& window = moving.window;
     if (!window.use.written) {
-      moving.map->release({window.first[band_], window.first[band_ + 1]});
+      moving.map->release(window.given_back(band_));
     } else if (window.below_device()) {
       const Interval blocks = window.completed(band_);
       if (blocks.length() > 0)
@@ -160,8 +160,7 @@ void KeptBlocks::let_go(Moving& moving, size_t bands_done) {
 
 /// Requests the blocks up to the last one that `band` reads.
 void KeptBlocks::fetch(Moving& moving, size_t band) {
-  if (band == 0) moving.fetched = moving.window.first[0];
-  const Interval blocks{moving.fetched, moving.window.fetched[band]};
+  const Interval blocks = moving.window.fetched_for(band);
   if (blocks.length() == 0) return;
   try {
     moving.map->acquire(blocks);
@@ -169,7 +168,6 @@ void KeptBlocks::fetch(Moving& moving, size_t band) {
     throw LimitExceeded("pass " + std::to_string(pass_) + " (" + pass().name + "), fetch " +
                         graph_.tensor(moving.window.use.tensor).name + ": " + refused.what());
   }
-  moving.fetched = moving.window.fetched[band];
   moving.last_fetch = transfers_->queue_read(placed(moving, blocks));
 }
 

@@ -70,7 +70,6 @@ class KeptBlocks {
     Window window;
     KeptMap* map;
     std::deque<Leaving> leaving{};  ///< written blocks in transfer to the tensor's tier
-    int32_t fetched = 0;            ///< blocks before this one have been requested
     BlockTransfers::Ticket last_fetch = 0;
   };
 

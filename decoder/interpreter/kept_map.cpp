@@ -50,7 +50,7 @@ void KeptMap::follow(const std::map<const void*, void*>& moved) {
   for (size_t i = 0; i < storage_.size(); ++i) {
     const auto place = moved.find(view_.blocks[i]);
     if (!storage_[i] || place == moved.end()) continue;
-    // It goes back to the device as the same allocation.
+    // The block goes back to the device as the same allocation.
     storage_[i] = std::shared_ptr<void>(std::move(storage_[i]), place->second);
     view_.blocks[i] = place->second;
   }

@@ -34,9 +34,7 @@ void RankExchange::begin_pass(size_t pass) {
       readers_.try_emplace(transfer->tensor, graph_, this->pass(), transfer->tensor, sizes_);
   }
   wait_for([&](const Pending&, const RowTransfer& transfer) {
-    return std::any_of(plan_.kept.begin(), plan_.kept.end(), [&](const KeptTensor& entry) {
-      return entry.in_place_of == transfer.tensor && entry.first_pass == static_cast<int32_t>(pass_);
-    });
+    return is_taken_over(plan_, transfer.tensor, pass_);
   });
 }
 

@@ -50,10 +50,9 @@ void TileSteps::run(size_t slot, int64_t first_item, PictureSink& sink) {
   const Region region = tile_region(graph_, *pass_, measured, grid_tile_, sizes_.latent);
   if (!makes_tile(step)) {
     carry_out(step, region, first_item, sink);
-  } else if (region.t.length() >
-             0) {  // else it has run ahead to the clip's end: nothing reads earlier frames
-    make_tile(step, region);
-  }
+  } else if (region.t.length() > 0) {
+    make_tile(slot, region);
+  }  // else the step has run ahead to the clip's end: nothing reads earlier frames
   if (!tiles_[slot].empty()) {
     events_.holds_tile(tiles_[slot].view.blocks[0]);
     carried_.hand_on(slot, tiles_[slot].view);
@@ -88,8 +87,8 @@ void TileSteps::carry_out(const Step& step, const Region& region, int64_t first_
   }
 }
 
-void TileSteps::make_tile(const Step& step, const Region& region) {
-  const size_t slot = slot_of(step);
+void TileSteps::make_tile(size_t slot, const Region& region) {
+  const Step& step = pass_->steps[slot];
   const bool takes_tile = takes_over(*pass_, step);
   tiles_[slot] = takes_tile ? std::move(tile_of(step.inputs[0]))
                             : device_.make_tile(region, graph_.tensor(step.tensor).channels, sizes_.items);

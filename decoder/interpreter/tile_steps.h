@@ -37,7 +37,7 @@ class TileSteps {
   double share_done(double of_call) const;
 
  private:
-  void make_tile(const Step& step, const Region& region);
+  void make_tile(size_t slot, const Region& region);
   void compute(const Step& step, const Region& region, const MapView& made);
   void convolve(const Step& step, const Region& region, const MapView& made);
   void attend(const Step& step, const Region& region, const MapView& made);
@@ -46,7 +46,6 @@ class TileSteps {
   std::vector<MapView> views_of(const Step& step);
   MapView view_of(const Operand& operand);
   DeviceTile& tile_of(const Operand& operand);
-  size_t slot_of(const Step& step) const { return static_cast<size_t>(&step - pass_->steps.data()); }
   Extent picture(TensorId tensor) const { return extent_of(graph_.tensor(tensor), sizes_.latent); }
 
   const Graph& graph_;

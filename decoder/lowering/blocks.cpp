@@ -16,15 +16,11 @@ constexpr int64_t kMostBlocks = 256;
 
 }  // namespace
 
-int64_t block_rows(int64_t rows, int64_t row_bytes, int64_t block_bytes) {
+int64_t block_rows(const Graph& graph, const TensorUse& use, const Sizes& sizes, int64_t block_bytes) {
+  const int64_t rows = kept_rows(graph, use, sizes).length();
   if (rows == 0) return 1;
-  const int64_t blocks = std::clamp<int64_t>(rows * row_bytes / block_bytes, 1, std::min(rows, kMostBlocks));
-  return ceil_divide(rows, blocks);
-}
-
-int64_t block_rows(const Graph& graph, TensorId id, const Sizes& sizes, int64_t block_bytes) {
-  return block_rows(own_rows(sizes, graph.tensor(id).scale.y).length(), row_bytes(graph, id, sizes),
-                    block_bytes);
+  const int64_t bytes = rows * row_bytes(graph, use.tensor, sizes);
+  return ceil_divide(rows, std::clamp<int64_t>(bytes / block_bytes, 1, std::min(rows, kMostBlocks)));
 }
 
 int64_t block_count(const Graph& graph, const TensorUse& use, const Sizes& sizes) {

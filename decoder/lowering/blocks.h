@@ -10,10 +10,9 @@ namespace headroom {
 // A kept tensor is stored in blocks: bands of `block_rows` rows of one batch item, with all of their
 // frames.
 
-/// Height of a block in rows. All blocks have the same height and about `block_bytes` bytes.
-int64_t block_rows(int64_t rows, int64_t row_bytes, int64_t block_bytes);
-/// Height of a block for the rows that this rank decodes.
-int64_t block_rows(const Graph& graph, TensorId tensor, const Sizes& sizes, int64_t block_bytes);
+/// Height in rows that the planner chooses for a tensor's blocks, whatever `use.block_rows` is. Blocks have
+/// about `block_bytes` bytes, and more if a tensor would need too many of them.
+int64_t block_rows(const Graph& graph, const TensorUse& use, const Sizes& sizes, int64_t block_bytes);
 /// Number of blocks per batch item for the rows that this rank keeps.
 int64_t block_count(const Graph& graph, const TensorUse& use, const Sizes& sizes);
 inline int64_t block_count(const Graph& graph, const KeptTensor& kept, const Sizes& sizes) {

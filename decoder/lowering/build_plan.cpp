@@ -8,7 +8,6 @@
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/peak.h"
 #include "decoder/lowering/rank_rows.h"
-#include "decoder/lowering/row_readers.h"
 #include "decoder/lowering/tiles.h"
 
 namespace headroom {
@@ -72,7 +71,7 @@ class Builder {
       const auto first = static_cast<int32_t>(plan_.passes.size());
       for (TensorId id : goal.keeps) {
         KeptTensor entry{.tensor = id, .first_pass = first, .last_pass = kNever};
-        entry.block_rows = block_rows(graph_, id, sizes_, memory_.block_bytes);
+        entry.block_rows = block_rows(graph_, use_of(entry), sizes_, memory_.block_bytes);
         if (contains(goal.in_place, id)) entry.in_place_of = in_place_base(graph_, kept, goal, id);
         if (contains(decision.below, id)) entry.tier = configuration_.lower_tier;
         plan_.kept.push_back(entry);
@@ -116,8 +115,7 @@ class Builder {
     }
     for (KeptTensor& entry : plan_.kept) {
       if (entry.in_place_of != TensorId{-1}) entry.rows = kept_of(entry.in_place_of).rows;
-      entry.block_rows =
-          block_rows(entry.rows->length(), row_bytes(graph_, entry.tensor, sizes_), memory_.block_bytes);
+      entry.block_rows = block_rows(graph_, use_of(entry), sizes_, memory_.block_bytes);
     }
   }
 

@@ -116,8 +116,8 @@ class PassSweep {
   LiveBytes throughout_;
   std::vector<Window> windows_;
   std::vector<TensorId> staged_;  ///< keys and values in a lower tier
-  mutable std::map<std::pair<int64_t, BandPlace>, std::vector<StepBytes>>
-      steps_;  ///< by band height and place; computed on first use
+  /// By band height and place; computed on first use.
+  mutable std::map<std::pair<int64_t, BandPlace>, std::vector<StepBytes>> steps_;
 };
 
 }  // namespace headroom

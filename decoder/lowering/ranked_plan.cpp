@@ -102,10 +102,7 @@ size_t first_band_of(const Graph& graph, const Plan& plan, size_t pass,
   const Pass& of = plan.passes[pass];
   size_t first = of.tiles.y.size();
   for (const RowTransfer* transfer : rows) {
-    const bool taken_over = std::any_of(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& entry) {
-      return entry.in_place_of == transfer->tensor && entry.first_pass == static_cast<int32_t>(pass);
-    });
-    if (taken_over) return 0;
+    if (is_taken_over(plan, transfer->tensor, pass)) return 0;
     const RowReaders readers(graph, of, transfer->tensor, sizes_of(graph, plan));
     first = std::min(first, readers.first_band(of, transfer->rows));
   }

@@ -28,4 +28,10 @@ std::vector<TensorUse> uses_in(const Plan& plan, size_t pass) {
   return list;
 }
 
+bool is_taken_over(const Plan& plan, TensorId tensor, size_t pass) {
+  return std::any_of(plan.kept.begin(), plan.kept.end(), [&](const KeptTensor& other) {
+    return other.in_place_of == tensor && other.first_pass == static_cast<int32_t>(pass);
+  });
+}
+
 }  // namespace headroom

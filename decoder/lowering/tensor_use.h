@@ -29,4 +29,7 @@ Interval kept_rows(const Graph& graph, const TensorUse& use, const Sizes& sizes)
 /// this pass.
 std::vector<TensorUse> uses_in(const Plan& plan, size_t pass);
 
+/// True if another tensor takes over the blocks of this one in the pass.
+bool is_taken_over(const Plan& plan, TensorId tensor, size_t pass);
+
 }  // namespace headroom

@@ -12,9 +12,11 @@ Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale) {
 
 namespace {
 
-/// Gathers from a kept tensor need no carried positions: they read earlier positions from the blocks again.
-bool gathers_kept(const Step& step) {
-  return step.kind == StepKind::gather && step.inputs[0].step == -1;
+/// Positions that a step's tile carries if the pass carries along this axis. Gathers from a kept tensor carry
+/// none: they read earlier positions from the blocks again.
+int32_t carried_along(const Step& step, Axis axis) {
+  const bool gathers_kept = step.kind == StepKind::gather && step.inputs[0].step == -1;
+  return makes_tile(step) && !gathers_kept ? at(step.halo.before, axis) : 0;
 }
 
 }  // namespace
@@ -44,24 +46,23 @@ Interval TileAxis::made(const Interval& grid_tile) const {
 }
 
 int64_t carried_positions(const Pass& pass, const Step& step) {
-  return makes_tile(step) && !gathers_kept(step) ? at(step.halo.before, pass.carried_axis()) : 0;
+  return carried_along(step, pass.carried_axis());
 }
 
 TileAxis tile_axis(const Graph& graph, const Pass& pass, const Step& step, TensorId tensor, Axis axis,
                    const Extent& latent) {
   const Axes<int32_t>& scale = graph.tensor(tensor).scale;
   const Extent grid = extent_at(pass.scale, latent), extent = extent_at(scale, latent);
-  TileAxis of{.grid = at(grid, axis),
-              .extent = at(extent, axis),
-              .grid_scale = at(pass.scale, axis),
-              .scale = at(scale, axis),
-              .before = at(step.halo.before, axis),
-              .after = at(step.halo.after, axis),
-              .pad = at(step.pad, axis),
-              .is_time = axis == Axis::t,
-              .hands_on = pass.carries(axis)};
-  if (of.hands_on && makes_tile(step) && !gathers_kept(step)) of.carried = of.before;
-  return of;
+  return {.grid = at(grid, axis),
+          .extent = at(extent, axis),
+          .grid_scale = at(pass.scale, axis),
+          .scale = at(scale, axis),
+          .before = at(step.halo.before, axis),
+          .after = at(step.halo.after, axis),
+          .pad = at(step.pad, axis),
+          .is_time = axis == Axis::t,
+          .hands_on = pass.carries(axis),
+          .carried = pass.carries(axis) ? carried_along(step, axis) : 0};
 }
 
 Axes<TileAxis> tile_axes(const Graph& graph, const Pass& pass, const Step& step, TensorId tensor,

@@ -17,8 +17,8 @@ struct QueuedRequest {
   int64_t frames = 1;
   int64_t batch = 1;
   int64_t count = 1;
-  std::vector<std::string>
-      latents;  ///< none, one for all repetitions, or one per repetition; relative to the file's folder
+  /// None, one for all repetitions, or one per repetition; relative to the file's folder.
+  std::vector<std::string> latents;
   std::string latent_scale;  ///< empty if the file does not set it
   std::string output;        ///< empty if the file names none
   friend bool operator==(const QueuedRequest&, const QueuedRequest&) = default;

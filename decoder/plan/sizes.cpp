@@ -38,14 +38,11 @@ int64_t row_bytes(const Graph& graph, TensorId id, const Sizes& sizes) {
   return extent.t * extent.x * tensor.channels * bytes_per_element(sizes.dtype);
 }
 
-int64_t block_count(const Graph& graph, const Plan& plan, const KeptTensor& kept) {
-  const Sizes sizes = sizes_of(graph, plan);
-  return sizes.items * ceil_divide(kept_rows(graph, kept.tensor, kept.rows, sizes).length(), kept.block_rows);
-}
-
 int64_t kept_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept) {
-  return block_count(graph, plan, kept) * kept.block_rows *
-         row_bytes(graph, kept.tensor, sizes_of(graph, plan));
+  const Sizes sizes = sizes_of(graph, plan);
+  const int64_t rows = kept_rows(graph, kept.tensor, kept.rows, sizes).length();
+  return sizes.items * ceil_divide(rows, kept.block_rows) * kept.block_rows *
+         row_bytes(graph, kept.tensor, sizes);
 }
 
 }  // namespace headroom

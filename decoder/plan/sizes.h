@@ -35,9 +35,8 @@ Interval kept_rows(const Graph& graph, TensorId tensor, const std::optional<Inte
 /// Stored bytes of one row of one batch item, with all of its frames.
 int64_t row_bytes(const Graph& graph, TensorId tensor, const Sizes& sizes);
 
-/// Number of blocks of a kept tensor, over all batch items.
-int64_t block_count(const Graph& graph, const Plan& plan, const KeptTensor& kept);
-/// Bytes of these blocks. Every block counts with its full height.
+/// Stored bytes of a kept tensor's blocks, of all batch items. Every block counts with its full height.
+/// Without the rounding of allocations that kept_bytes() in decoder/lowering/blocks.h adds.
 int64_t kept_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept);
 
 }  // namespace headroom

@@ -43,8 +43,8 @@ struct DecodeStats {
   int64_t peak_bytes = 0;       ///< pool_peak_bytes and growth outside, as in RunStats
   int64_t pool_peak_bytes = 0;  ///< peak of the pool's live bytes during this decode
   int64_t resident_bytes = 0;   ///< resident memory of the process after this decode
-  int64_t outside_growth_bytes =
-      0;  ///< growth of resident_bytes outside the pool since before the first decode
+  /// Growth of resident_bytes outside the pool since before the first decode.
+  int64_t outside_growth_bytes = 0;
   double output_wait_seconds = 0;  ///< as in RunStats
   friend bool operator==(const DecodeStats&, const DecodeStats&) = default;
 };

@@ -229,8 +229,8 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
   measured.decodes.reserve(jobs.size());
   malloc_trim(0);  // free heap memory first, because it would hide growth
   const auto start = std::chrono::steady_clock::now();
-  ProgressEvents events(progress, nullptr,
-                        &run.model.graph);  // must outlive the session, which reports loaded weights to it
+  // Must outlive the session, which reports loaded weights to it.
+  ProgressEvents events(progress, nullptr, &run.model.graph);
   std::unique_ptr<gpu::Gpu> gpu;
   const std::unique_ptr<Session> session = naming(run.queue_file, "no decode was done", [&] {
     const DeviceKind device = queue.plans.empty() ? DeviceKind::cpu : queue.plans.front().request.device;

@@ -204,35 +204,31 @@ class MemoryCheck {
     return peaks;
   }
 
-  /// Bytes that tiles hand on from one chunk of frames to the next. They count throughout the pass. They are
-  /// the earlier frames at the beginning of a step's tile, unless the step reads them from a kept tensor.
+  /// Bytes that tiles hand on: frames from chunk to chunk, or the rows of all tiles of a band to the band
+  /// below. They count throughout the pass. They are the earlier positions at the beginning of a step's tile,
+  /// unless the step reads them from a kept tensor.
   int64_t carried_bytes(size_t pass, const Bands& bands) const {
-    if (view_.plan.passes[pass].carries_rows) return carried_rows_bytes(pass);
-    if (view_.tile_count(pass, kTime) < 2) return 0;
+    const Axis axis = view_.plan.passes[pass].carries_rows ? kRows : kTime;
+    if (view_.tile_count(pass, axis) < 2) return 0;
     int64_t sum = 0;
     const std::vector<Step>& steps = view_.plan.passes[pass].steps;
     for (size_t s = 0; s < steps.size(); ++s) {
       if (!computes_tile(steps[s]) || copies_kept(steps[s])) continue;
-      sum = add(sum, multiply(tile_bytes({pass, s}, bands, true), steps[s].halo.before.t));
+      const StepRef ref{pass, s};
+      sum = add(sum, multiply(axis == kRows ? row_bytes(ref) : tile_bytes(ref, bands, true),
+                              at(steps[s].halo.before, axis)));
     }
     return sum;
   }
 
-  /// Bytes of the rows that all tiles of a band hand on to the band below.
-  int64_t carried_rows_bytes(size_t pass) const {
-    if (view_.tile_count(pass, kRows) < 2) return 0;
-    int64_t sum = 0;
-    const std::vector<Step>& steps = view_.plan.passes[pass].steps;
-    for (size_t s = 0; s < steps.size(); ++s) {
-      if (!computes_tile(steps[s]) || copies_kept(steps[s])) continue;
-      int64_t columns = 0;
-      for (size_t x = 0; x < view_.tile_count(pass, kColumns); ++x)
-        columns = add(columns, view_.region({pass, s}, kColumns, x).length());
-      const int64_t row = multiply(multiply(columns, view_.graph.tensor(steps[s].tensor).channels),
-                                   view_.tile_element_bytes());
-      sum = add(sum, multiply(multiply(row, steps[s].halo.before.y), view_.plan.micro_batch));
-    }
-    return sum;
+  /// Bytes of one row of a step's tiles in a band, for all items of a micro-batch.
+  int64_t row_bytes(const StepRef& ref) const {
+    int64_t columns = 0;
+    for (size_t x = 0; x < view_.tile_count(ref.pass, kColumns); ++x)
+      columns = add(columns, view_.region(ref, kColumns, x).length());
+    const int64_t channels = view_.graph.tensor(view_.step(ref).tensor).channels;
+    return multiply(multiply(multiply(columns, channels), view_.tile_element_bytes()),
+                    view_.plan.micro_batch);
   }
 
   /// Bytes of a step's largest tile in these bands, for all items of a micro-batch. With `of_frame`, bytes of

@@ -19,8 +19,8 @@ struct Answer {
   PlanningQuestion question;
   reports::DocumentPtr plan;   ///< null if nothing fits; the document has no file yet
   reports::PeakDecision peak;  ///< of the plan
-  std::optional<planner::WhyNot>
-      why_not;         ///< set if nothing fits; its smallest limit stays 0 until the search finds it
+  /// Set if nothing fits; its smallest limit stays 0 until the search finds it.
+  std::optional<planner::WhyNot> why_not;
   QString failure;     ///< empty, or why it could not be planned at all
   bool final = true;   ///< false if a proof or other remedies may still follow
   double seconds = 0;  ///< time from the start of the work to this answer

@@ -32,8 +32,8 @@ std::vector<int> ChartAreas::highestOfColumns(double pixel) const {
 void ChartAreas::draw(QCPPainter* painter) {
   if (stack_.tops.empty() || stack_.x.empty()) return;
   const QRect area = clipRect();
-  const double pixel =
-      1 / std::max(painter->deviceTransform().m11(), 1e-3);  // in pixels of the screen, not of the plot
+  // In pixels of the screen, not of the plot.
+  const double pixel = 1 / std::max(painter->deviceTransform().m11(), 1e-3);
   const std::vector<int> highest = highestOfColumns(pixel);
   const QCPAxis* axis = mParentPlot->yAxis;
   const double floor_pixel = axis->coordToPixel(axis->range().lower);

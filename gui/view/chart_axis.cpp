@@ -57,9 +57,9 @@ QSharedPointer<QCPAxisTicker> ticker_of(const reports::ChartAxis& axis) {
 }
 
 QString tick_text(reports::Unit unit, double value, double step) {
+  // The reports' format ends at 0.1 ms.
   if (unit == reports::Unit::seconds && value > 0 && value < 1e-4)
-    return QString::number(value * 1e6, 'g', 3) +
-           QStringLiteral(" µs");  // the reports' format ends at 0.1 ms
+    return QString::number(value * 1e6, 'g', 3) + QStringLiteral(" µs");
   const QString text = figure_text(unit, value);
   if (text != figure_text(unit, value + step) && text != figure_text(unit, value - step)) return text;
   if (unit == reports::Unit::bytes) return bytes_with_digits(value, step);

@@ -60,8 +60,8 @@ void ChartSeries::show(const reports::Chart& chart) {
 }
 
 void ChartSeries::colour(const reports::Chart& chart, const QPalette& palette) {
-  std::map<std::pair<reports::ColourRole, reports::Mark>, size_t>
-      seen;  // dashes tell lines of one colour role apart
+  // Dashes tell lines of one colour role apart.
+  std::map<std::pair<reports::ColourRole, reports::Mark>, size_t> seen;
   std::vector<QColor> areas;
   for (size_t i = 0; i < shown_.size(); ++i) {
     const reports::Series& series = chart.series[i];

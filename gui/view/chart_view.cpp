@@ -94,8 +94,8 @@ QCPRange within(const QCPRange& all, QCPRange range, bool logarithmic) {
     range = QCPRange(std::max(range.lower, all.lower), std::min(range.upper, all.upper));
     return range.lower < range.upper ? range : all;
   }
-  const double size =
-      std::max(range.size(), all.size() * 1e-7);  // a smaller range would exceed the precision of double
+  // A smaller range would exceed the precision of double.
+  const double size = std::max(range.size(), all.size() * 1e-7);
   if (range.lower < all.lower) range.lower = all.lower;
   if (range.lower + size > all.upper) range.lower = all.upper - size;
   return {range.lower, std::min(range.lower + size, all.upper)};

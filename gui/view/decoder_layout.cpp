@@ -76,8 +76,8 @@ void place_columns(const reports::DecoderPicture& picture, const QFontMetricsF& 
   layout.number_width = metrics.horizontalAdvance(QString::number(picture.passes.size())) + em * 0.6;
   layout.nodes_left = layout.stage_width + layout.number_width;
   layout.bytes_right = width - em * 0.4;
-  layout.bars_right =
-      layout.bytes_right - bytes_width * 1.15 - em * 0.5;  // wide enough for bold text, which marks the peak
+  // The column is wide enough for bold text, which marks the peak.
+  layout.bars_right = layout.bytes_right - bytes_width * 1.15 - em * 0.5;
   layout.bars_left = layout.bars_right - width * kBarsShare;
   const auto lanes = double(std::max<size_t>(picture.kept_lanes, 1));
   layout.lane_width = std::min(kMostLaneWidth, width * kKeptShare / lanes);

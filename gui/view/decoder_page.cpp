@@ -132,8 +132,8 @@ QWidget* DecoderPage::buildChosen() {
 void DecoderPage::refresh() {
   const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>();
   const reports::DocumentPtr run = plan == nullptr ? nullptr : run_of_plan(workspace_, plan);
-  if (plan != plan_ ||
-      plan == nullptr) {  // the drawing names tensors by number, which is only valid for its own graph
+  // The drawing names tensors by number, which is only valid for its own graph.
+  if (plan != plan_ || plan == nullptr) {
     job_.forget();
     picture_.reset();
     canvas_->setPicture(nullptr, nullptr);

@@ -227,8 +227,8 @@ void FrontierPage::draw() {
     const auto smallest = double(points_.back().peak_bytes), ample = double(points_.front().peak_bytes);
     const double near = limit > 0 ? std::max(0.9 * double(limit), smallest / kFarOff) : smallest,
                  far = std::min(1.1 * double(limit), ample * kFarOff), left = std::min(0.6 * smallest, near);
-    chart.spans = {{left, left, ""},
-                   {left, smallest, tr("nothing fits").toStdString()}};  // charts shade every second span
+    // Charts shade every second span.
+    chart.spans = {{left, left, ""}, {left, smallest, tr("nothing fits").toStdString()}};
     for (reports::Series& series : chart.series) {
       if (series.mark != reports::Mark::steps) continue;
       series.x.push_back(std::max(1.25 * ample, far));

@@ -196,8 +196,8 @@ GridView::GridView(QWidget* parent) : QWidget(parent) {
   words_ = new PlainLabel(this);
   words_->setWordWrap(true);
   words_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  words_->setMinimumHeight(
-      2 * words_->fontMetrics().lineSpacing());  // fixed height, so that the grid does not move between tiles
+  // A minimum height keeps the grid in place from tile to tile.
+  words_->setMinimumHeight(2 * words_->fontMetrics().lineSpacing());
   words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   column->addWidget(words_);
   connect(slider_, &QSlider::valueChanged, this, [this](int tile) {

@@ -117,8 +117,8 @@ double moving_seconds(const Graph& graph, const Step& step, const Along& along, 
 
 CostModel::CostModel(const Graph& graph, DeviceKind device)
     : graph_(&graph), device_(device), memory_(memory_model_of(graph, device)) {
-  const DeviceRates rates =
-      assumed_rates(device, Dtype::fp32);  // the rates used below do not depend on the dtype
+  // The rates used below do not depend on the dtype.
+  const DeviceRates rates = assumed_rates(device, Dtype::fp32);
   both_ways_ = rates.both_ways;
   weights_bytes_per_second_ = rates.weights_bytes_per_second;
   transform_bytes_per_second_ = rates.transform_bytes_per_second;
@@ -154,8 +154,8 @@ CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const
   if (!latency_tables->missing().empty())
     throw std::logic_error("a profile without latency table " + latency_tables->missing());
   latency_tables_ = latency_tables;
-  if (request.device ==
-      DeviceKind::cuda) {  // the planner sets a GPU's workspaces, so measured ones do not matter
+  // The planner sets a GPU's workspaces, so measured ones do not matter.
+  if (request.device == DeviceKind::cuda) {
     gpu_.emplace(graph, latency_tables, profile.dtype);
     return;
   }

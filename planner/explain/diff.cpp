@@ -8,6 +8,7 @@
 
 #include "decoder/graph/amounts.h"
 #include "planner/explain/explain.h"
+#include "planner/explain/schedule_text.h"
 
 namespace headroom::planner {
 namespace {
@@ -235,10 +236,6 @@ void part_text(const PartDifference& part, const std::string& title, std::string
   }
 }
 
-std::string counted(size_t count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 json to_json(const std::vector<Difference>& values) {
   json list = json::array();
   for (const Difference& d : values) {
@@ -288,11 +285,7 @@ std::string value_text(const std::string& key, const json& value) {
   if (value.is_string()) return value.get<std::string>().empty() ? "none" : value.get<std::string>();
   if (value.is_number() && key.ends_with("bytes")) return format_bytes(value.get<int64_t>());
   if (value.is_number() && key.ends_with("seconds")) return format_seconds(value.get<double>());
-  if (value.is_number() && key.ends_with("flops")) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.1f GFLOP", value.get<double>() / 1e9);
-    return text;
-  }
+  if (value.is_number() && key.ends_with("flops")) return gflops_text(value.get<double>());
   return value.dump();
 }
 
@@ -303,8 +296,8 @@ std::string to_text(const PlanDiff& diff) {
   for (const PartDifference& part : diff.kept) part_text(part, "kept " + part.name, text);
   for (const PartDifference& part : diff.passes)
     part_text(part, "Pass " + std::to_string(part.pass) + "  " + part.name, text);
-  text += "the same: " + counted(diff.same_kept, "kept tensor") + ", " + std::to_string(diff.same_passes) +
-          (diff.same_passes == 1 ? " pass\n" : " passes\n");
+  text += "the same: " + counted(static_cast<int64_t>(diff.same_kept), "kept tensor") + ", " +
+          std::to_string(diff.same_passes) + (diff.same_passes == 1 ? " pass\n" : " passes\n");
   return text;
 }
 

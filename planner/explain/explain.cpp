@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <optional>
 
-#include "decoder/graph/amounts.h"
 #include "decoder/graph/short_name.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "decoder/lowering/window.h"
-#include "planner/cost/seconds_range.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/plan_peak.h"
 
@@ -18,12 +15,6 @@ namespace headroom::planner {
 namespace {
 
 using nlohmann::json;
-
-std::string with_digits(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
 
 std::string halo_text(const Halo& halo) {
   if (halo == Halo{}) return "";
@@ -100,8 +91,10 @@ const char* words_of(WeightResidency residency) {
 std::string gap_text(const Plan& plan) {
   if (plan.optimal) return "optimal";
   if (plan.bound_seconds <= 0) return "not proven optimal";
-  return "at most " + with_digits(100 * (plan.predicted_seconds / plan.bound_seconds - 1), 1) +
-         " % above the best";
+  char text[64];
+  std::snprintf(text, sizeof text, "at most %.1f %% above the best",
+                100 * (plan.predicted_seconds / plan.bound_seconds - 1));
+  return text;
 }
 
 std::string tiles_text(const Pass& pass) {

@@ -26,7 +26,7 @@ size_t peak_pass(const Plan& plan);
 /// Device memory at the peak of peak_pass(). The plan may predict more there, because a profile's workspaces
 /// are not listed in the plan. The difference counts as workspace. The plan must be valid and have a pass.
 PlanPeak peak_of_plan(const Plan& plan, const Model& model);
-/// As above, with the memory model that the plan was made with.
+/// peak_of_plan() by the memory model that the plan was made with.
 PlanPeak peak_of_plan(const Plan& plan, const Model& model, const MemoryModel& memory);
 
 /// Bytes of the peak by kind, largest first. Entries are named by the kind's title.

@@ -26,8 +26,8 @@ struct Remedy {
   /// Time of a plan with the remedy, under the requested limit or else the smallest one; unset if unknown.
   std::optional<double> seconds{};
   std::optional<int64_t> needs_bytes{};  ///< bytes of that plan in the memory tier that the remedy adds
-  WeightResidency weights =
-      WeightResidency::per_pass;  ///< weight residency of that plan; set by what_would_lower() only
+  /// Weight residency of that plan. Set by what_would_lower() only.
+  WeightResidency weights = WeightResidency::per_pass;
   /// Lowest plan that takes about as long as the existing plan. Set by what_would_lower() only.
   std::optional<LowerPlan> about_as_fast{};
 };

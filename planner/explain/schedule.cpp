@@ -3,7 +3,6 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "planner/cost/seconds_range.h"
-#include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/live_memory.h"
 #include "planner/explain/plan_peak.h"

@@ -12,7 +12,7 @@ std::vector<BlockMove> moves_in(const PassSweep& sweep, size_t band, size_t band
   using Kind = BlockMove::Kind;
   std::vector<BlockMove> moves;
   const auto add = [&](Kind kind, const Window& window, const Interval& blocks) {
-    if (blocks.length() > 0) moves.push_back({kind, window.use.tensor, blocks, blocks.length()});
+    if (blocks.length() > 0) moves.push_back({kind, window.use.tensor, blocks});
   };
   for (const Window& window : sweep.windows()) {
     // The blocks of the first band arrive before it runs.
@@ -28,14 +28,14 @@ std::vector<BlockMove> moves_in(const PassSweep& sweep, size_t band, size_t band
   return moves;
 }
 
-BandPeak peak_of(const PassSweep& sweep, size_t band, const ExtraWorkspace& extra, bool several_tiles) {
+BandPeak peak_of(const PassSweep& sweep, size_t band, const ExtraWorkspace& extra) {
   const auto at = [&](const SweepPoint& point) {
     const LiveBytes live = sweep.live(point);
     const int64_t steps = live.step.total() + (point.step == extra.step ? extra.bytes : 0);
     return BandPeak{point, live.total() - live.kept - live.step.total(), live.kept, steps};
   };
-  const BandPeak counted = at(sweep.peak_of_band(band).point);
-  const BandPeak with_extra = at({band, extra.step, several_tiles});
+  const SweepPoint highest = sweep.peak_of_band(band).point;
+  const BandPeak counted = at(highest), with_extra = at({band, extra.step, highest.later_tile});
   return with_extra.live() > counted.live() ? with_extra : counted;
 }
 
@@ -43,8 +43,9 @@ bool goes_on(const Pass& pass, const BandRun& run, const BandRun& next) {
   const auto height = [&](const BandRun& of) {
     return pass.tiles.y[static_cast<size_t>(of.bands.begin)].length();
   };
-  const auto alike = [](const BlockMove& a, const BlockMove& b) {
-    return a.kind == b.kind && a.tensor == b.tensor && a.each == b.each && a.blocks.end == b.blocks.begin;
+  const auto alike = [&](const BlockMove& a, const BlockMove& b) {
+    return a.kind == b.kind && a.tensor == b.tensor && a.blocks.end == b.blocks.begin &&
+           a.blocks.length() == b.blocks.length() * run.bands.length();
   };
   return height(run) == height(next) && run.awaited.empty() && next.awaited.empty() &&
          std::equal(run.moves.begin(), run.moves.end(), next.moves.begin(), next.moves.end(), alike);
@@ -61,12 +62,11 @@ void add_to(BandRun& run, const BandRun& next) {
 std::vector<BandRun> band_runs(const Pass& pass, const PassSweep& sweep, const ExtraWorkspace& extra,
                                const std::vector<AwaitedRows>& awaited, bool merged) {
   const size_t bands = pass.tiles.y.size();
-  const bool several_tiles = pass.tiles.x.size() * pass.tiles.t.size() > 1;
   std::vector<BandRun> runs;
   for (size_t band = 0; band < bands; ++band) {
     const auto number = static_cast<int64_t>(band);
     BandRun run{{number, number + 1}, moves_in(sweep, band, bands), {}, {}};
-    run.highest = peak_of(sweep, band, extra, several_tiles);
+    run.highest = peak_of(sweep, band, extra);
     std::copy_if(awaited.begin(), awaited.end(), std::back_inserter(run.awaited),
                  [&](const AwaitedRows& rows) { return rows.band == band; });
     if (merged && !runs.empty() && goes_on(pass, runs.back(), run)) {

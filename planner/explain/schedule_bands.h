@@ -18,8 +18,7 @@ struct BlockMove {
   };
   Kind kind{};
   TensorId tensor{-1};
-  Interval blocks;
-  int64_t each = 0;  ///< number of blocks in each band
+  Interval blocks;  ///< equally many in each band
 };
 
 /// Rows of another rank that a band waits for.

@@ -25,10 +25,11 @@ std::string where(MemoryTier tier) {
 }
 
 /// "16 bands of at most 32 rows"
-std::string cut_text(const std::vector<Interval>& along, const char* part, const char* unit) {
-  const bool equal = along.back().length() == longest(along) && along.front().length() == longest(along);
+std::string cut_text(const std::vector<Interval>& along, int64_t longest, const char* part,
+                     const char* unit) {
+  const bool equal = along.back().length() == longest && along.front().length() == longest;
   return counted(static_cast<int64_t>(along.size()), part) + " of " + (equal ? "" : "at most ") +
-         counted(longest(along), unit);
+         counted(longest, unit);
 }
 
 /// The amount columns of a table row.
@@ -116,18 +117,19 @@ std::string PassSchedule::begin(const RoundedAmounts& amounts) const {
 }
 
 std::string PassSchedule::tiles() const {
-  std::string text =
-      cut_text(pass_.tiles.y, "band", "row") + "; a band has " + cut_text(pass_.tiles.x, "tile", "column");
+  const Extent longest = longest_tile(pass_);
+  std::string text = cut_text(pass_.tiles.y, longest.y, "band", "row") + "; a band has " +
+                     cut_text(pass_.tiles.x, longest.x, "tile", "column");
   if (pass_.tiles.t.size() > 1)
-    text += "; a tile has " + cut_text(pass_.tiles.t, "chunk", "frame") + ", which hand frames on";
+    text += "; a tile has " + cut_text(pass_.tiles.t, longest.t, "chunk", "frame") + ", which hand frames on";
   return line("tiles", text + (pass_.carries(Axis::y) ? "; bands hand rows on" : ""));
 }
 
 /// The band whose tiles are listed: the first band of full height.
 size_t PassSchedule::full_band() const {
-  const auto full = std::find_if(pass_.tiles.y.begin(), pass_.tiles.y.end(), [&](const Interval& band) {
-    return band.length() == longest(pass_.tiles.y);
-  });
+  const int64_t height = longest_tile(pass_).y;
+  const auto full = std::find_if(pass_.tiles.y.begin(), pass_.tiles.y.end(),
+                                 [&](const Interval& band) { return band.length() == height; });
   return static_cast<size_t>(full - pass_.tiles.y.begin());
 }
 
@@ -187,6 +189,7 @@ std::string PassSchedule::events(const BandRun& run) const {
   std::map<int32_t, std::vector<std::string>> awaited;  // by rank
   for (const AwaitedRows& of_band : run.awaited)
     awaited[of_band.transfer.from].push_back(rows(of_band.transfer));
+  const int64_t bands = run.bands.length();
   std::vector<std::string> texts;
   texts.reserve(awaited.size());
   for (const auto& [rank, list] : awaited)
@@ -201,7 +204,7 @@ std::string PassSchedule::events(const BandRun& run) const {
     for (const BlockMove& move : run.moves) {
       if (move.kind != kind) continue;
       blocks.push_back(name(move.tensor) + "[" + range_text(move.blocks) + "]" +
-                       (run.bands.length() > 1 ? " (" + std::to_string(move.each) + " each)" : ""));
+                       (bands > 1 ? " (" + std::to_string(move.blocks.length() / bands) + " each)" : ""));
     }
     if (!blocks.empty()) texts.push_back(verb + joined(blocks, ", "));
   }
@@ -244,12 +247,6 @@ std::string PassSchedule::bands(const std::vector<BandRun>& runs, const RoundedA
   return text;
 }
 
-bool PassSchedule::is_taken_over(TensorId tensor) const {
-  return std::any_of(plan_.kept.begin(), plan_.kept.end(), [&](const KeptTensor& other) {
-    return other.in_place_of == tensor && other.first_pass == static_cast<int32_t>(number_);
-  });
-}
-
 /// The tensors that are released, the tensors that stay, and the results that are complete.
 std::string PassSchedule::end(const ScheduleOptions& options) const {
   std::vector<std::string> out, gone, kept, complete, parts;
@@ -261,7 +258,7 @@ std::string PassSchedule::end(const ScheduleOptions& options) const {
   for (const TensorUse& use : uses_in(plan_, number_)) {
     if (use.leaves) {
       gone.push_back(name(use.tensor));
-    } else if (!is_taken_over(use.tensor)) {
+    } else if (!is_taken_over(plan_, use.tensor, number_)) {
       kept.push_back(name(use.tensor));
     }
   }

@@ -35,7 +35,6 @@ class PassSchedule {
   std::string given_back_after(size_t step) const;
   std::string band_line(const BandRun& run, const RoundedAmounts& amounts) const;
   std::string events(const BandRun& run) const;
-  bool is_taken_over(TensorId tensor) const;
 
   const Plan& plan_;
   const Graph& graph_;

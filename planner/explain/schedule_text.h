@@ -7,7 +7,7 @@
 
 #include "decoder/graph/axes.h"
 
-// Text helpers for schedules.
+// Helpers for texts on plans.
 namespace headroom::planner {
 
 inline std::string counted(int64_t number, const char* noun) {
@@ -44,13 +44,6 @@ inline size_t widest(const std::vector<std::string>& texts) {
   size_t width = 0;
   for (const std::string& text : texts) width = std::max(width, text.size());
   return width;
-}
-
-/// The longest interval.
-inline int64_t longest(const std::vector<Interval>& intervals) {
-  int64_t length = 0;
-  for (const Interval& interval : intervals) length = std::max(length, interval.length());
-  return length;
 }
 
 }  // namespace headroom::planner

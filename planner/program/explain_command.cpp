@@ -58,19 +58,6 @@ void print_plan(const LoadedPlan& loaded, const ExplainAsked& asked, std::ostrea
       << "passes   --schedule shows what each of them takes, makes and gives back\n";
 }
 
-void print_schedule(const ExplainAsked& asked, std::ostream& out) {
-  if (is_queue(asked.file))
-    throw InputError("--schedule: " + asked.file + " is a queue; plan one decode of it alone");
-  ScheduleOptions options{.pass = asked.pass};
-  if (!asked.rank && PlanFile(asked.file).has_ranks())
-    throw InputError("--schedule: " + asked.file + " is for several ranks; --rank picks one, 0 is the first");
-  const LoadedPlan loaded =
-      asked.rank ? load_rank(asked.file, asked.model, *asked.rank) : load_plan(asked.file, asked.model);
-  if (asked.rank) options.transfers = load_ranks(asked.file, asked.model).plan.transfers;
-  require_valid(loaded.plan, loaded.model, asked.file);
-  out << schedule(loaded.plan, loaded.model, options);
-}
-
 /// Prints all plans of a queue.
 void print_queue(const ExplainAsked& asked, std::ostream& out) {
   if (asked.rank) throw InputError("--rank: " + asked.file + " is a queue");
@@ -114,12 +101,10 @@ void print_queue(const ExplainAsked& asked, std::ostream& out) {
 
 int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& /*err*/) {
   CLI::App app(
-      "Show where a plan's peak comes from, where its time goes, and what would lower the peak. --schedule "
-      "shows "
-      "the\n"
-      "passes in order: the memory that each step and each band takes and gives back. --analyze shows a "
-      "table of "
-      "what\n"
+      "Show where a plan's peak comes from, where its time goes, and what would lower the peak. "
+      "--schedule shows the\n"
+      "passes in order: the memory that each step and each band takes and gives back. "
+      "--analyze shows a table of what\n"
       "was predicted and what a run of the plan measured, by the seconds between the two.\n\n"
       "Examples:\n"
       "  headroom-plan explain plan.json\n"
@@ -151,10 +136,13 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
     if (asked.json) throw InputError("--schedule: not with --json");
     if (!asked.stats_file.empty() || !asked.profile_file.empty())
       throw InputError("--schedule: not with --analyze or --profile");
-    print_schedule(asked, out);
-    return kDone;
+    if (is_queue(asked.file))
+      throw InputError("--schedule: " + asked.file + " is a queue; plan one decode of it alone");
+    if (!asked.rank && PlanFile(asked.file).has_ranks())
+      throw InputError("--schedule: " + asked.file +
+                       " is for several ranks; --rank picks one, 0 is the first");
   }
-  if (asked.pass) throw InputError("--pass: goes with --schedule");
+  if (asked.pass && !asked.schedule) throw InputError("--pass: goes with --schedule");
   if (!asked.profile_file.empty() && !lower)
     throw InputError("--profile: is for what would lower the peak; not with --analyze or --quick");
   if (is_queue(asked.file)) {
@@ -165,7 +153,9 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
   const LoadedPlan loaded =
       asked.rank ? load_rank(asked.file, asked.model, *asked.rank) : load_plan(asked.file, asked.model);
   require_valid(loaded.plan, loaded.model, asked.file);
-  if (!asked.stats_file.empty()) {
+  if (asked.schedule) {
+    out << schedule(loaded.plan, loaded.model, {.pass = asked.pass, .transfers = loaded.transfers});
+  } else if (!asked.stats_file.empty()) {
     const Analysis analysis =
         analyze(loaded.plan, asked.file, read_stats(asked.stats_file), asked.stats_file);
     out << (asked.json ? to_json(analysis).dump(2) + "\n" : to_text(analysis));

@@ -42,7 +42,7 @@ LoadedPlan load_rank(const std::string& file, const std::string& model_argument,
     throw InputError("--rank: " + file + " is for " + std::to_string(plan.plans.size()) + " ranks, found " +
                      std::to_string(rank));
   }
-  return {std::move(model), std::move(plan.plans[rank])};
+  return {std::move(model), std::move(plan.plans[rank]), std::move(plan.transfers)};
 }
 
 bool is_queue(const std::string& file) {

@@ -13,6 +13,7 @@ namespace headroom::planner {
 struct LoadedPlan {
   Model model;
   Plan plan;
+  std::vector<RowTransfer> transfers{};  ///< between all ranks; empty for a plan of one decode
 };
 
 /// If `model_argument` is empty, find_model() finds the model that the plan names. Throws InputError with the

@@ -21,7 +21,6 @@
 #include "decoder/plan/plan_file.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/profile_check.h"
-#include "planner/explain/explain.h"
 #include "planner/explain/lower_peak.h"
 #include "planner/explain/schedule.h"
 #include "planner/explain/untiled_peak.h"

@@ -9,8 +9,8 @@
 namespace headroom::planner {
 
 struct PlacedPass {
-  int64_t reserved_bytes =
-      0;  ///< highest used offset of the reservation, plus a picture that stays in memory
+  /// Highest used offset of the reservation, plus a picture that stays in memory.
+  int64_t reserved_bytes = 0;
   /// Sizes of the copies that move tensors before the pass, in each micro-batch.
   std::vector<int64_t> copied_bytes;
 };

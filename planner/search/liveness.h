@@ -72,8 +72,8 @@ class PassLiveness {
   std::vector<int32_t> pass_depths_;
   std::vector<TensorId> candidates_;  ///< tensors that may be kept
   TensorSet is_candidate_, is_always_kept_, statistics_;
-  std::vector<int32_t>
-      last_read_;  ///< by tensor: depth of the deepest reader, direct or through tensors that are never kept
+  /// By tensor: depth of the deepest reader, direct or through tensors that are never kept.
+  std::vector<int32_t> last_read_;
   std::vector<std::vector<OpId>> own_operations_;
   // By pass:
   std::vector<TensorSet> goals_;             ///< tensors that the pass must compute whole in every plan

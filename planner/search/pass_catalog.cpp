@@ -4,7 +4,6 @@
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/rank_rows.h"
 #include "decoder/lowering/ranked_plan.h"
-#include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
 
 #include <algorithm>
@@ -128,11 +127,11 @@ WorkingBytes& PassCatalog::working_bytes(size_t pass, const Pass& lowered) {
 std::unique_ptr<PassOption> PassCatalog::option_of(size_t pass, const std::vector<bool>& available,
                                                    const Pass& lowered, const PassGoal& goal,
                                                    const std::vector<TensorUse>& touched) {
-  auto option = std::make_unique<PassOption>(working_bytes(pass, lowered), kept_rows_, sizes_, touched);
+  auto option = std::make_unique<PassOption>(working_bytes(pass, lowered), kept_rows_, touched);
   const std::optional<PassGoal> other = alternative_to(goal, lowered, sizes_);
   if (!other) return option;
   WorkingBytes& working = working_bytes(pass, lower_pass(graph_, available, *other));
-  auto alternative = std::make_unique<PassOption>(working, kept_rows_, sizes_, touched);
+  auto alternative = std::make_unique<PassOption>(working, kept_rows_, touched);
   if (alternative->heights() > 0) option->set_alternative(std::move(alternative));
   return option;
 }
@@ -195,8 +194,7 @@ void PassCatalog::find_sizes() {
     entry.tensor = TensorId{static_cast<int32_t>(t)};
     if (graph_.tensor(entry.tensor).statistics) continue;
     entry.rows = kept_rows_.of(entry.tensor);
-    entry.block_rows = block_rows(kept_rows(graph_, entry, sizes_).length(),
-                                  row_bytes(graph_, entry.tensor, sizes_), costs_.memory().block_bytes);
+    entry.block_rows = block_rows(graph_, entry, sizes_, costs_.memory().block_bytes);
     bytes_if_kept_[t] = headroom::kept_bytes(graph_, entry, sizes_);
   }
 }

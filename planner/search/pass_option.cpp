@@ -13,29 +13,26 @@
 
 namespace headroom::planner {
 
-PassOption::PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes& sizes,
-                       std::vector<TensorUse> touched)
+PassOption::PassOption(WorkingBytes& working, const KeptRows& kept, std::vector<TensorUse> touched)
     : working_(working),
       graph_(working.graph()),
       costs_(working.costs()),
-      sizes_(sizes),
+      sizes_(working.sizes()),
       pass_(working.pass()),
       touched_(std::move(touched)),
       algorithms_(working.algorithms()) {
   for (TensorUse use : touched_) {
-    use.rows = rows_of(use, kept);
+    use.rows = rows_of(use.tensor, kept);
     if (const std::optional<Interval> of_rank = kept.of(use.tensor)) {
       const Interval known = *of_rank;
       widened_bytes_ += std::max(known.begin - use.rows->begin, use.rows->end - known.end) *
                         row_bytes(graph_, use.tensor, sizes_) * sizes_.items;
     }
-    use.block_rows = block_rows(kept_rows(graph_, use, sizes_).length(),
-                                row_bytes(graph_, use.tensor, sizes_), costs_.memory().block_bytes);
+    use.block_rows = block_rows(graph_, use, sizes_, costs_.memory().block_bytes);
     uses_.push_back(use);
     whole_bytes_.push_back(kept_bytes(graph_, use, sizes_));
     stored_.push_back(store_step(pass_, use.tensor) >= 0);
   }
-  find_least_bytes();
   Extent grid = extent_at(pass_.scale, sizes_.latent);
   grid.y = grid_rows();
   widths_ = tile_widths(grid.x);
@@ -77,21 +74,10 @@ void PassOption::find_seconds() const {
   }
 }
 
-void PassOption::find_least_bytes() {
-  for (size_t i = 0; i < uses_.size(); ++i) {
-    const TensorUse& use = uses_[i];
-    // A tensor written without a store takes over the blocks of another tensor.
-    const bool at_end = use.written ? stored_[i] : !use.leaves;
-    begin_bytes_.push_back(use.written ? 0 : whole_bytes_[i]);
-    end_bytes_.push_back(at_end ? whole_bytes_[i] : 0);
-  }
-}
-
-std::optional<Interval> PassOption::rows_of(const TensorUse& use, const KeptRows& kept) const {
-  if (use.rows) return use.rows;
-  const std::optional<Interval> rows = kept.of(use.tensor);
+std::optional<Interval> PassOption::rows_of(TensorId tensor, const KeptRows& kept) const {
+  const std::optional<Interval> rows = kept.of(tensor);
   if (!rows) return rows;
-  const RowReaders readers(graph_, pass_, use.tensor, sizes_);
+  const RowReaders readers(graph_, pass_, tensor, sizes_);
   const Interval grid = own_rows(sizes_, pass_.scale.y);
   return Interval{std::min(rows->begin, readers.first_row(grid.begin)),
                   std::max(rows->end, readers.last_row(grid.end))};
@@ -265,8 +251,10 @@ int64_t PassOption::least_bytes(const std::vector<MemoryTier>& tiers) const {
   int64_t begin = 0, end = 0;
   for (size_t i = 0; i < touched_.size(); ++i) {
     if (tiers[i] != MemoryTier::device) continue;
-    begin += begin_bytes_[i];
-    end += end_bytes_[i];
+    const TensorUse& use = uses_[i];
+    if (!use.written) begin += whole_bytes_[i];
+    // A tensor written without a store takes over the blocks of another tensor.
+    if (use.written ? stored_[i] : !use.leaves) end += whole_bytes_[i];
   }
   return std::max(begin, end);
 }

@@ -32,7 +32,7 @@ struct Shape {
 class PassOption {
  public:
   /// `working` must describe this pass's steps and outlive the option.
-  PassOption(WorkingBytes& working, const KeptRows& kept, const Sizes& sizes, std::vector<TensorUse> touched);
+  PassOption(WorkingBytes& working, const KeptRows& kept, std::vector<TensorUse> touched);
 
   /// The kept tensors that the pass reads or writes, as passed to the constructor: without a rank's rows and
   /// without block heights.
@@ -108,12 +108,11 @@ class PassOption {
 
   bool too_many_tiles(const Shape& shape) const;
   void find_seconds() const;
-  void find_least_bytes();
   void find_countable();
   /// Finds the shapes that the latency tables cover, for every entry of algorithms_.
   void find_priced();
   /// Rows of a tensor that are stored. A rank also stores the rows of other ranks that this pass reads.
-  std::optional<Interval> rows_of(const TensorUse& use, const KeptRows& kept) const;
+  std::optional<Interval> rows_of(TensorId tensor, const KeptRows& kept) const;
   int64_t grid_rows() const { return own_rows(sizes_, pass_.scale.y).length(); }
   std::vector<TensorId> staged(const std::vector<MemoryTier>& tiers) const;
 
@@ -121,7 +120,7 @@ class PassOption {
   WorkingBytes& working_;
   const Graph& graph_;
   const CostModel& costs_;
-  const Sizes sizes_;
+  const Sizes& sizes_;
   Pass& pass_;  ///< owned by working_
   std::vector<TensorUse> touched_;
   std::vector<TensorUse> uses_;  ///< parallel to touched_, complete but for the tier
@@ -138,8 +137,6 @@ class PassOption {
   /// By height and tiers. Filled on first use.
   mutable std::map<std::pair<size_t, std::vector<MemoryTier>>, LiveBySegment> live_bytes_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
-  /// Parallel to touched_: the fewest bytes when the sweep begins, and when it ends.
-  std::vector<int64_t> begin_bytes_, end_bytes_;
   int64_t widened_bytes_ = 0;
 };
 

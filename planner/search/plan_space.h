@@ -29,10 +29,10 @@ struct Choice {
   const KeepSet* set = nullptr;
   std::vector<TensorId> below;  ///< kept tensors that go to the lower tier
   State* next = nullptr;        ///< state before the next pass
-  int64_t beside_bytes =
-      0;  ///< resident weights, latent, reserve, and device tensors that the pass does not touch
-  double recompute_seconds =
-      0;  ///< lower bound on recomputation in later passes, in addition to least_seconds_from()
+  /// Resident weights, latent, reserve, and device tensors that the pass does not touch.
+  int64_t beside_bytes = 0;
+  /// Lower bound on recomputation in later passes, in addition to least_seconds_from().
+  double recompute_seconds = 0;
   /// Lower bound on its seconds, learned under the limits of the searches so far (PlanSpace::begin_search).
   double learned_seconds = 0;
   // Set by PlanSpace::work_out():
@@ -124,8 +124,8 @@ class PlanSpace {
   double start_seconds_ = 0;
   std::vector<std::map<Frontier, State>> states_;  ///< by pass
   State* start_ = nullptr;
-  int64_t learned_limit_bytes_ =
-      std::numeric_limits<int64_t>::max();  ///< smallest limit of all searches that learned bounds
+  /// Smallest limit of all searches that learned bounds.
+  int64_t learned_limit_bytes_ = std::numeric_limits<int64_t>::max();
   bool learned_limit_was_binding_ = false;
 };
 

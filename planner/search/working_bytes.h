@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "decoder/lowering/peak.h"
-#include "decoder/lowering/tiles.h"
 #include "planner/cost/cost_model.h"
 
 namespace headroom::planner {
 
 /// Memory that the steps of a pass need besides kept tensors, by tile size: tiles, carried frames and
-/// workspace. It does not depend on which rows are kept, nor on which part of a pass runs. So all options
-/// with the same steps share it. Graph and costs must outlive it.
+/// workspace. It does not depend on which rows are kept. So all options with the same steps share it. Graph
+/// and costs must outlive it.
 class WorkingBytes {
  public:
   /// `lowered` is the pass without tiles.
@@ -31,10 +30,11 @@ class WorkingBytes {
   std::span<const SegmentBytes> of_tile(const BandTile& tile, size_t algorithms,
                                         const std::vector<TensorId>& staged);
 
-  /// The pass's part, tiles and algorithms are scratch: set them before each use.
+  /// The pass's tiles and algorithms are scratch: set them before each use.
   Pass& pass() { return pass_; }
   const Graph& graph() const { return graph_; }
   const CostModel& costs() const { return costs_; }
+  const Sizes& sizes() const { return sizes_; }
 
  private:
   /// Key of tiles that differ only in height. Kept small, because a search needs hundreds of thousands of

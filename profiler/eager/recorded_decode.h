@@ -28,8 +28,8 @@ struct RecordedEagerDecode {
   std::string peak_layer;
   std::vector<EagerTensor> peak_live;  ///< live tensors at the peak, largest first; they add up to it
   int64_t counted_peak_bytes = 0;      ///< EagerDecode::peak_bytes; 0 if not predicted
-  int64_t smallest_limit_bytes =
-      0;  ///< smallest limit of Headroom for this decode; 0 if the class is unknown
+  /// Smallest limit of Headroom for this decode; 0 if the class is unknown.
+  int64_t smallest_limit_bytes = 0;
   double seconds = 0;
   std::vector<RecordedLayer> layers;
   std::vector<double> moment_seconds;  ///< ascending

@@ -60,8 +60,8 @@ struct Fragmentation {
   int64_t reserved_bytes = 0;
   int64_t allocated_bytes = 0;     ///< requested bytes
   int64_t largest_free_bytes = 0;  ///< largest contiguous free range
-  int64_t inactive_split_bytes =
-      0;                         ///< free bytes in segments with live tensors: cannot return to the driver
+  /// Free bytes in segments with live tensors. They cannot return to the driver.
+  int64_t inactive_split_bytes = 0;
   int64_t releasable_bytes = 0;  ///< bytes in segments without live tensors
   int64_t rounding_bytes = 0;    ///< block bytes beyond the requested bytes
 };

@@ -9,8 +9,8 @@
 namespace headroom::profiler {
 namespace {
 
-constexpr double kDrawnShare =
-    0.02;  // share of a decode's time at which a table's own ratio and the whole decode's weigh the same
+// Share of a decode's time at which a table's own ratio and the whole decode's weigh the same.
+constexpr double kDrawnShare = 0.02;
 constexpr double kMostRatio = 1.5;                  // caches do not explain larger ratios
 constexpr int64_t kTileRows = 8, kTileColumns = 4;  // tiles of a pass
 constexpr int64_t kLeastTileRows = 16, kLeastTileColumns = 32;

@@ -44,8 +44,8 @@ class DeviceRecorder final : public EventSink, private MemoryObserver {
   DeviceWatcher& watcher_;
   std::mutex mutex_;
   DeviceRecording recording_;
-  std::unordered_map<const void*, size_t>
-      since_allocating_;  ///< allocation events since the last allocating(), by address
+  /// By address: allocation events since the last allocating().
+  std::unordered_map<const void*, size_t> since_allocating_;
   std::unordered_map<const void*, Allocated> held_;  ///< live allocations by address
   MemoryKind kind_ = MemoryKind::weights;
   TensorId layer_{-1};

@@ -21,8 +21,8 @@ struct LatencyTable {
   std::vector<int64_t> rows;     ///< knots, ascending, at least one
   std::vector<int64_t> columns;  ///< knots, ascending, at least one
   std::vector<double> seconds;   ///< of one call, row-major: rows × columns
-  std::vector<int64_t>
-      workspace_bytes;  ///< peak pool bytes beside inputs and output; same order as `seconds`
+  /// Peak pool bytes beside inputs and output; same order as `seconds`.
+  std::vector<int64_t> workspace_bytes;
   int64_t held_out_points = 0;
   double held_out_error = 0;  ///< median relative error at measured points that are not knots
   /// Relative standard error of the measurements, averaged over points weighted by their time.

@@ -74,6 +74,14 @@ std::string peak_sentence(const DeviceHistory& device, size_t peak) {
          " of allocator slack.";
 }
 
+/// "upsampling.py:170 forward (interpolate)". Empty if no stack was recorded.
+std::string asked_by(const MemoryHistory& history, profiler::StackId stack) {
+  const std::string place = profiler::place_of(history.stacks, stack);
+  const std::vector<std::string> path = profiler::module_path(history.stacks, stack);
+  const bool says_more = !path.empty() && path.back().find(':') == std::string::npos;
+  return says_more ? place + " (" + path.back() + ")" : place;
+}
+
 std::string largest_sentence(const MemoryHistory& history, const DeviceHistory& device, size_t peak) {
   const std::vector<const RecordedAllocation*> live = device.live_at(peak);
   if (live.empty()) return "";
@@ -115,6 +123,17 @@ std::string fragmentation_sentence(const DeviceHistory& device, size_t moment, c
   if (lost->rounding_bytes > 0)
     text += " Blocks were " + bytes_of(lost->rounding_bytes) + " larger than what was asked for.";
   return text;
+}
+
+/// Bytes that the last refused request lacked even if all free memory were contiguous. 0: only fragmentation
+/// made it fail. Nothing if the recording does not say.
+std::optional<int64_t> missing_bytes(const DeviceHistory& device) {
+  if (device.refusals.empty() || !device.refusals.back().free_bytes) return std::nullopt;
+  const RecordedRefusal& refused = device.refusals.back();
+  const std::optional<Fragmentation> lost = fragmentation_at(device, refused.moment);
+  if (!lost) return std::nullopt;
+  const int64_t free = lost->inactive_split_bytes + lost->releasable_bytes + *refused.free_bytes;
+  return std::max<int64_t>(0, refused.asked_bytes - free);
 }
 
 std::string fragmented_sentence(const DeviceHistory& device) {
@@ -174,13 +193,6 @@ const DeviceHistory& device_of(const MemoryHistory& history, const std::string& 
   throw InputError("--recorded-device: expected one of " + names + ", found " + printable(name));
 }
 
-std::string asked_by(const MemoryHistory& history, profiler::StackId stack) {
-  const std::string place = profiler::place_of(history.stacks, stack);
-  const std::vector<std::string> path = profiler::module_path(history.stacks, stack);
-  const bool says_more = !path.empty() && path.back().find(':') == std::string::npos;
-  return says_more ? place + " (" + path.back() + ")" : place;
-}
-
 std::optional<LastRequest> last_request(const DeviceHistory& device) {
   if (!device.refusals.empty()) {
     const RecordedRefusal& refused = device.refusals.back();
@@ -191,15 +203,6 @@ std::optional<LastRequest> last_request(const DeviceHistory& device) {
     if (last > 0 && one.begin == last) return LastRequest{last, one.bytes, one.stack, false, {}};
   }
   return std::nullopt;
-}
-
-std::optional<int64_t> missing_bytes(const DeviceHistory& device) {
-  if (device.refusals.empty() || !device.refusals.back().free_bytes) return std::nullopt;
-  const RecordedRefusal& refused = device.refusals.back();
-  const std::optional<Fragmentation> lost = fragmentation_at(device, refused.moment);
-  if (!lost) return std::nullopt;
-  const int64_t free = lost->inactive_split_bytes + lost->releasable_bytes + *refused.free_bytes;
-  return std::max<int64_t>(0, refused.asked_bytes - free);
 }
 
 double history_place(const DeviceHistory& device, size_t moment) {

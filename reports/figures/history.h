@@ -39,9 +39,6 @@ Table history_modules_table(const profiler::MemoryHistory& history, const profil
 std::vector<std::string> history_sentences(const profiler::MemoryHistory& history,
                                            const profiler::DeviceHistory& device);
 
-/// "upsampling.py:170 forward (interpolate)". Empty if no stack was recorded.
-std::string asked_by(const profiler::MemoryHistory& history, profiler::StackId stack);
-
 /// The last request for memory: the last refusal, or else the last allocation.
 struct LastRequest {
   size_t moment = 0;
@@ -51,10 +48,6 @@ struct LastRequest {
   std::optional<int64_t> free_bytes{};  ///< on the device, of a refusal
 };
 std::optional<LastRequest> last_request(const profiler::DeviceHistory& device);
-
-/// Bytes that the last refused request lacked even if all free memory were contiguous. 0: only fragmentation
-/// made it fail. Nothing if the recording does not say.
-std::optional<int64_t> missing_bytes(const profiler::DeviceHistory& device);
 
 /// Memory available to the process when it ran out: reserved bytes plus free bytes on the device. Nothing if
 /// it did not run out, or if the recording does not say what was free.

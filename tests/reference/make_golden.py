@@ -185,7 +185,7 @@ LTX_2_CASES = {
     "ltx2_nine_frames": ((1, 4, 9, 2, 2), {"patch_size": 1, "decoder_layers_per_block": [1, 1, 1]}),
     "ltx2_causal": ((1, 4, 5, 3, 2), {"decoder_causal": True, "patch_size": 2, "out_channels": 1}),
     "ltx2_zeros": ((1, 4, 4, 2, 3), {"decoder_spatial_padding_mode": "zeros", "patch_size": 2, "upsample_residual": False}),
-    # As in LTX-2.3, and a resolution that does not upsample.
+    # The layout of LTX-2.3, with a resolution that does not upsample.
     "ltx2_kinds": (
         (1, 6, 2, 2, 2),
         {"latent_channels": 6, "decoder_block_out_channels": [32, 32, 64, 64, 32], "decoder_layers_per_block": [1, 0, 1, 0, 1, 1],

@@ -193,7 +193,7 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
       for (size_t i = 0; i < movable.size(); ++i) {
         if (placing >> i & 1) below.insert(below.end(), movable[i].begin(), movable[i].end());
       }
-      add_choice(pass, state, keeps, below, state.choices);
+      add_choice(pass, state, keeps, below);
       if (state.choices.size() > most_choices_) complete_ = false;
       if (!complete_) return;
     }
@@ -266,8 +266,8 @@ std::optional<std::vector<Found>> PlanOracle::found_after(size_t pass, const Ora
   return after;
 }
 
-void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
-                            const std::vector<TensorId>& below, std::vector<OracleChoice>& choices) {
+void PlanOracle::add_choice(size_t pass, OracleState& state, const std::vector<TensorId>& keeps,
+                            const std::vector<TensorId>& below) {
   std::vector<bool> present(graph_.tensors().size(), false);
   int64_t lower_bytes = 0;
   const auto blocks = [&](TensorId id) {
@@ -317,7 +317,7 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
     price(pass, state, replaced, *after, choice);
   }
   if (numbers_[pass + 1].try_emplace(*after, choice.next).second) states_[pass + 1].push_back({*after, {}});
-  choices.push_back(std::move(choice));
+  state.choices.push_back(std::move(choice));
 }
 
 void PlanOracle::price(size_t pass, const OracleState& state, const std::vector<TensorId>& replaced,
@@ -399,7 +399,7 @@ Value PlanOracle::least(const OfChoice& of_choice, const Join& join) const {
     for (const OracleState& state : states_[pass]) {
       Value best = kNever;
       for (const OracleChoice& choice : state.choices)
-        best = std::min(best, join(of_choice(choice), ahead[choice.next]));
+        best = std::min(best, join(of_choice(choice.shapes), ahead[choice.next]));
       from.push_back(best);
     }
     ahead = std::move(from);
@@ -415,8 +415,7 @@ double PlanOracle::fewest_seconds(int64_t limit_bytes) const {
       best = shape.peak_bytes <= limit_bytes ? std::min(best, shape.seconds) : best;
     return best;
   };
-  const auto of_choice = [&](const OracleChoice& choice) { return fewest(choice.shapes); };
-  return start_seconds_ + least<double>(of_choice, std::plus<double>());
+  return start_seconds_ + least<double>(fewest, std::plus<double>());
 }
 
 int64_t PlanOracle::smallest_peak() const {
@@ -425,8 +424,7 @@ int64_t PlanOracle::smallest_peak() const {
     for (const OracleShape& shape : shapes) peak = std::min(peak, shape.peak_bytes);
     return peak;
   };
-  const auto of_choice = [&](const OracleChoice& choice) { return smallest(choice.shapes); };
-  return least<int64_t>(of_choice, [](int64_t a, int64_t b) { return std::max(a, b); });
+  return least<int64_t>(smallest, [](int64_t a, int64_t b) { return std::max(a, b); });
 }
 
 }  // namespace headroom::test

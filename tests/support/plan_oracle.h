@@ -64,8 +64,8 @@ class PlanOracle {
 
  private:
   void expand(size_t pass, OracleState& state);
-  void add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
-                  const std::vector<TensorId>& below, std::vector<OracleChoice>& choices);
+  void add_choice(size_t pass, OracleState& state, const std::vector<TensorId>& keeps,
+                  const std::vector<TensorId>& below);
   /// Tensors kept after a pass. Unset if the pass keeps a tensor that no later pass reads.
   std::optional<std::vector<Found>> found_after(size_t pass, const OracleState& state,
                                                 const std::vector<TensorId>& keeps,

@@ -43,8 +43,8 @@ struct RandomStyle {
   double keep = 0.5;      ///< share of the tensors that are kept
   double late = 0.2;      ///< share of these that are kept one pass later than possible
   double in_place = 0.5;  ///< share of the residuals that overwrite their operand, if possible
-  double below =
-      0;  ///< share of the kept tensors with blocks of their own that go to the configuration's lower tier
+  /// Share of the kept tensors with blocks of their own that go to the configuration's lower tier.
+  double below = 0;
   double carries = 0.3;  ///< share of the eligible passes that carry rows
   double untiled_rows = 0.25, untiled_columns = 0.6, untiled_frames = 0.3;
   int64_t most_tiles = 40;  ///< maximum of one pass

@@ -18,8 +18,8 @@ inline Lanes exponential(Lanes x) {
   constexpr float kMost = 87.0f;
   x = x > kMost ? spread(kMost) : x;
   x = x < -kMost ? spread(-kMost) : x;
-  const Lanes rounded =
-      x * 1.44269504088896341f + 12582912.0f;  // 1.5 * 2^23 leaves the integer in the low bits
+  // 1.5 * 2^23 leaves the integer in the low bits.
+  const Lanes rounded = x * 1.44269504088896341f + 12582912.0f;
   const Lanes n = rounded - 12582912.0f;
   const Lanes r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
   Lanes p = spread(1.9875691500e-4f);

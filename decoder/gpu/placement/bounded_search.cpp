@@ -65,6 +65,7 @@ class BoundedSearch {
       rank(round);
       nodes_left_ = round % 8 == 7 ? patient_nodes : nodes;
       if (place_all(all)) return std::move(offsets_);
+      if (nodes_left_ >= 0 && visits_ <= most_visits_) return std::nullopt;  // the round tried everything
       undo({});
     }
     return std::nullopt;

@@ -10,6 +10,8 @@ namespace headroom {
 /// A buffer that is live in [begin, end).
 struct Buffer {
   int64_t begin = 0, end = 0, bytes = 0;
+
+  bool meets(const Buffer& other) const { return begin < other.end && other.begin < end; }
 };
 
 /// The most bytes that are live at one time. No placement takes less.

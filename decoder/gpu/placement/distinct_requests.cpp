@@ -74,7 +74,7 @@ class Domination {
       InnerRequests& inner = scopes_[scope];
       for (int64_t i = begin; i < end; ++i) {
         const MemoryRequests::Event& event = events[static_cast<size_t>(i)];
-        const LiveRange& range = range_of(event.number);
+        const Buffer& range = range_of(event.number);
         if (range.begin < begin || range.end >= end) continue;
         int64_t& own = index[static_cast<size_t>(event.number)];
         if (event.bytes > 0) {
@@ -100,14 +100,14 @@ class Domination {
     const auto end = std::lower_bound(begin, outer_events_.end(), std::max(end_of(scope), end_of(other)));
     if (end - begin > kMostBetween) return false;
     return std::all_of(begin, end, [&](int64_t event) {
-      const LiveRange& outer = range_of(requests_.events()[static_cast<size_t>(event)].number);
+      const Buffer& outer = range_of(requests_.events()[static_cast<size_t>(event)].number);
       for (size_t i = 0; i < own.size(); ++i)
         if (outer.meets(range_of(own[i])) && !outer.meets(range_of(others[i]))) return false;
       return true;
     });
   }
 
-  const LiveRange& range_of(int64_t number) const { return ranges_[static_cast<size_t>(number)]; }
+  const Buffer& range_of(int64_t number) const { return ranges_[static_cast<size_t>(number)]; }
   int64_t begin_of(size_t scope) const { return static_cast<int64_t>(requests_.scopes()[scope]); }
   /// First event of the next scope or pass.
   int64_t end_of(size_t scope) const {
@@ -118,7 +118,7 @@ class Domination {
   }
 
   const MemoryRequests& requests_;
-  const std::vector<LiveRange> ranges_;
+  const std::vector<Buffer> ranges_;
   std::vector<InnerRequests> scopes_;
   std::vector<int64_t> outer_events_;  ///< events of outer requests and their returns
 };

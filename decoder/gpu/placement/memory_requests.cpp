@@ -18,11 +18,11 @@ int64_t MemoryRequests::ask(int64_t bytes, const Series& series, bool movable) {
   return count_++;
 }
 
-std::vector<LiveRange> live_ranges_of(const MemoryRequests& requests) {
-  std::vector<LiveRange> ranges(static_cast<size_t>(requests.count()));
+std::vector<Buffer> live_ranges_of(const MemoryRequests& requests) {
+  std::vector<Buffer> ranges(static_cast<size_t>(requests.count()), {.end = kNeverReturned});
   for (size_t i = 0; i < requests.events().size(); ++i) {
     const MemoryRequests::Event& event = requests.events()[i];
-    LiveRange& range = ranges[static_cast<size_t>(event.number)];
+    Buffer& range = ranges[static_cast<size_t>(event.number)];
     if (event.bytes > 0) {
       range.bytes = event.bytes;
       range.begin = static_cast<int64_t>(i);
@@ -33,7 +33,7 @@ std::vector<LiveRange> live_ranges_of(const MemoryRequests& requests) {
   return ranges;
 }
 
-int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<LiveRange>& ranges) {
+int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<Buffer>& ranges) {
   int64_t live = 0, most = 0;
   for (const MemoryRequests::Event& event : requests.events())
     most = std::max(most,

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "decoder/gpu/placement/buffers.h"
 #include "decoder/lowering/gpu_layout.h"
 #include "decoder/lowering/storage.h"
 
@@ -75,17 +76,12 @@ class MemoryRequests {
   int64_t count_ = 0;
 };
 
-/// The live range of a request, in events.
-struct LiveRange {
-  int64_t bytes = 0;
-  int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
+/// End of a buffer that is never returned.
+constexpr int64_t kNeverReturned = std::numeric_limits<int64_t>::max();
 
-  bool meets(const LiveRange& other) const { return begin < other.end && other.begin < end; }
-};
-
-/// Live ranges by request. A request that is never returned keeps the default end.
-std::vector<LiveRange> live_ranges_of(const MemoryRequests& requests);
+/// Live ranges by request, in events.
+std::vector<Buffer> live_ranges_of(const MemoryRequests& requests);
 /// The most bytes that are live at one time.
-int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<LiveRange>& ranges);
+int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<Buffer>& ranges);
 
 }  // namespace headroom

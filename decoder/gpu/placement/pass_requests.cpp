@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -63,7 +62,7 @@ class ByPass {
       const auto here = std::ssize(own.numbers);
       numbers[static_cast<int64_t>(number)] = here;
       own.numbers.push_back(number);
-      own.buffers.push_back({std::ssize(own.events), kStays, ranges_[number].bytes});
+      own.buffers.push_back({std::ssize(own.events), kNeverReturned, ranges_[number].bytes});
       own.series.push_back(series);
       own.events.push_back(here);
     };
@@ -84,10 +83,8 @@ class ByPass {
     return own;
   }
 
-  static constexpr int64_t kStays = std::numeric_limits<int64_t>::max();
-
   const MemoryRequests& all_;
-  const std::vector<LiveRange> ranges_;
+  const std::vector<Buffer> ranges_;
   std::vector<bool> is_fixed_;
   size_t begin_ = 0, end_ = 0;    ///< events of the pass
   std::vector<size_t> standing_;  ///< blocks that outlive the previous pass

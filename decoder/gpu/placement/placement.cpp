@@ -45,7 +45,8 @@ class PlacementByPass {
   std::optional<Placement> in(int64_t bytes) {
     bytes_ = bytes;
     now_.assign(requests_, 0);
-    placement_ = {0, all_.live_bytes, std::vector<int64_t>(requests_), {}};
+    placement_ = {};
+    placement_.offsets.resize(requests_);
     for (const RequestsByPass::Fixed& fixed : all_.fixed) placement_.offsets[fixed.number] = fixed.offset;
     for (size_t i = 0; i < all_.passes.size(); ++i) {
       const PassRequests& pass = all_.passes[i];
@@ -71,7 +72,8 @@ class PlacementByPass {
   /// Places all requests from scratch and moves standing blocks.
   bool place_anew(const PassRequests& pass, BufferPlacement& search) {
     const int64_t room = bytes_ - pass.fixed_bytes;
-    std::optional<Offsets> found = best_fit(pass, {}, room);
+    std::optional<Offsets> found;
+    if (pass.standing > 0) found = best_fit(pass, {}, room);  // otherwise place_around() has tried this
     if (!found) found = search.in(room, most_visits_);
     if (!found) return false;
     Offsets& offsets = *found;
@@ -112,18 +114,12 @@ class PlacementByPass {
     }
   }
 
-  static int64_t top_of(const PassRequests& pass, const Offsets& offsets) {
-    int64_t top = 0;
-    for (size_t i = 0; i < offsets.size(); ++i) top = std::max(top, offsets[i] + pass.buffers[i].bytes);
-    return top;
-  }
-
   void take(const PassRequests& pass, const Offsets& offsets) {
     for (size_t i = 0; i < pass.numbers.size(); ++i) {
       now_[pass.numbers[i]] = offsets[i] + pass.fixed_bytes;
       if (i >= pass.standing) placement_.offsets[pass.numbers[i]] = now_[pass.numbers[i]];
+      placement_.bytes = std::max(placement_.bytes, now_[pass.numbers[i]] + pass.buffers[i].bytes);
     }
-    placement_.bytes = std::max(placement_.bytes, top_of(pass, offsets) + pass.fixed_bytes);
   }
 
   const RequestsByPass& all_;
@@ -142,7 +138,8 @@ Placement place(const MemoryRequests& requests, int64_t enough_bytes) {
   const bool can_move = passes.passes.size() > 1;
   PlacementByPass by_pass(passes, count, can_move ? kVisitsOfPass : kVisitsWithoutMoves);
   const auto in = [&](double share) { return by_pass.in(within(passes.live_bytes, share)); };
-  if (can_move && enough_bytes < passes.live_bytes) {
+  const bool tight = can_move && enough_bytes < passes.live_bytes;
+  if (tight) {
     for (size_t i = std::size(kShares); i-- > 0;)
       if (auto found = in(kShares[i])) return *found;
   }
@@ -151,7 +148,8 @@ Placement place(const MemoryRequests& requests, int64_t enough_bytes) {
     if (found && (!best || found->bytes < best->bytes)) best = std::move(found);
     return best && best->bytes <= enough_bytes;
   };
-  std::optional<Placement> first = in(kShares[0]);
+  std::optional<Placement> first;
+  if (!tight) first = in(kShares[0]);  // otherwise every share has failed
   if (can_move && (!first || !first->moves.empty())) {
     const RequestsByPass one = as_one_pass(requests);
     const int64_t good = within(one.live_bytes, kShares[0]), fair = within(one.live_bytes, kFairShare);
@@ -167,7 +165,7 @@ Placement place(const MemoryRequests& requests, int64_t enough_bytes) {
     }
   }
   if (is_enough(std::move(first))) return *best;
-  for (size_t i = 1; i < std::size(kShares) && (best || can_move); ++i)
+  for (size_t i = 1; i < std::size(kShares) && !tight && (best || can_move); ++i)
     if (is_enough(in(kShares[i]))) return *best;
   for (double share = 2 * kShares[0]; !best; share *= 2) best = in(share);
   return *best;
@@ -175,7 +173,7 @@ Placement place(const MemoryRequests& requests, int64_t enough_bytes) {
 
 }  // namespace
 
-std::vector<Stay> stays_of(const std::vector<LiveRange>& ranges, const Placement& placement) {
+std::vector<Stay> stays_of(const std::vector<Buffer>& ranges, const Placement& placement) {
   std::vector<Stay> stays;
   for (size_t i = 0; i < ranges.size(); ++i)
     stays.push_back({static_cast<int64_t>(i), placement.offsets[i], ranges[i].begin, ranges[i].end});

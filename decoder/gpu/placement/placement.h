@@ -22,7 +22,7 @@ struct Stay {
   int64_t begin = 0, end = 0;
 };
 /// The stays of all requests with live ranges `ranges`. A moved request has several.
-std::vector<Stay> stays_of(const std::vector<LiveRange>& ranges, const Placement& placement);
+std::vector<Stay> stays_of(const std::vector<Buffer>& ranges, const Placement& placement);
 
 /// Finds offsets for all requests before the decode. Kept blocks may move between passes if memory is short.
 /// The search stops at a placement of at most `enough_bytes`.

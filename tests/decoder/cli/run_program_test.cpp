@@ -30,7 +30,7 @@ struct Status {
 const Scratch* written_in = nullptr;
 void (*ends)() = nullptr;
 
-/// As an output that is being written: its owner removes it where it is not finished.
+/// A partial output. Its owner removes the file, and a signal does too.
 struct Partial {
   Partial() { written_in->write("out/o.partial-1", "x"); }
   ~Partial() { std::filesystem::remove(*written_in / "out/o.partial-1"); }

@@ -45,8 +45,8 @@ struct Clip {
     return (((row.item * frames + row.t) * rows + row.y) * columns + x) * channels;
   }
 
-  /// As diffusers does it: the scores of all tokens, minus infinity where a key does not count. Of the
-  /// queries in `region`.
+  /// Softmax over the scores of all tokens for the queries in `region`. Masked keys have the score minus
+  /// infinity, as in diffusers.
   std::vector<double> masked_softmax(AttentionFrames rule, const Region& region) const {
     std::vector<double> expected;
     each_row(region, [&](const Row& row) {

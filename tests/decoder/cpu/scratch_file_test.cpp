@@ -176,8 +176,8 @@ TEST_CASE("a transfer that fails is the waiting thread's error, and the rest is 
   Memory memory(bytes, true);
   memory.clear();
   transfers.wait(transfers.queue_write({{memory.data(), bytes, TensorId{0}, 0}}));
-  const auto beyond =
-      transfers.queue_read({{memory.data(), bytes, TensorId{0}, 2}});  // slot 7 is past the end
+  // Slot 7 is past the end.
+  const auto beyond = transfers.queue_read({{memory.data(), bytes, TensorId{0}, 2}});
   const auto after = transfers.queue_write({{memory.data(), bytes, TensorId{0}, 1}});
   CHECK_THROWS_AS(transfers.wait(beyond), DeviceError);
   CHECK_THROWS_AS(transfers.wait(after), DeviceError);

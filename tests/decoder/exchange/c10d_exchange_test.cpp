@@ -85,7 +85,7 @@ TEST_CASE("a process that was stopped is named by all, also the one that keeps t
 }
 
 TEST_CASE("a rank that computes for longer than the timeout is waited for") {
-  // It says so between its steps, or is in a long one.
+  // slow: the rank reports between its steps. busy: it is in a long step.
   const std::string how = GENERATE("slow", "busy");
   SpawnedRanks ranks(probe("2", {how, "1"}), 3);
   ranks.await_all();

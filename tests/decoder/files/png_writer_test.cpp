@@ -76,7 +76,7 @@ DrawnPicture noisy(int64_t columns, int64_t rows, int64_t channels, std::mt19937
   return drawn_by(columns, rows, channels, [&](int64_t, int64_t, int64_t) { return random(); });
 }
 
-/// As a decoder's pictures are: slow waves, and noise of a few steps.
+/// A picture like a decoder's: slow waves, and noise of a few steps.
 DrawnPicture smooth_waves(int64_t columns, int64_t rows, std::mt19937& random) {
   return drawn_by(columns, rows, 3, [&](int64_t y, int64_t x, int64_t c) {
     return 128 + 90 * std::sin(double(x) / 70 + double(c)) * std::cos(double(y) / 90) + double(random() % 7);

@@ -139,8 +139,8 @@ TEST_CASE("y4m: what it cannot hold is refused") {
       {"o.y4m", "Y4M has no alpha", "4 channels (RGBA)", "a folder, .npy"});
   require_input_error([&] { opened({1, 12, 2, 8, 8}); }, {"o.y4m", "1 or 3 channels for Y4M, found 12"});
   require_input_error([&] { opened({1, 3, 2, 8, int64_t{1} << 31}); }, {"o.y4m", "2^31"});
-  CHECK_THROWS_AS(opened({1, 1, int64_t{1} << 10, int64_t{1} << 24, int64_t{1} << 24}),
-                  DeviceError);  // no room
+  // There is no room.
+  CHECK_THROWS_AS(opened({1, 1, int64_t{1} << 10, int64_t{1} << 24, int64_t{1} << 24}), DeviceError);
   CHECK(scratch.files().empty());
 }
 

@@ -33,7 +33,7 @@ TEST_CASE("validator: on CUDA tiles, blocks and kernels are in the dtype", "[uni
   const Graph graph = small_graph();
   Plan plan = on_cuda(small_plan(graph));
   accepts(plan, graph);
-  // As for fp32 on the CPU (validator_memory_test.cpp), blocks and tiles half as large; the latent is not.
+  // Blocks and tiles are half as large as in fp32 on the CPU (memory_test.cpp). The latent is not.
   const int64_t resident = kWeightBytes + plan.reserve_bytes + 2048 + kStateBytes;
   const std::vector<int64_t> working{(3072 + 1280 + 1024) / 2, (5120 + 3200 + 1536) / 2,
                                      (4096 + 5120 + 1152) / 2};

@@ -80,7 +80,7 @@ TEST_CASE("validator: a block has all frames of its rows", "[unit][validator]") 
   for (Pass& pass : plan.passes) pass.tiles.t = {{0, 3}};
   plan.limit_bytes = 60'000;
   plan.predicted_peak_bytes = 0;
-  // As for single pictures, but everything three times; as many blocks.
+  // The number of blocks is that of a single picture. Everything else counts three times.
   const int64_t resident = plan.weights_bytes + plan.reserve_bytes;
   const std::vector<int64_t> working{3072 + 1280 + 1024, 5120 + 3200 + 1536, 4096 + 5120 + 1152};
   for (size_t p = 0; p < 3; ++p) {

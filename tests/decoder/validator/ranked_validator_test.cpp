@@ -216,7 +216,7 @@ TEST_CASE("transfers that are none are refused", "[unit][validator]") {
   refuses_transfer(Violation::not_owned, [](RowTransfer& t) { t.rows = {-kHuge, kHuge}; });
   // Rank 0 has no place for what rank 2 reads.
   refuses_transfer(Violation::not_owned, [](RowTransfer& t) { t.to = 0; });
-  // It has one now, but reads none of it.
+  // The rank has a band now, but reads none of it.
   RankedPlan plan = of.plan;
   RowTransfer& transfer = plan.transfers[i];
   for (KeptTensor& entry : plan.plans[0].kept) {
@@ -269,7 +269,7 @@ TEST_CASE("more ranks than rows of the latent", "[unit][validator]") {
   for (size_t rank = 7; rank < 9; ++rank) {
     CHECK(of.plan.plans[rank].share.latent_rows.length() == 0);
     CHECK(of.plan.traffic[rank].total() == of.plan.traffic[rank].statistics_bytes);
-    // It has no place for anything.
+    // The rank has no place for anything.
     RankedPlan plan = of.plan;
     const auto number = static_cast<int32_t>(rank);
     plan.transfers[0].to = number;

@@ -242,8 +242,8 @@ TEST_CASE("a shortcut over upsampling adds the channels of the input shuffled to
   for (int64_t o = 0; o < 4; ++o) {
     for (int64_t row = 0; row < 2; ++row) {
       for (int64_t column = 0; column < 2; ++column) {
-        const int64_t channel =
-            (4 * o + 2 * row + column) / 2;  // each twice: 16 for the four phases of 4 outputs
+        // Each twice: 16 for the four phases of 4 outputs.
+        const int64_t channel = (4 * o + 2 * row + column) / 2;
         CHECK(folded_output(folded, o, window, row, column) == window.at(0, 0, 0, channel));
       }
     }

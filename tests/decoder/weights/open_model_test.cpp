@@ -44,7 +44,7 @@ class Checkpoint {
   int64_t bytes_ = 0;
 };
 
-/// As the original Stable Diffusion stores its decoder, attention as 1×1 convolutions.
+/// A decoder as the original Stable Diffusion stores it, with attention as 1×1 convolutions.
 Checkpoint original_names(const std::string& prefix, int64_t latent_channels, bool post_quant) {
   Checkpoint checkpoint;
   const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {

@@ -281,7 +281,7 @@ TEST_CASE("found plans: each holds from its peak to the limit that it was found 
   CHECK(found.under(1'000'000)->best->seconds == 1);
   CHECK_FALSE(found.under(99'999));
   CHECK(*found.next_limit() == Approx(300'000).epsilon(1e-3));
-  // As slow as the smallest: the gap below it is closed, and it is no point of the frontier.
+  // The plan is as slow as the smallest one. So it closes the gap below it and adds no point.
   found.add(300'000, found_search(280'000, 9));
   CHECK(*found.next_limit() == Approx(519'615).epsilon(1e-3));
   CHECK(found.points().size() == 2);

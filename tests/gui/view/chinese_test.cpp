@@ -42,7 +42,7 @@ void add_headings(Texts& texts, const QString& where, const QAbstractItemModel& 
 }
 
 void add_chart(Texts& texts, const QString& where, const reports::Chart& chart) {
-  // As ChartView draws them.
+  // ChartView draws these texts.
   add(texts, where, figure_text(chart.title));
   for (const reports::ChartAxis& axis : {chart.x, chart.y}) add(texts, where, figure_text(axis.title));
   for (const reports::Series& series : chart.series) add(texts, where, figure_text(series.name));

@@ -82,8 +82,8 @@ TEST_CASE("history page: what a recording seems to be of is a button, and asks w
   HistoryPage& page = shown.page;
   Workspace& workspace = shown.workspace;
   auto& box = *page.findChild<DecoderGuessBox*>();
-  CHECK(box.findChildren<QPushButton*>().size() ==
-        2);  // of the device that ran out of memory two sizes fit alike
+  // Two sizes fit the device that ran out of memory equally well.
+  CHECK(box.findChildren<QPushButton*>().size() == 2);
   CHECK(workspace.question().request.dtype == Dtype::fp32);
 
   page.findChild<QComboBox*>("device")->setCurrentIndex(0);

@@ -128,7 +128,7 @@ TEST_CASE("run page: a decode is started with what the fields say, shown, and it
   CHECK_FALSE(ready.find<QPushButton>("start")->isEnabled());
   CHECK(ready.find<QPushButton>("cancel")->isEnabled());
 
-  // It comes tile by tile.
+  // The preview comes tile by tile.
   const auto* picture = ready.page.findChild<PictureView*>();
   REQUIRE(wait_until([&] { return !picture->image().isNull(); }));
   CHECK(picture->image().pixelColor(0, 0) == QColor(255, 0, 0));

@@ -1,7 +1,6 @@
 #include "planner/explain/schedule.h"
 
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <map>
 #include <regex>
 #include <set>
@@ -9,7 +8,6 @@
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/peak.h"
 #include "planner/cost/memory_costs.h"
-#include "planner/explain/plan_peak.h"
 #include "planner/explain/rounded_amounts.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/random_ranked_plan.h"
@@ -86,7 +84,6 @@ TEST_CASE("schedule: the whole text of a decode in two passes") {
 struct ReadSchedule {
   std::vector<double> live;
   std::map<std::string, std::set<int64_t>> there;  ///< live blocks by tensor
-  std::map<std::string, int> lives;                ///< number of block allocations by tensor
   size_t awaited = 0;                              ///< rows awaited from other ranks
 
   /// Parses the schedule of one pass, with one line per band.
@@ -124,7 +121,6 @@ struct ReadSchedule {
         for (int64_t block = first; block <= last; ++block) {
           if (text.find("gives back") == std::string::npos) {
             CHECK(there[(*match)[1]].insert(block).second);
-            ++lives[(*match)[1]];
           } else {
             CHECK(there[(*match)[1]].erase(block) == 1);
           }
@@ -221,7 +217,6 @@ TEST_CASE("schedule: a long pass has its first bands, its last ones and its peak
   const MemoryModel memory = cpu_memory_model(example.model.graph);
   for (size_t pass = 0; pass < 2; ++pass)
     plan.passes[pass].predicted_peak_bytes = PassSweep(example.model.graph, plan, pass, memory).peak().bytes;
-  plan.predicted_peak_bytes = plan.passes[peak_pass(plan)].predicted_peak_bytes;
   // The profile measured more workspace than the memory model assumes.
   plan.passes[1].predicted_peak_bytes += 5000;
   plan.predicted_peak_bytes = plan.passes[1].predicted_peak_bytes;

@@ -5,9 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "decoder/graph/built_in_models.h"
 #include "decoder/graph/json_fields.h"
-#include "decoder/graph/short_name.h"
 #include "planner/program/run.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/program.h"

@@ -14,7 +14,7 @@ class FakeCupti {
  public:
   virtual ~FakeCupti() = default;
 
-  /// As if it had just been loaded. Buffers that were not handed back are forgotten.
+  /// Returns to the state after loading. Forgets buffers that were not handed back.
   virtual void reset() = 0;
 
   /// From here on: a function, a kind of records, a call.

@@ -177,7 +177,7 @@ TEST_CASE("a drift of the clock is taken out of what is measured, and is part of
     ratios.push_back(table.seconds.back() /
                      MadeUpCpu::usual_seconds(table.rows.back(), table.columns.back()));
   const double usual = median(ratios);
-  // But for what was measured while the clock drift changed.
+  // Points that were measured while the clock drift changed may be off.
   const auto off = std::count_if(ratios.begin(), ratios.end(),
                                  [&](double ratio) { return std::abs(ratio / usual - 1) > 0.05; });
   CAPTURE(ran.seconds, usual);

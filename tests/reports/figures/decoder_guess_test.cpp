@@ -24,8 +24,8 @@ TEST_CASE("decoder guess: class, size and dtype of real decoders' recordings") {
 
   const DecoderGuess small = guess_of("sdxl-384x256.pickle");
   REQUIRE(small.fits.size() == 1);
-  CHECK(words_of(small.fits[0]) ==
-        "sd15 384x256 fp32");  // the models share their layers; its usual size is nearer
+  // The models share their layers; its usual size is nearer.
+  CHECK(words_of(small.fits[0]) == "sd15 384x256 fp32");
 
   const DecoderGuess clip = guess_of("wan2.1-128x128-9-frames.pickle");
   REQUIRE(clip.fits.size() == 1);

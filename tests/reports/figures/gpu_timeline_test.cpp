@@ -29,8 +29,8 @@ void check_adds_up(const RecordedTrace& recorded) {
   size_t event = 0;
   for (size_t i = 0; i < timeline.size(); ++i) {
     const auto is_now = [&] {
-      return std::equal(sums.begin(), sums.end(), timeline.use(i).begin()) &&
-             timeline.use(i).back() == 0;  // nothing is outside
+      // Nothing is outside.
+      return std::equal(sums.begin(), sums.end(), timeline.use(i).begin()) && timeline.use(i).back() == 0;
     };
     REQUIRE(event < events.size());
     do {

@@ -435,8 +435,8 @@ TEST_CASE("what a plan's timeline says is on the device") {
   CHECK(names(3) == with_constant({"tiles: conv_in", "kept tensors: conv_in"}));
   CHECK(names(4) == with_constant({"tiles: latent", "kept tensors: conv_in"}));  // the next band
   CHECK(names(12) == with_constant({"tiles: norm", "kept tensors: conv_in"}));
-  CHECK(names(14) ==
-        with_constant({"tiles: conv", "kept tensors: conv_in"}));  // the sum takes its operand's tile
+  // The sum takes its operand's tile.
+  CHECK(names(14) == with_constant({"tiles: conv", "kept tensors: conv_in"}));
   CHECK(names(15) == with_constant({"tiles: residual", "kept tensors: conv_in", "kept tensors: residual"}));
   CHECK(names(24) == with_constant({"tiles: upsample", "kept tensors: residual"}));
   CHECK(timeline.passes()[1].end == Approx(0.2));

@@ -95,7 +95,7 @@ class Browser:
             clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1})["data"])
 
     def lay_out_for_print(self, paper_mm):
-        """As it is printed, but for pages' ends, so that it can be measured."""
+        """Lays the page out as in print, but without page breaks, so that it can be measured."""
         self._call("Emulation.setEmulatedMedia", media="print", features=[])
         self._call("Emulation.setDeviceMetricsOverride", width=round((paper_mm[0] - 28) / 25.4 * 96), height=900,
                    deviceScaleFactor=1, mobile=False)

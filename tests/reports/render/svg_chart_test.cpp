@@ -184,8 +184,8 @@ TEST_CASE("svg: labels of guides and notes keep out of each other's way and insi
   }
   const auto page = drawn(chart);
   std::vector<const Element*> labels = with_class(*page, "text", "label");
-  std::erase_if(labels,
-                [](const Element* text) { return text->attribute("class") == "label"; });  // the legend's
+  // Labels of the legend.
+  std::erase_if(labels, [](const Element* text) { return text->attribute("class") == "label"; });
   CHECK(labels.size() >= 17);
   for (size_t i = 0; i < labels.size(); ++i) {
     const Box box = box_of(*labels[i]);

@@ -28,17 +28,15 @@ void check(const std::vector<Buffer>& buffers, const std::vector<int64_t>& offse
     REQUIRE(offsets[i] >= 0);
     REQUIRE(offsets[i] + buffers[i].bytes <= capacity);
     for (size_t k = 0; k < i; ++k) {
-      const bool meet = buffers[i].begin < buffers[k].end && buffers[k].begin < buffers[i].end;
       const bool apart =
           offsets[i] >= offsets[k] + buffers[k].bytes || offsets[k] >= offsets[i] + buffers[i].bytes;
-      REQUIRE((!meet || apart));
+      REQUIRE((!buffers[i].meets(buffers[k]) || apart));
     }
   }
 }
 
 TEST_CASE("buffers that can fill their memory without a gap are placed so, and alike each time") {
   constexpr int64_t kCapacity = 1'000'000, kVisits = 40'000'000;
-  int64_t found = 0, all = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     test::Random random(seed);
@@ -48,12 +46,9 @@ TEST_CASE("buffers that can fill their memory without a gap are placed so, and a
     const auto offsets = BufferPlacement(buffers).in(kCapacity, kVisits);
     CHECK(BufferPlacement(buffers).in(kCapacity, kVisits) == offsets);
     CHECK_FALSE(BufferPlacement(buffers).in(kCapacity - 1, 1000).has_value());
-    ++all;
-    if (!offsets) continue;
-    ++found;
+    REQUIRE(offsets.has_value());
     check(buffers, *offsets, kCapacity);
   }
-  CHECK(found == all);
 }
 
 }  // namespace

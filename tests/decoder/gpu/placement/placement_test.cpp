@@ -165,7 +165,7 @@ TEST_CASE("requests that can lie where others lie are not placed, and lie there"
     left += distinct.requests.count();
     // However the ones that are left are placed, here one above the other as far as they are live together.
     Placement own{0, 0, {}, {}};
-    const std::vector<LiveRange> ranges = live_ranges_of(distinct.requests);
+    const std::vector<Buffer> ranges = live_ranges_of(distinct.requests);
     for (size_t i = 0; i < ranges.size(); ++i) {
       int64_t offset = 0;
       for (size_t k = 0; k < i; ++k) {
@@ -305,7 +305,7 @@ TEST_CASE("nothing is moved where a request that cannot be moved outlives the pa
 /// The fewest bytes that any placement takes: in the best one every request lies on the bottom or on another
 /// one, so some order of lowest gaps finds it.
 int64_t least_bytes(const MemoryRequests& requests) {
-  const std::vector<LiveRange> ranges = live_ranges_of(requests);
+  const std::vector<Buffer> ranges = live_ranges_of(requests);
   std::vector<size_t> order(ranges.size());
   std::iota(order.begin(), order.end(), size_t{0});
   int64_t least = std::numeric_limits<int64_t>::max();

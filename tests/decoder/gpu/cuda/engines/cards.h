@@ -32,7 +32,7 @@ inline std::string architecture_name(const Card& card) {
   return "sm_" + std::to_string(card.architecture);
 }
 
-/// As cuDNN writes them itself.
+/// The card's properties in cuDNN's own format.
 inline std::string properties_of(const Card& card) {
   const nlohmann::json properties{{"deviceName", card.name},
                                   {"deviceVer", card.architecture * 10},
