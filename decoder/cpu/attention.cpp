@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "decoder/cpu/chunk_pipeline.h"
+#include "decoder/cpu/cpu_steps.h"
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/packing.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/rows.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/attention.h"
+#include "decoder/operations/attention.h"
 
 namespace headroom {
 namespace {
@@ -314,18 +315,38 @@ void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames fr
   told.done(1);
 }
 
-void attend_part(const AttentionWork& work, float* workspace, const AttentionPart& part,
-                 const ToldShare& told) {
+namespace {
+
+/// Adds one block of keys to the attention of one frame of one item. Until the last block the target holds
+/// partial sums.
+void attend_block(const AttentionWork& work, float* workspace, const StepCall& call, const ToldShare& told) {
   constexpr AttentionFrames kOrder = AttentionFrames::each;  // frames as they are
-  const FramesOfMap own(part.queries, part.item, {part.frame, part.frame + 1}, kOrder);
-  const int64_t before = part.frame - part.target.region.t.begin;
-  float* to = static_cast<float*>(part.target.blocks[static_cast<size_t>(part.item)]) +
+  const KeyBlock& block = *call.block;
+  const FramesOfMap own(call.inputs[0], block.item, {block.frame, block.frame + 1}, kOrder);
+  const int64_t before = block.frame - call.target.region.t.begin;
+  float* to = static_cast<float*>(call.target.blocks[static_cast<size_t>(block.item)]) +
               before * work.queries * work.channels;
-  FrameAttention attention(work, workspace, own.at(0, nullptr), to, part.first);
-  attention.add(FramesOfMap(part.keys, 0, part.key_frames, kOrder),
-                FramesOfMap(part.values, 0, part.key_frames, kOrder), told);
-  if (part.last) attention.finish();
+  FrameAttention attention(work, workspace, own.at(0, nullptr), to, block.first);
+  attention.add(FramesOfMap(call.inputs[1], 0, block.frames, kOrder),
+                FramesOfMap(call.inputs[2], 0, block.frames, kOrder), told);
+  if (block.last) attention.finish();
   told.done(1);
+}
+
+}  // namespace
+
+void cpu_steps::attention(CpuSteps& steps, const StepCall& call) {
+  const ToldShare told(steps.on_share);
+  if (!call.block) {
+    return attend(steps.pool, {call.inputs[0], call.inputs[1], call.inputs[2]}, call.op->frames, call.target,
+                  call.items, told);
+  }
+  const int64_t queries = call.target.region.y.length() * call.target.region.x.length();
+  const AttentionWork work = attention_work(
+      queries, most_attended_keys(steps.graph, *call.op, steps.sizes.latent), call.target.channels);
+  if (call.block->first) steps.attending = steps.pool.take_floats(work.floats(thread_count()));
+  attend_block(work, steps.attending.get(), call, told);
+  if (call.block->last) steps.attending.reset();
 }
 
 }  // namespace headroom

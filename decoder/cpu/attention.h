@@ -5,7 +5,7 @@
 #include "decoder/graph/graph.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/map_view.h"
-#include "decoder/lowering/attention.h"
+#include "decoder/operations/attention.h"
 
 namespace headroom {
 
@@ -24,10 +24,5 @@ struct AttentionInputs {
 /// Throws LimitExceeded.
 void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames frames, const MapView& target,
             int64_t items, const ToldShare& told = {});
-
-/// Adds one part of the keys. `workspace` has work.floats() floats. Leave it unchanged between the first part
-/// and the last. Meanwhile the target holds partial sums. Interleaved frames are not supported.
-void attend_part(const AttentionWork& work, float* workspace, const AttentionPart& part,
-                 const ToldShare& told = {});
 
 }  // namespace headroom

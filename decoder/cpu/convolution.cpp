@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "decoder/cpu/cpu_steps.h"
+#include "decoder/cpu/map_steps.h"
+
 namespace headroom {
 
 std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t tap, int64_t end) {
@@ -27,6 +30,13 @@ void convolve(LimitedPool& pool, const ConvolutionCall& call) {
   } else {
     convolve_directly(call);
   }
+}
+
+void cpu_steps::conv(CpuSteps& steps, const StepCall& call) {
+  const Region part = call.inside();
+  convolve(steps.pool, {call.inputs[0], steps.weights_of(*call.op).kernel, call.target, part, call.items,
+                        ToldShare(steps.on_share)});
+  activate_region(call.target, call.activation(), part, call.items);
 }
 
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include "decoder/cpu/call_share.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/interpreter/map_view.h"
-#include "decoder/lowering/convolution.h"
+#include "decoder/operations/convolution.h"
 
 namespace headroom {
 

@@ -1,13 +1,11 @@
-#include "decoder/cpu/frames.h"
-
 #include <algorithm>
 #include <vector>
 
+#include "decoder/cpu/cpu_steps.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/rows.h"
 
-namespace headroom {
-
+namespace headroom::cpu_steps {
 namespace {
 
 constexpr float kOwnShare = 0.75f;
@@ -29,12 +27,15 @@ Blend blend_of(int64_t position, int32_t factor, const Interval& source) {
 
 }  // namespace
 
-void interpolate(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
-                 const Extent& source_extent, const Region& region, int64_t items) {
+void interpolate(CpuSteps&, const StepCall& call) {
+  const MapView &source = call.inputs[0], &target = call.target;
+  const Axes<int32_t>& factor = call.op->factor;
+  const Extent& source_extent = call.source_picture;
+  const Region& region = call.region;
   constexpr int64_t kChunkColumns = 32;  // columns blended at a time: they fit the second-level cache
   const int64_t channels = target.channels;
   const Interval columns{0, source_extent.x};
-  for_rows(items, region, region.x.length() * channels, [&](const Row& row) {
+  for_rows(call.items, region, region.x.length() * channels, [&](const Row& row) {
     const Blend t = row.t == 0 ? Blend{} : blend_of(row.t, factor.t, {1, source_extent.t});
     const Blend y = blend_of(row.y, factor.y, {0, source_extent.y});
     std::vector<float> mixed, line;
@@ -69,10 +70,11 @@ void interpolate(const MapView& source, const MapView& target, const Axes<int32_
   });
 }
 
-void unfold_frames(const MapView& first, const MapView& rest, const MapView& target, const Region& region,
-                   int64_t items) {
+void unfold_frames(CpuSteps&, const StepCall& call) {
+  const MapView &first = call.inputs[0], &rest = call.inputs[1], &target = call.target;
+  const Region& region = call.region;
   const int64_t channels = target.channels;
-  for_rows(items, region, region.x.length() * channels, [&](const Row& row) {
+  for_rows(call.items, region, region.x.length() * channels, [&](const Row& row) {
     float* to = target.at(row, region.x.begin);
     if (row.t == 0) {
       kernels::widen(first.dtype, first.place(row, region.x.begin), to, region.x.length() * channels);
@@ -88,4 +90,4 @@ void unfold_frames(const MapView& first, const MapView& rest, const MapView& tar
   });
 }
 
-}  // namespace headroom
+}  // namespace headroom::cpu_steps

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decoder/cpu/cpu_steps.h"
 #include "decoder/cpu/loops/channel_sums.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/rows.h"
@@ -117,6 +118,10 @@ void GroupStatistics::affine(int64_t set, int64_t channels, const NormParameters
     scale[c] = static_cast<float>(factor);
     shift[c] = static_cast<float>(double(norm.bias[c]) - moments.mean * factor);
   }
+}
+
+void cpu_steps::statistics(CpuSteps& steps, const StepCall& call) {
+  steps.statistics.at(call.op->output).add(call.inputs[0], call.region, call.items);
 }
 
 }  // namespace headroom

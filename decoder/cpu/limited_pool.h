@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "decoder/interpreter/memory_meter.h"
 #include "decoder/interpreter/memory_observer.h"
 
 namespace headroom {
@@ -18,13 +19,13 @@ namespace headroom {
 /// the resident goal only if live bytes alone do: the pool returns warm pages to the system first. So
 /// fragmentation costs addresses, never memory. Small allocations come from the C++ heap and also count as
 /// live bytes. Thread-safe.
-class LimitedPool {
+class LimitedPool final : public MemoryMeter {
  public:
   /// `resident_goal_bytes` bounds live and warm pages together. Use the predicted peak of live bytes. A goal
   /// below the live bytes only costs page faults.
   LimitedPool(int64_t limit_bytes, int64_t resident_goal_bytes);
   explicit LimitedPool(int64_t limit_bytes) : LimitedPool(limit_bytes, limit_bytes) {}
-  ~LimitedPool();
+  ~LimitedPool() override;
   LimitedPool(const LimitedPool&) = delete;
   LimitedPool& operator=(const LimitedPool&) = delete;
 
@@ -46,7 +47,7 @@ class LimitedPool {
   void trim();
 
   int64_t limit_bytes() const { return limit_bytes_; }
-  int64_t live_bytes() const;
+  int64_t live_bytes() const override;
   int64_t peak_bytes() const;
   /// Largest sum of live and warm bytes: what the operating system may have seen of this pool.
   int64_t peak_resident_bytes() const;
@@ -61,9 +62,8 @@ class LimitedPool {
 
   /// Resets peak_bytes() to the bytes that are live now.
   void restart_peak();
-  /// Peak since the last call of start_window().
-  void start_window();
-  int64_t window_peak_bytes() const;
+  void start_window() override;
+  int64_t window_peak_bytes() const override;
 
  private:
   struct Range {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decoder/cpu/cpu_steps.h"
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/norm.h"
 #include "decoder/cpu/loops/packing.h"
 #include "decoder/cpu/loops/storage.h"
-#include "decoder/cpu/map_steps.h"
 #include "decoder/cpu/rows.h"
-#include "decoder/lowering/linear_attention.h"
+#include "decoder/operations/linear_attention.h"
 
 namespace headroom {
 namespace {
@@ -160,6 +160,15 @@ void attend_linearly(LimitedPool& pool, const std::vector<MapView>& inputs, cons
                }
              }
            });
+}
+
+void cpu_steps::key_value_sums(CpuSteps& steps, const StepCall& call) {
+  steps.sums.at(call.op->output).add(call.inputs, call.region, call.items);
+}
+
+void cpu_steps::linear_attention(CpuSteps& steps, const StepCall& call) {
+  attend_linearly(steps.pool, call.inputs, {steps.sums.at(call.op->inputs.back()), call.op->epsilon},
+                  call.target, call.region, call.items);
 }
 
 }  // namespace headroom

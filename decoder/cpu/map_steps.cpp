@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "decoder/cpu/cpu_steps.h"
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/norm.h"
 #include "decoder/cpu/loops/storage.h"
@@ -44,12 +45,6 @@ void for_rows_inside(const MapView& target, const Extent& picture, int64_t items
 
 }  // namespace
 
-void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) {
-  for_rows_inside(target, picture, items, [&](const Row& row, const Region& part, float* to) {
-    kernels::widen(source.dtype, source.place(row, part.x.begin), to, part.x.length() * target.channels);
-  });
-}
-
 void copy_region(const MapView& source, const MapView& target, const Region& region, int64_t items) {
   const int64_t values = region.x.length() * source.channels;
   for_rows(items, region, values, [&](const Row& row) {
@@ -65,32 +60,6 @@ void copy_region(const MapView& source, const MapView& target, const Region& reg
   });
 }
 
-void add_region(const MapView& source, const MapView& target, Activation activation, const Region& region,
-                int64_t items) {
-  const int64_t values = region.x.length() * source.channels;
-  for_rows(items, region, values, [&](const Row& row) {
-    const auto* from = static_cast<const std::byte*>(source.place(row, region.x.begin));
-    auto* to = static_cast<std::byte*>(target.place(row, region.x.begin));
-    float terms[kChunk], sums[kChunk];
-    for (int64_t i = 0; i < values; i += kChunk) {
-      const int64_t count = std::min(kChunk, values - i);
-      const std::byte* from_chunk = from + i * bytes_per_element(source.dtype);
-      std::byte* to_chunk = to + i * bytes_per_element(target.dtype);
-      const bool direct = target.dtype == Dtype::fp32;
-      float* sum = direct ? reinterpret_cast<float*>(to_chunk) : sums;
-      const float* term = reinterpret_cast<const float*>(from_chunk);
-      if (!direct) kernels::widen(target.dtype, to_chunk, sum, count);
-      if (source.dtype != Dtype::fp32) {
-        kernels::widen(source.dtype, from_chunk, terms, count);
-        term = terms;
-      }
-      for (int64_t k = 0; k < count; ++k) sum[k] += term[k];
-      kernels::activate(sum, count, activation);
-      if (!direct) kernels::narrow(target.dtype, sum, to_chunk, count);
-    }
-  });
-}
-
 void round_tile(const MapView& tile, Dtype dtype, int64_t items) {
   if (dtype == Dtype::fp32) return;
   const int64_t values = tile.region.x.length() * tile.channels;
@@ -98,55 +67,7 @@ void round_tile(const MapView& tile, Dtype dtype, int64_t items) {
            [&](const Row& row) { kernels::round_to(dtype, tile.at(row, tile.region.x.begin), values); });
 }
 
-void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
-              const Extent& picture, int64_t items) {
-  for_rows_inside(target, picture, items, [&](const Row& row, const Region& part, float* to) {
-    for (int64_t x = part.x.begin; x < part.x.end; ++x, to += target.channels) {
-      kernels::widen(source.dtype, source.place({row.item, row.t, row.y / factor.y}, x / factor.x), to,
-                     target.channels);
-    }
-  });
-}
-
-void depth_to_space(const Op& op, const MapView& source, const MapView& target, const Region& region,
-                    int64_t items) {
-  const Axes<int32_t>& factor = op.factor;
-  for_rows(items, region, region.x.length() * target.channels, [&](const Row& row) {
-    std::vector<float> wide(static_cast<size_t>(source.channels));
-    const DepthFrame frame = depth_frame(op, source.channels, target.channels, row.t);
-    float* to = target.at(row, region.x.begin);
-    for (int64_t x = region.x.begin; x < region.x.end; ++x, to += target.channels) {
-      const void* at = source.place({row.item, frame.source, row.y / factor.y}, x / factor.x);
-      if (source.dtype != Dtype::fp32) kernels::widen(source.dtype, at, wide.data(), source.channels);
-      const float* from = source.dtype == Dtype::fp32 ? static_cast<const float*>(at) : wide.data();
-      const int64_t pixel = frame.first_pixel + row.y % factor.y * factor.x + x % factor.x;
-      const int64_t begin = pixel * frame.pixel_step;
-      if (frame.repeats == 1) {
-        for (int64_t c = 0; c < target.channels; ++c) to[c] = from[c * frame.channel_step + begin];
-      } else {
-        for (int64_t c = 0; c < target.channels; ++c)
-          to[c] = from[(c * frame.channel_step + begin) / frame.repeats];
-      }
-    }
-  });
-}
-
-void gate(const MapView& source, const MapView& target, const Region& region, int64_t items) {
-  for_rows(items, region, region.x.length() * source.channels, [&](const Row& row) {
-    if (source.dtype == Dtype::fp32) {
-      kernels::loops().gate(source.at(row, region.x.begin), target.at(row, region.x.begin), region.x.length(),
-                            target.channels);
-      return;
-    }
-    std::vector<float> wide(static_cast<size_t>(source.channels));
-    for (int64_t x = region.x.begin; x < region.x.end; ++x) {
-      kernels::widen(source.dtype, source.place(row, x), wide.data(), source.channels);
-      kernels::loops().gate(wide.data(), target.at(row, x), 1, target.channels);
-    }
-  });
-}
-
-void activate(const MapView& tile, Activation activation, const Region& region, int64_t items) {
+void activate_region(const MapView& tile, Activation activation, const Region& region, int64_t items) {
   if (activation == Activation::none) return;
   const int64_t values = region.x.length() * tile.channels;
   for_rows(items, region, values,
@@ -175,4 +96,66 @@ void fill_outside(const MapView& tile, Edges edges, const Extent& picture, int64
   });
 }
 
+namespace cpu_steps {
+
+void gather(CpuSteps&, const StepCall& call) {
+  const MapView &source = call.inputs[0], &target = call.target;
+  for_rows_inside(target, call.picture, call.items, [&](const Row& row, const Region& part, float* to) {
+    kernels::widen(source.dtype, source.place(row, part.x.begin), to, part.x.length() * target.channels);
+  });
+}
+
+void store(CpuSteps&, const StepCall& call) {
+  copy_region(call.inputs[0], call.target, call.region, call.items);
+}
+
+/// Adds in fp32. A 16-bit target is rounded once.
+void add(CpuSteps&, const StepCall& call) {
+  const MapView &source = call.inputs[0], &target = call.target;
+  const Region& region = call.region;
+  const int64_t values = region.x.length() * source.channels;
+  for_rows(call.items, region, values, [&](const Row& row) {
+    const auto* from = static_cast<const std::byte*>(source.place(row, region.x.begin));
+    auto* to = static_cast<std::byte*>(target.place(row, region.x.begin));
+    float terms[kChunk], sums[kChunk];
+    for (int64_t i = 0; i < values; i += kChunk) {
+      const int64_t count = std::min(kChunk, values - i);
+      const std::byte* from_chunk = from + i * bytes_per_element(source.dtype);
+      std::byte* to_chunk = to + i * bytes_per_element(target.dtype);
+      const bool direct = target.dtype == Dtype::fp32;
+      float* sum = direct ? reinterpret_cast<float*>(to_chunk) : sums;
+      const float* term = reinterpret_cast<const float*>(from_chunk);
+      if (!direct) kernels::widen(target.dtype, to_chunk, sum, count);
+      if (source.dtype != Dtype::fp32) {
+        kernels::widen(source.dtype, from_chunk, terms, count);
+        term = terms;
+      }
+      for (int64_t k = 0; k < count; ++k) sum[k] += term[k];
+      kernels::activate(sum, count, call.activation());
+      if (!direct) kernels::narrow(target.dtype, sum, to_chunk, count);
+    }
+  });
+}
+
+void accumulate(CpuSteps& steps, const StepCall& call) {
+  add(steps, call);
+}
+
+void upsample(CpuSteps&, const StepCall& call) {
+  const MapView &source = call.inputs[0], &target = call.target;
+  const Axes<int32_t>& factor = call.op->factor;
+  for_rows_inside(target, call.picture, call.items, [&](const Row& row, const Region& part, float* to) {
+    for (int64_t x = part.x.begin; x < part.x.end; ++x, to += target.channels) {
+      kernels::widen(source.dtype, source.place({row.item, row.t, row.y / factor.y}, x / factor.x), to,
+                     target.channels);
+    }
+  });
+}
+
+void activate(CpuSteps& steps, const StepCall& call) {
+  gather(steps, call);
+  activate_region(call.target, call.activation(), call.inside(), call.items);
+}
+
+}  // namespace cpu_steps
 }  // namespace headroom

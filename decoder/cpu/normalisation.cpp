@@ -1,18 +1,21 @@
-#include "decoder/cpu/normalisation.h"
-#include "decoder/cpu/map_steps.h"
-
 #include <algorithm>
 #include <vector>
 
+#include "decoder/cpu/cpu_steps.h"
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/norm.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/rows.h"
 
-namespace headroom {
+namespace headroom::cpu_steps {
 
-void normalise(const Normalisation& norm, const GroupStatistics& statistics, const MapView& source,
-               const MapView& target, const Extent& picture, int64_t items) {
+/// Writes zeros outside the picture.
+void norm(CpuSteps& steps, const StepCall& call) {
+  const MapView &source = call.inputs[0], &target = call.target;
+  const Op& op = *call.op;
+  const OpWeights& weights = steps.weights_of(op);
+  const GroupStatistics& statistics = steps.statistics.at(op.inputs[1]);
+  const double epsilon = steps.graph.producer(op.inputs[1])->epsilon;
   const int64_t channels = source.channels;
   // One scale and shift for each item, or for each of the frames that are made here.
   const Interval& frames = target.region.t;
@@ -20,17 +23,17 @@ void normalise(const Normalisation& norm, const GroupStatistics& statistics, con
   const auto number = [&](const Row& row) {
     return row.item * of_item + (statistics.by_frame() ? row.t - frames.begin : 0);
   };
-  std::vector<float> scales(static_cast<size_t>(items * of_item * channels)), shifts(scales.size());
-  for (int64_t i = 0; i < items * of_item; ++i) {
+  std::vector<float> scales(static_cast<size_t>(call.items * of_item * channels)), shifts(scales.size());
+  for (int64_t i = 0; i < call.items * of_item; ++i) {
     const int64_t set = statistics.set_of({i / of_item, frames.begin + i % of_item, 0});
-    statistics.affine(set, channels, {norm.weights.scale, norm.weights.bias, norm.epsilon},
-                      scales.data() + i * channels, shifts.data() + i * channels);
+    statistics.affine(set, channels, {weights.scale, weights.bias, epsilon}, scales.data() + i * channels,
+                      shifts.data() + i * channels);
   }
-  const Region part = inside(target.region, picture);
+  const Region part = inside(target.region, call.picture);
   const int64_t columns = target.region.x.length();
   const int64_t left = part.x.begin - target.region.x.begin;
   const int64_t right = target.region.x.end - part.x.end;
-  for_rows(items, target.region, columns * channels, [&](const Row& row) {
+  for_rows(call.items, target.region, columns * channels, [&](const Row& row) {
     float* line = target.at(row, target.region.x.begin);
     if (row.y < part.y.begin || row.y >= part.y.end) {
       std::fill_n(line, columns * channels, 0.0f);
@@ -48,16 +51,19 @@ void normalise(const Normalisation& norm, const GroupStatistics& statistics, con
       float* to = line + (x - target.region.x.begin) * channels;
       if (!as_it_is) kernels::widen(source.dtype, source.place(row, x), to, pixels * channels);
       kernels::norm_activate(as_it_is ? source.at(row, x) : to, to, pixels, channels, scale, shift,
-                             norm.activation);
+                             op.activation);
     }
     std::fill_n(line + (columns - right) * channels, right * channels, 0.0f);
   });
 }
 
-void rms_normalise(const Normalisation& norm, const MapView& source, const MapView& target,
-                   const Region& region, int64_t items) {
+void rms_norm(CpuSteps& steps, const StepCall& call) {
+  const MapView &source = call.inputs[0], &target = call.target;
+  const Region region = call.inside();
+  const Op& op = *call.op;
+  const OpWeights& weights = steps.weights_of(op);
   const int64_t channels = source.channels, values = region.x.length() * channels;
-  for_rows(items, region, values, [&](const Row& row) {
+  for_rows(call.items, region, values, [&](const Row& row) {
     float* to = target.at(row, region.x.begin);
     const float* from = to;
     if (source.dtype == Dtype::fp32) {
@@ -65,11 +71,11 @@ void rms_normalise(const Normalisation& norm, const MapView& source, const MapVi
     } else {
       kernels::widen(source.dtype, source.place(row, region.x.begin), to, values);
     }
-    const auto normalise = norm.centred ? kernels::loops().layer_norm : kernels::loops().rms_norm;
-    normalise(from, to, region.x.length(), channels, norm.weights.scale, norm.weights.bias,
-              static_cast<float>(norm.epsilon));
-    kernels::activate(to, values, norm.activation);
+    const auto normalise = op.centred ? kernels::loops().layer_norm : kernels::loops().rms_norm;
+    normalise(from, to, region.x.length(), channels, weights.scale, weights.bias,
+              static_cast<float>(op.epsilon));
+    kernels::activate(to, values, op.activation);
   });
 }
 
-}  // namespace headroom
+}  // namespace headroom::cpu_steps

@@ -1,13 +1,13 @@
 #include "decoder/cpu/packed_weights.h"
+#include "decoder/operations/operation.h"
 
 #include <algorithm>
 
 #include "decoder/cpu/loops/packing.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/graph/errors.h"
-#include "decoder/graph/parameters.h"
-#include "decoder/lowering/convolution.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/operations/convolution.h"
 #include "decoder/weights/folded_convolution.h"
 
 namespace headroom {
@@ -165,7 +165,7 @@ Weights::Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>&
       convolution.read_bias(next);
       weights.kernel.bias = next;
       next += aligned(channels);
-    } else if (traits_of(op.kind).has_scale_and_bias) {
+    } else if (operation(op.kind).has_scale_and_bias) {
       const std::vector<Parameter> parameters = parameters_of(graph, op);
       if (parameters.empty()) {
         std::fill_n(next, channels, 1.0f);

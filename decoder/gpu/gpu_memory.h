@@ -23,7 +23,7 @@ namespace headroom {
 /// - Profiling of single steps has no dry run. Each request gets an offset behind all live ones.
 ///
 /// Memory that a caller returns can be reused at once, since the GPU runs work in the order of queuing.
-class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
+class GpuMemory : public MemoryMeter, public std::enable_shared_from_this<GpuMemory> {
  public:
   /// For a dry run: records requests. There is no memory at the addresses that it returns.
   GpuMemory() = default;
@@ -64,9 +64,9 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   /// Reports to `observer` until the observation ends; null for none. Reports the `held_bytes` as allocated
   /// first and freed last, at addresses just below base().
   Observation observe(MemoryObserver* observer);
-  int64_t live_bytes() const { return live_bytes_; }
-  void start_window() { window_peak_bytes_ = live_bytes_; }
-  int64_t window_peak_bytes() const { return window_peak_bytes_; }
+  int64_t live_bytes() const override { return live_bytes_; }
+  void start_window() override { window_peak_bytes_ = live_bytes_; }
+  int64_t window_peak_bytes() const override { return window_peak_bytes_; }
   /// Most bytes that profiled steps needed so far; 0 for a decode or a dry run.
   int64_t most_bytes() const { return stacked_ ? stacked_->most_bytes() : 0; }
   /// Base of the block offsets in views.

@@ -1,6 +1,6 @@
 #include "decoder/gpu/host_weights.h"
+#include "decoder/operations/operation.h"
 
-#include "decoder/graph/parameters.h"
 #include "decoder/lowering/gpu_layout.h"
 #include "decoder/weights/folded_convolution.h"
 
@@ -63,7 +63,7 @@ HostWeights host_weights(const Graph& graph, const ParameterSource& source) {
       weights->bias.resize(static_cast<size_t>(channels));
       // Emit adds the picture's shift in fp32. A 16-bit bias would round it.
       convolution.read_bias(weights->bias.data(), op.output != graph.output());
-    } else if (traits_of(op.kind).has_scale_and_bias) {
+    } else if (operation(op.kind).has_scale_and_bias) {
       const std::vector<Parameter> parameters = parameters_of(graph, op);
       weights->scale.assign(static_cast<size_t>(channels), 1.0f);
       if (!parameters.empty()) weights->scale = values_of(source, parameters[0], channels);

@@ -17,7 +17,7 @@ std::vector<size_t> like(const Graph& graph, const Pass& pass, Axis axis, const 
   std::iota(like.begin(), like.end(), size_t{0});
   // The workspace of attention depends on the number of key frames so far, so chunks differ.
   const bool attends = std::any_of(pass.steps.begin(), pass.steps.end(),
-                                   [](const Step& step) { return step.kind == StepKind::attention; });
+                                   [](const Step& step) { return step.kind == OpKind::attention; });
   if (axis == Axis::t && attends) return like;
   const TileClasses found = tile_classes(graph, pass, axis, tiles, latent);
   std::vector<size_t> first(found.classes.size(), like.size());

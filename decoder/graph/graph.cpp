@@ -23,6 +23,17 @@ int64_t bytes_per_element(Dtype dtype) {
   return dtype == Dtype::fp32 ? 4 : 2;
 }
 
+const char* name_of(OpKind kind) {
+  switch (kind) {
+#define X(name)      \
+  case OpKind::name: \
+    return #name;
+    HEADROOM_OPERATIONS(X) HEADROOM_MOVES(X)
+#undef X
+  }
+  return "?";
+}
+
 const char* name_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::fp32:
@@ -43,6 +54,26 @@ Dtype parse_dtype(const std::string& text, const std::string& option) {
     if (name == name_of(dtype) || name == in_torch) return dtype;
   }
   throw InputError(option + ": expected fp32, bf16 or fp16, found '" + text + "'");
+}
+
+const char* name_of(Activation activation) {
+  switch (activation) {
+    case Activation::none:
+      return "none";
+    case Activation::silu:
+      return "silu";
+    case Activation::relu:
+      return "relu";
+    case Activation::gelu:
+      return "gelu";
+    case Activation::mish:
+      return "mish";
+    case Activation::clamp:
+      return "clamp";
+    case Activation::soft_clamp:
+      return "soft clamp";
+  }
+  return "none";
 }
 
 const char* name_of(Edges edges) {

@@ -1,14 +1,106 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "decoder/graph/axes.h"
-#include "decoder/graph/operations.h"
 
 namespace headroom {
+
+// The list of operations. To add one, add a line here and follow HACKING.md. In graphs an operation has
+// tensors {inputs} -> result. In tile programs a step carries it out on one tile.
+//
+//   conv              {x} -> y: stride-1 convolution, padded to keep the extent. With `factor`, it reads x
+//                     upsampled (nearest) but never stores the upsampled tensor
+//   upsample          {x} -> y: nearest, by `factor`
+//   statistics        {x} -> s: mean and deviation over each group of channels and all positions; a barrier
+//   norm              {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
+//   add               {a, b} -> y: a + b, then `activation`
+//   attention         {q, k, v} -> y: one head. Queries attend to all positions of one frame of k and v, or
+//   of
+//                     several frames (AttentionFrames). A barrier on k and v
+//   rms_norm          {x} -> y: x / root mean square over the channels of its position * weight + bias, then
+//                     `activation`. If centred, subtracts the mean first (layer norm)
+//   interpolate       {x} -> y: linear upsampling by 2 along the axes of `factor`, like PyTorch's with
+//                     align_corners=False. Along the time the first frame stays as it is, and only the later
+//                     ones are interpolated
+//   unfold_frames     {x, z} -> y: the first frame of x. Each later frame of z becomes two: the first half of
+//                     its channels, then the second
+//   gate              {x} -> y: the first half of the channels * silu(the second half)
+//   depth_to_space    {x} -> y: channels c * factor² … become the factor × factor pixels of channel c.
+//   Channels
+//                     can also hold several frames (DepthOrder), and are repeated if there are too few
+//   key_value_sums    {x …} -> s: for each head, sums over all positions of relu(k) times each v, and of
+//   relu(k)
+//                     alone; a barrier
+//   linear_attention  {x …, s} -> y: for each head, relu(q) times the sums with v, divided by relu(q) times
+//   the
+//                     sums of k
+//   activate          {x} -> y: `activation` of each value
+#define HEADROOM_TILE_OPERATIONS(X) \
+  X(conv)                           \
+  X(upsample)                       \
+  X(norm)                           \
+  X(add)                            \
+  X(attention)                      \
+  X(rms_norm)                       \
+  X(interpolate)                    \
+  X(unfold_frames)                  \
+  X(gate)                           \
+  X(depth_to_space)                 \
+  X(linear_attention)               \
+  X(activate)
+// Operations whose results are statistics, which have no positions.
+#define HEADROOM_STATISTICS(X) \
+  X(statistics)                \
+  X(key_value_sums)
+#define HEADROOM_OPERATIONS(X) HEADROOM_TILE_OPERATIONS(X) HEADROOM_STATISTICS(X)
+
+// Steps that carry out no operation. They only move values.
+//
+//   gather      copy a region into a tile, padded outside the picture as Step::edges says
+//   store       write the tile's own positions to a kept tensor
+//   accumulate  add the tile's own positions onto a kept tensor and activate the sum, which becomes the
+//   result
+//               of `op`, an add
+//   emit        pass the tile's own positions to the output
+#define HEADROOM_MOVES(X) \
+  X(gather)               \
+  X(store)                \
+  X(accumulate)           \
+  X(emit)
+
+/// Kinds of operations, and of the steps of tile programs (decoder/plan/plan.h).
+enum class OpKind {
+#define X(kind) kind,
+  HEADROOM_OPERATIONS(X) HEADROOM_MOVES(X)
+#undef X
+};
+
+inline constexpr std::array kAllKinds{
+#define X(kind) OpKind::kind,
+    HEADROOM_OPERATIONS(X) HEADROOM_MOVES(X)
+#undef X
+};
+
+constexpr size_t index(OpKind kind) {
+  return static_cast<size_t>(kind);
+}
+/// Name of a kind in files and messages; "?" for an invalid value.
+const char* name_of(OpKind kind);
+/// True for steps that gather statistics or sums for a barrier.
+constexpr bool takes_statistics(OpKind kind) {
+  return kind == OpKind::statistics || kind == OpKind::key_value_sums;
+}
+/// True for steps that make a tile. Other steps add the tile's own positions to a whole tensor, to statistics
+/// or to the output.
+constexpr bool makes_tile(OpKind kind) {
+  return kind <= OpKind::gather && !takes_statistics(kind);
+}
 
 enum class TensorId : int32_t {};
 enum class OpId : int32_t {};
@@ -55,6 +147,7 @@ enum class Activation {
   clamp,       ///< to -1 … 1
   soft_clamp,  ///< to -3 … 3: tanh(v / 3) * 3
 };
+const char* name_of(Activation activation);
 
 /// How a convolution over time pads before the first frame.
 enum class BeforeFirst {

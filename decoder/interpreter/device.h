@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "decoder/graph/graph.h"
 #include "decoder/interpreter/host_copies.h"
 #include "decoder/interpreter/map_view.h"
+#include "decoder/interpreter/memory_meter.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {
@@ -29,22 +31,49 @@ struct InSeries {
   int64_t blocks_after = 0;      ///< allocations of the same size that will follow it
 };
 
-/// Inputs and output of a convolution.
-struct ConvolutionViews {
-  const MapView& source;
-  const MapView* residual = nullptr;  ///< added to the sums before they are rounded; may be the target
-  const MapView& target;
+/// A block of keys and values of one item, for the attention of one frame's queries over all blocks in turn.
+struct KeyBlock {
+  int64_t item = 0, frame = 0;  ///< of the queries and the target
+  Interval frames;              ///< key frames that the queries attend to
+  bool first = true, last = true;
 };
 
-/// One block of keys and values, for the attention of one frame's queries over all blocks in turn.
-struct AttentionPart {
-  const MapView& queries;  ///< with the rows and columns of the target
-  const MapView& keys;     ///< a block of one item
-  const MapView& values;   ///< the same positions
-  const MapView& target;
-  int64_t item = 0, frame = 0;  ///< of queries and target
-  Interval key_frames;          ///< key frames that the queries attend to
-  bool first = true, last = true;
+/// The work of one step on one tile, for all items of a micro-batch.
+struct StepCall {
+  OpKind kind{};
+  const Op* op = nullptr;  ///< null for steps that only move values
+  /// Without statistics. Adds have only the input that they add onto the target. Convolutions may have a
+  /// second one, the residual, which may be the target itself.
+  std::vector<MapView> inputs{};
+  MapView target{};         ///< a tile or a kept tensor; unused by statistics
+  Region region{};          ///< positions to write, or to add to statistics. May reach outside the picture
+  Extent picture{};         ///< of the result's tensor
+  Extent source_picture{};  ///< of the first input's tensor
+  int64_t items = 1;
+  /// Attention over one block of keys and values: `inputs` are the queries and the block. Make no other call
+  /// between the first block and the last. The target is complete after the last.
+  std::optional<KeyBlock> block{};
+
+  Region inside() const { return headroom::inside(region, picture); }
+  Activation activation() const { return op != nullptr ? op->activation : Activation::none; }
+};
+
+/// Statistics and sums on a device, identified by the tensor that represents them. Steps add to them by
+/// Device::run().
+class DeviceStatistics {
+ public:
+  virtual ~DeviceStatistics() = default;
+  virtual void begin(TensorId id, int64_t items) = 0;
+  /// Statistics as plain numbers, tensor by tensor: count, mean and squared differences of each group of each
+  /// set, or the sums. statistics_values() of decoder/lowering/ranked_plan.h gives their number.
+  virtual std::vector<double> values(const std::vector<TensorId>& ids) = 0;
+  /// Replaces them by the values merged over all ranks.
+  virtual void set_values(const std::vector<TensorId>& ids, const std::vector<double>& values) = 0;
+  /// Throws InputError naming `layer` if an input was NaN or infinite. Device::finish_output() may throw it
+  /// instead.
+  virtual void check(TensorId id, const std::string& layer) = 0;
+  /// Frees statistics that no later step reads.
+  virtual void forget(TensorId id) = 0;
 };
 
 /// Runs the steps of one plan's tile programs, in memory of its own. The interpreter decides the order of
@@ -58,10 +87,7 @@ class Device {
   virtual std::shared_ptr<void> allocate(int64_t bytes, const InSeries& series) = 0;
   /// Allocates a tile. Its values are uninitialised.
   virtual DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) = 0;
-  virtual int64_t live_bytes() const = 0;
-  /// window_peak_bytes() is the peak of live_bytes() since start_window().
-  virtual void start_window() = 0;
-  virtual int64_t window_peak_bytes() const = 0;
+  virtual MemoryMeter& memory() = 0;
 
   /// Copies items of the latent, stored as C×T×H×W planes, into an fp32 view.
   virtual void load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) = 0;
@@ -91,58 +117,21 @@ class Device {
   /// Null if the host can access the device's memory directly.
   virtual HostCopies* host_copies() { return nullptr; }
 
-  // Statistics and sums, identified by the tensor that represents them.
-  virtual void begin_statistics(TensorId id, int64_t items) = 0;
-  virtual void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) = 0;
-  virtual void add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
-                              int64_t items) = 0;
-  /// Statistics as plain numbers, tensor by tensor: count, mean and squared differences of each group of each
-  /// set, or the sums. statistics_values() of decoder/lowering/ranked_plan.h gives their number.
-  /// set_statistics_values() replaces them by the values merged over all ranks.
-  virtual std::vector<double> statistics_values(const std::vector<TensorId>& ids) = 0;
-  virtual void set_statistics_values(const std::vector<TensorId>& ids, const std::vector<double>& values) = 0;
-  /// Throws InputError naming `layer` if an input was NaN or infinite. finish_output() may throw it instead.
-  virtual void check_statistics(TensorId id, const std::string& layer) = 0;
-  /// Frees statistics that no later step reads.
-  virtual void forget_statistics(TensorId id) = 0;
+  virtual DeviceStatistics& statistics() = 0;
 
-  // Steps. `picture` is the extent of the output tensor. Only tiles may reach outside it. There gather,
-  // normalise and upsample write zeros. The other steps write nothing: see fill_outside().
-  virtual void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) = 0;
-  virtual void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
-  /// Adds a region of `source` onto `target`, then applies the activation.
-  virtual void add(const MapView& source, const MapView& target, Activation activation, const Region& region,
-                   int64_t items) = 0;
-  /// Applies the activation to a region of a tile, in place.
-  virtual void activate(const MapView& tile, Activation activation, const Region& region, int64_t items) = 0;
-  /// Rounds values as storing and reading them back would.
+  /// Runs a step's operation, or moves values. Gather, norm and upsample write zeros outside the picture.
+  /// Other steps write nothing there: see fill_outside(). The kind must not be emit.
+  virtual void run(const StepCall& call) = 0;
+  /// Rounds a tile's values as storing and reading them back would.
   virtual void round(const MapView& tile, int64_t items) = 0;
-  virtual void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
-                         int64_t items) = 0;
-  virtual void rms_normalise(const Op& op, const MapView& source, const MapView& target, const Region& region,
-                             int64_t items) = 0;
-  virtual void upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
-                        int64_t items) = 0;
-  /// `region` may lie partly outside the picture. Residuals on CUDA alone.
-  virtual void convolve(const Op& op, const ConvolutionViews& views, const Region& region,
-                        const Extent& picture, int64_t items) = 0;
   /// Fills a tile's positions outside the picture, by `edges`. The tile must hold the positions inside that
   /// are copied.
   virtual void fill_outside(const MapView& tile, Edges edges, const Extent& picture, int64_t items) = 0;
-  virtual void interpolate(const Op& op, const MapView& source, const MapView& target,
-                           const Extent& source_picture, const Region& region, int64_t items) = 0;
-  virtual void unfold_frames(const MapView& first, const MapView& rest, const MapView& target,
-                             const Region& region, int64_t items) = 0;
-  virtual void gate(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
-  virtual void depth_to_space(const Op& op, const MapView& source, const MapView& target,
-                              const Region& region, int64_t items) = 0;
-  /// `queries` has the rows and columns of `target`.
-  virtual void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
-                      const MapView& target, int64_t items) = 0;
-  /// Make no other call between the first part and the last. The target is complete after the last part.
-  virtual void attend_part(const Op& op, const AttentionPart& part) = 0;
-  virtual void attend_linearly(const Op& op, const std::vector<MapView>& inputs, const MapView& target,
-                               const Region& region, int64_t items) = 0;
+
+  /// Copies a region that both views hold.
+  void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) {
+    run({.kind = OpKind::store, .inputs = {source}, .target = target, .region = region, .items = items});
+  }
 };
 
 }  // namespace headroom

@@ -49,7 +49,7 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
   }
   for (size_t pass = 0; pass < plan_.passes.size(); ++pass) {
     const auto start = Clock::now();
-    device_.start_window();
+    device_.memory().start_window();
     run_pass(pass, sink);
     measurements_[pass].seconds += seconds_since(start);
     note_peak(pass);
@@ -57,7 +57,7 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
   device_.finish_output();
   for (const Pass& pass : plan_.passes) {
     for (const Step& step : pass.steps) {
-      if (takes_statistics(step.kind)) device_.forget_statistics(step.tensor);
+      if (takes_statistics(step.kind)) device_.statistics().forget(step.tensor);
     }
   }
 }
@@ -111,11 +111,11 @@ void Interpreter::run_tile(size_t number, int64_t tile, PictureSink& sink) {
                              .pass = static_cast<int32_t>(number),
                              .tile = tile,
                              .step = static_cast<int32_t>(i),
-                             .live_before_bytes = device_.live_bytes()};
+                             .live_before_bytes = device_.memory().live_bytes()};
     running_ = {done.pass, done.tile, done.step, 0};
     note_peak(number);
     ranks_.working();
-    device_.start_window();
+    device_.memory().start_window();
     const auto start = Clock::now();
     try {
       steps_.run(i, first_item_, sink);
@@ -123,8 +123,8 @@ void Interpreter::run_tile(size_t number, int64_t tile, PictureSink& sink) {
       throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name + "), " + name_of(step.kind) +
                           " " + graph_.tensor(step.tensor).name + ": " + refused.what());
     }
-    done.peak_bytes = device_.window_peak_bytes();
-    done.live_after_bytes = device_.live_bytes();
+    done.peak_bytes = device_.memory().window_peak_bytes();
+    done.live_after_bytes = device_.memory().live_bytes();
     done.seconds = seconds_since(start);
     events_.step_done(plan_, done);
   }
@@ -132,25 +132,25 @@ void Interpreter::run_tile(size_t number, int64_t tile, PictureSink& sink) {
 
 void Interpreter::note_peak(size_t number) {
   int64_t& peak = measurements_[number].peak_bytes;
-  peak = std::max(peak, device_.window_peak_bytes());
+  peak = std::max(peak, device_.memory().window_peak_bytes());
 }
 
 void Interpreter::begin_statistics(const Pass& pass) {
   for (const Step& step : pass.steps) {
-    if (takes_statistics(step.kind)) device_.begin_statistics(step.tensor, sizes_.items);
+    if (takes_statistics(step.kind)) device_.statistics().begin(step.tensor, sizes_.items);
   }
 }
 
 void Interpreter::end_statistics(size_t number) {
   for (const Step& step : plan_.passes[number].steps) {
     if (takes_statistics(step.kind))
-      device_.check_statistics(step.tensor, graph_.tensor(step.inputs[0].tensor).name);
+      device_.statistics().check(step.tensor, graph_.tensor(step.inputs[0].tensor).name);
   }
   // Free the sums of keys and values: with many heads they are large.
   for (const Pass& earlier : plan_.passes) {
     for (const Step& step : earlier.steps) {
-      if (step.kind == StepKind::key_value_sums && !read_after(number, step.tensor))
-        device_.forget_statistics(step.tensor);
+      if (step.kind == OpKind::key_value_sums && !read_after(number, step.tensor))
+        device_.statistics().forget(step.tensor);
     }
   }
 }

@@ -151,7 +151,7 @@ void RankExchange::merge_statistics() {
     tensors.push_back(step.tensor);
   }
   if (steps.empty()) return;
-  const std::vector<std::vector<double>> all = link_->exchange.gather(device_.statistics_values(tensors));
+  const std::vector<std::vector<double>> all = link_->exchange.gather(device_.statistics().values(tensors));
   std::vector<double> values;
   for (const Step* step : steps) {
     const auto begin = static_cast<std::ptrdiff_t>(values.size()),
@@ -161,14 +161,14 @@ void RankExchange::merge_statistics() {
     };
     std::vector<double> merged = of_rank(0);
     for (size_t rank = 1; rank < all.size(); ++rank)
-      merged = step->kind == StepKind::statistics ? merged_moments(merged, of_rank(rank))
-                                                  : summed(merged, of_rank(rank));
+      merged = step->kind == OpKind::statistics ? merged_moments(merged, of_rank(rank))
+                                                : summed(merged, of_rank(rank));
     // Check here, so that all ranks stop now with the same message.
     if (!std::all_of(merged.begin(), merged.end(), [](double value) { return std::isfinite(value); }))
       stop_not_finite(graph_.tensor(step->inputs[0].tensor).name);
     values.insert(values.end(), merged.begin(), merged.end());
   }
-  device_.set_statistics_values(tensors, values);
+  device_.statistics().set_values(tensors, values);
 }
 
 }  // namespace headroom

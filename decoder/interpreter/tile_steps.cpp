@@ -1,17 +1,17 @@
 #include "decoder/interpreter/tile_steps.h"
 
 #include <algorithm>
-#include <optional>
-#include <stdexcept>
+#include <utility>
 
 #include "decoder/lowering/lifetimes.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom {
 namespace {
 
 /// True for steps that write nothing outside the picture (device.h). Gather, norm and upsample write zeros.
-bool leaves_outside(StepKind kind) {
-  return kind == StepKind::conv || kind == StepKind::rms_norm;
+bool leaves_outside(OpKind kind) {
+  return kind == OpKind::conv || kind == OpKind::rms_norm;
 }
 
 /// Part of a tile in an interval along a carried axis: time, or rows if there is only one frame.
@@ -68,23 +68,11 @@ double TileSteps::share_done(double of_call) const {
 
 /// Runs a step that makes no tile: one that stores a tensor, measures a tensor or emits pixels.
 void TileSteps::carry_out(const Step& step, const Region& region, int64_t first_item, PictureSink& sink) {
-  const int64_t items = sizes_.items;
-  switch (step.kind) {
-    case StepKind::store:
-      return device_.copy(view_of(step.inputs[0]), kept_.view(step.tensor), region, items);
-    case StepKind::accumulate:
-      return device_.add(view_of(step.inputs[0]), kept_.view(step.tensor), graph_.op(step.op).activation,
-                         region, items);
-    case StepKind::statistics:
-      return device_.add_statistics(step.tensor, view_of(step.inputs[0]), region, items);
-    case StepKind::key_value_sums:
-      return device_.add_key_values(step.tensor, views_of(step), region, items);
-    case StepKind::emit:
-      return device_.emit(view_of(step.inputs[0]), region, first_item, items, graph_.tensor(step.tensor).name,
-                          sink);
-    default:
-      return compute(step, region, kept_.view(step.tensor));
+  if (step.kind == OpKind::emit) {
+    return device_.emit(view_of(step.inputs[0]), region, first_item, sizes_.items,
+                        graph_.tensor(step.tensor).name, sink);
   }
+  compute(step, region, takes_statistics(step.kind) ? MapView{} : kept_.view(step.tensor));
 }
 
 void TileSteps::make_tile(size_t slot, const Region& region) {
@@ -98,100 +86,74 @@ void TileSteps::make_tile(size_t slot, const Region& region) {
   if (at(own, axis).length() == 0) return;
   // The step may reuse its input's tile, which can be larger than the step's own output.
   const MapView made = part_along(tile, axis, at(own, axis));
-  if (step.kind == StepKind::add && !takes_tile)
-    device_.copy(view_of(step.inputs[0]), made, own, sizes_.items);
+  if (step.kind == OpKind::add && !takes_tile) device_.copy(view_of(step.inputs[0]), made, own, sizes_.items);
   compute(step, own, made);
   // Over carried rows this takes the whole tile: rows below the picture are copied from them.
   if (leaves_outside(step.kind) || step.edges != Edges::zeros)
     device_.fill_outside(axis == Axis::t ? made : tile, step.edges, picture(step.tensor), sizes_.items);
   // Round values that a plan may keep, as storing them would. So results do not depend on which tensors a
   // plan keeps. Values that are only moved are rounded already, except the latent's.
-  const bool moves_latent = step.kind == StepKind::depth_to_space && step.inputs[0].tensor == graph_.latent();
-  if ((rounds(step.kind) || moves_latent) && step.tensor != graph_.output())
+  const bool moves_latent = step.kind == OpKind::depth_to_space && step.inputs[0].tensor == graph_.latent();
+  if ((operation(step.kind).rounds || moves_latent) && step.tensor != graph_.output())
     device_.round(made, sizes_.items);
 }
 
-/// Computes a region of a step's tile into `made`: the whole tile, or only its new positions.
+/// Computes a region of a step's result into `made`: the whole tile, its new positions, or blocks of a kept
+/// tensor.
 void TileSteps::compute(const Step& step, const Region& region, const MapView& made) {
-  const Extent own_picture = picture(step.tensor);
-  const Region part = inside(region, own_picture);
-  const auto source = [&](size_t input) { return view_of(step.inputs[input]); };
-  const int64_t items = sizes_.items;
-  if (step.kind == StepKind::gather) return device_.gather(source(0), made, own_picture, items);
-  const Op& op = graph_.op(step.op);
-  switch (step.kind) {
-    case StepKind::norm:
-      return device_.normalise(op, source(0), made, own_picture, items);
-    case StepKind::upsample:
-      return device_.upsample(op, source(0), made, own_picture, items);
-    case StepKind::conv:
-      return convolve(step, region, made);
-    case StepKind::interpolate:
-      return device_.interpolate(op, source(0), made, picture(step.inputs[0].tensor), region, items);
-    case StepKind::unfold_frames:
-      return device_.unfold_frames(source(0), source(1), made, region, items);
-    case StepKind::rms_norm:
-      return device_.rms_normalise(op, source(0), made, part, items);
-    case StepKind::gate:
-      return device_.gate(source(0), made, region, items);
-    case StepKind::depth_to_space:
-      return device_.depth_to_space(op, source(0), made, region, items);
-    case StepKind::linear_attention:
-      return device_.attend_linearly(op, views_of(step), made, region, items);
-    case StepKind::attention:
-      return attend(step, region, made);
-    case StepKind::add:
-      return device_.add(source(1), made, op.activation, region, items);
-    case StepKind::activate:
-      device_.gather(source(0), made, own_picture, items);
-      return device_.activate(made, op.activation, part, items);
-    default:
-      throw std::logic_error("not a step that makes a tile");
-  }
+  StepCall call{.kind = step.kind,
+                .op = step.op != OpId{-1} ? &graph_.op(step.op) : nullptr,
+                .inputs = inputs_of(step, made),
+                .target = made,
+                .region = region,
+                .picture = picture(step.tensor),
+                .source_picture = picture(step.inputs[0].tensor),
+                .items = sizes_.items};
+  if (step.kind == OpKind::attention) return attend(std::move(call));
+  device_.run(call);
 }
 
-void TileSteps::convolve(const Step& step, const Region& region, const MapView& made) {
-  const MapView source = view_of(step.inputs[0]);
-  std::optional<MapView> residual;
-  // An in-place residual already belongs to the step's tensor: KeptBlocks::begin_pass() handed it on.
-  if (step.add != OpId{-1})
-    residual = step.target == StepTarget::in_place ? made : view_of(step.inputs.back());
-  device_.convolve(graph_.op(step.op), {source, residual ? &*residual : nullptr, made}, region,
-                   picture(step.tensor), sizes_.items);
-}
-
-void TileSteps::attend(const Step& step, const Region& region, const MapView& made) {
-  MapView queries = tile_of(step.inputs[0]).view;
+void TileSteps::attend(StepCall call) {
   DeviceTile exact;
+  const Region& region = call.region;
+  MapView& queries = call.inputs[0];
   if (queries.region.y != region.y || queries.region.x != region.x) {
     // No plan of ours has wider queries.
     exact = device_.make_tile(region, queries.channels, sizes_.items);
     device_.copy(queries, exact.view, region, sizes_.items);
     queries = exact.view;
   }
-  const Op& op = graph_.op(step.op);
-  if (kept_.staged(op.inputs[1])) {
-    return kept_.for_each_block(
-        op.inputs[1], op.inputs[2], region.t,
-        [&](int64_t frame) { return attended_frames(op.frames, frame).end; },
-        [&](const KeptBlocks::StagedKeys& staged) {
-          calls_before_ = staged.number;
-          calls_of_step_ = staged.of;
-          device_.attend_part(op, {queries, staged.keys, staged.values, made, staged.item, staged.frame,
-                                   attended_frames(op.frames, staged.frame), staged.first, staged.last});
-        });
-  }
-  device_.attend(op, queries, view_of(step.inputs[1]), view_of(step.inputs[2]), made, sizes_.items);
+  const Op& op = *call.op;
+  if (!kept_.staged(op.inputs[1])) return device_.run(call);
+  kept_.for_each_block(
+      op.inputs[1], op.inputs[2], region.t,
+      [&](int64_t frame) { return attended_frames(op.frames, frame).end; },
+      [&](const KeptBlocks::StagedKeys& staged) {
+        calls_before_ = staged.number;
+        calls_of_step_ = staged.of;
+        call.inputs[1] = staged.keys;
+        call.inputs[2] = staged.values;
+        call.block = {staged.item, staged.frame, attended_frames(op.frames, staged.frame), staged.first,
+                      staged.last};
+        device_.run(call);
+      });
 }
 
 MapView TileSteps::view_of(const Operand& operand) {
   return operand.step >= 0 ? tile_of(operand).view : kept_.view(operand.tensor);
 }
 
-std::vector<MapView> TileSteps::views_of(const Step& step) {
+std::vector<MapView> TileSteps::inputs_of(const Step& step, const MapView& made) {
   std::vector<MapView> views;
-  for (const Operand& operand : step.inputs) {
-    if (!graph_.tensor(operand.tensor).statistics) views.push_back(view_of(operand));
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const Operand& operand = step.inputs[i];
+    const bool in_target =
+        (step.kind == OpKind::add && i == 0) || (step.kind == OpKind::accumulate && i == 1);
+    if (graph_.tensor(operand.tensor).statistics || in_target) continue;
+    // An in-place residual already belongs to the step's tensor: KeptBlocks::begin_pass() handed it on.
+    const bool is_target = step.target == StepTarget::in_place && i + 1 == step.inputs.size();
+    const bool by_block = operand.step < 0 && kept_.staged(operand.tensor);
+    views.push_back(is_target ? made : by_block ? MapView{} : view_of(operand));
   }
   return views;
 }

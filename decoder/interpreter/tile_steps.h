@@ -39,11 +39,10 @@ class TileSteps {
  private:
   void make_tile(size_t slot, const Region& region);
   void compute(const Step& step, const Region& region, const MapView& made);
-  void convolve(const Step& step, const Region& region, const MapView& made);
-  void attend(const Step& step, const Region& region, const MapView& made);
+  void attend(StepCall call);
   void carry_out(const Step& step, const Region& region, int64_t first_item, PictureSink& sink);
-  /// Views of a step's inputs, without statistics.
-  std::vector<MapView> views_of(const Step& step);
+  /// StepCall::inputs of a step that writes into `made`.
+  std::vector<MapView> inputs_of(const Step& step, const MapView& made);
   MapView view_of(const Operand& operand);
   DeviceTile& tile_of(const Operand& operand);
   Extent picture(TensorId tensor) const { return extent_of(graph_.tensor(tensor), sizes_.latent); }

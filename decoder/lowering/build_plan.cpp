@@ -1,4 +1,5 @@
 #include "decoder/lowering/build_plan.h"
+#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <limits>
@@ -151,7 +152,7 @@ class Builder {
 bool ends_at_cut_point(const Graph& graph, const Pass& pass) {
   return std::all_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
     const bool stores =
-        acquires_blocks(step) || step.kind == StepKind::accumulate || step.target == StepTarget::in_place;
+        acquires_blocks(step) || step.kind == OpKind::accumulate || step.target == StepTarget::in_place;
     return makes_tile(step) || (stores && graph.tensor(step.tensor).cut_point);
   });
 }
@@ -219,7 +220,7 @@ Plan untiled_plan(const Model& model, const Request& request, ConvolutionAlgorit
   for (size_t t = 1; t < graph.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
     const Op& producer = *graph.producer(id);
-    if (graph.tensor(id).statistics || (traits_of(producer.kind).cheap && !graph.tensor(id).cut_point))
+    if (graph.tensor(id).statistics || (operation(producer.kind).cheap && !graph.tensor(id).cut_point))
       continue;
     const bool read_deeper =
         std::any_of(graph.readers(id).begin(), graph.readers(id).end(),

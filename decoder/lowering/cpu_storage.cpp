@@ -1,8 +1,8 @@
 #include <limits>
 
 #include "decoder/lowering/allocation.h"
-#include "decoder/lowering/convolution.h"
 #include "decoder/lowering/storage.h"
+#include "decoder/operations/convolution.h"
 
 namespace headroom {
 namespace {
@@ -23,7 +23,7 @@ class CpuStorage : public StorageRules {
   int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm,
                         Dtype) const override {
     const int64_t channels = graph.tensor(op.output).channels;
-    if (traits_of(op.kind).has_scale_and_bias) return 2 * aligned(channels);
+    if (operation(op.kind).has_scale_and_bias) return 2 * aligned(channels);
     if (op.kind != OpKind::conv) return 0;
     // A convolution without a bias stores zeros as its bias.
     const KernelShape kernel = kernel_shape(graph, op);

@@ -1,9 +1,10 @@
 #include "decoder/lowering/gpu_layout.h"
+#include "decoder/operations/linear_attention.h"
+#include "decoder/operations/operation.h"
 
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
 
 namespace headroom::gpu {
 namespace {
@@ -72,7 +73,7 @@ StateLayout state_layout(const Graph& graph, const Sizes& sizes) {
 
 int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype) {
   const int64_t channels = graph.tensor(op.output).channels;
-  if (traits_of(op.kind).has_scale_and_bias) return 2 * on_boundary(channels * int64_t{sizeof(float)});
+  if (operation(op.kind).has_scale_and_bias) return 2 * on_boundary(channels * int64_t{sizeof(float)});
   if (op.kind != OpKind::conv) return 0;
   const KernelShape kernel = kernel_shape(graph, op);
   const int64_t taps = kernel.frames * kernel.direct_rows() * kernel.direct_columns();

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <map>
 
-#include "decoder/lowering/convolution.h"
+#include "decoder/operations/convolution.h"
 #include "decoder/plan/sizes.h"
 
 // GPU memory of a decode except tiles and kept tensors. The planner predicts it from these sizes, and the

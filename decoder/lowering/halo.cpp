@@ -1,4 +1,5 @@
 #include "decoder/lowering/halo.h"
+#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -30,11 +31,11 @@ void CarriedAxes::begin_at_after(Halo& halo) const {
   if (rows) halo.before.y = -halo.after.y;
 }
 
-Halo input_halo(const Op& op, size_t input, const Halo& output, const CarriedAxes& carried) {
+Halo input_halo(const Op& op, const Halo& output, const CarriedAxes& carried) {
   const auto back = [](int32_t out, int32_t factor, int32_t own) {
     return (out + factor - 1) / factor + own;
   };
-  const Halo own = reach(op, input);
+  const Halo own = reach(op);
   Halo halo{per_axis(back, output.before, op.factor, own.before),
             per_axis(back, output.after, op.factor, own.after)};
   // Along carried axes the output runs ahead: its fresh positions lie `after` positions beyond its grid tile.
@@ -44,15 +45,15 @@ Halo input_halo(const Op& op, size_t input, const Halo& output, const CarriedAxe
   return halo;
 }
 
-Axes<int32_t> input_pad(const Op& op, size_t input) {
-  const Halo own = reach(op, input);
+Axes<int32_t> input_pad(const Op& op) {
+  const Halo own = reach(op);
   return {0, std::max(own.before.y, own.after.y), std::max(own.before.x, own.after.x)};
 }
 
-ExactDemand demand_of(const Op& op, size_t input, const Halo& output, const CarriedAxes& carried) {
-  Halo halo = input_halo(op, input, output, carried);
+ExactDemand demand_of(const Op& op, const Halo& output, const CarriedAxes& carried) {
+  Halo halo = input_halo(op, output, carried);
   carried.add_after(halo);
-  return {halo, input_pad(op, input), edges_read(op)};
+  return {halo, input_pad(op), edges_read(op)};
 }
 
 Halo Need::all(const CarriedAxes& carried) const {
@@ -115,10 +116,10 @@ void PassNeeds::add_inputs(const Op& op, const Halo& output, const std::vector<b
     if (is_barrier(op, k)) {
       if (!kept[index(op.inputs[k])])
         throw std::logic_error(op.name + " needs a barrier that no pass has provided");
-    } else if (k == 0 && traits_of(op.kind).reads_exact_tile) {
-      input.exact.push_back(demand_of(op, k, output, carried_));
+    } else if (k == 0 && operation(op.kind).reads_exact_tile) {
+      input.exact.push_back(demand_of(op, output, carried_));
     } else {
-      input.add_loose(input_halo(op, k, output, carried_));
+      input.add_loose(input_halo(op, output, carried_));
     }
   }
 }

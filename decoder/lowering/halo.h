@@ -31,10 +31,10 @@ struct CarriedAxes {
 /// of its chunk. The result's `after` is the same for the input. `before` does not accumulate, because a tile
 /// keeps earlier frames from the previous chunk. The result's `before` counts the frames read before the
 /// chunk's own. It is negative if reading starts after the chunk's first frame.
-Halo input_halo(const Op& op, size_t input, const Halo& output, const CarriedAxes& carried);
+Halo input_halo(const Op& op, const Halo& output, const CarriedAxes& carried);
 
 /// Positions outside the picture that an operation reads. A tile never contains frames before the first one.
-Axes<int32_t> input_pad(const Op& op, size_t input);
+Axes<int32_t> input_pad(const Op& op);
 
 /// A contiguous tile with exactly the region that a reader needs, with `pad` positions outside the picture.
 struct ExactDemand {
@@ -44,8 +44,8 @@ struct ExactDemand {
   friend bool operator==(const ExactDemand&, const ExactDemand&) = default;
 };
 
-/// The tile that an operation requires of an input for an output with this halo.
-ExactDemand demand_of(const Op& op, size_t input, const Halo& output, const CarriedAxes& carried);
+/// The tile that an operation requires of its first input for an output with this halo.
+ExactDemand demand_of(const Op& op, const Halo& output, const CarriedAxes& carried);
 
 /// Demands of all steps of a pass on one tensor.
 struct Need {

@@ -1,4 +1,5 @@
 #include "decoder/lowering/lowering.h"
+#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <map>
@@ -25,7 +26,7 @@ class Lowering {
     set_scale();
     for (size_t i = needs_.first_op(); i < needs_.end_op(); ++i) emit_op(OpId{static_cast<int32_t>(i)});
     if (goal_.emits)
-      push({.kind = StepKind::emit, .tensor = graph_.output(), .inputs = {read(graph_.output())}});
+      push({.kind = OpKind::emit, .tensor = graph_.output(), .inputs = {read(graph_.output())}});
     set_time_scale();
     pass_.carries_rows = goal_.carries_rows;
     return std::move(pass_);
@@ -63,7 +64,7 @@ class Lowering {
   /// True if an operation can write the tile that all its readers need, including padding. Convolutions with
   /// different edges need different tiles, so each copies its own.
   static bool makes_exact_tile(const Op& op, const Need& need) {
-    return traits_of(op.kind).pads && !need.loose && !need.exact.empty() &&
+    return operation(op.kind).pads && !need.loose && !need.exact.empty() &&
            std::all_of(need.exact.begin(), need.exact.end(),
                        [&](const ExactDemand& demand) { return demand == need.exact.front(); });
   }
@@ -82,7 +83,7 @@ class Lowering {
       const Step& made = pass_.steps[static_cast<size_t>(step)];
       if (ExactDemand{made.halo, made.pad, made.edges} == demand) return {id, step};
     }
-    return {id, push({.kind = StepKind::gather,
+    return {id, push({.kind = OpKind::gather,
                       .tensor = id,
                       .inputs = {read(id)},
                       .halo = demand.halo,
@@ -104,7 +105,7 @@ class Lowering {
 
   void emit_statistics(OpId id) {
     const Op& op = graph_.op(id);
-    Step step{.kind = traits_of(op.kind).step, .op = id, .tensor = op.output};
+    Step step{.kind = op.kind, .op = id, .tensor = op.output};
     for (TensorId input : op.inputs) step.inputs.push_back(read_written(input));
     push(std::move(step));
   }
@@ -119,7 +120,7 @@ class Lowering {
       convolution.target = StepTarget::in_place;
       return;
     }
-    push({.kind = StepKind::accumulate,
+    push({.kind = OpKind::accumulate,
           .op = id,
           .tensor = op.output,
           .inputs = {read_exact(other, {}), {base, -1}}});
@@ -141,7 +142,7 @@ class Lowering {
     // The sum's tile carries rows, so the convolution makes only fresh ones.
     Halo of_operand = halo;
     if (goal_.carries_rows) of_operand.before.y = 0;
-    if (step.kind != StepKind::conv || step.halo != of_operand || step.pad != Axes<int32_t>{}) return false;
+    if (step.kind != OpKind::conv || step.halo != of_operand || step.pad != Axes<int32_t>{}) return false;
     const Op& op = graph_.op(step.op);
     return op.activation == Activation::none && op.factor == Axes<int32_t>{1, 1, 1} && step.add == OpId{-1} &&
            add.inputs[0] != add.inputs[1] && readers_in_pass(operand) == 1;
@@ -161,7 +162,7 @@ class Lowering {
   /// read the tensor, since they can read blocks.
   bool can_write_blocks(TensorId id, const Need& need) const {
     if (!goal_.fusion.blocks || !contains(goal_.keeps, id)) return false;
-    if (pass_.steps.back().kind != StepKind::conv || !need.exact.empty() || need.all(carried_) != Halo{})
+    if (pass_.steps.back().kind != OpKind::conv || !need.exact.empty() || need.all(carried_) != Halo{})
       return false;
     const std::vector<OpId> readers = graph_.readers(id);
     return std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
@@ -178,7 +179,7 @@ class Lowering {
       return;
     }
     made_[index(id)] = static_cast<int32_t>(pass_.steps.size()) - 1;
-    if (contains(goal_.keeps, id)) push({.kind = StepKind::store, .tensor = id, .inputs = {read(id)}});
+    if (contains(goal_.keeps, id)) push({.kind = OpKind::store, .tensor = id, .inputs = {read(id)}});
   }
 
   /// Fuses an add into the convolution that makes one of its operands. Returns false if this is not possible.
@@ -200,11 +201,7 @@ class Lowering {
   void emit_tile(OpId id, const Need& need) {
     const Op& op = graph_.op(id);
     if (emit_with_convolution(id, need)) return;
-    Step step{.kind = traits_of(op.kind).step,
-              .op = id,
-              .tensor = op.output,
-              .inputs = {},
-              .halo = need.all(carried_)};
+    Step step{.kind = op.kind, .op = id, .tensor = op.output, .inputs = {}, .halo = need.all(carried_)};
     if (makes_exact_tile(op, need)) {
       step.halo = need.exact.front().halo;
       step.pad = need.exact.front().pad;
@@ -218,8 +215,8 @@ class Lowering {
   /// Operand for input `k` of an operation whose step makes a tile with this halo.
   Operand input_of(const Op& op, size_t k, const Halo& halo) {
     if (is_barrier(op, k)) return {op.inputs[k], -1};
-    if (k == 0 && traits_of(op.kind).reads_exact_tile)
-      return read_exact(op.inputs[0], demand_of(op, 0, halo, carried_));
+    if (k == 0 && operation(op.kind).reads_exact_tile)
+      return read_exact(op.inputs[0], demand_of(op, halo, carried_));
     if (k == 0 && op.kind == OpKind::add) return own_tile(op, halo);
     return read(op.inputs[k]);
   }
@@ -236,7 +233,7 @@ class Lowering {
       return sole_reader && pass_.steps[static_cast<size_t>(step)].halo == halo;
     };
     if (!is_kept(id) && step >= 0 && (has_own || can_be_taken())) return {id, step};
-    return {id, push({.kind = StepKind::gather, .tensor = id, .inputs = {read(id)}, .halo = halo})};
+    return {id, push({.kind = OpKind::gather, .tensor = id, .inputs = {read(id)}, .halo = halo})};
   }
 
   int64_t readers_in_pass(TensorId id) const {
@@ -317,7 +314,7 @@ Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoa
 std::optional<PassGoal> alternative_to(const PassGoal& goal, const Pass& lowered, const Sizes& sizes) {
   const bool of_one_picture = !sizes.latent_rows && sizes.latent.t == 1;
   const bool overlaps = std::any_of(lowered.steps.begin(), lowered.steps.end(), [](const Step& step) {
-    return step.kind == StepKind::conv && step.halo.before.y + step.halo.after.y > 0;
+    return step.kind == OpKind::conv && step.halo.before.y + step.halo.after.y > 0;
   });
   if (!of_one_picture || !overlaps || !can_carry_rows(lowered)) return {};
   PassGoal carrying = goal;
@@ -342,7 +339,7 @@ TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const 
   for (const Step& step : without.steps) {
     for (const Operand& operand : step.inputs) {
       if (operand.tensor == base && step.tensor != target) return TensorId{-1};
-      const bool own_use = step.kind == StepKind::store || step.kind == StepKind::statistics;
+      const bool own_use = step.kind == OpKind::store || step.kind == OpKind::statistics;
       if (operand.tensor == target && !own_use) return TensorId{-1};
     }
     if (step.tensor == target && step.halo != Halo{}) return TensorId{-1};

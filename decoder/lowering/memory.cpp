@@ -111,7 +111,7 @@ std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Ba
     if (model.workspace_bytes && step.op != OpId{-1})
       bytes[i].workspace =
           model.workspace_bytes(graph.op(step.op), pass.convolutions.of(step.op), extent, sizes);
-    if (step.kind == StepKind::attention && contains(staged, step.inputs[1].tensor) &&
+    if (step.kind == OpKind::attention && contains(staged, step.inputs[1].tensor) &&
         model.attention_state_bytes)
       bytes[i].workspace += model.attention_state_bytes(graph.op(step.op), extent);
     if (!makes_tile(step)) continue;

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "decoder/lowering/blocks.h"
-#include "decoder/lowering/convolution.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "decoder/lowering/window.h"
+#include "decoder/operations/convolution.h"
 #include "decoder/plan/sizes.h"
 
 namespace headroom {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "decoder/lowering/attention.h"
 #include "decoder/lowering/lifetimes.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/operations/attention.h"
 
 namespace headroom {
 

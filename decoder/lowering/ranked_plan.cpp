@@ -1,10 +1,10 @@
 #include "decoder/lowering/ranked_plan.h"
+#include "decoder/operations/linear_attention.h"
 
 #include <algorithm>
 #include <tuple>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
 #include "decoder/lowering/rank_rows.h"
 #include "decoder/lowering/row_readers.h"
 
@@ -89,7 +89,7 @@ std::vector<RankTraffic> traffic_of(const Graph& graph, const RankedPlan& plan) 
 int64_t statistics_values(const Graph& graph, const Step& step, const Sizes& sizes) {
   constexpr int64_t kMoments = 3;
   const Op& op = graph.op(step.op);
-  if (step.kind == StepKind::key_value_sums) {
+  if (step.kind == OpKind::key_value_sums) {
     const int64_t channels = head_channels(graph, op);
     return sizes.items * op.groups * channels * (channels + 1);
   }

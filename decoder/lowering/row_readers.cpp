@@ -1,4 +1,5 @@
 #include "decoder/lowering/row_readers.h"
+#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <limits>
@@ -33,7 +34,7 @@ RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, co
       if (makes_tile(step.kind) && step.op != OpId{-1} && !is_residual(step, i)) {
         const Op& op = graph.op(step.op);
         readers_.push_back({graph.tensor(step.tensor).scale.y, made.before, step.halo.after.y,
-                            made.last_begin, op.factor.y, reach(op, i).before.y, is_barrier(op, i)});
+                            made.last_begin, op.factor.y, reach(op).before.y, is_barrier(op, i)});
       } else {
         // Gathers, statistics, accumulations and residuals read the positions of their own tile.
         readers_.push_back(

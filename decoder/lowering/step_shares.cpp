@@ -1,6 +1,6 @@
 #include "decoder/lowering/step_shares.h"
+#include "decoder/operations/operation.h"
 
-#include "decoder/graph/parameters.h"
 #include "decoder/lowering/memory.h"
 
 namespace headroom {

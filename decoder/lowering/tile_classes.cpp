@@ -1,4 +1,5 @@
 #include "decoder/lowering/tile_classes.h"
+#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <numeric>

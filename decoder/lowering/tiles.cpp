@@ -1,4 +1,5 @@
 #include "decoder/lowering/tiles.h"
+#include "decoder/operations/operation.h"
 
 #include <algorithm>
 
@@ -15,7 +16,7 @@ namespace {
 /// Positions that a step's tile carries if the pass carries along this axis. Gathers from a kept tensor carry
 /// none: they read earlier positions from the blocks again.
 int32_t carried_along(const Step& step, Axis axis) {
-  const bool gathers_kept = step.kind == StepKind::gather && step.inputs[0].step == -1;
+  const bool gathers_kept = step.kind == OpKind::gather && step.inputs[0].step == -1;
   return makes_tile(step) && !gathers_kept ? at(step.halo.before, axis) : 0;
 }
 
@@ -96,24 +97,7 @@ int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, in
 
 bool can_carry_rows(const Pass& pass) {
   return std::all_of(pass.steps.begin(), pass.steps.end(), [](const Step& step) {
-    if (step.edges == Edges::reflect) return false;
-    switch (step.kind) {
-      case StepKind::gather:
-      case StepKind::norm:
-      case StepKind::rms_norm:
-      case StepKind::upsample:
-      case StepKind::depth_to_space:
-      case StepKind::conv:
-      case StepKind::activate:
-      case StepKind::add:
-      case StepKind::accumulate:
-      case StepKind::store:
-      case StepKind::statistics:
-      case StepKind::emit:
-        return true;
-      default:
-        return false;
-    }
+    return step.edges != Edges::reflect && operation(step.kind).carries_rows;
   });
 }
 

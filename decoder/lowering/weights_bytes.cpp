@@ -1,7 +1,7 @@
 #include "decoder/lowering/weights_bytes.h"
 
-#include "decoder/lowering/convolution.h"
 #include "decoder/lowering/storage.h"
+#include "decoder/operations/convolution.h"
 
 namespace headroom {
 

@@ -36,11 +36,11 @@ bool makes_tile(const Step& step) {
 
 bool takes_over(const Pass& pass, const Step& step) {
   const auto has_earlier = [&](Axis axis) { return pass.carries(axis) && at(step.halo.before, axis) > 0; };
-  return step.kind == StepKind::add && !has_earlier(Axis::t) && !has_earlier(Axis::y);
+  return step.kind == OpKind::add && !has_earlier(Axis::t) && !has_earlier(Axis::y);
 }
 
 bool acquires_blocks(const Step& step) {
-  return step.kind == StepKind::store || step.target == StepTarget::blocks;
+  return step.kind == OpKind::store || step.target == StepTarget::blocks;
 }
 
 bool is_residual(const Step& step, size_t input) {

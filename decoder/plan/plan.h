@@ -133,7 +133,7 @@ struct Operand {
 /// these. The tile begins with `halo.before` further frames, copied from the previous chunk. In a pass that
 /// carries rows, rows and bands work like frames and chunks.
 struct Step {
-  StepKind kind{};
+  OpKind kind{};
   OpId op{-1};  ///< the operation carried out; -1 for gather, store and emit
   TensorId tensor{
       -1};  ///< the tensor that the step makes: a tile of it. Statistics, store and accumulate make it whole

@@ -104,7 +104,7 @@ class PlanReader {
   }
 
  private:
-  StepKind step_kind(const JsonFields& fields) const { return one_of(fields, kAllSteps); }
+  OpKind step_kind(const JsonFields& fields) const { return one_of(fields, kAllKinds); }
 
   Step read_step(const JsonFields& fields) const {
     Step step;

@@ -1,4 +1,5 @@
 #include "decoder/program/ranks.h"
+#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,7 +14,6 @@
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/fnv_hash.h"
-#include "decoder/graph/parameters.h"
 #include "decoder/graph/text_streams.h"
 #include "decoder/outputs/unnamed_file.h"
 #include "decoder/plan/plan_file.h"

@@ -10,10 +10,10 @@
 #include "decoder/cpu/threads.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "decoder/machine/process_memory.h"
+#include "decoder/operations/attention.h"
 #include "decoder/plan/sizes.h"
 #include "decoder/session/libraries.h"
 

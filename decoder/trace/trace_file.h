@@ -23,7 +23,7 @@ Trace described(Trace trace, const Plan& plan, const RunStats& stats);
 
 /// Kind and layer of one step of a plan.
 struct RecordedStep {
-  std::string kind;    ///< by name_of(StepKind)
+  std::string kind;    ///< by name_of(OpKind)
   int32_t layer = -1;  ///< index into RecordedTrace::layers
   friend bool operator==(const RecordedStep&, const RecordedStep&) = default;
 };

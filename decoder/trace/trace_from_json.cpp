@@ -49,10 +49,9 @@ std::vector<std::string> activity_kind_names() {
 
 std::string step_kind(const JsonFields& fields) {
   std::string text = fields.text();
-  for (StepKind kind = StepKind::gather;; kind = static_cast<StepKind>(static_cast<int>(kind) + 1)) {
-    if (text == name_of(kind)) return text;
-    if (kind == StepKind::emit) break;
-  }
+  const bool known =
+      std::any_of(kAllKinds.begin(), kAllKinds.end(), [&](OpKind kind) { return text == name_of(kind); });
+  if (known) return text;
   fields.fail("expected a kind of step, found " + fields.value().dump().substr(0, 40));
 }
 

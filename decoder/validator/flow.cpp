@@ -45,7 +45,7 @@ class FlowCheck {
       if (steps.size() > 1)
         refuse(Violation::statistics_twice, ref, "measured before, by " + view_.place(steps[0]));
     }
-    if (step.kind != StepKind::emit) return;
+    if (step.kind != OpKind::emit) return;
     emitted_.push_back(ref);
     if (emitted_.size() > 1) refuse(Violation::wrong_output, ref, "the output is emitted a second time");
   }

@@ -126,7 +126,7 @@ class MemoryCheck {
       // Only a band's first tile runs before its blocks are allocated. The band's other tiles and chunks find
       // the blocks in place.
       const Step& step = view_.plan.passes[pass].steps[s];
-      const bool begins = (step.kind == StepKind::store || writes_blocks(step)) &&
+      const bool begins = (step.kind == OpKind::store || writes_blocks(step)) &&
                           view_.tile_count(pass, kColumns) == 1 && view_.tile_count(pass, kTime) == 1;
       if (begins) {
         stages.begins.push_back(s);
@@ -257,7 +257,7 @@ class MemoryCheck {
     const bool keeps_earlier = std::any_of(kAxes.begin(), kAxes.end(), [&](Axis axis) {
       return view_.carries(ref, axis) && at(step.halo.before, axis) > 0;
     });
-    if (step.kind != StepKind::add || keeps_earlier) return false;
+    if (step.kind != OpKind::add || keeps_earlier) return false;
     return std::any_of(step.inputs.begin(), step.inputs.end(), [&](const Operand& input) {
       if (input.step == -1) return false;
       const auto maker = static_cast<size_t>(input.step);

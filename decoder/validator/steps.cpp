@@ -9,54 +9,20 @@ namespace {
 constexpr int32_t kWidestHalo = 1 << 20;
 
 /// Kind of the operation that a step of this kind carries out. Empty for steps that only move values.
-std::optional<OpKind> op_kind_of(StepKind kind) {
-  switch (kind) {
-    case StepKind::norm:
-      return OpKind::norm;
-    case StepKind::upsample:
-      return OpKind::upsample;
-    case StepKind::conv:
-      return OpKind::conv;
-    case StepKind::add:
-    case StepKind::accumulate:
-      return OpKind::add;
-    case StepKind::attention:
-      return OpKind::attention;
-    case StepKind::interpolate:
-      return OpKind::interpolate;
-    case StepKind::unfold_frames:
-      return OpKind::unfold_frames;
-    case StepKind::rms_norm:
-      return OpKind::rms_norm;
-    case StepKind::gate:
-      return OpKind::gate;
-    case StepKind::depth_to_space:
-      return OpKind::depth_to_space;
-    case StepKind::linear_attention:
-      return OpKind::linear_attention;
-    case StepKind::activate:
-      return OpKind::activate;
-    case StepKind::statistics:
-      return OpKind::statistics;
-    case StepKind::key_value_sums:
-      return OpKind::key_value_sums;
-    case StepKind::gather:
-    case StepKind::store:
-    case StepKind::emit:
-      break;
-  }
-  return std::nullopt;
+std::optional<OpKind> op_kind_of(OpKind kind) {
+  if (kind == OpKind::gather || kind == OpKind::store || kind == OpKind::emit) return std::nullopt;
+  return kind == OpKind::accumulate ? OpKind::add : kind;
 }
 
-bool is_known(StepKind kind) {
-  return kind >= StepKind::gather && kind <= StepKind::emit;
+bool is_known(OpKind kind) {
+  return std::find(kAllKinds.begin(), kAllKinds.end(), kind) != kAllKinds.end();
 }
 
 /// True if the step computes on a tile of this operand, and so cannot read the kept tensor itself.
-bool reads_tile(StepKind kind, size_t input) {
-  if (kind == StepKind::store) return true;
-  return input == 0 && (kind == StepKind::conv || (kind == StepKind::add || kind == StepKind::accumulate ||
-                                                   kind == StepKind::attention));
+bool reads_tile(OpKind kind, size_t input) {
+  if (kind == OpKind::store) return true;
+  return input == 0 && (kind == OpKind::conv ||
+                        (kind == OpKind::add || kind == OpKind::accumulate || kind == OpKind::attention));
 }
 
 /// The edges that a convolution requires of the tile it reads; unset if its kernel stays inside the picture.
@@ -79,7 +45,7 @@ class StepCheck {
   bool run() {
     if (!check_operation() || !check_target_kind() || !check_widths() || !check_inputs() || !check_target())
       return false;
-    if (step_.kind == StepKind::add) taken_over_[static_cast<size_t>(step_.inputs[0].step)] = true;
+    if (step_.kind == OpKind::add) taken_over_[static_cast<size_t>(step_.inputs[0].step)] = true;
     return true;
   }
 
@@ -109,7 +75,7 @@ class StepCheck {
   /// Checks a convolution that adds a residual. Nothing else may read the convolution's own result, since it
   /// is never stored.
   bool check_add() {
-    if (step_.kind != StepKind::conv || !view_.on_cuda())
+    if (step_.kind != OpKind::conv || !view_.on_cuda())
       return refuse("only convolutions on cuda add a residual");
     if (!view_.is_op(step_.add) || view_.graph.op(step_.add).kind != OpKind::add)
       return refuse("add: expected an operation of kind add");
@@ -128,10 +94,10 @@ class StepCheck {
     const bool known = step_.target == StepTarget::tile || step_.target == StepTarget::blocks ||
                        step_.target == StepTarget::in_place;
     if (!known) return refuse("target: expected tile, blocks or in_place");
-    if (step_.add != OpId{-1} && step_.kind != StepKind::conv)
+    if (step_.add != OpId{-1} && step_.kind != OpKind::conv)
       return refuse("only convolutions add a residual");
     if (step_.target == StepTarget::tile) return true;
-    if (step_.kind != StepKind::conv || !view_.on_cuda())
+    if (step_.kind != OpKind::conv || !view_.on_cuda())
       return refuse("only convolutions on cuda write blocks themselves");
     if (step_.target == StepTarget::in_place && step_.add == OpId{-1})
       return refuse("writes in place, but adds nothing");
@@ -139,9 +105,9 @@ class StepCheck {
   }
 
   bool check_widths() {
-    const bool pads = step_.kind == StepKind::norm || step_.kind == StepKind::gather ||
-                      step_.kind == StepKind::upsample || step_.kind == StepKind::conv ||
-                      step_.kind == StepKind::rms_norm || step_.kind == StepKind::activate;
+    const bool pads = step_.kind == OpKind::norm || step_.kind == OpKind::gather ||
+                      step_.kind == OpKind::upsample || step_.kind == OpKind::conv ||
+                      step_.kind == OpKind::rms_norm || step_.kind == OpKind::activate;
     for (Axis axis : kAxes) {
       const int32_t before = at(step_.halo.before, axis);
       const int32_t after = at(step_.halo.after, axis);
@@ -180,7 +146,7 @@ class StepCheck {
       const bool first = add.inputs[0] == view_.graph.op(step_.op).output;
       wanted.push_back(add.inputs[first ? 1 : 0]);
     }
-    const bool is_add = step_.kind == StepKind::add || step_.kind == StepKind::accumulate;
+    const bool is_add = step_.kind == OpKind::add || step_.kind == OpKind::accumulate;
     if (is_add && step_.inputs.size() == 2 && wanted[0] != step_.inputs[0].tensor)
       std::swap(wanted[0], wanted[1]);
     return wanted;
@@ -205,7 +171,7 @@ class StepCheck {
   bool check_operand(size_t i) {
     const Operand& operand = step_.inputs[i];
     const std::string which = "operand " + std::to_string(i) + ": ";
-    const bool whole = reads_whole(step_, i) || (step_.kind == StepKind::accumulate && i == 1);
+    const bool whole = reads_whole(step_, i) || (step_.kind == OpKind::accumulate && i == 1);
     const bool tile = reads_tile(step_.kind, i);
     if (operand.step != -1) {
       if (whole) return refuse(which + "expected the whole tensor, found a tile");
@@ -230,7 +196,7 @@ class StepCheck {
                         name_of(own.tier) + ", " + why,
                     Violation::misplaced);
     };
-    if (step_.kind != StepKind::attention || step_.inputs.size() != 3) return misplaced("and not by block");
+    if (step_.kind != OpKind::attention || step_.inputs.size() != 3) return misplaced("and not by block");
     if (view_.graph.op(step_.op).frames == AttentionFrames::interleaved)
       return misplaced("and frames are interleaved");
     const Operand& other = step_.inputs[3 - i];
@@ -261,7 +227,7 @@ class StepCheck {
                         " after a step has added onto it",
                     Violation::read_after_release);
     }
-    const bool convolved = step_.kind == StepKind::conv && &operand == &step_.inputs[0];
+    const bool convolved = step_.kind == OpKind::conv && &operand == &step_.inputs[0];
     const std::optional<Edges> wanted =
         convolved ? wanted_edges(view_.graph.op(step_.op)) : std::optional<Edges>{};
     if (wanted && maker.edges != *wanted) {
@@ -274,15 +240,14 @@ class StepCheck {
   /// A step that writes a kept tensor must match its entry: `in_place_of` is the tensor that the step adds
   /// onto, or -1 if it adds onto none.
   bool check_target() {
-    if (step_.kind == StepKind::emit && step_.tensor != view_.graph.output()) {
+    if (step_.kind == OpKind::emit && step_.tensor != view_.graph.output()) {
       return refuse("emits another tensor than the model's output", Violation::wrong_output);
     }
     const bool in_place = writes_blocks(step_) && step_.target == StepTarget::in_place;
-    if (step_.kind != StepKind::store && step_.kind != StepKind::accumulate && !writes_blocks(step_))
-      return true;
+    if (step_.kind != OpKind::store && step_.kind != OpKind::accumulate && !writes_blocks(step_)) return true;
     const KeptTensor* target = view_.kept(step_.tensor);
     if (target == nullptr) return refuse("writes a tensor that is not kept");
-    const bool adds_onto = step_.kind == StepKind::accumulate || in_place;
+    const bool adds_onto = step_.kind == OpKind::accumulate || in_place;
     const TensorId base = adds_onto ? step_.inputs[1].tensor : TensorId{-1};
     if (in_place && step_.inputs[1].step != -1) return refuse("adds onto a tile, not the kept tensor");
     if (target->in_place_of != base) {

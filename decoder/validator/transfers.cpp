@@ -176,7 +176,7 @@ class TransferCheck {
     }
     for (size_t y = 0; y < bands; ++y) {
       const Interval needed = intersect(own.needed(ref, input, kRows, y), all);
-      note_read({rank, tensor}, needed, own.step(ref).kind == StepKind::interpolate ? 1 : 0);
+      note_read({rank, tensor}, needed, own.step(ref).kind == OpKind::interpolate ? 1 : 0);
       const int64_t missing = first_missing({rank, tensor}, needed);
       if (missing >= needed.end) continue;
       return view_.findings.add(Violation::missing_transfer, RankedView::place(rank, own.place(ref)),

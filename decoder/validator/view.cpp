@@ -160,21 +160,21 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
   const Interval out = made(ref, axis, i);
   if (adds_operand(reader, input)) return out;
   if (axis == kTime) return frames_needed(reader, input, out);
-  if (reader.kind == StepKind::conv) {
+  if (reader.kind == OpKind::conv) {
     const Op& op = graph.op(reader.op);
     const int64_t factor = at(op.factor, axis);
     // Over nearest upsampling, an output reads the position that it repeats and its neighbours.
     const int64_t beyond = ceil_divide(at(op.kernel, axis) / 2, factor);
     return {out.begin / factor - beyond, ceil_divide(out.end, factor) + beyond};
   }
-  if (reader.kind == StepKind::interpolate && at(graph.op(reader.op).factor, axis) > 1) {
+  if (reader.kind == OpKind::interpolate && at(graph.op(reader.op).factor, axis) > 1) {
     // An even output position interpolates between its source and the one before, an odd one between its
     // source and the one after.
     const int64_t first = out.begin / 2 - (out.begin % 2 == 0 ? 1 : 0);
     const int64_t end = (out.end - 1) / 2 + (out.end % 2 == 0 ? 1 : 0) + 1;
     return out.length() == 0 ? out : intersect({first, end}, picture(read, axis));
   }
-  if (reader.kind != StepKind::upsample && reader.kind != StepKind::depth_to_space) return out;
+  if (reader.kind != OpKind::upsample && reader.kind != OpKind::depth_to_space) return out;
   const int64_t factor = at(graph.op(reader.op).factor, axis);
   return {out.begin / factor, ceil_divide(out.end, factor)};
 }
@@ -187,16 +187,16 @@ Interval View::frames_needed(const Step& reader, size_t input, const Interval& o
   const Op& op = graph.op(reader.op);
   const Interval all = picture(reader.inputs[input].tensor, kTime);
   switch (reader.kind) {
-    case StepKind::conv:
+    case OpKind::conv:
       return {std::max<int64_t>(0, out.begin - (op.kernel.t - 1 - op.convolution.frames_ahead)),
               std::min(all.end, out.end + op.convolution.frames_ahead)};
-    case StepKind::interpolate:
+    case OpKind::interpolate:
       return op.factor.t > 1 ? all : out;
-    case StepKind::attention:
+    case OpKind::attention:
       return op.frames == AttentionFrames::interleaved ? all : out;
-    case StepKind::unfold_frames:
+    case OpKind::unfold_frames:
       return {frames_before(out.begin, 2, 1), frames_until(out.end, 2, 1)};
-    case StepKind::depth_to_space:
+    case OpKind::depth_to_space:
       return {frames_before(out.begin, op.factor.t, 1), frames_until(out.end, op.factor.t, 1)};
     default:
       return out;
@@ -239,12 +239,11 @@ std::vector<int64_t> pass_starts(const View& view) {
 namespace {
 
 /// True for steps that compute values position by position, also outside the tile's own positions.
-bool makes_positions(StepKind kind) {
-  return kind == StepKind::gather || kind == StepKind::norm || kind == StepKind::upsample ||
-         kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention ||
-         kind == StepKind::interpolate || kind == StepKind::unfold_frames || kind == StepKind::rms_norm ||
-         kind == StepKind::gate || kind == StepKind::depth_to_space || kind == StepKind::linear_attention ||
-         kind == StepKind::activate;
+bool makes_positions(OpKind kind) {
+  return kind == OpKind::gather || kind == OpKind::norm || kind == OpKind::upsample || kind == OpKind::conv ||
+         kind == OpKind::add || kind == OpKind::attention || kind == OpKind::interpolate ||
+         kind == OpKind::unfold_frames || kind == OpKind::rms_norm || kind == OpKind::gate ||
+         kind == OpKind::depth_to_space || kind == OpKind::linear_attention || kind == OpKind::activate;
 }
 
 }  // namespace
@@ -254,28 +253,28 @@ bool computes_tile(const Step& step) {
 }
 
 bool writes_blocks(const Step& step) {
-  return step.kind == StepKind::conv && step.target != StepTarget::tile;
+  return step.kind == OpKind::conv && step.target != StepTarget::tile;
 }
 
 bool adds_operand(const Step& step, size_t input) {
-  return step.kind == StepKind::conv && step.add != OpId{-1} && input == step.inputs.size() - 1;
+  return step.kind == OpKind::conv && step.add != OpId{-1} && input == step.inputs.size() - 1;
 }
 
 bool copies_kept(const Step& step) {
-  return step.kind == StepKind::gather && step.inputs[0].step == -1;
+  return step.kind == OpKind::gather && step.inputs[0].step == -1;
 }
 
-bool counts_positions(StepKind kind) {
-  return kind == StepKind::statistics || kind == StepKind::key_value_sums;
+bool counts_positions(OpKind kind) {
+  return kind == OpKind::statistics || kind == OpKind::key_value_sums;
 }
 
-bool writes_whole(StepKind kind) {
+bool writes_whole(OpKind kind) {
   return !makes_positions(kind);
 }
 
 bool reads_whole(const Step& step, size_t input) {
-  return (step.kind == StepKind::attention && input > 0) || (step.kind == StepKind::norm && input == 1) ||
-         (step.kind == StepKind::linear_attention && input + 1 == step.inputs.size());
+  return (step.kind == OpKind::attention && input > 0) || (step.kind == OpKind::norm && input == 1) ||
+         (step.kind == OpKind::linear_attention && input + 1 == step.inputs.size());
 }
 
 }  // namespace headroom::validation

@@ -131,9 +131,9 @@ bool copies_kept(const Step& step);
 /// True for steps that make a tile, which later steps of the pass can read.
 bool computes_tile(const Step& step);
 /// True for steps that gather a barrier's statistics or sums. They must count each position once.
-bool counts_positions(StepKind kind);
+bool counts_positions(OpKind kind);
 /// True for steps that read and write only the tile's own positions.
-bool writes_whole(StepKind kind);
+bool writes_whole(OpKind kind);
 /// True for a convolution that writes its result into the tensor's blocks.
 bool writes_blocks(const Step& step);
 /// True for the operand that a convolution adds to its sums. The step reads it at the positions that it

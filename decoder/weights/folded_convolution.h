@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "decoder/graph/parameters.h"
-#include "decoder/lowering/convolution.h"
+#include "decoder/operations/convolution.h"
+#include "decoder/operations/operation.h"
 #include "decoder/weights/parameter_source.h"
 
 namespace headroom {

@@ -1,4 +1,5 @@
 #include "decoder/weights/open_model.h"
+#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,7 +15,6 @@
 #include "decoder/graph/families/families.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/graph/nearest.h"
-#include "decoder/graph/parameters.h"
 #include "decoder/graph/system_failure.h"
 #include "decoder/outputs/printable.h"
 #include "decoder/weights/read_stored.h"

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <functional>
-
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom {
 

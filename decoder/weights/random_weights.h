@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "decoder/files/array.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom {
 

@@ -5,7 +5,7 @@
 
 #include "decoder/files/stored_dtype.h"
 #include "decoder/graph/graph.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom {
 

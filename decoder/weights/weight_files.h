@@ -8,7 +8,7 @@
 
 #include "decoder/files/safetensors.h"
 #include "decoder/graph/graph.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "decoder/weights/tensor_names.h"
 
 namespace headroom {

@@ -5,11 +5,11 @@
 #include <stdexcept>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
 #include "decoder/lowering/lowering.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/tiles.h"
+#include "decoder/operations/operation.h"
 #include "planner/cost/device_rates.h"
 #include "planner/cost/memory_costs.h"
 #include "profiler/profile/time_error.h"
@@ -36,7 +36,7 @@ double work_per_position(const Graph& graph, const Op& op, const Sizes& sizes) {
 /// Bytes written for each position by a step that only moves values.
 double moved_bytes(const Graph& graph, const Step& step, const Sizes& sizes) {
   const int64_t element =
-      step.kind == StepKind::store ? bytes_per_element(sizes.dtype) : tile_element_bytes(sizes);
+      step.kind == OpKind::store ? bytes_per_element(sizes.dtype) : tile_element_bytes(sizes);
   return double(graph.tensor(step.tensor).channels * element);
 }
 
@@ -292,11 +292,11 @@ double CostModel::least_store_seconds(TensorId id, const Sizes& sizes) const {
   const Tensor& tensor = graph_->tensor(id);
   const double whole = double(positions(own_extent(tensor, sizes)) * sizes.items);
   if (latency_tables_)
-    return whole * latency_tables_->of({.kind = StepKind::store, .tensor = id}, ConvolutionAlgorithm::direct)
+    return whole * latency_tables_->of({.kind = OpKind::store, .tensor = id}, ConvolutionAlgorithm::direct)
                        .least_seconds_per_position();
   if (gpu_) return gpu_->least_store_seconds(id, sizes);
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
-  const Step store{.kind = StepKind::store, .tensor = id};
+  const Step store{.kind = OpKind::store, .tensor = id};
   return rates.step_seconds + whole * moved_bytes(*graph_, store, sizes) / rates.bytes_per_second;
 }
 

@@ -5,6 +5,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom::planner {
 namespace {
@@ -78,14 +79,14 @@ double GpuCosts::least_seconds(OpId id, const Sizes& sizes) const {
   const Op& op = graph_->op(id);
   // A convolution may hide the add of a residual behind its multiply-adds.
   if (op.kind == OpKind::add && fusion_on(sizes).residuals) return 0;
-  Step step{.kind = traits_of(op.kind).step, .op = id, .tensor = op.output};
+  Step step{.kind = op.kind, .op = id, .tensor = op.output};
   for (TensorId input : op.inputs) step.inputs.push_back({input, -1});
   return least_step_seconds(*graph_, step, times_.card, sizes);
 }
 
 double GpuCosts::least_store_seconds(TensorId id, const Sizes& sizes) const {
-  return least_step_seconds(*graph_, {.kind = StepKind::store, .tensor = id, .inputs = {{id, -1}}},
-                            times_.card, sizes);
+  return least_step_seconds(*graph_, {.kind = OpKind::store, .tensor = id, .inputs = {{id, -1}}}, times_.card,
+                            sizes);
 }
 
 double GpuCosts::copies_seconds(std::span<const int64_t> copied_bytes) const {

@@ -1,8 +1,8 @@
 #include "planner/cost/gpu_work.h"
 
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
 #include "decoder/lowering/storage.h"
+#include "decoder/operations/operation.h"
 #include "planner/cost/device_rates.h"
 
 namespace headroom::planner {
@@ -89,9 +89,9 @@ StepTraffic traffic_of(const Graph& graph, const Step& step, const Sizes& sizes)
   const double own = double(measured.channels) * element;
   StepTraffic bytes;
   bytes.keeps =
-      step.kind == StepKind::store || step.kind == StepKind::accumulate || step.target != StepTarget::tile;
+      step.kind == OpKind::store || step.kind == OpKind::accumulate || step.target != StepTarget::tile;
   if (makes_tile(step) || bytes.keeps) bytes.written = own;
-  if (step.kind == StepKind::emit) bytes.emitted = double(measured.channels) * double(sizeof(float));
+  if (step.kind == OpKind::emit) bytes.emitted = double(measured.channels) * double(sizeof(float));
   if (step.op == OpId{-1}) {
     bytes.reads.push_back({step.inputs.at(0), own});
     return bytes;
@@ -111,15 +111,15 @@ StepTraffic traffic_of(const Graph& graph, const Step& step, const Sizes& sizes)
 int64_t kernels_of(const Graph& graph, const Step& step, int64_t frames, const Sizes& sizes) {
   const int64_t fills = step.edges != Edges::zeros ? kFillKernels : 0;
   switch (step.kind) {
-    case StepKind::conv: {
+    case OpKind::conv: {
       const Op& op = graph.op(step.op);
       // For each frame one kernel per phase, and one that interleaves the phases.
       const int64_t own = op.factor.y > 1 ? frames * (op.factor.y * op.factor.x + 1) : 1;
       return sizes.items * (own + (op.activation != Activation::none ? 1 : 0) + fills);
     }
-    case StepKind::statistics:
-    case StepKind::attention:
-    case StepKind::emit:
+    case OpKind::statistics:
+    case OpKind::attention:
+    case OpKind::emit:
       return sizes.items * frames;
     default:
       return sizes.items * (1 + fills);

@@ -9,6 +9,7 @@
 #include "decoder/lowering/lowering.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/tiles.h"
+#include "decoder/operations/attention.h"
 
 namespace headroom::planner {
 namespace {
@@ -98,16 +99,16 @@ LatencyLookup::LatencyLookup(const Graph& graph, const profiler::Profile& profil
 const profiler::LatencyTable& LatencyLookup::of(const Step& step, ConvolutionAlgorithm algorithm) const {
   int32_t found = -1;
   switch (step.kind) {
-    case StepKind::gather:
+    case OpKind::gather:
       found = gather_[index(step.tensor)];
       break;
-    case StepKind::store:
+    case OpKind::store:
       found = store_[index(step.tensor)];
       break;
-    case StepKind::emit:
+    case OpKind::emit:
       found = emit_[index(step.tensor)];
       break;
-    case StepKind::accumulate:
+    case OpKind::accumulate:
       found = accumulate_[index(step.op)];
       break;
     default:
@@ -124,7 +125,7 @@ double LatencyLookup::tile_seconds(const Step& step, ConvolutionAlgorithm algori
   const profiler::CallsOfStep calls =
       profiler::calls_of(step.kind, sizes.device, made.t, double(sizes.items));
   double call = 0;
-  if (step.kind == StepKind::attention) {
+  if (step.kind == OpKind::attention) {
     call = profiler::attention_seconds(latency_table, *graph_, graph_->op(step.op), sizes.latent,
                                        made.y * made.x);
   } else {
@@ -132,7 +133,7 @@ double LatencyLookup::tile_seconds(const Step& step, ConvolutionAlgorithm algori
   }
   if (step.add == OpId{-1}) return calls.calls * call;
   Step add = step;
-  add.kind = StepKind::accumulate;
+  add.kind = OpKind::accumulate;
   add.op = std::exchange(add.add, OpId{-1});
   return calls.calls * call + kResidualShare * tile_seconds(add, algorithm, made, sizes);
 }
@@ -160,7 +161,7 @@ std::optional<LatencyLookup::Beyond> LatencyLookup::beyond(const Pass& pass, con
                                                            const Sizes& sizes) const {
   for (size_t s = 0; s < pass.steps.size(); ++s) {
     const Step& step = pass.steps[s];
-    if (step.op == OpId{-1} || step.kind == StepKind::accumulate) continue;
+    if (step.op == OpId{-1} || step.kind == OpKind::accumulate) continue;
     const Op& op = graph_->op(step.op);
     Step sized = step;
     sized.tensor = measured_tensor(step);

@@ -4,12 +4,12 @@
 
 #include "decoder/gpu/calls/workspace.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
-#include "decoder/lowering/attention.h"
 #include "decoder/lowering/gpu_layout.h"
-#include "decoder/lowering/linear_attention.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/machine/processors.h"
+#include "decoder/operations/attention.h"
+#include "decoder/operations/linear_attention.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom::planner {
 namespace {

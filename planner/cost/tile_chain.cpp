@@ -46,7 +46,7 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times
               .rewrites = bytes.rewrites,
               .copies_if_narrow = copies_if_narrow(graph, step),
               .columns = axes.x.extent,
-              .by_frame = step.kind == StepKind::conv && graph.op(step.op).factor.y > 1,
+              .by_frame = step.kind == OpKind::conv && graph.op(step.op).factor.y > 1,
               .place = bytes.keeps ? place_of({step.tensor, -1}) : i,
               .carried_of_area = double(axes.t.carried) * handed_on_bytes(graph, step, sizes),
               .carried_of_column = double(axes.y.carried) * handed_on_bytes(graph, step, sizes)};
@@ -98,7 +98,7 @@ double TileChain::measured_seconds(size_t i, const Axes<double>& made) const {
   const Step& step = pass_.steps[i];
   double seconds = measured_->tile_seconds(step, pass_.convolutions.of(step.op), made, sizes_);
   if (rewrites_[i] > links_[i].rewrites) {
-    const Step store{.kind = StepKind::store, .tensor = step.tensor};
+    const Step store{.kind = OpKind::store, .tensor = step.tensor};
     seconds += measured_->tile_seconds(store, ConvolutionAlgorithm::direct, made, sizes_);
   }
   const double missed = missed_reads_[i] + missed_write(i, positions_[i]);

@@ -135,7 +135,7 @@ size_t PassSchedule::full_band() const {
 
 std::string PassSchedule::made_by(size_t number, const RoundedAmounts& amounts) const {
   const Step& step = pass_.steps[number];
-  if (step.kind == StepKind::emit) return "rows of the picture";
+  if (step.kind == OpKind::emit) return "rows of the picture";
   if (takes_statistics(step.kind)) return "statistics";
   if (!makes_tile(step))
     return (acquires_blocks(step) ? "blocks of " : "sums in blocks of ") + name(step.tensor);
@@ -266,7 +266,7 @@ std::string PassSchedule::end(const ScheduleOptions& options) const {
   for (const Step& step : pass_.steps) {
     if (takes_statistics(step.kind))
       complete.push_back(name(step.tensor) + (plan_.share.alone() ? "" : " (merged with all ranks)"));
-    if (step.kind == StepKind::emit) complete.emplace_back("the picture");
+    if (step.kind == OpKind::emit) complete.emplace_back("the picture");
   }
   const auto add = [&](const std::string& label, const std::vector<std::string>& list) {
     if (!list.empty()) parts.push_back(label + joined(list, ", "));

@@ -14,7 +14,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/families/families.h"
 #include "decoder/graph/model.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "decoder/weights/open_model.h"
 #include "planner/python/bindings.h"
 

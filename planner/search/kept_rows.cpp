@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom::planner {
 
@@ -24,8 +25,7 @@ KeptRows::KeptRows(const Graph& graph, const PassLiveness& liveness, const Sizes
         if (is_barrier(op, i)) {
           whole_[t] = true;
         } else {
-          around_[t] =
-              std::max(around_[t], ceil_divide(behind, op.factor.y) + int64_t{reach(op, i).before.y});
+          around_[t] = std::max(around_[t], ceil_divide(behind, op.factor.y) + int64_t{reach(op).before.y});
         }
       }
     }

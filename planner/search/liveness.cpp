@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom::planner {
 namespace {
@@ -13,7 +14,7 @@ constexpr int32_t kDeepestRecompute = 8;
 constexpr size_t kMostCreatable = 8;
 
 bool pointwise(const Op& op) {
-  return traits_of(op.kind).pointwise || (op.kind == OpKind::conv && op.kernel == Axes<int32_t>{1, 1, 1});
+  return operation(op.kind).pointwise || (op.kind == OpKind::conv && op.kernel == Axes<int32_t>{1, 1, 1});
 }
 
 TensorId tensor_id(size_t number) {
@@ -81,7 +82,7 @@ void PassLiveness::find_candidates(const Sizes& sizes) {
       // Its only reader runs in the same pass and its result is no larger. Keep that result instead.
       const Op& reader = graph_.op(readers[0]);
       const bool at_once = tensor_depths_[index(reader.output)] == tensor_depths_[t];
-      if (pointwise(reader) && !traits_of(reader.kind).cheap && at_once &&
+      if (pointwise(reader) && !operation(reader.kind).cheap && at_once &&
           all_bytes[index(reader.output)] <= all_bytes[t])
         continue;
     }
@@ -93,7 +94,7 @@ void PassLiveness::find_candidates(const Sizes& sizes) {
 
 bool PassLiveness::is_recomputed(TensorId id, const std::vector<int64_t>& bytes) const {
   const Op& producer = *graph_.producer(id);
-  if (traits_of(producer.kind).cheap) return true;
+  if (operation(producer.kind).cheap) return true;
   const std::vector<OpId>& readers = graph_.readers(id);
   const bool read_whole = std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
     const Op& op = graph_.op(reader);

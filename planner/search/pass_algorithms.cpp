@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "decoder/lowering/convolution.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/operations/convolution.h"
 
 namespace headroom::planner {
 

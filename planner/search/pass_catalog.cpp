@@ -1,10 +1,10 @@
 #include "planner/search/pass_catalog.h"
 
-#include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/rank_rows.h"
 #include "decoder/lowering/ranked_plan.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/operations/attention.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -215,7 +215,7 @@ double PassCatalog::exchange_seconds(size_t pass, const KeepSet& set) const {
   if (ranks_.alone()) return 0;
   int64_t values = 0, bytes = 0;
   for (OpId id : liveness_.targets(pass).statistics) {
-    const Step step{.kind = traits_of(graph_.op(id).kind).step, .op = id};
+    const Step step{.kind = graph_.op(id).kind, .op = id};
     values += statistics_values(graph_, step, sizes_);
   }
   for (TensorId id : set.keeps) bytes += kept_rows_.awaited_bytes(id);

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/row_readers.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/operations/attention.h"
 #include "planner/search/tile_shapes.h"
 
 namespace headroom::planner {
@@ -234,7 +234,7 @@ double PassOption::staging_seconds(const Shape& shape, const std::vector<MemoryT
       ceil_divide(grid_rows(), heights_[shape.height].length) * ceil_divide(grid.x, widths_[shape.width]);
   double seconds = 0;
   for (const Step& step : pass_.steps) {
-    if (step.kind != StepKind::attention || !contains(staged_keys, step.inputs[1].tensor)) continue;
+    if (step.kind != OpKind::attention || !contains(staged_keys, step.inputs[1].tensor)) continue;
     int64_t bytes = 0;
     MemoryTier tier = MemoryTier::device;
     for (size_t i = 0; i < touched_.size(); ++i) {

@@ -5,7 +5,7 @@
 
 #include "decoder/graph/families/families.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "profiler/eager/layer_memory.h"
 #include "profiler/eager/layer_order.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom::profiler {
 namespace {
@@ -57,18 +57,17 @@ class Layer {
         return {};  // computed by the operation that reads them
       case OpKind::linear_attention:
         return {out_, linear_attention()};
-      case OpKind::gate:
-        return {out_, out_};
       case OpKind::depth_to_space:
-        return setting_.of == EagerNetwork::wan ? wan_pixels() : LayerBytes{out_, 2 * out_};
+        return setting_.of == EagerNetwork::wan ? wan_pixels() : copies();
       case OpKind::unfold_frames:
         return {place_.chunk == 0 ? 0 : out_, 0};  // the first frame passes through unchanged
       default:
-        return {out_, 0};
+        return copies();
     }
   }
 
  private:
+  LayerBytes copies() const { return {out_, operation(op_.kind).eager_copies * out_}; }
   int64_t channels(TensorId id) const { return graph_.tensor(id).channels; }
   int64_t bytes(int64_t channels, int64_t frames, int64_t rows, int64_t columns) const {
     return setting_.items * channels * frames * rows * columns * setting_.element_bytes;

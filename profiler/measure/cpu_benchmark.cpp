@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "decoder/cpu/convolution.h"
-#include "decoder/graph/operations.h"
+#include "decoder/graph/graph.h"
+#include "decoder/operations/operation.h"
 #include "decoder/plan/sizes.h"
 #include "profiler/measure/filled.h"
 #include "profiler/measure/precision.h"
@@ -46,7 +47,7 @@ CpuBenchmark::Prepared::Prepared(CpuBenchmark& benchmark, OpId id, ConvolutionAl
       calls(benchmark.graph_, device, benchmark.operands_) {
   const Extent latent = sizes_of(benchmark.graph_, benchmark.plan_).latent;
   const Op& made = benchmark.graph_.op(id);
-  if (traits_of(made.kind).makes_statistics) calls.prepare_statistics(made, latent);
+  if (takes_statistics(made.kind)) calls.prepare_statistics(made, latent);
   for (TensorId input : made.inputs) {
     if (benchmark.graph_.tensor(input).statistics)
       calls.prepare_statistics(*benchmark.graph_.producer(input), latent);

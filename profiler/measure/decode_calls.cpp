@@ -61,7 +61,7 @@ void DecodeCallRecorder::step_done(const Plan& plan, const StepDone& done) {
   const Pass& pass = plan.passes[static_cast<size_t>(done.pass)];
   const Step& step = pass.steps[static_cast<size_t>(done.step)];
   // If the number of keys depends on the frame, one extent does not determine the time of a call.
-  if (step.kind == StepKind::attention && graph_.op(step.op).frames == AttentionFrames::up_to_own) return;
+  if (step.kind == OpKind::attention && graph_.op(step.op).frames == AttentionFrames::up_to_own) return;
   const auto across = static_cast<int64_t>(pass.tiles.x.size()),
              chunks = static_cast<int64_t>(pass.tiles.t.size());
   const auto number = [](int64_t i) { return static_cast<size_t>(i); };
@@ -72,12 +72,12 @@ void DecodeCallRecorder::step_done(const Plan& plan, const StepDone& done) {
   sized.tensor = measured_tensor(step);
   const Extent made = extent_of(tile_region(graph_, pass, sized, grid, sizes_.latent));
   const CallsOfStep calls = calls_of(step.kind, DeviceKind::cpu, double(made.t), double(sizes_.items));
-  const bool moves = step.op == OpId{-1} || step.kind == StepKind::accumulate;
+  const bool moves = step.op == OpId{-1} || step.kind == OpKind::accumulate;
   const std::string table =
       moves ? moving_latency_table_name(name_of(step.kind), graph_.tensor(step.tensor).channels)
             : latency_table_name(graph_, graph_.op(step.op), pass.convolutions.of(step.op));
   int64_t rows = made.y * static_cast<int64_t>(calls.layers), columns = made.x;
-  if (step.kind == StepKind::attention) {
+  if (step.kind == OpKind::attention) {
     rows = made.y * made.x;
     columns = latency_table_extent(graph_, graph_.op(step.op), sizes_.latent).x;
   }

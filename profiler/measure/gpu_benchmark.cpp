@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/operations/operation.h"
 #include "profiler/measure/measure_latency.h"
 
 namespace headroom::profiler {
@@ -83,7 +83,7 @@ void GpuBenchmark::prepare(int64_t cold_values) {
   operands_.emplace(*device_, sizes.dtype, cold_values, staging_);
   calls_.emplace(graph_, *device_, *operands_);
   for (const Op& op : graph_.ops()) {
-    if (traits_of(op.kind).makes_statistics) calls_->prepare_statistics(op, sizes.latent);
+    if (takes_statistics(op.kind)) calls_->prepare_statistics(op, sizes.latent);
   }
   // Each pass start computes scales and shifts that the calls read.
   for (size_t pass = 0; pass < plan_.passes.size(); ++pass) device_->begin_pass(pass);

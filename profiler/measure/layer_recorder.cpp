@@ -1,10 +1,10 @@
 #include "profiler/measure/layer_recorder.h"
 
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/operations/operation.h"
 #include "decoder/plan/sizes.h"
 
 #include <algorithm>

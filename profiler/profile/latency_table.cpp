@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/attention.h"
+#include "decoder/operations/linear_attention.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom::profiler {
 namespace {
@@ -44,26 +46,6 @@ double along(double at, const Line& line, double last_rate) {
   }
   const double value = low + (high - low) * (at - from) / (to - from);
   return first && at < from ? std::max(value, low * at / from) : value;
-}
-
-const char* name_of(Activation activation) {
-  switch (activation) {
-    case Activation::none:
-      return "none";
-    case Activation::silu:
-      return "silu";
-    case Activation::relu:
-      return "relu";
-    case Activation::gelu:
-      return "gelu";
-    case Activation::mish:
-      return "mish";
-    case Activation::clamp:
-      return "clamp";
-    case Activation::soft_clamp:
-      return "soft clamp";
-  }
-  return "none";
 }
 
 }  // namespace
@@ -148,78 +130,22 @@ void make_monotone(LatencyTable& latency_table) {
   }
 }
 
-namespace {
-
-/// For depth_to_space: true if an input channel is repeated for several output pixels, or for frames that are
-/// dropped.
-bool repeats_channels(const Graph& graph, const Op& op) {
-  const int64_t pixels = int64_t{op.factor.t} * op.factor.y * op.factor.x;
-  return graph.tensor(op.inputs[0]).channels != graph.tensor(op.output).channels * pixels;
-}
-
-}  // namespace
-
 std::string latency_table_name(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm) {
-  const auto axes = [](const Axes<int32_t>& a) {
-    return (a.t > 1 ? std::to_string(a.t) + "x" : "") + std::to_string(a.y) + "x" + std::to_string(a.x);
-  };
-  const auto heads = [&] {
-    return std::to_string(op.groups) + " heads of " + std::to_string(head_channels(graph, op));
-  };
-  const std::string inputs = std::to_string(graph.tensor(op.inputs[0]).channels);
-  const std::string outputs = std::to_string(graph.tensor(op.output).channels);
-  const std::string activated =
-      op.activation != Activation::none ? std::string(" ") + name_of(op.activation) : "";
-  switch (op.kind) {
-    case OpKind::conv: {
-      const ConvolutionAlgorithm own = algorithm_of(kernel_shape(graph, op), algorithm);
-      const std::string upsamples = op.factor.y > 1 ? "upsampled " : "";
-      const std::string groups = op.groups > 1 ? " in " + std::to_string(op.groups) : "";
-      return upsamples + (own == ConvolutionAlgorithm::winograd ? "winograd " : "conv ") + axes(op.kernel) +
-             " " + inputs + "->" + outputs + groups + activated;
-    }
-    case OpKind::upsample:
-      return "upsample " + axes(op.factor) + " " + outputs;
-    case OpKind::statistics:
-      return "statistics " + inputs + " in " + std::to_string(op.groups);
-    case OpKind::norm:
-      return "norm " + outputs + " " + name_of(op.activation);
-    case OpKind::add:
-      return "add " + outputs + activated;
-    case OpKind::attention:
-      return (op.frames == AttentionFrames::interleaved ? "interleaved attention " : "attention ") + inputs +
-             "->" + outputs;
-    case OpKind::interpolate:
-      return "interpolate " + std::string(op.factor.t > 1 ? "2x" : "") + axes({1, op.factor.y, op.factor.x}) +
-             " " + outputs;
-    case OpKind::unfold_frames:
-      return "unfold frames " + outputs;
-    case OpKind::rms_norm:
-      return (op.centred ? "layer norm " : "rms norm ") + outputs + " " + name_of(op.activation);
-    case OpKind::gate:
-      return "gate " + outputs;
-    case OpKind::depth_to_space:
-      return "depth to space " + axes(op.factor) + " " +
-             (op.depth_order == DepthOrder::pixel_first ? "by pixel " : "") +
-             (repeats_channels(graph, op) ? inputs + "->" : "") + outputs;
-    case OpKind::key_value_sums:
-      return "key-value sums of " + heads();
-    case OpKind::linear_attention:
-      return "linear attention of " + heads();
-    case OpKind::activate:
-      return "activate " + outputs + activated;
-  }
-  return {};
+  std::string name = operation(op.kind).table_name(graph, op);
+  const bool winograd = op.kind == OpKind::conv &&
+                        algorithm_of(kernel_shape(graph, op), algorithm) == ConvolutionAlgorithm::winograd;
+  if (winograd) name.replace(name.find("conv "), 5, "winograd ");
+  return name;
 }
 
 std::string moving_latency_table_name(const char* step, int64_t channels) {
   return std::string(step) + " " + std::to_string(channels);
 }
 
-CallsOfStep calls_of(StepKind kind, DeviceKind device, double frames, double items) {
-  if (kind == StepKind::attention) return {frames * items, 1};
+CallsOfStep calls_of(OpKind kind, DeviceKind device, double frames, double items) {
+  if (kind == OpKind::attention) return {frames * items, 1};
   if (device == DeviceKind::cpu) return {1, frames * items};
-  if (kind == StepKind::statistics || kind == StepKind::emit) return {frames * items, 1};
+  if (kind == OpKind::statistics || kind == OpKind::emit) return {frames * items, 1};
   return {items, frames};
 }
 

@@ -6,6 +6,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/short_name.h"
+#include "decoder/operations/operation.h"
 #include "planner/explain/explain.h"
 #include "reports/figures/passes.h"
 #include "reports/figures/plan_memory.h"
@@ -15,8 +16,7 @@ namespace {
 
 /// True if an operation needs this whole input before it produces any output.
 bool needs_whole(const Graph& graph, const Op& op, size_t input) {
-  return !traits_of(op.kind).makes_statistics && !graph.tensor(op.inputs[input]).statistics &&
-         is_barrier(op, input);
+  return !takes_statistics(op.kind) && !graph.tensor(op.inputs[input]).statistics && is_barrier(op, input);
 }
 
 bool needs_any_whole(const Graph& graph, const Op& op) {
@@ -85,7 +85,7 @@ class PassDrawing {
                               .op = op,
                               .tensor = tensor,
                               .again = !first,
-                              .ends_pass = traits_of(of.kind).makes_statistics,
+                              .ends_pass = takes_statistics(of.kind),
                               .needs_whole = needs_any_whole(graph_, of)});
     for (const auto& [node_from, of_tensor] : from) connect(node_from, drawn, of_tensor);
     return drawn;
@@ -101,9 +101,9 @@ class PassDrawing {
   size_t draw_step(const Step& step) {
     if (step.op == OpId{-1}) {  // gather, store, emit
       const size_t from = source(step.inputs.front()).value();
-      if (step.kind == StepKind::gather) return from;
+      if (step.kind == OpKind::gather) return from;
       const size_t written = write(from, step.tensor);
-      if (step.kind == StepKind::store) whole_[step.tensor] = from;
+      if (step.kind == OpKind::store) whole_[step.tensor] = from;
       return written;
     }
     std::vector<Operand> inputs = step.inputs;
@@ -121,7 +121,7 @@ class PassDrawing {
       if (beside) connect(*beside, sum, other.tensor);
       made = sum;
     }
-    const bool keeps = step.kind == StepKind::accumulate || step.target != StepTarget::tile;
+    const bool keeps = step.kind == OpKind::accumulate || step.target != StepTarget::tile;
     if (keeps) {
       write(made, step.tensor);
       whole_[step.tensor] = made;
@@ -170,8 +170,8 @@ std::string stage_of(const std::string& name) {
 /// True if the pass makes statistics, or a tensor that a later operation needs whole.
 bool has_barrier_after(const Graph& graph, const Pass& pass) {
   for (const Step& step : pass.steps) {
-    if (step.op != OpId{-1} && traits_of(graph.op(step.op).kind).makes_statistics) return true;
-    if (step.kind != StepKind::store && step.kind != StepKind::accumulate && step.target == StepTarget::tile)
+    if (step.op != OpId{-1} && takes_statistics(graph.op(step.op).kind)) return true;
+    if (step.kind != OpKind::store && step.kind != OpKind::accumulate && step.target == StepTarget::tile)
       continue;
     for (const OpId reader : graph.readers(step.tensor)) {
       const Op& op = graph.op(reader);

@@ -1,10 +1,9 @@
 #include "reports/figures/layer_bytes.h"
+#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
-
-#include "decoder/graph/parameters.h"
 
 namespace headroom::reports {
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "decoder/session/libraries.h"
 #include "decoder/session/session.h"
 #include "decoder/weights/random_weights.h"

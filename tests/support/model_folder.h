@@ -9,7 +9,7 @@
 #include "decoder/files/array.h"
 #include "decoder/files/npy.h"
 #include "decoder/graph/model.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "decoder/weights/random_weights.h"
 #include "tests/decoder/files/scratch.h"
 

@@ -6,7 +6,7 @@
 #include "decoder/files/array.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "tests/support/activated.h"
 #include "tests/support/decoding.h"
 

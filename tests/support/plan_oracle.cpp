@@ -7,6 +7,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/tiles.h"
+#include "decoder/operations/operation.h"
 #include "tests/support/simulated_rows.h"
 
 namespace headroom::test {

@@ -6,6 +6,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/tiles.h"
+#include "decoder/operations/operation.h"
 #include "tests/support/simulated_gpu.h"
 #include "tests/support/simulated_rows.h"
 
@@ -20,9 +21,9 @@ int64_t blocks_per_item(const Graph& graph, const SimulatedTensor& tensor, const
   return count;
 }
 
-bool holds_tile(StepKind kind) {
-  return kind == StepKind::gather || kind == StepKind::norm || kind == StepKind::upsample ||
-         kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention;
+bool holds_tile(OpKind kind) {
+  return kind == OpKind::gather || kind == OpKind::norm || kind == OpKind::upsample || kind == OpKind::conv ||
+         kind == OpKind::add || kind == OpKind::attention;
 }
 
 /// Positions along one axis that a step covers in each grid interval. This is the interval's share of the
@@ -105,7 +106,7 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
     }
     if (!holds_tile(step.kind)) continue;
     entry.tile = step.target == StepTarget::tile;
-    entry.in_operand = step.kind == StepKind::add && rows_left(pass, step) == 0;
+    entry.in_operand = step.kind == OpKind::add && rows_left(pass, step) == 0;
     const auto halo = per_axis([](int32_t a, int32_t b) { return a + b; }, step.halo.before, step.halo.after);
     const Extent extent = extent_of(tensor, sizes.latent);
     const Extent counted{counted_length(pass.tiles.t.front().length(), tensor.scale.t, pass.scale.t, halo.t,
@@ -117,7 +118,7 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
                                         step.pad.x, extent.x)};
     entry.tile_bytes = tile_pool_bytes(counted.t * counted.y * counted.x * tensor.channels, sizes);
     const bool below = std::any_of(tensors.begin(), tensors.end(), [&](const SimulatedTensor& found) {
-      return found.tier != MemoryTier::device && step.kind == StepKind::attention &&
+      return found.tier != MemoryTier::device && step.kind == OpKind::attention &&
              found.tensor == step.inputs[1].tensor;
     });
     // For each query, the sums, the largest score and the sum of weights persist between blocks of keys.
@@ -142,20 +143,20 @@ Interval rows_read(const Graph& graph, const Pass& pass, TensorId id, size_t ban
     for (size_t k = 0; k < step.inputs.size(); ++k) {
       if (step.inputs[k].tensor != id || step.inputs[k].step != -1) continue;
       Interval read{0, rows};
-      const bool own = step.kind == StepKind::statistics || step.kind == StepKind::accumulate ||
+      const bool own = step.kind == OpKind::statistics || step.kind == OpKind::accumulate ||
                        (step.add != OpId{-1} && k > 0);
       const Region grid{pass.tiles.t[0], pass.tiles.y[band], pass.tiles.x[0]};
       Step reader = step;
       if (own) reader.tensor = id;
       Region made = tile_region(graph, pass, reader, grid, sizes.latent);
       made.y = simulated_rows(graph, pass, reader, band, sizes).made;
-      if (own || step.kind == StepKind::gather) {
+      if (own || step.kind == OpKind::gather) {
         read = made.y;
       } else if (!is_barrier(graph.op(step.op), k)) {
         const int64_t made_rows = extent_of(graph.tensor(step.tensor), sizes.latent).y;
         Region inside = made;
         inside.y = intersect(made.y, {0, made_rows});  // the rest is zeros
-        read = needed_region(graph.op(step.op), k, inside).y;
+        read = needed_region(graph.op(step.op), inside).y;
       }
       read = intersect(read, {0, rows});
       all = {std::min(all.begin, read.begin), std::max(all.end, read.end)};
@@ -333,7 +334,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
 
   double waiting = 0;  // seconds; every tile of queries streams keys and values again
   for (const Step& step : pass.steps) {
-    if (step.kind != StepKind::attention) continue;
+    if (step.kind != OpKind::attention) continue;
     double bringing = 0;
     for (Blocks& blocks : kept) {
       const bool read = blocks.tensor() == step.inputs[1].tensor || blocks.tensor() == step.inputs[2].tensor;
@@ -376,7 +377,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
             ledger, [&](size_t i) { return ledger[i].tile_bytes; },
             [&](size_t i, int64_t bytes) {
               const bool stores =
-                  pass.steps[i].kind == StepKind::store || pass.steps[i].target == StepTarget::blocks;
+                  pass.steps[i].kind == OpKind::store || pass.steps[i].target == StepTarget::blocks;
               if (x == 0 && stores) {
                 for (Blocks& blocks : kept) {
                   if (!blocks.written() || blocks.tensor() != pass.steps[i].tensor) continue;

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/attention.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/tiles.h"
+#include "decoder/operations/attention.h"
+#include "decoder/operations/operation.h"
 #include "tests/support/random.h"
 
 namespace headroom::test {
@@ -173,7 +174,7 @@ inline int staged_attentions(const Plan& plan) {
   int count = 0;
   for (const Pass& pass : plan.passes) {
     for (const Step& step : pass.steps) {
-      if (step.kind != StepKind::attention) continue;
+      if (step.kind != OpKind::attention) continue;
       for (const KeptTensor& entry : plan.kept)
         count += entry.tensor == step.inputs[1].tensor && entry.tier != MemoryTier::device ? 1 : 0;
     }

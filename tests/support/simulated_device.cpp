@@ -49,12 +49,12 @@ double taps(const Op& op) {
 double counted_seconds(const Graph& graph, const Step& step, const Sizes& sizes,
                        const Assumptions& assumptions) {
   const double channels = double(graph.tensor(swept(step)).channels);
-  if (step.kind == StepKind::conv) {
+  if (step.kind == OpKind::conv) {
     const Op& op = graph.op(step.op);
     return 2 * taps(op) * double(graph.tensor(op.inputs[0]).channels) * channels /
            assumptions.convolution_flops_per_second;
   }
-  if (step.kind != StepKind::attention) return 0;
+  if (step.kind != OpKind::attention) return 0;
   const Extent keys = extent_of(graph.tensor(graph.op(step.op).inputs[1]), sizes.latent);
   return 4 * double(keys.t * keys.y * keys.x) * channels / assumptions.attention_flops_per_second;
 }
@@ -121,7 +121,7 @@ double load_seconds(const Graph& graph, const Sizes& sizes, const Assumptions& a
 }
 
 TensorId swept(const Step& step) {
-  return step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor;
+  return step.kind == OpKind::statistics ? step.inputs[0].tensor : step.tensor;
 }
 
 double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlgorithm algorithm,
@@ -135,7 +135,7 @@ double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlg
     return share * counted;
   }
   // Only stored values have the plan's dtype; tiles are in fp32.
-  const double element = step.kind == StepKind::store ? double(stored_element(sizes)) : 4;
+  const double element = step.kind == OpKind::store ? double(stored_element(sizes)) : 4;
   return double(graph.tensor(swept(step)).channels) * element / assumptions.bytes_per_second;
 }
 

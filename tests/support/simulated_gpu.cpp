@@ -62,8 +62,8 @@ double convolution_seconds(const Graph& graph, const Op& op, double area, const 
 
 double arithmetic(const Graph& graph, const Step& step, double area, const Sizes& sizes,
                   const GpuCard& card) {
-  if (step.kind == StepKind::conv) return convolution_seconds(graph, graph.op(step.op), area, sizes, card);
-  if (step.kind != StepKind::attention) return 0;
+  if (step.kind == OpKind::conv) return convolution_seconds(graph, graph.op(step.op), area, sizes, card);
+  if (step.kind != OpKind::attention) return 0;
   const Extent keys = extent_of(graph.tensor(graph.op(step.op).inputs[1]), sizes.latent);
   const double flops = 4 * double(keys.y * keys.x * graph.tensor(step.tensor).channels) * area;
   return flops / (sizes.dtype == Dtype::fp32 ? card.fp32_flops_per_second : card.attention_flops_per_second);
@@ -73,10 +73,10 @@ Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Regi
                  const Sizes& sizes, const GpuCard& card) {
   const Step& step = pass.steps[number];
   Step swept = step;
-  if (step.kind == StepKind::statistics) swept.tensor = step.inputs[0].tensor;
+  if (step.kind == OpKind::statistics) swept.tensor = step.inputs[0].tensor;
   const Tensor& tensor = graph.tensor(swept.tensor);
   Extent extent = extent_of(tile_region(graph, pass, swept, grid, sizes.latent));
-  if (step.kind != StepKind::statistics)
+  if (step.kind != OpKind::statistics)
     extent.y = simulated_rows(graph, pass, swept, band, sizes).made.length();
   if (extent.t != 1) throw std::logic_error("pictures alone are simulated");
   Moment moment;
@@ -84,22 +84,22 @@ Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Regi
   const double items = double(sizes.items), element = sizes.dtype == Dtype::fp32 ? 4 : 2;
   for (const Operand& operand : step.inputs) {
     const Tensor& source = graph.tensor(operand.tensor);
-    const bool cached = source.statistics || (step.kind == StepKind::attention && !moment.reads.empty());
+    const bool cached = source.statistics || (step.kind == OpKind::attention && !moment.reads.empty());
     if (cached) continue;
     const double of_each = double(source.scale.y * source.scale.x) / (tensor.scale.y * tensor.scale.x);
     moment.reads.push_back({operand, items * moment.area * of_each * double(source.channels) * element});
   }
   const bool stores =
-      step.kind == StepKind::store || step.kind == StepKind::accumulate || step.target != StepTarget::tile;
+      step.kind == OpKind::store || step.kind == OpKind::accumulate || step.target != StepTarget::tile;
   moment.written = stores ? Operand{step.tensor, -1} : Operand{step.tensor, static_cast<int32_t>(number)};
-  moment.writes = step.kind != StepKind::statistics && step.kind != StepKind::emit;
+  moment.writes = step.kind != OpKind::statistics && step.kind != OpKind::emit;
   // A row is read and written twice: when it is saved, and when the next tile takes it.
   if (band > 0)
     moment.handed_on_bytes = 4 * items * double(rows_left(pass, step) * extent.x * tensor.channels) * element;
   if (moment.writes) moment.written_bytes = items * moment.area * double(tensor.channels) * element;
-  if (step.kind == StepKind::emit) moment.host_bytes = items * moment.area * double(tensor.channels) * 4;
+  if (step.kind == OpKind::emit) moment.host_bytes = items * moment.area * double(tensor.channels) * 4;
   moment.kernels = items;
-  if (step.kind == StepKind::conv) {
+  if (step.kind == OpKind::conv) {
     const Op& op = graph.op(step.op);
     const int activates = op.activation == Activation::none ? 0 : 1;
     moment.rewrites = activates + (op.factor.y == 2 ? 1 : 0);

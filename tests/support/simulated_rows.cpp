@@ -9,12 +9,12 @@ namespace headroom::test {
 namespace {
 
 bool reads_blocks_again(const Step& step) {
-  return step.kind == StepKind::gather && step.inputs[0].step == -1;
+  return step.kind == OpKind::gather && step.inputs[0].step == -1;
 }
 
 bool is_tile(const Step& step) {
-  return step.target == StepTarget::tile && step.kind != StepKind::statistics &&
-         step.kind != StepKind::store && step.kind != StepKind::accumulate && step.kind != StepKind::emit;
+  return step.target == StepTarget::tile && step.kind != OpKind::statistics && step.kind != OpKind::store &&
+         step.kind != OpKind::accumulate && step.kind != OpKind::emit;
 }
 
 /// Grid rows by which the first band is shorter. These are the rows that steps compute ahead, rounded up to
@@ -23,7 +23,7 @@ int64_t ahead_of_bands(const Graph& graph, const Pass& pass) {
   int64_t ahead = 0, coarsest = 1;
   for (const Step& step : pass.steps) {
     const Tensor& tensor =
-        graph.tensor(step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor);
+        graph.tensor(step.kind == OpKind::statistics ? step.inputs[0].tensor : step.tensor);
     while (ahead * tensor.scale.y < int64_t{step.halo.after.y} * pass.scale.y) ++ahead;
     while (coarsest * tensor.scale.y < pass.scale.y) ++coarsest;
   }
@@ -58,7 +58,7 @@ SimulatedRows simulated_rows(const Graph& graph, const Pass& pass, const Step& s
 std::vector<int64_t> heights_with_rows_carried(const Graph& graph, const Pass& pass,
                                                const std::vector<int64_t>& heights) {
   const bool spares = std::any_of(pass.steps.begin(), pass.steps.end(), [](const Step& step) {
-    return step.kind == StepKind::conv && step.halo.after.y > 0;
+    return step.kind == OpKind::conv && step.halo.after.y > 0;
   });
   std::vector<int64_t> list;
   const int64_t rows = *std::max_element(heights.begin(), heights.end());

@@ -135,15 +135,5 @@ void norm_of_pixel(const float* x, float* out, int64_t pixels, int64_t channels,
   }
 }
 
-/// out[c] = x[c] * silu(x[channels + c]) for each pixel.
-void gate(const float* x, float* out, int64_t pixels, int64_t channels) {
-  for (int64_t p = 0; p < pixels; ++p, x += 2 * channels, out += channels) {
-    for (int64_t c = 0; c < channels; c += kLanes) {
-      const int64_t count = channels - c;
-      store_part(out + c, load_part(x + c, count) * Silu::of(load_part(x + channels + c, count)), count);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace headroom::kernels

@@ -34,8 +34,6 @@ struct Loops {
   /// Like rms_norm, but subtracts the mean of the pixel from x first.
   void (*layer_norm)(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
                      const float* bias, float epsilon);
-  /// out = x * silu(x `channels` further on), of pixels with twice as many channels.
-  void (*gate)(const float* x, float* out, int64_t pixels, int64_t channels);
   void (*depthwise)(const DepthwiseRow& row);
   /// The largest of `count` ≥ 1 values.
   float (*largest)(const float* x, int64_t count);

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "decoder/lowering/convolution.h"
+#include "decoder/operations/convolution.h"
 
 namespace headroom::kernels {
 

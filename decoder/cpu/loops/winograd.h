@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "decoder/lowering/convolution.h"
+#include "decoder/operations/convolution.h"
 
 namespace headroom::kernels {
 

@@ -104,7 +104,7 @@ struct Gate {
   View source, target;
   Box region;
 };
-/// Linear upsampling (decoder/cpu/frames.h).
+/// Linear upsampling (decoder/cpu/frames.cpp).
 struct Interpolate {
   View source, target;
   int32_t factor_t = 1, factor_y = 1, factor_x = 1;  ///< 1 or 2
@@ -272,8 +272,15 @@ struct Checksum {
   uint64_t* sums = nullptr;                      ///< [blocks], in pinned host memory
 };
 
-using Call = std::variant<Gather, Copy, Add, Normalise, RmsNorm, Upsample, DepthToSpace, Gate, Interpolate,
-                          UnfoldFrames, Activate, FillOutside, AddMoments, Affine, AddKeyValueSums,
-                          LinearAttention, Convolve, Interleave, Attend, Emit, CheckFinite, Checksum>;
+// The list of calls.
+#define HEADROOM_GPU_CALLS(X)                                                                  \
+  X(Gather), X(Copy), X(Add), X(Normalise), X(RmsNorm), X(Upsample), X(DepthToSpace), X(Gate), \
+      X(Interpolate), X(UnfoldFrames), X(Activate), X(FillOutside), X(AddMoments), X(Affine),  \
+      X(AddKeyValueSums), X(LinearAttention), X(Convolve), X(Interleave), X(Attend), X(Emit),  \
+      X(CheckFinite), X(Checksum)
+
+#define X(Type) Type
+using Call = std::variant<HEADROOM_GPU_CALLS(X)>;
+#undef X
 
 }  // namespace headroom::gpu

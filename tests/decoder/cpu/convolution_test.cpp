@@ -1,4 +1,5 @@
 #include "decoder/cpu/convolution.h"
+#include "decoder/operations/operation.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -10,7 +11,6 @@
 #include "decoder/cpu/packed_weights.h"
 #include "decoder/cpu/tile.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
 #include "decoder/interpreter/kept_map.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/session/libraries.h"
@@ -124,7 +124,7 @@ TEST_CASE("a region of a convolution of any kind is that of plain loops, by both
   const int threads = static_cast<int>(random.integer(1, 4));
   const bool into_blocks = random.chance(0.3);
   const Region region{{0, 1}, {2, 2 + random.integer(1, 21)}, {3, 3 + random.integer(1, 40)}};
-  Region needed = needed_region(op, 0, region);
+  Region needed = needed_region(op, region);
   if (random.chance(0.3)) needed.y.begin -= 1;
   CAPTURE(seed, kind, inputs, outputs, op.kernel.y, items, threads, into_blocks, region.y.end, region.x.end);
   start_libraries(threads);

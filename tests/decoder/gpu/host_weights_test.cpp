@@ -1,9 +1,9 @@
 #include "decoder/gpu/host_weights.h"
+#include "decoder/operations/operation.h"
 
 #include <catch2/catch.hpp>
 
 #include "decoder/graph/model.h"
-#include "decoder/graph/parameters.h"
 #include "decoder/lowering/gpu_layout.h"
 #include "decoder/weights/folded_convolution.h"
 #include "decoder/weights/random_weights.h"

@@ -4,7 +4,8 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/linear_attention.h"
+#include "decoder/operations/operation.h"
 #include "tests/support/refused_config.h"
 #include "tests/support/tiny_dc.h"
 #include "tests/support/tiny_model.h"
@@ -52,7 +53,7 @@ TEST_CASE("what is convolved in groups has parameters and work of its groups") {
   CHECK(parameters_of(graph, gathered).size() == 1);
   CHECK(parameters_of(graph, gathered)[0].shape == std::vector<int64_t>{48, 1, 5, 5});
   CHECK(flops_per_position(graph, gathered, {1, 4, 4}) == 2 * 48 * 25);
-  CHECK(reach(gathered, 0) == Halo{{0, 2, 2}, {0, 2, 2}});
+  CHECK(reach(gathered) == Halo{{0, 2, 2}, {0, 2, 2}});
   const Op& mixed = graph.op(graph.find_op(scale + "proj_out"));
   CHECK(parameters_of(graph, mixed)[0].shape == std::vector<int64_t>{48, 4, 1, 1});
   CHECK(flops_per_position(graph, mixed, {1, 4, 4}) == 2 * 48 * 4);

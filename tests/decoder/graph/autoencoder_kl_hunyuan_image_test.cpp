@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/parameters.h"
 #include "tests/support/refused_config.h"
 #include "tests/support/tiny_pictures.h"
 

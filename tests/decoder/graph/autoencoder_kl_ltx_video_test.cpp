@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "tests/support/op_named.h"
 #include "tests/support/refused_config.h"
 #include "tests/support/tiny_model.h"
@@ -42,8 +42,8 @@ TEST_CASE("kernels of LTX's decoders look ahead by a frame unless they are causa
       if (op.kind != OpKind::conv) continue;
       CAPTURE(op.name);
       CHECK(op.kernel == Axes<int32_t>{3, 3, 3});
-      CHECK(reach(op, 0).after.t == (causal ? 0 : 1));
-      CHECK(reach(op, 0).before.t == (causal ? 2 : 1));
+      CHECK(reach(op).after.t == (causal ? 0 : 1));
+      CHECK(reach(op).before.t == (causal ? 2 : 1));
       CHECK(op.convolution.before_first == BeforeFirst::first_frame);
       CHECK(edges_read(op) == Edges::reflect);
     }

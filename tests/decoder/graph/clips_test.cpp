@@ -4,7 +4,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "tests/support/random.h"
 #include "tests/support/refused_config.h"
 #include "tests/support/tiny_model.h"

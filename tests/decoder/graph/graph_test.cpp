@@ -1,4 +1,5 @@
 #include "decoder/graph/graph.h"
+#include "decoder/operations/operation.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -7,7 +8,6 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
-#include "decoder/graph/parameters.h"
 #include "tests/support/op_named.h"
 #include "tests/support/random.h"
 #include "tests/support/tiny_model.h"
@@ -111,9 +111,9 @@ TEST_CASE("only convolutions reach beyond their position") {
         // Over upsampling by 2 a kernel of 3 reads the position it repeats and one next to it.
         const auto half = per_axis([](int32_t k, int32_t factor) { return factor == 2 ? 1 : (k - 1) / 2; },
                                    op.kernel, op.factor);
-        CHECK(reach(op, i) == Halo{half, half});
+        CHECK(reach(op) == Halo{half, half});
       } else {
-        CHECK(reach(op, i) == Halo{});
+        CHECK(reach(op) == Halo{});
       }
     }
   }
@@ -157,7 +157,7 @@ TEST_CASE("the region that an operation needs is the one that a plain loop over 
     };
     touch(rows, out.y, op.factor.y, op.kernel.y);
     touch(columns, out.x, op.factor.x, op.kernel.x);
-    const Region needed = needed_region(op, 0, out);
+    const Region needed = needed_region(op, out);
     CHECK(needed.y == Interval{*rows.begin(), *rows.rbegin() + 1});
     CHECK(needed.x == Interval{*columns.begin(), *columns.rbegin() + 1});
     CHECK(needed.t == Interval{0, 1});

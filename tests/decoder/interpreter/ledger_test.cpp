@@ -40,7 +40,7 @@ class Ledger {
 };
 
 /// Returns increasing addresses without memory behind them, and records every call.
-class LedgerDevice final : public Device {
+class LedgerDevice final : public Device, private MemoryMeter, private DeviceStatistics {
  public:
   LedgerDevice(Ledger& ledger, Dtype tiles) : ledger_(ledger), tiles_(tiles) {}
 
@@ -61,9 +61,7 @@ class LedgerDevice final : public Device {
     note("make_tile", {&tile.view});
     return tile;
   }
-  int64_t live_bytes() const override { return live_; }
-  void start_window() override { peak_ = live_; }
-  int64_t window_peak_bytes() const override { return peak_; }
+  MemoryMeter& memory() override { return *this; }
 
   void load_latent(const Array&, int64_t first, const MapView& view, int64_t) override {
     note("load_latent", {&view}, first);
@@ -77,94 +75,33 @@ class LedgerDevice final : public Device {
   void begin_pass(size_t pass) override { note("begin_pass", {}, pass); }
   void end_pass() override { note("end_pass"); }
 
-  void begin_statistics(TensorId id, int64_t) override { note("begin_statistics", {}, id); }
-  void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t) override {
-    note("add_statistics", {&source}, id);
-    ledger_.note(region);
-  }
-  void add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
-                      int64_t) override {
-    note("add_key_values", {}, id);
-    for (const MapView& input : inputs) ledger_.note(input);
-    ledger_.note(region);
-  }
-  std::vector<double> statistics_values(const std::vector<TensorId>&) override { return {}; }
-  void set_statistics_values(const std::vector<TensorId>&, const std::vector<double>&) override {}
-  void check_statistics(TensorId id, const std::string&) override { note("check_statistics", {}, id); }
-  void forget_statistics(TensorId id) override { note("forget_statistics", {}, id); }
-
-  void gather(const MapView& source, const MapView& target, const Extent&, int64_t items) override {
-    note("gather", {&source, &target}, items);
-  }
-  void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) override {
-    note("copy", {&source, &target}, items);
-    ledger_.note(region);
-  }
-  void add(const MapView& source, const MapView& target, Activation activation, const Region& region,
-           int64_t) override {
-    note("add", {&source, &target}, activation);
-    ledger_.note(region);
-  }
-  void activate(const MapView& tile, Activation activation, const Region& region, int64_t) override {
-    note("activate", {&tile}, activation);
-    ledger_.note(region);
-  }
+  DeviceStatistics& statistics() override { return *this; }
   void round(const MapView& tile, int64_t) override { note("round", {&tile}); }
-  void normalise(const Op&, const MapView& source, const MapView& target, const Extent&, int64_t) override {
-    note("normalise", {&source, &target});
-  }
-  void rms_normalise(const Op&, const MapView& source, const MapView& target, const Region& region,
-                     int64_t) override {
-    note("rms_normalise", {&source, &target});
-    ledger_.note(region);
-  }
-  void upsample(const Op&, const MapView& source, const MapView& target, const Extent&, int64_t) override {
-    note("upsample", {&source, &target});
-  }
-  void convolve(const Op&, const ConvolutionViews& views, const Region& region, const Extent&,
-                int64_t) override {
-    note("convolve", {&views.source, &views.target});
-    if (views.residual != nullptr) ledger_.note(*views.residual);
-    ledger_.note(region);
-  }
   void fill_outside(const MapView& tile, Edges edges, const Extent&, int64_t) override {
     note("fill_outside", {&tile}, edges);
   }
-  void interpolate(const Op&, const MapView& source, const MapView& target, const Extent&,
-                   const Region& region, int64_t) override {
-    note("interpolate", {&source, &target});
-    ledger_.note(region);
-  }
-  void unfold_frames(const MapView& first, const MapView& rest, const MapView& target, const Region& region,
-                     int64_t) override {
-    note("unfold_frames", {&first, &rest, &target});
-    ledger_.note(region);
-  }
-  void gate(const MapView& source, const MapView& target, const Region& region, int64_t) override {
-    note("gate", {&source, &target});
-    ledger_.note(region);
-  }
-  void depth_to_space(const Op&, const MapView& source, const MapView& target, const Region& region,
-                      int64_t) override {
-    note("depth_to_space", {&source, &target});
-    ledger_.note(region);
-  }
-  void attend(const Op&, const MapView& queries, const MapView& keys, const MapView& values,
-              const MapView& target, int64_t) override {
-    note("attend", {&queries, &keys, &values, &target});
-  }
-  void attend_part(const Op&, const AttentionPart& part) override {
-    note("attend_part", {&part.queries, &part.keys, &part.values, &part.target}, part.item, part.frame,
-         part.key_frames.begin, part.key_frames.end, part.first, part.last);
-  }
-  void attend_linearly(const Op&, const std::vector<MapView>& inputs, const MapView& target,
-                       const Region& region, int64_t) override {
-    note("attend_linearly", {&target});
-    for (const MapView& input : inputs) ledger_.note(input);
-    ledger_.note(region);
+  void run(const StepCall& call) override {
+    ledger_.note(name_of(call.kind), call.items, call.activation());
+    for (const MapView& input : call.inputs) ledger_.note(input);
+    ledger_.note(call.target);
+    ledger_.note(call.region);
+    if (call.block) {
+      const KeyBlock& block = *call.block;
+      ledger_.note("block", block.item, block.frame, block.frames.begin, block.frames.end, block.first,
+                   block.last);
+    }
   }
 
  private:
+  int64_t live_bytes() const override { return live_; }
+  void start_window() override { peak_ = live_; }
+  int64_t window_peak_bytes() const override { return peak_; }
+  void begin(TensorId id, int64_t) override { note("begin_statistics", {}, id); }
+  std::vector<double> values(const std::vector<TensorId>&) override { return {}; }
+  void set_values(const std::vector<TensorId>&, const std::vector<double>&) override {}
+  void check(TensorId id, const std::string&) override { note("check_statistics", {}, id); }
+  void forget(TensorId id) override { note("forget_statistics", {}, id); }
+
   template <typename... Numbers>
   void note(const char* what, std::initializer_list<const MapView*> views = {}, Numbers... numbers) {
     ledger_.note(what, numbers...);

@@ -114,7 +114,7 @@ TEST_CASE("the untiled plan is valid, has whole tiles and no limit") {
   std::vector<int> runs(model.graph.ops().size(), 0);
   for (const Pass& pass : plan.passes) {
     for (const Step& step : pass.steps) {
-      if (step.op != OpId{-1} && step.kind != StepKind::norm) ++runs[index(step.op)];
+      if (step.op != OpId{-1} && step.kind != OpKind::norm) ++runs[index(step.op)];
     }
   }
   for (size_t i = 0; i < runs.size(); ++i) {

@@ -10,7 +10,7 @@ constexpr Fusion kAllFused{true, true};
 
 const Step* convolution_of(const Pass& pass, TensorId tensor) {
   const auto found = std::find_if(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
-    return step.kind == StepKind::conv && step.tensor == tensor;
+    return step.kind == OpKind::conv && step.tensor == tensor;
   });
   return found == pass.steps.end() ? nullptr : &*found;
 }
@@ -65,8 +65,8 @@ TEST_CASE("fusion: a convolution writes a kept tensor, and statistics read its b
   REQUIRE(made != nullptr);
   CHECK(made->target == StepTarget::blocks);
   for (const Step& step : pass.steps) {
-    CHECK(step.kind != StepKind::store);
-    if (step.kind == StepKind::statistics) CHECK(step.inputs[0].step == -1);
+    CHECK(step.kind != OpKind::store);
+    if (step.kind == OpKind::statistics) CHECK(step.inputs[0].step == -1);
   }
 }
 

@@ -19,7 +19,7 @@ TEST_CASE("lifetimes: a tile stays until a convolution has added it as its resid
   const Pass pass = lower_pass(graph, std::vector<bool>(graph.tensors().size()), goal);
   const auto step_of = [&](const char* tensor) {
     for (size_t i = 0; i < pass.steps.size(); ++i) {
-      if (pass.steps[i].kind == StepKind::conv && graph.tensor(pass.steps[i].tensor).name == tensor) return i;
+      if (pass.steps[i].kind == OpKind::conv && graph.tensor(pass.steps[i].tensor).name == tensor) return i;
     }
     FAIL("no convolution makes " << tensor);
     return size_t{0};

@@ -27,7 +27,7 @@ TEST_CASE("memory: attention over keys below the device takes its state beside i
   memory.attention_state_bytes = [](const Op& op, const Extent& tile) {
     return op.kind == OpKind::attention ? 7 * positions(tile) : int64_t{1} << 40;
   };
-  const auto workspace_of = [&](StepKind kind, const std::vector<TensorId>& staged) {
+  const auto workspace_of = [&](OpKind kind, const std::vector<TensorId>& staged) {
     const std::vector<StepBytes> bytes = step_bytes(graph, pass, Extent{1, 3, 5}, sizes, memory, staged);
     for (size_t i = 0; i < bytes.size(); ++i) {
       if (pass.steps[i].kind == kind) return bytes[i].workspace;
@@ -35,9 +35,9 @@ TEST_CASE("memory: attention over keys below the device takes its state beside i
     FAIL("no such step");
     return int64_t{0};
   };
-  CHECK(workspace_of(StepKind::attention, {}) == 15'000);
-  CHECK(workspace_of(StepKind::attention, {k, v}) == 15'000 + 7 * 15);
-  CHECK(workspace_of(StepKind::conv, {k, v}) == 0);
+  CHECK(workspace_of(OpKind::attention, {}) == 15'000);
+  CHECK(workspace_of(OpKind::attention, {k, v}) == 15'000 + 7 * 15);
+  CHECK(workspace_of(OpKind::conv, {k, v}) == 0);
 }
 
 }  // namespace

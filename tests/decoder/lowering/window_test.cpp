@@ -20,7 +20,7 @@ TEST_CASE("window: interpolation reads a row beside the rows that its own stand 
   PassGoal goal;
   goal.emits = true;
   const Pass pass = lower_pass(graph, kept, goal);
-  REQUIRE(pass.steps.front().kind == StepKind::interpolate);
+  REQUIRE(pass.steps.front().kind == OpKind::interpolate);
   REQUIRE(pass.steps.front().inputs.front() == Operand{start, -1});
   REQUIRE(pass.steps.front().halo == Halo{});
   const RowReaders readers(graph, pass, start, {.latent = {1, 8, 8}});

@@ -28,9 +28,9 @@ constexpr Axes<int32_t> kPadOne{0, 1, 1};
 constexpr int64_t kSmallWeightBytes = 11840;
 
 /// A step whose operation, if any, makes `tensor`.
-inline Step step_for(const Graph& graph, StepKind kind, const char* tensor, std::vector<Operand> inputs,
+inline Step step_for(const Graph& graph, OpKind kind, const char* tensor, std::vector<Operand> inputs,
                      Halo halo = {}, Axes<int32_t> pad = {}) {
-  const bool moves = kind == StepKind::gather || kind == StepKind::store || kind == StepKind::emit;
+  const bool moves = kind == OpKind::gather || kind == OpKind::store || kind == OpKind::emit;
   const OpId op = moves ? OpId{-1} : graph.find_op(tensor);
   return {kind, op, graph.find_tensor(tensor), std::move(inputs), halo, pad};
 }
@@ -53,27 +53,27 @@ inline Plan small_plan(const Graph& graph) {
   Pass& first = plan.passes[0];
   first.name = "conv_in";
   first.tiles = {{{0, 1}}, {{0, 3}, {3, 6}, {6, 8}}, {{0, 8}}};
-  first.steps = {step_for(graph, StepKind::gather, "latent", {{id("latent")}}, kOneAround, kPadOne),
-                 step_for(graph, StepKind::conv, "conv_in", {{id("latent"), 0}}),
-                 step_for(graph, StepKind::statistics, "norm.statistics", {{id("conv_in"), 1}}),
-                 step_for(graph, StepKind::store, "conv_in", {{id("conv_in"), 1}})};
+  first.steps = {step_for(graph, OpKind::gather, "latent", {{id("latent")}}, kOneAround, kPadOne),
+                 step_for(graph, OpKind::conv, "conv_in", {{id("latent"), 0}}),
+                 step_for(graph, OpKind::statistics, "norm.statistics", {{id("conv_in"), 1}}),
+                 step_for(graph, OpKind::store, "conv_in", {{id("conv_in"), 1}})};
 
   Pass& second = plan.passes[1];
   second.name = "residual";
   second.tiles = first.tiles;
-  second.steps = {step_for(graph, StepKind::norm, "norm", {{id("conv_in")}, {id("norm.statistics")}},
-                           kOneAround, kPadOne),
-                  step_for(graph, StepKind::conv, "conv", {{id("norm"), 0}}),
-                  step_for(graph, StepKind::add, "residual", {{id("conv"), 1}, {id("conv_in")}}),
-                  step_for(graph, StepKind::store, "residual", {{id("residual"), 2}})};
+  second.steps = {
+      step_for(graph, OpKind::norm, "norm", {{id("conv_in")}, {id("norm.statistics")}}, kOneAround, kPadOne),
+      step_for(graph, OpKind::conv, "conv", {{id("norm"), 0}}),
+      step_for(graph, OpKind::add, "residual", {{id("conv"), 1}, {id("conv_in")}}),
+      step_for(graph, OpKind::store, "residual", {{id("residual"), 2}})};
 
   Pass& third = plan.passes[2];
   third.name = "conv_out";
   third.scale = {1, 2, 2};
   third.tiles = {{{0, 1}}, {{0, 6}, {6, 12}, {12, 16}}, {{0, 8}, {8, 16}}};
-  third.steps = {step_for(graph, StepKind::upsample, "upsample", {{id("residual")}}, kOneAround, kPadOne),
-                 step_for(graph, StepKind::conv, "conv_out", {{id("upsample"), 0}}),
-                 step_for(graph, StepKind::emit, "conv_out", {{id("conv_out"), 1}})};
+  third.steps = {step_for(graph, OpKind::upsample, "upsample", {{id("residual")}}, kOneAround, kPadOne),
+                 step_for(graph, OpKind::conv, "conv_out", {{id("upsample"), 0}}),
+                 step_for(graph, OpKind::emit, "conv_out", {{id("conv_out"), 1}})};
   for (Pass& pass : plan.passes) {
     pass.predicted_peak_bytes = 26'000;
     pass.predicted_seconds = 0.1;
@@ -99,9 +99,9 @@ inline Plan small_plan_in_place(const Graph& graph) {
   Plan plan = small_plan(graph);
   plan.kept[1].in_place_of = id("conv_in");
   plan.passes[1].steps = {
-      step_for(graph, StepKind::norm, "norm", {{id("conv_in")}, {id("norm.statistics")}}),
-      step_for(graph, StepKind::conv, "conv", {{id("norm"), 0}}),
-      step_for(graph, StepKind::accumulate, "residual", {{id("conv"), 1}, {id("conv_in")}})};
+      step_for(graph, OpKind::norm, "norm", {{id("conv_in")}, {id("norm.statistics")}}),
+      step_for(graph, OpKind::conv, "conv", {{id("norm"), 0}}),
+      step_for(graph, OpKind::accumulate, "residual", {{id("conv"), 1}, {id("conv_in")}})};
   return plan;
 }
 

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "decoder/validator/validator.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/decoding.h"

@@ -24,7 +24,7 @@ struct Drawn {
         if (step.edges == Edges::zeros) continue;
         ++edges;
         reflected += step.edges == Edges::reflect ? 1 : 0;
-        (step.kind == StepKind::gather ? gathered : made_by_others) += 1;
+        (step.kind == OpKind::gather ? gathered : made_by_others) += 1;
       }
     }
   }

@@ -2,7 +2,7 @@
 #include <filesystem>
 
 #include "decoder/files/latent_file.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "decoder/weights/weight_files.h"
 #include "tests/support/decoding.h"
 #include "tests/support/random_plan.h"

@@ -28,12 +28,12 @@ class ToldParts final : public EventSink {
     shares[pass.steps[static_cast<size_t>(part.step)].kind][{part.pass, part.tile, part.step}].push_back(
         part.share);
   }
-  std::map<StepKind, std::map<Where, std::vector<double>>> shares;
+  std::map<OpKind, std::map<Where, std::vector<double>>> shares;
 };
 
 /// Requires that the reported shares of each step of this kind rise and end with 1. Returns the largest
 /// number of reports for one step.
-size_t most_told(const ToldParts& told, StepKind kind) {
+size_t most_told(const ToldParts& told, OpKind kind) {
   size_t most = 0;
   REQUIRE(told.shares.contains(kind));
   for (const auto& [where, shares] : told.shares.at(kind)) {
@@ -83,7 +83,7 @@ TEST_CASE("keys and values that are larger than the limit come from the scratch 
   ToldParts told;
   const test::Decoded staged = test::decode_to_memory(model, plan, test::random_source(3), input, &told);
   // Attention reports progress after each block of keys.
-  CHECK(most_told(told, StepKind::attention) > 8);
+  CHECK(most_told(told, OpKind::attention) > 8);
   const Array untiled =
       test::decode_to_memory(model, untiled_plan(model, request), test::random_source(3), input).picture;
   CHECK(test::relative_error(staged.picture, untiled) <= test::kExact);
@@ -97,8 +97,8 @@ TEST_CASE("step parts: attention and convolutions tell how far they are, up to t
   ToldParts told;
   const Array latent = test::latent_for(model, request, 1);
   const Array reported = test::decode_to_memory(model, plan, test::random_source(1), latent, &told).picture;
-  CHECK(most_told(told, StepKind::attention) > 8);
-  CHECK(most_told(told, StepKind::conv) > 1);
+  CHECK(most_told(told, OpKind::attention) > 8);
+  CHECK(most_told(told, OpKind::conv) > 1);
   CHECK(reported.values ==
         test::decode_to_memory(model, plan, test::random_source(1), latent).picture.values);
 }

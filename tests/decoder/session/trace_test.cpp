@@ -117,7 +117,7 @@ TEST_CASE("the kinds of a trace add up to what the pool holds, at every event") 
   for (const Pass& pass : recorded.plan.passes) {
     for (const Step& step : pass.steps) {
       const bool transforms = runs_winograd(recorded.model.graph, pass.convolutions, step.op);
-      takes_workspace = takes_workspace || transforms || step.kind == StepKind::attention;
+      takes_workspace = takes_workspace || transforms || step.kind == OpKind::attention;
     }
   }
   CHECK((most[size_t(MemoryKind::workspace)] > 0) == takes_workspace);

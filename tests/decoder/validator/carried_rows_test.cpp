@@ -107,7 +107,7 @@ TEST_CASE("validator: attention carries no rows, nor does a clip", "[unit][valid
   Plan plan = untiled_plan(model, test::request_for(model, {1, 6, 5}));
   const auto attends = std::find_if(plan.passes.begin(), plan.passes.end(), [](const Pass& pass) {
     return std::any_of(pass.steps.begin(), pass.steps.end(),
-                       [](const Step& step) { return step.kind == StepKind::attention; });
+                       [](const Step& step) { return step.kind == OpKind::attention; });
   });
   REQUIRE(attends != plan.passes.end());
   attends->carries_rows = true;

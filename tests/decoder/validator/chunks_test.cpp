@@ -152,7 +152,7 @@ TEST_CASE("validator: attention needs the keys and values of all frames, whole a
   plan = sound;
   std::vector<Step>& steps = plan.passes[1].steps;
   const auto attention = std::find_if(steps.begin(), steps.end(),
-                                      [](const Step& step) { return step.kind == StepKind::attention; });
+                                      [](const Step& step) { return step.kind == OpKind::attention; });
   REQUIRE(attention != steps.end());
   attention->inputs[1].step = attention->inputs[0].step;
   CHECK(refused_as(plan, model, Violation::malformed));

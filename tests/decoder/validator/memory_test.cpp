@@ -145,14 +145,14 @@ TEST_CASE("validator: below the device only a window of blocks is on it", "[unit
   const TensorId latent = graph.latent(), start = graph.find_tensor("conv_in"),
                  normal = graph.find_tensor("norm");
   idle.passes[1].steps = {
-      step_for(graph, StepKind::gather, "latent", {{latent}}, {{0, 2, 2}, {0, 2, 2}}, {0, 1, 1}),
-      step_for(graph, StepKind::conv, "conv_in", {{latent, 0}}, kOneAround),
-      step_for(graph, StepKind::norm, "norm", {{start, 1}, {graph.find_tensor("norm.statistics")}},
-               kOneAround, kPadOne),
-      step_for(graph, StepKind::conv, "conv", {{normal, 2}}),
-      step_for(graph, StepKind::add, "residual", {{graph.find_tensor("conv"), 3}, {start, 1}}),
-      step_for(graph, StepKind::store, "residual", {{graph.find_tensor("residual"), 4}})};
-  idle.passes[2].steps.push_back(step_for(graph, StepKind::gather, "conv_in", {{start}}));
+      step_for(graph, OpKind::gather, "latent", {{latent}}, {{0, 2, 2}, {0, 2, 2}}, {0, 1, 1}),
+      step_for(graph, OpKind::conv, "conv_in", {{latent, 0}}, kOneAround),
+      step_for(graph, OpKind::norm, "norm", {{start, 1}, {graph.find_tensor("norm.statistics")}}, kOneAround,
+               kPadOne),
+      step_for(graph, OpKind::conv, "conv", {{normal, 2}}),
+      step_for(graph, OpKind::add, "residual", {{graph.find_tensor("conv"), 3}, {start, 1}}),
+      step_for(graph, OpKind::store, "residual", {{graph.find_tensor("residual"), 4}})};
+  idle.passes[2].steps.push_back(step_for(graph, OpKind::gather, "conv_in", {{start}}));
   idle.kept[0].last_pass = 2;
   idle.limit_bytes = idle.passes[2].predicted_peak_bytes = 30'000;
   // conv_in 5 by 8, norm 5 by 10, conv 3 by 8 of 64 bytes; two of the residual's blocks as the second band

@@ -309,7 +309,7 @@ TEST_CASE("ranks that do not run the same passes would wait for one another", "[
   size_t pass = 0;
   for (size_t p = 0; p < plan.plans[1].passes.size(); ++p) {
     for (Step& step : plan.plans[1].passes[p].steps) {
-      if (step.kind != StepKind::gather || step.inputs[0].tensor != of.model.graph.latent()) continue;
+      if (step.kind != OpKind::gather || step.inputs[0].tensor != of.model.graph.latent()) continue;
       wider = &step;
       pass = p;
     }
@@ -345,7 +345,7 @@ TEST_CASE("statistics are gathered in one order", "[unit][validator]") {
   std::vector<Step>& steps = plan.plans[1].passes[0].steps;
   std::vector<size_t> gathering;
   for (size_t s = 0; s < steps.size(); ++s) {
-    if (steps[s].kind == StepKind::statistics) gathering.push_back(s);
+    if (steps[s].kind == OpKind::statistics) gathering.push_back(s);
   }
   REQUIRE(gathering.size() == 2);
   // Each rank alone stays valid: the first gather moves behind the second.
@@ -493,7 +493,7 @@ void damage(RankedPlan& plan, Random& random) {
       [&] { pass.scale.y = small; },
       [&] { pass.tiles.y.clear(); },
       [&] { pick(pass.steps).halo.after.y = small; },
-      [&] { pick(pass.steps).kind = StepKind{small}; },
+      [&] { pick(pass.steps).kind = OpKind{small}; },
       [&] { pick(plan.traffic).rows_bytes = value; },
       [&] { std::swap(own, pick(plan.plans)); },
       [&] { plan.request.height_pixels = value; },

@@ -87,15 +87,15 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
   Plan plan = small_plan(small_graph());
   plan.kept = {{query, 2, 0, 1}, {key, 2, 0, 1}, {value, 2, 0, 1}};
   plan.passes.resize(2);
-  plan.passes[0].steps = {step_for(graph, StepKind::gather, "latent", {{latent}})};
+  plan.passes[0].steps = {step_for(graph, OpKind::gather, "latent", {{latent}})};
   for (const char* name : {"query", "key", "value"}) {
     const auto made = static_cast<int32_t>(plan.passes[0].steps.size());
-    plan.passes[0].steps.push_back(step_for(graph, StepKind::conv, name, {{latent, 0}}));
-    plan.passes[0].steps.push_back(step_for(graph, StepKind::store, name, {{graph.find_tensor(name), made}}));
+    plan.passes[0].steps.push_back(step_for(graph, OpKind::conv, name, {{latent, 0}}));
+    plan.passes[0].steps.push_back(step_for(graph, OpKind::store, name, {{graph.find_tensor(name), made}}));
   }
-  plan.passes[1].steps = {step_for(graph, StepKind::gather, "query", {{query}}),
-                          step_for(graph, StepKind::attention, "attention", {{query, 0}, {key}, {value}}),
-                          step_for(graph, StepKind::emit, "attention", {{graph.output(), 1}})};
+  plan.passes[1].steps = {step_for(graph, OpKind::gather, "query", {{query}}),
+                          step_for(graph, OpKind::attention, "attention", {{query, 0}, {key}, {value}}),
+                          step_for(graph, OpKind::emit, "attention", {{graph.output(), 1}})};
   plan.scratch_folder = "/scratch";
   plan.scratch_limit_bytes = 1 << 20;
   accepts(plan, graph);
@@ -124,7 +124,7 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
   refuses(elsewhere, graph, Violation::misplaced, "passes[1].steps[1] (attention)");
   Plan twice = plan;
   twice.passes[1].steps.insert(twice.passes[1].steps.begin(),
-                               step_for(graph, StepKind::gather, "key", {{key}}));
+                               step_for(graph, OpKind::gather, "key", {{key}}));
   for (Step& step : twice.passes[1].steps) {
     for (Operand& operand : step.inputs) operand.step += operand.step >= 0 ? 1 : 0;
   }

@@ -22,7 +22,7 @@ TEST_CASE("validator: a tile for a convolution over upsampling needs its halo on
   plan.limit_bytes = plan.predicted_peak_bytes;
   accepts(plan, graph);
   const Step& gather = plan.passes[0].steps[0];
-  REQUIRE(gather.kind == StepKind::gather);
+  REQUIRE(gather.kind == OpKind::gather);
   REQUIRE(gather.halo == testing::kOneAround);
   using Side = int32_t& (*)(Halo&);
   const Side sides[] = {[](Halo& halo) -> int32_t& { return halo.before.y; },

@@ -36,7 +36,7 @@ TEST_CASE("validator accepts sound plans", "[unit][validator]") {
   Plan swapped = small_plan(graph);
   std::vector<Step>& steps = swapped.passes[1].steps;
   const TensorId start = graph.find_tensor("conv_in"), change = graph.find_tensor("conv");
-  steps.insert(steps.begin() + 2, step_for(graph, StepKind::gather, "conv_in", {{start}}));
+  steps.insert(steps.begin() + 2, step_for(graph, OpKind::gather, "conv_in", {{start}}));
   steps[3].inputs = {{start, 2}, {change, 1}};
   steps[4].inputs[0].step = 3;
   accepts(swapped, graph);
@@ -60,7 +60,7 @@ TEST_CASE("validator: a kept tensor is read before its write", "[unit][validator
 
   plan = small_plan(graph);  // statistics are complete only when the pass is
   plan.passes[0].steps.push_back(
-      step_for(graph, StepKind::norm, "norm",
+      step_for(graph, OpKind::norm, "norm",
                {{graph.find_tensor("conv_in"), 1}, {graph.find_tensor("norm.statistics")}}));
   refuses(plan, graph, Violation::read_before_write, "passes[0].steps[4] (norm)");
 }
@@ -70,7 +70,7 @@ TEST_CASE("validator: the pass that writes a tensor reads it back at its own pos
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
   const TensorId start = graph.find_tensor("conv_in");
-  plan.passes[0].steps.push_back(step_for(graph, StepKind::gather, "conv_in", {{start}}));
+  plan.passes[0].steps.push_back(step_for(graph, OpKind::gather, "conv_in", {{start}}));
   accepts(plan, graph);
   plan.passes[0].steps.back().halo = kOneAround;
   refuses(plan, graph, Violation::read_before_write, "passes[0].steps[4] (conv_in)");
@@ -88,12 +88,12 @@ TEST_CASE("validator: an activation makes the tile that a convolution reads, zer
   const Request request{"clamped", kSmallLatent.x, kSmallLatent.y, 1, 1, Dtype::fp32};
   const Plan plan = untiled_plan(model, request);
   accepts(plan, model.graph);
-  REQUIRE(plan.passes[0].steps[0].kind == StepKind::activate);
+  REQUIRE(plan.passes[0].steps[0].kind == OpKind::activate);
   Plan changed = plan;
   changed.passes[0].steps[0].pad.y = 0;
   refuses(changed, model.graph, Violation::missing_halo, "passes[0].steps[1] (out)");
   changed = plan;
-  changed.passes[0].steps[0].kind = StepKind::rms_norm;
+  changed.passes[0].steps[0].kind = OpKind::rms_norm;
   refuses(changed, model.graph, Violation::malformed, "passes[0].steps[0] (clamp)");
   changed = plan;
   changed.passes[0].steps[0].inputs.clear();
@@ -111,7 +111,7 @@ Plan edged_plan(Model& model, Edges edges, bool upsamples) {
   plan.passes[0].tiles.y = cut(kSmallLatent.y * scale, 2);
   plan.passes[0].tiles.x = cut(kSmallLatent.x * scale, 4);
   plan.predicted_peak_bytes = plan.passes[0].predicted_peak_bytes = int64_t{1} << 30;
-  REQUIRE(plan.passes[0].steps[0].kind == StepKind::gather);
+  REQUIRE(plan.passes[0].steps[0].kind == OpKind::gather);
   return plan;
 }
 
@@ -184,8 +184,8 @@ TEST_CASE("validator: a tile lacks its halo", "[unit][validator]") {
   plan = small_plan(graph);  // a cone needs the sum of the halos
   const TensorId latent = graph.latent();
   plan.passes[1].steps.insert(plan.passes[1].steps.begin(),
-                              {step_for(graph, StepKind::gather, "latent", {{latent}}, kOneAround, kPadOne),
-                               step_for(graph, StepKind::conv, "conv_in", {{latent, 0}})});
+                              {step_for(graph, OpKind::gather, "latent", {{latent}}, kOneAround, kPadOne),
+                               step_for(graph, OpKind::conv, "conv_in", {{latent, 0}})});
   plan.passes[1].steps[2].inputs[0].step = 1;
   plan.passes[1].steps[3].inputs[0].step = 2;
   plan.passes[1].steps[4].inputs[0].step = 3;
@@ -229,7 +229,7 @@ TEST_CASE("validator: statistics counted twice or missing", "[unit][validator]")
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
   plan.passes[1].steps.push_back(
-      step_for(graph, StepKind::statistics, "norm.statistics", {{graph.find_tensor("conv_in")}}));
+      step_for(graph, OpKind::statistics, "norm.statistics", {{graph.find_tensor("conv_in")}}));
   refuses(plan, graph, Violation::statistics_twice, "passes[1].steps[4] (norm.statistics)");
 
   plan = small_plan(graph);
@@ -254,7 +254,7 @@ TEST_CASE("validator: additions in place", "[unit][validator]") {
 
   plan = small_plan_in_place(graph);  // read again after it has been added onto
   plan.passes[1].steps.push_back(
-      step_for(graph, StepKind::gather, "conv_in", {{graph.find_tensor("conv_in")}}));
+      step_for(graph, OpKind::gather, "conv_in", {{graph.find_tensor("conv_in")}}));
   refuses(plan, graph, Violation::read_after_release, "passes[1].steps[3] (conv_in)");
 
   plan = small_plan_in_place(graph);  // read in a neighbouring tile that may have been added onto
@@ -266,7 +266,7 @@ TEST_CASE("validator: additions in place", "[unit][validator]") {
   plan.kept[0].last_pass = 2;
   refuses(plan, graph, Violation::never_released, "kept[0] (conv_in)");
   plan.passes[2].steps.push_back(
-      step_for(graph, StepKind::gather, "conv_in", {{graph.find_tensor("conv_in")}}));
+      step_for(graph, OpKind::gather, "conv_in", {{graph.find_tensor("conv_in")}}));
   refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
 }
 
@@ -287,7 +287,7 @@ TEST_CASE("validator: the output, once", "[unit][validator]") {
   refuses(plan, graph, Violation::wrong_output, "passes[2].steps[3] (conv_out)");
   plan = small_plan(graph);
   plan.passes[1].steps.push_back(
-      step_for(graph, StepKind::emit, "residual", {{graph.find_tensor("residual"), 2}}));
+      step_for(graph, OpKind::emit, "residual", {{graph.find_tensor("residual"), 2}}));
   refuses(plan, graph, Violation::wrong_output, "passes[1].steps[4] (residual)");
 }
 
@@ -308,7 +308,7 @@ TEST_CASE("validator: malformed steps", "[unit][validator]") {
       {0, 1, [](Step& s) { s.op = OpId{999}; }, conv},
       {1, 3, [](Step& s) { s.pad = kPadOne; }, sum},
       {0, 1, [](Step& s) { s.halo.before.y = -1; }, conv},
-      {0, 1, [](Step& s) { s.kind = StepKind{77}; }, conv},
+      {0, 1, [](Step& s) { s.kind = OpKind{77}; }, conv},
       {0, 1, [](Step& s) { s.tensor = TensorId{-7}; }, "passes[0].steps[1] (tensor -7)"},
       {0, 0, [](Step& s) { s.op = OpId{0}; }, "passes[0].steps[0] (latent)"},
       {1, 0, [](Step& s) { s.inputs[1].step = 0; }, "passes[1].steps[0] (norm)"},
@@ -330,7 +330,7 @@ TEST_CASE("validator: what works on a tile reads no kept tensor itself", "[unit]
 
   plan = small_plan(graph);  // and that tile is gone afterwards
   Pass& pass = plan.passes[1];
-  pass.steps.push_back(step_for(graph, StepKind::gather, "conv", {{graph.find_tensor("conv"), 1}}));
+  pass.steps.push_back(step_for(graph, OpKind::gather, "conv", {{graph.find_tensor("conv"), 1}}));
   refuses(plan, graph, Violation::read_after_release, "passes[1].steps[4] (conv)");
   std::rotate(pass.steps.begin() + 2, pass.steps.end() - 1, pass.steps.end());
   pass.steps[4].inputs[0].step = 3;
@@ -396,7 +396,7 @@ TEST_CASE("validator: random damage is refused or harmless, never a crash", "[un
       Step& other = pick(pass.steps);
       KeptTensor& kept = pick(plan.kept);
       std::vector<std::function<void()>> changes{
-          [&] { step.kind = StepKind{value}; },
+          [&] { step.kind = OpKind{value}; },
           [&] { step.op = OpId{value}; },
           [&] { step.tensor = TensorId{value}; },
           [&] { step.halo.before.y = value; },

@@ -1,4 +1,5 @@
 #include "decoder/weights/folded_convolution.h"
+#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -7,7 +8,6 @@
 #include <utility>
 
 #include "decoder/graph/model.h"
-#include "decoder/graph/parameters.h"
 #include "decoder/weights/random_weights.h"
 #include "tests/support/random.h"
 

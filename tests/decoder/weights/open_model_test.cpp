@@ -1,10 +1,10 @@
 #include "decoder/weights/open_model.h"
+#include "decoder/operations/operation.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
-#include "decoder/graph/parameters.h"
 #include "decoder/weights/weight_files.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/tiny_model.h"

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "decoder/weights/random_weights.h"
 #include "tests/decoder/files/scratch.h"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "decoder/weights/weight_files.h"
 #include "tests/decoder/files/scratch.h"
 

@@ -14,7 +14,7 @@ namespace {
 constexpr double kKernel = 2e-6, kPass = 10e-6, kL2 = 5.5e12, kDram = 3e12, kConvolutions = 780e12;
 
 /// A step of a pass. `made_by` names the earlier steps whose tiles it reads.
-Step step_of(const Graph& graph, const char* op, StepKind kind, std::vector<int32_t> made_by = {}) {
+Step step_of(const Graph& graph, const char* op, OpKind kind, std::vector<int32_t> made_by = {}) {
   const OpId id = graph.find_op(op);
   Step step{.kind = kind, .op = id, .tensor = graph.op(id).output};
   for (TensorId input : graph.op(id).inputs) step.inputs.push_back({input, -1});
@@ -62,7 +62,7 @@ struct Operations {
     graph.set_output(graph.conv("conv 128 3", grouped, 3, {1, 3, 3}));
   }
   double conv(const char* op, const Picture& picture) const {
-    return seconds(graph, pass_of(graph, {step_of(graph, op, StepKind::conv)}), picture) - kKernel;
+    return seconds(graph, pass_of(graph, {step_of(graph, op, OpKind::conv)}), picture) - kKernel;
   }
   /// TFLOP/s on a picture so large that the last wave does not matter.
   double tera_flops(const char* op, double products) const {
@@ -108,7 +108,7 @@ TEST_CASE("a convolution on a GPU takes whole waves of blocks of 128 positions o
   CHECK(all.conv("conv 512 512", {1, 1}) == Approx(wave));
   // Each item and each tile is a call of its own.
   CHECK(all.conv("conv 512 512", {32, 128, Dtype::fp16, 3}) == Approx(3 * wave + 2 * kKernel));
-  const Pass pass = pass_of(all.graph, {step_of(all.graph, "conv 512 512", StepKind::conv)});
+  const Pass pass = pass_of(all.graph, {step_of(all.graph, "conv 512 512", OpKind::conv)});
   CHECK(seconds(all.graph, pass, {40, 128}, 20) == Approx(2 * wave + 2 * kKernel));
 }
 
@@ -116,8 +116,8 @@ TEST_CASE("phases of upsampling convolutions are written, and read and written a
   const Operations all;
   // With a store. Data that exceeds the cache is read from and written to DRAM.
   const auto stored = [&](const char* op, const Picture& picture) {
-    const Step conv = step_of(all.graph, op, StepKind::conv);
-    const Step store{.kind = StepKind::store, .tensor = conv.tensor, .inputs = {{conv.tensor, 0}}};
+    const Step conv = step_of(all.graph, op, OpKind::conv);
+    const Step store{.kind = OpKind::store, .tensor = conv.tensor, .inputs = {{conv.tensor, 0}}};
     return seconds(all.graph, pass_of(all.graph, {conv, store}), picture);
   };
   // The output, 512 by 512 positions of 512 channels, is 268 MB.
@@ -144,12 +144,12 @@ struct Chain {
     const TensorId conv = graph.conv("conv", norm, 128, {1, 3, 3});
     graph.statistics("next", conv, 32, 1e-6);
     graph.set_output(conv);
-    Step norm_step = step_of(graph, "norm", StepKind::norm);
+    Step norm_step = step_of(graph, "norm", OpKind::norm);
     norm_step.halo = {{0, 1, 1}, {0, 1, 1}};
     norm_step.pad = {0, 1, 1};
-    const Step store{.kind = StepKind::store, .tensor = conv, .inputs = {{conv, 1}}};
-    pass = pass_of(graph, {norm_step, step_of(graph, "conv", StepKind::conv, {0}), store,
-                           step_of(graph, "next", StepKind::statistics, {1})});
+    const Step store{.kind = OpKind::store, .tensor = conv, .inputs = {{conv, 1}}};
+    pass = pass_of(graph, {norm_step, step_of(graph, "conv", OpKind::conv, {0}), store,
+                           step_of(graph, "next", OpKind::statistics, {1})});
   }
 };
 

@@ -106,10 +106,10 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
     double sum = 0, recomputed = 0;
     for (const Step& step : pass.steps) {
       Step sized = step;
-      if (step.kind == StepKind::statistics) sized.tensor = step.inputs[0].tensor;
+      if (step.kind == OpKind::statistics) sized.tensor = step.inputs[0].tensor;
       std::string name;
-      if (step.kind == StepKind::gather || step.kind == StepKind::store || step.kind == StepKind::emit ||
-          step.kind == StepKind::accumulate) {
+      if (step.kind == OpKind::gather || step.kind == OpKind::store || step.kind == OpKind::emit ||
+          step.kind == OpKind::accumulate) {
         name =
             profiler::moving_latency_table_name(name_of(step.kind), model.graph.tensor(step.tensor).channels);
       } else {
@@ -123,7 +123,7 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
           made.y = tile_axis(model.graph, pass, sized, sized.tensor, Axis::y, sizes.latent).made(y);
           if (made.y.length() == 0) continue;
           const Extent extent = extent_of(made);
-          if (step.kind == StepKind::attention) {
+          if (step.kind == OpKind::attention) {
             const double keys =
                 double(profiler::latency_table_extent(model.graph, model.graph.op(step.op), sizes.latent).x);
             sum += double(batch) * latency_table.seconds_at(double(positions(extent)), keys);
@@ -163,7 +163,7 @@ int check_attention_by_frame(uint64_t seed) {
   for (size_t p = 0; p < drawn.plan.passes.size(); ++p) {
     const Pass& pass = drawn.plan.passes[p];
     for (const Step& step : pass.steps) {
-      if (step.kind != StepKind::attention || step.halo != Halo{}) continue;
+      if (step.kind != OpKind::attention || step.halo != Halo{}) continue;
       ++checked;
       const Op& op = model.graph.op(step.op);
       const profiler::LatencyTable& table =

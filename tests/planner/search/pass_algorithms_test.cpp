@@ -42,7 +42,7 @@ TEST_CASE("the coarsest convolutions become direct first, those over upsampling 
 TEST_CASE("a pass without 3x3 kernels has one choice of algorithms") {
   const Model model = resolve_model("sdxl");
   Pass pass = longest_pass(model, {"sdxl", 64, 64, 1, 1, Dtype::fp32});
-  std::erase_if(pass.steps, [](const Step& step) { return step.kind == StepKind::conv; });
+  std::erase_if(pass.steps, [](const Step& step) { return step.kind == OpKind::conv; });
   CHECK(pass_algorithms(model.graph, pass, DeviceKind::cpu).size() == 1);
 }
 

@@ -33,7 +33,7 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
              step.inputs.end();
     });
     const auto attends = std::find_if(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
-      return step.kind == StepKind::attention &&
+      return step.kind == OpKind::attention &&
              (step.inputs[1].tensor == entry.tensor || step.inputs[2].tensor == entry.tensor);
     });
     if (entry.tier != MemoryTier::device && attends != pass.steps.end()) {
@@ -73,7 +73,7 @@ void require_bounds(const Graph& graph, const Plan& plan, size_t number, const E
     CAPTURE(int(step.kind), graph.tensor(step.tensor).name);
     const double seconds = costs.step_seconds(pass, step, tile, sizes) * (1 + 1e-12);
     if (step.op != OpId{-1}) REQUIRE(seconds >= costs.least_seconds(step.op, sizes));
-    if (step.kind == StepKind::store) REQUIRE(seconds >= costs.least_store_seconds(step.tensor, sizes));
+    if (step.kind == OpKind::store) REQUIRE(seconds >= costs.least_store_seconds(step.tensor, sizes));
     sum += seconds;
   }
   REQUIRE(sum * (1 - 1e-9) <= costs.pass_seconds(pass, tile, sizes));

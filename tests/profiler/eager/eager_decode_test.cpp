@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "decoder/graph/parameters.h"
 #include "profiler/eager/layer_memory.h"
 #include "profiler/eager/layer_order.h"
 

@@ -9,6 +9,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/operations/operation.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/cost/profile_check.h"

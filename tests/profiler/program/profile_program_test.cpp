@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "planner/cost/latency_lookup.h"
 #include "planner/program/run.h"
 #include "profiler/profile/profile_file.h"

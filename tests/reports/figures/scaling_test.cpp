@@ -5,7 +5,6 @@
 #include <set>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "planner/explain/untiled_peak.h"

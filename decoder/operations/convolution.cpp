@@ -1,6 +1,8 @@
-#include "decoder/lowering/convolution.h"
+#include "decoder/operations/convolution.h"
 
 #include <algorithm>
+
+#include "decoder/operations/operation.h"
 
 namespace headroom {
 namespace {
@@ -90,4 +92,83 @@ int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionAlgori
   return floats * int64_t{sizeof(float)};
 }
 
+namespace operations {
+namespace {
+
+/// Taps of a convolution along one axis. Over nearest upsampling, the taps of one phase.
+int32_t taps_along(int32_t kernel, int32_t factor) {
+  return (kernel + factor - 1) / factor;
+}
+
+Halo halo(const Op& op) {
+  const auto half =
+      per_axis([](int32_t k, int32_t factor) { return (k / 2 + factor - 1) / factor; }, op.kernel, op.factor);
+  const int32_t ahead = op.convolution.frames_ahead;
+  return {{op.kernel.t - 1 - ahead, half.y, half.x}, {ahead, half.y, half.x}};
+}
+
+Edges edges(const Op& op) {
+  if (op.kernel.y == 1 && op.kernel.x == 1) return Edges::zeros;
+  // Nearest upsampling by f turns `small` (n positions) into `large`: large(p) = small(floor(p / f)). A
+  // kernel of 3 on `large` reads one position outside.
+  // Replicate: large(-1) = large(0) = small(0), and large(f * n) = large(f * n - 1) = small(n - 1).
+  // Replicating `small` gives these values too.
+  // Reflect: large(-1) = large(1) and large(f * n) = large(f * n - 2). For f >= 2 these are also small(0) and
+  // small(n - 1). So `small` is replicated, not reflected.
+  if (op.factor.y > 1 && op.convolution.edges == Edges::reflect) return Edges::replicate;
+  return op.convolution.edges;
+}
+
+std::vector<Parameter> parameters(const Graph& graph, const Op& op) {
+  const ConvolutionTraits& traits = op.convolution;
+  const int64_t channels = output_channels(graph, op);
+  const std::string own = traits.part_of.empty() ? op.name : traits.part_of;
+  const std::vector<std::string> modules =
+      traits.stacked.empty() ? std::vector<std::string>{own} : traits.stacked;
+  std::vector<int64_t> shape{channels * traits.parts / static_cast<int64_t>(modules.size()),
+                             input_channels(graph, op) / op.groups};
+  const int32_t frames = std::max(op.kernel.t, traits.stored_frames);
+  if (frames > 1 || traits.over_frames) shape.push_back(frames);
+  shape.insert(shape.end(), {op.kernel.y, op.kernel.x});
+  std::vector<Parameter> list;
+  list.reserve(modules.size() + 6);
+  for (const std::string& module : modules) list.push_back({module + ".weight", shape});
+  if (traits.bias) list.push_back({own + ".bias", {channels * traits.parts}});
+  if (!traits.batch_norm.empty()) {
+    for (const char* name : {".weight", ".bias", ".running_mean", ".running_var"})
+      list.push_back({traits.batch_norm + name, {channels}});
+  }
+  if (!traits.mix_factor.empty()) list.push_back({traits.mix_factor, {1}});
+  return list;
+}
+
+double flops(const Graph& graph, const Op& op, const Extent&) {
+  const auto taps = per_axis(taps_along, op.kernel, op.factor);
+  return 2 * (double(taps.t) * taps.y * taps.x) * double(input_channels(graph, op)) / op.groups *
+         double(output_channels(graph, op));
+}
+
+/// Calls of the direct algorithm. latency_table_name() changes it for Winograd's.
+std::string table_name(const Graph& graph, const Op& op) {
+  const std::string groups = op.groups > 1 ? " in " + std::to_string(op.groups) : "";
+  return (op.factor.y > 1 ? "upsampled " : "") + ("conv " + axes_text(op.kernel)) + " " +
+         std::to_string(input_channels(graph, op)) + "->" + std::to_string(output_channels(graph, op)) +
+         groups + activation_text(op);
+}
+
+}  // namespace
+
+const Operation conv{
+    .reads_exact_tile = true,
+    .pads = true,
+    .rounds = true,
+    .carries_rows = true,
+    .reach = halo,
+    .edges_read = edges,
+    .parameters = parameters,
+    .flops_per_position = flops,
+    .table_name = table_name,
+};
+
+}  // namespace operations
 }  // namespace headroom

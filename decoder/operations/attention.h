@@ -7,6 +7,11 @@
 
 namespace headroom {
 
+/// Number of keys for each query in a frame of attention's result: all positions of attended_frames().
+int64_t attended_keys(const Graph& graph, const Op& op, const Extent& latent, int64_t frame);
+/// attended_keys() of the last frame. No other frame has more.
+int64_t most_attended_keys(const Graph& graph, const Op& op, const Extent& latent);
+
 // Block sizes of attention on the CPU. The planner derives the workspace from them, and the kernel computes
 // with them.
 

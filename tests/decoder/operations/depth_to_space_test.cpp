@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/operations/depth_to_space.h"
 
 namespace headroom {
 namespace {

@@ -1,0 +1,38 @@
+#include "decoder/gpu/gpu_steps.h"
+#include "decoder/gpu/plain_view.h"
+
+namespace headroom {
+namespace {
+
+gpu::ConvolutionShape shape_of(const KernelShape& kernel) {
+  return {static_cast<int32_t>(kernel.inputs),
+          static_cast<int32_t>(kernel.outputs),
+          static_cast<int32_t>(kernel.groups),
+          static_cast<int32_t>(kernel.frames),
+          static_cast<int32_t>(kernel.rows),
+          static_cast<int32_t>(kernel.columns),
+          kernel.upsamples,
+          kernel.before_first,
+          static_cast<int32_t>(kernel.frames_ahead)};
+}
+
+}  // namespace
+
+void gpu_steps::conv(GpuSteps& steps, const StepCall& call) {
+  const Op& op = *call.op;
+  const KernelShape kernel = kernel_shape(steps.graph, op);
+  const int64_t bytes = gpu::convolution_workspace_bytes(kernel, extent_of(call.region), steps.sizes.dtype);
+  const std::shared_ptr<void> taken = steps.workspace(bytes);
+  const GpuOpWeights& weights = steps.weights_of(op);
+  const gpu::Box part = box_of(call.inside());
+  const bool adds = call.inputs.size() > 1;
+  for (int64_t i = 0; i < call.items; ++i) {
+    const gpu::View target = steps.view_of(call.target, i);
+    steps.gpu.run(gpu::Convolve{steps.view_of(call.inputs[0], i),
+                                adds ? steps.view_of(call.inputs[1], i) : gpu::View{}, target, part,
+                                shape_of(kernel), weights.kernel, weights.bias, taken.get(), bytes});
+    if (op.activation != Activation::none) steps.gpu.run(gpu::Activate{target, op.activation, part});
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,72 @@
+#include "decoder/gpu/gpu_steps.h"
+#include "decoder/gpu/plain_view.h"
+#include "decoder/operations/depth_to_space.h"
+
+namespace headroom::gpu_steps {
+namespace {
+
+/// Queues one call for each item. `rest` initialises the members behind source and target.
+template <typename Type, typename... Rest>
+void run_items(GpuSteps& steps, const StepCall& call, const Rest&... rest) {
+  for (int64_t i = 0; i < call.items; ++i)
+    steps.gpu.run(Type{steps.view_of(call.inputs[0], i), steps.view_of(call.target, i), rest...});
+}
+
+}  // namespace
+
+void gather(GpuSteps& steps, const StepCall& call) {
+  run_items<gpu::Gather>(steps, call, size_of(call.picture));
+}
+
+void store(GpuSteps& steps, const StepCall& call) {
+  run_items<gpu::Copy>(steps, call, box_of(call.region));
+}
+
+void add(GpuSteps& steps, const StepCall& call) {
+  run_items<gpu::Add>(steps, call, call.activation(), box_of(call.region));
+}
+
+void accumulate(GpuSteps& steps, const StepCall& call) {
+  add(steps, call);
+}
+
+void activate(GpuSteps& steps, const StepCall& call) {
+  gather(steps, call);
+  if (call.activation() == Activation::none) return;
+  for (int64_t i = 0; i < call.items; ++i)
+    steps.gpu.run(gpu::Activate{steps.view_of(call.target, i), call.activation(), box_of(call.inside())});
+}
+
+void upsample(GpuSteps& steps, const StepCall& call) {
+  run_items<gpu::Upsample>(steps, call, call.op->factor.y, call.op->factor.x, size_of(call.picture));
+}
+
+void interpolate(GpuSteps& steps, const StepCall& call) {
+  const Axes<int32_t>& factor = call.op->factor;
+  run_items<gpu::Interpolate>(steps, call, factor.t, factor.y, factor.x, size_of(call.source_picture),
+                              box_of(call.region));
+}
+
+void unfold_frames(GpuSteps& steps, const StepCall& call) {
+  for (int64_t i = 0; i < call.items; ++i) {
+    steps.gpu.run(gpu::UnfoldFrames{steps.view_of(call.inputs[0], i), steps.view_of(call.inputs[1], i),
+                                    steps.view_of(call.target, i), box_of(call.region)});
+  }
+}
+
+void gate(GpuSteps& steps, const StepCall& call) {
+  run_items<gpu::Gate>(steps, call, box_of(call.region));
+}
+
+void depth_to_space(GpuSteps& steps, const StepCall& call) {
+  const Op& op = *call.op;
+  const auto layout = [&](int64_t number) {
+    const DepthFrame frame = depth_frame(op, call.inputs[0].channels, call.target.channels, number);
+    return gpu::DepthLayout{static_cast<int32_t>(frame.first_pixel), static_cast<int32_t>(frame.pixel_step),
+                            static_cast<int32_t>(frame.channel_step), static_cast<int32_t>(frame.repeats)};
+  };
+  run_items<gpu::DepthToSpace>(steps, call, op.factor.t, op.factor.y, op.factor.x, layout(0), layout(1),
+                               box_of(call.region));
+}
+
+}  // namespace headroom::gpu_steps

@@ -1,0 +1,18 @@
+#include "decoder/operations/operation.h"
+
+namespace headroom::operations {
+
+const Operation add{
+    .pointwise = true,
+    .rounds = true,
+    .carries_rows = true,
+    .reads_kept = true,
+    .flops_per_position = [](const Graph& graph, const Op& op,
+                             const Extent&) { return double(output_channels(graph, op)); },
+    .table_name =
+        [](const Graph& graph, const Op& op) {
+          return "add " + std::to_string(output_channels(graph, op)) + activation_text(op);
+        },
+};
+
+}  // namespace headroom::operations

@@ -1,0 +1,15 @@
+#include "decoder/operations/operation.h"
+
+namespace headroom::operations {
+
+const Operation gate{
+    .pointwise = true,
+    .rounds = true,
+    .eager_copies = 1,
+    .flops_per_position = [](const Graph& graph, const Op& op,
+                             const Extent&) { return 5 * double(output_channels(graph, op)); },
+    .table_name = [](const Graph& graph,
+                     const Op& op) { return "gate " + std::to_string(output_channels(graph, op)); },
+};
+
+}  // namespace headroom::operations

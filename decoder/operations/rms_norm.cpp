@@ -1,0 +1,29 @@
+#include "decoder/operations/operation.h"
+
+namespace headroom::operations {
+
+const Operation rms_norm{
+    .pointwise = true,
+    .cheap = true,
+    .pads = true,
+    .has_scale_and_bias = true,
+    .carries_rows = true,
+    .parameters = [](const Graph& graph, const Op& op) -> std::vector<Parameter> {
+      const int64_t channels = output_channels(graph, op);
+      if (op.gamma_axes == kNoParameters) return {};
+      if (op.gamma_axes == kWeightAndBias)
+        return {{op.name + ".weight", {channels}}, {op.name + ".bias", {channels}}};
+      std::vector<int64_t> shape(static_cast<size_t>(op.gamma_axes) + 1, 1);
+      shape[0] = channels;
+      return {{op.name + ".gamma", std::move(shape)}};
+    },
+    .flops_per_position = [](const Graph& graph, const Op& op,
+                             const Extent&) { return 5 * double(output_channels(graph, op)); },
+    .table_name =
+        [](const Graph& graph, const Op& op) {
+          return (op.centred ? "layer norm " : "rms norm ") + std::to_string(output_channels(graph, op)) +
+                 " " + name_of(op.activation);
+        },
+};
+
+}  // namespace headroom::operations
