@@ -98,7 +98,7 @@ class Accesses {
   void operator()(const Interpolate& c) {
     const auto from = [](const Span& span, int32_t factor, int32_t extent) {
       if (factor == 1) return span;
-      return cut({span.begin / factor - 1, span.end / factor + 2}, 0, extent);
+      return cut({span.begin / factor - 1, (span.end - 1) / factor + 2}, 0, extent);
     };
     reads(c.source,
           {c.factor_t == 1 ? c.region.t : Span{0, c.source_extent.t},

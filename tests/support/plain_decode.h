@@ -1,6 +1,12 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "decoder/files/array.h"
@@ -13,7 +19,7 @@
 namespace headroom::test {
 
 /// Reference decode of one item, untiled, operation by operation, in plain loops and double. Shares no code
-/// with halos, tiles, steps or phases. Does not support attention and shuffles.
+/// with halos, tiles, steps or phases.
 class PlainDecode {
  public:
   PlainDecode(const Model& model, const Extent& latent, uint64_t seed)
@@ -89,8 +95,22 @@ class PlainDecode {
       }
       case OpKind::activate:
         return each(op, at);
+      case OpKind::interpolate:
+        return interpolate(op);
+      case OpKind::unfold_frames:
+        return each(op, [&](int64_t c, int64_t t, int64_t y, int64_t x) {
+          if (t == 0) return at(c, t, y, x);
+          const int64_t half = t % 2 == 1 ? 0 : graph_.tensor(op.output).channels;
+          return tensors_[index(op.inputs[1])][place(op.inputs[1], half + c, (t + 1) / 2, y, x)];
+        });
+      case OpKind::depth_to_space:
+        return depth_to_space(op);
+      case OpKind::attention:
+        return attend(op);
+      case OpKind::linear_attention:
+        return attend_linearly(op);
       default:
-        throw std::logic_error(op.name + ": not known here");
+        throw std::logic_error(op.name + ": makes no positions");
     }
   }
 
@@ -119,6 +139,7 @@ class PlainDecode {
         const int64_t c = i / (k.t * k.y * k.x), kt = i / (k.y * k.x) % k.t, ky = i / k.x % k.y, kx = i % k.x;
         int64_t frame = std::min(t + kt - (k.t - 1 - traits.frames_ahead), size.t - 1);
         if (traits.before_first == BeforeFirst::first_frame) frame = std::max<int64_t>(0, frame);
+        if (traits.before_first == BeforeFirst::zeros_for_it_too && frame == 0) continue;
         const int64_t row = stands_for(traits.edges, y + ky - k.y / 2, size.y),
                       column = stands_for(traits.edges, x + kx - k.x / 2, size.x);
         if (frame < 0 || row < 0 || column < 0) continue;
@@ -132,23 +153,32 @@ class PlainDecode {
 
   void normalise(const Op& op) {
     const Op& measured = *graph_.producer(op.inputs[1]);
-    const Values& in = tensors_[index(op.inputs[0])];
     const auto weights = parameters(op);
-    const auto count = static_cast<int64_t>(in.size()) / measured.groups;
+    const Extent size = extent(op.output);
     const int64_t of_group = graph_.tensor(op.output).channels / measured.groups;
-    Values means, deviations;
-    for (int64_t g = 0; g < measured.groups; ++g) {
-      double sum = 0, squares = 0;
-      for (int64_t i = g * count; i < (g + 1) * count; ++i) sum += in[static_cast<size_t>(i)];
-      means.push_back(sum / double(count));
-      for (int64_t i = g * count; i < (g + 1) * count; ++i)
-        squares += (in[static_cast<size_t>(i)] - means.back()) * (in[static_cast<size_t>(i)] - means.back());
-      deviations.push_back(std::sqrt(squares / double(count) + measured.epsilon));
-    }
+    // Values of a group, of all frames or of frame t.
+    const auto for_group = [&](int64_t group, int64_t t, const auto& use) {
+      for (int64_t c = group * of_group; c < (group + 1) * of_group; ++c)
+        for (int64_t f = measured.by_frame ? t : 0; f < (measured.by_frame ? t + 1 : size.t); ++f)
+          for (int64_t i = 0; i < size.y * size.x; ++i)
+            use(tensors_[index(op.inputs[0])][place(op.inputs[0], c, f, i / size.x, i % size.x)]);
+    };
+    const auto count = double(of_group * (measured.by_frame ? 1 : size.t) * size.y * size.x);
+    std::map<std::pair<int64_t, int64_t>, std::pair<double, double>> known;  // mean and deviation
     each(op, [&](int64_t c, int64_t t, int64_t y, int64_t x) {
-      const auto g = static_cast<size_t>(c / of_group), channel = static_cast<size_t>(c);
-      return (in[place(op.inputs[0], c, t, y, x)] - means[g]) / deviations[g] * weights.at(0)[channel] +
-             weights.at(1)[channel];
+      const int64_t group = c / of_group;
+      const auto [entry, fresh] = known.try_emplace({group, measured.by_frame ? t : 0});
+      auto& [mean, deviation] = entry->second;
+      if (fresh) {
+        double sum = 0, squares = 0;
+        for_group(group, t, [&](double value) { sum += value; });
+        mean = sum / count;
+        for_group(group, t, [&, mean = mean](double value) { squares += (value - mean) * (value - mean); });
+        deviation = std::sqrt(squares / count + measured.epsilon);
+      }
+      const auto channel = static_cast<size_t>(c);
+      const double value = tensors_[index(op.inputs[0])][place(op.inputs[0], c, t, y, x)];
+      return (value - mean) / deviation * weights.at(0)[channel] + weights.at(1)[channel];
     });
   }
 
@@ -164,6 +194,143 @@ class PlainDecode {
       const double normalised = (value(c) - mean) / std::sqrt(squares / double(channels) + op.epsilon);
       const auto channel = static_cast<size_t>(c);
       return weights.empty() ? normalised : normalised * weights.at(0)[channel] + weights.at(1)[channel];
+    });
+  }
+
+  /// Position between two source positions: torch.nn.functional.interpolate with align_corners=False.
+  struct Between {
+    int64_t low, high;
+    double share;  ///< of `high`
+  };
+  static Between between(int64_t at, int32_t factor, int64_t size) {
+    const double source = std::max(0.0, (double(at) + 0.5) / factor - 0.5);
+    const auto low = static_cast<int64_t>(source);
+    return {low, std::min(low + 1, size - 1), source - double(low)};
+  }
+
+  void interpolate(const Op& op) {
+    const Values& in = tensors_[index(op.inputs[0])];
+    const Extent size = extent(op.inputs[0]);
+    each(op, [&](int64_t c, int64_t t, int64_t y, int64_t x) {
+      // The first frame stays; the others are a clip of their own.
+      Between frames = t == 0 ? Between{0, 0, 0} : between(t - 1, op.factor.t, size.t - 1);
+      if (t > 0) ++frames.low, ++frames.high;
+      const Between rows = between(y, op.factor.y, size.y), columns = between(x, op.factor.x, size.x);
+      double sum = 0;
+      for (int corner = 0; corner < 8; ++corner) {
+        const auto of = [](const Between& axis, bool high) { return high ? axis.high : axis.low; };
+        const auto share = [](const Between& axis, bool high) { return high ? axis.share : 1 - axis.share; };
+        const bool a = (corner & 1) != 0, b = (corner & 2) != 0, d = (corner & 4) != 0;
+        sum += share(frames, a) * share(rows, b) * share(columns, d) *
+               in[place(op.inputs[0], c, of(frames, a), of(rows, b), of(columns, d))];
+      }
+      return sum;
+    });
+  }
+
+  void depth_to_space(const Op& op) {
+    const TensorId from = op.inputs[0];
+    const int64_t inputs = graph_.tensor(from).channels, outputs = graph_.tensor(op.output).channels;
+    const int64_t frames = op.frames_in_depth, pixels = int64_t{op.factor.y} * op.factor.x;
+    each(op, [&](int64_t c, int64_t t, int64_t y, int64_t x) {
+      const bool first = t == 0 || op.factor.t == 1;
+      const int64_t source = first ? t : (t - 1) / op.factor.t + 1;
+      const int64_t pixel = y % op.factor.y * op.factor.x + x % op.factor.x;
+      int64_t channel = 0;
+      if (op.depth_order == DepthOrder::channel_first) {
+        const int64_t frame = first ? frames - 1 : (t - 1) % op.factor.t;
+        channel = ((c * frames + frame) * pixels + pixel) / (outputs * frames * pixels / inputs);
+      } else {
+        const int64_t frame = first ? 0 : (t - 1) % op.factor.t;
+        const int64_t of_pixel = inputs / (first ? pixels : frames * pixels);
+        channel = (frame * pixels + pixel) * of_pixel + c / std::max<int64_t>(1, outputs / of_pixel);
+      }
+      return tensors_[index(from)][place(from, channel, source, y / op.factor.y, x / op.factor.x)];
+    });
+  }
+
+  /// The frames of an attention's input, each as a list of positions with their channels.
+  std::vector<std::vector<Values>> frames_of(TensorId id, AttentionFrames order) const {
+    const Extent size = extent(id);
+    const int64_t channels = graph_.tensor(id).channels;
+    std::vector<std::vector<Values>> frames(static_cast<size_t>(size.t));
+    for (int64_t t = 0; t < size.t; ++t) {
+      for (int64_t i = 0; i < size.y * size.x; ++i) {
+        Values& position = frames[static_cast<size_t>(t)].emplace_back();
+        for (int64_t c = 0; c < channels; ++c) {
+          // Interleaved: value `number` of all C * T values of a position, ordered by channel.
+          const int64_t number = t * channels + c;
+          const bool runs = order == AttentionFrames::interleaved;
+          position.push_back(tensors_[index(id)][place(id, runs ? number / size.t : c,
+                                                       runs ? number % size.t : t, i / size.x, i % size.x)]);
+        }
+      }
+    }
+    return frames;
+  }
+
+  void attend(const Op& op) {
+    const auto queries = frames_of(op.inputs[0], op.frames), keys = frames_of(op.inputs[1], op.frames),
+               values = frames_of(op.inputs[2], op.frames);
+    std::vector<std::vector<Values>> made(queries.size());
+    for (size_t t = 0; t < queries.size(); ++t) {
+      const size_t begin = op.frames == AttentionFrames::up_to_own ? 0 : t;
+      for (const Values& query : queries[t]) {
+        Values sums(values[0][0].size(), 0.0);
+        double largest = -std::numeric_limits<double>::infinity(), total = 0;
+        const auto score = [&](const Values& key) {
+          return std::inner_product(key.begin(), key.end(), query.begin(), 0.0) /
+                 std::sqrt(double(query.size()));
+        };
+        for (size_t f = begin; f <= t; ++f)
+          for (const Values& key : keys[f]) largest = std::max(largest, score(key));
+        for (size_t f = begin; f <= t; ++f) {
+          for (size_t i = 0; i < keys[f].size(); ++i) {
+            const double weight = std::exp(score(keys[f][i]) - largest);
+            total += weight;
+            for (size_t c = 0; c < sums.size(); ++c) sums[c] += weight * values[f][i][c];
+          }
+        }
+        for (double& sum : sums) sum /= total;
+        made[t].push_back(std::move(sums));
+      }
+    }
+    const Extent size = extent(op.output);
+    const int64_t channels = graph_.tensor(op.output).channels;
+    each(op, [&](int64_t c, int64_t t, int64_t y, int64_t x) {
+      const bool runs = op.frames == AttentionFrames::interleaved;
+      const int64_t number = c * size.t + t;
+      const auto frame = static_cast<size_t>(runs ? number / channels : t);
+      return made[frame][static_cast<size_t>(y * size.x + x)]
+                 [static_cast<size_t>(runs ? number % channels : c)];
+    });
+  }
+
+  /// Heads lie one after another over all inputs but the last, each with q, k and v side by side.
+  void attend_linearly(const Op& op) {
+    const Extent size = extent(op.output);
+    const int64_t width = graph_.tensor(op.output).channels / op.groups;
+    const auto value = [&](int64_t channel, int64_t t, int64_t y, int64_t x) {
+      for (size_t i = 0; i + 1 < op.inputs.size(); ++i) {
+        const int64_t channels = graph_.tensor(op.inputs[i]).channels;
+        if (channel < channels) return tensors_[index(op.inputs[i])][place(op.inputs[i], channel, t, y, x)];
+        channel -= channels;
+      }
+      return 0.0;
+    };
+    each(op, [&](int64_t c, int64_t t, int64_t y, int64_t x) {
+      const int64_t head = 3 * (c / width) * width;
+      double sum = 0, total = op.epsilon;
+      for (int64_t k = 0; k < width; ++k) {
+        const double query = std::max(0.0, value(head + k, t, y, x));
+        for (int64_t i = 0; i < size.t * size.y * size.x; ++i) {
+          const int64_t f = i / (size.y * size.x), row = i / size.x % size.y, column = i % size.x;
+          const double product = query * std::max(0.0, value(head + width + k, f, row, column));
+          total += product;
+          sum += product * value(head + 2 * width + c % width, f, row, column);
+        }
+      }
+      return sum / total;
     });
   }
 

@@ -69,6 +69,9 @@ struct NamedLoops {
 std::vector<NamedLoops> loops_that_run();
 /// The fastest.
 const NamedLoops& fastest_loops();
+/// The fastest, or those of the last use_loops().
 const Loops& loops();
+/// Only for tests, while no decode runs. Kernels packed with other loops cannot be used.
+void use_loops(const NamedLoops& loops);
 
 }  // namespace headroom::kernels

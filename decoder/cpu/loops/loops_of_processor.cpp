@@ -23,14 +23,26 @@ std::vector<NamedLoops> loops_that_run() {
   return list;
 }
 
+namespace {
+
+const Loops*& chosen_loops() {
+  static const Loops* chosen = fastest_loops().loops;
+  return chosen;
+}
+
+}  // namespace
+
 const NamedLoops& fastest_loops() {
   static const NamedLoops chosen = loops_that_run().back();
   return chosen;
 }
 
 const Loops& loops() {
-  static const Loops& chosen = *fastest_loops().loops;
-  return chosen;
+  return *chosen_loops();
+}
+
+void use_loops(const NamedLoops& loops) {
+  chosen_loops() = loops.loops;
 }
 
 }  // namespace headroom::kernels

@@ -13,7 +13,7 @@
 #include "planner/explain/why_not.h"
 #include "planner/search/add_gaps.h"
 #include "planner/search/make_plan.h"
-#include "tests/support/any_plan.h"
+#include "tests/support/any_gpu_plan.h"
 #include "tests/support/causal_attention.h"
 #include "tests/support/decoding_gpu.h"
 #include "tests/support/edged_models.h"
@@ -45,30 +45,6 @@ struct Seen {
   int64_t moves = 0, moves_in_micro_batches = 0;
 };
 
-Plan drawn_plan(const test::DrawnRequest& drawn, Random& random) {
-  test::RandomStyle style;
-  style.keep = random.pick<double>({0.5, 0.8, 1});
-  style.below = random.pick<double>({0, 0.5});
-  style.most_tiles = test::kSanitized ? 3 : 8;
-  style.form = ConvolutionAlgorithm::direct;
-  MemoryModel memory = planner::cuda_memory_model(drawn.model.graph);
-  memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-  const PlanConfiguration configuration{
-      drawn.micro_batch, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident,
-      MemoryTier::host};
-  Plan plan = test::random_plan(drawn.model, drawn.request, drawn.micro_batch, style, memory, random,
-                                norms_of(drawn.model.graph), configuration)
-                  .plan;
-  const int64_t live_bytes = plan.predicted_peak_bytes;
-  // If gaps leave no room, the decode moves blocks between passes.
-  plan.limit_bytes = random.chance(0.3) ? int64_t{1} << 29 : live_bytes;
-  plan.host_limit_bytes = int64_t{1} << 29;
-  planner::add_gaps(plan, drawn.model);
-  REQUIRE(validate(plan, drawn.model).empty());
-  CHECK(run_dry(drawn.model, plan).live_bytes() <= live_bytes);
-  return plan;
-}
-
 /// Decodes by random plans for CUDA. Requires the pixels of the untiled decode on the CPU.
 template <typename Draw>
 Seen check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
@@ -84,7 +60,7 @@ Seen check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
     const Extent& latent = drawn.latent_extent;
     const Request& request = drawn.request;
     CAPTURE(seed, drawn.drawn.text, latent.t, latent.y, latent.x, request.batch, drawn.micro_batch);
-    const Plan plan = drawn_plan(drawn, random);
+    const Plan plan = test::drawn_gpu_plan(drawn, random);
     const DryRun dry_run = run_dry(drawn.model, plan);
     const int64_t moves = std::ssize(dry_run.placement.moves);
     seen.moves += moves;

@@ -1,0 +1,57 @@
+// Every operation on every device, against plain loops. Runs twice: on the emulated GPU, and on a real one.
+#include <catch2/catch.hpp>
+
+#include "decoder/cpu/loops/loops.h"
+#include "tests/support/any_gpu_plan.h"
+#include "tests/support/operation_models.h"
+#include "tests/support/plain_decode.h"
+
+namespace headroom {
+namespace {
+
+constexpr test::DecodeStyle kStyle{.most_frames = 4, .least_side = 2, .most_side = 7, .most_batch = 1};
+
+/// Decodes by a random plan for the CPU, with the loops of each instruction set that this processor has.
+void check_on_cpu(OpKind kind, uint64_t seed) {
+  const test::Scratch scratch;
+  const kernels::NamedLoops fastest = kernels::fastest_loops();
+  for (const kernels::NamedLoops& loops : kernels::loops_that_run()) {
+    CAPTURE(loops.name);
+    kernels::use_loops(loops);
+    test::DrawnDecode decode = test::draw_decode(
+        seed, kStyle, [&](test::Random& random) { return test::operation_model(kind, random); });
+    const Array tiled = test::decode_both(decode, scratch).tiled.picture;
+    const Array plain =
+        test::PlainDecode(decode.drawn.model, decode.latent_extent, seed).run(decode.latent, tiled.shape);
+    CHECK(test::relative_error(tiled, plain) <= test::kExact);
+  }
+  kernels::use_loops(fastest);
+}
+
+void check_on_gpu(OpKind kind, uint64_t seed, gpu::Gpu& gpu) {
+  test::Random random(seed);
+  test::DecodeStyle style = kStyle;
+  style.device = DeviceKind::cuda;
+  const test::DrawnRequest drawn = test::draw_request(
+      seed, random, style, [&](test::Random& drawing) { return test::operation_model(kind, drawing); });
+  const Plan plan = test::drawn_gpu_plan(drawn, random);
+  const Array tiled = test::on_gpu(gpu, drawn.model, plan, drawn.latent, seed).picture;
+  const Array plain =
+      test::PlainDecode(drawn.drawn.model, drawn.latent_extent, seed).run(drawn.latent, tiled.shape);
+  CHECK(test::relative_error(tiled, plain) <= test::kExact);
+}
+
+TEST_CASE("every operation gives the values of plain loops on every device") {
+  const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
+  for (OpKind kind : kAllKinds) {
+    if (operation(kind).table_name == nullptr) continue;  // a move, which every plan has
+    for (uint64_t seed = 0; seed < (test::kSanitized ? 4 : 24); ++seed) {
+      CAPTURE(name_of(kind), seed);
+      check_on_cpu(kind, seed);
+      if (gpu) check_on_gpu(kind, seed, *gpu);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headroom

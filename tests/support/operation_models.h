@@ -1,0 +1,140 @@
+#pragma once
+
+#include <string>
+
+#include "decoder/graph/model.h"
+#include "tests/support/activated.h"
+#include "tests/support/random.h"
+
+namespace headroom::test {
+
+/// Draws a model around one operation of a kind: the operation with random attributes, and those before it
+/// that it needs.
+class OperationModel {
+ public:
+  OperationModel(OpKind kind, Random& random) : random_(random) {
+    model_.name = name_of(kind);
+    model_.class_name = "none";
+    model_.decodes_clips = random.chance(0.6);
+    channels_ = 2 * random.integer(1, 12);
+    model_.latent_channels = channels_;
+    latent_ = graph().add_latent(channels_);
+    const bool on_latent = random.chance(0.5);
+    x_ = on_latent ? latent_ : convolved("before", channels_);
+    const TensorId made = make(kind);
+    graph().set_output(on_latent ? graph().conv("after", made, 3, {1, 1, 1}) : made);
+  }
+  const Model& model() const { return model_; }
+
+ private:
+  Graph& graph() { return model_.graph; }
+  bool clips() const { return model_.decodes_clips; }
+  Activation activation() { return any_activation(random_); }
+  TensorId convolved(const std::string& name, int64_t channels) {
+    return graph().conv(name, latent_, channels, {1, 1, 1});
+  }
+  int32_t groups() {
+    return static_cast<int32_t>(random_.chance(0.5) ? 1 : random_.chance(0.5) ? channels_ / 2 : 2);
+  }
+
+  TensorId make(OpKind kind) {
+    const bool in_time = clips() && random_.chance(0.5);
+    switch (kind) {
+      case OpKind::conv:
+        return convolution();
+      case OpKind::upsample:
+        return graph().upsample("op", x_, {1, 2, 2});
+      case OpKind::statistics:
+      case OpKind::norm:
+        return graph().norm("op", x_, graph().statistics("sums", x_, groups(), 1e-5, random_.chance(0.5)),
+                            activation());
+      case OpKind::add:
+        return graph().add("op", x_, convolved("other", channels_), activation());
+      case OpKind::attention:
+        return attention();
+      case OpKind::rms_norm:
+        if (random_.chance(0.3)) return graph().layer_norm("op", x_, 1e-5, activation());
+        return graph().rms_norm("op", x_, 1e-5, activation(),
+                                random_.chance(0.5) ? kNoParameters : kWeightAndBias);
+      case OpKind::interpolate: {
+        const auto in_space = static_cast<int32_t>(in_time ? random_.integer(1, 2) : 2);
+        return graph().interpolate("op", x_, {in_time ? 2 : 1, in_space, in_space});
+      }
+      case OpKind::unfold_frames:
+        model_.decodes_clips = true;
+        return graph().unfold_frames(
+            "op", x_,
+            graph().conv("rest", latent_, 2 * channels_, {3, 1, 1},
+                         {.over_frames = true, .before_first = BeforeFirst::zeros_for_it_too}));
+      case OpKind::gate:
+        return graph().gate("op", x_);
+      case OpKind::depth_to_space:
+        return depth_to_space(in_time);
+      case OpKind::key_value_sums:
+      case OpKind::linear_attention:
+        return linear_attention();
+      case OpKind::activate:
+        return graph().activate("op", x_, activation());
+      default:
+        return latent_;
+    }
+  }
+
+  TensorId convolution() {
+    const auto width = random_.pick<int64_t>({1, 3, 8, 20, 36});
+    const auto edges = random_.pick<Edges>({Edges::zeros, Edges::replicate, Edges::reflect});
+    if (random_.chance(0.25)) return graph().upsampled_conv("op", x_, width, {.edges = edges});
+    const auto frames = static_cast<int32_t>(clips() ? random_.integer(1, 3) : 1);
+    ConvolutionTraits traits{.activation = activation(), .over_frames = frames > 1, .edges = edges};
+    if (frames > 1 && random_.chance(0.5)) {
+      traits.before_first = BeforeFirst::first_frame;
+      traits.frames_ahead = static_cast<int32_t>(random_.integer(0, frames - 1));
+    }
+    const auto rows = random_.pick<int32_t>({1, 3, 5}), columns = random_.pick<int32_t>({1, 3});
+    if (frames > 1 || random_.chance(0.6))
+      return graph().conv("op", x_, width, {frames, rows, columns}, traits);
+    traits.groups = static_cast<int32_t>(random_.chance(0.5) ? channels_ : 2);
+    return graph().conv("op", x_, channels_, {1, rows, columns}, traits);
+  }
+
+  TensorId attention() {
+    const auto frames = random_.pick<AttentionFrames>(
+        {AttentionFrames::each, AttentionFrames::interleaved, AttentionFrames::up_to_own});
+    const TensorId q = convolved("q", channels_), k = convolved("k", channels_),
+                   v = convolved("v", channels_);
+    return graph().attention("op", q, k, v, frames);
+  }
+
+  TensorId depth_to_space(bool in_time) {
+    const auto side = random_.pick<int32_t>({1, 2, 3});
+    const int32_t frames = in_time ? 2 : 1;
+    const int64_t outputs = random_.integer(1, 4);
+    const TensorId wide = convolved("wide", outputs * side * side * frames);
+    if (random_.chance(0.4)) {
+      const auto order = random_.pick<DepthOrder>({DepthOrder::channel_first, DepthOrder::pixel_first});
+      const int64_t repeats = random_.integer(1, 2);
+      return graph().repeated_depth_to_space("op", wide, outputs * repeats, {frames, side, side}, frames,
+                                             order);
+    }
+    return in_time ? graph().depth_to_frames("op", wide, {frames, side, side})
+                   : graph().depth_to_space("op", wide, {1, side, side});
+  }
+
+  TensorId linear_attention() {
+    const int64_t width = random_.integer(1, 9);
+    std::vector<TensorId> inputs{convolved("heads", 3 * width * random_.integer(1, 3))};
+    if (random_.chance(0.4)) inputs.push_back(convolved("more", 3 * width));
+    return graph().linear_attention("op", inputs, graph().key_value_sums("sums", inputs, width), 1e-15);
+  }
+
+  Random& random_;
+  Model model_;
+  int64_t channels_ = 0;
+  TensorId latent_{}, x_{};
+};
+
+inline Model operation_model(OpKind kind, Random& random) {
+  return OperationModel(kind, random).model();
+}
+
+}  // namespace headroom::test
