@@ -20,8 +20,8 @@ void depth_to_space(CpuSteps&, const StepCall& call) {
       const void* at = source.place({row.item, frame.source, row.y / factor.y}, x / factor.x);
       if (source.dtype != Dtype::fp32) kernels::widen(source.dtype, at, wide.data(), source.channels);
       const float* from = source.dtype == Dtype::fp32 ? static_cast<const float*>(at) : wide.data();
-      const int64_t pixel = frame.first_pixel + row.y % factor.y * factor.x + x % factor.x;
-      const int64_t begin = pixel * frame.pixel_step;
+      const int64_t pixel = row.y % factor.y * factor.x + x % factor.x;
+      const int64_t begin = frame.begin + pixel * frame.pixel_step;
       if (frame.repeats == 1) {
         for (int64_t c = 0; c < target.channels; ++c) to[c] = from[c * frame.channel_step + begin];
       } else {

@@ -62,11 +62,11 @@ void depth_to_space(GpuSteps& steps, const StepCall& call) {
   const Op& op = *call.op;
   const auto layout = [&](int64_t number) {
     const DepthFrame frame = depth_frame(op, call.inputs[0].channels, call.target.channels, number);
-    return gpu::DepthLayout{static_cast<int32_t>(frame.first_pixel), static_cast<int32_t>(frame.pixel_step),
+    return gpu::DepthLayout{static_cast<int32_t>(frame.begin), static_cast<int32_t>(frame.pixel_step),
                             static_cast<int32_t>(frame.channel_step), static_cast<int32_t>(frame.repeats)};
   };
   run_items<gpu::DepthToSpace>(steps, call, op.factor.t, op.factor.y, op.factor.x, layout(0), layout(1),
-                               box_of(call.region));
+                               layout(2).begin - layout(1).begin, box_of(call.region));
 }
 
 }  // namespace headroom::gpu_steps

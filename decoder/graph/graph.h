@@ -193,6 +193,8 @@ enum class DepthOrder {
   pixel_first,    ///< all channels of a pixel are adjacent, frame by frame. The first latent frame yields one
                   ///< frame: its channels are split evenly among this frame's pixels, and each pixel uses the
                   ///< first ones
+  frame_within_pixel,  ///< all frames of a pixel are adjacent, and all channels of each of these frames. The
+                       ///< first latent frame yields only the first of its frames
 };
 
 /// Properties of a convolution other than its kernel's extent.

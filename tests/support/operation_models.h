@@ -111,7 +111,8 @@ class OperationModel {
     const int64_t outputs = random_.integer(1, 4);
     const TensorId wide = convolved("wide", outputs * side * side * frames);
     if (random_.chance(0.4)) {
-      const auto order = random_.pick<DepthOrder>({DepthOrder::channel_first, DepthOrder::pixel_first});
+      const auto order = random_.pick<DepthOrder>(
+          {DepthOrder::channel_first, DepthOrder::pixel_first, DepthOrder::frame_within_pixel});
       const int64_t repeats = random_.integer(1, 2);
       return graph().repeated_depth_to_space("op", wide, outputs * repeats, {frames, side, side}, frames,
                                              order);

@@ -240,6 +240,9 @@ class PlainDecode {
       if (op.depth_order == DepthOrder::channel_first) {
         const int64_t frame = first ? frames - 1 : (t - 1) % op.factor.t;
         channel = ((c * frames + frame) * pixels + pixel) / (outputs * frames * pixels / inputs);
+      } else if (op.depth_order == DepthOrder::frame_within_pixel) {
+        const int64_t frame = first ? 0 : (t - 1) % op.factor.t;
+        channel = ((pixel * frames + frame) * outputs + c) / (outputs * frames * pixels / inputs);
       } else {
         const int64_t frame = first ? 0 : (t - 1) % op.factor.t;
         const int64_t of_pixel = inputs / (first ? pixels : frames * pixels);

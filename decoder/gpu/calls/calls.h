@@ -85,18 +85,20 @@ struct Upsample {
   int32_t factor_y = 1, factor_x = 1;
   Size picture;
 };
-/// Maps channel c of pixel p to a source channel, by the formula of DepthFrame (decoder/graph/geometry.h).
-/// After the first frame, `first_pixel` is that of the earliest target frame that a source frame makes.
+/// Maps channel c of pixel p to a source channel, by the formula of DepthFrame
+/// (decoder/operations/depth_to_space.h).
 struct DepthLayout {
-  int32_t first_pixel = 0, pixel_step = 1, channel_step = 1, repeats = 1;
+  int32_t begin = 0, pixel_step = 1, channel_step = 1, repeats = 1;
   friend bool operator==(const DepthLayout&, const DepthLayout&) = default;
 };
 /// Turns channels of the source into pixels of the target. A source pixel becomes factor_y * factor_x pixels.
-/// Every source frame but the first becomes factor_t frames. If factor_t is 1, all frames use `first`.
+/// Every source frame but the first becomes factor_t frames. `later` is the layout of the earliest of them,
+/// and `begin` grows by frame_step from each to the next. If factor_t is 1, all frames use `first`.
 struct DepthToSpace {
   View source, target;
   int32_t factor_t = 1, factor_y = 1, factor_x = 1;
   DepthLayout first, later;
+  int32_t frame_step = 0;
   Box region;  ///< of the target
 };
 /// target = a * silu(b): a is the first half of the source's channels, b the second.

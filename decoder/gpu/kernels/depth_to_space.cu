@@ -22,11 +22,11 @@ struct Shuffled {
     const int32_t frame = one ? site.t : (site.t - 1) / call.factor_t + 1;
     const int32_t in_depth = one ? 0 : (site.t - 1) % call.factor_t;
     const DepthLayout& layout = one ? call.first : call.later;
-    const int32_t pixel =
-        layout.first_pixel + (in_depth * call.factor_y + site.y % call.factor_y) * call.factor_x;
+    const int32_t pixel = site.y % call.factor_y * call.factor_x;
     return {pixel_of<From>(call.source, frame, site.y / call.factor_y, 0),
-            site.channel * layout.channel_step + pixel * layout.pixel_step, layout.pixel_step,
-            layout.repeats};
+            layout.begin + in_depth * call.frame_step + pixel * layout.pixel_step +
+                site.channel * layout.channel_step,
+            layout.pixel_step, layout.repeats};
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
     const int32_t column = x / call.factor_x, phase = x - column * call.factor_x;

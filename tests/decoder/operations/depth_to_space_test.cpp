@@ -7,7 +7,7 @@ namespace headroom {
 namespace {
 
 int64_t channel(const DepthFrame& frame, int64_t c, int64_t pixel) {
-  return (c * frame.channel_step + (frame.first_pixel + pixel) * frame.pixel_step) / frame.repeats;
+  return (frame.begin + pixel * frame.pixel_step + c * frame.channel_step) / frame.repeats;
 }
 
 Op depth_to_space_of(int64_t inputs, int64_t outputs, DepthOrder order) {
@@ -57,8 +57,27 @@ TEST_CASE("the first frame is made of all channels where pixels come first") {
   }
 }
 
+TEST_CASE("the first frame is the first in depth where frames of a pixel come one after the other") {
+  // Three channels of two frames of four pixels, once or twice.
+  for (const int64_t inputs : {24, 12}) {
+    CAPTURE(inputs);
+    const Op op = depth_to_space_of(inputs, 3, DepthOrder::frame_within_pixel);
+    for (int64_t number = 0; number < 7; ++number) {
+      CAPTURE(number);
+      const DepthFrame frame = depth_frame(op, inputs, 3, number);
+      const int64_t in_depth = number > 0 && number % 2 == 0 ? 1 : 0;
+      CHECK(frame.source == (number + 1) / 2);
+      for (int64_t pixel = 0; pixel < 4; ++pixel) {
+        for (int64_t c = 0; c < 3; ++c)
+          CHECK(channel(frame, c, pixel) == ((2 * pixel + in_depth) * 3 + c) * inputs / 24);
+      }
+    }
+  }
+}
+
 TEST_CASE("of one frame depth to space has the pixels of the first") {
-  for (const DepthOrder order : {DepthOrder::channel_first, DepthOrder::pixel_first}) {
+  for (const DepthOrder order :
+       {DepthOrder::channel_first, DepthOrder::pixel_first, DepthOrder::frame_within_pixel}) {
     Graph clips;
     const TensorId latent = clips.add_latent(16);
     clips.set_output(clips.repeated_depth_to_space("op", latent, 2, {2, 2, 2}, 2, order));

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "decoder/gpu/kernels/kernels.h"
+#include "decoder/graph/graph.h"
 #include "tests/decoder/gpu/kernels/map.h"
 #include "tests/support/activated.h"
 #include "tests/support/sanitized.h"
@@ -108,10 +109,12 @@ TEST_CASE("upsample: all of a tile, zero outside the picture") {
         }) == "");
 }
 
-TEST_CASE("depth to space of several frames, and of channels that are repeated, in either order") {
+TEST_CASE("depth to space of several frames, and of channels that are repeated, in any order") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{160}, headroom::test::kSeedStep));
-  const bool by_pixel = GENERATE(false, true);
-  CAPTURE(seed, by_pixel);
+  const DepthOrder order =
+      GENERATE(DepthOrder::channel_first, DepthOrder::pixel_first, DepthOrder::frame_within_pixel);
+  const bool by_pixel = order == DepthOrder::pixel_first;
+  CAPTURE(seed, order);
   Random random(seed);
   const int32_t in_depth = random.pick<int32_t>({1, 2, 3}), factor_t = random.chance(0.7) ? in_depth : 1;
   const int32_t factor_y = random.pick<int32_t>({2, 2, 1, 3}), factor_x = random.pick<int32_t>({2, 2, 3});
@@ -135,12 +138,17 @@ TEST_CASE("depth to space of several frames, and of channels that are repeated, 
   Map source{random, around(random, read), inputs, any_dtype(random)};
   Map target{random, around(random, box), channels, any_dtype(random)};
   const Map before = target;
-  // By pixel the first frame has all channels of one frame's pixels.
-  const DepthLayout of_first = by_pixel ? DepthLayout{0, std::max(inputs / of_frame, channels), 1,
-                                                      std::max(1, channels * of_frame / inputs)}
-                                        : DepthLayout{pixels - of_frame, 1, pixels, repeats};
-  const DepthLayout of_later =
-      by_pixel ? DepthLayout{0, channels, 1, repeats} : DepthLayout{0, 1, pixels, repeats};
+  DepthLayout of_first{pixels - of_frame, 1, pixels, repeats}, of_later{0, 1, pixels, repeats};
+  int32_t frame_step = of_frame;
+  if (by_pixel) {
+    // The first frame has all channels of one frame's pixels.
+    of_first = {0, std::max(inputs / of_frame, channels), 1, std::max(1, channels * of_frame / inputs)};
+    of_later = {0, channels, 1, repeats};
+    frame_step = of_frame * channels;
+  } else if (order == DepthOrder::frame_within_pixel) {
+    of_first = of_later = {0, in_depth * channels, 1, repeats};
+    frame_step = channels;
+  }
   start(DepthToSpace{.source = source.view(),
                      .target = target.view(),
                      .factor_t = factor_t,
@@ -148,6 +156,7 @@ TEST_CASE("depth to space of several frames, and of channels that are repeated, 
                      .factor_x = factor_x,
                      .first = of_first,
                      .later = factor_t == 1 ? of_first : of_later,
+                     .frame_step = factor_t == 1 ? 0 : frame_step,
                      .region = box},
         nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
@@ -161,6 +170,8 @@ TEST_CASE("depth to space of several frames, and of channels that are repeated, 
             channel = (later * of_frame + phase) * of_pixel;
             channel += of_pixel < channels ? at.c / (channels / of_pixel) : at.c;
           }
+          if (order == DepthOrder::frame_within_pixel)
+            channel = ((phase * in_depth + later) * channels + at.c) / repeats;
           return source.at({frame_of(at.t), at.y / factor_y, at.x / factor_x, channel});
         }) == "");
 }
