@@ -18,7 +18,8 @@ TensorId GroupNormBlocks::upsampled_conv(const std::string& name, TensorId x, in
 }
 
 TensorId GroupNormBlocks::normalised(const std::string& name, TensorId x, Activation activation) {
-  const TensorId statistics = graph_.statistics(name + ".statistics", x, groups_, kGroupNormEpsilon);
+  const TensorId statistics =
+      graph_.statistics(name + ".statistics", x, groups_, kGroupNormEpsilon, by_frame_);
   return graph_.norm(name, x, statistics, activation);
 }
 

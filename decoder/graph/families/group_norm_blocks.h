@@ -17,14 +17,20 @@ class GroupNormBlocks {
     AttentionFrames frames = AttentionFrames::each;
   };
 
-  GroupNormBlocks(Graph& graph, int32_t groups, Activation activation, ConvolutionKind convolutions = {})
-      : graph_(graph), groups_(groups), activation_(activation), convolutions_(std::move(convolutions)) {}
+  /// `by_frame`: GroupNorm normalises each frame on its own.
+  GroupNormBlocks(Graph& graph, int32_t groups, Activation activation, ConvolutionKind convolutions = {},
+                  bool by_frame = false)
+      : graph_(graph),
+        groups_(groups),
+        activation_(activation),
+        convolutions_(std::move(convolutions)),
+        by_frame_(by_frame) {}
 
   /// A convolution whose kernel has `side` rows and columns.
   TensorId conv(const std::string& name, TensorId x, int64_t channels, int32_t side);
   /// A 3×3 convolution over nearest upsampling by 2 along rows and columns.
   TensorId upsampled_conv(const std::string& name, TensorId x, int64_t channels);
-  /// GroupNorm over all frames, rows and columns, then the activation.
+  /// GroupNorm over rows and columns, and over all frames unless by frame. Then the activation.
   TensorId normalised(const std::string& name, TensorId x, Activation activation);
   /// norm1, activation, conv1, norm2, activation, conv2, then adds x. conv_shortcut projects x if its
   /// channels differ.
@@ -37,6 +43,7 @@ class GroupNormBlocks {
   const int32_t groups_;
   const Activation activation_;
   const ConvolutionKind convolutions_;
+  const bool by_frame_;
 };
 
 }  // namespace headroom
