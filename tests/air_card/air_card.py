@@ -20,7 +20,7 @@ SMALL = {
     "plain": (1, 4, 10, 12), "dc_interpolate": (1, 4, 7, 6), "dc_quadratic": (1, 4, 1, 2), "tiny_default": (1, 4, 9, 10),
     "hunyuan_image": (1, 8, 4, 5), "qwen_picture": (1, 16, 1, 6, 7), "qwen21_two": (1, 4, 1, 5, 4), "qwen_clip": (1, 4, 2, 4, 5),
     "wan_time_last": (1, 4, 3, 3, 5), "wan22_three_frames": (1, 4, 3, 3, 2), "hunyuan_video": (1, 16, 2, 4, 3),
-    "hunyuan_video_15": (1, 8, 2, 3, 4), "ltx": (1, 8, 2, 4, 3), "ltx2": (1, 8, 2, 2, 3), "osp_v1_2": (1, 4, 2, 2, 3),
+    "hunyuan_video_15": (1, 8, 2, 3, 4), "ltx": (1, 8, 2, 4, 3), "ltx2": (1, 8, 2, 2, 3), "osp_v1_2": (1, 4, 2, 2, 3), "seedvr2": (1, 4, 2, 2, 3),
 }
 CAPABILITIES = ("8.0", "8.6", "8.9", "9.0", "10.0", "12.0")
 LIVE = ("live_bytes", "pinned_bytes", "streams", "events", "descriptors", "handles")

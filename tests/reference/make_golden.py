@@ -6,7 +6,8 @@
 Each case is a folder: config.json as diffusers writes it, the output expected.npy, and for some cases weights in one
 of the ways in which they are stored. Without weights of its own a case has random ones, seed WEIGHTS_SEED; its latent
 is random_latent with LATENT_SEED. Latents of videos are N×C×T×H×W; expected.npy is that too where there is more than
-one frame, and N×C×H×W where there is one. The cases osp_* are those of make_golden_open_sora.py, and left alone.
+one frame, and N×C×H×W where there is one. The cases osp_* and seedvr2* are those of make_golden_open_sora.py and
+make_golden_seedvr2.py, and left alone.
 Needs torch, diffusers 0.42.1, numpy and safetensors, and no network.
 """
 
@@ -36,6 +37,7 @@ from random_weights import fill_module, random_latent
 
 WEIGHTS_SEED = 11
 LATENT_SEED = 12
+MADE_ELSEWHERE = ("osp_", "seedvr2")
 
 # name: (latent shape, weight format, changes to the config)
 CASES = {
@@ -425,7 +427,7 @@ def main():
     torch.set_num_threads(THREADS)
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "data" / "golden")
     for folder in root.glob("*"):
-        if not folder.name.startswith("osp_"):
+        if not folder.name.startswith(MADE_ELSEWHERE):
             shutil.rmtree(folder)
     for name, (shape, how, changes) in CASES.items():
         make(root / name, shape, how, changes)
@@ -450,7 +452,7 @@ def main():
         make_video(AutoencoderKLLTX2Video(**ltx_2_config_of(changes)), root / name, shape)
     for name, (shape, changes) in LTX_CASES.items():
         make_video(AutoencoderKLLTXVideo(**ltx_config_of(changes)), root / name, shape)
-    made = [folder for folder in root.iterdir() if not folder.name.startswith("osp_")]
+    made = [folder for folder in root.iterdir() if not folder.name.startswith(MADE_ELSEWHERE)]
     total = sum(file.stat().st_size for folder in made for file in folder.iterdir())
     print(f"{len(made)} cases, {total / 1024:.0f} KiB in {root}")
 

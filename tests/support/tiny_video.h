@@ -157,6 +157,33 @@ inline nlohmann::json random_hunyuan_video_15_config(Random& random) {
   return config;
 }
 
+/// Config of a small VideoAutoencoderKLWrapper, SeedVR2's.
+inline nlohmann::json tiny_seedvr2_config() {
+  return {{"_class_name", "VideoAutoencoderKLWrapper"},
+          {"latent_channels", 4},
+          {"block_out_channels", {8, 16}},
+          {"up_block_types", {"UpDecoderBlock3D", "UpDecoderBlock3D"}},
+          {"layers_per_block", 1},
+          {"norm_num_groups", 4},
+          {"temporal_scale_num", 1},
+          {"use_post_quant_conv", false}};
+}
+
+inline nlohmann::json random_seedvr2_config(Random& random) {
+  nlohmann::json config = tiny_seedvr2_config();
+  std::vector<int64_t> widths;
+  const int64_t stages = random.integer(1, 3);
+  for (int64_t i = 0; i < stages; ++i) widths.push_back(random.pick<int64_t>({8, 16}));
+  config["block_out_channels"] = widths;
+  config["up_block_types"] = std::vector<std::string>(static_cast<size_t>(stages), "UpDecoderBlock3D");
+  config["layers_per_block"] = random.integer(0, 1);
+  config["norm_num_groups"] = random.pick<int64_t>({1, 4});
+  config["temporal_scale_num"] = random.integer(0, 2);
+  config["attention"] = random.chance(0.7);
+  config["use_post_quant_conv"] = random.chance(0.3);
+  return config;
+}
+
 /// Config of a small AutoencoderKLLTX2Video.
 inline nlohmann::json tiny_ltx2_video_config() {
   return {{"_class_name", "AutoencoderKLLTX2Video"},

@@ -22,5 +22,6 @@ std::vector<Family> ltx_video_families();
 std::vector<Family> wan_families();
 std::vector<Family> autoencoder_tiny_families();
 std::vector<Family> causal_vae_families();
+std::vector<Family> video_autoencoder_kl_families();
 
 }  // namespace headroom

@@ -198,6 +198,7 @@ TEST_CASE("a factor that the config lacks is the default of the class") {
   CHECK(factor("AutoencoderDC") == 1);
   CHECK(factor("AutoencoderKLHunyuanVideo") == Approx(0.476986));
   CHECK(factor("AutoencoderKLHunyuanVideo15") == Approx(1.03682));
+  CHECK(factor("VideoAutoencoderKLWrapper") == Approx(0.9152));
 }
 
 TEST_CASE("a factor that the config denies is missed by whoever undoes the scaling, and by nobody else") {
@@ -210,7 +211,7 @@ TEST_CASE("a factor that the config denies is missed by whoever undoes the scali
   for (const char* class_name :
        {"AutoencoderKL", "AsymmetricAutoencoderKL", "AutoencoderTiny", "AutoencoderDC",
         "AutoencoderKLHunyuanImage", "AutoencoderKLHunyuanVideo", "AutoencoderKLHunyuanVideo15",
-        "AutoencoderKLLTX2Video", "AutoencoderKLLTXVideo"})
+        "AutoencoderKLLTX2Video", "AutoencoderKLLTXVideo", "VideoAutoencoderKLWrapper"})
     misses(class_name, "scaling_factor");
   misses("AutoencoderKLHunyuanImage", "scaling_factor", false);
   misses("AutoencoderTiny", "shift_factor");

@@ -63,9 +63,10 @@ TEST_CASE("frames that attend to those before them do not depend on later ones, 
 }
 
 TEST_CASE("of one frame a clip's decoder needs less memory and time, and fits where the other does not") {
-  for (nlohmann::json config : {test::tiny_wan_config(), test::tiny_wan_22_config(),
-                                test::tiny_causal_config(), test::tiny_hunyuan_video_config(),
-                                test::tiny_hunyuan_video_15_config(), test::tiny_ltx2_video_config()}) {
+  for (nlohmann::json config :
+       {test::tiny_wan_config(), test::tiny_wan_22_config(), test::tiny_causal_config(),
+        test::tiny_hunyuan_video_config(), test::tiny_hunyuan_video_15_config(),
+        test::tiny_ltx2_video_config(), test::tiny_seedvr2_config()}) {
     if (config.contains("block_out_channels")) config["block_out_channels"] = {32, 64};
     if (config.contains("upsample_factor")) config["decoder_block_out_channels"] = {64, 128};
     if (config.contains("base_dim")) config["base_dim"] = 32;
@@ -125,6 +126,7 @@ TEST_CASE("the planner cuts clips into chunks where that saves memory, and their
   check_falling_limits(test::model_of(test::tiny_hunyuan_video_config()), {9, 6, 10});
   check_falling_limits(test::model_of(test::tiny_hunyuan_video_15_config()), {17, 4, 5});
   check_falling_limits(test::model_of(test::tiny_ltx2_video_config()), {17, 6, 10});
+  check_falling_limits(test::model_of(test::tiny_seedvr2_config()), {9, 6, 10});
 }
 
 }  // namespace

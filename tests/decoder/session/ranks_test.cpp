@@ -90,6 +90,10 @@ TEST_CASE("several ranks: HunyuanVideo's decoders") {
   });
 }
 
+TEST_CASE("several ranks: SeedVR2's decoder") {
+  check_drawn_ranks(12, 3, test::random_seedvr2_config);
+}
+
 TEST_CASE("several ranks: LTX's decoders") {
   check_drawn_ranks(12, 3, test::random_ltx_video_config);
 }

@@ -102,6 +102,7 @@ TEST_CASE("picture of the decoder: each family has each operation once, and all 
                                                                     {"ltx-video", 9},
                                                                     {"hunyuan-image-2.1", 1},
                                                                     {"open-sora-plan", 9},
+                                                                    {"seedvr2", 9},
                                                                     {"taesd", 1},
                                                                     {"wan2.2", 5}}));
   CAPTURE(name, frames);
