@@ -284,8 +284,9 @@ void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames fr
   const MapView& queries = inputs.queries;
   const int64_t channels = target.channels;
   const int64_t count = queries.block_rows * queries.region.x.length();
+  const int64_t frames_of_clip = inputs.keys.region.t.end;
   // The last frame has the most keys.
-  const int64_t key_frames = attended_frames(frames, target.region.t.end - 1).length();
+  const int64_t key_frames = attended_frames(frames, target.region.t.end - 1, frames_of_clip).length();
   const int64_t keys_of_frame = inputs.keys.region.y.length() * inputs.keys.region.x.length();
   const AttentionWork work = attention_work(count, key_frames * keys_of_frame, channels);
   const std::shared_ptr<float> workspace = pool.take_floats(work.floats(thread_count()));
@@ -297,7 +298,7 @@ void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames fr
     for (int64_t f = 0; f < frames_of_item; ++f) {
       // Interleaved frames are counted from the view's first frame, others by their number in the clip.
       const int64_t frame = interleaved ? f : target.region.t.begin + f;
-      const Interval attended = attended_frames(frames, frame);
+      const Interval attended = attended_frames(frames, frame, frames_of_clip);
       const FramesOfMap own(queries, item, {frame, frame + 1}, frames);
       const float* from = interleaved ? copied.get() : own.at(0, nullptr);
       if (interleaved) copy_frame(own, copied.get());

@@ -17,8 +17,8 @@ struct AttentionInputs {
 };
 
 /// Computes softmax(q kᵀ / √channels) v on all threads, into a tile with the queries' rows and columns. Each
-/// frame attends to itself or to all frames up to it, or frames are interleaved (AttentionFrames). Keys and
-/// values may be stored in 16 bits; all else is fp32. Keys are read frame by frame, in chunks that depend
+/// frame attends to its attended_frames(). Interleaved frames are gathered first. Keys and values may be
+/// stored in 16 bits; all else is fp32. Keys are read frame by frame, in chunks that depend
 /// neither on the block layout nor on the queries. So results do not depend on them either. Allocates
 /// attention_work() of the last frame from the pool, plus two tiles of one frame if frames are interleaved.
 /// Throws LimitExceeded.

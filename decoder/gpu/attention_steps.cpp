@@ -49,8 +49,9 @@ void attention(GpuSteps& steps, const StepCall& call) {
   if (call.block) return attend_block(steps, call);
   const MapView &queries = call.inputs[0], &keys = call.inputs[1], &values = call.inputs[2];
   const AttentionFrames frames = call.op->frames;
+  const int64_t frames_of_clip = keys.region.t.end;
   // The last frame has the most keys.
-  const int64_t key_frames = attended_frames(frames, call.target.region.t.end - 1).length();
+  const int64_t key_frames = attended_frames(frames, call.target.region.t.end - 1, frames_of_clip).length();
   const int64_t bytes = gpu::attention_workspace_bytes(positions_of(queries), key_frames * positions_of(keys),
                                                        values.channels, steps.sizes.dtype);
   const std::shared_ptr<void> taken = steps.workspace(bytes);
@@ -63,7 +64,7 @@ void attention(GpuSteps& steps, const StepCall& call) {
                                 .target = steps.view_of(call.target, i),
                                 .query_frame = frame,
                                 .target_frame = frame,
-                                .key_frames = span_of(attended_frames(frames, t)),
+                                .key_frames = span_of(attended_frames(frames, t, frames_of_clip)),
                                 .interleaved = frames == AttentionFrames::interleaved,
                                 .scale = scale_of(queries),
                                 .workspace = taken.get(),

@@ -171,10 +171,12 @@ enum class AttentionFrames {
   interleaved,  ///< cuts the C * T values of a position, ordered by channel, into T runs of C. Each run acts
                 ///< as one frame
   up_to_own,    ///< causal: the queries of a frame attend to this frame and all earlier ones
+  all,          ///< the queries of every frame attend to all frames
 };
-/// The frames that the queries of a frame attend to. Frames are attended to as a whole, so no key needs a
-/// mask. For interleaved attention these are the runs that act as frames.
-constexpr Interval attended_frames(AttentionFrames frames, int64_t frame) {
+/// The frames that the queries of a frame of a clip attend to. Frames are attended to as a whole, so no key
+/// needs a mask. For interleaved attention these are the runs that act as frames.
+constexpr Interval attended_frames(AttentionFrames frames, int64_t frame, int64_t frames_of_clip) {
+  if (frames == AttentionFrames::all) return {0, frames_of_clip};
   return {frames == AttentionFrames::up_to_own ? 0 : frame, frame + 1};
 }
 

@@ -125,16 +125,17 @@ void TileSteps::attend(StepCall call) {
   }
   const Op& op = *call.op;
   if (!kept_.staged(op.inputs[1])) return device_.run(call);
+  const auto attended = [&](int64_t frame) {
+    return attended_frames(op.frames, frame, picture(op.inputs[1]).t);
+  };
   kept_.for_each_block(
-      op.inputs[1], op.inputs[2], region.t,
-      [&](int64_t frame) { return attended_frames(op.frames, frame).end; },
+      op.inputs[1], op.inputs[2], region.t, [&](int64_t frame) { return attended(frame).end; },
       [&](const KeptBlocks::StagedKeys& staged) {
         calls_before_ = staged.number;
         calls_of_step_ = staged.of;
         call.inputs[1] = staged.keys;
         call.inputs[2] = staged.values;
-        call.block = {staged.item, staged.frame, attended_frames(op.frames, staged.frame), staged.first,
-                      staged.last};
+        call.block = {staged.item, staged.frame, attended(staged.frame), staged.first, staged.last};
         device_.run(call);
       });
 }

@@ -8,7 +8,7 @@ namespace headroom {
 
 int64_t attended_keys(const Graph& graph, const Op& op, const Extent& latent, int64_t frame) {
   const Extent keys = extent_of(graph.tensor(op.inputs[1]), latent);
-  return attended_frames(op.frames, frame).length() * keys.y * keys.x;
+  return attended_frames(op.frames, frame, keys.t).length() * keys.y * keys.x;
 }
 
 int64_t most_attended_keys(const Graph& graph, const Op& op, const Extent& latent) {

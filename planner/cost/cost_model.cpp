@@ -281,7 +281,7 @@ double CostModel::staging_seconds(OpId id, MemoryTier tier, int64_t bytes, const
   const Op& op = graph_->op(id);
   const int64_t frames = extent_of(graph_->tensor(op.output), sizes.latent).t;
   int64_t read_frames = 0;
-  for (int64_t t = 0; t < frames; ++t) read_frames += attended_frames(op.frames, t).end;
+  for (int64_t t = 0; t < frames; ++t) read_frames += attended_frames(op.frames, t, frames).end;
   Transfers transfers;
   add_transfer(transfers, tier, false, double(bytes) * double(read_frames) / double(frames));
   return std::max(0.0, transfers.read_seconds - attention_seconds(id, sizes));

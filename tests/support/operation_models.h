@@ -98,8 +98,8 @@ class OperationModel {
   }
 
   TensorId attention() {
-    const auto frames = random_.pick<AttentionFrames>(
-        {AttentionFrames::each, AttentionFrames::interleaved, AttentionFrames::up_to_own});
+    const auto frames = random_.pick<AttentionFrames>({AttentionFrames::each, AttentionFrames::interleaved,
+                                                       AttentionFrames::up_to_own, AttentionFrames::all});
     const TensorId q = convolved("q", channels_), k = convolved("k", channels_),
                    v = convolved("v", channels_);
     return graph().attention("op", q, k, v, frames);

@@ -277,7 +277,9 @@ class PlainDecode {
                values = frames_of(op.inputs[2], op.frames);
     std::vector<std::vector<Values>> made(queries.size());
     for (size_t t = 0; t < queries.size(); ++t) {
-      const size_t begin = op.frames == AttentionFrames::up_to_own ? 0 : t;
+      const bool all = op.frames == AttentionFrames::all;
+      const size_t begin = all || op.frames == AttentionFrames::up_to_own ? 0 : t;
+      const size_t end = all ? queries.size() : t + 1;
       for (const Values& query : queries[t]) {
         Values sums(values[0][0].size(), 0.0);
         double largest = -std::numeric_limits<double>::infinity(), total = 0;
@@ -285,9 +287,9 @@ class PlainDecode {
           return std::inner_product(key.begin(), key.end(), query.begin(), 0.0) /
                  std::sqrt(double(query.size()));
         };
-        for (size_t f = begin; f <= t; ++f)
+        for (size_t f = begin; f < end; ++f)
           for (const Values& key : keys[f]) largest = std::max(largest, score(key));
-        for (size_t f = begin; f <= t; ++f) {
+        for (size_t f = begin; f < end; ++f) {
           for (size_t i = 0; i < keys[f].size(); ++i) {
             const double weight = std::exp(score(keys[f][i]) - largest);
             total += weight;

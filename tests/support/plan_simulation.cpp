@@ -342,7 +342,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
       const Extent extent = extent_of(graph.tensor(step.tensor), sizes.latent);
       double frames = 0, keys = 0;
       for (int64_t t = 0; t < extent.t; ++t) {
-        const Interval attended = attended_frames(graph.op(step.op).frames, t);
+        const Interval attended = attended_frames(graph.op(step.op).frames, t, extent.t);
         frames += double(attended.end) / double(extent.t);
         keys += double(attended.length());
       }
