@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iomanip>
 #include <nlohmann/json.hpp>
 
@@ -44,11 +45,16 @@ nlohmann::json models_document(const std::vector<Model>& models) {
 }
 
 void print_models(const std::vector<Model>& models, std::ostream& out) {
+  int name_width = 6, class_width = 7;  // a heading and two spaces
+  for (const Model& model : models) {
+    name_width = std::max(name_width, static_cast<int>(model.name.size()) + 2);
+    class_width = std::max(class_width, static_cast<int>(model.class_name.size()) + 2);
+  }
   const auto row = [&](const std::string& name, const std::string& class_name, const std::string& kind,
                        const std::string& channels, const std::string& spatial, const std::string& time) {
-    out << std::left << std::setw(20) << name << std::setw(29) << class_name << std::setw(9) << kind
-        << std::right << std::setw(15) << channels << std::setw(16) << spatial << std::setw(13) << time
-        << "\n";
+    out << std::left << std::setw(name_width) << name << std::setw(class_width) << class_name << std::setw(9)
+        << kind << std::right << std::setw(15) << channels << std::setw(16) << spatial << std::setw(13)
+        << time << "\n";
   };
   row("name", "class", "decodes", "latent channels", "spatial factor", "time factor");
   for (const Model& model : models) {

@@ -23,6 +23,7 @@ TEST_CASE("models lists what --model takes, as a table and as JSON") {
   for (const json& model : list) {
     names.push_back(model["name"]);
     CHECK_THAT(table.out, Catch::Contains("\n" + names.back() + " "));
+    CHECK_THAT(table.out, Catch::Contains(" " + model["class"].get<std::string>() + " "));
   }
   CHECK(names == built_in_models());
   const auto entry = [&](const std::string& name) {
