@@ -22,6 +22,7 @@ from diffusers import (
     AutoencoderDC,
     AutoencoderKL,
     AutoencoderKLHunyuanImage,
+    AutoencoderKLHunyuanImageRefiner,
     AutoencoderKLHunyuanVideo,
     AutoencoderKLHunyuanVideo15,
     AutoencoderKLLTX2Video,
@@ -174,6 +175,22 @@ HUNYUAN_VIDEO_15_CASES = {
     # Upsampling of frames always doubles rows and columns too, even beyond the spatial compression ratio.
     "hunyuan_video_15_time_longer": ((1, 4, 3, 2, 3), {"spatial_compression_ratio": 2, "out_channels": 1}),
     "hunyuan_video_15_space_alone": ((1, 4, 2, 3, 5), {"temporal_compression_ratio": 1, "layers_per_block": 0}),
+}
+# Cases of AutoencoderKLHunyuanImageRefiner: name: (latent's shape, changes to the config). It makes no frames, whatever its
+# temporal compression ratio is.
+HUNYUAN_IMAGE_REFINER_CASES = {
+    "hunyuan_image_refiner": (
+        (1, 8, 1, 1, 2),
+        {"latent_channels": 8, "block_out_channels": [8, 16, 16, 32, 32], "layers_per_block": 2,
+         "spatial_compression_ratio": 16},
+    ),
+    "hunyuan_image_refiner_two_frames": ((2, 4, 2, 3, 1), {}),
+    "hunyuan_image_refiner_three_frames": ((1, 4, 3, 3, 5), {"block_out_channels": [8, 8, 32]}),
+    "hunyuan_image_refiner_five_frames": (
+        (2, 4, 5, 1, 3),
+        {"upsample_match_channel": False, "downsample_match_channel": False, "block_out_channels": [8, 24, 16],
+         "temporal_compression_ratio": 2, "out_channels": 1},
+    ),
 }
 # Cases of AutoencoderKLLTX2Video and AutoencoderKLLTXVideo: name: (latent's shape, changes to the config). By default
 # kernels look one frame ahead, pictures are reflected at their edges, and upsamplings have a shortcut.
@@ -448,6 +465,8 @@ def main():
         make_video(AutoencoderKLHunyuanVideo(**hunyuan_video_config_of(changes)), root / name, shape)
     for name, (shape, changes) in HUNYUAN_VIDEO_15_CASES.items():
         make_video(AutoencoderKLHunyuanVideo15(**hunyuan_video_15_config_of(changes)), root / name, shape)
+    for name, (shape, changes) in HUNYUAN_IMAGE_REFINER_CASES.items():
+        make_video(AutoencoderKLHunyuanImageRefiner(**hunyuan_video_15_config_of(changes)), root / name, shape)
     for name, (shape, changes) in LTX_2_CASES.items():
         make_video(AutoencoderKLLTX2Video(**ltx_2_config_of(changes)), root / name, shape)
     for name, (shape, changes) in LTX_CASES.items():

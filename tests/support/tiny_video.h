@@ -184,6 +184,19 @@ inline nlohmann::json random_seedvr2_config(Random& random) {
   return config;
 }
 
+/// Config of a small AutoencoderKLHunyuanImageRefiner.
+inline nlohmann::json tiny_hunyuan_image_refiner_config() {
+  nlohmann::json config = tiny_hunyuan_video_15_config();
+  config["_class_name"] = "AutoencoderKLHunyuanImageRefiner";
+  return config;
+}
+
+inline nlohmann::json random_hunyuan_image_refiner_config(Random& random) {
+  nlohmann::json config = random_hunyuan_video_15_config(random);
+  config["_class_name"] = "AutoencoderKLHunyuanImageRefiner";
+  return config;
+}
+
 /// Config of a small AutoencoderKLLTX2Video.
 inline nlohmann::json tiny_ltx2_video_config() {
   return {{"_class_name", "AutoencoderKLLTX2Video"},

@@ -13,8 +13,13 @@ constexpr int32_t kPixels = 2;  ///< factor of an upsampling along each side
 constexpr int32_t kFrames = 2;  ///< factor along the time for frames after the first, in stages that double
                                 ///< frames
 
-/// Config with the defaults of diffusers' class.
+/// The refiner decodes every frame of a clip as the video decoder decodes the first, but each frame attends
+/// to all.
+enum class Variant { video, image_refiner };
+
+/// Config with the defaults of diffusers' classes.
 struct Config {
+  Variant variant = Variant::video;
   int64_t latent_channels = 32;
   int64_t out_channels = 3;
   std::vector<int64_t> widths{128, 256, 512, 1024, 1024};  ///< from the finest resolution
@@ -27,6 +32,7 @@ struct Config {
   int64_t width(size_t stage) const { return widths[widths.size() - 1 - stage]; }
   /// Channels of the stage's upsampling result.
   int64_t upsampled_width(size_t stage) const { return width(match_channels ? stage + 1 : stage); }
+  /// True if the stage's upsampling has channels for two frames. The refiner makes one frame of them.
   bool doubles_frames(size_t stage) const { return (int64_t{1} << stage) < frame_compression; }
   /// True if the stage doubles rows and columns. Stages that double frames do so too.
   bool upsamples(size_t stage) const {
@@ -57,8 +63,8 @@ void check_widths(const Config& config, const JsonFields& json) {
   }
 }
 
-Config read_config(const JsonFields& json) {
-  Config config;
+Config read_config(const JsonFields& json, Variant variant) {
+  Config config{.variant = variant};
   const auto integer = [&](const char* key, int64_t least, int64_t most, int64_t& value) {
     if (json.has(key)) value = json[key].integer(least, most);
   };
@@ -120,8 +126,9 @@ class Builder {
     };
     const TensorId normed = blocks_.norm(name + ".norm", x, Activation::none);
     const TensorId q = projected(".to_q", normed), k = projected(".to_k", normed);
-    const TensorId mixed =
-        graph_.attention(name + ".attention", q, k, projected(".to_v", normed), AttentionFrames::up_to_own);
+    const AttentionFrames frames =
+        config_.variant == Variant::video ? AttentionFrames::up_to_own : AttentionFrames::all;
+    const TensorId mixed = graph_.attention(name + ".attention", q, k, projected(".to_v", normed), frames);
     return graph_.add(name, projected(".proj_out", mixed), x);
   }
 
@@ -136,10 +143,11 @@ class Builder {
   }
 
   /// upsample() with frames. The shortcut repeats the first frame's channels differently from those of later
-  /// frames, so it cannot be part of the convolution.
+  /// frames, so it cannot be part of the convolution. The refiner treats every frame as the first.
   TensorId upsample_with_frames(const std::string& name, TensorId x, int64_t channels) {
+    const int32_t frames = config_.variant == Variant::video ? kFrames : 1;
     const auto unfolded = [&](const char* what, TensorId from) {
-      return graph_.repeated_depth_to_space(name + what, from, channels, {kFrames, kPixels, kPixels}, kFrames,
+      return graph_.repeated_depth_to_space(name + what, from, channels, {frames, kPixels, kPixels}, kFrames,
                                             DepthOrder::pixel_first);
     };
     const TensorId h = blocks_.conv(name + ".conv", x, kFrames * kPixels * kPixels * channels, 3);
@@ -152,8 +160,9 @@ class Builder {
   RmsNormBlocks blocks_;
 };
 
+template <Variant variant>
 Model build(const JsonFields& json) {
-  const Config config = read_config(json);
+  const Config config = read_config(json, variant);
   Model model;
   model.latent_channels = config.latent_channels;
   model.decodes_clips = true;
@@ -162,18 +171,26 @@ Model build(const JsonFields& json) {
   return model;
 }
 
+/// The config of both published models. Only the class differs.
+std::string published_config(const std::string& class_name) {
+  return R"({"_class_name": ")" + class_name + R"(", "out_channels": 3, "latent_channels": 32,
+      "block_out_channels": [128, 256, 512, 1024, 1024], "layers_per_block": 2, "spatial_compression_ratio": 16,
+      "temporal_compression_ratio": 4, "upsample_match_channel": true, "scaling_factor": 1.03682})";
+}
+
 }  // namespace
 
-// HunyuanVideo 1.5's, diffusers 0.42.1: models/autoencoders/autoencoder_kl_hunyuanvideo15.py.
+// HunyuanVideo 1.5's and that of HunyuanImage 2.1's refiner, diffusers 0.42.1:
+// models/autoencoders/autoencoder_kl_hunyuanvideo15.py and autoencoder_kl_hunyuanimage_refiner.py.
 std::vector<Family> hunyuan_video_15_families() {
   return {{.class_name = "AutoencoderKLHunyuanVideo15",
            .source_file = "autoencoder_kl_hunyuanvideo15.py",
-           .built_ins =
-               {{"hunyuan-video-1.5",
-                 R"({"_class_name": "AutoencoderKLHunyuanVideo15", "out_channels": 3, "latent_channels": 32,
-           "block_out_channels": [128, 256, 512, 1024, 1024], "layers_per_block": 2, "spatial_compression_ratio": 16,
-           "temporal_compression_ratio": 4, "upsample_match_channel": true, "scaling_factor": 1.03682})"}},
-           .build = build}};
+           .built_ins = {{"hunyuan-video-1.5", published_config("AutoencoderKLHunyuanVideo15")}},
+           .build = build<Variant::video>},
+          {.class_name = "AutoencoderKLHunyuanImageRefiner",
+           .source_file = "autoencoder_kl_hunyuanimage_refiner.py",
+           .built_ins = {{"hunyuan-image-refiner", published_config("AutoencoderKLHunyuanImageRefiner")}},
+           .build = build<Variant::image_refiner>}};
 }
 
 }  // namespace headroom

@@ -73,6 +73,27 @@ TEST_CASE("all its convolutions of several taps replicate the picture and the fi
   }
 }
 
+TEST_CASE("HunyuanImage's refiner makes no frames, and each frame attends to all") {
+  const Model model = resolve_model("hunyuan-image-refiner");
+  CHECK(latent_extent(model, 2048, 1536, 3) == Extent{3, 96, 128});
+  const Graph video = resolve_model("hunyuan-video-1.5").graph;
+  REQUIRE(model.graph.ops().size() == video.ops().size());
+  for (const Op& op : model.graph.ops()) {
+    CAPTURE(op.name);
+    const Op& of_video = op_named(video, op.name);
+    CHECK(op.factor.t == 1);
+    CHECK(op.frames_in_depth == of_video.frames_in_depth);
+    if (op.kind == OpKind::attention) CHECK(op.frames == AttentionFrames::all);
+    const std::vector<Parameter> own = parameters_of(model.graph, op),
+                                 theirs = parameters_of(video, of_video);
+    REQUIRE(own.size() == theirs.size());
+    for (size_t i = 0; i < own.size(); ++i) CHECK(own[i].shape == theirs[i].shape);
+  }
+  const OpId attention = model.graph.find_op("decoder.mid_block.attentions.0.attention");
+  for (int64_t frame : {0, 2})
+    CHECK(attended_keys(model.graph, model.graph.op(attention), {3, 4, 5}, frame) == 3 * 4 * 5);
+}
+
 TEST_CASE("upsamplings that keep their channels are followed by blocks that change them") {
   json config = changed_hunyuan_video_15("upsample_match_channel", false);
   config["block_out_channels"] = {24, 16};

@@ -20,7 +20,7 @@ using test::refuses;
 
 TEST_CASE("a decoder of one frame has kernels of one frame, and no frames to unfold") {
   for (const char* name : {"wan2.1", "wan2.2", "qwen-image", "open-sora-plan", "hunyuan-video",
-                           "hunyuan-video-1.5", "ltx-2", "ltx-video", "seedvr2"}) {
+                           "hunyuan-video-1.5", "hunyuan-image-refiner", "ltx-2", "ltx-video", "seedvr2"}) {
     CAPTURE(name);
     const Model clips = resolve_model(name), picture = for_frames(clips, 1);
     CHECK(for_frames(clips, 5).graph.ops().size() == clips.graph.ops().size());

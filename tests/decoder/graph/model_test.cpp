@@ -36,6 +36,13 @@ TEST_CASE("the built-in models have the parameters of diffusers'") {
   const std::vector<Expected> all{
       {"flux", "AutoencoderKL", 16, 0.3611, 49545475, {1, 8, 8}},
       {"hunyuan-image-2.1", "AutoencoderKLHunyuanImage", 64, 0.75289, 260567939, {1, 32, 32}},
+      {"hunyuan-image-refiner",
+       "AutoencoderKLHunyuanImageRefiner",
+       32,
+       1.03682,
+       871309571,
+       {1, 16, 16},
+       true},
       {"hunyuan-video", "AutoencoderKLHunyuanVideo", 16, 0.476986, 146136339, {4, 8, 8}, true},
       {"hunyuan-video-1.5", "AutoencoderKLHunyuanVideo15", 32, 1.03682, 871309571, {4, 16, 16}, true},
       {"ltx-2", "AutoencoderKLLTX2Video", 128, 1, 528380720, {8, 32, 32}, true},
@@ -176,7 +183,7 @@ TEST_CASE("a value that is not supported is refused by its key") {
 
 TEST_CASE("a class that is not supported is refused by its name, with those that are") {
   for (const char* name : {"AutoencoderKLMochi", "AutoencoderOobleck", "ConsistencyDecoderVAE", "VQModel",
-                           "AutoencoderKLHunyuanImageRefiner", "autoencodertiny", ""}) {
+                           "AutoencoderKLMagvit", "autoencodertiny", ""}) {
     std::vector<std::string> words = supported_classes();
     words.push_back("config.json: _class_name: '" + std::string(name) + "' is not supported; expected ");
     refuses(changed("_class_name", name), words);

@@ -199,6 +199,7 @@ TEST_CASE("a factor that the config lacks is the default of the class") {
   CHECK(factor("AutoencoderKLHunyuanVideo") == Approx(0.476986));
   CHECK(factor("AutoencoderKLHunyuanVideo15") == Approx(1.03682));
   CHECK(factor("VideoAutoencoderKLWrapper") == Approx(0.9152));
+  CHECK(factor("AutoencoderKLHunyuanImageRefiner") == Approx(1.03682));
 }
 
 TEST_CASE("a factor that the config denies is missed by whoever undoes the scaling, and by nobody else") {
@@ -210,8 +211,9 @@ TEST_CASE("a factor that the config denies is missed by whoever undoes the scali
   };
   for (const char* class_name :
        {"AutoencoderKL", "AsymmetricAutoencoderKL", "AutoencoderTiny", "AutoencoderDC",
-        "AutoencoderKLHunyuanImage", "AutoencoderKLHunyuanVideo", "AutoencoderKLHunyuanVideo15",
-        "AutoencoderKLLTX2Video", "AutoencoderKLLTXVideo", "VideoAutoencoderKLWrapper"})
+        "AutoencoderKLHunyuanImage", "AutoencoderKLHunyuanImageRefiner", "AutoencoderKLHunyuanVideo",
+        "AutoencoderKLHunyuanVideo15", "AutoencoderKLLTX2Video", "AutoencoderKLLTXVideo",
+        "VideoAutoencoderKLWrapper"})
     misses(class_name, "scaling_factor");
   misses("AutoencoderKLHunyuanImage", "scaling_factor", false);
   misses("AutoencoderTiny", "shift_factor");

@@ -66,7 +66,8 @@ TEST_CASE("of one frame a clip's decoder needs less memory and time, and fits wh
   for (nlohmann::json config :
        {test::tiny_wan_config(), test::tiny_wan_22_config(), test::tiny_causal_config(),
         test::tiny_hunyuan_video_config(), test::tiny_hunyuan_video_15_config(),
-        test::tiny_ltx2_video_config(), test::tiny_seedvr2_config()}) {
+        test::tiny_hunyuan_image_refiner_config(), test::tiny_ltx2_video_config(),
+        test::tiny_seedvr2_config()}) {
     if (config.contains("block_out_channels")) config["block_out_channels"] = {32, 64};
     if (config.contains("upsample_factor")) config["decoder_block_out_channels"] = {64, 128};
     if (config.contains("base_dim")) config["base_dim"] = 32;
@@ -125,6 +126,10 @@ TEST_CASE("the planner cuts clips into chunks where that saves memory, and their
   check_falling_limits(test::causal_attention_model(16, true), {17, 6, 10});
   check_falling_limits(test::model_of(test::tiny_hunyuan_video_config()), {9, 6, 10});
   check_falling_limits(test::model_of(test::tiny_hunyuan_video_15_config()), {17, 4, 5});
+  // The refiner's decoder makes no frames, so frames need much memory only where there are many channels.
+  config = test::tiny_hunyuan_image_refiner_config();
+  config["block_out_channels"] = {32, 16};
+  check_falling_limits(test::model_of(config), {17, 4, 5});
   check_falling_limits(test::model_of(test::tiny_ltx2_video_config()), {17, 6, 10});
   check_falling_limits(test::model_of(test::tiny_seedvr2_config()), {9, 6, 10});
 }

@@ -94,6 +94,10 @@ TEST_CASE("several ranks: SeedVR2's decoder") {
   check_drawn_ranks(12, 3, test::random_seedvr2_config);
 }
 
+TEST_CASE("several ranks: HunyuanImage's refiner") {
+  check_drawn_ranks(12, 3, test::random_hunyuan_image_refiner_config);
+}
+
 TEST_CASE("several ranks: LTX's decoders") {
   check_drawn_ranks(12, 3, test::random_ltx_video_config);
 }

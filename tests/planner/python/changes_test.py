@@ -28,6 +28,7 @@ CPU = torch.device("cpu")
 FAMILIES = (
     (tiny.kl, (1, 4, 3, 4)), (tiny.asymmetric, (1, 4, 3, 4)), (tiny.flux2, (1, 4, 2, 3)), (tiny.autoencoder_tiny, (1, 4, 4, 3)),
     (tiny.hunyuan_image, (1, 4, 2, 3)), (tiny.hunyuan_video, (1, 4, 2, 2, 3)), (tiny.hunyuan_video_15, (1, 4, 2, 2, 3)),
+    (tiny.hunyuan_image_refiner, (1, 4, 2, 2, 3)),
     (tiny.ltx_video, (1, 4, 2, 2, 3)), (tiny.ltx2_video, (1, 4, 2, 2, 3)), (tiny.wan, (1, 16, 2, 2, 3)), (tiny.wan22, (1, 4, 2, 2, 3)),
     (tiny.qwen, (1, 4, 1, 3, 2)), (tiny.qwen21, (1, 4, 1, 2, 3)), (tiny.dc, (1, 4, 3, 4)),
 )  # fmt: skip

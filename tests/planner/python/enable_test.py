@@ -481,6 +481,10 @@ class Families(unittest.TestCase):
         own = {"upsample_match_channel": False, "downsample_match_channel": False, "temporal_compression_ratio": 2}
         self.check(tiny.hunyuan_video_15(**own), (1, 4, 2, 1, 1))
 
+    def test_hunyuan_image_refiner(self):
+        for frames in (1, 2, 3):
+            self.check(tiny.hunyuan_image_refiner(), (2, 4, frames, 5, 3))
+
     def test_ltx(self):
         for frames in (1, 3, 5):
             self.check(tiny.ltx2_video(), (2, 4, frames, 5, 3))

@@ -104,19 +104,24 @@ def hunyuan_video(**config):
     return vae
 
 
+HUNYUAN_VIDEO_15 = {
+    "latent_channels": 4,
+    "block_out_channels": (8, 16, 16),
+    "layers_per_block": 1,
+    "spatial_compression_ratio": 4,
+    "temporal_compression_ratio": 4,
+}
+
+
 def hunyuan_video_15(**config):
     """Slices batches, because its attention does not support them."""
-    config = {
-        "latent_channels": 4,
-        "block_out_channels": (8, 16, 16),
-        "layers_per_block": 1,
-        "spatial_compression_ratio": 4,
-        "temporal_compression_ratio": 4,
-        **config,
-    }
-    vae = seeded(diffusers.AutoencoderKLHunyuanVideo15, **config)
+    vae = seeded(diffusers.AutoencoderKLHunyuanVideo15, **{**HUNYUAN_VIDEO_15, **config})
     vae.enable_slicing()
     return vae
+
+
+def hunyuan_image_refiner(**config):
+    return seeded(diffusers.AutoencoderKLHunyuanImageRefiner, **{**HUNYUAN_VIDEO_15, **config})
 
 
 def ltx2_video(**config):
