@@ -22,7 +22,6 @@ constexpr size_t kFewestMatched = 5;  ///< fewest matches; two thirds of the com
 constexpr size_t kFewestVotes = 3;    ///< fewest tensors that must agree on the number of positions
 constexpr int64_t kMostLatentFrames = 41;
 constexpr int64_t kMissing = 3;        ///< score lost per missing tensor; a match scores 1
-constexpr int64_t kAlike = 1;          ///< a fit may score this much below the best
 constexpr int64_t kLeastBytes = 1024;  ///< smaller allocations may come from anywhere
 constexpr size_t kMostShapes = 3;      ///< most shapes to try if no usual size has the number of positions
 
@@ -213,15 +212,14 @@ DecoderFit fit_of(const GuessedShape& trial, const Candidate& candidate, const R
   return fit;
 }
 
-/// The trials with the best scores. Empty if the best one explains too few sizes.
+/// The trials with the best score. Empty if the best one explains too few sizes.
 std::vector<GuessedShape> best_of(std::vector<GuessedShape> trials, const RecordedSizes& sizes) {
   const auto best =
       std::max_element(trials.begin(), trials.end(),
                        [](const GuessedShape& a, const GuessedShape& b) { return a.score < b.score; });
   if (best == trials.end() || best->matched < kFewestMatched || 3 * best->matched < 2 * sizes.largest.size())
     return {};
-  const int64_t least = best->score - kAlike;
-  std::erase_if(trials, [&](const GuessedShape& trial) { return trial.score < least; });
+  std::erase_if(trials, [score = best->score](const GuessedShape& trial) { return trial.score < score; });
   if (std::any_of(trials.begin(), trials.end(), [](const GuessedShape& trial) { return trial.usual; }))
     std::erase_if(trials, [](const GuessedShape& trial) { return !trial.usual; });
   return trials;
