@@ -93,6 +93,14 @@ WAN_CASES = {
     # 27 channels, which the upsampling halves to 13.
     "wan_odd_channels": ((1, 5, 3, 5, 3), {"decoder_base_dim": 9, "z_dim": 5, "dim_mult": [1, 3, 3]}),
     "wan_no_time": ((1, 4, 2, 5, 7), {"dim_mult": [1, 1], "temperal_downsample": [False], "out_channels": 1}),
+    "wan_twelve_channels": ((1, 4, 2, 3, 1), {"dim_mult": [1, 2], "temperal_downsample": [True], "out_channels": 12}),
+}
+# Cases of AutoencoderKLWan whose channels torch's pixel_shuffle turns into pixels. The config's key pixel_shuffle is
+# Headroom's own: diffusers returns the channels, as in the last of WAN_CASES.
+WAN_UPSCALE_CASES = {
+    "wan_upscale": ((1, 16, 1, 2, 3), 2, {"z_dim": 16, "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2, "out_channels": 12}),
+    "wan_upscale_three_frames": ((2, 4, 3, 3, 1), 2, {"out_channels": 12}),
+    "wan_upscale_by_three": ((1, 4, 5, 1, 3), 3, {"out_channels": 18, "dim_mult": [1, 2], "temperal_downsample": [True]}),
 }
 # Wan 2.2: patches, and shortcuts around all blocks of a resolution. These repeat channels 8, 4 or 2 times.
 WAN_22 = {"is_residual": True, "patch_size": 2, "out_channels": 12, "decoder_base_dim": 8, "base_dim": 4}
@@ -440,6 +448,16 @@ def make_video(vae, folder, shape):
     np.save(folder / "expected.npy", np.ascontiguousarray(clip[:, :, 0] if clip.shape[2] == 1 else clip))
 
 
+def shuffle_pixels(folder, side):
+    """Turns the channels of a video case into pixels, and says so in its config."""
+    channels = torch.from_numpy(np.load(folder / "expected.npy"))
+    by_frame = channels if channels.ndim == 4 else channels.movedim(2, 1)
+    pixels = torch.nn.functional.pixel_shuffle(by_frame, side)
+    np.save(folder / "expected.npy", (pixels if channels.ndim == 4 else pixels.movedim(1, 2)).contiguous().numpy())
+    config = json.loads((folder / "config.json").read_text()) | {"pixel_shuffle": side}
+    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
 def main():
     torch.set_num_threads(THREADS)
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "data" / "golden")
@@ -461,6 +479,9 @@ def main():
     ):
         for name, (shape, changes) in cases.items():
             make_video(family(**video_config_of(changes)), root / name, shape)
+    for name, (shape, side, changes) in WAN_UPSCALE_CASES.items():
+        make_video(AutoencoderKLWan(**video_config_of(changes)), root / name, shape)
+        shuffle_pixels(root / name, side)
     for name, (shape, changes) in HUNYUAN_VIDEO_CASES.items():
         make_video(AutoencoderKLHunyuanVideo(**hunyuan_video_config_of(changes)), root / name, shape)
     for name, (shape, changes) in HUNYUAN_VIDEO_15_CASES.items():

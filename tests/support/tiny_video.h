@@ -35,6 +35,16 @@ inline nlohmann::json random_wan_config(Random& random) {
   return config;
 }
 
+/// Random config of an upscaling AutoencoderKLWan, whose channels become pixels.
+inline nlohmann::json random_wan_upscale_config(Random& random) {
+  nlohmann::json config = random_wan_config(random);
+  const int64_t side = random.integer(2, 3);
+  config["_class_name"] = "AutoencoderKLWan";
+  config["pixel_shuffle"] = side;
+  config["out_channels"] = random.pick<int64_t>({1, 3, 4}) * side * side;
+  return config;
+}
+
 /// Config of a small AutoencoderKLWan in Wan 2.2's variant: shortcuts around all blocks of a resolution, and
 /// patches.
 inline nlohmann::json tiny_wan_22_config() {

@@ -22,8 +22,9 @@ struct Config {
   std::vector<int64_t> multiples{1, 2, 4, 4};  ///< channels as multiples of the width, from the finest
                                                ///< resolution
   std::vector<bool> frames_downsampled{false, true, true};  ///< between resolutions, in the encoder's order
-  bool residual = false;     ///< a shortcut bypasses all blocks of a resolution, as in Wan 2.2
-  int64_t patch = 1;         ///< patch size: decoder outputs become patches of this many pixels per side
+  bool residual = false;  ///< a shortcut bypasses all blocks of a resolution, as in Wan 2.2
+  int64_t patch = 1;      ///< patch size: decoder outputs become patches of this many pixels per side
+  StoredOrder patch_order = StoredOrder::channel_row_column;
   bool of_pictures = false;  ///< kernels have no time axis
 };
 
@@ -51,6 +52,24 @@ void check_shortcuts(const Config& config, const JsonFields& json) {
   }
 }
 
+/// Reads the side of the squares of pixels that decoder outputs become. diffusers' key is `patch_size`. The
+/// key `pixel_shuffle` is Headroom's own, for pixels in the order of torch.nn.functional.pixel_shuffle.
+void read_patch(const JsonFields& json, const char* picture_channels, Config& config) {
+  for (const auto& [key, order] : {std::pair{"patch_size", StoredOrder::channel_column_row},
+                                   std::pair{"pixel_shuffle", StoredOrder::channel_row_column}}) {
+    if (!json.has(key) || json[key].is_null()) continue;
+    const int64_t side = json[key].integer(1, kMostPatch);
+    if (side == 1) continue;
+    if (config.patch > 1) json[key].fail("expected no patch_size beside it");
+    if (config.out_channels % (side * side) != 0) {
+      json[key].fail("expected " + std::string(picture_channels) + " to be a multiple of " +
+                     std::to_string(side * side) + ", found " + std::to_string(config.out_channels));
+    }
+    config.patch = side;
+    config.patch_order = order;
+  }
+}
+
 /// `picture_channels` is the class's key for the channels of its output.
 Config read_config(const JsonFields& json, const char* picture_channels, Config config) {
   const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
@@ -75,11 +94,7 @@ Config read_config(const JsonFields& json, const char* picture_channels, Config 
   }
   if (json.has("is_residual")) config.residual = json["is_residual"].boolean();
   if (config.residual) check_shortcuts(config, json);
-  config.patch = integer("patch_size", kMostPatch, config.patch);
-  if (config.out_channels % (config.patch * config.patch) != 0) {
-    json["patch_size"].fail("expected " + std::string(picture_channels) + " to be whole patches, found " +
-                            std::to_string(config.out_channels));
-  }
+  read_patch(json, picture_channels, config);
   return config;
 }
 
@@ -121,7 +136,7 @@ class Builder {
     const ConvolutionTraits traits{.activation = Activation::clamp,
                                    .over_frames = over_frames(),
                                    .stored_side = patch,
-                                   .stored_order = StoredOrder::channel_column_row};
+                                   .stored_order = config_.patch_order};
     x = graph_.conv("decoder.conv_out", x, config_.out_channels, {over_frames() ? 3 : 1, 3, 3}, traits);
     if (patch > 1) x = graph_.depth_to_space("unpatchify", x, {1, patch, patch});
     graph_.set_output(x);
@@ -208,7 +223,8 @@ Model model_of(const JsonFields& json, const char* picture_channels, const Laten
   return model;
 }
 
-/// Builds Wan 2.1's decoder, or Wan 2.2's with `is_residual` and `patch_size`.
+/// Builds Wan 2.1's decoder, Wan 2.2's with `is_residual` and `patch_size`, or the upscaling one with
+/// `pixel_shuffle`.
 Model build_wan(const JsonFields& config) {
   return model_of(config, "out_channels", wan_statistics());
 }
@@ -260,13 +276,16 @@ std::vector<Family> wan_families() {
   const std::string causal =
       R"("base_dim": 96, "z_dim": 16, "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2,
          "temperal_downsample": [false, true, true]})";
+  const std::string wan = R"({"_class_name": "AutoencoderKLWan", )";
   const LatentPacking qwen_image{.pipelines = "Qwen-Image "};
   return {{.class_name = "AutoencoderKLWan",
            .source_file = "autoencoder_kl_wan.py",
            .frame_by_frame = true,
            .eager_network = EagerNetwork::wan,
            .original_names = "wan",
-           .built_ins = {{"wan2.1", R"({"_class_name": "AutoencoderKLWan", )" + causal}, {"wan2.2", kWan22}},
+           .built_ins = {{"wan2.1", wan + causal},
+                         {"wan2.1-upscale2x", wan + R"("out_channels": 12, "pixel_shuffle": 2, )" + causal},
+                         {"wan2.2", kWan22}},
            .build = build_wan},
           {.class_name = "AutoencoderKLQwenImage",
            .source_file = "autoencoder_kl_qwenimage.py",

@@ -19,8 +19,9 @@ using test::model_of;
 using test::refuses;
 
 TEST_CASE("a decoder of one frame has kernels of one frame, and no frames to unfold") {
-  for (const char* name : {"wan2.1", "wan2.2", "qwen-image", "open-sora-plan", "hunyuan-video",
-                           "hunyuan-video-1.5", "hunyuan-image-refiner", "ltx-2", "ltx-video", "seedvr2"}) {
+  for (const char* name :
+       {"wan2.1", "wan2.1-upscale2x", "wan2.2", "qwen-image", "open-sora-plan", "hunyuan-video",
+        "hunyuan-video-1.5", "hunyuan-image-refiner", "ltx-2", "ltx-video", "seedvr2"}) {
     CAPTURE(name);
     const Model clips = resolve_model(name), picture = for_frames(clips, 1);
     CHECK(for_frames(clips, 5).graph.ops().size() == clips.graph.ops().size());
@@ -75,6 +76,20 @@ TEST_CASE("queries, keys and values of Wan's attention are parts of one module")
   CHECK(parameters_of(model.graph, norm)[0].shape == std::vector<int64_t>{16, 1, 1});
 }
 
+TEST_CASE("Wan's upscaling decoder makes pixels of channels, and without its key it returns the channels") {
+  const Model upscaling = resolve_model("wan2.1-upscale2x");
+  CHECK(latent_extent(upscaling, 1664, 960, 81) == Extent{21, 60, 104});
+  CHECK(upscaling.graph.tensor(upscaling.graph.output()).channels == 3);
+  CHECK(upscaling.latents_std == resolve_model("wan2.1").latents_std);
+  json config = test::tiny_wan_config();
+  config["out_channels"] = 12;
+  for (const json& none : {json(nullptr), json(1)}) {
+    const Model plain = model_of(changed(config, "pixel_shuffle", none));
+    CHECK(plain.graph.tensor(plain.graph.output()).channels == 12);
+    CHECK(plain.graph.tensor(plain.graph.output()).scale == Axes<int32_t>{2, 4, 4});
+  }
+}
+
 TEST_CASE("Open-Sora-Plan's decoder reads the parameters that its modules have") {
   const Model model = resolve_model("open-sora-plan");
   CHECK(model.scaling_factor == 0.18215);
@@ -118,6 +133,10 @@ TEST_CASE("configs of clips that are not supported are refused by key") {
   const json wan = test::tiny_wan_config(), causal = test::tiny_causal_config();
   refuses(changed(wan, "patch_size", 2), {"patch_size", "out_channels", "3"});
   refuses(changed(wan, "patch_size", 1000), {"patch_size"});
+  refuses(changed(wan, "pixel_shuffle", 2), {"pixel_shuffle", "out_channels", "a multiple of 4, found 3"});
+  refuses(changed(wan, "pixel_shuffle", 1000), {"pixel_shuffle"});
+  refuses(changed(test::tiny_wan_22_config(), "pixel_shuffle", 2),
+          {"pixel_shuffle", "no patch_size beside it"});
   json residual = test::tiny_wan_22_config();
   residual["dim_mult"] = {1, 2, 3};
   refuses(residual, {"dim_mult", "3", "2"});

@@ -58,6 +58,13 @@ TEST_CASE("the built-in models have the parameters of diffusers'") {
       {"taef1", "AutoencoderTiny", 16, 1, 1222531 + 12 * 9 * 64, {1, 8, 8}},
       {"taesd", "AutoencoderTiny", 4, 1, 1222531, {1, 8, 8}},
       {"wan2.1", "AutoencoderKLWan", 16, std::nullopt, 73295603, {4, 8, 8}, true},
+      {"wan2.1-upscale2x",
+       "AutoencoderKLWan",
+       16,
+       std::nullopt,
+       73295603 + 9 * (96 * 27 + 1),
+       {4, 16, 16},
+       true},
       {"wan2.2", "AutoencoderKLWan", 48, std::nullopt, 555051580, {4, 16, 16}, true}};
   for (const Expected& expected : all) {
     CAPTURE(expected.name);

@@ -109,6 +109,11 @@ TEST_CASE("any plan of an AutoencoderKLWan gives the frames of its untiled decod
   check_any_plan_of_clips(15000, 50, 1, test::random_wan_config);
 }
 
+TEST_CASE(
+    "any plan of an upscaling AutoencoderKLWan gives the frames of its untiled decode, within its peak") {
+  check_any_plan_of_clips(20000, 40, 1, test::random_wan_upscale_config);
+}
+
 TEST_CASE("any plan of Wan 2.2's network gives the frames of its untiled decode, within its peak") {
   check_any_plan_of_clips(19000, 60, 1, test::random_wan_22_config);
 }

@@ -123,6 +123,9 @@ TEST_CASE("the planner cuts clips into chunks where that saves memory, and their
   nlohmann::json config = test::tiny_wan_config();
   config["base_dim"] = 16;
   check_falling_limits(test::model_of(config), {17, 4, 5});
+  config["out_channels"] = 12;
+  config["pixel_shuffle"] = 2;
+  check_falling_limits(test::model_of(config), {9, 4, 5});
   check_falling_limits(test::causal_attention_model(16, true), {17, 6, 10});
   check_falling_limits(test::model_of(test::tiny_hunyuan_video_config()), {9, 6, 10});
   check_falling_limits(test::model_of(test::tiny_hunyuan_video_15_config()), {17, 4, 5});

@@ -112,6 +112,10 @@ TEST_CASE("any plan for a GPU: clips", "[long]") {
   });
 }
 
+TEST_CASE("any plan for a GPU: an upscaling AutoencoderKLWan", "[long]") {
+  check_drawn_plans(test::kSanitized ? 1 : 10, 3, test::random_wan_upscale_config);
+}
+
 TEST_CASE("any plan for a GPU: Wan 2.2's network", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 10, 3, test::random_wan_22_config);
 }

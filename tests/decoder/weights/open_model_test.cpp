@@ -83,7 +83,7 @@ Checkpoint original_names(const std::string& prefix, int64_t latent_channels, bo
 
 TEST_CASE("a checkpoint whose shapes leave no doubt needs no config") {
   const Scratch scratch;
-  for (const char* name : {"taesd", "taef1", "sana-dc-ae-f32c32", "wan2.2"}) {
+  for (const char* name : {"taesd", "taef1", "sana-dc-ae-f32c32", "wan2.1-upscale2x", "wan2.2"}) {
     Checkpoint checkpoint;
     checkpoint.add_decoder(resolve_model(name));
     CHECK(open_model(checkpoint.write(scratch, "vae.safetensors")).name == name);

@@ -435,6 +435,17 @@ class Families(unittest.TestCase):
         self.check(tiny.flux2(decoder_block_out_channels=(16, 32, 32, 48), norm_num_groups=16))
         self.check(tiny.flux2(use_post_quant_conv=False))
 
+    def test_wan_2_1_that_upscales(self):
+        """Without Headroom's own key the decode returns diffusers' twelve channels."""
+        self.check(tiny.wan(out_channels=12), (2, 16, 2, 3, 5))
+        vae, z = tiny.wan(out_channels=12), latent(2, 16, 2, 3, 5)
+        theirs = torch.nn.functional.pixel_shuffle(vae.decode(z).sample.movedim(1, 2), 2).movedim(1, 2)
+        vae.register_to_config(pixel_shuffle=2)
+        headroom.enable(vae, limit="256MiB")
+        ours = vae.decode(z).sample
+        self.assertEqual(ours.shape, theirs.shape)
+        self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
+
     def test_wan_2_2(self):
         for frames in (1, 2, 3):
             self.check(tiny.wan22(), (2, 4, frames, 5, 7))
