@@ -148,7 +148,7 @@ lint:
 	git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format --dry-run -Werror
 	codespell
 
-# Runs clang-tidy over the sources that need neither LibTorch, CUDA nor Qt; FOLDER=decoder/outputs for a part. Joins several
+# Runs clang-tidy over the sources that need neither LibTorch, CUDA nor Qt; FOLDER=decoder/base/os for a part. Joins several
 # sources into one, which takes a fifth of the time. Hides Clang's counts of suppressed warnings.
 tidy: all-packages
 	cmake --preset tidy $(CMAKE_ARGS)

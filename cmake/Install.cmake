@@ -1,7 +1,7 @@
 # Layout of `make install` and of packages. Paths are relative to the prefix, so that the whole folder can be moved:
 #
 #   bin/                    programs
-#   lib/headroom/           modules that programs load when they need CUDA or LibTorch (decoder/loading)
+#   lib/headroom/           modules that programs load when they need CUDA or LibTorch (decoder/base/os)
 #   lib/libheadroom.so.0    the planner for C (planner/c), include/headroom.h, lib/cmake/headroom for find_package(headroom)
 #   share/                  man pages, completion for bash and zsh, the window's entry in menus
 #

@@ -63,23 +63,24 @@ endfunction()
 # All tests labelled `gpu`, for reports/gpu/make_bundle.py.
 add_custom_target(tests_on_gpu)
 
-# headroom_test(<name> [FOLDER <folder>] [ONLY <expression> | EXCEPT <expression>] [SOURCES <file>...] LIBRARIES <library>...
+# headroom_test(<name> [FOLDER <folder>...] [ONLY <expression> | EXCEPT <expression>] [SOURCES <file>...] LIBRARIES <library>...
 #               [PROGRAMS <program>...] [PROCESSORS <n>] [ONCE] [ON_GPU] [OWN_MAIN] [COMPUTES] [PROPERTIES <property>...])
-# Sources are SOURCES and the folder's *_test.cpp files, filtered by ONLY or EXCEPT on the file name.
+# Sources are SOURCES and the folders' *_test.cpp files, filtered by ONLY or EXCEPT on the file name.
 # COMPUTES: the test itself computes for seconds, so it is compiled with -O1.
 # PROCESSORS: number of processors that it keeps busy. Such tests start first, since at the end each would run alone.
 # ON_GPU: builds the test only if the CUDA libraries are found.
 # ONCE: skips the test here if it also runs in a sanitized build beside this one (HEADROOM_TESTED_BESIDE). Use it for tests
 # without optimised arithmetic and without seeds that sanitizers have no time for.
 function(headroom_test name)
-  cmake_parse_arguments(TEST "ONCE;ON_GPU;OWN_MAIN;COMPUTES" "FOLDER;ONLY;EXCEPT;PROCESSORS" "SOURCES;LIBRARIES;PROGRAMS;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(TEST "ONCE;ON_GPU;OWN_MAIN;COMPUTES" "ONLY;EXCEPT;PROCESSORS" "FOLDER;SOURCES;LIBRARIES;PROGRAMS;PROPERTIES" ${ARGN})
   if((TEST_ONCE AND HEADROOM_TESTED_BESIDE) OR (TEST_ON_GPU AND NOT HEADROOM_CUDA_LIBRARIES_FOUND))
     return()
   endif()
   set(sources)
-  if(TEST_FOLDER)
-    file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${TEST_FOLDER}/*_test.cpp)
-  endif()
+  foreach(folder IN LISTS TEST_FOLDER)
+    file(GLOB of_folder CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/*_test.cpp)
+    list(APPEND sources ${of_folder})
+  endforeach()
   if(TEST_ONLY)
     list(FILTER sources INCLUDE REGEX "/(${TEST_ONLY})[^/]*$")
   elseif(TEST_EXCEPT)

@@ -1,8 +1,8 @@
 #include "decoder/cli/arguments.h"
 
-#include "decoder/graph/errors.h"
-#include "decoder/graph/nearest.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/nearest.h"
+#include "decoder/base/printable.h"
 
 namespace headroom {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/progress/progress.h"
+#include "decoder/base/progress/progress.h"
 
 namespace headroom {
 

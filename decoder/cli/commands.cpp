@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "decoder/graph/errors.h"
-#include "decoder/graph/nearest.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/nearest.h"
+#include "decoder/base/printable.h"
 
 namespace headroom {
 

@@ -1,6 +1,6 @@
 #include "decoder/cli/escaped_stream.h"
 
-#include "decoder/outputs/printable.h"
+#include "decoder/base/printable.h"
 
 namespace headroom {
 

@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-/// Forwards lines to another stream and escapes terminal control characters (decoder/outputs/printable.h),
+/// Forwards lines to another stream and escapes terminal control characters (decoder/base/printable.h),
 /// because lines may contain names from files. A line is forwarded when it ends, or by flush().
 class EscapedStream : private std::streambuf, public std::ostream {
  public:

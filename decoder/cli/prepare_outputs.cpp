@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "decoder/graph/errors.h"
-#include "decoder/graph/system_failure.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/system_failure.h"
 
 namespace headroom {
 

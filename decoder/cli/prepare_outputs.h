@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "decoder/outputs/left_behind.h"
-#include "decoder/outputs/output_target.h"
-#include "decoder/outputs/require_apart.h"
+#include "decoder/base/os/left_behind.h"
+#include "decoder/base/os/output_target.h"
+#include "decoder/files/require_apart.h"
 
 namespace headroom {
 

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "decoder/graph/errors.h"
-#include "decoder/graph/system_failure.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/system_failure.h"
+#include "decoder/base/printable.h"
 
 namespace headroom {
 namespace {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <ostream>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom {
 

@@ -10,10 +10,10 @@
 #include <iostream>
 #include <new>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/os/left_behind.h"
+#include "decoder/base/progress/progress.h"
 #include "decoder/cli/escaped_stream.h"
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/left_behind.h"
-#include "decoder/progress/progress.h"
 
 namespace headroom {
 namespace {

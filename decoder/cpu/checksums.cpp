@@ -5,9 +5,9 @@
 #include <atomic>
 #include <cstring>
 
+#include "decoder/base/checksum.h"
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/threads.h"
-#include "decoder/graph/checksum.h"
 
 namespace headroom {
 namespace {

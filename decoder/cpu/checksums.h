@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// The checksum (decoder/graph/checksum.h) of each stretch of memory, on all threads.
+/// The checksum (decoder/base/checksum.h) of each stretch of memory, on all threads.
 std::vector<uint64_t> checksums(const std::vector<std::span<const std::byte>>& stretches);
 
 }  // namespace headroom

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "decoder/graph/moments.h"
+#include "decoder/base/moments.h"
 #include "decoder/interpreter/map_view.h"
 
 namespace headroom {

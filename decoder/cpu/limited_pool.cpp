@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/allocation.h"
+#include "decoder/base/errors.h"
+#include "decoder/schedule/allocation.h"
 
 namespace headroom {
 namespace {

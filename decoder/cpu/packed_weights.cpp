@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "decoder/base/errors.h"
 #include "decoder/cpu/loops/packing.h"
 #include "decoder/cpu/threads.h"
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/weights_bytes.h"
 #include "decoder/operations/convolution.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "decoder/weights/folded_convolution.h"
 
 namespace headroom {

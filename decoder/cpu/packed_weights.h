@@ -18,7 +18,7 @@ struct OpWeights {
   const float* bias = nullptr;   ///< norms: one for each channel
 };
 
-/// Parameters of some operations in one pool allocation, with packed kernels. decoder/lowering/memory.h
+/// Parameters of some operations in one pool allocation, with packed kernels. decoder/schedule/memory.h
 /// counts its size. Packing takes another 100 KiB or so per thread, outside the pool.
 class Weights {
  public:

@@ -12,9 +12,9 @@
 #include <cstring>
 #include <system_error>
 
-#include "decoder/graph/errors.h"
-#include "decoder/graph/system_failure.h"
-#include "decoder/outputs/unnamed_file.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/system_failure.h"
+#include "decoder/base/os/unnamed_file.h"
 
 namespace headroom {
 namespace {

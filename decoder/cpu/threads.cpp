@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "decoder/graph/axes.h"
-#include "decoder/graph/errors.h"
-#include "decoder/machine/processors.h"
+#include "decoder/base/axes.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/processors.h"
 
 namespace headroom {
 namespace {

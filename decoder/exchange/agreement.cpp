@@ -1,5 +1,5 @@
 #include "decoder/exchange/agreement.h"
-#include "decoder/graph/fnv_hash.h"
+#include "decoder/base/fnv_hash.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 // Data exchange between the ranks of one decode. The interface hides how ranks find each other and how bytes
 // travel: torch.distributed's c10d, a caller's process group, or threads of one process in tests.

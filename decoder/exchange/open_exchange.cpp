@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "decoder/loading/load_module.h"
+#include "decoder/base/os/load_module.h"
 
 namespace headroom {
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "decoder/graph/text_streams.h"
+#include "decoder/base/text_streams.h"
 
 namespace headroom {
 

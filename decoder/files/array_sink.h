@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "decoder/base/os/partial_file.h"
 #include "decoder/files/planar_sink.h"
-#include "decoder/outputs/partial_file.h"
 
 namespace headroom {
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <string>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom {
 

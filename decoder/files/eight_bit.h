@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// Converts values to 8-bit pixels (decoder/graph/pixel_format.h).
+/// Converts values to 8-bit pixels (decoder/base/pixel_format.h).
 void quantise(const float* values, int64_t count, uint8_t* out);
 
 /// Pixels of a region for an 8-bit file. The source is either floats, which take() converts, or bytes.

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "decoder/graph/nearest.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/nearest.h"
+#include "decoder/base/printable.h"
 
 namespace headroom {
 namespace {

@@ -3,10 +3,10 @@
 #include <optional>
 #include <vector>
 
+#include "decoder/base/os/partial_folder.h"
+#include "decoder/base/os/written_file.h"
 #include "decoder/files/eight_bit.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/outputs/partial_folder.h"
-#include "decoder/outputs/written_file.h"
 
 namespace headroom {
 

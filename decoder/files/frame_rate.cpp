@@ -3,8 +3,8 @@
 #include <charconv>
 #include <string_view>
 
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 
 namespace headroom {
 namespace {

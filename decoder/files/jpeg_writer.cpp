@@ -9,7 +9,7 @@
 #include <csetjmp>
 #include <string>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 // No object with a destructor may be created between setjmp() and longjmp(). So each try_ function below
 // only makes a few C calls on members.

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "decoder/base/os/written_file.h"
 #include "decoder/files/row_writer.h"
-#include "decoder/outputs/written_file.h"
 
 namespace headroom {
 

@@ -3,11 +3,11 @@
 #include <fstream>
 #include <string>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/os/system_failure.h"
+#include "decoder/base/text_streams.h"
 #include "decoder/files/read_only_file.h"
 #include "decoder/files/short_tokens.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/system_failure.h"
-#include "decoder/graph/text_streams.h"
 
 namespace headroom {
 

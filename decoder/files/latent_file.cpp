@@ -4,14 +4,14 @@
 #include <filesystem>
 #include <optional>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/nearest.h"
+#include "decoder/base/printable.h"
 #include "decoder/files/npy.h"
 #include "decoder/files/read_only_file.h"
 #include "decoder/files/safetensors.h"
 #include "decoder/files/stored_dtype.h"
 #include "decoder/files/torch_file.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/nearest.h"
-#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

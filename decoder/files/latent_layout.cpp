@@ -1,11 +1,12 @@
 #include "decoder/files/latent_layout.h"
 
 #include <algorithm>
+#include "decoder/families/load_model.h"
 
+#include "decoder/base/errors.h"
+#include "decoder/families/built_in_models.h"
+#include "decoder/families/families.h"
 #include "decoder/files/latent_file.h"
-#include "decoder/graph/built_in_models.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/families/families.h"
 
 namespace headroom {
 namespace {

@@ -1,3 +1,6 @@
+#include "decoder/base/errors.h"
+#include "decoder/base/os/output_target.h"
+#include "decoder/base/os/system_failure.h"
 #include "decoder/files/array_sink.h"
 #include "decoder/files/frame_folder_sink.h"
 #include "decoder/files/npy.h"
@@ -5,9 +8,6 @@
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/row_sink.h"
 #include "decoder/files/y4m_sink.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/system_failure.h"
-#include "decoder/outputs/output_target.h"
 
 namespace headroom {
 namespace {

@@ -3,8 +3,8 @@
 #include <array>
 #include <optional>
 
-#include "decoder/graph/errors.h"
-#include "decoder/graph/nearest.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/nearest.h"
 
 namespace headroom {
 namespace {

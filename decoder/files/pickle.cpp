@@ -2,9 +2,9 @@
 
 #include <bit>
 
+#include "decoder/base/errors.h"
 #include "decoder/files/pickle_machine.h"
 #include "decoder/files/read_only_file.h"
-#include "decoder/graph/errors.h"
 
 namespace headroom {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 
 namespace headroom {
 namespace {

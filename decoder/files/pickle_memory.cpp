@@ -1,5 +1,5 @@
+#include "decoder/base/errors.h"
 #include "decoder/files/pickle_machine.h"
-#include "decoder/graph/errors.h"
 
 namespace headroom {
 namespace {

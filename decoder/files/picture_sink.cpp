@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom {
 namespace {

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "decoder/base/axes.h"
+#include "decoder/base/pixel_format.h"
 #include "decoder/files/frame_rate.h"
-#include "decoder/graph/axes.h"
-#include "decoder/graph/pixel_format.h"
 
 namespace headroom {
 
@@ -36,7 +36,7 @@ class PictureSink {
   void write(int64_t item, const Region& region, const float* pixels);
   /// Format that the sink converts pixels to. A sink with an 8-bit format also accepts write_bytes().
   virtual PixelFormat format() const { return PixelFormat::fp32; }
-  /// Like write(), for pixels that are already bytes (decoder/graph/pixel_format.h). Also throws
+  /// Like write(), for pixels that are already bytes (decoder/base/pixel_format.h). Also throws
   /// std::logic_error if the sink's format is not 8 bits.
   void write_bytes(int64_t item, const Region& region, const uint8_t* pixels);
   /// Completes the output under its name. Throws DeviceError, or std::logic_error if positions are missing.
@@ -85,7 +85,7 @@ constexpr int kDefaultQuality = 95;
 ///   .safetensors    like .npy, as the only tensor "sample"
 /// A batch of several items becomes name-0.png, name-1.png … (likewise for the other picture formats and
 /// .y4m). In a folder of frames, each item gets a subfolder 0, 1 … A stream
-/// (decoder/outputs/output_target.h) takes one item. Without a suffix, it gets PNG for a picture and Y4M for
+/// (decoder/base/os/output_target.h) takes one item. Without a suffix, it gets PNG for a picture and Y4M for
 /// a clip.
 ///
 /// Throws InputError if the suffix, the shape or the folder is unsuitable, DeviceError if the file cannot be

@@ -4,8 +4,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "decoder/base/os/processors.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/machine/processors.h"
 
 namespace headroom {
 namespace {

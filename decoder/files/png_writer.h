@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "decoder/base/os/written_file.h"
 #include "decoder/files/png_strips.h"
 #include "decoder/files/row_writer.h"
-#include "decoder/outputs/written_file.h"
 
 namespace headroom {
 

@@ -9,12 +9,12 @@
 #include <string>
 #include <system_error>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/nearest.h"
+#include "decoder/base/os/output_target.h"
+#include "decoder/base/os/partial_file.h"
+#include "decoder/base/os/written_file.h"
 #include "decoder/files/eight_bit.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/nearest.h"
-#include "decoder/outputs/output_target.h"
-#include "decoder/outputs/partial_file.h"
-#include "decoder/outputs/written_file.h"
 
 namespace headroom {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "decoder/base/os/left_behind.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/outputs/left_behind.h"
 
 namespace headroom {
 

@@ -9,8 +9,8 @@
 #include <system_error>
 #include <vector>
 
-#include "decoder/graph/errors.h"
-#include "decoder/graph/system_failure.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/system_failure.h"
 
 namespace headroom {
 namespace {

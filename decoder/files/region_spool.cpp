@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string>
 
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/unnamed_file.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/unnamed_file.h"
 
 namespace headroom {
 namespace {

@@ -4,11 +4,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/os/unnamed_file.h"
 #include "decoder/files/jpeg_writer.h"
 #include "decoder/files/png_writer.h"
 #include "decoder/files/webp_writer.h"
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/unnamed_file.h"
 
 namespace headroom {
 namespace {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "decoder/base/os/partial_file.h"
 #include "decoder/files/eight_bit.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/row_writer.h"
-#include "decoder/outputs/partial_file.h"
 
 namespace headroom {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "decoder/graph/axes.h"
+#include "decoder/base/axes.h"
 
 namespace headroom {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 #include "decoder/files/file_kind.h"
 #include "decoder/files/safetensors_header.h"
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "decoder/base/axes.h"
 #include "decoder/files/read_only_file.h"
 #include "decoder/files/stored_dtype.h"
-#include "decoder/graph/axes.h"
 
 namespace headroom {
 

@@ -5,9 +5,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 #include "decoder/files/stored_dtype.h"
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

@@ -4,7 +4,7 @@
 #include <streambuf>
 #include <vector>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom {
 namespace {

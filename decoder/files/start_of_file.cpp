@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "decoder/graph/system_failure.h"
+#include "decoder/base/os/system_failure.h"
 
 namespace headroom {
 

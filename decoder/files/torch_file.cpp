@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 #include "decoder/files/pickle.h"
 #include "decoder/files/read_only_file.h"
 #include "decoder/files/zip_entries.h"
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
 
 namespace headroom {
 namespace {

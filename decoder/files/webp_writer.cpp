@@ -7,9 +7,9 @@
 #include <webp/encode.h>
 #endif
 
+#include "decoder/base/errors.h"
+#include "decoder/base/os/unnamed_file.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/unnamed_file.h"
 
 namespace headroom {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "decoder/base/os/written_file.h"
 #include "decoder/files/row_writer.h"
-#include "decoder/outputs/written_file.h"
 
 namespace headroom {
 

@@ -3,10 +3,10 @@
 #include <deque>
 #include <vector>
 
+#include "decoder/base/os/partial_file.h"
 #include "decoder/files/eight_bit.h"
 #include "decoder/files/frame_rate.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/outputs/partial_file.h"
 
 namespace headroom {
 

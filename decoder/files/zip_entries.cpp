@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 
 namespace headroom {
 namespace {

@@ -1,8 +1,8 @@
 #include <cmath>
 
+#include "decoder/gpu/calls/plain_view.h"
 #include "decoder/gpu/calls/workspace.h"
 #include "decoder/gpu/gpu_steps.h"
-#include "decoder/gpu/plain_view.h"
 #include "decoder/operations/attention.h"
 #include "decoder/operations/linear_attention.h"
 

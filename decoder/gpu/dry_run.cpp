@@ -6,13 +6,13 @@
 #include <string>
 #include <utility>
 
+#include "decoder/base/errors.h"
 #include "decoder/gpu/dry_gpu.h"
 #include "decoder/gpu/gpu_device.h"
-#include "decoder/gpu/request_scopes.h"
-#include "decoder/graph/errors.h"
+#include "decoder/gpu/memory/request_scopes.h"
 #include "decoder/interpreter/interpreter.h"
-#include "decoder/lowering/blocks.h"
-#include "decoder/lowering/weights_bytes.h"
+#include "decoder/schedule/blocks.h"
+#include "decoder/schedule/weights_bytes.h"
 
 namespace headroom {
 namespace {

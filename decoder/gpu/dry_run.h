@@ -1,8 +1,8 @@
 #pragma once
 
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/host_layout.h"
 #include "decoder/gpu/placement/placement.h"
+#include "decoder/gpu/transfers/host_layout.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/plan/plan.h"

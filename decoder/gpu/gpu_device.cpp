@@ -3,12 +3,12 @@
 #include <array>
 #include <utility>
 
-#include "decoder/gpu/plain_view.h"
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
+#include "decoder/gpu/calls/plain_view.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/interpreter/pixels.h"
-#include "decoder/lowering/gpu_layout.h"
-#include "decoder/lowering/weights_bytes.h"
+#include "decoder/schedule/gpu_layout.h"
+#include "decoder/schedule/weights_bytes.h"
 
 namespace headroom {
 namespace {

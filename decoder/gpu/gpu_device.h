@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/gpu_memory.h"
-#include "decoder/gpu/gpu_output.h"
 #include "decoder/gpu/gpu_steps.h"
-#include "decoder/gpu/gpu_weights.h"
-#include "decoder/gpu/staged_copies.h"
+#include "decoder/gpu/memory/gpu_memory.h"
+#include "decoder/gpu/transfers/gpu_output.h"
+#include "decoder/gpu/transfers/gpu_weights.h"
+#include "decoder/gpu/transfers/staged_copies.h"
 #include "decoder/gpu/weights_ahead.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/lowering/gpu_layout.h"
+#include "decoder/schedule/gpu_layout.h"
 
 namespace headroom {
 

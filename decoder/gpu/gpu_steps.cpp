@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "decoder/gpu/plain_view.h"
+#include "decoder/gpu/calls/plain_view.h"
 
 namespace headroom {
 

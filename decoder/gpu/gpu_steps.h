@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/gpu_memory.h"
-#include "decoder/gpu/gpu_weights.h"
+#include "decoder/gpu/memory/gpu_memory.h"
+#include "decoder/gpu/transfers/gpu_weights.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/lowering/gpu_layout.h"
+#include "decoder/schedule/gpu_layout.h"
 
 namespace headroom {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/base/errors.h"
+#include "decoder/schedule/memory.h"
 
 namespace headroom {
 

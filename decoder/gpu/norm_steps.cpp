@@ -1,5 +1,5 @@
+#include "decoder/gpu/calls/plain_view.h"
 #include "decoder/gpu/gpu_steps.h"
-#include "decoder/gpu/plain_view.h"
 
 namespace headroom::gpu_steps {
 

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "decoder/graph/errors.h"
-#include "decoder/graph/nearest.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/nearest.h"
 
 namespace headroom {
 namespace {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +19,7 @@ struct LatentPatches {
 struct Model {
   std::string name;         ///< built-in name, or name of the given folder
   std::string config_file;  ///< path for errors; a built-in model's name
-  std::string class_name;   ///< its family's (decoder/graph/families/families.h)
+  std::string class_name;   ///< its family's (decoder/families/families.h)
   Graph graph;
   int64_t latent_channels = 0;
   bool decodes_clips = false;  ///< latents may have several frames
@@ -42,27 +41,9 @@ struct Model {
   bool force_upcast = false;
 };
 
-/// Loads a model from diffusers' config.json. Throws InputError naming the file and the key if a value is
-/// unsupported, missing or of the wrong type.
-Model load_model(const std::filesystem::path& config_file);
-
-/// load_model() for the text of a config. `origin` names it in errors.
-Model parse_model(const std::string& config_text, const std::string& origin);
-
 /// The model for decodes of `frames` frames. A single frame needs no kernel taps for earlier frames
 /// (Graph::of_one_frame()). A plan is valid only for the model of its request's frames.
 Model for_frames(Model model, int64_t frames);
-
-/// Class names of the decoders that are supported.
-std::vector<std::string> supported_classes();
-
-/// Folder of the VAE: `folder` itself, or its vae/ if `folder` is a pipeline. A pipeline has
-/// model_index.json, or a config.json in vae/ but none of its own.
-std::filesystem::path model_folder(const std::filesystem::path& folder);
-
-/// Resolves a --model argument: a folder that holds config.json, a pipeline's folder, or a built-in name in
-/// any case. Throws InputError listing the built-in names if it is none of these.
-Model resolve_model(const std::string& argument);
 
 /// The dtype in which a model decodes if the user requests `asked`. Returns fp32 instead of fp16 if the
 /// config has force_upcast. bf16 has the range of fp32, so it stays.

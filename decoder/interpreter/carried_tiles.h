@@ -5,8 +5,8 @@
 #include "decoder/graph/graph.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/events.h"
-#include "decoder/lowering/tiles.h"
 #include "decoder/plan/sizes.h"
+#include "decoder/schedule/tiles.h"
 
 namespace headroom {
 
@@ -14,7 +14,7 @@ namespace headroom {
 using TilePlace = Axes<size_t>;
 
 /// Keeps the last positions that each step computed. The next tile along the pass's carried axis
-/// (decoder/lowering/tiles.h) begins with them:
+/// (decoder/schedule/tiles.h) begins with them:
 ///
 ///     time   from chunk to chunk of a column. A step's buffer is allocated after its first chunk and freed
 ///            after the column.

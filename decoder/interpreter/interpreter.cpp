@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom {
 namespace {

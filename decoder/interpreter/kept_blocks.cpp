@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/blocks.h"
+#include "decoder/schedule/blocks.h"
 
 namespace headroom {
 

@@ -9,13 +9,13 @@
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/kept_map.h"
 #include "decoder/interpreter/staged_blocks.h"
-#include "decoder/lowering/window.h"
 #include "decoder/plan/plan.h"
+#include "decoder/schedule/window.h"
 
 namespace headroom {
 
 /// The kept tensors of one micro-batch. Allocates and frees their blocks as a pass sweeps over the rows.
-/// Moves blocks between the device and other tiers. decoder/lowering/memory.h counts exactly these
+/// Moves blocks between the device and other tiers. decoder/schedule/memory.h counts exactly these
 /// allocations. Throws LimitExceeded naming the allocation, and DeviceError if a transfer failed.
 class KeptBlocks {
  public:

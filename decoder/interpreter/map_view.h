@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "decoder/graph/axes.h"
+#include "decoder/base/axes.h"
 #include "decoder/graph/graph.h"
 
 namespace headroom {

@@ -6,8 +6,8 @@
 
 #include "decoder/exchange/exchange.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/lowering/row_readers.h"
 #include "decoder/plan/ranked_plan.h"
+#include "decoder/schedule/row_readers.h"
 
 namespace headroom {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "decoder/graph/moments.h"
+#include "decoder/base/moments.h"
 
 namespace headroom {
 

@@ -6,7 +6,7 @@
 // identical on all ranks and does not depend on timing.
 namespace headroom {
 
-/// Merges triples of count, mean and squared differences (decoder/graph/moments.h).
+/// Merges triples of count, mean and squared differences (decoder/base/moments.h).
 std::vector<double> merged_moments(const std::vector<double>& a, const std::vector<double>& b);
 /// Adds sums, one by one.
 std::vector<double> summed(const std::vector<double>& a, const std::vector<double>& b);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/blocks.h"
+#include "decoder/schedule/blocks.h"
 
 namespace headroom {
 

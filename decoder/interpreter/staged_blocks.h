@@ -5,9 +5,9 @@
 
 #include "decoder/interpreter/block_transfers.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/lowering/window.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/sizes.h"
+#include "decoder/schedule/window.h"
 
 namespace headroom {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "decoder/lowering/lifetimes.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/lifetimes.h"
 
 namespace headroom {
 namespace {

@@ -3,9 +3,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/json_fields.h"
 #include "decoder/graph/graph.h"
-#include "decoder/graph/json_fields.h"
 
 namespace headroom {
 

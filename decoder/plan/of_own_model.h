@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "decoder/outputs/printable.h"
+#include "decoder/base/printable.h"
 #include "decoder/plan/graph_names.h"
 #include "decoder/plan/plan_file.h"
 

@@ -1,6 +1,6 @@
 #include "decoder/plan/plan.h"
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "decoder/outputs/whole_file.h"
+#include "decoder/base/os/whole_file.h"
 #include "decoder/plan/of_own_model.h"
 #include "decoder/plan/ranked_plan_file.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/json_fields.h"
 #include "decoder/graph/graph.h"
-#include "decoder/graph/json_fields.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/ranked_plan.h"
 

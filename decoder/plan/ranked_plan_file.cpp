@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "decoder/outputs/whole_file.h"
+#include "decoder/base/os/whole_file.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/graph_names.h"
 #include "decoder/plan/plan_file.h"

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 
+#include "decoder/base/json_fields.h"
 #include "decoder/graph/graph.h"
-#include "decoder/graph/json_fields.h"
 #include "decoder/plan/ranked_plan.h"
 
 namespace headroom {

@@ -7,9 +7,9 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "decoder/graph/known_keys.h"
-#include "decoder/graph/nearest.h"
-#include "decoder/outputs/whole_file.h"
+#include "decoder/base/known_keys.h"
+#include "decoder/base/nearest.h"
+#include "decoder/base/os/whole_file.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/of_own_model.h"
 #include "decoder/plan/plan_file.h"

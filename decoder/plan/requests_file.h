@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
 #include "decoder/plan/requests.h"
 
 namespace headroom {

@@ -36,7 +36,7 @@ Interval kept_rows(const Graph& graph, TensorId tensor, const std::optional<Inte
 int64_t row_bytes(const Graph& graph, TensorId tensor, const Sizes& sizes);
 
 /// Stored bytes of a kept tensor's blocks, of all batch items. Every block counts with its full height.
-/// Without the rounding of allocations that kept_bytes() in decoder/lowering/blocks.h adds.
+/// Without the rounding of allocations that kept_bytes() in decoder/schedule/blocks.h adds.
 int64_t kept_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept);
 
 }  // namespace headroom

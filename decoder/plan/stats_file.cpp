@@ -4,7 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "decoder/outputs/whole_file.h"
+#include "decoder/base/os/whole_file.h"
 #include "decoder/plan/file_limits.h"
 
 namespace headroom {

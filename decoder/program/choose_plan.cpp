@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "decoder/gpu/free_on_card.h"
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/gpu/memory/free_on_card.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
 #include "planner/program/limit_argument.h"

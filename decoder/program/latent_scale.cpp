@@ -5,11 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
+#include "decoder/families/families.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/latent_layout.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/families/families.h"
-#include "decoder/outputs/printable.h"
 #include "decoder/program/latent_evidence.h"
 
 namespace headroom {

@@ -1,5 +1,5 @@
 #include "decoder/program/notes.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/printable.h"
 
 #include <variant>
 

@@ -4,12 +4,12 @@
 
 #include <filesystem>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/nearest.h"
+#include "decoder/base/os/output_target.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/exchange/rank_environment.h"
 #include "decoder/files/output_format.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/nearest.h"
-#include "decoder/outputs/output_target.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {

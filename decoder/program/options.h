@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "decoder/base/progress/progress.h"
 #include "decoder/files/frame_rate.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/progress/progress.h"
 
 namespace headroom {
 

@@ -1,7 +1,7 @@
 #include "decoder/program/outputs.h"
 
+#include "decoder/base/os/output_target.h"
 #include "decoder/files/latent_file.h"
-#include "decoder/outputs/output_target.h"
 
 namespace headroom {
 

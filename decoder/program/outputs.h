@@ -7,7 +7,7 @@
 
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/preview_sink.h"
-#include "decoder/outputs/require_apart.h"
+#include "decoder/files/require_apart.h"
 #include "decoder/program/options.h"
 
 namespace headroom {

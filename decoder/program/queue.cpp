@@ -8,14 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/os/inside_folder.h"
+#include "decoder/base/os/process_memory.h"
+#include "decoder/base/printable.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/graph/errors.h"
-#include "decoder/machine/process_memory.h"
-#include "decoder/outputs/inside_folder.h"
-#include "decoder/outputs/printable.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/program/latent_scale.h"
 #include "decoder/program/outputs.h"

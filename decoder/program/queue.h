@@ -6,8 +6,8 @@
 
 #include "decoder/files/frame_rate.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/files/require_apart.h"
 #include "decoder/graph/model.h"
-#include "decoder/outputs/require_apart.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
 #include "decoder/program/notes.h"

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/fnv_hash.h"
+#include "decoder/base/os/unnamed_file.h"
+#include "decoder/base/text_streams.h"
 #include "decoder/exchange/agreement.h"
 #include "decoder/exchange/open_exchange.h"
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/fnv_hash.h"
-#include "decoder/graph/text_streams.h"
-#include "decoder/outputs/unnamed_file.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
 #include "decoder/program/choose_plan.h"

@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/build_plan.h"
-#include "decoder/machine/free_memory.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/free_memory.h"
+#include "decoder/schedule/build_plan.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"
 #include "decoder/session/session.h"

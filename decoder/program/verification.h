@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <string>
 
+#include "decoder/base/progress/progress.h"
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/plan/stats.h"
 #include "decoder/program/decode_job.h"
-#include "decoder/progress/progress.h"
 
 namespace headroom {
 

@@ -4,17 +4,17 @@
 #include <string>
 #include <utility>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/os/process_memory.h"
 #include "decoder/cpu/cpu_device.h"
 #include "decoder/cpu/scratch_file.h"
 #include "decoder/cpu/scratch_transfers.h"
 #include "decoder/cpu/threads.h"
-#include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/blocks.h"
-#include "decoder/lowering/weights_bytes.h"
-#include "decoder/machine/process_memory.h"
 #include "decoder/operations/attention.h"
 #include "decoder/plan/sizes.h"
+#include "decoder/schedule/blocks.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "decoder/session/libraries.h"
 
 namespace headroom {

@@ -1,7 +1,7 @@
 #include "decoder/session/environment.h"
 
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 #include "decoder/session/libraries.h"
 
 namespace headroom {

@@ -4,14 +4,14 @@
 #include <string>
 #include <utility>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/os/process_memory.h"
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/gpu/gpu_events.h"
-#include "decoder/gpu/host_transfers.h"
-#include "decoder/gpu/host_weights.h"
 #include "decoder/gpu/limit_check.h"
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/weights_bytes.h"
-#include "decoder/machine/process_memory.h"
+#include "decoder/gpu/transfers/host_transfers.h"
+#include "decoder/gpu/transfers/host_weights.h"
+#include "decoder/schedule/weights_bytes.h"
 
 namespace headroom {
 namespace {

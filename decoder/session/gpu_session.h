@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "decoder/gpu/dry_run.h"
-#include "decoder/gpu/gpu_reservation.h"
-#include "decoder/gpu/gpu_weights.h"
-#include "decoder/gpu/host_memory.h"
-#include "decoder/gpu/pinned_staging.h"
-#include "decoder/gpu/pinned_weights.h"
+#include "decoder/gpu/memory/gpu_reservation.h"
+#include "decoder/gpu/transfers/gpu_weights.h"
+#include "decoder/gpu/transfers/host_memory.h"
+#include "decoder/gpu/transfers/pinned_staging.h"
+#include "decoder/gpu/transfers/pinned_weights.h"
 #include "decoder/session/session.h"
 
 namespace headroom {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "decoder/base/os/processors.h"
 #include "decoder/cpu/convolution.h"
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/processor.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/cpu/tile.h"
-#include "decoder/machine/processors.h"
 
 namespace headroom {
 

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
-#include "decoder/lowering/memory.h"
-#include "decoder/lowering/step_shares.h"
-#include "decoder/machine/process_memory.h"
+#include "decoder/base/os/process_memory.h"
+#include "decoder/schedule/memory.h"
+#include "decoder/schedule/step_shares.h"
 
 namespace headroom {
 namespace {

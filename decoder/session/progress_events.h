@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
+#include "decoder/base/progress/progress.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/interpreter/events.h"
-#include "decoder/progress/progress.h"
 
 namespace headroom {
 

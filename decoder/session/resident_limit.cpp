@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
-#include "decoder/machine/process_memory.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/process_memory.h"
 
 namespace headroom {
 namespace {

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "decoder/base/errors.h"
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/graph/errors.h"
 #include "decoder/interpreter/interpreter.h"
 #include "decoder/session/cpu_session.h"
 #include "decoder/session/gpu_session.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "decoder/lowering/allocation.h"
-#include "decoder/machine/process_memory.h"
+#include "decoder/base/os/process_memory.h"
+#include "decoder/schedule/allocation.h"
 
 namespace headroom {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "decoder/torch/allocator_tracker.h"
 
 // Declared in c10/cuda/CUDAFunctions.cpp alone.

@@ -4,7 +4,7 @@
 #include <optional>
 #include <ostream>
 
-#include "decoder/outputs/whole_file.h"
+#include "decoder/base/os/whole_file.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/trace/trace_parser.h"
 

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "decoder/graph/text_streams.h"
-#include "decoder/outputs/whole_file.h"
+#include "decoder/base/os/whole_file.h"
+#include "decoder/base/text_streams.h"
 #include "decoder/plan/json_elements.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/trace/trace_parser.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
 #include "decoder/plan/stats.h"
 #include "decoder/trace/trace.h"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
 
 namespace headroom {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
 #include "decoder/trace/trace.h"
 
 namespace headroom {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "decoder/validator/ranked_view.h"
 
 namespace headroom {

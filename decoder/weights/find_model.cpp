@@ -4,11 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "decoder/graph/built_in_models.h"
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/system_failure.h"
+#include "decoder/base/printable.h"
+#include "decoder/families/built_in_models.h"
+#include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
-#include "decoder/graph/system_failure.h"
-#include "decoder/outputs/printable.h"
 #include "decoder/plan/plan_file.h"
 
 namespace headroom {

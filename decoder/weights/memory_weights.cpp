@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 #include "decoder/weights/read_stored.h"
 
 namespace headroom {

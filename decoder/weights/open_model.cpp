@@ -1,4 +1,5 @@
 #include "decoder/weights/open_model.h"
+#include "decoder/families/load_model.h"
 #include "decoder/operations/operation.h"
 
 #include <algorithm>
@@ -9,14 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/json_fields.h"
+#include "decoder/base/nearest.h"
+#include "decoder/base/os/system_failure.h"
+#include "decoder/base/printable.h"
+#include "decoder/families/built_in_models.h"
+#include "decoder/families/families.h"
 #include "decoder/files/safetensors.h"
-#include "decoder/graph/built_in_models.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/families/families.h"
-#include "decoder/graph/json_fields.h"
-#include "decoder/graph/nearest.h"
-#include "decoder/graph/system_failure.h"
-#include "decoder/outputs/printable.h"
 #include "decoder/weights/read_stored.h"
 #include "decoder/weights/weight_files.h"
 

@@ -3,9 +3,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/system_failure.h"
+#include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
-#include "decoder/graph/system_failure.h"
 #include "decoder/weights/random_weights.h"
 #include "decoder/weights/weight_files.h"
 

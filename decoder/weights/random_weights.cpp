@@ -3,9 +3,9 @@
 #include <cmath>
 #include <utility>
 
-#include "decoder/graph/errors.h"
-#include "decoder/graph/fnv_hash.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/fnv_hash.h"
+#include "decoder/base/printable.h"
 
 namespace headroom {
 namespace {

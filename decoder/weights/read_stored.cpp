@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 
 namespace headroom {
 namespace {

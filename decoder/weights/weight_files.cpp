@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "decoder/graph/errors.h"
-#include "decoder/graph/json_fields.h"
-#include "decoder/graph/system_failure.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/json_fields.h"
+#include "decoder/base/os/system_failure.h"
+#include "decoder/base/printable.h"
 #include "decoder/weights/read_stored.h"
 
 namespace headroom {

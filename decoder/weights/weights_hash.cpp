@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "decoder/graph/fnv_hash.h"
+#include "decoder/base/fnv_hash.h"
 
 namespace headroom {
 namespace {

@@ -7,7 +7,7 @@
 #include <QFileInfo>
 #include <algorithm>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "gui/model/figure_text.h"
 
 namespace headroom::gui {

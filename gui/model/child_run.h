@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "decoder/progress/progress_lines.h"
+#include "decoder/base/progress/progress_lines.h"
 
 namespace headroom::gui {
 

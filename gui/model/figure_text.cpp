@@ -2,7 +2,7 @@
 
 #include <QCoreApplication>
 
-#include "decoder/graph/short_name.h"
+#include "decoder/base/short_name.h"
 
 namespace headroom::gui {
 namespace {

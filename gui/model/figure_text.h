@@ -13,7 +13,7 @@ namespace headroom::gui {
 /// and a known ending are translated and the rest stays. Layers and tensors get their short names.
 QString figure_text(const std::string& text);
 
-/// Replaces each layer and tensor name in the text by its short name (decoder/graph/short_name.h).
+/// Replaces each layer and tensor name in the text by its short name (decoder/base/short_name.h).
 QString with_short_names(const QString& text);
 
 /// The full names behind the short names in the text, in order.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "decoder/weights/open_model.h"
 #include "planner/cost/profile_check.h"
 

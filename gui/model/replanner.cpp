@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "gui/model/groundwork.h"
 #include "planner/explain/lower_peak.h"
 

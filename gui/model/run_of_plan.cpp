@@ -1,6 +1,6 @@
 #include "gui/model/run_of_plan.h"
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "planner/explain/analyze.h"
 
 namespace headroom::gui {

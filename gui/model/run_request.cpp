@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/families/built_in_models.h"
 #include "decoder/files/output_format.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/built_in_models.h"
-#include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
 #include "decoder/weights/open_model.h"
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/whole_file.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/whole_file.h"
 #include "decoder/plan/plan_file.h"
 #include "planner/explain/lower_peak.h"
 

@@ -8,10 +8,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/screenshots.h"

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <set>
 
-#include "decoder/graph/short_name.h"
+#include "decoder/base/short_name.h"
 #include "gui/model/figure_text.h"
 #include "gui/model/run_of_plan.h"
 #include "gui/view/chart_view.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decoder/lowering/tiles.h"
+#include "decoder/schedule/tiles.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/legend.h"
 #include "gui/view/plain_label.h"

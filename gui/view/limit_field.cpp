@@ -8,8 +8,8 @@
 #include <bit>
 #include <cmath>
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
 #include "gui/view/input_note.h"
 #include "gui/view/plain_label.h"
 

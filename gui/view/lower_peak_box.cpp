@@ -5,7 +5,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
 #include "gui/view/paragraph.h"

@@ -10,7 +10,7 @@
 #include <QStatusBar>
 #include <QTabWidget>
 
-#include "decoder/outputs/require_apart.h"
+#include "decoder/files/require_apart.h"
 #include "gui/view/documents_dock.h"
 #include "gui/view/glossary.h"
 #include "gui/view/main_window.h"

@@ -4,8 +4,8 @@
 #include <QPixmap>
 #include <QWidget>
 
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/whole_file.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/whole_file.h"
 
 namespace headroom::gui {
 

@@ -12,9 +12,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/built_in_models.h"
-#include "decoder/graph/errors.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/families/built_in_models.h"
 #include "decoder/weights/open_model.h"
 #include "gui/model/groundwork.h"
 #include "gui/model/plain_tooltip.h"

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/built_in_models.h"
+#include "decoder/families/built_in_models.h"
 #include "decoder/graph/model.h"
 #include "gui/model/plain_tooltip.h"
 #include "gui/view/chooser.h"

@@ -7,7 +7,7 @@
 #include <QTabWidget>
 #include <QThread>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "gui/view/main_window.h"
 
 namespace headroom::gui {

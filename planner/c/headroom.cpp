@@ -7,13 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
+#include "decoder/families/load_model.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
-#include "decoder/lowering/build_plan.h"
-#include "decoder/outputs/printable.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/schedule/build_plan.h"
 #include "decoder/weights/open_model.h"
 #include "planner/explain/untiled_peak.h"
 #include "planner/explain/why_not.h"

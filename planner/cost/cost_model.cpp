@@ -5,11 +5,11 @@
 #include <stdexcept>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/lowering.h"
-#include "decoder/lowering/memory.h"
-#include "decoder/lowering/storage.h"
-#include "decoder/lowering/tiles.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/lowering.h"
+#include "decoder/schedule/memory.h"
+#include "decoder/schedule/storage.h"
+#include "decoder/schedule/tiles.h"
 #include "planner/cost/device_rates.h"
 #include "planner/cost/memory_costs.h"
 #include "profiler/profile/time_error.h"

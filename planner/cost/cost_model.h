@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "decoder/lowering/memory.h"
 #include "decoder/plan/plan.h"
+#include "decoder/schedule/memory.h"
 #include "planner/cost/gpu_costs.h"
 #include "planner/cost/latency_lookup.h"
 #include "profiler/profile/profile.h"

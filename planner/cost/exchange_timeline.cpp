@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
-#include "decoder/lowering/lowering.h"
-#include "decoder/lowering/ranked_plan.h"
+#include "decoder/schedule/lowering.h"
+#include "decoder/schedule/ranked_plan.h"
 #include "planner/cost/exchange_costs.h"
 
 namespace headroom::planner {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/build_plan.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/build_plan.h"
 
 namespace headroom::planner {
 namespace {

@@ -1,8 +1,8 @@
 #include "planner/cost/gpu_work.h"
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/storage.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/storage.h"
 #include "planner/cost/device_rates.h"
 
 namespace headroom::planner {

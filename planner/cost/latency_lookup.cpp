@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/lowering.h"
-#include "decoder/lowering/memory.h"
-#include "decoder/lowering/tiles.h"
 #include "decoder/operations/attention.h"
+#include "decoder/schedule/build_plan.h"
+#include "decoder/schedule/lowering.h"
+#include "decoder/schedule/memory.h"
+#include "decoder/schedule/tiles.h"
 
 namespace headroom::planner {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "decoder/base/os/processors.h"
 #include "decoder/gpu/calls/workspace.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/gpu_layout.h"
-#include "decoder/lowering/storage.h"
-#include "decoder/machine/processors.h"
 #include "decoder/operations/attention.h"
 #include "decoder/operations/linear_attention.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/gpu_layout.h"
+#include "decoder/schedule/storage.h"
 
 namespace headroom::planner {
 namespace {

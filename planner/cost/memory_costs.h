@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "decoder/lowering/memory.h"
+#include "decoder/schedule/memory.h"
 
 namespace headroom::planner {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "decoder/base/errors.h"
 #include "decoder/cpu/loops/processor.h"
-#include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/build_plan.h"
+#include "decoder/schedule/build_plan.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {

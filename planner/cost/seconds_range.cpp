@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "decoder/graph/amounts.h"
-#include "decoder/lowering/build_plan.h"
+#include "decoder/base/amounts.h"
+#include "decoder/schedule/build_plan.h"
 #include "profiler/profile/time_error.h"
 
 namespace headroom::planner {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/storage.h"
+#include "decoder/schedule/storage.h"
 
 namespace headroom::planner {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "decoder/lowering/tile_classes.h"
+#include "decoder/schedule/tile_classes.h"
 #include "planner/cost/gpu_work.h"
 #include "planner/cost/latency_lookup.h"
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/short_name.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/short_name.h"
 
 namespace headroom::planner {
 namespace {

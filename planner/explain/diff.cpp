@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "decoder/graph/amounts.h"
+#include "decoder/base/amounts.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/schedule_text.h"
 

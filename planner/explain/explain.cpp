@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/short_name.h"
-#include "decoder/lowering/memory.h"
-#include "decoder/lowering/weights_bytes.h"
-#include "decoder/lowering/window.h"
+#include "decoder/base/short_name.h"
+#include "decoder/schedule/memory.h"
+#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/window.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/plan_peak.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/lowering/peak.h"
+#include "decoder/schedule/peak.h"
 #include "decoder/trace/memory_kind.h"
 
 namespace headroom::planner {

@@ -1,7 +1,7 @@
 #include "planner/explain/schedule.h"
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/live_memory.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "decoder/lowering/ranked_plan.h"
+#include "decoder/schedule/ranked_plan.h"
 
 namespace headroom::planner {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "decoder/lowering/peak.h"
 #include "decoder/plan/ranked_plan.h"
+#include "decoder/schedule/peak.h"
 
 namespace headroom::planner {
 

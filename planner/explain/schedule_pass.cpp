@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/short_name.h"
-#include "decoder/lowering/lifetimes.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/short_name.h"
+#include "decoder/schedule/lifetimes.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/plan_peak.h"
 #include "planner/explain/schedule_text.h"

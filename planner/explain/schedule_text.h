@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/graph/axes.h"
+#include "decoder/base/axes.h"
 
 // Helpers for texts on plans.
 namespace headroom::planner {

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/short_name.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/short_name.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"

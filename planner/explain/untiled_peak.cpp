@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/short_name.h"
-#include "decoder/lowering/build_plan.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/short_name.h"
+#include "decoder/schedule/build_plan.h"
 #include "profiler/eager/eager_decode.h"
 
 namespace headroom::planner {

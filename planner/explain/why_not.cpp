@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/short_name.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/short_name.h"
 #include "planner/explain/lower_peak.h"
 #include "planner/explain/plan_peak.h"
 #include "planner/search/make_plan.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "planner/explain/live_memory.h"
 #include "planner/explain/remedy.h"
 

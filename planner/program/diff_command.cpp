@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "decoder/base/errors.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/graph/errors.h"
 #include "planner/explain/diff.h"
 #include "planner/program/loaded_plan.h"
 

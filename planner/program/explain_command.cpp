@@ -1,10 +1,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/validator/validator.h"

@@ -1,9 +1,9 @@
 #include "planner/program/limit_argument.h"
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
-#include "decoder/machine/free_memory.h"
-#include "decoder/machine/process_memory.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/free_memory.h"
+#include "decoder/base/os/process_memory.h"
 
 namespace headroom::planner {
 

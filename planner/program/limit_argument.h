@@ -8,7 +8,7 @@
 namespace headroom::planner {
 
 /// Bytes of --limit. `auto` is the memory available to this process, less a margin; it works for the CPU only
-/// (decoder/machine/free_memory.h). Throws InputError.
+/// (decoder/base/os/free_memory.h). Throws InputError.
 int64_t limit_from(const std::string& text, DeviceKind device);
 
 }  // namespace headroom::planner

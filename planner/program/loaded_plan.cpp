@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/weights/find_model.h"

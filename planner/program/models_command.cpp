@@ -4,8 +4,9 @@
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/graph/built_in_models.h"
-#include "decoder/graph/families/families.h"
+#include "decoder/families/built_in_models.h"
+#include "decoder/families/families.h"
+#include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
 #include "decoder/weights/open_model.h"
 #include "planner/program/commands.h"

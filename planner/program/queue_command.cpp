@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/weights/open_model.h"
 #include "planner/cost/profile_check.h"

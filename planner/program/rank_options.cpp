@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/text_streams.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/text_streams.h"
 #include "decoder/plan/file_limits.h"
 #include "planner/program/limit_argument.h"
 

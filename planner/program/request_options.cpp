@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
 #include "decoder/cli/arguments.h"
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/built_in_models.h"
-#include "decoder/graph/errors.h"
+#include "decoder/families/built_in_models.h"
 #include "decoder/weights/open_model.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/why_not.h"

@@ -2,12 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
 #include "decoder/plan/plan_file.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/explain/explain.h"

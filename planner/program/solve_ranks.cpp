@@ -5,8 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
 #include "decoder/plan/ranked_plan_file.h"
 #include "planner/cost/profile_check.h"
 #include "planner/search/ranked_plan.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "decoder/plan/ranked_plan.h"
 #include "planner/program/rank_options.h"
 #include "planner/program/request_options.h"

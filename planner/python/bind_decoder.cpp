@@ -13,13 +13,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/os/whole_file.h"
 #include "decoder/cpu/checksums.h"
 #include "decoder/cpu/loops/processor.h"
 #include "decoder/cpu/loops/storage.h"
+#include "decoder/files/require_apart.h"
 #include "decoder/files/stored_dtype.h"
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/require_apart.h"
-#include "decoder/outputs/whole_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"

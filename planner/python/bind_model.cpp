@@ -9,10 +9,11 @@
 #include <set>
 #include <tuple>
 
+#include "decoder/base/errors.h"
+#include "decoder/families/built_in_models.h"
+#include "decoder/families/families.h"
+#include "decoder/families/load_model.h"
 #include "decoder/files/latent_layout.h"
-#include "decoder/graph/built_in_models.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/families/families.h"
 #include "decoder/graph/model.h"
 #include "decoder/operations/operation.h"
 #include "decoder/weights/open_model.h"

@@ -12,13 +12,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/build_plan.h"
-#include "decoder/machine/free_memory.h"
-#include "decoder/outputs/require_apart.h"
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/free_memory.h"
+#include "decoder/files/require_apart.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/schedule/build_plan.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/lower_peak.h"

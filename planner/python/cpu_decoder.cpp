@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "decoder/base/os/process_memory.h"
 #include "decoder/cpu/checksums.h"
-#include "decoder/lowering/memory.h"
-#include "decoder/machine/process_memory.h"
+#include "decoder/schedule/memory.h"
 #include "decoder/session/libraries.h"
 #include "decoder/validator/validator.h"
 

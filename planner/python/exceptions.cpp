@@ -1,6 +1,6 @@
 #include <exception>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "planner/python/bindings.h"
 
 namespace headroom::python {

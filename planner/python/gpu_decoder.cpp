@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/schedule/memory.h"
 #include "decoder/session/session.h"
 #include "decoder/validator/validator.h"
 

@@ -6,7 +6,7 @@
 
 #include "decoder/gpu/calls/device_memory.h"
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/pinned_weights.h"
+#include "decoder/gpu/transfers/pinned_weights.h"
 #include "planner/python/in_process_decoder.h"
 
 namespace headroom::python {

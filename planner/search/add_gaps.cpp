@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "decoder/gpu/dry_run.h"
-#include "decoder/lowering/memory.h"
-#include "decoder/lowering/weights_bytes.h"
+#include "decoder/schedule/memory.h"
+#include "decoder/schedule/weights_bytes.h"
 
 namespace headroom::planner {
 

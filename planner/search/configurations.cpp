@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom::planner {
 namespace {

@@ -4,7 +4,7 @@
 #include <deque>
 #include <stdexcept>
 
-#include "decoder/lowering/build_plan.h"
+#include "decoder/schedule/build_plan.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/search/add_gaps.h"

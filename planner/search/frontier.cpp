@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/amounts.h"
+#include "decoder/base/amounts.h"
 #include "decoder/plan/plan_file.h"
 #include "planner/search/finish_plan.h"
 

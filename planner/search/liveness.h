@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "decoder/lowering/lowering.h"
 #include "decoder/plan/sizes.h"
+#include "decoder/schedule/lowering.h"
 #include "planner/search/tensor_set.h"
 
 namespace headroom::planner {

@@ -1,6 +1,6 @@
 #include "planner/search/make_plan.h"
 
-#include "decoder/graph/amounts.h"
+#include "decoder/base/amounts.h"
 
 namespace headroom::planner {
 Deadline deadline_of(const PlanOptions& options) {

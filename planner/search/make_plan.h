@@ -1,6 +1,6 @@
 #pragma once
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "planner/search/finish_plan.h"
 
 namespace headroom::planner {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "decoder/lowering/weights_bytes.h"
 #include "decoder/operations/convolution.h"
+#include "decoder/schedule/weights_bytes.h"
 
 namespace headroom::planner {
 

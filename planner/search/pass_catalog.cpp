@@ -1,10 +1,10 @@
 #include "planner/search/pass_catalog.h"
 
-#include "decoder/lowering/blocks.h"
-#include "decoder/lowering/rank_rows.h"
-#include "decoder/lowering/ranked_plan.h"
-#include "decoder/lowering/weights_bytes.h"
 #include "decoder/operations/attention.h"
+#include "decoder/schedule/blocks.h"
+#include "decoder/schedule/rank_rows.h"
+#include "decoder/schedule/ranked_plan.h"
+#include "decoder/schedule/weights_bytes.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "decoder/graph/model.h"
-#include "decoder/lowering/build_plan.h"
+#include "decoder/schedule/build_plan.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/exchange_costs.h"
 #include "planner/search/kept_rows.h"

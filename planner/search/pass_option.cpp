@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/blocks.h"
-#include "decoder/lowering/row_readers.h"
-#include "decoder/lowering/storage.h"
-#include "decoder/lowering/tiles.h"
-#include "decoder/lowering/weights_bytes.h"
 #include "decoder/operations/attention.h"
+#include "decoder/schedule/blocks.h"
+#include "decoder/schedule/row_readers.h"
+#include "decoder/schedule/storage.h"
+#include "decoder/schedule/tiles.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "planner/search/tile_shapes.h"
 
 namespace headroom::planner {

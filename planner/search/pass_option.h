@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/tensor_use.h"
+#include "decoder/schedule/build_plan.h"
+#include "decoder/schedule/tensor_use.h"
 #include "planner/search/kept_rows.h"
 #include "planner/search/working_bytes.h"
 
@@ -63,7 +63,7 @@ class PassOption {
   /// them in their band.
   std::vector<Shape> small_shapes() const;
   /// False if the shape cannot be used, for one of three reasons: the device's libraries cannot index a tile
-  /// of this size (decoder/lowering/gpu_layout.h); a GPU would run too many tiles; or the profile does not
+  /// of this size (decoder/schedule/gpu_layout.h); a GPU would run too many tiles; or the profile does not
   /// cover tiles this large and the pass has smaller ones.
   bool countable(const Shape& shape) const {
     const size_t number = (shape.chunk * heights() + shape.height) * widths() + shape.width;
@@ -83,7 +83,7 @@ class PassOption {
   /// Seconds that the shape waits for keys and values that arrive block by block, beyond the time that
   /// attention computes. Every tile and frame of queries reads them again.
   double staging_seconds(const Shape& shape, const std::vector<MemoryTier>& tiers) const;
-  /// Kept blocks by segment of the pass (decoder/lowering/peak.h).
+  /// Kept blocks by segment of the pass (decoder/schedule/peak.h).
   struct LiveBySegment {
     std::vector<SegmentBytes> first;  ///< first of several bands, if its tiles differ
     std::vector<SegmentBytes> full;   ///< all bands but the last; empty if there is only one band

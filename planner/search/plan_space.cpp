@@ -1,7 +1,7 @@
 #include "planner/search/plan_space.h"
 
-#include "decoder/lowering/storage.h"
-#include "decoder/lowering/weights_bytes.h"
+#include "decoder/schedule/storage.h"
+#include "decoder/schedule/weights_bytes.h"
 
 #include <algorithm>
 

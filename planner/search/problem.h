@@ -4,7 +4,7 @@
 #include <string>
 
 #include "decoder/graph/model.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/schedule/memory.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/exchange_costs.h"
 

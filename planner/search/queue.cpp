@@ -6,7 +6,7 @@
 #include <optional>
 #include <tuple>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom::planner {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/ranked_plan.h"
-#include "decoder/lowering/weights_bytes.h"
+#include "decoder/base/errors.h"
+#include "decoder/schedule/ranked_plan.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "decoder/validator/ranked_validator.h"
 #include "planner/cost/exchange_timeline.h"
 #include "planner/search/add_gaps.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <tuple>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom::planner {
 namespace {

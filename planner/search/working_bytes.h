@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "decoder/lowering/peak.h"
+#include "decoder/schedule/peak.h"
 #include "planner/cost/cost_model.h"
 
 namespace headroom::planner {
@@ -23,7 +23,7 @@ class WorkingBytes {
   }
   /// Algorithms that the search tries for the pass's convolutions (planner/search/pass_algorithms.h).
   const std::vector<ConvolutionAlgorithms>& algorithms() const { return algorithms_; }
-  /// Working memory of one tile, by segment of the pass (decoder/lowering/peak.h). `algorithms` is an index
+  /// Working memory of one tile, by segment of the pass (decoder/schedule/peak.h). `algorithms` is an index
   /// into algorithms(). `staged` lists keys and values that are fetched block by block. Computed on first
   /// use, because most sizes are never needed. The next call overwrites the result. The entries do not name
   /// the step of the peak.

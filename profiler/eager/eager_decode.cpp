@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "decoder/graph/families/families.h"
+#include "decoder/families/families.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/operations/operation.h"
 #include "profiler/eager/layer_memory.h"

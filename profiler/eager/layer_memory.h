@@ -1,6 +1,6 @@
 #pragma once
 
-#include "decoder/graph/families/family.h"
+#include "decoder/families/family.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom::profiler {

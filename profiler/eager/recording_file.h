@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
 #include "profiler/eager/recorded_decode.h"
 
 namespace headroom::profiler {

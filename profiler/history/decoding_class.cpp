@@ -4,7 +4,7 @@
 #include <map>
 #include <string_view>
 
-#include "decoder/graph/families/families.h"
+#include "decoder/families/families.h"
 
 namespace headroom::profiler {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom::profiler {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 #include "decoder/files/pickle.h"
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
 #include "profiler/history/history_replay.h"
 #include "profiler/history/memory_history.h"
 

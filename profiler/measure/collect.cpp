@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/build_plan.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/build_plan.h"
 #include "decoder/weights/random_weights.h"
 #include "profiler/measure/clock_drift.h"
 #include "profiler/measure/decode_calls.h"

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "decoder/cpu/tile.h"
-#include "decoder/lowering/memory.h"
-#include "decoder/lowering/storage.h"
+#include "decoder/schedule/memory.h"
+#include "decoder/schedule/storage.h"
 #include "profiler/measure/filled.h"
 
 namespace headroom::profiler {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "decoder/cpu/cpu_device.h"
-#include "decoder/lowering/storage.h"
+#include "decoder/schedule/storage.h"
 #include "profiler/measure/cold_buffer.h"
 #include "profiler/measure/operands.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/tiles.h"
+#include "decoder/schedule/tiles.h"
 
 namespace headroom::profiler {
 namespace {

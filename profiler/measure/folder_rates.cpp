@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom::profiler {
 namespace {

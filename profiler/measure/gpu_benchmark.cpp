@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/weights_bytes.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "profiler/measure/measure_latency.h"
 
 namespace headroom::profiler {

@@ -5,7 +5,7 @@
 
 #include "decoder/gpu/dry_gpu.h"
 #include "decoder/gpu/gpu_device.h"
-#include "decoder/gpu/gpu_reservation.h"
+#include "decoder/gpu/memory/gpu_reservation.h"
 #include "profiler/measure/calls.h"
 #include "profiler/measure/clock.h"
 #include "profiler/measure/gpu_operands.h"

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "decoder/base/errors.h"
 #include "decoder/cpu/loops/storage.h"
-#include "decoder/graph/errors.h"
 #include "decoder/interpreter/kept_map.h"
-#include "decoder/lowering/gpu_layout.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/schedule/gpu_layout.h"
+#include "decoder/schedule/memory.h"
 #include "profiler/measure/filled.h"
 
 namespace headroom::profiler {

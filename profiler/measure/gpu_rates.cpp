@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "decoder/gpu/gpu_reservation.h"
-#include "decoder/lowering/weights_bytes.h"
+#include "decoder/gpu/memory/gpu_reservation.h"
+#include "decoder/schedule/weights_bytes.h"
 
 namespace headroom::profiler {
 namespace {

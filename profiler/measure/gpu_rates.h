@@ -1,6 +1,6 @@
 #pragma once
 
-#include "decoder/gpu/gpu_weights.h"
+#include "decoder/gpu/transfers/gpu_weights.h"
 #include "profiler/measure/clock.h"
 
 namespace headroom::profiler {

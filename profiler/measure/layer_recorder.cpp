@@ -1,11 +1,11 @@
 #include "profiler/measure/layer_recorder.h"
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/memory.h"
-#include "decoder/lowering/storage.h"
-#include "decoder/lowering/weights_bytes.h"
 #include "decoder/operations/operation.h"
 #include "decoder/plan/sizes.h"
+#include "decoder/schedule/memory.h"
+#include "decoder/schedule/storage.h"
+#include "decoder/schedule/weights_bytes.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/kept_map.h"
-#include "decoder/lowering/storage.h"
+#include "decoder/schedule/storage.h"
 
 namespace headroom::profiler {
 

@@ -2,10 +2,10 @@
 #include <optional>
 #include <string>
 
-#include "decoder/gpu/host_weights.h"
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/weights_bytes.h"
+#include "decoder/base/errors.h"
+#include "decoder/gpu/transfers/host_weights.h"
+#include "decoder/schedule/build_plan.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "decoder/session/gpu_session.h"
 #include "decoder/validator/validator.h"
 #include "profiler/measure/gpu_benchmark.h"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/text_streams.h"
+#include "decoder/base/text_streams.h"
 
 namespace headroom::profiler {
 namespace {

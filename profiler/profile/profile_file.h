@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom::profiler {

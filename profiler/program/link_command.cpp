@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
+#include "decoder/base/text_streams.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/exchange/open_exchange.h"
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
-#include "decoder/graph/text_streams.h"
-#include "decoder/outputs/printable.h"
 #include "profiler/measure/link.h"
 
 namespace headroom::profiler {

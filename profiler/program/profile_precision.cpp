@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "profiler/profile/time_error.h"
 
 namespace headroom::profiler {

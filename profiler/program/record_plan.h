@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "decoder/base/progress/progress.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
-#include "decoder/progress/progress.h"
 #include "decoder/weights/parameter_source.h"
 #include "profiler/program/watching.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "decoder/graph/errors.h"
-#include "decoder/graph/text_streams.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/text_streams.h"
 
 namespace headroom::profiler {
 

@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <fstream>
 
+#include "decoder/base/errors.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/gpu/placement/buffers.h"
-#include "decoder/graph/errors.h"
 
 namespace headroom::reports {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
+#include "decoder/base/short_name.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/short_name.h"
 #include "decoder/operations/operation.h"
 #include "planner/explain/explain.h"
 #include "reports/figures/passes.h"

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "decoder/base/json_fields.h"
+#include "decoder/base/os/system_failure.h"
 #include "decoder/files/json_text.h"
 #include "decoder/files/start_of_file.h"
-#include "decoder/graph/json_fields.h"
-#include "decoder/graph/system_failure.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/trace/ranked_trace_file.h"

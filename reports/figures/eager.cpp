@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "decoder/graph/short_name.h"
+#include "decoder/base/short_name.h"
 #include "reports/figures/engines.h"
 
 namespace headroom::reports {

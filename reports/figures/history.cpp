@@ -5,8 +5,8 @@
 #include <map>
 #include <numeric>
 
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/printable.h"
 #include "profiler/history/stack_names.h"
 
 namespace headroom::reports {

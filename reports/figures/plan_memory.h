@@ -1,6 +1,6 @@
 #pragma once
 
-#include "decoder/lowering/peak.h"
+#include "decoder/schedule/peak.h"
 #include "reports/figures/timeline.h"
 
 namespace headroom::reports {

@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/step_shares.h"
-#include "decoder/lowering/tiles.h"
+#include "decoder/schedule/step_shares.h"
+#include "decoder/schedule/tiles.h"
 #include "planner/cost/cost_model.h"
 #include "reports/figures/plan_memory.h"
 

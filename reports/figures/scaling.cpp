@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decoder/lowering/weights_bytes.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/untiled_peak.h"
 

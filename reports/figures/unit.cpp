@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "decoder/graph/amounts.h"
+#include "decoder/base/amounts.h"
 
 namespace headroom::reports {
 namespace {

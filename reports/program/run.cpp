@@ -4,14 +4,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/whole_file.h"
+#include "decoder/base/printable.h"
+#include "decoder/base/progress/progress.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/graph/amounts.h"
-#include "decoder/graph/errors.h"
-#include "decoder/outputs/printable.h"
-#include "decoder/outputs/whole_file.h"
-#include "decoder/progress/progress.h"
 #include "decoder/weights/open_model.h"
 #include "reports/render/report.h"
 

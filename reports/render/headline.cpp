@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "decoder/graph/short_name.h"
+#include "decoder/base/short_name.h"
 #include "planner/explain/untiled_peak.h"
 #include "reports/render/sentences.h"
 

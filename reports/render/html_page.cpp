@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "decoder/graph/short_name.h"
+#include "decoder/base/short_name.h"
 #include "reports/figures/colours.h"
 #include "reports/render/html_table.h"
 #include "reports/render/page_script.h"

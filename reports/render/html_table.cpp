@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "decoder/graph/short_name.h"
+#include "decoder/base/short_name.h"
 
 namespace headroom::reports {
 namespace {

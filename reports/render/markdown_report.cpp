@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "decoder/graph/short_name.h"
+#include "decoder/base/short_name.h"
 #include "reports/render/escape.h"
 #include "reports/render/report.h"
 

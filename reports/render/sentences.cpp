@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decoder/graph/short_name.h"
+#include "decoder/base/short_name.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"

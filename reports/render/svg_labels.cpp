@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "decoder/graph/short_name.h"
+#include "decoder/base/short_name.h"
 #include "reports/render/escape.h"
 
 namespace headroom::reports {

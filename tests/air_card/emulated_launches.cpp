@@ -1,6 +1,6 @@
 #include <string>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "tests/air_card/card.h"
 #include "tests/emulated_gpu/emulator.h"
 

@@ -80,7 +80,7 @@ class Late(AirCardTest):
             (attention, (BESIDE, COMPUTE)), (attention, (COMPUTE, BESIDE)),
         ):
             self.assertGreater(counts["{}<-{}".format(*pair)]["noticed"], 0, pair)
-        # These waits are redundant. Comments in decoder/gpu/host_transfers.cpp name the waits that cover them.
+        # These waits are redundant. Comments in decoder/gpu/transfers/host_transfers.cpp name the waits that cover them.
         for pair in ((FROM_HOST, TO_HOST), (TO_HOST, FROM_HOST)):
             count = hosted["{}<-{}".format(*pair)]
             self.assertEqual((count["noticed"], count["unnoticed"]), (0, 0), pair)

@@ -1,9 +1,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/os/answer_entry.h"
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/graph/errors.h"
-#include "decoder/loading/answer_entry.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 
 using namespace headroom::gpu;

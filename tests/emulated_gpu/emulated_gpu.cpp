@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "decoder/base/errors.h"
 #include "decoder/gpu/kernels/kernels.h"
-#include "decoder/graph/errors.h"
 
 namespace headroom::gpu {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "tests/emulated_gpu/context.h"
 
 namespace headroom::emulated {

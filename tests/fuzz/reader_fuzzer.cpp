@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "tests/fuzz/json_mutations.h"
 #include "tests/fuzz/readers.h"
 

@@ -11,15 +11,16 @@
 #include <string>
 #include <vector>
 
+#include "decoder/base/json_fields.h"
+#include "decoder/families/load_model.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/safetensors.h"
-#include "decoder/graph/json_fields.h"
 #include "decoder/graph/model.h"
-#include "decoder/lowering/build_plan.h"
 #include "decoder/operations/operation.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/plan/stats_file.h"
+#include "decoder/schedule/build_plan.h"
 #include "decoder/trace/ranked_trace_file.h"
 #include "decoder/validator/validator.h"
 #include "decoder/weights/open_weights.h"

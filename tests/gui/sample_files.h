@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "decoder/families/load_model.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/trace/trace_file.h"

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "tests/support/gpu.h"
 
 namespace headroom::gpu {

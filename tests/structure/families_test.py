@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Only files in decoder/graph/families may name a family's class, or the Python file that defines it."""
+"""Only files in decoder/families may name a family's class, or the Python file that defines it."""
 
 import re
 import unittest
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cpp_source import PRODUCT, ROOT
 
-FAMILIES = "decoder/graph/families"
+FAMILIES = "decoder/families"
 SUFFIXES = (".h", ".cpp", ".cu", ".c", ".py")
 
 

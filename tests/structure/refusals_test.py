@@ -68,11 +68,11 @@ class Refusals(unittest.TestCase):
                               f"library decoder_{library} must not link headroom::libtorch")
 
     def test_the_validator_does_not_reach_lowering(self):
-        self.refused_link("decoder/validator", "LINKS", "decoder_lowering",
-                          "library decoder_validator must not link decoder_lowering")
-        self.refused("decoder/validator/validator.cpp", lambda text: '#include "decoder/lowering/lowering.h"\n' + text,
-                     "decoder/validator/validator.cpp includes decoder/lowering/lowering.h, but library decoder_validator does not "
-                     "link decoder_lowering")
+        self.refused_link("decoder/validator", "LINKS", "decoder_schedule",
+                          "library decoder_validator must not link decoder_schedule")
+        self.refused("decoder/validator/validator.cpp", lambda text: '#include "decoder/schedule/lowering.h"\n' + text,
+                     "decoder/validator/validator.cpp includes decoder/schedule/lowering.h, but library decoder_validator does not "
+                     "link decoder_schedule")
 
     def test_the_planner_does_not_reach_cli11_outside_its_program(self):
         for library in ("cost", "search", "explain"):

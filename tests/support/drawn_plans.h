@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "decoder/lowering/blocks.h"
+#include "decoder/schedule/blocks.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom::test {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "decoder/base/errors.h"
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/graph/errors.h"
 #include "tests/support/held_view.h"
 
 namespace headroom::test {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "decoder/families/load_model.h"
 #include "decoder/files/array.h"
 #include "decoder/files/npy.h"
 #include "decoder/graph/model.h"

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/tiles.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/tiles.h"
 #include "tests/support/simulated_rows.h"
 
 namespace headroom::test {

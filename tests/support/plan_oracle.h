@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "decoder/lowering/build_plan.h"
+#include "decoder/schedule/build_plan.h"
 #include "tests/support/plan_simulation.h"
 
 namespace headroom::test {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/tiles.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/tiles.h"
 #include "tests/support/simulated_gpu.h"
 #include "tests/support/simulated_rows.h"
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/tiles.h"
 #include "decoder/operations/attention.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/build_plan.h"
+#include "decoder/schedule/tiles.h"
 #include "tests/support/random.h"
 
 namespace headroom::test {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "decoder/lowering/ranked_plan.h"
+#include "decoder/schedule/ranked_plan.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_dc.h"

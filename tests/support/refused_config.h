@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "tests/support/tiny_model.h"
 
 namespace headroom::test {

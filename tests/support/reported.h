@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/progress/progress_lines.h"
+#include "decoder/base/progress/progress_lines.h"
 
 namespace headroom::test {
 

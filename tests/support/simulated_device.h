@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "decoder/lowering/memory.h"
 #include "decoder/plan/plan.h"
+#include "decoder/schedule/memory.h"
 #include "planner/cost/gpu_card.h"
 
 namespace headroom::test {

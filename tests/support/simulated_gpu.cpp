@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/tiles.h"
+#include "decoder/schedule/tiles.h"
 #include "tests/support/simulated_rows.h"
 
 namespace headroom::test {

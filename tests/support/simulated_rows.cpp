@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/tiles.h"
+#include "decoder/schedule/tiles.h"
 
 namespace headroom::test {
 namespace {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
 #include "tests/support/random.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "decoder/graph/checksum.h"
+#include "decoder/base/checksum.h"
 
 // Included by loops.cpp alone.
 namespace headroom::kernels {

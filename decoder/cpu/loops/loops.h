@@ -53,7 +53,7 @@ struct Loops {
   void (*widen_fp16)(const uint16_t* from, float* to, int64_t count);
   void (*narrow_bf16)(const float* from, uint16_t* to, int64_t count);
   void (*narrow_fp16)(const float* from, uint16_t* to, int64_t count);
-  /// The checksum of `count` groups (decoder/graph/checksum.h), of which the first has the number `first`.
+  /// The checksum of `count` groups (decoder/base/checksum.h), of which the first has the number `first`.
   uint64_t (*checksum)(const std::byte* groups, int64_t count, int64_t first);
 };
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "decoder/graph/system_file.h"
-#include "decoder/graph/text_streams.h"
+#include "decoder/base/os/system_file.h"
+#include "decoder/base/text_streams.h"
 
 namespace headroom {
 

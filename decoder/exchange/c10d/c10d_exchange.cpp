@@ -10,9 +10,9 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "decoder/base/text_streams.h"
 #include "decoder/exchange/c10d/private_file.h"
 #include "decoder/exchange/c10d/store_socket.h"
-#include "decoder/graph/text_streams.h"
 
 namespace headroom {
 namespace {

@@ -1,5 +1,5 @@
+#include "decoder/base/os/answer_entry.h"
 #include "decoder/exchange/c10d/gloo_exchange.h"
-#include "decoder/loading/answer_entry.h"
 
 using namespace headroom;
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "decoder/base/os/descriptor.h"
 #include "decoder/exchange/exchange.h"
-#include "decoder/graph/descriptor.h"
 
 namespace headroom {
 namespace {

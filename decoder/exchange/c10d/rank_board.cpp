@@ -3,8 +3,8 @@
 #include <ctime>
 #include <utility>
 
+#include "decoder/base/text_streams.h"
 #include "decoder/exchange/exchange.h"
-#include "decoder/graph/text_streams.h"
 
 namespace headroom {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <variant>
 
+#include "decoder/base/moments.h"
+#include "decoder/base/pixel_format.h"
 #include "decoder/graph/graph.h"
-#include "decoder/graph/moments.h"
-#include "decoder/graph/pixel_format.h"
 
 // Calls to a GPU: plain structs that are passed to kernels by value. Every call works on one batch item.
 // Addresses point into GPU memory or pinned host memory. Arithmetic is fp32; long sums for statistics are
@@ -262,7 +262,7 @@ struct CheckFinite {
   uint32_t* not_finite = nullptr;  ///< as in Emit
 };
 
-/// Checksums (decoder/graph/checksum.h) of memory ranges, one for each block of kBlockBytes. The checksums of
+/// Checksums (decoder/base/checksum.h) of memory ranges, one for each block of kBlockBytes. The checksums of
 /// a range's blocks add up to the checksum of the range.
 struct Checksum {
   static constexpr int32_t kMostStretches = 128;

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "decoder/graph/errors.h"
-#include "decoder/loading/load_module.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/load_module.h"
 
 namespace headroom::gpu {
 namespace {

@@ -7,12 +7,12 @@
 #include <utility>
 #include <variant>
 
+#include "decoder/base/errors.h"
 #include "decoder/gpu/cuda/cublas_products.h"
 #include "decoder/gpu/cuda/cuda_attention.h"
 #include "decoder/gpu/cuda/cudnn_convolution.h"
 #include "decoder/gpu/cuda/status.h"
 #include "decoder/gpu/kernels/kernels.h"
-#include "decoder/graph/errors.h"
 
 namespace headroom::gpu {
 namespace {

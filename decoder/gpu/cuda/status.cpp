@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom::gpu {
 

@@ -1,7 +1,7 @@
+#include "decoder/base/checksum.h"
+#include "decoder/base/errors.h"
 #include "decoder/gpu/kernels/kernels.h"
 #include "decoder/gpu/kernels/language.h"
-#include "decoder/graph/checksum.h"
-#include "decoder/graph/errors.h"
 
 namespace headroom::gpu {
 namespace {

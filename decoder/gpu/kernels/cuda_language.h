@@ -8,8 +8,8 @@
 #include <string>
 #include <type_traits>
 
+#include "decoder/base/errors.h"
 #include "decoder/gpu/kernels/language_types.h"
-#include "decoder/graph/errors.h"
 
 // Implementation of language.h for nvcc. Only language.h includes it.
 namespace headroom::gpu {

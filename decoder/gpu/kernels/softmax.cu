@@ -3,9 +3,9 @@
 #include <cmath>
 #include <string>
 
+#include "decoder/base/errors.h"
 #include "decoder/gpu/kernels/language.h"
 #include "decoder/gpu/kernels/sweep.h"
-#include "decoder/graph/errors.h"
 
 namespace headroom::gpu {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "decoder/base/errors.h"
 #include "decoder/gpu/kernels/access.h"
-#include "decoder/graph/errors.h"
 
 // Framework for elementwise kernels: each pixel of a region depends on a few source pixels.
 namespace headroom::gpu {

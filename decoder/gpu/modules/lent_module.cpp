@@ -1,6 +1,6 @@
+#include "decoder/base/os/answer_entry.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/gpu/cuda/cuda_gpu.h"
-#include "decoder/loading/answer_entry.h"
 
 using namespace headroom::gpu;
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "decoder/gpu/placement/buffers.h"
-#include "decoder/lowering/gpu_layout.h"
-#include "decoder/lowering/storage.h"
+#include "decoder/schedule/gpu_layout.h"
+#include "decoder/schedule/storage.h"
 
 namespace headroom {
 

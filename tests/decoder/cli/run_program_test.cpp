@@ -11,8 +11,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "decoder/base/os/left_behind.h"
 #include "decoder/cli/prepare_outputs.h"
-#include "decoder/outputs/left_behind.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom {

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <numeric>
 
+#include "decoder/base/checksum.h"
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/threads.h"
-#include "decoder/graph/checksum.h"
 #include "tests/support/random.h"
 
 namespace headroom {

@@ -12,7 +12,7 @@
 #include "decoder/cpu/tile.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/interpreter/kept_map.h"
-#include "decoder/lowering/storage.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/session/libraries.h"
 #include "tests/support/random.h"
 

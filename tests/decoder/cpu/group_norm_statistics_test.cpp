@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "decoder/lowering/tiles.h"
+#include "decoder/schedule/tiles.h"
 #include "tests/support/random.h"
 
 namespace headroom {

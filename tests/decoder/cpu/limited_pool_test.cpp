@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "decoder/graph/errors.h"
-#include "decoder/machine/process_memory.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/process_memory.h"
 #include "tests/support/random.h"
 
 namespace headroom {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom {
 namespace {

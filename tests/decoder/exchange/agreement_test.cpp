@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "decoder/graph/fnv_hash.h"
+#include "decoder/base/fnv_hash.h"
 #include "tests/support/ranks_in_process.h"
 
 namespace headroom::test {

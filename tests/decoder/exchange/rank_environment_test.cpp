@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "decoder/base/errors.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/webp_writer.h"
-#include "decoder/graph/errors.h"
 #include "tests/decoder/files/open_descriptor.h"
 #include "tests/decoder/files/scratch.h"
 

@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "decoder/base/os/left_behind.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/outputs/left_behind.h"
 #include "tests/decoder/files/made_up_clip.h"
 #include "tests/decoder/files/png_file.h"
 #include "tests/decoder/files/scratch.h"

@@ -1,6 +1,7 @@
 #include "decoder/files/latent_layout.h"
 
 #include <catch2/catch.hpp>
+#include "decoder/families/load_model.h"
 
 #include "tests/decoder/files/scratch.h"
 

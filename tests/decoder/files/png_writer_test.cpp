@@ -9,7 +9,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "tests/decoder/files/png_file.h"
 #include "tests/decoder/files/scratch.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom::test {
 

@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/build_plan.h"
+#include "decoder/base/errors.h"
+#include "decoder/schedule/build_plan.h"
 #include "tests/decoder/plan/small_plan.h"
 
 namespace headroom {

@@ -5,7 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
+#include "decoder/families/load_model.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
 #include "tests/support/op_named.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom::testing {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
 #include "decoder/weights/random_weights.h"
 #include "tests/support/model_folder.h"
 #include "tests/support/program.h"

@@ -8,8 +8,8 @@
 #include <optional>
 #include <regex>
 
+#include "decoder/base/json_fields.h"
 #include "decoder/files/latent_file.h"
-#include "decoder/graph/json_fields.h"
 #include "decoder/plan/plan_file.h"
 #include "tests/decoder/program/ready_decode.h"
 

@@ -11,8 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "decoder/base/os/left_behind.h"
+#include "decoder/families/load_model.h"
 #include "decoder/files/latent_file.h"
-#include "decoder/outputs/left_behind.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/program/run.h"
 #include "tests/decoder/program/ready_decode.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
 #include "decoder/program/run.h"
 #include "decoder/weights/random_weights.h"
 #include "planner/program/run.h"

@@ -6,9 +6,9 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "decoder/base/json_fields.h"
 #include "decoder/files/eight_bit.h"
 #include "decoder/files/latent_file.h"
-#include "decoder/graph/json_fields.h"
 #include "decoder/program/run.h"
 #include "planner/program/run.h"
 #include "tests/support/model_folder.h"

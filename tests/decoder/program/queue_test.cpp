@@ -2,8 +2,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "decoder/base/json_fields.h"
 #include "decoder/files/latent_file.h"
-#include "decoder/graph/json_fields.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/program/run.h"
 #include "planner/program/run.h"

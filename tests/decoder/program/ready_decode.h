@@ -4,8 +4,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "decoder/base/json_fields.h"
 #include "decoder/files/array.h"
-#include "decoder/graph/json_fields.h"
 #include "decoder/program/run.h"
 #include "planner/program/run.h"
 #include "tests/support/model_folder.h"

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "decoder/lowering/tiles.h"
+#include "decoder/schedule/tiles.h"
 #include "tests/support/any_plan.h"
 #include "tests/support/causal_attention.h"
 #include "tests/support/tiny_dc.h"

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "decoder/operations/operation.h"
 #include "decoder/validator/validator.h"
 #include "tests/decoder/files/scratch.h"

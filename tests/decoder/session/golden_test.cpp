@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "decoder/families/load_model.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/operations/operation.h"
 #include "decoder/weights/weight_files.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "decoder/session/gpu_session.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/explain/why_not.h"

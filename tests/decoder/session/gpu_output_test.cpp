@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "decoder/base/errors.h"
 #include "decoder/files/eight_bit.h"
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/build_plan.h"
+#include "decoder/schedule/build_plan.h"
 #include "decoder/session/gpu_session.h"
 #include "planner/cost/cost_model.h"
 #include "planner/explain/why_not.h"

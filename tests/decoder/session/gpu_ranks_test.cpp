@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/search/add_gaps.h"
 #include "tests/emulated_gpu/emulated_gpu.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"
 #include "tests/emulated_gpu/emulated_gpu.h"

@@ -2,13 +2,13 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "decoder/families/built_in_models.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/dry_gpu.h"
 #include "decoder/gpu/dry_run.h"
 #include "decoder/gpu/gpu_device.h"
-#include "decoder/graph/built_in_models.h"
 #include "decoder/interpreter/interpreter.h"
-#include "decoder/lowering/build_plan.h"
+#include "decoder/schedule/build_plan.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"
 #include "tests/emulated_gpu/accesses.h"

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "decoder/session/gpu_session.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"

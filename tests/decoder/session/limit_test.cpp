@@ -3,7 +3,7 @@
 #include <regex>
 #include <string>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"
 #include "tests/support/decoding.h"

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "decoder/lowering/build_plan.h"
+#include "decoder/schedule/build_plan.h"
 #include "tests/support/decoding.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"

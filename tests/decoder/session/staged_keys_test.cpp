@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "decoder/interpreter/events.h"
-#include "decoder/lowering/blocks.h"
+#include "decoder/schedule/blocks.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "decoder/graph/json_fields.h"
-#include "decoder/lowering/allocation.h"
+#include "decoder/base/json_fields.h"
+#include "decoder/schedule/allocation.h"
 #include "decoder/session/cpu_session.h"
 #include "decoder/session/trace_recorder.h"
 #include "decoder/trace/trace_file.h"

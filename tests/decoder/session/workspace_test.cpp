@@ -1,12 +1,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "decoder/base/os/process_memory.h"
 #include "decoder/cpu/attention.h"
 #include "decoder/cpu/convolution.h"
 #include "decoder/cpu/limited_pool.h"
-#include "decoder/lowering/storage.h"
-#include "decoder/machine/process_memory.h"
 #include "decoder/operations/attention.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/session/libraries.h"
 #include "planner/cost/memory_costs.h"
 #include "tests/support/attended.h"

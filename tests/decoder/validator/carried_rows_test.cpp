@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/tiles.h"
+#include "decoder/schedule/build_plan.h"
+#include "decoder/schedule/tiles.h"
 #include "tests/decoder/validator/validator_check.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"

@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/lowering/lowering.h"
-#include "decoder/lowering/memory.h"
-#include "decoder/lowering/tiles.h"
+#include "decoder/schedule/lowering.h"
+#include "decoder/schedule/memory.h"
+#include "decoder/schedule/tiles.h"
 #include "tests/decoder/validator/validator_check.h"
 #include "tests/support/causal_attention.h"
 #include "tests/support/random_plan.h"

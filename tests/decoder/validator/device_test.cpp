@@ -1,9 +1,9 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/gpu_layout.h"
-#include "decoder/lowering/storage.h"
+#include "decoder/schedule/build_plan.h"
+#include "decoder/schedule/gpu_layout.h"
+#include "decoder/schedule/storage.h"
 #include "tests/decoder/validator/validator_check.h"
 
 namespace headroom {
@@ -15,7 +15,7 @@ using testing::small_graph;
 using testing::small_plan;
 using testing::small_plan_below;
 
-/// Parameters of small_graph(3) in bf16, as tests/decoder/lowering/gpu_layout_test.cpp counts them, and its
+/// Parameters of small_graph(3) in bf16, as tests/decoder/schedule/gpu_layout_test.cpp counts them, and its
 /// statistics.
 constexpr int64_t kWeightBytes = 3840;
 constexpr int64_t kStateBytes = 2 * 512 + 76'032;

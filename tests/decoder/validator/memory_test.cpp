@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/build_plan.h"
+#include "decoder/base/errors.h"
+#include "decoder/schedule/build_plan.h"
 #include "tests/decoder/validator/validator_check.h"
 
 namespace headroom {

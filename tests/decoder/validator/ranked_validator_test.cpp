@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "tests/decoder/validator/validator_check.h"
 #include "tests/support/random_ranked_plan.h"
 #include "tests/support/sanitized.h"

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 #include <iterator>
 
-#include "decoder/lowering/build_plan.h"
+#include "decoder/schedule/build_plan.h"
 #include "tests/decoder/validator/validator_check.h"
 
 namespace headroom {

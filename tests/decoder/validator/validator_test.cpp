@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/tiles.h"
+#include "decoder/base/errors.h"
+#include "decoder/schedule/build_plan.h"
+#include "decoder/schedule/tiles.h"
 #include "tests/decoder/validator/validator_check.h"
 
 namespace headroom {

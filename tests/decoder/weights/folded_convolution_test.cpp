@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
 #include "decoder/weights/random_weights.h"
 #include "tests/support/random.h"

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+#include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
 #include "tests/decoder/files/scratch.h"
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "decoder/progress/progress_lines.h"
+#include "decoder/base/progress/progress_lines.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/gui/support/events.h"
 

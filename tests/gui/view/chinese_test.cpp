@@ -13,7 +13,7 @@
 #include <QTest>
 #include <catch2/catch.hpp>
 
-#include "decoder/graph/built_in_models.h"
+#include "decoder/families/built_in_models.h"
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/main_window.h"

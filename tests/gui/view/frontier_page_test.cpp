@@ -10,7 +10,7 @@
 #include <QTest>
 #include <catch2/catch.hpp>
 
-#include "decoder/graph/amounts.h"
+#include "decoder/base/amounts.h"
 #include "decoder/validator/validator.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/limit_field.h"

@@ -8,7 +8,7 @@
 #include <QTreeView>
 #include <catch2/catch.hpp>
 
-#include "decoder/graph/short_name.h"
+#include "decoder/base/short_name.h"
 #include "gui/view/grid_view.h"
 #include "gui/view/main_window.h"
 #include "gui/view/pass_tree.h"

@@ -2,9 +2,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/gpu_layout.h"
-#include "decoder/lowering/storage.h"
+#include "decoder/base/errors.h"
+#include "decoder/families/load_model.h"
+#include "decoder/schedule/gpu_layout.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/cost/profile_check.h"

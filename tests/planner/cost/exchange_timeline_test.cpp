@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "decoder/lowering/ranked_plan.h"
+#include "decoder/schedule/ranked_plan.h"
 #include "planner/cost/exchange_costs.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/random_plan.h"

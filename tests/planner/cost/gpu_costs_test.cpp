@@ -2,9 +2,10 @@
 
 #include <catch2/catch.hpp>
 #include <numeric>
+#include "decoder/families/load_model.h"
 
-#include "decoder/lowering/lowering.h"
-#include "decoder/lowering/tiles.h"
+#include "decoder/schedule/lowering.h"
+#include "decoder/schedule/tiles.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"
 

@@ -3,14 +3,15 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/whole_file.h"
+#include "decoder/families/load_model.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/lowering.h"
-#include "decoder/lowering/tiles.h"
-#include "decoder/lowering/weights_bytes.h"
-#include "decoder/outputs/whole_file.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/schedule/build_plan.h"
+#include "decoder/schedule/lowering.h"
+#include "decoder/schedule/tiles.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/profile_check.h"
 #include "planner/cost/seconds_range.h"

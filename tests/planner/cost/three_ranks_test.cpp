@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "decoder/lowering/ranked_plan.h"
+#include "decoder/schedule/ranked_plan.h"
 #include "planner/cost/exchange_costs.h"
 #include "planner/cost/exchange_timeline.h"
 #include "tests/decoder/plan/small_plan.h"

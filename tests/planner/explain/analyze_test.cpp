@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/errors.h"
-#include "decoder/graph/short_name.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/short_name.h"
 #include "decoder/plan/stats_file.h"
 #include "planner/program/run.h"
 #include "tests/decoder/files/scratch.h"

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
 #include "planner/program/run.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/decoder/plan/small_plan.h"

@@ -5,8 +5,8 @@
 #include <regex>
 #include <set>
 
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/peak.h"
+#include "decoder/base/errors.h"
+#include "decoder/schedule/peak.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/explain/rounded_amounts.h"
 #include "tests/support/random_plan.h"

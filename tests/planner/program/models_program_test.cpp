@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/built_in_models.h"
+#include "decoder/families/built_in_models.h"
 #include "planner/program/run.h"
 #include "tests/support/program.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
 #include "planner/program/run.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/program.h"

@@ -1,7 +1,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
+#include "decoder/families/load_model.h"
 #include "decoder/plan/requests_file.h"
 #include "planner/program/run.h"
 #include "tests/decoder/files/scratch.h"

@@ -3,7 +3,7 @@
 #include <regex>
 #include <set>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
 #include "planner/program/run.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/program.h"

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "decoder/validator/validator.h"
 #include "planner/search/make_plan.h"
 #include "tests/support/random_graph.h"

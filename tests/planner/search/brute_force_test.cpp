@@ -3,8 +3,8 @@
 #include <functional>
 #include <limits>
 
+#include "decoder/base/errors.h"
 #include "decoder/gpu/dry_run.h"
-#include "decoder/graph/errors.h"
 #include "decoder/validator/validator.h"
 #include "planner/search/make_plan.h"
 #include "tests/support/plan_oracle.h"

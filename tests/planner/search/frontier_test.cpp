@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "planner/search/make_plan.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"

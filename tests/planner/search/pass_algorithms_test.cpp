@@ -2,8 +2,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
-#include "decoder/lowering/build_plan.h"
+#include "decoder/schedule/build_plan.h"
 
 namespace headroom::planner {
 namespace {

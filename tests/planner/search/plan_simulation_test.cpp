@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "decoder/lowering/blocks.h"
-#include "decoder/lowering/weights_bytes.h"
+#include "decoder/schedule/blocks.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "planner/cost/cost_model.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/validator/validator.h"
 #include "planner/explain/why_not.h"

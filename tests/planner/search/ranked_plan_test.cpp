@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
+#include "decoder/families/load_model.h"
 
 #include "decoder/validator/ranked_validator.h"
 #include "planner/cost/exchange_timeline.h"

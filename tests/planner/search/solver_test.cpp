@@ -1,3 +1,4 @@
+#include "decoder/families/load_model.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/make_plan.h"
 
@@ -5,8 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/weights_bytes.h"
+#include "decoder/base/errors.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "decoder/validator/validator.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/sanitized.h"

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
 #include "planner/search/plan_space.h"
 #include "tests/support/random_plan.h"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "tests/profiler/eager/recording_json.h"
 
 namespace headroom::profiler {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "decoder/lowering/build_plan.h"
+#include "decoder/schedule/build_plan.h"
 #include "decoder/validator/validator.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"

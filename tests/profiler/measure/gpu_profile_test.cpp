@@ -4,12 +4,13 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
+#include "decoder/base/errors.h"
+#include "decoder/families/load_model.h"
 #include "decoder/gpu/dry_run.h"
-#include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/weights_bytes.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/build_plan.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/cost/profile_check.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "decoder/session/session.h"
 #include "decoder/session/trace_recorder.h"
 #include "planner/cost/cost_model.h"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "profiler/profile/time_error.h"
 
 namespace headroom::profiler {

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "decoder/families/load_model.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/operations/operation.h"
 #include "planner/cost/latency_lookup.h"

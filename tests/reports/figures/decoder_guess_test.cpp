@@ -1,6 +1,7 @@
 #include "reports/figures/decoder_guess.h"
 
 #include <catch2/catch.hpp>
+#include "decoder/families/load_model.h"
 
 #include "reports/figures/document.h"
 #include "reports/figures/history.h"

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
 
 namespace headroom::reports {

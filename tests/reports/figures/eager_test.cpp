@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/outputs/whole_file.h"
+#include "decoder/base/os/whole_file.h"
 #include "profiler/eager/recording_file.h"
 #include "reports/figures/comparison.h"
 #include "reports/figures/engines.h"

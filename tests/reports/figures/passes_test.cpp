@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/blocks.h"
+#include "decoder/base/errors.h"
+#include "decoder/schedule/blocks.h"
 #include "planner/explain/explain.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/reports/figures/sample_documents.h"

@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/graph/errors.h"
-#include "decoder/lowering/blocks.h"
+#include "decoder/base/errors.h"
+#include "decoder/schedule/blocks.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/explain/explain.h"
 #include "tests/reports/figures/sample_documents.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/graph/json_fields.h"
+#include "decoder/base/json_fields.h"
 #include "decoder/plan/ranked_plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/trace/ranked_trace_file.h"

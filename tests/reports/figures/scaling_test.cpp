@@ -3,10 +3,11 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
+#include "decoder/families/load_model.h"
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/weights_bytes.h"
+#include "decoder/schedule/build_plan.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "planner/explain/untiled_peak.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/make_plan.h"

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "decoder/lowering/blocks.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/schedule/blocks.h"
+#include "decoder/schedule/memory.h"
 #include "planner/cost/memory_costs.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/random_graph.h"

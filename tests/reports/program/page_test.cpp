@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
-#include "decoder/graph/short_name.h"
-#include "decoder/lowering/weights_bytes.h"
+#include "decoder/base/short_name.h"
+#include "decoder/schedule/weights_bytes.h"
 #include "planner/explain/untiled_peak.h"
 #include "profiler/profile/profile_file.h"
 #include "reports/figures/scaling.h"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 
 namespace headroom::gpu {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "decoder/graph/errors.h"
+#include "decoder/base/errors.h"
 
 namespace headroom::gpu {
 namespace {

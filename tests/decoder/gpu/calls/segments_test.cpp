@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "decoder/gpu/calls/calls.h"
-#include "decoder/lowering/gpu_layout.h"
+#include "decoder/schedule/gpu_layout.h"
 #include "tests/support/random.h"
 
 namespace headroom::gpu {

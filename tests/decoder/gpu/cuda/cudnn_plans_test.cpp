@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "decoder/base/errors.h"
 #include "decoder/gpu/cuda/plan_choice.h"
-#include "decoder/graph/errors.h"
 #include "tests/support/random.h"
 
 namespace headroom::gpu {

@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "decoder/base/checksum.h"
 #include "decoder/gpu/kernels/kernels.h"
-#include "decoder/graph/checksum.h"
 #include "tests/support/random.h"
 
 namespace headroom::gpu {

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <vector>
 
+#include "decoder/base/errors.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/gpu/kernels/language.h"
-#include "decoder/graph/errors.h"
 #include "tests/support/random.h"
 
 namespace headroom::gpu {

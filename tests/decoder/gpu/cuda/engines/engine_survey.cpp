@@ -1,6 +1,7 @@
 #include "tests/decoder/gpu/cuda/engines/engine_survey.h"
 
 #include <dlfcn.h>
+#include "decoder/families/load_model.h"
 
 #include <algorithm>
 #include <memory>
@@ -9,11 +10,11 @@
 #include <utility>
 #include <variant>
 
+#include "decoder/base/errors.h"
 #include "decoder/gpu/cuda/cudnn_plans.h"
 #include "decoder/gpu/cuda/library_calls/convolution_chunks.h"
 #include "decoder/gpu/dry_gpu.h"
 #include "decoder/gpu/dry_run.h"
-#include "decoder/graph/errors.h"
 #include "planner/cost/cost_model.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/make_plan.h"

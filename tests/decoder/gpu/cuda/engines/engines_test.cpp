@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "decoder/families/load_model.h"
 #include "tests/decoder/gpu/cuda/engines/engine_survey.h"
 #include "tests/support/sanitized.h"
 

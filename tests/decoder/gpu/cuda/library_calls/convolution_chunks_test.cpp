@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "decoder/gpu/kernels/kernels.h"
-#include "decoder/lowering/gpu_layout.h"
+#include "decoder/schedule/gpu_layout.h"
 #include "tests/support/plain_convolution.h"
 
 namespace headroom::gpu {

@@ -1,0 +1,108 @@
+#include "decoder/base/os/written_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "decoder/base/errors.h"
+
+namespace headroom {
+namespace {
+
+constexpr size_t kPieceBytes = size_t{256} * 1024;
+
+/// Reads all bytes. Returns errno, 0 for success.
+int read_fully(int descriptor, int64_t offset, char* data, int64_t bytes) noexcept {
+  while (bytes > 0) {
+    const ssize_t found = pread(descriptor, data, static_cast<size_t>(bytes), offset);
+    if (found < 0 && errno == EINTR) continue;
+    if (found < 0) return errno;
+    if (found == 0) return EIO;
+    data += found;
+    offset += found;
+    bytes -= found;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int write_fully(int descriptor, int64_t offset, const void* from, int64_t bytes) noexcept {
+  const auto* data = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t written = pwrite(descriptor, data, static_cast<size_t>(bytes), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    if (written == 0) return EIO;
+    data += written;
+    offset += written;
+    bytes -= written;
+  }
+  return 0;
+}
+
+WrittenFile::WrittenFile(const std::filesystem::path& path, std::filesystem::path name)
+    : name_(std::move(name)), descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) fail(errno);
+}
+
+WrittenFile::WrittenFile(int descriptor, std::filesystem::path name)
+    : name_(std::move(name)), descriptor_(descriptor) {
+  if (descriptor_ < 0) fail(errno);
+}
+
+WrittenFile::~WrittenFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void WrittenFile::fail(int error_number) const {
+  throw DeviceError(name_.string() + ": cannot be written: " + std::generic_category().message(error_number));
+}
+
+void WrittenFile::reserve(int64_t bytes) {
+  if (fallocate(descriptor_, 0, 0, bytes) != 0 && (errno == ENOSPC || errno == EFBIG)) fail(errno);
+}
+
+void WrittenFile::write_at(int64_t offset, const void* data, int64_t bytes) {
+  const int error = write_fully(descriptor_, offset, static_cast<const char*>(data), bytes);
+  if (error != 0) fail(error);
+}
+
+void WrittenFile::read_at(int64_t offset, void* data, int64_t bytes) const {
+  const int error = read_fully(descriptor_, offset, static_cast<char*>(data), bytes);
+  if (error != 0) fail(error);
+}
+
+int WrittenFile::append(const void* data, int64_t bytes) noexcept {
+  const int error = write_fully(descriptor_, end_, static_cast<const char*>(data), bytes);
+  if (error == 0) end_ += bytes;
+  return error;
+}
+
+void WrittenFile::copy_to(int descriptor) const {
+  std::vector<char> piece(kPieceBytes);
+  for (int64_t offset = 0;;) {
+    const ssize_t found = pread(descriptor_, piece.data(), piece.size(), offset);
+    if (found < 0 && errno == EINTR) continue;
+    if (found < 0) fail(errno);
+    if (found == 0) return;
+    offset += found;
+    for (ssize_t done = 0; done < found;) {
+      const ssize_t written = ::write(descriptor, piece.data() + done, static_cast<size_t>(found - done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail(errno);
+      done += written;
+    }
+  }
+}
+
+void WrittenFile::close() {
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+}
+
+}  // namespace headroom

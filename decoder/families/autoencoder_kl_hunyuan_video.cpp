@@ -1,0 +1,163 @@
+#include "decoder/families/families.h"
+
+#include <algorithm>
+
+#include "decoder/families/activation.h"
+#include "decoder/families/group_norm_blocks.h"
+#include "decoder/families/latent_channels.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMostChannels = 1 << 14;
+constexpr int64_t kMostLayers = 64;
+constexpr size_t kMostStages = 8;
+constexpr const char* kBlock = "HunyuanVideoUpBlock3D";
+/// The only frame compression that diffusers' decoder supports.
+constexpr int64_t kFrameCompression = 4;
+constexpr size_t kFrameDoublings = 2;
+
+/// Config with the defaults of diffusers' class.
+struct Config {
+  int64_t latent_channels = 16;
+  int64_t out_channels = 3;
+  std::vector<int64_t> widths{128, 256, 512, 512};  ///< from the finest resolution
+  int64_t layers = 2;
+  int32_t groups = 32;
+  Activation activation = Activation::silu;
+  bool mid_attention = true;
+  int64_t compression = 8;  ///< pixels along each side of a latent position
+};
+
+/// True if `stage` doubles rows and columns after its blocks. Stages count from the coarsest.
+bool doubles_pixels(const Config& config, size_t stage) {
+  return (int64_t{2} << stage) <= config.compression;
+}
+/// True if `stage` doubles frames after its blocks.
+bool doubles_frames(const Config& config, size_t stage) {
+  const size_t later = config.widths.size() - 1 - stage;
+  return later >= 1 && later <= kFrameDoublings;
+}
+
+void read_widths(const JsonFields& json, Config& config) {
+  if (json.has("block_out_channels")) {
+    const JsonFields widths = json["block_out_channels"];
+    config.widths.clear();
+    for (size_t i = 0; i < widths.size(kMostStages); ++i)
+      config.widths.push_back(widths[i].integer(1, kMostChannels));
+    if (config.widths.empty()) widths.fail("expected at least one width");
+  }
+  for (int64_t width : config.widths) {
+    if (width % config.groups != 0)
+      json.fail("block_out_channels: expected multiples of norm_num_groups = " +
+                std::to_string(config.groups) + ", found " + std::to_string(width));
+  }
+  size_t blocks = 4;
+  if (json.has("up_block_types")) {
+    const JsonFields types = json["up_block_types"];
+    blocks = types.size(kMostStages);
+    for (size_t i = 0; i < blocks; ++i) {
+      if (types[i].text() != kBlock)
+        types[i].fail("'" + types[i].text() + "' is not supported; expected " + kBlock);
+    }
+  }
+  if (blocks != config.widths.size())
+    json.fail("up_block_types: expected as many as block_out_channels has, " +
+              std::to_string(config.widths.size()) + ", found " + std::to_string(blocks));
+}
+
+Config read_config(const JsonFields& json) {
+  Config config;
+  const auto integer = [&](const char* key, int64_t least, int64_t most, int64_t otherwise) {
+    return json.has(key) ? json[key].integer(least, most) : otherwise;
+  };
+  config.latent_channels = integer("latent_channels", 1, 1024, config.latent_channels);
+  config.out_channels = integer("out_channels", 1, 1024, config.out_channels);
+  config.layers = integer("layers_per_block", 0, kMostLayers, config.layers);
+  config.groups = static_cast<int32_t>(integer("norm_num_groups", 1, kMostChannels, config.groups));
+  config.compression = integer("spatial_compression_ratio", 1, 1 << kMostStages, config.compression);
+  const int64_t frames = integer("temporal_compression_ratio", 1, kMostChannels, kFrameCompression);
+  if (frames != kFrameCompression)
+    json["temporal_compression_ratio"].fail("expected " + std::to_string(kFrameCompression) + ", found " +
+                                            std::to_string(frames));
+  if (json.has("mid_block_add_attention")) config.mid_attention = json["mid_block_add_attention"].boolean();
+  if (json.has("act_fn")) config.activation = parse_activation(json["act_fn"]);
+  read_widths(json, config);
+  return config;
+}
+
+/// Adds the decoder's blocks to a graph. Every convolution is a submodule named `conv`. Convolutions
+/// replicate the picture's edges and the first frame.
+class Builder {
+ public:
+  Builder(const Config& config, Graph& graph)
+      : config_(config), graph_(graph), blocks_(graph, config.groups, config.activation, convolutions()) {}
+
+  void decoder() {
+    const size_t stages = config_.widths.size();
+    TensorId x = graph_.add_latent(config_.latent_channels);
+    x = graph_.conv("post_quant_conv", x, config_.latent_channels, {1, 1, 1}, {.over_frames = true});
+    x = blocks_.conv("decoder.conv_in", x, config_.widths.back(), 3);
+    x = blocks_.resnet("decoder.mid_block.resnets.0", x, config_.widths.back());
+    if (config_.mid_attention)
+      x = blocks_.attention("decoder.mid_block.attentions.0", x, {.frames = AttentionFrames::up_to_own});
+    x = blocks_.resnet("decoder.mid_block.resnets.1", x, config_.widths.back());
+    for (size_t stage = 0; stage < stages; ++stage) {
+      const std::string name = "decoder.up_blocks." + std::to_string(stage);
+      const int64_t width = config_.widths[stages - 1 - stage];
+      for (int64_t layer = 0; layer <= config_.layers; ++layer)
+        x = blocks_.resnet(name + ".resnets." + std::to_string(layer), x, width);
+      x = upsample(name + ".upsamplers.0", x, doubles_frames(config_, stage), doubles_pixels(config_, stage));
+    }
+    x = blocks_.normalised("decoder.conv_norm_out", x, Activation::silu);
+    graph_.set_output(blocks_.conv("decoder.conv_out", x, config_.out_channels, 3));
+  }
+
+ private:
+  static ConvolutionKind convolutions() {
+    return {".conv",
+            {.over_frames = true, .before_first = BeforeFirst::first_frame, .edges = Edges::replicate}};
+  }
+
+  TensorId upsample(const std::string& name, TensorId x, bool frames, bool pixels) {
+    if (!frames && !pixels) return x;
+    const int64_t channels = graph_.tensor(x).channels;
+    if (frames) x = graph_.repeat_frames(name + ".frames", x);
+    return pixels ? blocks_.upsampled_conv(name + ".conv", x, channels)
+                  : blocks_.conv(name + ".conv", x, channels, 3);
+  }
+
+  const Config& config_;
+  Graph& graph_;
+  GroupNormBlocks blocks_;
+};
+
+Model build(const JsonFields& json) {
+  const Config config = read_config(json);
+  Model model;
+  model.latent_channels = config.latent_channels;
+  model.decodes_clips = true;
+  Builder(config, model.graph).decoder();
+  model.scaling_factor = scaling_factor(json, 0.476986);
+  return model;
+}
+
+}  // namespace
+
+// HunyuanVideo's, diffusers 0.42.1: models/autoencoders/autoencoder_kl_hunyuan_video.py. The built-in config
+// has the defaults of that class.
+std::vector<Family> hunyuan_video_families() {
+  return {{.class_name = "AutoencoderKLHunyuanVideo",
+           .source_file = "autoencoder_kl_hunyuan_video.py",
+           .built_ins =
+               {{"hunyuan-video",
+                 R"({"_class_name": "AutoencoderKLHunyuanVideo", "out_channels": 3, "latent_channels": 16,
+           "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2, "act_fn": "silu", "norm_num_groups": 32,
+           "up_block_types": ["HunyuanVideoUpBlock3D", "HunyuanVideoUpBlock3D", "HunyuanVideoUpBlock3D",
+                              "HunyuanVideoUpBlock3D"],
+           "spatial_compression_ratio": 8, "temporal_compression_ratio": 4, "mid_block_add_attention": true,
+           "scaling_factor": 0.476986})"}},
+           .build = build}};
+}
+
+}  // namespace headroom

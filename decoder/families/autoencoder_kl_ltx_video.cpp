@@ -1,0 +1,328 @@
+#include "decoder/families/families.h"
+
+#include "decoder/families/latent_channels.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMostChannels = 1 << 14;
+constexpr int64_t kMostLayers = 64;
+constexpr size_t kMostStages = 8;
+constexpr int64_t kMostPatch = 8;
+constexpr double kRmsEpsilon = 1e-8;
+
+/// One resolution of the decoder, as config.json lists it.
+struct Stage {
+  int64_t width = 0;   ///< width in the config, before division by `divisor`
+  int64_t layers = 0;  ///< residual blocks after its upsampling
+  bool upsamples = true;
+  Axes<int32_t> factors{2, 2, 2};  ///< of its upsampling
+  bool residual = true;            ///< a shortcut bypasses the upsampling's convolution
+  int64_t divisor = 1;             ///< divides the upsampling's channels
+
+  int64_t channels() const { return width / divisor; }
+};
+
+struct Config {
+  int64_t latent_channels = 128;
+  int64_t out_channels = 3;
+  std::vector<Stage> stages;  ///< from the coarsest
+  int64_t mid_layers = 0;
+  int64_t patch = 4;
+  double norm_epsilon = 1e-6;
+  bool causal = false;
+  Edges edges = Edges::zeros;
+  bool plain_shortcuts =
+      /// 1 × 1 convolutions are direct modules, without a submodule `conv`
+      false;
+};
+
+/// A class's defaults for missing keys. Lists begin with the finest resolution, as in diffusers. Only
+/// `upsampling` begins with the coarsest.
+struct Defaults {
+  std::vector<int64_t> widths, layers;
+  std::vector<bool> upsamples, residual;
+  std::vector<int64_t> divisors;
+  std::vector<std::string> upsampling;  ///< empty: all upsample space and time
+  bool causal = false;
+  bool picks_edges = false;  ///< the class has the config key for the padding mode
+};
+
+const Defaults& ltx2_defaults() {
+  static const Defaults defaults{.widths = {256, 512, 1024},
+                                 .layers = {5, 5, 5, 5},
+                                 .upsamples = {true, true, true},
+                                 .residual = {true, true, true},
+                                 .divisors = {2, 2, 2},
+                                 .upsampling = {"spatiotemporal", "spatiotemporal", "spatiotemporal"},
+                                 .causal = true,
+                                 .picks_edges = true};
+  return defaults;
+}
+
+const Defaults& ltx_defaults() {
+  static const Defaults defaults{.widths = {128, 256, 512, 512},
+                                 .layers = {4, 3, 3, 3, 4},
+                                 .upsamples = {true, true, true, false},
+                                 .residual = {false, false, false, false},
+                                 .divisors = {1, 1, 1, 1},
+                                 .upsampling = {}};
+  return defaults;
+}
+
+/// Reads a list with `read(field)` for each element. Returns the default if the key is missing.
+template <typename T, typename F>
+std::vector<T> list_of(const JsonFields& json, const char* key, const std::vector<T>& otherwise,
+                       const F& read) {
+  if (!json.has(key)) return otherwise;
+  const JsonFields field = json[key];
+  std::vector<T> values;
+  for (size_t i = 0; i < field.size(kMostStages + 1); ++i) values.push_back(read(field[i]));
+  return values;
+}
+
+template <typename T>
+void check_count(const JsonFields& json, const char* key, const std::vector<T>& values, size_t count) {
+  if (values.size() != count)
+    json.fail(std::string(key) + ": expected " + std::to_string(count) + " of them, found " +
+              std::to_string(values.size()));
+}
+
+/// Reads a list of booleans, or one boolean for all.
+std::vector<bool> truths(const JsonFields& json, const char* key, const std::vector<bool>& otherwise,
+                         size_t count) {
+  if (json.has(key) && !json[key].is_array()) return std::vector<bool>(count, json[key].boolean());
+  return list_of(json, key, otherwise, [](const JsonFields& field) { return field.boolean(); });
+}
+
+Axes<int32_t> upsampling_factors(const JsonFields& json, const std::string& kind) {
+  if (kind == "spatial") return {1, 2, 2};
+  if (kind == "temporal") return {2, 1, 1};
+  if (kind == "spatiotemporal") return {2, 2, 2};
+  json.fail("upsample_type: expected spatial, temporal or spatiotemporal, found '" + kind + "'");
+}
+
+void read_stages(const JsonFields& json, const Defaults& defaults, Config& config) {
+  const auto integers = [&](const char* key, int64_t least, int64_t most,
+                            const std::vector<int64_t>& otherwise) {
+    return list_of(json, key, otherwise, [&](const JsonFields& field) { return field.integer(least, most); });
+  };
+  const auto widths = integers("decoder_block_out_channels", 1, kMostChannels, defaults.widths);
+  const size_t count = widths.size();
+  if (count == 0) json.fail("decoder_block_out_channels: expected at least one width");
+  const auto layers = integers("decoder_layers_per_block", 0, kMostLayers, defaults.layers);
+  check_count(json, "decoder_layers_per_block", layers, count + 1);
+  const auto upsamples = truths(json, "decoder_spatio_temporal_scaling", defaults.upsamples, count);
+  check_count(json, "decoder_spatio_temporal_scaling", upsamples, count);
+  const auto residual = truths(json, "upsample_residual", defaults.residual, count);
+  check_count(json, "upsample_residual", residual, count);
+  const auto divisors = integers("upsample_factor", 1, kMostChannels, defaults.divisors);
+  check_count(json, "upsample_factor", divisors, count);
+  std::vector<std::string> upsampling(count, "spatiotemporal");
+  if (!defaults.upsampling.empty()) {
+    upsampling = list_of(json, "upsample_type", defaults.upsampling,
+                         [](const JsonFields& field) { return field.text(); });
+    check_count(json, "upsample_type", upsampling, count);
+  }
+  config.mid_layers = layers.back();
+  for (size_t i = 0; i < count; ++i) {
+    const size_t k = count - 1 - i;
+    config.stages.push_back({widths[k], layers[k], upsamples[k], upsampling_factors(json, upsampling[i]),
+                             residual[k], divisors[k]});
+  }
+}
+
+/// Rejects widths that do not fit together. diffusers constructs such modules, but they fail to decode.
+void check_widths(const JsonFields& json, const Config& config) {
+  int64_t channels = config.stages.front().width;
+  for (const Stage& stage : config.stages) {
+    const int64_t positions = int64_t{stage.factors.t} * stage.factors.y * stage.factors.x;
+    const bool widens = channels / stage.divisor != stage.channels();
+    const int64_t asked = stage.channels() * (stage.upsamples ? stage.divisor : 1);
+    if (widens ? stage.divisor != 1 : channels != asked)
+      json.fail("upsample_factor: " + std::to_string(channels) + " channels cannot become " +
+                std::to_string(stage.width) + " / " + std::to_string(stage.divisor));
+    if (stage.upsamples && stage.residual &&
+        (positions % stage.divisor != 0 || stage.channels() * stage.divisor % positions != 0))
+      json.fail("upsample_residual: " + std::to_string(stage.channels() * stage.divisor) +
+                " channels cannot become " + std::to_string(positions) + " positions and be repeated");
+    channels = stage.channels();
+  }
+}
+
+/// Rejects decoders that need more input than the latent: a timestep or noise.
+void refuse_inputs(const JsonFields& json) {
+  if (json.has("timestep_conditioning") && json["timestep_conditioning"].boolean())
+    json["timestep_conditioning"].fail("decoders that are given a timestep are not supported");
+  const std::vector<bool> noise = truths(json, "decoder_inject_noise", {}, 1);
+  for (bool injects : noise) {
+    if (injects) json["decoder_inject_noise"].fail("decoders that add noise are not supported");
+  }
+}
+
+Edges edges_of(const JsonFields& field) {
+  const std::string mode = field.text();
+  for (Edges edges : {Edges::zeros, Edges::reflect, Edges::replicate}) {
+    if (mode == name_of(edges)) return edges;
+  }
+  field.fail("expected zeros, reflect or replicate, found '" + mode + "'");
+}
+
+Config read_config(const JsonFields& json, const Defaults& defaults) {
+  Config config;
+  const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
+    return json.has(key) ? json[key].integer(1, most) : otherwise;
+  };
+  refuse_inputs(json);
+  config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
+  config.out_channels = integer("out_channels", 1024, config.out_channels);
+  config.patch = integer("patch_size", kMostPatch, config.patch);
+  if (integer("patch_size_t", kMostPatch, 1) != 1) json["patch_size_t"].fail("expected 1");
+  if (json.has("resnet_norm_eps")) config.norm_epsilon = json["resnet_norm_eps"].amount();
+  config.causal = json.has("decoder_causal") ? json["decoder_causal"].boolean() : defaults.causal;
+  config.plain_shortcuts = defaults.picks_edges;
+  if (defaults.picks_edges) {
+    const char* key = "decoder_spatial_padding_mode";
+    config.edges = json.has(key) ? edges_of(json[key]) : Edges::reflect;
+  }
+  read_stages(json, defaults, config);
+  check_widths(json, config);
+  return config;
+}
+
+/// Adds the decoder's blocks to a graph. Nothing in it is a barrier: residual blocks and upsamplings are
+/// optional cut points.
+class Builder {
+ public:
+  Builder(const Config& config, Graph& graph) : config_(config), graph_(graph) {}
+
+  void decoder() {
+    const int64_t widest = config_.stages.front().width;
+    TensorId x = graph_.add_latent(config_.latent_channels);
+    x = conv("decoder.conv_in", x, widest);
+    x = resnets("decoder.mid_block", x, widest, config_.mid_layers);
+    for (size_t i = 0; i < config_.stages.size(); ++i) {
+      const Stage& stage = config_.stages[i];
+      const std::string name = "decoder.up_blocks." + std::to_string(i);
+      const bool widens = graph_.tensor(x).channels / stage.divisor != stage.channels();
+      if (widens) x = resnet(name + ".conv_in", x, stage.channels());
+      if (stage.upsamples) x = upsample(name + ".upsamplers.0", x, stage);
+      x = resnets(name, x, stage.channels(), stage.layers);
+    }
+    x = norm("decoder.norm_out", x);
+    const auto side = static_cast<int32_t>(config_.patch);
+    ConvolutionTraits traits = convolutions();
+    traits.stored_side = side;
+    traits.stored_order = StoredOrder::channel_column_row;
+    x = graph_.conv("decoder.conv_out.conv", x, config_.out_channels * side * side, {3, 3, 3}, traits);
+    if (side > 1) x = graph_.depth_to_space("unpatchify", x, {1, side, side});
+    graph_.set_output(x);
+  }
+
+ private:
+  ConvolutionTraits convolutions() const {
+    return {.over_frames = true,
+            .before_first = BeforeFirst::first_frame,
+            .frames_ahead = config_.causal ? 0 : 1,
+            .edges = config_.edges};
+  }
+
+  /// A convolution in a submodule named `conv`.
+  TensorId conv(const std::string& name, TensorId x, int64_t channels) {
+    return graph_.conv(name + ".conv", x, channels, {3, 3, 3}, convolutions());
+  }
+
+  TensorId norm(const std::string& name, TensorId x) {
+    return graph_.rms_norm(name, x, kRmsEpsilon, Activation::silu, kNoParameters);
+  }
+
+  TensorId resnets(const std::string& name, TensorId x, int64_t channels, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) x = resnet(name + ".resnets." + std::to_string(i), x, channels);
+    return x;
+  }
+
+  TensorId resnet(const std::string& name, TensorId x, int64_t channels) {
+    TensorId h = conv(name + ".conv1", norm(name + ".norm1", x), channels);
+    h = conv(name + ".conv2", norm(name + ".norm2", h), channels);
+    if (graph_.tensor(x).channels != channels) {
+      x = graph_.layer_norm(name + ".norm3", x, config_.norm_epsilon, Activation::none);
+      const std::string module = name + ".conv_shortcut" + (config_.plain_shortcuts ? "" : ".conv");
+      x = graph_.conv(module, x, channels, {1, 1, 1}, {.over_frames = true});
+    }
+    return graph_.add_cut_point(graph_.add(name, h, x));
+  }
+
+  /// A convolution with a shortcut, then depth to space and time. diffusers also converts the shortcut's
+  /// channels to space and time, and then repeats the whole list. Before the conversion, this adds input
+  /// channel k modulo the channels of x to output k.
+  TensorId upsample(const std::string& name, TensorId x, const Stage& stage) {
+    const Axes<int32_t>& factors = stage.factors;
+    const int64_t positions = int64_t{factors.t} * factors.y * factors.x;
+    ConvolutionTraits traits = convolutions();
+    traits.shortcut = traits.tiled_shortcut = stage.residual;
+    x = graph_.conv(name + ".conv.conv", x, stage.channels() * positions, {3, 3, 3}, traits);
+    return graph_.add_cut_point(graph_.depth_to_frames(name, x, factors));
+  }
+
+  const Config& config_;
+  Graph& graph_;
+};
+
+Model model_of(const JsonFields& json, const Defaults& defaults) {
+  const Config config = read_config(json, defaults);
+  Model model;
+  model.latent_channels = config.latent_channels;
+  model.decodes_clips = true;
+  Builder(config, model.graph).decoder();
+  model.scaling_factor = scaling_factor(json, 1);
+  model.latent_scale_in_weights = true;
+  return model;
+}
+
+Model build_ltx2(const JsonFields& config) {
+  Model model = model_of(config, ltx2_defaults());
+  model.handed_on_unscaled = true;
+  return model;
+}
+
+Model build_ltx(const JsonFields& config) {
+  return model_of(config, ltx_defaults());
+}
+
+// The configs that Lightricks/LTX-2 and LTX-Video's first version are published with.
+const char* const kLtx2 =
+    R"({"_class_name": "AutoencoderKLLTX2Video", "out_channels": 3, "latent_channels": 128,
+        "decoder_block_out_channels": [256, 512, 1024], "decoder_layers_per_block": [5, 5, 5, 5],
+        "decoder_spatio_temporal_scaling": [true, true, true], "decoder_inject_noise": [false, false, false, false],
+        "upsample_type": ["spatiotemporal", "spatiotemporal", "spatiotemporal"],
+        "upsample_residual": [true, true, true], "upsample_factor": [2, 2, 2], "timestep_conditioning": false,
+        "patch_size": 4, "patch_size_t": 1, "resnet_norm_eps": 1e-6, "scaling_factor": 1.0,
+        "decoder_causal": false, "decoder_spatial_padding_mode": "reflect"})";
+const char* const kLtxVideo =
+    R"({"_class_name": "AutoencoderKLLTXVideo", "out_channels": 3, "latent_channels": 128,
+        "decoder_block_out_channels": [128, 256, 512, 512], "decoder_layers_per_block": [4, 3, 3, 3, 4],
+        "decoder_spatio_temporal_scaling": [true, true, true, false],
+        "upsample_residual": [false, false, false, false], "upsample_factor": [1, 1, 1, 1],
+        "timestep_conditioning": false, "patch_size": 4, "patch_size_t": 1, "resnet_norm_eps": 1e-6,
+        "scaling_factor": 1.0, "decoder_causal": false})";
+
+}  // namespace
+
+// diffusers 0.42.1: models/autoencoders/autoencoder_kl_ltx2.py and autoencoder_kl_ltx.py.
+std::vector<Family> ltx_video_families() {
+  const LatentPacking packing{
+      .pipelines = "LTX ",
+      .unpack = "pipe._unpack_latents(latents, latent_frames, latent_height, latent_width)"};
+  return {{.class_name = "AutoencoderKLLTX2Video",
+           .source_file = "autoencoder_kl_ltx2.py",
+           .packing = packing,
+           .built_ins = {{"ltx-2", kLtx2}},
+           .build = build_ltx2},
+          {.class_name = "AutoencoderKLLTXVideo",
+           .source_file = "autoencoder_kl_ltx.py",
+           .packing = packing,
+           .built_ins = {{"ltx-video", kLtxVideo}},
+           .build = build_ltx}};
+}
+
+}  // namespace headroom

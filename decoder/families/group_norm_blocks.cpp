@@ -1,0 +1,46 @@
+#include "decoder/families/group_norm_blocks.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kGroupNormEpsilon = 1e-6;
+
+}  // namespace
+
+TensorId GroupNormBlocks::conv(const std::string& name, TensorId x, int64_t channels, int32_t side) {
+  return graph_.conv(name + convolutions_.module, x, channels,
+                     {convolutions_.kernel_frames(side), side, side}, convolutions_.traits);
+}
+
+TensorId GroupNormBlocks::upsampled_conv(const std::string& name, TensorId x, int64_t channels) {
+  return graph_.upsampled_conv(name + convolutions_.module, x, channels, convolutions_.traits,
+                               convolutions_.kernel_frames(3));
+}
+
+TensorId GroupNormBlocks::normalised(const std::string& name, TensorId x, Activation activation) {
+  const TensorId statistics =
+      graph_.statistics(name + ".statistics", x, groups_, kGroupNormEpsilon, by_frame_);
+  return graph_.norm(name, x, statistics, activation);
+}
+
+TensorId GroupNormBlocks::resnet(const std::string& name, TensorId x, int64_t channels) {
+  TensorId h = normalised(name + ".norm1", x, activation_);
+  h = conv(name + ".conv1", h, channels, 3);
+  h = normalised(name + ".norm2", h, activation_);
+  h = conv(name + ".conv2", h, channels, 3);
+  const bool same = graph_.tensor(x).channels == channels;
+  const TensorId shortcut = same ? x : conv(name + ".conv_shortcut", x, channels, 1);
+  return graph_.add(name, h, shortcut);
+}
+
+TensorId GroupNormBlocks::attention(const std::string& name, TensorId x, const AttentionKind& kind) {
+  const int64_t channels = graph_.tensor(x).channels;
+  const TensorId normed = normalised(name + "." + kind.norm, x, Activation::none);
+  const TensorId q = graph_.conv(name + ".to_q", normed, channels, {1, 1, 1});
+  const TensorId k = graph_.conv(name + ".to_k", normed, channels, {1, 1, 1});
+  const TensorId v = graph_.conv(name + ".to_v", normed, channels, {1, 1, 1});
+  const TensorId mixed = graph_.attention(name + ".attention", q, k, v, kind.frames);
+  return graph_.add(name, graph_.conv(name + "." + kind.output, mixed, channels, {1, 1, 1}), x);
+}
+
+}  // namespace headroom

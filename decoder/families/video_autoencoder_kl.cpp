@@ -1,0 +1,151 @@
+#include "decoder/families/activation.h"
+#include "decoder/families/families.h"
+#include "decoder/families/group_norm_blocks.h"
+#include "decoder/families/latent_channels.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMostChannels = 1 << 14;
+constexpr int64_t kMostLayers = 64;
+constexpr size_t kMostStages = 8;
+constexpr const char* kBlock = "UpDecoderBlock3D";
+/// SeedVR2 divides latents by this factor. The published class does not have it; its configs_3b/main.yaml
+/// does.
+constexpr double kScalingFactor = 0.9152;
+
+/// Config with the defaults of the published class.
+struct Config {
+  int64_t latent_channels = 4;
+  int64_t out_channels = 3;
+  std::vector<int64_t> widths{64};  ///< from the finest resolution
+  int64_t layers = 1;
+  int32_t groups = 32;
+  Activation activation = Activation::silu;
+  bool attention = true;
+  bool post_quant_conv = true;
+  int64_t frame_doublings = 2;
+};
+
+void read_widths(const JsonFields& json, Config& config) {
+  if (json.has("block_out_channels")) {
+    const JsonFields widths = json["block_out_channels"];
+    config.widths.clear();
+    for (size_t i = 0; i < widths.size(kMostStages); ++i)
+      config.widths.push_back(widths[i].integer(1, kMostChannels));
+    if (config.widths.empty()) widths.fail("expected at least one width");
+  }
+  for (int64_t width : config.widths) {
+    if (width % config.groups != 0)
+      json.fail("block_out_channels: expected multiples of norm_num_groups = " +
+                std::to_string(config.groups) + ", found " + std::to_string(width));
+  }
+  size_t blocks = 1;
+  if (json.has("up_block_types")) {
+    const JsonFields types = json["up_block_types"];
+    blocks = types.size(kMostStages);
+    for (size_t i = 0; i < blocks; ++i) {
+      if (types[i].text() != kBlock)
+        types[i].fail("'" + types[i].text() + "' is not supported; expected " + kBlock);
+    }
+  }
+  if (blocks != config.widths.size())
+    json.fail("up_block_types: expected as many as block_out_channels has, " +
+              std::to_string(config.widths.size()) + ", found " + std::to_string(blocks));
+}
+
+Config read_config(const JsonFields& json) {
+  Config config;
+  const auto integer = [&](const char* key, int64_t least, int64_t most, int64_t otherwise) {
+    return json.has(key) ? json[key].integer(least, most) : otherwise;
+  };
+  config.latent_channels = integer("latent_channels", 1, 1024, config.latent_channels);
+  config.out_channels = integer("out_channels", 1, 1024, config.out_channels);
+  config.layers = integer("layers_per_block", 0, kMostLayers, config.layers);
+  config.groups = static_cast<int32_t>(integer("norm_num_groups", 1, kMostChannels, config.groups));
+  config.frame_doublings = integer("temporal_scale_num", 0, kMostStages, config.frame_doublings);
+  if (json.has("attention")) config.attention = json["attention"].boolean();
+  if (json.has("use_post_quant_conv")) config.post_quant_conv = json["use_post_quant_conv"].boolean();
+  if (json.has("act_fn")) config.activation = parse_activation(json["act_fn"]);
+  if (json.has("time_receptive_field") && json["time_receptive_field"].text() != "full")
+    json["time_receptive_field"].fail("expected \"full\", found \"" + json["time_receptive_field"].text() +
+                                      "\"");
+  read_widths(json, config);
+  return config;
+}
+
+/// Adds the decoder's blocks to a graph. Convolutions repeat the first frame before the beginning. Norms and
+/// attention treat each frame on its own.
+class Builder {
+ public:
+  Builder(const Config& config, Graph& graph)
+      : config_(config),
+        graph_(graph),
+        blocks_(graph, config.groups, config.activation,
+                {"", {.over_frames = true, .before_first = BeforeFirst::first_frame}}, true) {}
+
+  void decoder() {
+    const size_t stages = config_.widths.size();
+    TensorId x = graph_.add_latent(config_.latent_channels);
+    if (config_.post_quant_conv) x = blocks_.conv("post_quant_conv", x, config_.latent_channels, 1);
+    x = blocks_.conv("decoder.conv_in", x, config_.widths.back(), 3);
+    x = blocks_.resnet("decoder.mid_block.resnets.0", x, config_.widths.back());
+    if (config_.attention) x = blocks_.attention("decoder.mid_block.attentions.0", x, {});
+    x = blocks_.resnet("decoder.mid_block.resnets.1", x, config_.widths.back());
+    for (size_t stage = 0; stage < stages; ++stage) {
+      const std::string name = "decoder.up_blocks." + std::to_string(stage);
+      for (int64_t layer = 0; layer <= config_.layers; ++layer)
+        x = blocks_.resnet(name + ".resnets." + std::to_string(layer), x, config_.widths[stages - 1 - stage]);
+      if (stage + 1 < stages) {
+        const int32_t frames = static_cast<int64_t>(stage) < config_.frame_doublings ? 2 : 1;
+        x = upsample(name + ".upsamplers.0", x, frames);
+      }
+    }
+    x = blocks_.normalised("decoder.conv_norm_out", x, Activation::silu);
+    graph_.set_output(blocks_.conv("decoder.conv_out", x, config_.out_channels, 3));
+  }
+
+ private:
+  /// Doubles rows and columns, and makes `frames` frames of each frame after the first.
+  TensorId upsample(const std::string& name, TensorId x, int32_t frames) {
+    const int64_t channels = graph_.tensor(x).channels;
+    const Axes<int32_t> factor{frames, 2, 2};
+    x = blocks_.conv(name + ".upscale_conv", x, channels * 4 * frames, 1);
+    x = graph_.repeated_depth_to_space(name + ".depth_to_space", x, channels, factor, frames,
+                                       DepthOrder::frame_within_pixel);
+    return blocks_.conv(name + ".conv", x, channels, 3);
+  }
+
+  const Config& config_;
+  Graph& graph_;
+  GroupNormBlocks blocks_;
+};
+
+Model build(const JsonFields& json) {
+  const Config config = read_config(json);
+  Model model;
+  model.latent_channels = config.latent_channels;
+  model.decodes_clips = true;
+  Builder(config, model.graph).decoder();
+  model.scaling_factor = scaling_factor(json, kScalingFactor);
+  return model;
+}
+
+}  // namespace
+
+// SeedVR2's (ByteDance-Seed/SeedVR: models/video_vae_v3/modules/attn_video_vae.py). The built-in config has
+// the values of models/video_vae_v3/s8_c16_t4_inflation_sd3.yaml.
+std::vector<Family> video_autoencoder_kl_families() {
+  return {{.class_name = "VideoAutoencoderKLWrapper",
+           .source_file = "attn_video_vae.py",
+           .in_diffusers = false,
+           .built_ins =
+               {{"seedvr2",
+                 R"({"_class_name": "VideoAutoencoderKLWrapper", "out_channels": 3, "latent_channels": 16,
+           "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2, "act_fn": "silu", "norm_num_groups": 32,
+           "up_block_types": ["UpDecoderBlock3D", "UpDecoderBlock3D", "UpDecoderBlock3D", "UpDecoderBlock3D"],
+           "temporal_scale_num": 2, "use_post_quant_conv": false, "scaling_factor": 0.9152})"}},
+           .build = build}};
+}
+
+}  // namespace headroom

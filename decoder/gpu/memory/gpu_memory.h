@@ -1,0 +1,103 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "decoder/gpu/memory/stacked_offsets.h"
+#include "decoder/gpu/placement/memory_requests.h"
+#include "decoder/gpu/placement/placement.h"
+#include "decoder/interpreter/device.h"
+#include "decoder/interpreter/memory_observer.h"
+
+namespace headroom {
+
+/// The memory of a decode on a GPU, in one reservation. It has three modes:
+/// - A dry run records the requests.
+/// - A decode gets each request at its offset in the placement. The decode must make the requests of its dry
+///   run in the same order.
+/// - Profiling of single steps has no dry run. Each request gets an offset behind all live ones.
+///
+/// Memory that a caller returns can be reused at once, since the GPU runs work in the order of queuing.
+class GpuMemory : public MemoryMeter, public std::enable_shared_from_this<GpuMemory> {
+ public:
+  /// For a dry run: records requests. There is no memory at the addresses that it returns.
+  GpuMemory() = default;
+  /// For a decode: serves `requests` at `base` plus the offsets of `placement`. Both must outlive it.
+  /// `held_bytes` of the reservation have another owner and always count as live.
+  GpuMemory(std::byte* base, const MemoryRequests& requests, const Placement& placement, int64_t held_bytes)
+      : base_(base),
+        expected_(&requests),
+        placement_(&placement),
+        held_bytes_(held_bytes),
+        live_bytes_(held_bytes) {}
+  /// For profiling of steps: allocates from the `bytes` at `base`.
+  GpuMemory(std::byte* base, int64_t bytes) : base_(base), stacked_(bytes) {}
+  /// For sizing steps: like the constructor above, but no memory backs the addresses.
+  explicit GpuMemory(int64_t bytes) : stacked_(bytes) {}
+
+  /// Throws std::logic_error if a decode's request differs from its dry run. Throws LimitExceeded if the
+  /// memory for profiled steps is too small.
+  std::shared_ptr<void> allocate(int64_t bytes) { return give(bytes, {}, false); }
+  /// Allocates a block that may move between passes. Throws as allocate() does.
+  std::shared_ptr<void> allocate_block(int64_t bytes, const InSeries& series) {
+    return give(bytes, series, true);
+  }
+  /// Continues at this event of the dry run: all micro-batches of a size make the same requests.
+  void go_to(size_t event);
+  /// The next event of the dry run.
+  size_t next_event() const { return next_; }
+  /// Call when a pass begins. Calls copy() for the moves that are due, in order, with adjacent ones merged.
+  /// Records the new offsets. Returns a map from old to new addresses of the moved blocks.
+  std::map<const void*, void*> move_blocks(
+      const std::function<void(void* to, const void* from, int64_t bytes)>& copy);
+
+  void begin_pass() { recorded_.begin_pass(); }
+  void begin_scope() { recorded_.begin_scope(); }
+  void begin_repeat(int64_t of) { recorded_.begin_repeat(of); }
+  void end_repeat() { recorded_.end_repeat(); }
+  const MemoryRequests& requests() const { return recorded_; }
+  /// Reports to `observer` until the observation ends; null for none. Reports the `held_bytes` as allocated
+  /// first and freed last, at addresses just below base().
+  Observation observe(MemoryObserver* observer);
+  int64_t live_bytes() const override { return live_bytes_; }
+  void start_window() override { window_peak_bytes_ = live_bytes_; }
+  int64_t window_peak_bytes() const override { return window_peak_bytes_; }
+  /// Most bytes that profiled steps needed so far; 0 for a decode or a dry run.
+  int64_t most_bytes() const { return stacked_ ? stacked_->most_bytes() : 0; }
+  /// Base of the block offsets in views.
+  std::byte* base() const { return base_; }
+
+ private:
+  struct Given {
+    int64_t number = 0;  ///< of the request; the offset for profiled steps
+    int64_t offset = 0;
+  };
+  std::shared_ptr<void> give(int64_t bytes, const InSeries& series, bool movable);
+  Given ask(int64_t bytes, const InSeries& series, bool movable);
+  static MemoryObserver& nobody();
+  void hand_back(const void* memory, int64_t number, int64_t bytes) noexcept;
+
+  std::byte* base_ = reinterpret_cast<std::byte*>(uintptr_t{1} << 32);
+  MemoryRequests recorded_;
+  int64_t recorded_bytes_ = 0;
+  /// By address; requests whose series continues.
+  std::unordered_map<const void*, int64_t> recorded_numbers_;
+  std::optional<StackedOffsets> stacked_;
+  const MemoryRequests* expected_ = nullptr;
+  const Placement* placement_ = nullptr;
+  size_t next_ = 0;
+  size_t next_move_ = 0;
+  std::unordered_map<int64_t, int64_t> moved_;  ///< offsets of blocks that were moved, by number
+  bool as_run_dry_ = true;
+  int64_t held_bytes_ = 0;
+  int64_t live_bytes_ = 0;
+  int64_t window_peak_bytes_ = 0;
+  MemoryObserver* observer_ = &nobody();
+};
+
+}  // namespace headroom

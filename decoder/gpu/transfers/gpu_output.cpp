@@ -1,0 +1,108 @@
+#include "decoder/gpu/transfers/gpu_output.h"
+
+#include <algorithm>
+
+#include "decoder/gpu/calls/plain_view.h"
+#include "decoder/interpreter/pixels.h"
+
+namespace headroom {
+
+GpuOutput::~GpuOutput() {
+  if (awaited_.empty()) return;
+  try {
+    gpu_.wait_on_host(awaited_.back().over);
+  } catch (...) {
+    // The error that ended the decode is already reported.
+  }
+}
+
+void GpuOutput::emit(const gpu::View& source, int64_t item, const Region& region, const std::string& layer,
+                     PictureSink& sink) {
+  const PixelFormat format = sink.format();
+  const int64_t most = OutputStaging::kBytes / bytes_per_value(format) / source.channels;  // positions
+  const int64_t columns = std::min(most, region.x.length()), rows = std::max<int64_t>(1, most / columns);
+  for (int64_t t = region.t.begin; t < region.t.end; ++t) {
+    for (int64_t y = region.y.begin; y < region.y.end; y += rows) {
+      for (int64_t x = region.x.begin; x < region.x.end; x += columns) {
+        const Region part{
+            {t, t + 1}, {y, std::min(region.y.end, y + rows)}, {x, std::min(region.x.end, x + columns)}};
+        emit_piece(source, layer, {&sink, item, part, format, nullptr});
+      }
+    }
+  }
+}
+
+void GpuOutput::emit_piece(const gpu::View& source, const std::string& layer, PictureWriter::Piece piece) {
+  std::byte* const pixels = free_buffer();
+  uint32_t* const not_finite = free_flag();
+  gpu_.run(gpu::Emit{source, box_of(piece.region), piece.format, shift_, pixels, not_finite});
+  piece.pixels = pixels;
+  await(not_finite, layer, piece);
+}
+
+void GpuOutput::check_finite(const double* values, int64_t count, const std::string& layer) {
+  poll();
+  uint32_t* const not_finite = free_flag();
+  gpu_.run(gpu::CheckFinite{values, count, not_finite});
+  await(not_finite, layer, {});
+}
+
+void GpuOutput::finish() {
+  while (!awaited_.empty()) take_next();
+  wait_for_writer(0);
+}
+
+void GpuOutput::await(const uint32_t* not_finite, const std::string& layer,
+                      std::optional<PictureWriter::Piece> piece) {
+  awaited_.push_back({gpu_.record(gpu::Stream::compute), not_finite, layer, piece});
+}
+
+void GpuOutput::poll() {
+  while (!awaited_.empty() && gpu_.happened(awaited_.front().over)) take_next();
+}
+
+void GpuOutput::take_next() {
+  gpu_.wait_on_host(awaited_.front().over);
+  const Awaited come = awaited_.front();
+  awaited_.pop_front();
+  const volatile uint32_t& not_finite = *come.not_finite;
+  if (not_finite != 0) stop_not_finite(come.layer);
+  if (come.piece) writer_.give(*come.piece);
+}
+
+int64_t GpuOutput::pieces_awaited() const {
+  return std::count_if(awaited_.begin(), awaited_.end(),
+                       [](const Awaited& awaited) { return awaited.piece.has_value(); });
+}
+
+void GpuOutput::wait_for_writer(int64_t most_left) {
+  const auto begun = std::chrono::steady_clock::now();
+  writer_.wait_until_left(most_left);
+  if (awaited_.empty()) waited_ += std::chrono::steady_clock::now() - begun;
+}
+
+/// Buffers are used in turn. The next one is free once fewer than kBuffers pieces are in flight.
+std::byte* GpuOutput::free_buffer() {
+  poll();
+  // The writer runs concurrently, so its count is read once per round. If it is 0, the GPU still has pieces.
+  for (int64_t left = writer_.left(); pieces_awaited() + left >= OutputStaging::kBuffers;
+       left = writer_.left()) {
+    if (left > 0) {
+      wait_for_writer(left - 1);
+    } else {
+      take_next();
+    }
+    poll();
+  }
+  return staging_.buffer(buffers_used_++);
+}
+
+/// Returns a cleared flag. Its previous value has been checked.
+uint32_t* GpuOutput::free_flag() {
+  while (static_cast<int64_t>(awaited_.size()) >= OutputStaging::kFlags) take_next();
+  uint32_t* const flag = staging_.flag(flags_used_++);
+  *flag = 0;
+  return flag;
+}
+
+}  // namespace headroom

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/transfers/output_staging.h"
+#include "decoder/gpu/transfers/picture_writer.h"
+
+namespace headroom {
+
+/// Receives results from a GPU during a decode: pieces of the picture, which a thread passes to their sink,
+/// and flags for values that are not finite. Each new request first checks the results that have arrived, in
+/// the order of the compute stream. So the error names the first layer with a value that is not finite, and
+/// no later piece reaches a sink. Functions throw this DeviceError, and exceptions of the sink.
+class GpuOutput {
+ public:
+  /// Uses `staging` exclusively. `gpu` and `staging` must outlive it. `shift` is added to every value.
+  GpuOutput(gpu::Gpu& gpu, const OutputStaging& staging, float shift = 0)
+      : gpu_(gpu), staging_(staging), shift_(shift) {}
+  /// Drops pieces in flight and waits until the GPU and the sink use none of the buffers.
+  ~GpuOutput();
+  GpuOutput(const GpuOutput&) = delete;
+  GpuOutput& operator=(const GpuOutput&) = delete;
+
+  /// Sends a region of one item to the sink, which must outlive this object. Returns before the sink has the
+  /// region. Blocks while all staging buffers are in use.
+  void emit(const gpu::View& source, int64_t item, const Region& region, const std::string& layer,
+            PictureSink& sink);
+  /// Queues a check that the `values` on the GPU, as left by the work so far, are finite.
+  void check_finite(const double* values, int64_t count, const std::string& layer);
+  /// Waits until all checks are done and the sinks have all pieces.
+  void finish();
+  /// Seconds in which the GPU was idle because it waited for a sink.
+  double wait_seconds() const { return std::chrono::duration<double>(waited_).count(); }
+
+ private:
+  struct Awaited {
+    gpu::Event over;
+    const uint32_t* not_finite;
+    std::string layer;
+    std::optional<PictureWriter::Piece> piece;
+  };
+  void emit_piece(const gpu::View& source, const std::string& layer, PictureWriter::Piece piece);
+  std::byte* free_buffer();
+  uint32_t* free_flag();
+  /// Registers a result that is ready when the work queued so far is done.
+  void await(const uint32_t* not_finite, const std::string& layer, std::optional<PictureWriter::Piece> piece);
+  /// Handles all results that have arrived.
+  void poll();
+  /// Waits for the next result and handles it.
+  void take_next();
+  int64_t pieces_awaited() const;
+  void wait_for_writer(int64_t most_left);
+
+  gpu::Gpu& gpu_;
+  const OutputStaging& staging_;
+  const float shift_;
+  std::deque<Awaited> awaited_;
+  int64_t buffers_used_ = 0, flags_used_ = 0;  ///< so far
+  std::chrono::steady_clock::duration waited_{};
+  PictureWriter writer_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/transfers/host_memory.h"
+#include "decoder/gpu/transfers/output_staging.h"
+
+namespace headroom {
+
+/// Two buffers of pinned host memory for copies to a GPU. While one is copied, the host fills the other. It
+/// also owns the staging for output. Together they have 64 MiB.
+class PinnedStaging {
+ public:
+  static constexpr int64_t kBytes = int64_t{16} << 20;  ///< of one buffer
+
+  explicit PinnedStaging(gpu::Gpu& gpu)
+      : gpu_(gpu), memory_(reserve_staging(gpu, 2 * kBytes)), output_(gpu) {}
+
+  gpu::Gpu& gpu() const { return gpu_; }
+  const OutputStaging& output() const { return output_; }
+
+  /// The buffer that was used least recently. Waits until the GPU no longer uses it.
+  std::byte* next() {
+    current_ = 1 - current_;
+    wait(current_);
+    return memory_ + current_ * kBytes;
+  }
+  /// Marks the buffer that next() returned last as used by the compute stream's work so far. next() waits for
+  /// that work before it returns the buffer again.
+  gpu::Event used() {
+    busy_[static_cast<size_t>(current_)] = true;
+    return events_[static_cast<size_t>(current_)] = gpu_.record(gpu::Stream::compute);
+  }
+
+ private:
+  void wait(int buffer) {
+    const auto i = static_cast<size_t>(buffer);
+    if (busy_[i]) gpu_.wait_on_host(events_[i]);
+    busy_[i] = false;
+  }
+
+  gpu::Gpu& gpu_;
+  std::byte* memory_;
+  OutputStaging output_;
+  int current_ = 0;
+  std::array<bool, 2> busy_{};
+  std::array<gpu::Event, 2> events_{};
+};
+
+}  // namespace headroom

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "decoder/schedule/lowering.h"
+
+// Halos of a pass's tiles. Each operation reads beyond its outputs (decoder/graph/geometry.h). These halos
+// accumulate from the pass's goals back to kept tensors.
+namespace headroom {
+
+/// The axes along which a tile copies earlier positions from the tile before it: always the time, and rows in
+/// a pass that carries them.
+struct CarriedAxes {
+  bool rows = false;
+  /// Converts `before` along carried axes from input_halo()'s count to a step's: positions before the fresh
+  /// ones.
+  void add_after(Halo& halo) const;
+  /// Sets `before`, as input_halo() counts it, for a reader that begins at the first fresh position.
+  void begin_at_after(Halo& halo) const;
+  /// The step's halo without carried positions.
+  Halo fresh(Halo halo) const {
+    halo.before.t = 0;
+    if (rows) halo.before.y = 0;
+    return halo;
+  }
+};
+
+/// The halo of an input that an output halo requires.
+/// Along a carried axis such as the time, `output.after` is the number of frames that the output runs ahead
+/// of its chunk. The result's `after` is the same for the input. `before` does not accumulate, because a tile
+/// keeps earlier frames from the previous chunk. The result's `before` counts the frames read before the
+/// chunk's own. It is negative if reading starts after the chunk's first frame.
+Halo input_halo(const Op& op, const Halo& output, const CarriedAxes& carried);
+
+/// Positions outside the picture that an operation reads. A tile never contains frames before the first one.
+Axes<int32_t> input_pad(const Op& op);
+
+/// A contiguous tile with exactly the region that a reader needs, with `pad` positions outside the picture.
+struct ExactDemand {
+  Halo halo;  ///< counted as in Step::halo
+  Axes<int32_t> pad;
+  Edges edges = Edges::zeros;  ///< values there
+  friend bool operator==(const ExactDemand&, const ExactDemand&) = default;
+};
+
+/// The tile that an operation requires of its first input for an output with this halo.
+ExactDemand demand_of(const Op& op, const Halo& output, const CarriedAxes& carried);
+
+/// Demands of all steps of a pass on one tensor.
+struct Need {
+  std::optional<Halo> loose;       ///< for steps that can gather it themselves; counted as in input_halo()
+  std::vector<ExactDemand> exact;  ///< one per convolution or attention that reads it
+  bool any() const { return loose || !exact.empty(); }
+  /// The halo of a step whose tile serves all readers. Exact demands copy from this tile. The copies keep
+  /// earlier positions themselves.
+  Halo all(const CarriedAxes& carried) const;
+  void add_loose(const Halo& halo);
+};
+
+/// Demands of a pass on every tensor, and the operations that it runs.
+class PassNeeds {
+ public:
+  /// Throws std::logic_error if a step needs a barrier that is not kept.
+  PassNeeds(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal);
+
+  const Need& of(TensorId id) const;
+  // The pass runs no operations outside [first_op(), end_op()).
+  size_t first_op() const { return first_op_; }
+  size_t end_op() const { return end_op_; }
+
+ private:
+  /// The reference is valid until the next call.
+  Need& at(TensorId id);
+  void add_goal(const Graph& graph, const PassGoal& goal);
+  void add_inputs(const Op& op, const Halo& output, const std::vector<bool>& kept);
+
+  const CarriedAxes carried_;
+
+  // By tensor. A pass touches few of a graph's tensors, so the others take no space.
+  std::vector<int32_t> numbers_;
+  std::vector<Need> needs_;
+  size_t first_op_ = 0, end_op_ = 0;
+};
+
+}  // namespace headroom

@@ -1,0 +1,127 @@
+#include "decoder/schedule/memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "decoder/graph/geometry.h"
+#include "decoder/schedule/lifetimes.h"
+#include "decoder/schedule/storage.h"
+#include "decoder/schedule/tiles.h"
+
+namespace headroom {
+int64_t picture_bytes(const Graph& graph, const Request& request) {
+  if (!request.picture_dtype) return 0;
+  // Avoids overflow for hostile files; exact for all real values.
+  constexpr double kMost = double(int64_t{1} << 60);
+  const double bytes = double(request.batch) * double(request.frames) * double(request.height_pixels) *
+                       double(request.width_pixels) * double(graph.tensor(graph.output()).channels) *
+                       double(bytes_per_element(*request.picture_dtype));
+  return static_cast<int64_t>(std::min(bytes, kMost));
+}
+
+int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model) {
+  // Memory that grows with the picture is allocated for one frame at a time.
+  const Tensor& output = graph.tensor(graph.output());
+  const int64_t pixels =
+      own_rows(sizes, output.scale.y).length() * extent_of(output, sizes.latent).x * sizes.items;
+  return model.reserve_bytes + std::llround(model.reserve_bytes_per_pixel * double(pixels));
+}
+
+namespace {
+
+/// Positions of the longest tile for grid tiles of this length, except tiles at the start of the axis.
+int64_t longest(const TileAxis& axis, int64_t grid_tile) {
+  // If a tile boundary falls inside a position of a coarser tensor, the tile touches one position more.
+  const bool aligned = grid_tile * axis.scale % axis.grid_scale == 0;
+  const int64_t own = ceil_divide(grid_tile * axis.scale, axis.grid_scale) + (aligned ? 0 : 1);
+  const int64_t all =
+      axis.hands_on ? own + axis.before : std::min(own, axis.extent) + axis.before + axis.after;
+  return std::min(all, axis.extent + 2 * axis.pad);
+}
+
+Extent largest_tile(const Axes<TileAxis>& axes, const BandTile& tile) {
+  Extent largest{0, 0, longest(axes.x, tile.extent.x)};
+  // All chunks but the last have equal lengths. Only the first few differ in their earlier frames.
+  constexpr int64_t kFirstFew = 4;
+  const int64_t chunk = tile.extent.t, rows = std::min(axes.y.grid, tile.extent.y);
+  for (int64_t i = 0; i < kFirstFew && i * chunk < axes.t.grid; ++i) {
+    const Interval frames{i * chunk, std::min(axes.t.grid, (i + 1) * chunk)};
+    largest.t = std::max(largest.t, axes.t.present(frames).length());
+  }
+  const bool is_first = tile.place == BandPlace::first || rows == axes.y.grid;
+  largest.y =
+      axes.y.hands_on && is_first ? axes.y.present({0, rows}).length() : longest(axes.y, tile.extent.y);
+  return largest;
+}
+
+/// carried_bytes() for a step that makes a tile.
+int64_t carried_bytes(const Graph& graph, const Axes<TileAxis>& axes, TensorId tensor, const Extent& tile,
+                      const Sizes& sizes) {
+  Extent carried = {axes.t.carried, axes.y.carried, 0};
+  if (axes.y.hands_on) {
+    if (carried.y == 0 || tile.y >= axes.y.grid) return 0;
+    // Each tile of a band keeps its own rows for the tile below. A step's rows for all tiles share one
+    // allocation.
+    carried.t = 1;
+    for (int64_t begin = 0; begin < axes.x.grid; begin += tile.x)
+      carried.x += axes.x.present({begin, std::min(axes.x.grid, begin + tile.x)}).length();
+  } else {
+    if (carried.t == 0 || tile.t >= axes.t.grid) return 0;
+    carried = largest_tile(axes, tile);
+    carried.t = axes.t.carried;
+  }
+  return tile_bytes(graph, tensor, carried, sizes);
+}
+
+}  // namespace
+
+Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const BandTile& tile,
+                    const Sizes& sizes) {
+  return largest_tile(tile_axes(graph, pass, step, step.tensor, sizes.latent), tile);
+}
+
+int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                      const Sizes& sizes) {
+  if (!makes_tile(step)) return 0;
+  return carried_bytes(graph, tile_axes(graph, pass, step, step.tensor, sizes.latent), step.tensor, tile,
+                       sizes);
+}
+
+Extent longest_tile(const Pass& pass) {
+  return per_axis(
+      [](const std::vector<Interval>& intervals) {
+        int64_t longest = 0;
+        for (const Interval& interval : intervals) longest = std::max(longest, interval.length());
+        return longest;
+      },
+      pass.tiles);
+}
+
+std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const BandTile& tile,
+                                  const Sizes& sizes, const MemoryModel& model,
+                                  const std::vector<TensorId>& staged) {
+  const std::vector<Lifetime> lifetimes = tile_lifetimes(pass);
+  std::vector<StepBytes> bytes(pass.steps.size());
+  int64_t carried = 0;
+  for (size_t i = 0; i < pass.steps.size(); ++i) {
+    const Step& step = pass.steps[i];
+    if (!makes_tile(step.kind)) continue;
+    const Axes<TileAxis> axes = tile_axes(graph, pass, step, step.tensor, sizes.latent);
+    const Extent extent = largest_tile(axes, tile);
+    if (model.workspace_bytes && step.op != OpId{-1})
+      bytes[i].workspace =
+          model.workspace_bytes(graph.op(step.op), pass.convolutions.of(step.op), extent, sizes);
+    if (step.kind == OpKind::attention && contains(staged, step.inputs[1].tensor) &&
+        model.attention_state_bytes)
+      bytes[i].workspace += model.attention_state_bytes(graph.op(step.op), extent);
+    if (!makes_tile(step)) continue;
+    carried += carried_bytes(graph, axes, step.tensor, tile.extent, sizes);
+    const int64_t of_tile = tile_bytes(graph, step.tensor, extent, sizes);
+    for (size_t k = lifetimes[i].begin; k < lifetimes[i].end; ++k) bytes[k].tiles += of_tile;
+  }
+  // Carried positions are live throughout the pass, whichever step runs.
+  for (StepBytes& step : bytes) step.carried = carried;
+  return bytes;
+}
+
+}  // namespace headroom

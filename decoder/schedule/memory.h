@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "decoder/operations/convolution.h"
+#include "decoder/plan/sizes.h"
+#include "decoder/schedule/blocks.h"
+#include "decoder/schedule/storage.h"
+#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/window.h"
+
+namespace headroom {
+
+/// Inputs of the memory prediction that the plan does not give.
+struct MemoryModel {
+  /// Device bytes of the workspace of `op` on a tile of this extent. `algorithm` is the algorithm of its
+  /// pass.
+  std::function<int64_t(const Op& op, ConvolutionAlgorithm algorithm, const Extent& output_tile,
+                        const Sizes& sizes)>
+      workspace_bytes;
+  /// Additional bytes for attention on this tile if keys come block by block. Null: none.
+  std::function<int64_t(const Op& op, const Extent& output_tile)> attention_state_bytes;
+  /// Bytes that libraries take outside the pool, in total.
+  int64_t reserve_bytes = 0;
+  /// Additional bytes outside the pool per pixel of one frame of each item of a micro-batch: lists of blocks,
+  /// sums of rows, collected outputs.
+  double reserve_bytes_per_pixel = 0;
+  /// Target size of blocks of kept tensors.
+  int64_t block_bytes = int64_t{4} << 20;
+};
+
+/// Bytes of a request's picture if it stays in memory, otherwise 0.
+int64_t picture_bytes(const Graph& graph, const Request& request);
+
+/// Growth outside the pool that a plan allows for.
+int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model);
+
+/// Position of a band in its pass. It matters if tiles carry rows from the band before.
+enum class BandPlace : uint8_t { first, further_down };
+
+/// A grid tile in a band at this position.
+struct BandTile {
+  BandTile(const Extent& of_tile, BandPlace of_band = BandPlace::further_down)
+      : extent(of_tile), place(of_band) {}
+  Extent extent;
+  BandPlace place;
+};
+
+/// Extent of the largest tile that a step makes, if grid tiles have this extent and start at its multiples.
+Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const BandTile& tile,
+                    const Sizes& sizes);
+/// The extent of a pass's grid tiles. Tiles at the ends may be smaller.
+Extent longest_tile(const Pass& pass);
+
+/// Live memory while a step runs, without kept blocks, in bytes for all items.
+struct StepBytes {
+  int64_t tiles = 0;
+  int64_t carried = 0;  ///< the last frames of tiles, which the next chunk of frames reads
+  int64_t workspace = 0;
+  int64_t total() const { return tiles + carried + workspace; }
+};
+/// StepBytes of each step of a pass, for a tile of this extent in the position that needs most. `staged` are
+/// the keys and values in a lower tier.
+std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const BandTile& tile,
+                                  const Sizes& sizes, const MemoryModel& model,
+                                  const std::vector<TensorId>& staged = {});
+/// Bytes that a step carries from one chunk to the next, or from one band to the next for all tiles of a
+/// band. `tile` is the extent of a grid tile.
+int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                      const Sizes& sizes);
+
+}  // namespace headroom

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "decoder/graph/graph.h"
+#include "decoder/plan/sizes.h"
+
+namespace headroom {
+
+/// Sizes of allocations, tiles and parameters on one kind of device.
+class StorageRules {
+ public:
+  virtual ~StorageRules() = default;
+  /// Bytes that the device uses for an allocation of `bytes`.
+  virtual int64_t allocated_bytes(int64_t bytes) const = 0;
+  /// Bytes of one value of a tile, in a plan of this dtype.
+  virtual int64_t tile_element_bytes(Dtype dtype) const = 0;
+  /// Bytes that the device uses for the tiles of `items` batch items with `item_bytes` each.
+  virtual int64_t tile_bytes(int64_t item_bytes, int64_t items) const = 0;
+  /// The most values that one item may have in a tile.
+  virtual int64_t most_tile_values() const = 0;
+  /// An operation's parameters as the device's code reads them.
+  virtual int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm,
+                                Dtype dtype) const = 0;
+  /// Bytes of statistics and sums, of values derived from them, and of their buffers. They are live for the
+  /// whole decode.
+  virtual int64_t state_bytes(const Graph& graph, const Sizes& sizes) const = 0;
+};
+
+/// Tiles are fp32 in every dtype. All items share one allocation of whole pages, or of a multiple of 64 bytes
+/// if it is small. Kernels are packed for the algorithm, in fp32. The state is small and lies outside the
+/// pool.
+const StorageRules& cpu_storage();
+/// Tiles are in the plan's dtype. Each item has its own allocation, a multiple of 512 bytes for alignment.
+/// decoder/schedule/gpu_layout.h defines the layout of parameters and state.
+const StorageRules& gpu_storage();
+
+const StorageRules& storage_rules(DeviceKind device);
+inline const StorageRules& storage_rules(const Sizes& sizes) {
+  return storage_rules(sizes.device);
+}
+
+/// Bytes that a device uses for an allocation of `bytes`.
+int64_t allocated_bytes(int64_t bytes, DeviceKind device);
+/// Bytes of one value of a tile. The latent is fp32 on every device.
+int64_t tile_element_bytes(const Sizes& sizes);
+/// Bytes of one tile of all items.
+int64_t tile_bytes(const Graph& graph, TensorId tensor, const Extent& extent, const Sizes& sizes);
+/// Bytes of one micro-batch of the latent, which is live throughout.
+int64_t latent_bytes(const Graph& graph, const Sizes& sizes);
+int64_t device_state_bytes(const Graph& graph, const Sizes& sizes);
+
+}  // namespace headroom

@@ -1,0 +1,70 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "decoder/families/load_model.h"
+#include "decoder/graph/geometry.h"
+#include "decoder/operations/operation.h"
+#include "tests/support/refused_config.h"
+#include "tests/support/tiny_pictures.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+using test::model_of;
+using test::refuses;
+
+json changed_tiny(const char* key, const json& value) {
+  return test::changed(test::tiny_autoencoder_tiny_config(), key, value);
+}
+
+TEST_CASE("TAESD's decoder has the parameters of diffusers' and no barrier") {
+  const Model model = resolve_model("taesd");
+  CHECK_FALSE(model.force_upcast);
+  for (const Op& op : model.graph.ops()) {
+    for (size_t i = 0; i < op.inputs.size(); ++i) CHECK_FALSE(is_barrier(op, i));
+  }
+}
+
+TEST_CASE("layers are numbered as in diffusers' sequence, and every one is an optional cut point") {
+  const Model model = model_of(test::tiny_autoencoder_tiny_config());
+  std::vector<std::string> convolutions, cut_points;
+  for (const Op& op : model.graph.ops()) {
+    if (op.kind == OpKind::conv) convolutions.push_back(op.name);
+  }
+  for (const Tensor& tensor : model.graph.tensors()) {
+    if (tensor.cut_point) cut_points.push_back(tensor.name);
+  }
+  const std::string layers = "decoder.layers.";
+  CHECK(convolutions == std::vector<std::string>{
+                            layers + "0", layers + "2.conv.0", layers + "2.conv.2", layers + "2.conv.4",
+                            layers + "4", layers + "5.conv.0", layers + "5.conv.2", layers + "5.conv.4",
+                            layers + "6.conv.0", layers + "6.conv.2", layers + "6.conv.4", layers + "7"});
+  CHECK(cut_points ==
+        std::vector<std::string>{layers + "0", layers + "2", layers + "4", layers + "5", layers + "6"});
+  const Op& between = model.graph.op(model.graph.find_op(layers + "4"));
+  CHECK_FALSE(between.convolution.bias);
+  CHECK(model.graph.op(model.graph.find_op(layers + "2")).activation == Activation::relu);
+}
+
+TEST_CASE("an AutoencoderTiny without keys is diffusers' default") {
+  const Model model = model_of({{"_class_name", "AutoencoderTiny"}});
+  CHECK(parameter_elements(model.graph) == parameter_elements(resolve_model("taesd").graph));
+  CHECK(model.shift_factor == 0);
+}
+
+TEST_CASE("values of AutoencoderTiny that are not supported are refused by their key") {
+  refuses(changed_tiny("decoder_block_out_channels", {8, 16}),
+          {"config.json: decoder_block_out_channels[1]", "8", "16"});
+  refuses(changed_tiny("decoder_block_out_channels", {8}), {"decoder_block_out_channels", "2", "1"});
+  refuses(changed_tiny("num_decoder_blocks", json::array()), {"num_decoder_blocks", "at least one"});
+  refuses(changed_tiny("upsample_fn", "bilinear"), {"upsample_fn", "bilinear", "nearest"});
+  refuses(changed_tiny("act_fn", "tanh"), {"act_fn", "tanh", "relu"});
+  refuses(changed_tiny("scaling_factor", 0), {"scaling_factor", "other than 0"});
+  json fewer = test::tiny_autoencoder_tiny_config();
+  fewer.erase("decoder_block_out_channels");
+  refuses(fewer, {"decoder_block_out_channels: missing"});
+}
+
+}  // namespace
+}  // namespace headroom
