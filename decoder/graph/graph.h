@@ -11,35 +11,27 @@
 
 namespace headroom {
 
-// The list of operations. To add one, add a line here and follow HACKING.md. In graphs an operation has
-// tensors {inputs} -> result. In tile programs a step carries it out on one tile.
+// The list of operations. To add one, add a line here and follow HACKING.md. In a graph, an operation turns
+// {inputs} into a result. In a tile program, a step carries it out on one tile.
 //
 //   conv              {x} -> y: stride-1 convolution, padded to keep the extent. With `factor`, it reads x
 //                     upsampled (nearest) but never stores the upsampled tensor
 //   upsample          {x} -> y: nearest, by `factor`
-//   statistics        {x} -> s: mean and deviation over each group of channels and all positions; a barrier
 //   norm              {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
 //   add               {a, b} -> y: a + b, then `activation`
-//   attention         {q, k, v} -> y: one head. Queries attend to all positions of one frame of k and v, or
-//   of
-//                     several frames (AttentionFrames). A barrier on k and v
+//   attention         {q, k, v} -> y: one head. Queries attend to all positions of some frames of k and v
+//                     (AttentionFrames). A barrier on k and v
 //   rms_norm          {x} -> y: x / root mean square over the channels of its position * weight + bias, then
 //                     `activation`. If centred, subtracts the mean first (layer norm)
 //   interpolate       {x} -> y: linear upsampling by 2 along the axes of `factor`, like PyTorch's with
-//                     align_corners=False. Along the time the first frame stays as it is, and only the later
-//                     ones are interpolated
-//   unfold_frames     {x, z} -> y: the first frame of x. Each later frame of z becomes two: the first half of
-//                     its channels, then the second
+//                     align_corners=False. The first frame stays; later frames are interpolated
+//   unfold_frames     {x, z} -> y: the first frame of x. Each later frame of z becomes two: the first half
+//                     of its channels, then the second
 //   gate              {x} -> y: the first half of the channels * silu(the second half)
-//   depth_to_space    {x} -> y: channels c * factor² … become the factor × factor pixels of channel c.
-//   Channels
-//                     can also hold several frames (DepthOrder), and are repeated if there are too few
-//   key_value_sums    {x …} -> s: for each head, sums over all positions of relu(k) times each v, and of
-//   relu(k)
-//                     alone; a barrier
+//   depth_to_space    {x} -> y: channels become the pixels of a square, and frames (DepthOrder). Channels
+//                     are repeated if there are too few
 //   linear_attention  {x …, s} -> y: for each head, relu(q) times the sums with v, divided by relu(q) times
-//   the
-//                     sums of k
+//                     the sums of k
 //   activate          {x} -> y: `activation` of each value
 #define HEADROOM_TILE_OPERATIONS(X) \
   X(conv)                           \
@@ -54,7 +46,12 @@ namespace headroom {
   X(depth_to_space)                 \
   X(linear_attention)               \
   X(activate)
-// Operations whose results are statistics, which have no positions.
+
+// Operations whose results have no positions. Both are barriers.
+//
+//   statistics        {x} -> s: mean and deviation over each group of channels and all positions
+//   key_value_sums    {x …} -> s: for each head, sums over all positions of relu(k) times each v, and of
+//                     relu(k) alone
 #define HEADROOM_STATISTICS(X) \
   X(statistics)                \
   X(key_value_sums)
@@ -62,12 +59,11 @@ namespace headroom {
 
 // Steps that carry out no operation. They only move values.
 //
-//   gather      copy a region into a tile, padded outside the picture as Step::edges says
-//   store       write the tile's own positions to a kept tensor
-//   accumulate  add the tile's own positions onto a kept tensor and activate the sum, which becomes the
-//   result
-//               of `op`, an add
-//   emit        pass the tile's own positions to the output
+//   gather            copy a region into a tile, padded outside the picture as Step::edges says
+//   store             write the tile's own positions to a kept tensor
+//   accumulate        add the tile's own positions onto a kept tensor and activate the sum, which becomes the
+//                     result of `op`, an add
+//   emit              pass the tile's own positions to the output
 #define HEADROOM_MOVES(X) \
   X(gather)               \
   X(store)                \
