@@ -168,7 +168,7 @@ std::string place_here() {
   return text;
 }
 
-bool is_number(std::string_view name) {
+bool is_frame_number(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
@@ -183,10 +183,10 @@ bool holds_frames_alone(int folder, int levels) noexcept {
     if (S_ISREG(status.st_mode)) {
       const bool png = stem.ends_with(".png");
       if (png) stem.remove_suffix(4);
-      alone = stem == "pixels" || (png && is_number(stem));
+      alone = stem == "pixels" || (png && is_frame_number(stem));
       return;
     }
-    alone = S_ISDIR(status.st_mode) && is_number(stem) && levels > 1;
+    alone = S_ISDIR(status.st_mode) && is_frame_number(stem) && levels > 1;
     if (!alone) return;
     const int inner = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     alone = inner >= 0 && holds_frames_alone(inner, levels - 1);
