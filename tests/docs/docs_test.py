@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what README.md, HACKING.md and docs/ name: paths, links, commands, flags, functions. No line is over 160 characters.
+"""Checks what README.md, HACKING.md and docs/ name: paths, links, commands, flags, functions, lines of diffs. No line is over 160
+characters.
 
     python3 tests/docs/docs_test.py --bin build/bin
 
@@ -17,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_CHARACTERS = 160
+MOST_DIFF_LINES = 100
 SOURCES = {".cpp", ".h", ".cu", ".py", ".cmake"}
 FOLDERS = ("decoder/", "profiler/", "planner/", "reports/", "gui/", "tests/", "docs/", "cmake/", ".ci/")
 PATH = re.compile(r"(?<![\w./-])(?:" + "|".join(map(re.escape, FOLDERS)) + r")[\w./*{},-]*")
@@ -195,10 +197,25 @@ def check_links(page, text):
             yield f"link to no heading: {target}"
 
 
+def check_diffs(text):
+    """Added and unchanged lines of a diff must be in the file that it names. A diff has at most 100 lines."""
+    for block in re.findall(r"^```diff\n(.*?)^```", text, re.M | re.S):
+        lines = block.rstrip("\n").split("\n")
+        if len(lines) > MOST_DIFF_LINES:
+            yield f"a diff of {len(lines)} lines"
+        current = set()
+        for line in lines:
+            if line.startswith("+++ b/"):
+                file = ROOT / line[6:]
+                current = {own.strip() for own in file.read_text().split("\n")} if file.is_file() else set()
+            elif line[:1] in "+ " and line[1:].strip() and line[1:].strip() not in current:
+                yield f"no such line: {line[1:].strip()}"
+
+
 def check_page(tree, page, text):
     """Returns all faults of a page as text."""
     faults = [f"{page}:{number}: {len(line)} characters" for number, line in enumerate(text.split("\n"), 1) if len(line) > MOST_CHARACTERS]
-    faults += [f"{page}: {fault}" for fault in check_links(page, text)]
+    faults += [f"{page}: {fault}" for fault in [*check_links(page, text), *check_diffs(text)]]
     if page != "CHANGELOG.md":  # which also names removed features
         faults += [f"{page}:{number}: {fault}" for number, code, block in code_of(text) for fault in check_code(tree, page, code, block)]
     return faults
@@ -221,6 +238,8 @@ FAULTS = {
     "link to nothing: docs/unknown.md": "[link](docs/unknown.md)",
     "link to no heading: docs/formats.md#unknown": "[link](docs/formats.md#unknown)",
     "161 characters": "x" * 161,
+    "no such line: int64_t nothing": "```diff\n+++ b/decoder/graph/graph.h\n+int64_t nothing = 0;\n```",
+    "a diff of 101 lines": "```diff\n" + "-x\n" * 101 + "```",
 }
 
 
