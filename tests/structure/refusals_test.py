@@ -17,7 +17,7 @@ from pathlib import Path
 from cpp_source import PRODUCT, ROOT
 
 CMAKE = "cmake"
-CORE = ("graph", "plan", "lowering", "validator", "trace", "files", "weights", "interpreter", "cpu", "gpu", "session")
+CORE = ("base", "graph", "families", "plan", "operations", "schedule", "validator", "trace", "files", "weights", "interpreter", "cpu", "gpu", "session")
 
 
 class Refusals(unittest.TestCase):
