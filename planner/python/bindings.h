@@ -2,7 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
-// The module `headroom._core`. It is internal: users import `headroom` (planner/python/headroom).
+// The module `headroom_vae._core`. It is internal: users import `headroom_vae` (planner/python/headroom_vae).
 namespace headroom::python {
 
 void bind_exceptions(nanobind::module_& module);

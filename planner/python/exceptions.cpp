@@ -9,7 +9,7 @@ namespace {
 namespace nb = nanobind;
 
 nb::object errors() {
-  return nb::module_::import_("headroom.errors");
+  return nb::module_::import_("headroom_vae.errors");
 }
 
 /// Rewrites a message so that it names Python arguments instead of command-line options.
@@ -17,7 +17,7 @@ nb::object in_python(const char* message) {
   return errors().attr("in_python")(message);
 }
 
-/// Raises the class `name` of headroom/errors.py.
+/// Raises the class `name` of headroom_vae/errors.py.
 void raise(const char* name, const nb::object& error) {
   PyErr_SetObject(errors().attr(name).ptr(), error.ptr());
 }

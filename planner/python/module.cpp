@@ -1,7 +1,7 @@
 #include "planner/python/bindings.h"
 
 NB_MODULE(_core, module) {
-  module.doc() = "What of the package headroom is compiled.";
+  module.doc() = "The compiled part of the package headroom_vae.";
   module.attr("__version__") = HEADROOM_VERSION;
   headroom::python::bind_exceptions(module);
   headroom::python::bind_model(module);

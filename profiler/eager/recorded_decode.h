@@ -7,7 +7,7 @@
 #include "profiler/eager/eager_decode.h"
 
 // Memory that PyTorch's allocator reported while a VAE's own code decoded. EagerDecode predicts the same
-// figures from the graph. The Python package writes the recording: headroom.record().
+// figures from the graph. The Python package writes the recording: headroom_vae.record().
 namespace headroom::profiler {
 
 /// One module of the VAE, in its call with the most live bytes.

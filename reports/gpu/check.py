@@ -2,7 +2,7 @@
 """Checks and measures Headroom on a machine with an NVIDIA GPU, in four parts that each end on time.
 
     python3 reports/gpu/check.py smoke      # 45 s: every kernel, every family, every dtype
-    python3 reports/gpu/check.py python     # 90 s: the wheel, headroom.enable(), offload
+    python3 reports/gpu/check.py python     # 90 s: the wheel, headroom_vae.enable(), offload
     python3 reports/gpu/check.py measure    # 4 min: seconds, peaks, PSNR, engines, kernels
     python3 reports/gpu/check.py compare    # 4 min: diffusers eager, channels-last and compiled; 4096² and 8192²
 

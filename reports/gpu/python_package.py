@@ -1,10 +1,10 @@
-"""Part `python`: the wheel on this machine. Checks headroom.enable() on a VAE on the card: pixels, peaks, seconds and offloading."""
+"""Part `python`: the wheel on this machine. Checks headroom_vae.enable() on a VAE on the card: pixels, peaks, seconds and offloading."""
 
 import importlib.metadata
 from dataclasses import dataclass
 from typing import Any, Callable
 
-import headroom
+import headroom_vae
 import torch
 from accelerate import cpu_offload_with_hook
 from diffusers.hooks import apply_group_offloading
@@ -38,7 +38,7 @@ class Scene:
 
     def decode(self, name: str, vae: Any, latent: torch.Tensor, repeats: int, limit: str = "4GiB") -> None:
         """Reports a row for decodes by an enabled VAE, through its public interface."""
-        handle = headroom.enable(vae, limit=limit)
+        handle = headroom_vae.enable(vae, limit=limit)
         held, device = torch.cuda.memory_allocated(), next(vae.parameters()).device
         timing = self.theirs.timed(lambda: vae.decode(latent, return_dict=False)[0], repeats)
         db, last = psnr_db(timing.picture, self.reference), handle.last
@@ -50,7 +50,7 @@ class Scene:
                         ok=db >= self.theirs_db - MOST_LOSS_DB and held <= 0)
         self.report.log(f"{name}: {last}; {last.seconds:.4f} s of them decoding, {last.planning_seconds:.4f} planning; {held} bytes more held after it; "
                         f"driver has {torch.cuda.mem_get_info()[0] >> 20} MiB free")
-        headroom.disable(vae)
+        headroom_vae.disable(vae)
 
 
 def on_card(scene: Scene) -> None:
@@ -73,13 +73,13 @@ def on_a_stream(scene: Scene, vae: Any, latent: torch.Tensor) -> None:
 
 
 def refused(scene: Scene, vae: Any, latent: torch.Tensor) -> None:
-    headroom.enable(vae, limit="16MiB")
+    headroom_vae.enable(vae, limit="16MiB")
     try:
         vae.decode(latent)
         scene.report.row("limit 16MiB", "decoded", ok=False)
-    except headroom.DoesNotFit as misfit:
+    except headroom_vae.DoesNotFit as misfit:
         scene.report.row("limit 16MiB", f"DoesNotFit: {str(misfit)[:120]}")
-    headroom.disable(vae)
+    headroom_vae.disable(vae)
 
 
 def offloaded(scene: Scene) -> None:
@@ -102,7 +102,7 @@ def offloaded(scene: Scene) -> None:
 def checks(scene: Scene) -> None:
     """Time of a 512² decode's checks for changed modules and parameter values."""
     vae, latent = scene.vae(), scene.latent_on_card[..., :64, :64]
-    handle = headroom.enable(vae, limit="4GiB")
+    handle = headroom_vae.enable(vae, limit="4GiB")
     decode = 1e3 * scene.theirs.timed(lambda: vae.decode(latent, return_dict=False)[0], REPEATS).median
     decoder, parameters = handle.decoder, handle.decoder._unchanged_parameters()
     on_card = decoder._decoder("cuda:0", decoder.model)
@@ -116,21 +116,21 @@ def checks(scene: Scene) -> None:
     sums = milliseconds(lambda: on_card.checksums(memory))
     scene.report.row("checks of a decode of 512²", f"modules {modules:.2f} ms, values {values:.2f} ms, {sums:.2f} of them checksums on the card",
                      f"{100 * (modules + values) / decode:.1f} % of {decode:.1f} ms")
-    headroom.disable(vae)
+    headroom_vae.disable(vae)
 
 
 def as_picture(scene: Scene) -> None:
     """diffusers' own image processor behind an enabled VAE, as a pipeline calls it."""
     vae, latent = scene.vae(), scene.latent_on_card
     theirs = vae.decode(latent, return_dict=False)[0]
-    headroom.enable(vae)
+    headroom_vae.enable(vae)
     ours = vae.decode(latent, return_dict=False)[0]
     a, b = (VaeImageProcessor(vae_scale_factor=8).postprocess(each, output_type="np") for each in (theirs, ours))
     scene.report.row("8-bit picture", f"{255 * abs(a - b).max():.1f} of 255 at most, {255 * abs(a - b).mean():.3f} on average")
 
 
 def main(report: Report, where: Place) -> None:
-    report.row("package", f"headroom {headroom.__version__}, diffusers {importlib.metadata.version('diffusers')}")
+    report.row("package", f"headroom {headroom_vae.__version__}, diffusers {importlib.metadata.version('diffusers')}")
     theirs = Diffusers(where.rehearse)
     side = 64 if where.rehearse else 1024
     latent = theirs.latent("sdxl", (side, side), where.work_folder() / "python.npy")

@@ -17,7 +17,7 @@ def lay_out(air_card: Path, folder: Path) -> None:
     shutil.copy2(air_card / "modules" / "headroom-cuda.so", folder / "lib")
     for test in sorted((build / "tests").glob("test_*on_gpu")):
         shutil.copy2(test, folder / "tests")
-    package = folder / "site" / "headroom"
-    shutil.copytree(build / "python" / "headroom", package)
+    package = folder / "site" / "headroom_vae"
+    shutil.copytree(build / "python" / "headroom_vae", package)
     (package / "headroom-cuda-lent.so").unlink()
     shutil.copy2(air_card / "modules" / "headroom-cuda-lent.so", package)

@@ -10,11 +10,11 @@ import logging
 import weakref
 from typing import Any
 
-import headroom
-from headroom.amounts import require_sensible_limit
-from headroom.checkpoints import model_of_tensors
-from headroom.device import require_device
-from headroom.module import ModuleDecoder
+import headroom_vae
+from headroom_vae.amounts import require_sensible_limit
+from headroom_vae.checkpoints import model_of_tensors
+from headroom_vae.device import require_device
+from headroom_vae.module import ModuleDecoder
 
 from .server import allowed_scratch, require_limit_of_machine
 
@@ -29,7 +29,7 @@ def _warn_once(message: str) -> None:
 def _module_of(vae: Any) -> Any:
     module = getattr(vae, "first_stage_model", None)
     if not hasattr(module, "state_dict"):
-        raise headroom.InputError(f"vae: expected a VAE as ComfyUI's Load VAE gives it, found {type(vae).__name__} without a model")
+        raise headroom_vae.InputError(f"vae: expected a VAE as ComfyUI's Load VAE gives it, found {type(vae).__name__} without a model")
     return module
 
 
@@ -46,7 +46,7 @@ def _device_of(vae: Any) -> str:
     device = str(getattr(vae, "device", "cpu"))
     try:
         require_device(device)
-    except headroom.Unsupported as why:
+    except headroom_vae.Unsupported as why:
         _warn_once(f"VAE Decode (Headroom) runs on the CPU, not on ComfyUI's device: {why}")
         return "cpu"
     return device
@@ -60,7 +60,7 @@ def _latent_of(samples: Any, model: Any) -> Any:
     if getattr(latent, "is_nested", False):  # for example video and sound; the first part is the picture
         latent = latent.unbind()[0]
     if not isinstance(latent, torch.Tensor):
-        raise headroom.InputError(f"samples: expected a latent, found {type(samples if latent is None else latent).__name__}")
+        raise headroom_vae.InputError(f"samples: expected a latent, found {type(samples if latent is None else latent).__name__}")
     return latent[:, :, 0] if latent.dim() == 5 and not model.decodes_clips else latent
 
 
@@ -74,7 +74,7 @@ def _latent_shape(shape: Any, model: Any) -> list[int]:
     rows, columns, _ = model.latent_patches
     channels = model.latent_channels * rows * columns
     if len(shape) != 4 or shape[1] != channels:
-        raise headroom.InputError(f"latent: expected N×{channels}×H×W, found {'×'.join(map(str, shape))}")
+        raise headroom_vae.InputError(f"latent: expected N×{channels}×H×W, found {'×'.join(map(str, shape))}")
     return [shape[0], model.latent_channels, shape[2] * rows, shape[3] * columns]
 
 
@@ -97,7 +97,7 @@ def _require_picture(model: Any) -> None:
     """Raises Unsupported if ComfyUI has no picture format with the decoder's number of channels."""
     channels = model.picture_shape([1, model.latent_channels, 1, 1])[1]
     if channels not in (1, 3, 4, 12):
-        raise headroom.Unsupported(f"vae: its pictures have {channels} channels; expected 1, 3, 4, or 12 (2×2 pixels of 3)")
+        raise headroom_vae.Unsupported(f"vae: its pictures have {channels} channels; expected 1, 3, 4, or 12 (2×2 pixels of 3)")
 
 
 def _image_of(vae: Any, sample: Any) -> Any:
@@ -175,7 +175,7 @@ class HeadroomMemoryEstimate:
             """Falls back to ComfyUI's estimate on any error, because an exception here would abort ComfyUI's own decode."""
             try:
                 batch, _, frames, height, width = model.picture_shape(_latent_shape(shape, model))
-                prediction = headroom.predict(model, height, width, frames, batch, dtype=dtype, device="cuda")
+                prediction = headroom_vae.predict(model, height, width, frames, batch, dtype=dtype, device="cuda")
                 return prediction.untiled_peak_bytes
             except Exception as why:
                 _warn_once(f"Headroom memory estimate leaves ComfyUI's own: {why}")

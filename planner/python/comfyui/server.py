@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-import headroom
-from headroom.amounts import limit_bytes, memory_bytes
+import headroom_vae
+from headroom_vae.amounts import limit_bytes, memory_bytes
 
 SCRATCH_VARIABLE = "HEADROOM_COMFYUI_SCRATCH"
 
@@ -36,7 +36,7 @@ def allowed_scratch(scratch: str) -> str | None:
         folder = ""
     below = any(os.path.commonpath([folder, allowed]) == allowed for allowed in _allowed_folders() if folder)
     if not below or not os.path.isdir(folder):
-        raise headroom.InputError(
+        raise headroom_vae.InputError(
             "scratch: expected an existing folder in ComfyUI's temp folder, or in one that the person who runs ComfyUI allows by "
             f"the environment variable {SCRATCH_VARIABLE}")
     return folder
@@ -57,4 +57,4 @@ def require_limit_of_machine(limit: str, device: str) -> None:
         return
     most = _memory_bytes(device)
     if limit_bytes(limit) > most:
-        raise headroom.InputError(f"limit: expected at most the {most / (1 << 30):.1f} GiB of memory that {device} has, or auto, found {limit}")
+        raise headroom_vae.InputError(f"limit: expected at most the {most / (1 << 30):.1f} GiB of memory that {device} has, or auto, found {limit}")

@@ -3,7 +3,7 @@
 
 #include "decoder/families/load_model.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/graph/parameters.h"
+#include "decoder/operations/operation.h"
 #include "tests/support/op_named.h"
 #include "tests/support/refused_config.h"
 #include "tests/support/tiny_model.h"

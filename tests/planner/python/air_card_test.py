@@ -24,10 +24,10 @@ from unittest import mock
 
 import accelerate
 import comfyui_test
-import headroom
+import headroom_vae
 import tiny
 import torch
-from headroom import device, parameters
+from headroom_vae import device, parameters
 
 MIB = 1 << 20
 CARD = torch.device("cuda", 0)
@@ -109,7 +109,7 @@ class Decodes(AirCard):
                 return self(z)
 
         vae = Decoder(torch.nn.SiLU(), torch.nn.ReLU())
-        recording = headroom.record(vae, latent(1, 3, 50, 50).to(CARD))
+        recording = headroom_vae.record(vae, latent(1, 3, 50, 50).to(CARD))
         decode, before, block = recording["decodes"][0], 30_000, 30_208  # rounded up to a multiple of 512
         self.assertEqual((recording["device_kind"], decode["width_pixels"]), ("cuda", 50))
         self.assertEqual((decode["peak_bytes"], decode["peak_layer"]), (before + 2 * block, "1"))
@@ -133,7 +133,7 @@ class Decodes(AirCard):
             with self.subTest(make.__name__):
                 vae, z = make(), latent(*shape)
                 whole = vae.decode(z, return_dict=False)[0]
-                headroom.enable(vae.to(CARD), limit="256MiB", host_limit=0)
+                headroom_vae.enable(vae.to(CARD), limit="256MiB", host_limit=0)
                 before = torch.cuda.memory_allocated()
                 picture = vae.decode(z.to(CARD), return_dict=False)[0]
                 self.assertEqual(picture.device, CARD)
@@ -150,7 +150,7 @@ class Decodes(AirCard):
                 exact = tiny.kl().decode(z.float()).sample
                 vae = tiny.kl().to(dtype)
                 theirs += float((vae.decode(z).sample.float() - exact).abs().mean())
-                headroom.enable(vae.to(CARD), limit="64MiB", host_limit=0)
+                headroom_vae.enable(vae.to(CARD), limit="64MiB", host_limit=0)
                 picture = vae.decode(z.to(CARD)).sample
                 self.assertEqual(picture.dtype, dtype)
                 ours += float((picture.cpu().float() - exact).abs().mean())
@@ -161,11 +161,11 @@ class Decodes(AirCard):
         vae, z = tiny.kl(), latent(1, 4, 24, 24)
         whole = vae.decode(z).sample
         picture_bytes = whole.numel() * 4
-        handle = headroom.enable(vae.to(CARD), limit=None, host_limit=0)
+        handle = headroom_vae.enable(vae.to(CARD), limit=None, host_limit=0)
         smallest = handle.predict(*whole.shape[2:]).smallest_limit_bytes
         for limit in (None, "auto", smallest):
-            headroom.disable(vae)
-            handle = headroom.enable(vae, limit=limit, host_limit=0)
+            headroom_vae.disable(vae)
+            handle = headroom_vae.enable(vae, limit=limit, host_limit=0)
             torch.cuda.empty_cache()  # torch leaves up to 1 MiB of a cached segment with the block
             before = torch.cuda.memory_allocated()
             torch.cuda.reset_peak_memory_stats()
@@ -176,15 +176,15 @@ class Decodes(AirCard):
             self.assertEqual(torch.cuda.memory_allocated(), before)
         self.assertLessEqual(handle.last.predicted_peak_bytes, smallest)
         self.assert_on_card(3)
-        headroom.enable(vae, limit=smallest - 1, host_limit=0)
-        with self.assertRaises(headroom.DoesNotFit):
+        headroom_vae.enable(vae, limit=smallest - 1, host_limit=0)
+        with self.assertRaises(headroom_vae.DoesNotFit):
             vae.decode(z)
         self.assert_on_card(0)
 
     def test_on_a_card_that_is_nearly_full_less_is_kept_back(self):
         vae, z = tiny.kl(), latent(1, 4, 24, 24)
         whole = vae.decode(z).sample
-        handle = headroom.enable(vae.to(CARD), limit="auto", host_limit=0)
+        handle = headroom_vae.enable(vae.to(CARD), limit="auto", host_limit=0)
         torch.cuda.empty_cache()
         free = torch.cuda.mem_get_info()[0]
         for left in (116 * MIB, 14 * MIB):
@@ -195,7 +195,7 @@ class Decodes(AirCard):
             del others
             torch.cuda.empty_cache()
         others = torch.empty(free - 6 * MIB, dtype=torch.uint8, device=CARD)
-        with self.assertRaisesRegex(headroom.DoesNotFit, r"does not fit (\d\.\d MiB); .*limit='auto': \1 are free there, of which 0\.0 KiB are kept back"):
+        with self.assertRaisesRegex(headroom_vae.DoesNotFit, r"does not fit (\d\.\d MiB); .*limit='auto': \1 are free there, of which 0\.0 KiB are kept back"):
             vae.decode(z)
         del others
 
@@ -205,7 +205,7 @@ class Decodes(AirCard):
         vae.to(CARD)
         picture_bytes = whole.numel() * 4
         for limit in range(10 * MIB + picture_bytes, 20 * MIB, MIB // 2):
-            handle = headroom.enable(vae, limit=limit, host_limit="256MiB")
+            handle = headroom_vae.enable(vae, limit=limit, host_limit="256MiB")
             plan = handle.predict(*whole.shape[2:], batch=2).require()
             if '"host"' in plan.json():
                 break
@@ -219,12 +219,12 @@ class Decodes(AirCard):
     def test_memory_that_torch_does_not_have_is_refused_before_anything_runs(self):
         vae, z = tiny.kl(), latent(1, 4, 24, 24)
         whole = vae.decode(z).sample
-        headroom.enable(vae.to(CARD), limit="1GiB", host_limit=0)
+        headroom_vae.enable(vae.to(CARD), limit="1GiB", host_limit=0)
         self.assert_close(vae.decode(z).sample, whole)
         torch.cuda.empty_cache()
         held = _all_memory()
         before = torch.cuda.memory_allocated()
-        with self.assertRaisesRegex(headroom.OutOfGpuMemory, "torch refused .*: CUDA out of memory"):
+        with self.assertRaisesRegex(headroom_vae.OutOfGpuMemory, "torch refused .*: CUDA out of memory"):
             vae.decode(z)
         self.assertEqual(torch.cuda.memory_allocated(), before)
         held.clear()
@@ -234,16 +234,16 @@ class Decodes(AirCard):
         total = torch.cuda.mem_get_info()[1]
         torch.cuda.set_per_process_memory_fraction(torch.cuda.memory_reserved() / total)
         self.addCleanup(torch.cuda.set_per_process_memory_fraction, 1.0)
-        with self.assertRaises(headroom.OutOfGpuMemory):
+        with self.assertRaises(headroom_vae.OutOfGpuMemory):
             vae.decode(z)
 
     def test_all_that_is_free_is_asked_for_anew_where_others_were_quicker(self):
         # Its peak is well above the smallest reservation of torch's allocator.
         vae, z = tiny.kl(mid_block_add_attention=False), latent(1, 4, 64, 48)
         whole = vae.decode(z).sample
-        handle = headroom.enable(vae.to(CARD), limit="auto", host_limit=0)
+        handle = headroom_vae.enable(vae.to(CARD), limit="auto", host_limit=0)
         refused = torch.OutOfMemoryError("CUDA out of memory.")
-        for asking in (headroom.module, headroom.prediction):
+        for asking in (headroom_vae.module, headroom_vae.prediction):
             free = mock.patch.object(asking, "free_bytes", return_value=64 << 20)
             free.start()
             self.addCleanup(free.stop)
@@ -252,9 +252,9 @@ class Decodes(AirCard):
         self.assert_on_card()
         self.assertLessEqual(handle.last.plan.peak_bytes, handle.predict(*whole.shape[2:]).peak_bytes * 7 // 8)
         with mock.patch.object(torch, "empty", side_effect=_raising(refused)):
-            with self.assertRaises(headroom.OutOfGpuMemory) as raised:
+            with self.assertRaises(headroom_vae.OutOfGpuMemory) as raised:
                 vae.decode(z)
-        self.assertIsInstance(raised.exception, headroom.DoesNotFit)
+        self.assertIsInstance(raised.exception, headroom_vae.DoesNotFit)
 
     def test_a_decode_that_is_stopped_leaves_nothing_behind(self):
         class Stopped(Exception):
@@ -265,20 +265,20 @@ class Decodes(AirCard):
 
         vae, z = tiny.kl(), latent(1, 4, 24, 24)
         whole = vae.decode(z).sample
-        headroom.enable(vae.to(CARD), limit="64MiB", host_limit=0, progress=stop)
+        headroom_vae.enable(vae.to(CARD), limit="64MiB", host_limit=0, progress=stop)
         before = torch.cuda.memory_allocated()
         with self.assertRaises(Stopped):
             vae.decode(z)
         self.assertEqual(torch.cuda.memory_allocated(), before)
         self.assert_on_card()
-        headroom.enable(vae, limit="64MiB", host_limit=0)
+        headroom_vae.enable(vae, limit="64MiB", host_limit=0)
         self.assert_close(vae.decode(z).sample, whole)
 
     def test_two_vaes_in_turn(self):
         made = [(tiny.kl(), latent(1, 4, 8, 8)), (tiny.wan(), latent(1, 16, 2, 3, 4))]
         pictures = [vae.decode(z).sample for vae, z in made]
         for vae, _ in made:
-            headroom.enable(vae.to(CARD), limit="128MiB", host_limit=0)
+            headroom_vae.enable(vae.to(CARD), limit="128MiB", host_limit=0)
         for _ in range(2):
             for (vae, z), whole in zip(made, pictures):
                 self.assert_close(vae.decode(z.to(CARD)).sample, whole)
@@ -331,7 +331,7 @@ class Values(AirCard):
             after = vae.decode(z.to(dtype)).sample
             self.assertGreater(float((before - after).abs().max()), 0.1)
             vae = tiny.kl().to(dtype).to(CARD)
-            headroom.enable(vae, limit="64MiB", host_limit=0)
+            headroom_vae.enable(vae, limit="64MiB", host_limit=0)
             self.assert_close(vae.decode(z).sample, before, largest)
             sums = self.kernels()["checksum"]
             with (
@@ -352,7 +352,7 @@ class Values(AirCard):
         for stream in (torch.cuda.default_stream(), torch.cuda.Stream()):
             with torch.cuda.stream(stream):
                 vae = tiny.kl().to(CARD)
-                headroom.enable(vae, limit="64MiB", host_limit=0)
+                headroom_vae.enable(vae, limit="64MiB", host_limit=0)
                 vae.decode(z)
                 put_behind(stream)
                 vae.decoder.conv_in.weight.data.copy_(weight.pin_memory(), non_blocking=True)
@@ -376,7 +376,7 @@ class Streams(AirCard):
     def test_memory_that_queued_work_still_uses(self):
         vae = tiny.kl()
         whole = vae.decode(self.z).sample
-        headroom.enable(vae.to(CARD), limit="64MiB", host_limit=0)
+        headroom_vae.enable(vae.to(CARD), limit="64MiB", host_limit=0)
 
         def check():
             torch.cuda.empty_cache()
@@ -401,7 +401,7 @@ class Streams(AirCard):
             vae.decoder.conv_out.load_state_dict(values)
             whole = vae.decode(self.z).sample
             vae = tiny.kl().to(CARD)
-            headroom.enable(vae, limit="64MiB", host_limit=0)
+            headroom_vae.enable(vae, limit="64MiB", host_limit=0)
             z = torch.zeros_like(self.z).to(CARD)
             for name, tensor in vae.decoder.conv_out.named_parameters():
                 tensor.copy_(values[name].pin_memory(), non_blocking=True)
@@ -429,7 +429,7 @@ class Offload(AirCard):
         self.assert_on_card(2)
 
     def handle(self):
-        return headroom.enable(self.vae, limit="64MiB", host_limit=0)
+        return headroom_vae.enable(self.vae, limit="64MiB", host_limit=0)
 
     def test_model_offload(self):
         _, hook = accelerate.cpu_offload_with_hook(self.vae, CARD)
@@ -488,9 +488,9 @@ class Offload(AirCard):
         self.assertEqual(self.vae.device.type, "cpu")
         handle.disable()
         with tempfile.TemporaryDirectory() as folder:
-            headroom.enable(self.vae, limit="64MiB", scratch=folder)
+            headroom_vae.enable(self.vae, limit="64MiB", scratch=folder)
             self.assert_close(self.vae.decode(self.z.to(CARD)).sample, self.whole)
-        headroom.enable(self.vae, limit="64MiB", release=True)
+        headroom_vae.enable(self.vae, limit="64MiB", release=True)
         for _ in range(2):
             picture = self.vae.decode(self.z.to(CARD)).sample
             self.assertEqual(picture.device, CARD)
@@ -503,7 +503,7 @@ class Offload(AirCard):
             with self.assertWarnsRegex(UserWarning, "latent is on cuda:0, but the decode runs on the CPU"):
                 self.assert_close(self.vae.decode(self.z.to(CARD)).sample, self.whole)
             self.vae.enable_group_offload(onload_device=CARD, offload_type="leaf_level")
-            with self.assertRaisesRegex(headroom.Unsupported, "this build decodes on the CPU"):
+            with self.assertRaisesRegex(headroom_vae.Unsupported, "this build decodes on the CPU"):
                 self.handle()
         self.assert_on_card(0)
 

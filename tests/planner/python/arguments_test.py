@@ -10,7 +10,7 @@ import warnings
 from unittest import mock
 
 import diffusers
-import headroom
+import headroom_vae
 import tiny
 import torch
 
@@ -34,7 +34,7 @@ class Arguments(unittest.TestCase):
         self.addCleanup(catch.__exit__, None, None, None)
         warnings.simplefilter("ignore")
 
-    def assert_refused(self, words, call, *arguments, kind=headroom.InputError, **named):
+    def assert_refused(self, words, call, *arguments, kind=headroom_vae.InputError, **named):
         with self.assertRaises(kind) as refused:
             call(*arguments, **named)
         text = str(refused.exception)
@@ -44,7 +44,7 @@ class Arguments(unittest.TestCase):
 
     def test_what_has_no_decode_is_refused_by_every_call(self):
         pipe = diffusers.DDPMPipeline(unet=None, scheduler=None)
-        for call in (headroom.enable, headroom.disable, headroom.handle_of):
+        for call in (headroom_vae.enable, headroom_vae.disable, headroom_vae.handle_of):
             for given, words in (
                 ("tinysd", "found the name 'tinysd'; load it first"),
                 (pathlib.Path("tinysd"), "found the name 'tinysd'"),
@@ -53,39 +53,39 @@ class Arguments(unittest.TestCase):
                 (None, "NoneType: expected one of"),
                 (b"x", "bytes: expected one of"),
                 ([tiny.kl()], "list: expected one of"),
-                (headroom.describe("sd15"), "Model: expected one of"),
+                (headroom_vae.describe("sd15"), "Model: expected one of"),
             ):
                 self.assert_refused(words, call, given)
-        self.assert_refused("expected a config, as diffusers' models have, found int", headroom.enable, Configless(2, 2))
+        self.assert_refused("expected a config, as diffusers' models have, found int", headroom_vae.enable, Configless(2, 2))
         fake = type("AutoencoderKL", (), {"config": dict(tiny.kl().config)})()
-        self.assert_refused("expected a torch module with parameters", headroom.enable, fake)
+        self.assert_refused("expected a torch module with parameters", headroom_vae.enable, fake)
         unet = torch.nn.Linear(2, 2)
-        headroom.disable(unet)  # it was never enabled
-        self.assertIsNone(headroom.handle_of(unet))
+        headroom_vae.disable(unet)  # it was never enabled
+        self.assertIsNone(headroom_vae.handle_of(unet))
 
     def test_predictions_take_pipelines(self):
         pipe, _ = tiny.stable_diffusion()
-        self.assertEqual(str(headroom.predict(pipe, 64, 48, limit="64MiB")), str(headroom.predict(pipe.vae, 64, 48, limit="64MiB")))
-        self.assertEqual(headroom.plan(pipe, 64, 48).json(), headroom.plan(pipe.vae, 64, 48).json())
-        self.assertEqual(headroom.explain(pipe, 64, 48), headroom.explain(pipe.vae, 64, 48))
-        self.assertEqual(headroom.frontier(pipe, 64, 48, points=3), headroom.frontier(pipe.vae, 64, 48, points=3))
-        self.assertEqual(headroom.describe(pipe).class_name, "AutoencoderKL")
-        for call in (headroom.predict, headroom.plan, headroom.explain, headroom.frontier):
+        self.assertEqual(str(headroom_vae.predict(pipe, 64, 48, limit="64MiB")), str(headroom_vae.predict(pipe.vae, 64, 48, limit="64MiB")))
+        self.assertEqual(headroom_vae.plan(pipe, 64, 48).json(), headroom_vae.plan(pipe.vae, 64, 48).json())
+        self.assertEqual(headroom_vae.explain(pipe, 64, 48), headroom_vae.explain(pipe.vae, 64, 48))
+        self.assertEqual(headroom_vae.frontier(pipe, 64, 48, points=3), headroom_vae.frontier(pipe.vae, 64, 48, points=3))
+        self.assertEqual(headroom_vae.describe(pipe).class_name, "AutoencoderKL")
+        for call in (headroom_vae.predict, headroom_vae.plan, headroom_vae.explain, headroom_vae.frontier):
             self.assert_refused("this pipeline has no VAE", call, diffusers.DDPMPipeline(unet=None, scheduler=None), 64, 64)
 
     def test_odd_values_of_every_argument(self):
         odd = (None, 3, 0, -1, 2.5, "x", "", b"x", [1, 2], (), {}, object(), int, True, float("nan"), 1 << 70, torch.zeros(2), "a\0b", print)
         vae = tiny.kl()
-        handle = headroom.enable(vae)
+        handle = headroom_vae.enable(vae)
         for value in odd:
             for call, names in (
-                (lambda **named: headroom.predict("sd15", **{"height": 64, "width": 64, **named}),
+                (lambda **named: headroom_vae.predict("sd15", **{"height": 64, "width": 64, **named}),
                  ("height", "width", "frames", "batch", "dtype", "device", "limit", "host_limit", "scratch", "profile")),
-                (lambda **named: headroom.frontier(*BUILT_IN, **named), ("points", "dtype", "scratch")),
-                (lambda **named: headroom.enable(vae, **named),
+                (lambda **named: headroom_vae.frontier(*BUILT_IN, **named), ("points", "dtype", "scratch")),
+                (lambda **named: headroom_vae.enable(vae, **named),
                  ("limit", "host_limit", "scratch", "profile", "on_misfit", "verify", "release", "progress")),
                 (lambda **named: handle.predict(**{"height": 64, "width": 64, **named}), ("height", "width", "frames", "batch")),
-                (lambda vae: headroom.predict(vae, 64, 64), ("vae",)),
+                (lambda vae: headroom_vae.predict(vae, 64, 64), ("vae",)),
                 (lambda file: handle.trace(file), ("file",)),
                 (lambda z: vae.decode(z), ("z",)),
             ):  # fmt: skip
@@ -93,7 +93,7 @@ class Arguments(unittest.TestCase):
                     with self.subTest(name=name, value=repr(value)[:20]):
                         try:
                             call(**{name: value})
-                        except headroom.HeadroomError as error:
+                        except headroom_vae.HeadroomError as error:
                             self.assertNotRegex(str(error), "\n|--|^$")
 
     def test_errors_name_arguments_of_python(self):
@@ -107,11 +107,11 @@ class Arguments(unittest.TestCase):
             ("height: expected a whole number, found '64'", {"height": "64"}),
             ("points: expected at least 1, found 0", {"points": 0}),
         ):
-            self.assert_refused(words, headroom.frontier, **{"vae": "sd15", "height": 64, "width": 64, **named})
+            self.assert_refused(words, headroom_vae.frontier, **{"vae": "sd15", "height": 64, "width": 64, **named})
 
     def test_remedies_name_arguments_of_python(self):
         vae = tiny.kl(block_out_channels=(64, 64), layers_per_block=2)
-        found = headroom.enable(vae, limit="2MiB", release=True).predict(128, 128)
+        found = headroom_vae.enable(vae, limit="2MiB", release=True).predict(128, 128)
         changes = [remedy["change"] for remedy in found.remedies]
         self.assertIn("release=False", changes)
         self.assertNotIn("--", " ".join([*changes, str(found)]))
@@ -122,19 +122,19 @@ class Arguments(unittest.TestCase):
             ("8", "limit 8 is 8 bytes. Did you mean 8GiB?"),
             (0, "limit 0 is 0 bytes."),
         ):
-            self.assert_refused(words, headroom.enable, tiny.kl(), limit=limit)
-        headroom.enable(tiny.kl(), limit="1MiB")
-        headroom.enable(tiny.kl(), host_limit=0)
+            self.assert_refused(words, headroom_vae.enable, tiny.kl(), limit=limit)
+        headroom_vae.enable(tiny.kl(), limit="1MiB")
+        headroom_vae.enable(tiny.kl(), host_limit=0)
 
     def test_files_that_are_missing_or_something_else_are_refused_at_once(self):
         vae = tiny.kl()
-        self.assert_refused("nope.json", headroom.enable, vae, profile="nope.json")
+        self.assert_refused("nope.json", headroom_vae.enable, vae, profile="nope.json")
         with tempfile.TemporaryDirectory() as folder:
             other = pathlib.Path(folder, "config.json")
             other.write_text("{}")
-            self.assert_refused("config.json", headroom.enable, vae, profile=str(other))
-            self.assert_refused("config.json", headroom.enable, vae, profile=other)
-            handle = headroom.enable(vae)
+            self.assert_refused("config.json", headroom_vae.enable, vae, profile=str(other))
+            self.assert_refused("config.json", headroom_vae.enable, vae, profile=other)
+            handle = headroom_vae.enable(vae)
             handle.trace(pathlib.Path(folder, "trace.json"))
         self.assert_refused("expected a folder that exists", handle.trace, "/no/such/folder/trace.json")
 
@@ -144,18 +144,18 @@ class Arguments(unittest.TestCase):
         def planner(*_, profile="", frames=1, device="cpu", **__):
             made.append((device, frames))
             if profile == "clips" and (frames == 1 or device == "cpu"):
-                raise headroom.InputError("clips: layers: expected others")
+                raise headroom_vae.InputError("clips: layers: expected others")
 
-        with mock.patch("headroom.prediction._core.Planner", planner):
-            headroom.enable(vae, profile="clips")
+        with mock.patch("headroom_vae.prediction._core.Planner", planner):
+            headroom_vae.enable(vae, profile="clips")
         self.assertEqual(made, [("cpu", 1), ("cpu", 5), ("cuda", 1), ("cuda", 5)])
 
     def test_a_vae_in_float64_is_refused_at_once(self):
-        self.assert_refused("dtype: expected fp32, bf16 or fp16, found 'float64'", headroom.enable, tiny.kl().double())
+        self.assert_refused("dtype: expected fp32, bf16 or fp16, found 'float64'", headroom_vae.enable, tiny.kl().double())
 
     def test_latents_that_are_none(self):
         vae, z = tiny.kl(), torch.zeros(2, 4, 4, 4)
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         broken = z.clone()
         broken[1, 2, 0, 3] = float("nan")
         for given, words in (
@@ -174,13 +174,13 @@ class Arguments(unittest.TestCase):
             self.assert_refused(words, vae.decode, given)
 
     def test_what_cannot_be_undone_is_no_context(self):
-        handle = headroom.enable(tiny.kl(), release=True)
+        handle = headroom_vae.enable(tiny.kl(), release=True)
         self.assert_refused("release=True: cannot be undone", handle.__enter__)
 
     def test_a_namespace_with_a_vae_is_a_pipeline(self):
         vae = tiny.kl()
-        handle = headroom.enable(types.SimpleNamespace(vae=vae))
-        self.assertIs(headroom.handle_of(vae), handle)
+        handle = headroom_vae.enable(types.SimpleNamespace(vae=vae))
+        self.assertIs(headroom_vae.handle_of(vae), handle)
 
 
 if __name__ == "__main__":

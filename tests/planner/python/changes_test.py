@@ -14,7 +14,7 @@ import weakref
 import accelerate
 import comfyui_test
 import diffusers
-import headroom
+import headroom_vae
 import tiny
 import torch
 from diffusers.hooks import apply_group_offloading
@@ -57,26 +57,26 @@ class Case(unittest.TestCase):
         """Makes the change before the VAE is enabled, after that, and between two decodes."""
         vae = tiny.kl()
         change(vae)
-        with self.assertRaisesRegex(headroom.Unsupported, message):
-            headroom.enable(vae)
+        with self.assertRaisesRegex(headroom_vae.Unsupported, message):
+            headroom_vae.enable(vae)
         for decodes in (0, 1):
             vae = tiny.kl()
-            headroom.enable(vae)
+            headroom_vae.enable(vae)
             for _ in range(decodes):
                 vae.decode(self.z)
             change(vae)
-            with self.assertRaisesRegex(headroom.Unsupported, message):
+            with self.assertRaisesRegex(headroom_vae.Unsupported, message):
                 vae.decode(self.z)
 
     def assert_followed(self, change):
         for enabled in (False, True):
             vae = tiny.kl()
             if enabled:
-                headroom.enable(vae)
+                headroom_vae.enable(vae)
                 vae.decode(self.z)
             change(vae)
             theirs = own_decode(vae, self.z)
-            headroom.enable(vae) if not enabled else None
+            headroom_vae.enable(vae) if not enabled else None
             for _ in range(2):
                 self.assert_close(vae.decode(self.z).sample, theirs)
 
@@ -120,10 +120,10 @@ class Modules(Case):
         own = torch.nn.Conv2d.forward
         self.addCleanup(setattr, torch.nn.Conv2d, "forward", own)
         vae = tiny.kl()
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         torch.nn.Conv2d.forward = patched
-        for call in (lambda: headroom.enable(tiny.kl()), lambda: vae.decode(self.z)):
-            with self.assertRaisesRegex(headroom.Unsupported, r"^decoder\.conv_in: forward was replaced by .*patched"):
+        for call in (lambda: headroom_vae.enable(tiny.kl()), lambda: vae.decode(self.z)):
+            with self.assertRaisesRegex(headroom_vae.Unsupported, r"^decoder\.conv_in: forward was replaced by .*patched"):
                 call()
         torch.nn.Conv2d.forward = own
         self.assert_close(vae.decode(self.z).sample, own_decode(vae, self.z))
@@ -137,20 +137,20 @@ class Modules(Case):
             def encode(self, x, return_dict=True):
                 return super().encode(x, return_dict)
 
-        with self.assertRaisesRegex(headroom.Unsupported, "^Mine: _decode is another one than AutoencoderKL's"):
-            headroom.enable(Mine.from_config(tiny.kl().config))
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "^Mine: _decode is another one than AutoencoderKL's"):
+            headroom_vae.enable(Mine.from_config(tiny.kl().config))
         vae = Harmless.from_config(tiny.kl().config).eval()
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         self.assert_close(vae.decode(self.z).sample, own_decode(vae, self.z))
 
     def test_hooks_are_refused_by_name(self):
         self.assert_refused(lambda vae: vae.decoder.conv_in.register_forward_hook(lambda *_: None), r"^decoder\.conv_in: a forward hook")
         self.assert_refused(lambda vae: vae.decoder.mid_block.register_forward_pre_hook(lambda *_: None), r"^decoder\.mid_block: a forward hook")
         vae = tiny.kl()
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         hook = torch.nn.modules.module.register_module_forward_hook(lambda *_: None)
         self.addCleanup(hook.remove)
-        with self.assertRaisesRegex(headroom.Unsupported, "^all modules: a forward hook"):
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "^all modules: a forward hook"):
             vae.decode(self.z)
 
     def test_hooks_of_libraries_that_change_values_are_refused_by_name(self):
@@ -181,19 +181,19 @@ class Modules(Case):
 
     def test_a_config_that_changes_is_refused_by_key(self):
         vae = tiny.wan22()
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         vae.register_to_config(scaling_factor=2.0)
         z = latent(1, 4, 1, 2, 3)
         self.assert_close(vae.decode(z).sample, own_decode(vae, z))
         vae.register_to_config(patch_size=1)
-        with self.assertRaisesRegex(headroom.Unsupported, "^config: patch_size is 1, and was 2 when the VAE was enabled"):
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "^config: patch_size is 1, and was 2 when the VAE was enabled"):
             vae.decode(z)
 
     def test_a_module_that_is_as_it_was_again_decodes(self):
         vae = tiny.kl()
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         vae.decoder.conv_in.padding_mode = "reflect"
-        with self.assertRaises(headroom.Unsupported):
+        with self.assertRaises(headroom_vae.Unsupported):
             vae.decode(self.z)
         vae.decoder.conv_in.padding_mode = "zeros"
         self.assert_close(vae.decode(self.z).sample, own_decode(vae, self.z))
@@ -225,7 +225,7 @@ class Harmless(Case):
             self.assert_followed(change)
         vae = tiny.kl()
         theirs = own_decode(vae, self.z)
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         layerwise(vae)
         self.assert_close(vae.decode(self.z).sample, theirs, 0.2)  # the weights have 8 bits
 
@@ -238,34 +238,34 @@ class Harmless(Case):
             vae = tiny.kl()
             theirs = own_decode(vae, self.z)
             change(vae)
-            headroom.enable(vae)
+            headroom_vae.enable(vae)
             self.assert_close(vae.decode(self.z).sample, theirs)
         vae = tiny.kl()
         compiled = torch.compile(vae)
-        handle = headroom.enable(compiled)
-        self.assertIs(headroom.handle_of(compiled), handle)
+        handle = headroom_vae.enable(compiled)
+        self.assertIs(headroom_vae.handle_of(compiled), handle)
         self.assert_close(compiled.decode(self.z).sample, theirs)
-        headroom.disable(compiled)
+        headroom_vae.disable(compiled)
         self.assertNotIn("decode", vars(vae))
 
     def test_changes_inside_of_compiled_modules_are_refused(self):
         vae = tiny.kl()
         vae.decoder = torch.compile(vae.decoder)
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         vae.decoder.conv_in.padding_mode = "circular"
-        with self.assertRaisesRegex(headroom.Unsupported, r"^decoder\.conv_in: padding_mode"):
+        with self.assertRaisesRegex(headroom_vae.Unsupported, r"^decoder\.conv_in: padding_mode"):
             vae.decode(self.z)
         vae.decoder.conv_in.padding_mode = "zeros"
         vae.decode(self.z)
         vae.decoder.register_forward_hook(lambda *_: None)
-        with self.assertRaisesRegex(headroom.Unsupported, r"^decoder: a forward hook"):
+        with self.assertRaisesRegex(headroom_vae.Unsupported, r"^decoder: a forward hook"):
             vae.decode(self.z)
 
     def test_every_family_as_it_is_made(self):
         for make, shape in FAMILIES:
             with self.subTest(make.__name__):
                 vae, z = make(), latent(*shape)
-                headroom.enable(vae, limit=None)
+                headroom_vae.enable(vae, limit=None)
                 self.assert_close(vae.decode(z, return_dict=False)[0], own_decode(vae, z))
 
 
@@ -294,17 +294,17 @@ class Values(Case):
             exchanged,
         ):
             vae = tiny.kl()
-            handle = headroom.enable(vae)
+            handle = headroom_vae.enable(vae)
             before = vae.decode(self.z).sample
             change(vae)
             theirs = own_decode(vae, self.z)
             self.assertGreater(float((before - theirs).abs().max()), 1e-3)
             self.assert_close(vae.decode(self.z).sample, theirs)
-            self.assertEqual(headroom.handle_of(vae), handle)
+            self.assertEqual(headroom_vae.handle_of(vae), handle)
 
     def test_fused_projections_are_read_where_they_are(self):
         vae = tiny.kl()
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         vae.fuse_qkv_projections()
         vae.decoder.mid_block.attentions[0].to_qkv.weight.data.mul_(3)
         vae.decoder.mid_block.attentions[0].to_q.weight.data.zero_()
@@ -312,17 +312,17 @@ class Values(Case):
 
 
 class Offloaded(Case):
-    """Weights that are offloaded between decodes. The offload is set up before or after headroom.enable()."""
+    """Weights that are offloaded between decodes. The offload is set up before or after headroom_vae.enable()."""
 
     def check(self, offload):
         theirs = own_decode(tiny.kl(), self.z)
         for enabled in (False, True):
             vae = tiny.kl()
             if enabled:
-                headroom.enable(vae, limit="64MiB")
+                headroom_vae.enable(vae, limit="64MiB")
                 vae.decode(self.z)
             offload(vae)
-            handle = headroom.handle_of(vae) or headroom.enable(vae, limit="64MiB")
+            handle = headroom_vae.handle_of(vae) or headroom_vae.enable(vae, limit="64MiB")
             for _ in range(2):
                 self.assert_close(vae.decode(self.z).sample, theirs)
             self.assertGreater(handle.held_bytes, 0)
@@ -337,8 +337,8 @@ class Offloaded(Case):
         vae = tiny.kl()
         with tempfile.TemporaryDirectory() as folder:
             apply_group_offloading(vae, onload_device=CPU, offload_type="leaf_level", offload_to_disk_path=folder)
-        with self.assertRaisesRegex(headroom.InputError, r"group_.*\.safetensors: group offload keeps weights here, which cannot be read"):
-            headroom.enable(vae)
+        with self.assertRaisesRegex(headroom_vae.InputError, r"group_.*\.safetensors: group offload keeps weights here, which cannot be read"):
+            headroom_vae.enable(vae)
 
     def test_sequential_offload_to_memory_and_to_a_disk(self):
         self.check(lambda vae: accelerate.cpu_offload(vae, CPU))
@@ -395,7 +395,7 @@ class Node(Case):
                 for _ in range(decodes):
                     self.assert_close(self.decode(made), theirs)
                 change(made.first_stage_model)
-                with self.assertRaisesRegex(headroom.Unsupported, message):
+                with self.assertRaisesRegex(headroom_vae.Unsupported, message):
                     self.decode(made)
 
 
@@ -417,7 +417,7 @@ class Drawn(Case):
             vae, z = copy.deepcopy(_made(make)), latent(*shape)
             decodes = rng.choice((None, 0, 1))  # decodes before the change; None: enable the VAE after the change
             if decodes is not None:
-                headroom.enable(vae, limit=None)
+                headroom_vae.enable(vae, limit=None)
                 for _ in range(decodes):
                     vae.decode(z)
             change = draw(vae, rng)
@@ -432,9 +432,9 @@ class Drawn(Case):
             theirs = None
         try:
             if enable:
-                headroom.enable(vae, limit=None)
+                headroom_vae.enable(vae, limit=None)
             ours = vae.decode(z, return_dict=False)[0]
-        except headroom.InputError as refusal:
+        except headroom_vae.InputError as refusal:
             named = str(refusal).split(" ")[0].split(":")[0]
             where = change.what.split(":")[0]
             self.assertTrue(where.startswith(named) or named.startswith(where) or "patched" in where, f"{change.what}: {refusal}")

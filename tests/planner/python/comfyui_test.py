@@ -13,12 +13,12 @@ import types
 import unittest
 from unittest import mock
 
-import headroom
+import headroom_vae
 import tiny
 import torch
-from headroom import device
-from headroom.checkpoints import model_of_tensors
-from headroom.module import ModuleDecoder
+from headroom_vae import device
+from headroom_vae.checkpoints import model_of_tensors
+from headroom_vae.module import ModuleDecoder
 
 NODES = pathlib.Path(__file__).parents[3] / "planner" / "python" / "comfyui" / "__init__.py"
 
@@ -151,7 +151,7 @@ class Nodes(unittest.TestCase):
         (ours,) = getattr(node(), node.FUNCTION)({"samples": z}, made, limit="32MiB")
         self.assertEqual(ours.shape, (2, 36, 28, 3))
         self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4)
-        with self.assertRaises(headroom.DoesNotFit):
+        with self.assertRaises(headroom_vae.DoesNotFit):
             node().decode({"samples": z}, made, limit="1MiB")
 
     def test_estimate(self):
@@ -171,13 +171,13 @@ class Nodes(unittest.TestCase):
         ours, theirs = decoded_by_node(made, z), flux2_picture(vae, z)
         self.assertEqual(ours.shape, theirs.shape)
         self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4)
-        with self.assertRaisesRegex(headroom.InputError, "expected N×16×H×W, found 1×4×6×8"):
+        with self.assertRaisesRegex(headroom_vae.InputError, "expected N×16×H×W, found 1×4×6×8"):
             decoded_by_node(made, torch.zeros(1, 4, 6, 8))
 
     def test_the_estimate_of_flux2_is_that_of_its_decoder(self):
         vae = flux2()
         made, text = nodes().NODE_CLASS_MAPPINGS["HeadroomMemoryEstimate"]().estimate(comfy_vae(vae))
-        known = headroom.predict(vae, 48, 64, batch=2, dtype=torch.float16, device="cuda").untiled_peak_bytes
+        known = headroom_vae.predict(vae, 48, 64, batch=2, dtype=torch.float16, device="cuda").untiled_peak_bytes
         self.assertEqual(made.memory_used_decode((2, 16, 3, 4), torch.float16), known)
         self.assertIn("AutoencoderKLFlux2", text)
 
@@ -229,7 +229,7 @@ class Nodes(unittest.TestCase):
     def test_other_numbers_of_channels_are_refused_by_their_number(self):
         made = comfy_vae(self.vae())
         made.first_stage_model = Renamed(tiny.kl(out_channels=5, layers_per_block=2))
-        with self.assertRaisesRegex(headroom.Unsupported, "its pictures have 5 channels; expected 1, 3, 4, or 12"):
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "its pictures have 5 channels; expected 1, 3, 4, or 12"):
             decoded_by_node(made, torch.zeros(1, 4, 3, 4))
 
     def test_odd_inputs_are_refused_in_one_line(self):
@@ -248,16 +248,16 @@ class Nodes(unittest.TestCase):
             ({"samples": z}, made, {"limit": "4"}, "limit 4 is 4 bytes. Did you mean 4GiB"),
             ({"samples": z}, made, {"limit": "1000000TiB"}, "limit: expected at most the [0-9.]+ GiB of memory that cpu has, or auto, found 1000000TiB"),
         ):
-            with self.subTest(message), self.assertRaisesRegex(headroom.InputError, message) as refused:
+            with self.subTest(message), self.assertRaisesRegex(headroom_vae.InputError, message) as refused:
                 nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode(samples, vae, **options)
             self.assertNotIn("\n", str(refused.exception))
 
     @torch.no_grad()
     def test_a_limit_ends_at_the_memory_of_the_control_group(self):
         made, z = comfy_vae(self.vae()), torch.randn(1, 4, 3, 4)
-        with mock.patch("headroom._core.memory_bytes", lambda: 3 << 30):
+        with mock.patch("headroom_vae._core.memory_bytes", lambda: 3 << 30):
             self.assertEqual(decoded_by_node(made, z, limit="3GiB").shape, (1, 12, 16, 3))
-            with self.assertRaisesRegex(headroom.InputError, "limit: expected at most the 3.0 GiB of memory that cpu has, or auto, found 4GiB"):
+            with self.assertRaisesRegex(headroom_vae.InputError, "limit: expected at most the 3.0 GiB of memory that cpu has, or auto, found 4GiB"):
                 decoded_by_node(made, z, limit="4GiB")
 
     @torch.no_grad()
@@ -273,7 +273,7 @@ class Nodes(unittest.TestCase):
             def messages(*folders):
                 found = set()
                 for each in folders:
-                    with self.assertRaises(headroom.InputError) as refused:
+                    with self.assertRaises(headroom_vae.InputError) as refused:
                         decoded_by_node(made, z, scratch=str(each))
                     found.add(str(refused.exception))
                 return found
@@ -312,11 +312,11 @@ class Nodes(unittest.TestCase):
     def test_configs_from_shapes(self):
         model = model_of_tensors(Renamed(self.vae()).state_dict())
         self.assertEqual((model.class_name, model.latent_channels), ("AutoencoderKL", 4))
-        with self.assertRaisesRegex(headroom.Unsupported, "expected the decoder of Stable Diffusion"):
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "expected the decoder of Stable Diffusion"):
             model_of_tensors({"encoder.weight": torch.zeros(1)})
-        with self.assertRaisesRegex(headroom.Unsupported, "mix_factor"):
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "mix_factor"):
             model_of_tensors({"decoder.mid.block_1.norm1.weight": torch.zeros(1), "decoder.mid.block_1.mix_factor": torch.zeros(1)})
-        with self.assertRaisesRegex(headroom.Unsupported, "no tensor decoder.conv_in.weight"):
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "no tensor decoder.conv_in.weight"):
             model_of_tensors({"decoder.mid.block_1.norm1.weight": torch.zeros(1)})
 
     @torch.no_grad()

@@ -10,7 +10,7 @@ import sys
 import unittest
 from pathlib import Path
 
-import headroom
+import headroom_vae
 
 FILES = ("kl", "dc", "wan")
 NEED_WEIGHTS_FROM_A_HUB = ("test_from_pretrained_hub", "test_output_pretrained")
@@ -24,7 +24,7 @@ class DiffusersSuite(unittest.TestCase):
         command = [sys.executable, "-m", "pytest", "-q", "-p", "every_vae", "-p", "no:cacheprovider"]
         command += ["-k", " and ".join(f"not {name}" for name in NEED_WEIGHTS_FROM_A_HUB)]
         command += [f"tests/models/autoencoders/test_models_autoencoder_{name}.py" for name in FILES]
-        here, package = Path(__file__).parent, Path(headroom.__file__).parents[1]
+        here, package = Path(__file__).parent, Path(headroom_vae.__file__).parents[1]
         paths = os.pathsep.join([str(here), str(package), *sys.path])
         ended = subprocess.run(
             command, cwd=checkout, env={**os.environ, "PYTHONPATH": paths, "HF_HUB_OFFLINE": "1"}, capture_output=True, text=True

@@ -21,10 +21,10 @@ from unittest import mock
 
 import accelerate
 import diffusers
-import headroom
+import headroom_vae
 import tiny
 import torch
-from headroom import verification
+from headroom_vae import verification
 
 MIB = 1 << 20
 
@@ -51,23 +51,23 @@ class Enable(unittest.TestCase):
         vae = tiny.kl()
         before = {name: tensor.clone() for name, tensor in vae.state_dict().items()}
         config, kind, original = dict(vae.config), type(vae), vae.decode
-        handle = headroom.enable(vae, limit="64MiB")
+        handle = headroom_vae.enable(vae, limit="64MiB")
         z = latent(1, 4, 8, 8)
         sample = vae.decode(z).sample
         self.assertEqual((dict(vae.config), type(vae)), (config, kind))
         self.assertEqual(list(vae.state_dict()), list(before))
         for name, tensor in vae.state_dict().items():
             self.assertTrue(torch.equal(tensor, before[name]), name)
-        self.assertIs(headroom.handle_of(vae), handle)
-        headroom.disable(vae)
+        self.assertIs(headroom_vae.handle_of(vae), handle)
+        headroom_vae.disable(vae)
         self.assertEqual(vae.decode, original)
-        self.assertIsNone(headroom.handle_of(vae))
-        headroom.disable(vae)  # no effect the second time
+        self.assertIsNone(headroom_vae.handle_of(vae))
+        headroom_vae.disable(vae)  # no effect the second time
         self.assert_close(sample, vae.decode(z).sample)
 
     def test_return_values(self):
         vae, z = tiny.kl(), latent(1, 4, 8, 8)
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         whole = vae.decode(z)
         self.assertEqual(type(whole).__name__, "DecoderOutput")
         alone = vae.decode(z, return_dict=False)
@@ -75,10 +75,10 @@ class Enable(unittest.TestCase):
         self.assertTrue(torch.equal(alone[0], whole.sample))
         self.assertTrue(torch.equal(vae.decode(z, False, torch.Generator())[0], whole.sample))
         # forward() goes through decode().
-        headroom.disable(vae)
+        headroom_vae.disable(vae)
         picture = latent(1, 3, 16, 16)
         theirs = vae(picture).sample
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         self.assert_close(vae(picture).sample, theirs)
 
     def test_every_family_and_odd_sizes(self):
@@ -91,7 +91,7 @@ class Enable(unittest.TestCase):
             with self.subTest(make.__name__):
                 vae, z = make(), latent(*shape)
                 theirs = vae.decode(z, return_dict=False)[0]
-                handle = headroom.enable(vae, limit="256MiB")
+                handle = headroom_vae.enable(vae, limit="256MiB")
                 self.assert_close(vae.decode(z, return_dict=False)[0], theirs)
                 self.assertLessEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
 
@@ -99,7 +99,7 @@ class Enable(unittest.TestCase):
         for dtype in (torch.bfloat16, torch.float16):
             vae, z = tiny.kl().to(dtype), latent(1, 4, 8, 8).to(dtype)
             theirs = tiny.kl().decode(z.float()).sample
-            headroom.enable(vae, limit="64MiB")
+            headroom_vae.enable(vae, limit="64MiB")
             ours = vae.decode(z).sample
             self.assertEqual(ours.dtype, dtype)
             self.assert_close(ours, theirs, 5e-2)
@@ -110,19 +110,19 @@ class Enable(unittest.TestCase):
         for first, second in (dtypes, reversed(dtypes)):
             with self.subTest(first=first, second=second):
                 vae = tiny.kl().to(first)
-                handle = headroom.enable(vae, limit="64MiB")
+                handle = headroom_vae.enable(vae, limit="64MiB")
                 vae.decode(z.to(first))
                 self.assertEqual(handle.last.plan.dtype, dtypes[first])
                 vae.to(second)
                 ours = vae.decode(z.to(second)).sample
                 self.assertEqual(handle.last.plan.dtype, dtypes[second])
                 fresh = copy.deepcopy(vae)
-                headroom.enable(fresh, limit="64MiB")
+                headroom_vae.enable(fresh, limit="64MiB")
                 self.assertTrue(torch.equal(ours, fresh.decode(z.to(second)).sample))
 
     def test_a_latent_in_another_order_or_dtype_is_no_other_picture(self):
         vae, z = tiny.kl(), latent(2, 4, 8, 12)
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         ours = vae.decode(z).sample
         self.assertTrue(torch.equal(vae.decode(z.double()).sample, ours))
         self.assertTrue(torch.equal(vae.decode(z.to(memory_format=torch.channels_last)).sample, ours))
@@ -130,7 +130,7 @@ class Enable(unittest.TestCase):
 
     def test_weights_that_change_are_packed_again(self):
         vae, z = tiny.kl(), latent(1, 4, 8, 8)
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         vae.decode(z)
         for change in (
             lambda: vae.decoder.conv_in.weight.mul_(1.5),
@@ -143,7 +143,7 @@ class Enable(unittest.TestCase):
 
     def test_weights_are_packed_once_for_all_sizes_and_planned_once_for_each(self):
         vae = tiny.kl()
-        handle = headroom.enable(vae, limit="64MiB")
+        handle = headroom_vae.enable(vae, limit="64MiB")
         vae.decode(latent(1, 4, 8, 8))
         held = handle.held_bytes
         self.assertGreater(held, 0)
@@ -160,41 +160,41 @@ class Enable(unittest.TestCase):
     def test_release_drops_the_modules_own_weights(self):
         vae, z = tiny.kl(), latent(1, 4, 8, 8)
         theirs = vae.decode(z).sample
-        headroom.enable(vae, limit="64MiB", release=True)
+        headroom_vae.enable(vae, limit="64MiB", release=True)
         self.assert_close(vae.decode(z).sample, theirs)
         self.assertEqual(vae.decoder.conv_in.weight.device.type, "meta")
         self.assertEqual(vae.encoder.conv_in.weight.device.type, "cpu")
         self.assert_close(vae.decode(z).sample, theirs)
         vae.decode(latent(1, 4, 16, 8))
-        with self.assertRaisesRegex(headroom.HeadroomError, "release=True"):
-            headroom.disable(vae)
-        with self.assertRaisesRegex(headroom.InputError, "release=True"):
-            headroom.enable(tiny.kl(), release=True, verify=True)
+        with self.assertRaisesRegex(headroom_vae.HeadroomError, "release=True"):
+            headroom_vae.disable(vae)
+        with self.assertRaisesRegex(headroom_vae.InputError, "release=True"):
+            headroom_vae.enable(tiny.kl(), release=True, verify=True)
 
     def test_copies_decode_with_their_own_weights(self):
         vae, z = tiny.kl(), latent(1, 4, 8, 8)
-        headroom.enable(vae, limit="64MiB")
+        headroom_vae.enable(vae, limit="64MiB")
         for copied in (copy.deepcopy(vae), pickle.loads(pickle.dumps(vae))):
             copied.decoder.conv_in.weight.mul_(2)
-            self.assertIsNot(headroom.handle_of(copied), headroom.handle_of(vae))
+            self.assertIsNot(headroom_vae.handle_of(copied), headroom_vae.handle_of(vae))
             theirs = type(copied).decode(copied, z).sample
             self.assert_close(copied.decode(z).sample, theirs)
             self.assertGreater(float((vae.decode(z).sample - theirs).abs().max()), 1e-3)
 
     def test_saved_and_loaded_as_ever(self):
         vae, z = tiny.kl(), latent(1, 4, 8, 8)
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         ours = vae.decode(z).sample
         with tempfile.TemporaryDirectory() as folder:
             vae.save_pretrained(folder)
             loaded = diffusers.AutoencoderKL.from_pretrained(folder)
-            self.assertIsNone(headroom.handle_of(loaded))
+            self.assertIsNone(headroom_vae.handle_of(loaded))
             self.assert_close(ours, loaded.decode(z).sample)
-            self.assertTrue(headroom.predict(folder, 64, 64).fits)
+            self.assertTrue(headroom_vae.predict(folder, 64, 64).fits)
 
     def test_what_is_held_goes_with_the_vae(self):
         vae = tiny.kl()
-        handle = weakref.ref(headroom.enable(vae))
+        handle = weakref.ref(headroom_vae.enable(vae))
         vae.decode(latent(1, 4, 8, 8))
         gone = weakref.ref(vae)
         del vae
@@ -204,16 +204,16 @@ class Enable(unittest.TestCase):
 
     def test_what_does_not_fit(self):
         vae, z = tiny.kl(), latent(1, 4, 32, 32)
-        headroom.enable(vae, limit="1MiB")
-        with self.assertRaises(headroom.DoesNotFit) as refused:
+        headroom_vae.enable(vae, limit="1MiB")
+        with self.assertRaises(headroom_vae.DoesNotFit) as refused:
             vae.decode(z)
         self.assertGreater(refused.exception.smallest_limit_bytes, MIB)
         theirs = type(vae).decode(vae, z).sample
-        headroom.enable(vae, limit="1MiB", on_misfit="original")
+        headroom_vae.enable(vae, limit="1MiB", on_misfit="original")
         with self.assertWarnsRegex(UserWarning, "smallest limit"):
             self.assertTrue(torch.equal(vae.decode(z).sample, theirs))
-        with self.assertRaisesRegex(headroom.InputError, "on_misfit"):
-            headroom.enable(vae, on_misfit="tile")
+        with self.assertRaisesRegex(headroom_vae.InputError, "on_misfit"):
+            headroom_vae.enable(vae, on_misfit="tile")
 
     def test_on_disk_what_does_not_fit_memory(self):
         levels = {
@@ -224,15 +224,15 @@ class Enable(unittest.TestCase):
         vae, z = tiny.kl(layers_per_block=3, **levels), latent(1, 4, 40, 40)
         theirs = vae.decode(z).sample
         with tempfile.TemporaryDirectory() as folder:
-            smallest = headroom.enable(vae, scratch=folder).predict(320, 320).smallest_limit_bytes
-            handle = headroom.enable(vae, limit=smallest + theirs.numel() * 4, scratch=folder)
+            smallest = headroom_vae.enable(vae, scratch=folder).predict(320, 320).smallest_limit_bytes
+            handle = headroom_vae.enable(vae, limit=smallest + theirs.numel() * 4, scratch=folder)
             self.assert_close(vae.decode(z).sample, theirs)
             self.assertGreater(handle.last.plan.scratch_bytes, 0)
             self.assertEqual(os.listdir(folder), [])
 
     def test_a_trace_of_the_next_decode(self):
         vae = tiny.kl()
-        handle = headroom.enable(vae)
+        handle = headroom_vae.enable(vae)
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "trace.json")
             handle.trace(file)
@@ -248,9 +248,9 @@ class Enable(unittest.TestCase):
             tiny.kl().save_pretrained(folder)
             os.link(pathlib.Path(folder, "config.json"), pathlib.Path(folder, "hard.json"))
             vae = diffusers.AutoencoderKL.from_pretrained(folder)
-            handle = headroom.enable(vae)
+            handle = headroom_vae.enable(vae)
             for name in ("config.json", "hard.json", "diffusion_pytorch_model.safetensors"):
-                with self.assertRaisesRegex(headroom.InputError, "would overwrite a file of the model"):
+                with self.assertRaisesRegex(headroom_vae.InputError, "would overwrite a file of the model"):
                     handle.trace(pathlib.Path(folder, name))
             handle.trace(pathlib.Path(folder, "trace.json"))
             vae.decode(latent(1, 4, 8, 8))
@@ -258,28 +258,28 @@ class Enable(unittest.TestCase):
 
     def test_what_is_refused(self):
         vae = tiny.kl()
-        with self.assertRaisesRegex(headroom.Unsupported, "VQModel: expected one of .*AutoencoderDC, AutoencoderKL.*AutoencoderTiny"):
-            headroom.enable(diffusers.VQModel())
-        with self.assertRaisesRegex(headroom.Unsupported, "int: expected one of"):
-            headroom.enable(3)
-        with self.assertRaisesRegex(headroom.Unsupported, "act_fn"):
-            headroom.enable(_with_config(vae, act_fn="tanh"))
-        headroom.enable(vae)
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "VQModel: expected one of .*AutoencoderDC, AutoencoderKL.*AutoencoderTiny"):
+            headroom_vae.enable(diffusers.VQModel())
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "int: expected one of"):
+            headroom_vae.enable(3)
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "act_fn"):
+            headroom_vae.enable(_with_config(vae, act_fn="tanh"))
+        headroom_vae.enable(vae)
         for z, message in (
             (latent(1, 3, 8, 8), "expected N×4×H×W, found 1×3×8×8"),
             (latent(4, 8, 8), "found 4×8×8"),
             (latent(1, 4, 0, 8), "extent of 0"),
         ):
-            with self.assertRaisesRegex(headroom.InputError, message):
+            with self.assertRaisesRegex(headroom_vae.InputError, message):
                 vae.decode(z)
-        with torch.enable_grad(), self.assertRaisesRegex(headroom.InputError, "without gradients"):
+        with torch.enable_grad(), self.assertRaisesRegex(headroom_vae.InputError, "without gradients"):
             vae.decode(latent(1, 4, 8, 8).requires_grad_())
 
     def test_weights_that_are_no_numbers_are_refused_by_name(self):
         vae = tiny.kl()
         vae.decoder.conv_in.weight[0, 0, 0, 0] = float("nan")
-        headroom.enable(vae)
-        with self.assertRaisesRegex(headroom.InputError, "decoder.conv_in.weight: element 0 is not finite"):
+        headroom_vae.enable(vae)
+        with self.assertRaisesRegex(headroom_vae.InputError, "decoder.conv_in.weight: element 0 is not finite"):
             vae.decode(latent(1, 4, 8, 8))
         vae.decoder.conv_in.weight[0, 0, 0, 0] = 0
         self.assert_close(vae.decode(latent(1, 4, 8, 8)).sample, type(vae).decode(vae, latent(1, 4, 8, 8)).sample)
@@ -288,8 +288,8 @@ class Enable(unittest.TestCase):
         with torch.device("meta"):
             vae = diffusers.AutoencoderKL(**{k: v for k, v in tiny.kl().config.items() if not k.startswith("_")})
         vae.post_quant_conv.to_empty(device="cpu")
-        with self.assertRaisesRegex(headroom.InputError, "found .*meta"):
-            headroom.enable(vae)
+        with self.assertRaisesRegex(headroom_vae.InputError, "found .*meta"):
+            headroom_vae.enable(vae)
 
     def test_weights_that_offload_hooks_hold(self):
         z = latent(1, 4, 8, 8)
@@ -300,7 +300,7 @@ class Enable(unittest.TestCase):
         ):
             vae = tiny.kl()
             offload(vae)
-            headroom.enable(vae, limit="64MiB")
+            headroom_vae.enable(vae, limit="64MiB")
             self.assert_close(vae.decode(z).sample, theirs)
 
     def test_several_threads_and_vaes(self):
@@ -308,7 +308,7 @@ class Enable(unittest.TestCase):
         latents = [latent(1, 4, 8 + 2 * i, 12) for i in range(6)]
         theirs = [[vae.decode(z, return_dict=False)[0] for z in latents] for vae in vaes]
         for vae in vaes:
-            headroom.enable(vae, limit="64MiB")
+            headroom_vae.enable(vae, limit="64MiB")
         ours, threads = {}, []
         for i, vae in enumerate(vaes):
             for k, z in enumerate(latents):
@@ -329,7 +329,7 @@ class Enable(unittest.TestCase):
     def test_other_threads_allocate_as_they_like(self):
         """A small limit on a decode does not limit the rest of the process."""
         vae, z = tiny.kl(), latent(4, 4, 32, 32)
-        handle = headroom.enable(vae, limit="24MiB")
+        handle = headroom_vae.enable(vae, limit="24MiB")
         stop, failures, taken = threading.Event(), [], [0]
 
         def allocate():
@@ -353,7 +353,7 @@ class Enable(unittest.TestCase):
 
     def test_decodes_of_mixed_sizes_do_not_grow(self):
         vae = tiny.kl()
-        handle = headroom.enable(vae, limit="48MiB")
+        handle = headroom_vae.enable(vae, limit="48MiB")
         sizes = [(8, 8), (24, 16), (16, 40), (9, 31)]
         for rows, columns in sizes * 2:
             vae.decode(latent(1, 4, rows, columns))
@@ -368,7 +368,7 @@ class Enable(unittest.TestCase):
 
     def test_a_decode_ends_with_an_interrupt(self):
         program = """
-            import signal, threading, torch, os, tiny, headroom
+            import signal, threading, torch, os, tiny, headroom_vae
             vae = tiny.kl(block_out_channels=(128, 128), layers_per_block=2)
             z = torch.randn(1, 4, 96, 96)
             begun = threading.Event()
@@ -376,13 +376,13 @@ class Enable(unittest.TestCase):
                 if not begun.is_set():
                     begun.set()
                     os.kill(os.getpid(), signal.SIGINT)
-            headroom.enable(vae, limit="256MiB", progress=told)
+            headroom_vae.enable(vae, limit="256MiB", progress=told)
             try:
                 with torch.no_grad():
                     vae.decode(z)
                 print("finished")
             except KeyboardInterrupt:
-                headroom.enable(vae, limit="256MiB")
+                headroom_vae.enable(vae, limit="256MiB")
                 with torch.no_grad():
                     print("interrupted", tuple(vae.decode(z[..., :8, :8]).sample.shape))
             """
@@ -395,10 +395,10 @@ class Enable(unittest.TestCase):
         def told(share):
             raise LookupError("enough")
 
-        headroom.enable(vae, progress=told)
+        headroom_vae.enable(vae, progress=told)
         with self.assertRaisesRegex(LookupError, "enough"):
             vae.decode(z)
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         self.assert_close(vae.decode(z).sample, type(vae).decode(vae, z).sample)
 
 
@@ -419,12 +419,12 @@ class Families(unittest.TestCase):
     def check(self, vae, shape=(2, 4, 7, 9)):
         z = latent(*shape)
         theirs = vae.decode(z).sample
-        handle = headroom.enable(vae, limit=None)
+        handle = headroom_vae.enable(vae, limit=None)
         height, width = theirs.shape[-2:]
         frames = theirs.shape[2] if theirs.dim() == 5 else 1
         smallest = handle.predict(height, width, frames, batch=shape[0]).smallest_limit_bytes
         for limit in (None, smallest + theirs.numel() * 4):
-            handle = headroom.enable(vae, limit=limit)
+            handle = headroom_vae.enable(vae, limit=limit)
             ours = vae.decode(z).sample
             self.assertEqual(ours.shape, theirs.shape)
             self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
@@ -441,7 +441,7 @@ class Families(unittest.TestCase):
         vae, z = tiny.wan(out_channels=12), latent(2, 16, 2, 3, 5)
         theirs = torch.nn.functional.pixel_shuffle(vae.decode(z).sample.movedim(1, 2), 2).movedim(1, 2)
         vae.register_to_config(pixel_shuffle=2)
-        headroom.enable(vae, limit="256MiB")
+        headroom_vae.enable(vae, limit="256MiB")
         ours = vae.decode(z).sample
         self.assertEqual(ours.shape, theirs.shape)
         self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
@@ -460,7 +460,7 @@ class Families(unittest.TestCase):
         for make in (tiny.wan, tiny.wan22):
             vae = make(base_dim=32)
             channels = vae.config.z_dim
-            handle = headroom.enable(vae, limit="256MiB")
+            handle = headroom_vae.enable(vae, limit="256MiB")
             held = {}
             for frames in (1, 3, 1, 2):
                 z = latent(1, channels, frames, 4, 5)
@@ -476,7 +476,7 @@ class Families(unittest.TestCase):
         vae = tiny.wan()
         clip, picture = latent(1, 16, 2, 4, 5), latent(1, 16, 1, 4, 5)
         theirs = [vae.decode(z).sample for z in (picture, clip)]
-        headroom.enable(vae, limit="256MiB", release=True)
+        headroom_vae.enable(vae, limit="256MiB", release=True)
         for z, expected in zip((picture, clip), theirs):
             ours = vae.decode(z).sample
             self.assertLessEqual(float((ours - expected).abs().max()), 1e-4 * float(expected.abs().max()))
@@ -501,13 +501,13 @@ class Families(unittest.TestCase):
             self.check(tiny.ltx2_video(), (2, 4, frames, 5, 3))
         self.check(tiny.ltx2_video(decoder_causal=True, decoder_spatial_padding_mode="zeros"), (1, 4, 2, 3, 2))
         self.check(tiny.ltx_video(), (1, 4, 3, 3, 5))
-        with self.assertRaisesRegex(headroom.HeadroomError, "timestep_conditioning"):
-            headroom.enable(tiny.ltx_video(timestep_conditioning=True), limit="256MiB")
+        with self.assertRaisesRegex(headroom_vae.HeadroomError, "timestep_conditioning"):
+            headroom_vae.enable(tiny.ltx_video(timestep_conditioning=True), limit="256MiB")
 
     def test_what_only_the_vae_s_own_decode_knows_of_ltx(self):
         vae, z = tiny.ltx2_video(), latent(1, 4, 3, 3, 2)
         theirs = vae.decode(z, causal=True).sample
-        handle = headroom.enable(vae, limit="256MiB")
+        handle = headroom_vae.enable(vae, limit="256MiB")
         self.assertEqual(float((vae.decode(z, causal=True).sample - theirs).abs().max()), 0)
         self.assertIsNone(handle.last)
 
@@ -520,7 +520,7 @@ class Families(unittest.TestCase):
         self.check(tiny.autoencoder_tiny(num_decoder_blocks=(2, 0, 1), act_fn="silu"))
         vae, z = tiny.autoencoder_tiny(), latent(1, 4, 5, 6)
         theirs = vae.decode(z).sample
-        headroom.enable(vae, limit="64MiB")
+        headroom_vae.enable(vae, limit="64MiB")
         # Its decode names the latent differently and orders its options differently.
         generator = torch.Generator()
         for ours in (
@@ -534,7 +534,7 @@ class Families(unittest.TestCase):
             vae.decode(z=z)
         picture = vae(torch.rand(1, 3, 16, 16)).sample  # forward() goes through decode()
         self.assertEqual(picture.shape, (1, 3, 16, 16))
-        self.assertIsNotNone(headroom.handle_of(vae).last)
+        self.assertIsNotNone(headroom_vae.handle_of(vae).last)
 
     def test_asymmetric(self):
         vae = tiny.asymmetric()

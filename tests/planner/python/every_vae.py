@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 
 import diffusers
-import headroom
+import headroom_vae
 import torch
 
 decodes = {"Headroom": 0, "diffusers": 0}
@@ -23,13 +23,13 @@ def install(vae_class: type) -> None:
         decodes["diffusers" if trains else "Headroom"] += 1
         if trains:
             return own(self, z, *positional, **keywords)
-        headroom.enable(self, limit=None)
+        headroom_vae.enable(self, limit=None)
         return self.decode(z, *positional, **keywords)
 
     vae_class.decode = decode
 
 
-for name in headroom.SUPPORTED_CLASSES:
+for name in headroom_vae.SUPPORTED_CLASSES:
     if hasattr(diffusers, name):
         install(getattr(diffusers, name))
 

@@ -8,10 +8,10 @@ import threading
 import types
 import unittest
 
-import headroom
+import headroom_vae
 import tiny
 import torch
-from headroom.fork_aware_lock import ForkAwareLock
+from headroom_vae.fork_aware_lock import ForkAwareLock
 
 
 def latent(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -26,7 +26,7 @@ class Fork(unittest.TestCase):
 
     def test_a_child_of_fork_decodes_as_its_parent_does(self):
         vae, z = tiny.kl(), latent(1, 4, 16, 16)
-        headroom.enable(vae)
+        headroom_vae.enable(vae)
         expected = vae.decode(z).sample
         child = os.fork()
         if child == 0:
@@ -42,7 +42,7 @@ class Fork(unittest.TestCase):
             begun.set()
             forked.wait(60)
 
-        headroom.enable(vae, progress=told)
+        headroom_vae.enable(vae, progress=told)
         decoding = threading.Thread(target=lambda: vae.decode(z))
         decoding.start()
         self.assertTrue(begun.wait(60))
@@ -51,7 +51,7 @@ class Fork(unittest.TestCase):
             signal.alarm(60)
             try:
                 vae.decode(z)
-            except headroom.DeviceError as error:
+            except headroom_vae.DeviceError as error:
                 os._exit(0 if "forked" in str(error) else 2)
             os._exit(1)
         forked.set()
@@ -84,7 +84,7 @@ class Fork(unittest.TestCase):
             forked.set()
             try:
                 hold()
-            except headroom.DeviceError:
+            except headroom_vae.DeviceError:
                 os._exit(0)
             os._exit(1)
         forked.set()

@@ -6,10 +6,10 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-import headroom
+import headroom_vae
 import tiny
 import torch
-from headroom import device
+from headroom_vae import device
 
 
 class Gpu(unittest.TestCase):
@@ -17,7 +17,7 @@ class Gpu(unittest.TestCase):
         self.where = "cuda:0"
         for patch in (
             mock.patch.object(device, "GPU_MODULE", Path(__file__)),  # any existing file
-            mock.patch.object(headroom.module.Parameters, "device", lambda _: self.where),
+            mock.patch.object(headroom_vae.module.Parameters, "device", lambda _: self.where),
         ):
             patch.start()
             self.addCleanup(patch.stop)
@@ -36,27 +36,27 @@ class Gpu(unittest.TestCase):
     def test_auto_without_a_gpu_names_what_is_missing(self):
         if torch.cuda.is_available():
             self.skipTest("there is a GPU")
-        with self.assertRaisesRegex(headroom.InputError, "limit='auto': expected bytes, since there is no GPU"):
-            headroom.predict("sd15", 256, 256, device="cuda", limit="auto")
-        self.assertTrue(headroom.predict("sd15", 256, 256, device="cuda", limit="8GiB").fits)
+        with self.assertRaisesRegex(headroom_vae.InputError, "limit='auto': expected bytes, since there is no GPU"):
+            headroom_vae.predict("sd15", 256, 256, device="cuda", limit="auto")
+        self.assertTrue(headroom_vae.predict("sd15", 256, 256, device="cuda", limit="8GiB").fits)
 
     def test_what_cannot_run_is_refused_at_once(self):
         self.where = "cuda:1"
-        with self.assertRaisesRegex(headroom.Unsupported, "first GPU"):
-            headroom.enable(tiny.kl())
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "first GPU"):
+            headroom_vae.enable(tiny.kl())
         self.where = "cuda:0"
         with mock.patch.object(device, "GPU_MODULE", Path("/nowhere/headroom-cuda-lent.so")):
-            with self.assertRaisesRegex(headroom.Unsupported, "this build decodes on the CPU"):
-                headroom.enable(tiny.kl())
+            with self.assertRaisesRegex(headroom_vae.Unsupported, "this build decodes on the CPU"):
+                headroom_vae.enable(tiny.kl())
 
     def test_where_there_is_no_gpu_the_real_module_says_so(self):
-        real = Path(headroom.__file__).with_name("headroom-cuda-lent.so")
+        real = Path(headroom_vae.__file__).with_name("headroom-cuda-lent.so")
         if not real.exists() or torch.cuda.is_available():
             self.skipTest("built without CUDA, or there is a GPU")
         with mock.patch.object(device, "GPU_MODULE", real):
             vae = tiny.kl()
-            headroom.enable(vae, limit="64MiB")
-            with self.assertRaisesRegex(headroom.DeviceError, "cannot use CUDA: no GPU"):
+            headroom_vae.enable(vae, limit="64MiB")
+            with self.assertRaisesRegex(headroom_vae.DeviceError, "cannot use CUDA: no GPU"):
                 vae.decode(torch.zeros(1, 4, 8, 8))
 
 

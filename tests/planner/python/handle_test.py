@@ -8,10 +8,10 @@ import unittest
 import warnings
 from unittest import mock
 
-import headroom
+import headroom_vae
 import tiny
 import torch
-from headroom import parameters
+from headroom_vae import parameters
 
 
 def latent(*shape: int) -> torch.Tensor:
@@ -40,47 +40,47 @@ class Handles(unittest.TestCase):
 
         for earlier in (mine, vae.decode, torch.compile(vae.decode, backend="eager")):
             vae.decode = earlier
-            handle = headroom.enable(vae)
-            self.assertIs(headroom.enable(vae, limit="64MiB"), headroom.handle_of(vae))
+            handle = headroom_vae.enable(vae)
+            self.assertIs(headroom_vae.enable(vae, limit="64MiB"), headroom_vae.handle_of(vae))
             vae.decode(z)
             copied = copy.deepcopy(vae)
-            headroom.disable(vae)
+            headroom_vae.disable(vae)
             self.assertIs(vae.decode, earlier)
-            self.assertIsNone(headroom.handle_of(vae))
+            self.assertIsNone(headroom_vae.handle_of(vae))
             handle.decode(z)  # without Headroom again
-            headroom.disable(copied)
+            headroom_vae.disable(copied)
             self.assertIn("decode", vars(copied))
         self.assertEqual(calls, [])
         vae.decode = mine
-        headroom.enable(vae, limit="1MiB", on_misfit="original")
+        headroom_vae.enable(vae, limit="1MiB", on_misfit="original")
         with self.assertWarnsRegex(UserWarning, "decoding with the VAE's own decode"):
             vae.decode(z)
         self.assertEqual(len(calls), 1)
 
     def test_a_context_ends_what_it_began(self):
         vae, z = tiny.kl(), latent(1, 4, 4, 4)
-        with headroom.enable(vae, limit="64MiB") as handle:
-            self.assertIs(headroom.handle_of(vae), handle)
+        with headroom_vae.enable(vae, limit="64MiB") as handle:
+            self.assertIs(headroom_vae.handle_of(vae), handle)
             vae.decode(z)
-        self.assertIsNone(headroom.handle_of(vae))
-        with self.assertRaisesRegex(LookupError, "mine"), headroom.enable(vae):
+        self.assertIsNone(headroom_vae.handle_of(vae))
+        with self.assertRaisesRegex(LookupError, "mine"), headroom_vae.enable(vae):
             raise LookupError("mine")
-        self.assertIsNone(headroom.handle_of(vae))
-        with headroom.enable(vae):
-            other = headroom.enable(vae, limit="64MiB")
-        self.assertIs(headroom.handle_of(vae), other)
-        with headroom.enable(tiny.kl()) as handle:
+        self.assertIsNone(headroom_vae.handle_of(vae))
+        with headroom_vae.enable(vae):
+            other = headroom_vae.enable(vae, limit="64MiB")
+        self.assertIs(headroom_vae.handle_of(vae), other)
+        with headroom_vae.enable(tiny.kl()) as handle:
             gc.collect()  # the last reference is gone
 
     def test_tiling_is_named_as_without_effect_once(self):
         vae, z = tiny.kl(), latent(1, 4, 4, 4)
         vae.enable_tiling()
-        caught = self.warned(lambda: (headroom.enable(vae), vae.decode(z), vae.decode(z)))
+        caught = self.warned(lambda: (headroom_vae.enable(vae), vae.decode(z), vae.decode(z)))
         self.assertEqual(len(caught), 1)
         self.assertIn("vae.enable_tiling() has no effect while Headroom is enabled", str(caught[0].message))
         self.assertEqual(caught[0].filename, __file__)
         vae.disable_tiling()
-        self.assertEqual(self.warned(lambda: headroom.enable(vae)), [])
+        self.assertEqual(self.warned(lambda: headroom_vae.enable(vae)), [])
         vae.enable_tiling()
         caught = self.warned(lambda: (vae.decode(z), vae.decode(z)))
         self.assertEqual(len(caught), 1)
@@ -88,9 +88,9 @@ class Handles(unittest.TestCase):
 
     def test_blended_clips_are_named_as_without_effect(self):
         vae = tiny.hunyuan_video()
-        self.assertEqual(self.warned(lambda: headroom.enable(vae)), [])
+        self.assertEqual(self.warned(lambda: headroom_vae.enable(vae)), [])
         vae = type(vae).from_config(vae.config)  # the unmodified class
-        caught = self.warned(lambda: (headroom.enable(vae), vae.decode(latent(1, 4, 2, 3, 2))))
+        caught = self.warned(lambda: (headroom_vae.enable(vae), vae.decode(latent(1, 4, 2, 3, 2))))
         self.assertEqual(len(caught), 1)
         self.assertIn("use_framewise_decoding has no effect while Headroom is enabled: it decodes all frames as a whole", str(caught[0].message))
 
@@ -98,37 +98,37 @@ class Handles(unittest.TestCase):
         vae, z = tiny.kl(), latent(1, 4, 4, 4)
         theirs = vae.decode(z).sample
         with mock.patch.object(parameters.Parameters, "device", lambda _: "mps:0"):
-            caught = self.warned(lambda: headroom.enable(vae, limit="64MiB"))
+            caught = self.warned(lambda: headroom_vae.enable(vae, limit="64MiB"))
             self.assertEqual([str(warning.message) for warning in caught], ["decodes run on the CPU: Headroom has no decoder for mps:0, where the VAE is"])
             self.assertEqual(caught[0].filename, __file__)
             ours = vae.decode(z).sample
         self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
-        self.assertEqual(headroom.handle_of(vae).last.device, "cpu")
-        self.assertIn(" on cpu, peak ", str(headroom.handle_of(vae).last))
+        self.assertEqual(headroom_vae.handle_of(vae).last.device, "cpu")
+        self.assertIn(" on cpu, peak ", str(headroom_vae.handle_of(vae).last))
         away = mock.Mock(spec=["device", "dtype"], device=torch.device("mps"), dtype=torch.float32)
-        self.assertEqual(headroom.described.device_of(away), "cpu")
+        self.assertEqual(headroom_vae.described.device_of(away), "cpu")
 
     def test_release_is_refused_for_a_vae_on_a_gpu(self):
         vae = tiny.kl()
-        with mock.patch.object(parameters.Parameters, "device", lambda _: "cuda:0"), mock.patch("headroom.module.require_device"):
-            with self.assertRaisesRegex(headroom.InputError, "release=True: expected a VAE on the CPU, found one on cuda:0"):
-                headroom.enable(vae, release=True)
+        with mock.patch.object(parameters.Parameters, "device", lambda _: "cuda:0"), mock.patch("headroom_vae.module.require_device"):
+            with self.assertRaisesRegex(headroom_vae.InputError, "release=True: expected a VAE on the CPU, found one on cuda:0"):
+                headroom_vae.enable(vae, release=True)
 
     def test_an_error_carries_the_latents(self):
         vae, z = tiny.kl(), latent(1, 4, 32, 32)
-        headroom.enable(vae, limit="1MiB")
-        with self.assertRaises(headroom.DoesNotFit) as refused:
+        headroom_vae.enable(vae, limit="1MiB")
+        with self.assertRaises(headroom_vae.DoesNotFit) as refused:
             vae.decode(z)
         self.assertIs(refused.exception.latents, z)
-        headroom.enable(vae, limit="64MiB")
+        headroom_vae.enable(vae, limit="64MiB")
         self.assertEqual(vae.decode(refused.exception.latents).sample.shape, (1, 3, 64, 64))
-        self.assertIsNone(headroom.DoesNotFit("").latents)
+        self.assertIsNone(headroom_vae.DoesNotFit("").latents)
 
     def test_results_draw_themselves(self):
         vae = tiny.kl()
-        handle = headroom.enable(vae, limit="64MiB")
+        handle = headroom_vae.enable(vae, limit="64MiB")
         vae.decode(latent(1, 4, 8, 8))
-        for result in (handle.last, handle.last.plan, headroom.plan(vae, 64, 64)):
+        for result in (handle.last, handle.last.plan, headroom_vae.plan(vae, 64, 64)):
             self.assertNotIn("object at", repr(result))
             self.assertIn("peak", repr(result))
             self.assertIn("peak", result._repr_html_())
@@ -137,15 +137,15 @@ class Handles(unittest.TestCase):
 
     def test_an_upcast_is_named(self):
         vae = tiny.kl().half()
-        for found in (headroom.predict(vae, 64, 64), headroom.predict("sdxl", 64, 64, dtype="fp16"), headroom.enable(vae).predict(64, 64)):
+        for found in (headroom_vae.predict(vae, 64, 64), headroom_vae.predict("sdxl", 64, 64, dtype="fp16"), headroom_vae.enable(vae).predict(64, 64)):
             self.assertIn("64x64 fp32 (not fp16, since its config has force_upcast)", str(found))
-        self.assertNotIn("force_upcast", str(headroom.predict("sdxl", 64, 64, dtype="bf16")))
+        self.assertNotIn("force_upcast", str(headroom_vae.predict("sdxl", 64, 64, dtype="bf16")))
 
     def test_only_public_names_are_listed(self):
-        self.assertEqual(dir(headroom), sorted(headroom.__all__))
-        for name in headroom.__all__:
-            self.assertTrue(hasattr(headroom, name), name)
-        self.assertNotIn("amounts", dir(headroom))
+        self.assertEqual(dir(headroom_vae), sorted(headroom_vae.__all__))
+        for name in headroom_vae.__all__:
+            self.assertTrue(hasattr(headroom_vae, name), name)
+        self.assertNotIn("amounts", dir(headroom_vae))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import tempfile
 import unittest
 import unittest.mock
 
-import headroom
+import headroom_vae
 import tiny
 import torch
 from comfyui_test import comfy_vae, nodes
@@ -67,11 +67,11 @@ class InFolder(unittest.TestCase):
 
 
 class DrawnLimits(InFolder):
-    def assert_named_limit(self, decode, refused: headroom.DoesNotFit):
+    def assert_named_limit(self, decode, refused: headroom_vae.DoesNotFit):
         """Checks the limit that an error suggests. `decode` takes a limit and returns its peak in bytes."""
         smallest = refused.smallest_limit_bytes
         self.assertIn(f"({smallest} bytes)", str(refused))
-        with self.assertRaises(headroom.DoesNotFit) as again:
+        with self.assertRaises(headroom_vae.DoesNotFit) as again:
             decode(smallest - 1)
         self.assertEqual(again.exception.smallest_limit_bytes, smallest)
         self.assertLessEqual(decode(smallest), smallest)
@@ -83,20 +83,20 @@ class DrawnLimits(InFolder):
             options = {"scratch": self.folder if scratch else None, "release": release}
 
             def decode(limit: int, options: dict = options, case: Case = case) -> int:
-                handle = headroom.enable(case.vae, limit=limit, **options)
+                handle = headroom_vae.enable(case.vae, limit=limit, **options)
                 case.vae.decode(case.z)
                 self.assertLessEqual(handle.last.predicted_peak_bytes, limit)
                 self.assertEqual(handle.last.predicted_peak_bytes, handle.last.plan.peak_bytes)
                 return handle.last.peak_bytes
 
             with self.subTest(seed=seed, latent=tuple(case.z.shape), dtype=case.z.dtype, **options):
-                handle = headroom.enable(case.vae, limit=None, **options)
+                handle = headroom_vae.enable(case.vae, limit=None, **options)
                 smallest = handle.predict(**case.size(handle)).smallest_limit_bytes
                 limit = draw.randint(1024, smallest - 1)
-                with self.assertRaises(headroom.DoesNotFit) as refused:
+                with self.assertRaises(headroom_vae.DoesNotFit) as refused:
                     decode(limit)
                 self.assertEqual(refused.exception.smallest_limit_bytes, smallest)
-                self.assertIn(f"does not fit {headroom._core.format_bytes(limit)};", str(refused.exception))
+                self.assertIn(f"does not fit {headroom_vae._core.format_bytes(limit)};", str(refused.exception))
                 self.assertRegex(str(refused.exception), r"of which .* (is|are) the .*(picture|clip)s? that (is|are) returned")
                 self.assert_named_limit(decode, refused.exception)
                 for remedy in refused.exception.remedies if seed % 3 == 0 else ():
@@ -110,9 +110,9 @@ class DrawnLimits(InFolder):
         with self.subTest(remedy=remedy["change"]):
             smallest = remedy.get("smallest_limit_bytes")
             if not remedy["fits"]:
-                handle = headroom.enable(vae, limit=smallest - 1, **taken)
+                handle = headroom_vae.enable(vae, limit=smallest - 1, **taken)
                 self.assertFalse(handle.predict(**case.size(handle)).fits)
-            handle = headroom.enable(vae, limit=limit if remedy["fits"] else smallest, **taken)
+            handle = headroom_vae.enable(vae, limit=limit if remedy["fits"] else smallest, **taken)
             vae.decode(z)
             self.assertLessEqual(handle.last.peak_bytes, limit if remedy["fits"] else smallest)
 
@@ -130,7 +130,7 @@ class DrawnLimits(InFolder):
                 return picture.numel() * 4
 
             with self.subTest(seed=seed, latent=tuple(z.shape), scratch=bool(scratch)):
-                with self.assertRaises(headroom.DoesNotFit) as refused:
+                with self.assertRaises(headroom_vae.DoesNotFit) as refused:
                     decode(max(1024, draw.randint(1, 3 * z.numel() * 4)))  # three quarters of the picture
                 self.assert_named_limit(decode, refused.exception)
 
@@ -139,10 +139,10 @@ class CountedInOneWay(unittest.TestCase):
     def test_enable_predict_and_the_decode_count_the_clip_in_the_peak(self):
         vae = tiny.wan()
         z = torch.randn(1, vae.config.z_dim, 11, 20, 26)
-        handle = headroom.enable(vae, limit="200MiB")
+        handle = headroom_vae.enable(vae, limit="200MiB")
         clip = vae.decode(z).sample
         size = {"height": clip.shape[3], "width": clip.shape[4], "frames": clip.shape[2]}
-        ours, theirs = handle.predict(**size), headroom.predict(vae, **size, limit="200MiB")
+        ours, theirs = handle.predict(**size), headroom_vae.predict(vae, **size, limit="200MiB")
         self.assertEqual(str(ours).replace(ours.what, ""), str(theirs).replace(theirs.what, ""))
         self.assertEqual(ours.limit_bytes, 200 << 20)
         self.assertEqual(ours.peak_bytes, handle.last.predicted_peak_bytes)
@@ -153,16 +153,16 @@ class CountedInOneWay(unittest.TestCase):
 
     def test_the_limit_that_did_not_fit_is_the_one_that_was_given(self):
         vae = tiny.wan()
-        headroom.enable(vae, limit="2MiB")
-        with self.assertRaisesRegex(headroom.DoesNotFit, r"416x240 does not fit 2\.0 MiB; .*, of which 46\.8 MiB are the clip that is returned"):
+        headroom_vae.enable(vae, limit="2MiB")
+        with self.assertRaisesRegex(headroom_vae.DoesNotFit, r"416x240 does not fit 2\.0 MiB; .*, of which 46\.8 MiB are the clip that is returned"):
             vae.decode(torch.randn(1, vae.config.z_dim, 11, 30, 52))
 
 
     def test_a_plan_in_16_bits_that_takes_more_than_untiled_says_why(self):
-        fastest = headroom.predict("sdxl", 256, 256, batch=2, dtype="bf16")
+        fastest = headroom_vae.predict("sdxl", 256, 256, batch=2, dtype="bf16")
         self.assertGreater(fastest.peak_bytes, fastest.untiled_peak_bytes)
         self.assertIn("more than the untiled decode (335.6 MiB): on the CPU tiles and weights are fp32", str(fastest))
-        lower = headroom.predict("sdxl", 256, 256, batch=2, dtype="bf16", limit="300MiB")
+        lower = headroom_vae.predict("sdxl", 256, 256, batch=2, dtype="bf16", limit="300MiB")
         self.assertNotIn("more than", str(lower))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-import headroom
+import headroom_vae
 import numpy as np
 import tiny
 import torch
@@ -31,16 +31,16 @@ class Pipelines(unittest.TestCase):
             with self.subTest(name):
                 pipe, arguments = make()
                 theirs = picture_of(tiny.run(pipe, arguments))
-                handle = headroom.enable(pipe, limit="64MiB")
+                handle = headroom_vae.enable(pipe, limit="64MiB")
                 ours = picture_of(tiny.run(pipe, arguments))
                 self.assert_same(ours, theirs)
                 self.assertIsNotNone(handle.last)
                 self.assertLessEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
                 self.assertLessEqual(handle.last.predicted_peak_bytes, 64 << 20)
                 smallest = handle.predict(arguments["height"], arguments["width"], arguments.get("num_frames", 1))
-                headroom.enable(pipe, limit=smallest.smallest_limit_bytes + ours.size * 4)
+                headroom_vae.enable(pipe, limit=smallest.smallest_limit_bytes + ours.size * 4)
                 self.assert_same(picture_of(tiny.run(pipe, arguments)), theirs)
-                headroom.disable(pipe)
+                headroom_vae.disable(pipe)
                 np.testing.assert_array_equal(picture_of(tiny.run(pipe, arguments)), theirs)
 
     def test_every_kind_of_output(self):
@@ -54,22 +54,22 @@ class Pipelines(unittest.TestCase):
         ):
             with self.subTest(**more):
                 theirs = picture_of(tiny.run(pipe, arguments, **more))
-                headroom.enable(pipe, limit="64MiB")
+                headroom_vae.enable(pipe, limit="64MiB")
                 # Rounding to eight bits may differ by one.
                 self.assert_same(picture_of(tiny.run(pipe, arguments, **more)), theirs, 1 / 250 if "pil" in more.values() else LARGEST_ERROR)
-                headroom.disable(pipe)
+                headroom_vae.disable(pipe)
 
     def test_in_inference_mode(self):
         pipe, arguments = tiny.stable_diffusion()
         theirs = picture_of(tiny.run(pipe, arguments))
-        headroom.enable(pipe)
+        headroom_vae.enable(pipe)
         with torch.inference_mode():
             self.assert_same(picture_of(tiny.run(pipe, arguments)), theirs)
 
     def test_slicing_and_tiling_switches_stay(self):
         pipe, arguments = tiny.stable_diffusion()
         theirs = picture_of(tiny.run(pipe, arguments, num_images_per_prompt=2))
-        headroom.enable(pipe)
+        headroom_vae.enable(pipe)
         pipe.vae.enable_slicing()
         self.assert_same(picture_of(tiny.run(pipe, arguments, num_images_per_prompt=2)), theirs)
         pipe.vae.enable_tiling()
@@ -88,7 +88,7 @@ class Pipelines(unittest.TestCase):
 
         pipe, arguments = tiny.stable_diffusion()
         theirs = picture_of(tiny.run(pipe, arguments))
-        headroom.enable(pipe)
+        headroom_vae.enable(pipe)
         add_hook_to_module(pipe.vae, Hook())
         self.assert_same(picture_of(tiny.run(pipe, arguments)), theirs)
         self.assertEqual(calls, ["AutoencoderKL"])
@@ -96,7 +96,7 @@ class Pipelines(unittest.TestCase):
     def test_progress_as_the_pipeline_shows_it(self):
         pipe, arguments = tiny.stable_diffusion()
         shares = []
-        headroom.enable(pipe, progress=shares.append)
+        headroom_vae.enable(pipe, progress=shares.append)
         tiny.run(pipe, arguments)
         self.assertEqual(shares, sorted(shares))
         self.assertEqual(shares[-1], 1)

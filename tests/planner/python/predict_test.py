@@ -10,7 +10,7 @@ import tempfile
 import textwrap
 import unittest
 
-import headroom
+import headroom_vae
 
 
 def resident_mib(key: str = "VmRSS") -> float:
@@ -19,7 +19,7 @@ def resident_mib(key: str = "VmRSS") -> float:
 
 class Predictions(unittest.TestCase):
     def test_planning_takes_little_memory_and_leaves_nothing_resident(self):
-        headroom.predict("taesd", 64, 64, limit="16MiB")
+        headroom_vae.predict("taesd", 64, 64, limit="16MiB")
         for name, height, width, options in (
             ("sdxl", 2048, 2048, {"limit": "2GiB"}),
             ("sdxl", 4096, 4096, {"limit": 9 << 29}),
@@ -30,12 +30,12 @@ class Predictions(unittest.TestCase):
             with self.subTest(model=name, height=height, **options):
                 pathlib.Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark
                 before = resident_mib()
-                str(headroom.predict(name, height, width, **options))
+                str(headroom_vae.predict(name, height, width, **options))
                 self.assertLess(resident_mib("VmHWM") - before, 150)
                 self.assertLess(resident_mib() - before, 16)
 
     def test_a_built_in_model_under_a_limit(self):
-        found = headroom.predict("sdxl", height=1024, width=768, dtype="bf16", limit="1GiB")
+        found = headroom_vae.predict("sdxl", height=1024, width=768, dtype="bf16", limit="1GiB")
         self.assertTrue(found.fits)
         self.assertLessEqual(found.peak_bytes, 1 << 30)
         self.assertLess(found.smallest_limit_bytes, found.peak_bytes)
@@ -45,13 +45,13 @@ class Predictions(unittest.TestCase):
         self.assertIn("<table>", found._repr_html_())
 
     def test_the_smallest_limit_works_and_less_does_not(self):
-        found = headroom.predict("sd15", 512, 512, limit=1)
+        found = headroom_vae.predict("sd15", 512, 512, limit=1)
         self.assertFalse(found.fits)
         self.assertIsNone(found.peak_bytes)
         self.assertTrue(found.remedies)
-        self.assertTrue(headroom.predict("sd15", 512, 512, limit=found.smallest_limit_bytes).fits)
-        self.assertFalse(headroom.predict("sd15", 512, 512, limit=found.smallest_limit_bytes - 1).fits)
-        with self.assertRaises(headroom.DoesNotFit) as refused:
+        self.assertTrue(headroom_vae.predict("sd15", 512, 512, limit=found.smallest_limit_bytes).fits)
+        self.assertFalse(headroom_vae.predict("sd15", 512, 512, limit=found.smallest_limit_bytes - 1).fits)
+        with self.assertRaises(headroom_vae.DoesNotFit) as refused:
             found.require()
         self.assertEqual(refused.exception.smallest_limit_bytes, found.smallest_limit_bytes)
         self.assertIn("smallest limit", str(refused.exception))
@@ -61,15 +61,15 @@ class Predictions(unittest.TestCase):
         self.assertIn("does not fit", found._repr_html_())
 
     def test_without_a_limit_it_takes_what_is_of_use(self):
-        ample = headroom.predict("sdxl", 512, 512)
+        ample = headroom_vae.predict("sdxl", 512, 512)
         self.assertTrue(ample.plan.optimal)
-        self.assertEqual(headroom.predict("sdxl", 512, 512, limit=ample.peak_bytes).seconds, ample.seconds)
+        self.assertEqual(headroom_vae.predict("sdxl", 512, 512, limit=ample.peak_bytes).seconds, ample.seconds)
 
     def test_without_a_profile_seconds_have_no_range(self):
-        self.assertIsNone(headroom.plan("sdxl", 512, 512, limit="512MiB").seconds_range)
+        self.assertIsNone(headroom_vae.plan("sdxl", 512, 512, limit="512MiB").seconds_range)
 
     def test_a_plan_is_what_the_program_makes(self):
-        plan = headroom.plan("sdxl", 512, 512, limit="512MiB")
+        plan = headroom_vae.plan("sdxl", 512, 512, limit="512MiB")
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "plan.json")
             plan.save(str(file))
@@ -80,26 +80,26 @@ class Predictions(unittest.TestCase):
         self.assertEqual(plan.picture_bytes, 3 * 512 * 512 * 4)
         self.assertEqual(json.loads(plan.json())["passes"], stored["passes"])
         self.assertIn("emit conv_out", plan.explain())
-        self.assertEqual(headroom.explain("sdxl", 512, 512, limit="512MiB"), plan.explain())
+        self.assertEqual(headroom_vae.explain("sdxl", 512, 512, limit="512MiB"), plan.explain())
 
     def test_a_plan_spares_the_files_of_its_model(self):
         with tempfile.TemporaryDirectory() as folder:
             config = pathlib.Path(folder, "config.json")
             config.write_text((pathlib.Path(__file__).resolve().parents[2] / "data/demo_model/config.json").read_text())
             before = config.read_text()
-            plan = headroom.plan(folder, 64, 64, limit="512MiB")
+            plan = headroom_vae.plan(folder, 64, 64, limit="512MiB")
             pathlib.Path(folder, "link.json").symlink_to("config.json")
             for name in ("config.json", "link.json"):
-                with self.assertRaisesRegex(headroom.InputError, "would overwrite a file of the model"):
+                with self.assertRaisesRegex(headroom_vae.InputError, "would overwrite a file of the model"):
                     plan.save(str(pathlib.Path(folder, name)))
             self.assertEqual(config.read_text(), before)
 
     def test_a_gpu_is_predicted_without_one(self):
-        found = headroom.predict("sdxl", 1024, 1024, dtype="bf16", device="cuda", limit="2GiB", host_limit="4GiB")
+        found = headroom_vae.predict("sdxl", 1024, 1024, dtype="bf16", device="cuda", limit="2GiB", host_limit="4GiB")
         self.assertTrue(found.fits)
 
     def test_the_frontier_falls(self):
-        found = headroom.frontier("sdxl", 256, 256, points=5)
+        found = headroom_vae.frontier("sdxl", 256, 256, points=5)
         self.assertGreater(len(found), 2)
         self.assertEqual(found, tuple(sorted(found, reverse=True)))
         self.assertEqual([p.seconds for p in found], sorted(p.seconds for p in found))
@@ -107,7 +107,7 @@ class Predictions(unittest.TestCase):
         self.assertIn("#", str(found))
 
     def test_a_clip(self):
-        found = headroom.predict("wan2.1", height=64, width=96, frames=9, limit="1GiB")
+        found = headroom_vae.predict("wan2.1", height=64, width=96, frames=9, limit="1GiB")
         self.assertIn("9 frames", str(found))
 
     def test_bad_requests(self):
@@ -127,8 +127,8 @@ class Predictions(unittest.TestCase):
             ({"scratch": tempfile.gettempdir(), "device": "cuda"}, "use host_limit"),
             ({"profile": "/no/such/profile.json"}, "profile.json"),
         ):
-            with self.subTest(**arguments), self.assertRaises(headroom.InputError) as refused:
-                headroom.predict(**{"vae": "sdxl", "height": 128, "width": 128, **arguments})
+            with self.subTest(**arguments), self.assertRaises(headroom_vae.InputError) as refused:
+                headroom_vae.predict(**{"vae": "sdxl", "height": 128, "width": 128, **arguments})
             self.assertIn(message, str(refused.exception))
             self.assertNotIn("\n", str(refused.exception))
 
@@ -137,22 +137,22 @@ class Predictions(unittest.TestCase):
             config = {"_class_name": "AutoencoderKL", "latent_channels": 4, "block_out_channels": [32, 64], "out_channels": 3,
                       "up_block_types": ["UpDecoderBlock2D"] * 2, "layers_per_block": 1}  # fmt: skip
             pathlib.Path(folder, "config.json").write_text(json.dumps(config))
-            self.assertTrue(headroom.predict(pathlib.Path(folder), 64, 64).fits)
+            self.assertTrue(headroom_vae.predict(pathlib.Path(folder), 64, 64).fits)
             config["act_fn"] = "tanh"
             pathlib.Path(folder, "config.json").write_text(json.dumps(config))
-            with self.assertRaisesRegex(headroom.InputError, "act_fn"):
-                headroom.predict(folder, 64, 64)
+            with self.assertRaisesRegex(headroom_vae.InputError, "act_fn"):
+                headroom_vae.predict(folder, 64, 64)
 
     def test_without_torch(self):
         program = """
             import sys
             for name in ("torch", "diffusers", "numpy", "tqdm"):
                 sys.modules[name] = None
-            import headroom
-            found = headroom.predict("sdxl", 2048, 2048, limit="2GiB")
-            print(found, found.smallest_limit_bytes, found._repr_html_(), headroom.frontier("sd15", 64, 64, points=3))
+            import headroom_vae
+            found = headroom_vae.predict("sdxl", 2048, 2048, limit="2GiB")
+            print(found, found.smallest_limit_bytes, found._repr_html_(), headroom_vae.frontier("sd15", 64, 64, points=3))
             """
-        folder = str(pathlib.Path(headroom.__file__).parent.parent)
+        folder = str(pathlib.Path(headroom_vae.__file__).parent.parent)
         done = subprocess.run(
             [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.insert(0, {folder!r})\n{textwrap.dedent(program)}"],
             capture_output=True, text=True, check=False,

@@ -1,4 +1,4 @@
-"""Tests headroom.record() for VAEs of all classes, against the layer graph's memory for the same decodes.
+"""Tests headroom_vae.record() for VAEs of all classes, against the layer graph's memory for the same decodes.
 
     PYTHONPATH=build/python python3 -m unittest tests/planner/python/record_test.py
 """
@@ -12,12 +12,12 @@ import warnings
 from pathlib import Path
 
 import diffusers
-import headroom
+import headroom_vae
 import jsonschema
 import tiny
 import torch
-from headroom.__main__ import latent_shape, main
-from headroom.record import record
+from headroom_vae.__main__ import latent_shape, main
+from headroom_vae.record import record
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs/schemas/recording.json").read_text())
 
@@ -59,7 +59,7 @@ class Record(unittest.TestCase):
                 if (make, frames) in COUNTED:
                     self.assertEqual(decode["peak_bytes"], decode["counted_peak_bytes"])
         not_in_diffusers = {"CausalVAEModel", "VideoAutoencoderKLWrapper"}
-        self.assertEqual(seen, set(headroom.SUPPORTED_CLASSES) - not_in_diffusers)
+        self.assertEqual(seen, set(headroom_vae.SUPPORTED_CLASSES) - not_in_diffusers)
 
     def test_peak_is_by_the_module_that_asked(self):
         vae = tiny.kl()
@@ -101,21 +101,21 @@ class Record(unittest.TestCase):
             recording = record(vae, [latent_of(vae), latent_of(vae, 64, 64)], file, model="tiny")
             self.assertEqual(json.loads(file.read_text()), recording)
             self.assertEqual([*Path(folder).iterdir()], [file])
-            with self.assertRaisesRegex(headroom.InputError, "cannot be written"):
+            with self.assertRaisesRegex(headroom_vae.InputError, "cannot be written"):
                 record(vae, latent_of(vae), Path(folder) / "missing" / "recording.json")
 
     def test_wrong_latents(self):
         vae = tiny.kl()
         for wrong, part in ((torch.zeros(4, 8, 8), r"found \(4, 8, 8\)"), ("latent.npy", "found str"), ([], "empty list")):
-            with self.assertRaisesRegex(headroom.InputError, part):
+            with self.assertRaisesRegex(headroom_vae.InputError, part):
                 record(vae, wrong)
 
     def test_enabled_vae(self):
         vae = tiny.kl()
-        headroom.enable(vae, limit="1GiB")
-        with self.assertRaisesRegex(headroom.InputError, r"headroom.disable\(vae\) first"):
+        headroom_vae.enable(vae, limit="1GiB")
+        with self.assertRaisesRegex(headroom_vae.InputError, r"headroom_vae.disable\(vae\) first"):
             record(vae, latent_of(vae))
-        headroom.disable(vae)
+        headroom_vae.disable(vae)
         self.assertGreater(record(vae, latent_of(vae))["decodes"][0]["peak_bytes"], 0)
 
 

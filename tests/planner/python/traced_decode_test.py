@@ -12,7 +12,7 @@ import unittest
 # Code after the traced decode. Each case runs in its own process, which then ends.
 AFTERWARDS = {
     "the script ends": "",
-    "the VAE is disabled": "headroom.disable(vae)",
+    "the VAE is disabled": "headroom_vae.disable(vae)",
     "the handle is freed": "handle.free(); assert torch.equal(vae.decode(z).sample, first)",
     "the VAE goes": "del vae, handle; gc.collect()",
     "the weights change": "vae.decoder.conv_in.weight.mul_(2); assert not torch.equal(vae.decode(z).sample, first)",
@@ -21,7 +21,7 @@ AFTERWARDS = {
 
 SCRIPT = """
 import gc, json, os, pathlib, sys
-import headroom, tiny, torch
+import headroom_vae, tiny, torch
 
 afterwards, folder = json.loads(sys.argv[1]), pathlib.Path(sys.argv[2])
 torch.set_grad_enabled(False)
@@ -30,7 +30,7 @@ for name, code in afterwards.items():
     child = os.fork()
     if child == 0:
         vae = tiny.kl()
-        handle = headroom.enable(vae)
+        handle = headroom_vae.enable(vae)
         z = torch.randn(1, 4, 8, 8, generator=torch.Generator().manual_seed(0))
         handle.trace(folder / "first.json")
         first = vae.decode(z).sample

@@ -7,10 +7,10 @@ import warnings
 from unittest import mock
 
 import accelerate
-import headroom
+import headroom_vae
 import tiny
 import torch
-from headroom import verification
+from headroom_vae import verification
 
 
 def latent(*shape: int) -> torch.Tensor:
@@ -28,7 +28,7 @@ class Verify(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="verify=True")
             warnings.filterwarnings("ignore", message=".* has no effect")
-            handle = headroom.enable(vae, limit="1GiB", verify=True)
+            handle = headroom_vae.enable(vae, limit="1GiB", verify=True)
             vae.decode(z)
         self.assertLessEqual(handle.last.largest_error, largest)
         return handle.last.largest_error
@@ -64,9 +64,9 @@ class Verify(unittest.TestCase):
             return sample if z.abs().max() > 1 else sample * 1.001
 
         vae, untiled = tiny.kl(), verification._untiled
-        headroom.enable(vae, verify=True)
+        headroom_vae.enable(vae, verify=True)
         faint = mock.patch.object(verification, "_untiled", wrong_where_faint)
-        with faint, self.assertRaisesRegex(headroom.VerificationError, "differs by"):
+        with faint, self.assertRaisesRegex(headroom_vae.VerificationError, "differs by"):
             vae.decode(latent(2, 4, 8, 8) * torch.tensor([100.0, 0.01]).reshape(2, 1, 1, 1))
 
     def test_in_fp32_where_the_config_upcasts(self):
@@ -83,7 +83,7 @@ class Verify(unittest.TestCase):
             ({"return_value": torch.full((1, 3, 16, 16), float("inf"))}, "the output of AutoencoderKL's own decode is not finite$"),
         ):
             vae = tiny.kl()
-            handle = headroom.enable(vae, verify=True)
+            handle = headroom_vae.enable(vae, verify=True)
             with mock.patch.object(verification, "_untiled", **original), self.assertWarnsRegex(UserWarning, "verify=True: the picture was not compared, since .*" + why):
                 picture = vae.decode(latent(1, 4, 8, 8)).sample
             self.assertEqual(picture.shape, (1, 3, 16, 16))

@@ -163,13 +163,13 @@ class Bundles(unittest.TestCase):
                 binaries.unpack(bundle, build)
             (bundle / "wheels").mkdir(parents=True)
             with zipfile.ZipFile(bundle / "wheels" / "headroom-0.1.0-cp312-abi3-linux_x86_64.whl", "w") as wheel:
-                wheel.writestr("headroom/__init__.py", "")
+                wheel.writestr("headroom_vae/__init__.py", "")
             for commit in ("one", "two"):
                 (Path(name) / binaries.DESCRIPTION).write_text(json.dumps({"commit": commit}))
                 with tarfile.open(bundle / binaries.PACKED, "w:xz") as archive:
                     archive.add(Path(name) / binaries.DESCRIPTION, binaries.DESCRIPTION)
                 self.assertEqual(binaries.unpack(bundle, build)["commit"], commit)
-                self.assertTrue((build / "site" / "headroom" / "__init__.py").exists())
+                self.assertTrue((build / "site" / "headroom_vae" / "__init__.py").exists())
                 (build / "kept").touch()
                 binaries.unpack(bundle, build)
                 self.assertTrue((build / "kept").exists())

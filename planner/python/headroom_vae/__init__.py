@@ -1,8 +1,8 @@
 """Headroom: the untiled picture of a VAE decoder, inside the bytes that you have, with the peak known before the run.
 
-    >>> import headroom
-    >>> headroom.predict("sdxl", height=2048, width=2048, limit="4GiB")
-    >>> headroom.enable(pipe, limit="4GiB")
+    >>> import headroom_vae
+    >>> headroom_vae.predict("sdxl", height=2048, width=2048, limit="4GiB")
+    >>> headroom_vae.enable(pipe, limit="4GiB")
     >>> image = pipe(prompt).images[0]
 """
 

@@ -28,7 +28,7 @@ WITHOUT_EFFECT = {
 
 @dataclass(frozen=True)
 class Options:
-    """Options as passed to :func:`headroom.enable`."""
+    """Options as passed to :func:`headroom_vae.enable`."""
 
     limit: int | str | None = "auto"
     host_limit: int | str = "auto"
@@ -57,7 +57,7 @@ class Options:
 class Handle:
     """A VAE that decodes with Headroom. ``last`` is the DecodeReport of the last decode.
 
-    ``disable()`` restores the VAE's own ``decode``. So does leaving ``with headroom.enable(…):``."""
+    ``disable()`` restores the VAE's own ``decode``. So does leaving ``with headroom_vae.enable(…):``."""
 
     def __init__(self, vae: Any, model: _core.Model, options: Options, pipeline_bar: Any = None, earlier: Any = None):
         self.options = options
@@ -127,7 +127,7 @@ class Handle:
         if hook is not None and hasattr(hook, "pre_forward"):
             hook.pre_forward(vae)  # diffusers' apply_forward_hook does the same
         if torch.is_grad_enabled() and getattr(z, "requires_grad", False):
-            raise InputError("latent: expected one without gradients; headroom.disable(vae) to train through decode")
+            raise InputError("latent: expected one without gradients; headroom_vae.disable(vae) to train through decode")
         self._warn_of_blending(4)
         try:
             sample = self._sample(vae, z)
@@ -260,7 +260,7 @@ def enable(
     Returns a handle. Its ``last`` is the DecodeReport of the last decode. Enabling a VAE again replaces the options. As a
     context manager, the handle disables the VAE at the end::
 
-        with headroom.enable(pipe, limit="4GiB") as handle:
+        with headroom_vae.enable(pipe, limit="4GiB") as handle:
             handle.predict(1536, 2048).require()
             image = pipe(prompt, height=1536, width=2048).images[0]
 

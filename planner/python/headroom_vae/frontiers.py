@@ -59,7 +59,7 @@ def frontier(
     profile: str | None = None,
 ) -> Frontier:
     """The fastest plans from the smallest limit that works to where more memory gains nothing: a Frontier of at most so many ``points``.
-    Other arguments are those of :func:`headroom.predict`. It takes seconds."""
+    Other arguments are those of :func:`headroom_vae.predict`. It takes seconds."""
     planner, what = planner_of(
         vae, height, width, frames, batch, dtype=dtype, device=device,
         **planner_options(host_limit, scratch, profile),

@@ -91,5 +91,5 @@ class Guard:
         for key in before.keys() | config.keys():
             if not key.startswith(UNREAD_CONFIG) and before.get(key) != config.get(key):
                 raise Unsupported(
-                    f"config: {key} is {config.get(key)!r}, and was {before.get(key)!r} when the VAE was enabled. Call headroom.enable() again"
+                    f"config: {key} is {config.get(key)!r}, and was {before.get(key)!r} when the VAE was enabled. Call headroom_vae.enable() again"
                 )

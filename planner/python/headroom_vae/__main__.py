@@ -1,4 +1,4 @@
-"""python -m headroom record: records the memory of a VAE's own decode, under PyTorch."""
+"""python -m headroom_vae record: records the memory of a VAE's own decode, under PyTorch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main(words: Sequence[str] | None = None) -> int:
             print(f"latent {number} of {len(latents)}: {'x'.join(map(str, latent.shape))}", file=sys.stderr)
         document = record(vae, latents, args.output, model=args.model)
     except HeadroomError as error:
-        print(f"headroom record: {error}", file=sys.stderr)
+        print(f"headroom_vae record: {error}", file=sys.stderr)
         return 2
     for decode in document["decodes"]:
         print(_summary(decode))
@@ -32,7 +32,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m headroom", description="Tools that run a model under PyTorch.")
+    parser = argparse.ArgumentParser(prog="python -m headroom_vae", description="Tools that run a model under PyTorch.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     told = "record what the memory of a VAE's own decode goes to, module by module"
     one = commands.add_parser("record", help=told, description=told.capitalize() + ". The VAE may be of any class of diffusers.")
@@ -78,7 +78,7 @@ def load(model: str, dtype: str, device: str) -> Any:
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{model}: expected a built-in name or a folder with a VAE's config.json ({error})") from None
     if not hasattr(diffusers, name):
-        raise InputError(f"{model}: class {name} is not in diffusers {diffusers.__version__}. Record it in Python: headroom.record(vae, latent, path)")
+        raise InputError(f"{model}: class {name} is not in diffusers {diffusers.__version__}. Record it in Python: headroom_vae.record(vae, latent, path)")
     try:
         torch.manual_seed(0)
         vae = getattr(diffusers, name).from_config(config) if built_in else getattr(diffusers, name).from_pretrained(folder)

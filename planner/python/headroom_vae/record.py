@@ -222,7 +222,7 @@ def record(vae_or_pipe: Any, latent: Any, path: str | os.PathLike | None = None,
     """
     vae = loaded_vae_of(vae_or_pipe)
     if handle_of(vae) is not None:
-        raise InputError("Headroom decodes for this VAE. Call headroom.disable(vae) first, to record the VAE's own decode")
+        raise InputError("Headroom decodes for this VAE. Call headroom_vae.disable(vae) first, to record the VAE's own decode")
     file = None if path is None else output_name(path, "path", vae)
     latents = list(latent) if isinstance(latent, (list, tuple)) else [latent]
     if not latents:

@@ -176,7 +176,7 @@ def predict(
     Returns a :class:`Prediction`. It has ``fits``, ``peak_bytes``, ``seconds`` and ``plan`` of the fastest decode under the limit.
     It also has ``untiled_peak_bytes``, ``smallest_limit_bytes`` and ``remedies``::
 
-        headroom.predict("sdxl", height=2048, width=2048, dtype="bf16", limit="2GiB").fits
+        headroom_vae.predict("sdxl", height=2048, width=2048, dtype="bf16", limit="2GiB").fits
 
     Raises:
         Unsupported: Headroom does not support the class or the config. The message has the name or key.
