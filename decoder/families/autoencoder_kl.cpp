@@ -173,21 +173,25 @@ std::vector<BuiltIn> built_ins() {
       {"sd15",
        four_blocks +
            R"("latent_channels": 4, "scaling_factor": 0.18215, "force_upcast": false, "sample_size": 512})",
-       "cond_stage_model."},
+       "cond_stage_model.",
+       {"sd14", "sd21", "stable-diffusion-v1-5", "stable-diffusion-2-1"}},
       {"sdxl",
        four_blocks +
            R"("latent_channels": 4, "scaling_factor": 0.13025, "force_upcast": true, "sample_size": 1024})",
-       "conditioner.embedders."},
+       "conditioner.embedders.",
+       {"stable-diffusion-xl", "stable-diffusion-xl-base-1.0", "sdxl-turbo"}},
       {"sd3",
        four_blocks +
            R"("latent_channels": 16, "scaling_factor": 1.5305, "shift_factor": 0.0609, "force_upcast": true,
               "sample_size": 1024, "use_post_quant_conv": false})",
-       "model.diffusion_model.joint_blocks."},
+       "model.diffusion_model.joint_blocks.",
+       {"sd3.5", "stable-diffusion-3", "stable-diffusion-3.5-large", "stable-diffusion-3.5-medium"}},
       {"flux",
        four_blocks +
            R"("latent_channels": 16, "scaling_factor": 0.3611, "shift_factor": 0.1159, "force_upcast": true,
               "sample_size": 1024, "use_post_quant_conv": false})",
-       "model.diffusion_model.double_blocks."}};
+       "model.diffusion_model.double_blocks.",
+       {"flux.1", "flux.1-dev", "flux.1-schnell", "flux.1-kontext-dev", "z-image", "z-image-turbo"}}};
 }
 
 std::vector<BuiltIn> flux2_built_ins() {
@@ -196,8 +200,11 @@ std::vector<BuiltIn> flux2_built_ins() {
           "norm_num_groups": 32, "act_fn": "silu", "out_channels": 3, "latent_channels": 32, "patch_size": [2, 2],
           "batch_norm_eps": 0.0001, "force_upcast": true,
           "up_block_types": ["UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D"])";
-  return {{"flux2", flux2 + "}"},
-          {"flux2-small-decoder", flux2 + R"(, "decoder_block_out_channels": [96, 192, 384, 384]})"}};
+  return {{"flux2", flux2 + "}", {}, {"flux.2-dev", "flux.2-klein-4b", "flux.2-klein-9b"}},
+          {"flux2-small-decoder",
+           flux2 + R"(, "decoder_block_out_channels": [96, 192, 384, 384]})",
+           {},
+           {"flux2-small", "flux.2-small-decoder"}}};
 }
 
 }  // namespace

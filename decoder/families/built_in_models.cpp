@@ -9,12 +9,12 @@
 namespace headroom {
 namespace {
 
-/// Configs by name.
-const std::map<std::string, std::string>& built_ins() {
-  static const std::map<std::string, std::string> table = [] {
-    std::map<std::string, std::string> all;
+/// By name.
+const std::map<std::string, BuiltIn>& built_ins() {
+  static const std::map<std::string, BuiltIn> table = [] {
+    std::map<std::string, BuiltIn> all;
     for (const Family& family : families())
-      for (const BuiltIn& model : family.built_ins) all.emplace(model.name, model.config);
+      for (const BuiltIn& model : family.built_ins) all.emplace(model.name, model);
     return all;
   }();
   return table;
@@ -37,7 +37,21 @@ std::vector<std::string> built_in_models() {
 
 const std::string* built_in_config(const std::string& name) {
   const auto entry = built_ins().find(name);
-  return entry == built_ins().end() ? nullptr : &entry->second;
+  return entry == built_ins().end() ? nullptr : &entry->second.config;
+}
+
+std::string built_in_named(const std::string& spelling) {
+  const std::string word = letters_and_digits(spelling);
+  for (const auto& [name, model] : built_ins()) {
+    const auto names = [&](std::string_view other) { return letters_and_digits(std::string(other)) == word; };
+    if (names(name) || std::any_of(model.also.begin(), model.also.end(), names)) return name;
+  }
+  return "";
+}
+
+std::vector<std::string> other_names_of(const std::string& built_in) {
+  const std::vector<std::string_view>& also = built_ins().at(built_in).also;
+  return {also.begin(), also.end()};
 }
 
 std::string nearest_built_in(const std::string& name) {
@@ -45,7 +59,7 @@ std::string nearest_built_in(const std::string& name) {
   const std::string word = letters_and_digits(name.substr(name.find_last_of('/') + 1));
   std::vector<std::string> words;
   std::string longest;
-  for (const auto& [built_in, config] : built_ins()) {
+  for (const auto& [built_in, model] : built_ins()) {
     words.push_back(letters_and_digits(built_in));
     if (word.starts_with(words.back()) && built_in.size() > longest.size()) longest = built_in;
   }

@@ -17,6 +17,7 @@ struct BuiltIn {
   /// Tensor names with this prefix identify a whole checkpoint of this model. The decoder's names cannot,
   /// since other models share the decoder.
   std::string_view pipeline_module{};
+  std::vector<std::string_view> also{};  ///< names of other models that have this decoder
 };
 
 inline constexpr const char* kUnpackPixels =

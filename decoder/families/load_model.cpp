@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "decoder/base/joined.h"
 #include "decoder/base/json_fields.h"
@@ -38,6 +39,26 @@ Model build(const nlohmann::json& config, const std::string& origin) {
   return model;
 }
 
+/// True for the id of a repository on the Hugging Face hub: "org/name".
+bool is_hub_id(const std::string& argument) {
+  static const std::regex id("[A-Za-z0-9][\\w.-]*/[A-Za-z0-9][\\w.-]*");
+  return std::regex_match(argument, id) && std::filesystem::path(argument).extension() != ".safetensors";
+}
+
+InputError no_model(const std::string& argument) {
+  const std::string meant = nearest_built_in(argument);
+  if (is_hub_id(argument)) {
+    const std::string folder = argument.substr(argument.find('/') + 1);
+    return InputError("--model " + argument + ": no such folder. Headroom downloads nothing: hf download " +
+                      argument + " --include \"vae/*\" --local-dir " + folder + ", then --model " + folder +
+                      (meant.empty() ? "" : ". To plan without weights: --model " + meant));
+  }
+  const std::string built_in =
+      meant.empty() ? "one of " + joined(built_in_models()) : "a built-in name (headroom-plan models)";
+  return InputError("--model " + argument + ": " + (meant.empty() ? "" : "did you mean " + meant + "? ") +
+                    "expected a folder with config.json, a .safetensors checkpoint, or " + built_in);
+}
+
 }  // namespace
 
 std::vector<std::string> supported_classes() {
@@ -64,19 +85,14 @@ std::filesystem::path model_folder(const std::filesystem::path& folder) {
 }
 
 Model resolve_model(const std::string& argument) {
-  // Built-in names are case-insensitive, unless a folder has the exact name.
-  const std::string name = is_there(argument) ? argument : lower_case(argument);
+  // Other spellings of a built-in name count only if no file or folder has that name.
+  const std::string name = is_there(argument) ? argument : built_in_named(argument);
   if (const std::string* config = built_in_config(name)) {
     Model model = parse_model(*config, name);
     model.name = name;
     return model;
   }
-  if (!is_folder_at(argument)) {
-    const std::string meant = nearest_built_in(argument);
-    throw InputError("--model " + argument + ": " + (meant.empty() ? "" : "did you mean " + meant + "? ") +
-                     "expected a folder with config.json, a .safetensors checkpoint, or one of " +
-                     joined(built_in_models()));
-  }
+  if (!is_folder_at(argument)) throw no_model(argument);
   const std::filesystem::path config = model_folder(argument) / "config.json";
   if (!is_file_at(config)) {
     throw InputError("--model " + argument + ": has no config.json nor vae/config.json (" + config.string() +

@@ -100,7 +100,7 @@ int32_t taps_along(int32_t kernel, int32_t factor) {
   return (kernel + factor - 1) / factor;
 }
 
-Halo halo(const Op& op) {
+Halo reach_of(const Op& op) {
   const auto half =
       per_axis([](int32_t k, int32_t factor) { return (k / 2 + factor - 1) / factor; }, op.kernel, op.factor);
   const int32_t ahead = op.convolution.frames_ahead;
@@ -163,7 +163,7 @@ const Operation conv{
     .pads = true,
     .rounds = true,
     .carries_rows = true,
-    .reach = halo,
+    .reach = reach_of,
     .edges_read = edges,
     .parameters = parameters,
     .flops_per_position = flops,

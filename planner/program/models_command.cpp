@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iomanip>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
@@ -8,6 +9,7 @@
 #include "decoder/families/families.h"
 #include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
+#include "decoder/operations/operation.h"
 #include "decoder/weights/open_model.h"
 #include "planner/program/commands.h"
 
@@ -30,6 +32,19 @@ nlohmann::json config_of(const Model& model) {
   return built_in != nullptr ? nlohmann::json::parse(*built_in) : nlohmann::json();
 }
 
+/// Other models that have a built-in model's decoder. Empty for a model folder.
+std::vector<std::string> also_of(const Model& model) {
+  return built_in_config(model.config_file) != nullptr ? other_names_of(model.config_file)
+                                                       : std::vector<std::string>{};
+}
+
+/// "49.5 M"
+std::string millions(int64_t count) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(1) << double(count) / 1e6 << " M";
+  return text.str();
+}
+
 nlohmann::json models_document(const std::vector<Model>& models) {
   nlohmann::json list = nlohmann::json::array();
   for (const Model& model : models) {
@@ -40,6 +55,8 @@ nlohmann::json models_document(const std::vector<Model>& models) {
                     {"latent_channels", model.latent_channels},
                     {"spatial_factor", factors(model).y},
                     {"time_factor", factors(model).t},
+                    {"parameters", parameter_elements(model.graph)},
+                    {"also", also_of(model)},
                     {"config", config_of(model)}});
   }
   return list;
@@ -52,16 +69,18 @@ void print_models(const std::vector<Model>& models, std::ostream& out) {
     class_width = std::max(class_width, static_cast<int>(model.class_name.size()) + 2);
   }
   const auto row = [&](const std::string& name, const std::string& class_name, const std::string& kind,
-                       const std::string& channels, const std::string& spatial, const std::string& time) {
+                       const std::string& channels, const std::string& spatial, const std::string& time,
+                       const std::string& parameters) {
     out << std::left << std::setw(name_width) << name << std::setw(class_width) << class_name << std::setw(9)
         << kind << std::right << std::setw(15) << channels << std::setw(16) << spatial << std::setw(13)
-        << time << "\n";
+        << time << std::setw(12) << parameters << "\n";
   };
-  row("name", "class", "decodes", "latent channels", "spatial factor", "time factor");
+  row("name", "class", "decodes", "latent channels", "spatial factor", "time factor", "parameters");
   for (const Model& model : models) {
     row(model.name, model.class_name, model.decodes_clips ? "video" : "picture",
         std::to_string(model.latent_channels), std::to_string(factors(model).y),
-        model.decodes_clips ? std::to_string(factors(model).t) : "-");
+        model.decodes_clips ? std::to_string(factors(model).t) : "-",
+        millions(parameter_elements(model.graph)));
   }
 }
 
@@ -72,7 +91,8 @@ int models_command(const std::vector<std::string>& args, std::ostream& out, std:
       "List the built-in decoder configurations, the names that --model takes, or look at one model.\n"
       "A picture is the spatial factor times as high and wide as its latent. A clip has 1 + (T - 1) x time "
       "factor\n"
-      "frames for T latent frames.\n\n"
+      "frames for T latent frames. Parameters are those of the decoder. --json also lists other models that\n"
+      "have the same decoder; --model takes their names, in any case.\n\n"
       "Example:\n"
       "  headroom-plan models\n"
       "  headroom-plan models vae/",

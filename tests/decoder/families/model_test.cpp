@@ -284,24 +284,34 @@ TEST_CASE("a size that does not do is refused with the nearest ones, for width a
 TEST_CASE("a built-in name in any case is taken, and one that is nearly right suggests the model") {
   CHECK(resolve_model("SDXL").name == "sdxl");
   CHECK(resolve_model("Wan2.1").config_file == "wan2.1");
-  const std::pair<const char*, const char*> meant[] = {{"sd1.5", "sd15"},
-                                                       {"flux.1-dev", "flux"},
+  const std::pair<const char*, const char*> taken[] = {{"sd1.5", "sd15"},
                                                        {"FLUX.1-dev", "flux"},
-                                                       {"black-forest-labs/FLUX.2-dev", "flux2"},
+                                                       {"Z-Image", "flux"},
+                                                       {"FLUX.2-dev", "flux2"},
+                                                       {"flux2-small", "flux2-small-decoder"},
                                                        {"sd-xl", "sdxl"},
-                                                       {"sdxxl", "sdxl"},
                                                        {"hunyuanvideo", "hunyuan-video"},
                                                        {"HunyuanVideo-1.5", "hunyuan-video-1.5"},
-                                                       {"qwen", "qwen-image"},
                                                        {"qwenimage", "qwen-image"},
-                                                       {"ltx2", "ltx-2"},
-                                                       {"sana", "sana-dc-ae-f32c32"}};
+                                                       {"ltx2", "ltx-2"}};
+  for (const auto& [asked, name] : taken) {
+    CAPTURE(asked);
+    CHECK(resolve_model(asked).name == name);
+    CHECK(resolve_model(asked).config_file == name);
+  }
+  const std::pair<const char*, const char*> meant[] = {
+      {"sdxxl", "sdxl"}, {"qwen", "qwen-image"}, {"sana", "sana-dc-ae-f32c32"}};
   for (const auto& [asked, name] : meant) {
     CAPTURE(asked);
     CHECK(nearest_built_in(asked) == name);
-    require_input_error([asked = asked] { resolve_model(asked); },
-                        {"did you mean " + std::string(name) + "?", "expected a folder"});
+    require_input_error(
+        [asked = asked] { resolve_model(asked); },
+        {"did you mean " + std::string(name) + "?", "expected a folder", "headroom-plan models"});
   }
+  require_input_error([] { resolve_model("black-forest-labs/FLUX.2-dev"); },
+                      {"no such folder", "hf download black-forest-labs/FLUX.2-dev",
+                       "then --model FLUX.2-dev", "To plan without weights: --model flux2"});
+  require_input_error([] { resolve_model("someone/else"); }, {"hf download someone/else", "--model else"});
   CHECK(nearest_built_in("my-pictures").empty());
   CHECK(nearest_built_in("").empty());
 }

@@ -26,6 +26,11 @@ TEST_CASE("models lists what --model takes, as a table and as JSON") {
     CHECK_THAT(table.out, Catch::Contains(" " + model["class"].get<std::string>() + " "));
   }
   CHECK(names == built_in_models());
+  const auto flux =
+      std::find_if(list.begin(), list.end(), [](const json& model) { return model["name"] == "flux"; });
+  CHECK((*flux)["parameters"] == 49'545'475);
+  CHECK((*flux)["also"].dump().find("z-image") != std::string::npos);
+  CHECK_THAT(table.out, Catch::Contains("49.5 M"));
   const auto entry = [&](const std::string& name) {
     return list[static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
   };
@@ -39,14 +44,18 @@ TEST_CASE("models lists what --model takes, as a table and as JSON") {
                      {"video", false},
                      {"latent_channels", 4},
                      {"spatial_factor", 8},
-                     {"time_factor", 1}});
+                     {"time_factor", 1},
+                     {"parameters", 49'490'199},
+                     {"also", {"stable-diffusion-xl", "stable-diffusion-xl-base-1.0", "sdxl-turbo"}}});
   CHECK(wan == json{{"name", "wan2.2"},
                     {"class", "AutoencoderKLWan"},
                     {"in_diffusers", true},
                     {"video", true},
                     {"latent_channels", 48},
                     {"spatial_factor", 16},
-                    {"time_factor", 4}});
+                    {"time_factor", 4},
+                    {"parameters", 555'051'580},
+                    {"also", json::array()}});
   const Ended one = call(run_plan, {"models", "sdxl", "--json"});
   CHECK(json::parse(one.out) == json::array({entry("sdxl")}));
   require_refused(call(run_plan, {"models", "no-such-model"}), 2, {"no-such-model"});

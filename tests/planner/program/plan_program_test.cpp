@@ -134,7 +134,7 @@ TEST_CASE("bad usage and bad input end with 2 and one line") {
   require_refused(plan({}), 2, {"headroom-plan: ", "--help"});
   require_refused(plan({"--no-such-option"}), 2, {"headroom-plan: "});
   require_refused(plan(with("--colour", "red")), 2, {"--colour"});
-  require_refused(plan(with("--model", "sdxxl")), 2, {"sdxxl", "sd15", "sdxl"});
+  require_refused(plan(with("--model", "sdxxl")), 2, {"sdxxl", "did you mean sdxl?", "headroom-plan models"});
   for (const char* size : {"64", "64x", "x64", "64x64x64", "-64x64", "0x0", "64X64", "65x64", "64x65",
                            "99999999999999999999x64", "999999999x64", ""}) {
     CAPTURE(size);
