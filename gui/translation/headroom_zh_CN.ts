@@ -525,7 +525,7 @@ takes %2 and %3 there</source>
         <translation>上限</translation>
     </message>
     <message>
-        <source>What the peak may be at most. A plan under a limit never crosses it: a run that would stops before.</source>
+        <source>The peak that you allow. A decode stops before it would cross the limit.</source>
         <translation>峰值至多允许多大。上限之下的方案绝不越过它：将要越过的运行会提前停止。</translation>
     </message>
     <message>
@@ -533,7 +533,7 @@ takes %2 and %3 there</source>
         <translation>方案</translation>
     </message>
     <message>
-        <source>How one decode runs under a limit: its passes, the tensors that it keeps and where, its tiles, and what is predicted of each pass.</source>
+        <source>How one decode runs under a limit: its passes, its tiles, and the tensors that it keeps and where. A plan also states the predicted peak and time.</source>
         <translation>一次解码在上限之下如何运行：分哪些遍，保留哪些张量、放在何处，怎样切块，以及对每一遍的预测。</translation>
     </message>
     <message>
@@ -549,7 +549,7 @@ takes %2 and %3 there</source>
         <translation>遍</translation>
     </message>
     <message>
-        <source>One sweep of tiles over the picture, which ends in what a barrier or the output needs.</source>
+        <source>One sweep of tiles over the picture. It ends at a barrier, at a kept tensor or at the output.</source>
         <translation>切块扫过整幅图像一次，得到屏障或输出所需的内容。</translation>
     </message>
     <message>
@@ -565,7 +565,7 @@ takes %2 and %3 there</source>
         <translation>边缘</translation>
     </message>
     <message>
-        <source>The rows and columns around a tile that its convolutions read: computed again for each tile, thrown away after it.</source>
+        <source>The rows and columns around a tile that its convolutions read. Each tile computes them again.</source>
         <translation>切块周围供卷积读取的行和列：每个切块重新计算，用后丢弃。</translation>
     </message>
     <message>
@@ -573,7 +573,7 @@ takes %2 and %3 there</source>
         <translation>保留张量</translation>
     </message>
     <message>
-        <source>A tensor that is stored whole from the pass that writes it to the last that reads it: on the device, in host memory or in a scratch file. What is not kept is computed again by each pass that needs it.</source>
+        <source>A tensor that is stored whole between passes: on the device, in host memory or in a scratch file. Passes compute all other tensors again.</source>
         <translation>从写入它的一遍到最后读取它的一遍都完整保存的张量：在设备上、主机内存中或暂存文件里。未保留的张量由需要它的每一遍重新计算。</translation>
     </message>
     <message>
@@ -581,7 +581,7 @@ takes %2 and %3 there</source>
         <translation>工作区</translation>
     </message>
     <message>
-        <source>Memory that a step takes while it runs, beside what it reads and makes.</source>
+        <source>Memory that a step takes while it runs, besides its inputs and outputs.</source>
         <translation>步骤运行期间，在其输入和输出之外占用的内存。</translation>
     </message>
     <message>
@@ -589,7 +589,7 @@ takes %2 and %3 there</source>
         <translation>进程其他内存、预留</translation>
     </message>
     <message>
-        <source>Growth of the process that is not ours: stacks, compiled kernels, small things. A plan reserves bytes for it.</source>
+        <source>Memory that the process takes outside of the decode&apos;s own allocations: stacks, compiled kernels, small objects. A plan reserves bytes for it.</source>
         <translation>不由我们分配的进程增长：栈、编译的内核等零碎。方案为此预留字节。</translation>
     </message>
     <message>
@@ -605,7 +605,7 @@ takes %2 and %3 there</source>
         <translation>前沿</translation>
     </message>
     <message>
-        <source>The fastest plan under every limit: what a smaller peak costs in time, and where more memory gains nothing.</source>
+        <source>The fastest plan under each limit. It shows what a smaller peak costs in time, and from where on more memory gains nothing.</source>
         <translation>每个上限下的最快方案：峰值更小要多花多少时间，内存再多到何处便无益。</translation>
     </message>
     <message>
@@ -613,7 +613,7 @@ takes %2 and %3 there</source>
         <translation>最优、界</translation>
     </message>
     <message>
-        <source>A plan is optimal where it is proven that none of the plan space is faster; otherwise the bound says how much faster one could be at most.</source>
+        <source>A plan is optimal if the search proves that no other plan is faster. Otherwise the bound says how much faster another plan could be at most.</source>
         <translation>若已证明方案空间中没有更快的，方案即为最优；否则界说明至多还能快多少。</translation>
     </message>
     <message>
@@ -621,7 +621,7 @@ takes %2 and %3 there</source>
         <translation>剖析、时延表</translation>
     </message>
     <message>
-        <source>What layers cost on this machine. A latency table gives the time of one kind of call for any tile. Without a profile the planner uses stated assumptions, and says so.</source>
+        <source>The measured times of layers on this machine. A latency table gives the time of one kind of call for any tile. Without a profile, the planner assumes times, and says so.</source>
         <translation>各层在本机上的代价。时延表给出某类调用在任意切块下的时间。没有剖析时，规划器使用写明的假定并加以说明。</translation>
     </message>
     <message>
@@ -629,7 +629,7 @@ takes %2 and %3 there</source>
         <translation>不切块</translation>
     </message>
     <message>
-        <source>The decode as it is built: every layer over the whole picture at once. Headroom&apos;s plans give its pixels.</source>
+        <source>The decode as diffusers runs it: each layer over the whole picture at once. Headroom&apos;s plans give its pixels.</source>
         <translation>原样解码：每一层一次处理整幅图像。Headroom 的方案得到与之相同的像素。</translation>
     </message>
     <message>
@@ -673,7 +673,7 @@ takes %2 and %3 there</source>
         <translation>空闲预留</translation>
     </message>
     <message>
-        <source>Bytes of a GPU that are reserved for the decode and free at the moment. In a plan: gaps between what lies in the reservation.</source>
+        <source>Bytes of a GPU&apos;s reservation that nothing uses at the moment.</source>
         <translation>为解码预留而此刻空闲的 GPU 字节。在方案中：预留区内各内容之间的空隙。</translation>
     </message>
     <message>
@@ -681,7 +681,7 @@ takes %2 and %3 there</source>
         <translation>库</translation>
     </message>
     <message>
-        <source>Bytes of a GPU that libraries take from its driver by themselves. Only the driver sees them.</source>
+        <source>Bytes that libraries take from the GPU&apos;s driver themselves. Only the driver sees them.</source>
         <translation>库自行向 GPU 驱动申请的字节，只有驱动能看到。</translation>
     </message>
     <message>
@@ -689,7 +689,7 @@ takes %2 and %3 there</source>
         <translation>上下文与模块</translation>
     </message>
     <message>
-        <source>What the driver counts of a GPU&apos;s memory beside all this: the CUDA context, the kernels&apos; code, buffers of its own.</source>
+        <source>The rest of the GPU&apos;s memory that the driver counts: the CUDA context, the kernels&apos; code, the driver&apos;s own buffers.</source>
         <translation>除上述之外驱动统计的 GPU 内存：CUDA 上下文、核函数代码、驱动自身的缓冲区。</translation>
     </message>
 </context>

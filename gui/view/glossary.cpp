@@ -24,52 +24,39 @@ class Glossary {
 std::vector<std::pair<QString, QString>> Glossary::words() {
   return {
       {tr("Peak"), tr("The largest number of bytes in use at one time: weights, kept tensors, tiles, "
-                      "workspace and other "
-                      "memory of the process.")},
-      {tr("Limit"), tr("What the peak may be at most. A plan under a limit never crosses it: a run that "
-                       "would stops before.")},
-      {tr("Plan"), tr("How one decode runs under a limit: its passes, the tensors that it keeps and where, "
-                      "its tiles, and "
-                      "what is predicted of each pass.")},
+                      "workspace and other memory of the process.")},
+      {tr("Limit"), tr("The peak that you allow. A decode stops before it would cross the limit.")},
+      {tr("Plan"), tr("How one decode runs under a limit: its passes, its tiles, and the tensors that it "
+                      "keeps and where. A plan also states the predicted peak and time.")},
       {tr("Barrier"),
        tr("An operation that must see the whole picture before it can go on: the statistics of a GroupNorm, "
-          "the "
-          "keys and values of attention. Between two barriers a tile gives exactly the untiled values.")},
+          "the keys and values of attention. Between two barriers a tile gives exactly the untiled values.")},
       {tr("Pass"),
-       tr("One sweep of tiles over the picture, which ends in what a barrier or the output needs.")},
+       tr("One sweep of tiles over the picture. It ends at a barrier, at a kept tensor or at the output.")},
       {tr("Tile"), tr("A part of the picture that runs through all steps of a pass at once.")},
-      {tr("Halo"), tr("The rows and columns around a tile that its convolutions read: computed again for "
-                      "each tile, thrown "
-                      "away after it.")},
-      {tr("Kept tensor"), tr("A tensor that is stored whole from the pass that writes it to the last that "
-                             "reads it: on the device, in "
-                             "host memory or in a scratch file. What is not kept is computed again by each "
-                             "pass that needs it.")},
-      {tr("Workspace"), tr("Memory that a step takes while it runs, beside what it reads and makes.")},
-      {tr("Other process memory, reserve"), tr("Growth of the process that is not ours: stacks, compiled "
-                                               "kernels, small things. A plan reserves bytes "
-                                               "for it.")},
-      {tr("Slack"),
-       tr("Bytes of a GPU that are reserved for the decode and free at the moment. In a plan: gaps "
-          "between what lies in the reservation.")},
+      {tr("Halo"),
+       tr("The rows and columns around a tile that its convolutions read. Each tile computes them again.")},
+      {tr("Kept tensor"), tr("A tensor that is stored whole between passes: on the device, in host memory or "
+                             "in a scratch file. Passes compute all other tensors again.")},
+      {tr("Workspace"), tr("Memory that a step takes while it runs, besides its inputs and outputs.")},
+      {tr("Other process memory, reserve"),
+       tr("Memory that the process takes outside of the decode's own allocations: stacks, compiled kernels, "
+          "small objects. A plan reserves bytes for it.")},
+      {tr("Slack"), tr("Bytes of a GPU's reservation that nothing uses at the moment.")},
       {tr("Libraries"),
-       tr("Bytes of a GPU that libraries take from its driver by themselves. Only the driver sees them.")},
-      {tr("Context and modules"), tr("What the driver counts of a GPU's memory beside all this: the CUDA "
-                                     "context, the kernels' code, buffers of its own.")},
+       tr("Bytes that libraries take from the GPU's driver themselves. Only the driver sees them.")},
+      {tr("Context and modules"), tr("The rest of the GPU's memory that the driver counts: the CUDA context, "
+                                     "the kernels' code, the driver's own buffers.")},
       {tr("Live set"), tr("Everything that is on the device at one moment.")},
-      {tr("Frontier"), tr("The fastest plan under every limit: what a smaller peak costs in time, and where "
-                          "more memory gains "
-                          "nothing.")},
-      {tr("Optimal, bound"), tr("A plan is optimal where it is proven that none of the plan space is faster; "
-                                "otherwise the bound says "
-                                "how much faster one could be at most.")},
+      {tr("Frontier"), tr("The fastest plan under each limit. It shows what a smaller peak costs in time, "
+                          "and from where on more memory gains nothing.")},
+      {tr("Optimal, bound"), tr("A plan is optimal if the search proves that no other plan is faster. "
+                                "Otherwise the bound says how much faster another plan could be at most.")},
       {tr("Profile, latency table"),
-       tr("What layers cost on this machine. A latency table gives the time of one kind of call "
-          "for any tile. Without a "
-          "profile the planner uses stated assumptions, and says so.")},
-      {tr("Untiled"),
-       tr("The decode as it is built: every layer over the whole picture at once. Headroom's plans give its "
-          "pixels.")},
+       tr("The measured times of layers on this machine. A latency table gives the time of one kind of call "
+          "for any tile. Without a profile, the planner assumes times, and says so.")},
+      {tr("Untiled"), tr("The decode as diffusers runs it: each layer over the whole picture at once. "
+                         "Headroom's plans give its pixels.")},
       {tr("GiB, MiB, KiB"), tr("1024 MiB, 1024 KiB, 1024 bytes.")},
   };
 }

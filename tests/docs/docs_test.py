@@ -221,6 +221,16 @@ def check_page(tree, page, text):
     return faults
 
 
+def check_glossary():
+    """The glossary and the window's F1 page must have the same words and meanings."""
+    source = (ROOT / "gui/view/glossary.cpp").read_text()
+    pairs = re.findall(r'\{tr\("([^"]+)"\),\s*tr\(((?:"[^"]*"\s*)+)\)\}', source)
+    window = [(word, "".join(re.findall(r'"([^"]*)"', pieces))) for word, pieces in pairs]
+    page = (ROOT / "docs/glossary.md").read_text()
+    rows = [(word, " ".join(text.split())) for word, text in re.findall(r"^\*\*([^*]+)\*\*: (.*?)(?=\n\n|\Z)", page, re.M | re.S)]
+    return [] if window and window == rows else ["docs/glossary.md and gui/view/glossary.cpp differ"]
+
+
 FAULTS = {
     "no such path: decoder/graphs": "`decoder/graphs`",
     "no such path: planner/search/{solver,unknown}.h": "`planner/search/{solver,unknown}.h`",
@@ -259,7 +269,7 @@ def main():
         sys.exit(f"{programs.folder} has no headroom-plan: build it first")
     tree = Tree(programs)
     pages = ["README.md", "HACKING.md", "CHANGELOG.md"] + [name for name in tree.files if name.startswith("docs/") and name.endswith(".md")]
-    faults = check_the_checks(tree)
+    faults = check_the_checks(tree) + check_glossary()
     for page in pages:
         faults += check_page(tree, page, (ROOT / page).read_text())
     missing = sorted(name for name in programs.names if not programs.built(name))
