@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what README.md, HACKING.md and docs/ name: paths, links, commands, flags, functions, lines of diffs. No line is over 160
+"""Checks what README.md, HACKING.md, CONTRIBUTING.md and docs/ name: paths, links, commands, flags, functions, lines of diffs. No line is over 160
 characters.
 
     python3 tests/docs/docs_test.py --bin build/bin
@@ -268,7 +268,7 @@ def main():
     if not programs.built("headroom-plan"):
         sys.exit(f"{programs.folder} has no headroom-plan: build it first")
     tree = Tree(programs)
-    pages = ["README.md", "HACKING.md", "CHANGELOG.md"] + [name for name in tree.files if name.startswith("docs/") and name.endswith(".md")]
+    pages = ["README.md", "HACKING.md", "CONTRIBUTING.md", "CHANGELOG.md"] + [name for name in tree.files if name.startswith("docs/") and name.endswith(".md")]
     faults = check_the_checks(tree) + check_glossary()
     for page in pages:
         faults += check_page(tree, page, (ROOT / page).read_text())
