@@ -249,7 +249,7 @@ TEST_CASE("plan file: wrong values are refused by their path", "[unit][plan_file
   refuses_at("/passes/0/tiles/y/1", json::parse("[1, 2, 3]"), "passes[0].tiles.y[1]: expected at most 2");
   refuses_at("/passes/0/tiles/y/1/0", -3, "passes[0].tiles.y[1][0]: expected an integer");
   refuses_at("/passes/0/steps", json::array_t(10'001), "passes[0].steps: expected at most 10000");
-  refuses_at("/passes/0/steps/1/kind", "fold", "passes[0].steps[1].kind: expected one of gather, norm");
+  refuses_at("/passes/0/steps/1/kind", "fold", "passes[0].steps[1].kind: expected one of conv, upsample");
   refuses_at("/passes/0/steps/1/op", "nothing", "passes[0].steps[1].op: expected the name of an operation");
   refuses_at("/passes/0/steps/1/inputs/0/step", -1, "passes[0].steps[1].inputs[0].step: expected an integer");
   refuses_at("/passes/0/steps/1/inputs", json::array_t(9), "passes[0].steps[1].inputs: expected at most 8");
