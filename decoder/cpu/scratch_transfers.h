@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "decoder/cpu/scratch_file.h"
+#include "decoder/base/os/scratch_file.h"
 #include "decoder/interpreter/block_transfers.h"
 
 namespace headroom {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "decoder/files/read_only_file.h"
+#include "decoder/base/os/read_only_file.h"
 
 namespace headroom {
 

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/os/read_only_file.h"
 #include "decoder/base/os/system_failure.h"
 #include "decoder/base/text_streams.h"
-#include "decoder/files/read_only_file.h"
 #include "decoder/files/short_tokens.h"
 
 namespace headroom {

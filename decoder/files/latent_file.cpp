@@ -6,9 +6,9 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/nearest.h"
+#include "decoder/base/os/read_only_file.h"
 #include "decoder/base/printable.h"
 #include "decoder/files/npy.h"
-#include "decoder/files/read_only_file.h"
 #include "decoder/files/safetensors.h"
 #include "decoder/files/stored_dtype.h"
 #include "decoder/files/torch_file.h"
@@ -53,7 +53,7 @@ Array read_npy(const std::string& path) {
   const NpyHeader header = parse_npy_header(start, file.bytes(), path);
   const int64_t elements = check_shape(header.shape, path);
   Array latent{header.shape, std::vector<float>(static_cast<size_t>(elements))};
-  file.read_as_float(header.data_begin, dtype_of(header.descr), elements, latent.values.data());
+  read_as_float(file, header.data_begin, dtype_of(header.descr), elements, latent.values.data());
   check_finite(latent, path);
   return latent;
 }

@@ -3,8 +3,8 @@
 #include <bit>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/os/read_only_file.h"
 #include "decoder/files/pickle_machine.h"
-#include "decoder/files/read_only_file.h"
 
 namespace headroom {
 

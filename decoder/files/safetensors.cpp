@@ -77,7 +77,7 @@ void copy_as_float(const TensorView& view, float* out) {
 
 void copy_as_float(const TensorView& view, const Interval& range, float* out) {
   const int64_t offset = view.offset + range.begin * stored_element_bytes(view.dtype);
-  view.file->read_as_float(offset, view.dtype, range.length(), out);
+  read_as_float(*view.file, offset, view.dtype, range.length(), out);
 }
 
 }  // namespace headroom

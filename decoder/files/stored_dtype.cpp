@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace headroom {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "files are little-endian and are read as they lie");
 
 constexpr uint32_t kExponent = 0x7f800000;
+constexpr int64_t kChunkBytes = 256 * 1024;
 
 /// Branch-free, so that the loop around it vectorises.
 float float_from_half(uint16_t half) {
@@ -107,6 +109,18 @@ void convert_to_float(StoredDtype dtype, const std::byte* source, int64_t count,
       break;
   }
   throw std::logic_error("convert_to_float: this dtype is not read");
+}
+
+void read_as_float(const ReadOnlyFile& file, int64_t offset, StoredDtype dtype, int64_t count, float* out) {
+  const int64_t element_bytes = stored_element_bytes(dtype);
+  if (dtype == StoredDtype::f32) return file.read_at(offset, out, count * element_bytes);
+  const int64_t step = kChunkBytes / element_bytes;
+  std::vector<std::byte> chunk(static_cast<size_t>(std::min(step, count) * element_bytes));
+  for (int64_t begin = 0; begin < count; begin += step) {
+    const int64_t elements = std::min(step, count - begin);
+    file.read_at(offset + begin * element_bytes, chunk.data(), elements * element_bytes);
+    convert_to_float(dtype, chunk.data(), elements, out + begin);
+  }
 }
 
 int64_t first_non_finite(const float* values, int64_t count) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "decoder/base/os/read_only_file.h"
+
 namespace headroom {
 
 /// Element type in a file. `other` is any type that the decoder does not read.
@@ -22,6 +24,9 @@ int64_t stored_element_bytes(StoredDtype dtype);
 /// including subnormals, infinities and NaN. Only f64 is rounded, and becomes infinity beyond fp32's range.
 /// `dtype` must not be `other`.
 void convert_to_float(StoredDtype dtype, const std::byte* source, int64_t count, float* out);
+
+/// Reads `count` elements at `offset` and converts them to fp32, with a buffer of 256 KiB.
+void read_as_float(const ReadOnlyFile& file, int64_t offset, StoredDtype dtype, int64_t count, float* out);
 
 /// Index of the first NaN or infinity; -1 if there is none.
 int64_t first_non_finite(const float* values, int64_t count);

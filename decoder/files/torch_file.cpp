@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/os/read_only_file.h"
 #include "decoder/base/printable.h"
 #include "decoder/files/pickle.h"
-#include "decoder/files/read_only_file.h"
 #include "decoder/files/zip_entries.h"
 
 namespace headroom {
@@ -248,7 +248,7 @@ Array read_torch_file(const std::string& path, const std::string& key) {
   const int64_t begin = tensor.storage->begin + tensor.offset * stored_element_bytes(tensor.dtype);
   const bool plain = is_contiguous(tensor);
   std::vector<float> values(static_cast<size_t>(plain ? tensor.elements : tensor.span));
-  archive.file().read_as_float(begin, tensor.dtype, std::ssize(values), values.data());
+  read_as_float(archive.file(), begin, tensor.dtype, std::ssize(values), values.data());
   return {tensor.shape, plain ? std::move(values) : gathered(tensor, values)};
 }
 

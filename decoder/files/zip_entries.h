@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/files/read_only_file.h"
+#include "decoder/base/os/read_only_file.h"
 
 namespace headroom {
 

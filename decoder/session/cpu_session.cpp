@@ -6,8 +6,8 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/os/process_memory.h"
+#include "decoder/base/os/scratch_file.h"
 #include "decoder/cpu/cpu_device.h"
-#include "decoder/cpu/scratch_file.h"
 #include "decoder/cpu/scratch_transfers.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/graph/geometry.h"

@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "decoder/base/os/terminal_width.h"
 #include "decoder/base/os/whole_file.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/cli/terminal_width.h"
 #include "planner/explain/untiled_peak.h"
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"

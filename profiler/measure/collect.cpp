@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "decoder/base/os/folder_rates.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/operations/operation.h"
 #include "decoder/schedule/build_plan.h"
 #include "decoder/weights/random_weights.h"
 #include "profiler/measure/clock_drift.h"
 #include "profiler/measure/decode_calls.h"
-#include "profiler/measure/folder_rates.h"
 #include "profiler/measure/layer_recorder.h"
 #include "profiler/measure/measure_latency.h"
 #include "profiler/measure/profiled_device.h"

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "decoder/base/os/processor_waits.h"
 #include "decoder/cpu/cpu_device.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/packed_weights.h"
@@ -11,7 +12,6 @@
 #include "profiler/measure/clock.h"
 #include "profiler/measure/cpu_operands.h"
 #include "profiler/measure/operator_benchmark.h"
-#include "profiler/measure/processor_waits.h"
 
 namespace headroom::profiler {
 

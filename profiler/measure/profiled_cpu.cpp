@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include "decoder/base/os/processor_waits.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/schedule/weights_bytes.h"
 #include "decoder/session/libraries.h"
 #include "decoder/session/session.h"
 #include "profiler/measure/cpu_benchmark.h"
-#include "profiler/measure/processor_waits.h"
 #include "profiler/measure/profiled_device.h"
 
 namespace headroom::profiler {

@@ -10,9 +10,9 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "decoder/base/os/network.h"
+#include "decoder/base/os/private_file.h"
 #include "decoder/base/text_streams.h"
-#include "decoder/exchange/c10d/private_file.h"
-#include "decoder/exchange/c10d/store_socket.h"
 
 namespace headroom {
 namespace {

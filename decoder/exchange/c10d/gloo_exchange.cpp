@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "decoder/exchange/c10d/local_address.h"
+#include "decoder/base/os/network.h"
 
 namespace headroom {
 namespace {

@@ -1,23 +1,16 @@
-#include "decoder/files/read_only_file.h"
+#include "decoder/base/os/read_only_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
-#include <vector>
 
 #include "decoder/base/errors.h"
 #include "decoder/base/os/system_failure.h"
 
 namespace headroom {
-namespace {
-
-constexpr int64_t kChunkBytes = 256 * 1024;
-
-}  // namespace
 
 ReadOnlyFile::ReadOnlyFile(const std::filesystem::path& file) : origin_(file.string()) {
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
@@ -51,18 +44,6 @@ void ReadOnlyFile::read_at(int64_t offset, void* out, int64_t bytes) const {
     target += got;
     offset += got;
     bytes -= got;
-  }
-}
-
-void ReadOnlyFile::read_as_float(int64_t offset, StoredDtype dtype, int64_t count, float* out) const {
-  const int64_t element_bytes = stored_element_bytes(dtype);
-  if (dtype == StoredDtype::f32) return read_at(offset, out, count * element_bytes);
-  const int64_t step = kChunkBytes / element_bytes;
-  std::vector<std::byte> chunk(static_cast<size_t>(std::min(step, count) * element_bytes));
-  for (int64_t begin = 0; begin < count; begin += step) {
-    const int64_t elements = std::min(step, count - begin);
-    read_at(offset + begin * element_bytes, chunk.data(), elements * element_bytes);
-    convert_to_float(dtype, chunk.data(), elements, out + begin);
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-namespace headroom::profiler {
+namespace headroom {
 
 /// Sequential write and read rates of a file in a folder.
 struct FolderRates {
@@ -15,4 +15,4 @@ struct FolderRates {
 /// hold a file, and DeviceError if writing or reading fails.
 FolderRates measure_folder(const std::filesystem::path& folder);
 
-}  // namespace headroom::profiler
+}  // namespace headroom

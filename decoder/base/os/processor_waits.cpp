@@ -1,4 +1,4 @@
-#include "profiler/measure/processor_waits.h"
+#include "decoder/base/os/processor_waits.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace headroom::profiler {
+namespace headroom {
 
 ProcessorWaits::~ProcessorWaits() {
   close_all();
@@ -40,4 +40,4 @@ double ProcessorWaits::seconds() const {
   return nanoseconds * 1e-9;
 }
 
-}  // namespace headroom::profiler
+}  // namespace headroom

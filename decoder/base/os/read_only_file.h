@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <string>
 
-#include "decoder/files/stored_dtype.h"
-
 namespace headroom {
 
 /// A regular file for reading at any offset, from several threads.
@@ -27,8 +25,6 @@ class ReadOnlyFile {
 
   /// Throws DeviceError if not all bytes can be read.
   void read_at(int64_t offset, void* out, int64_t bytes) const;
-  /// Reads `count` elements at `offset` and converts them to fp32, with a buffer of 256 KiB.
-  void read_as_float(int64_t offset, StoredDtype dtype, int64_t count, float* out) const;
 
  private:
   std::string origin_;

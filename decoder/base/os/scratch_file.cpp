@@ -1,4 +1,4 @@
-#include "decoder/cpu/scratch_file.h"
+#include "decoder/base/os/scratch_file.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

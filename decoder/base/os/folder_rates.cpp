@@ -1,4 +1,4 @@
-#include "profiler/measure/folder_rates.h"
+#include "decoder/base/os/folder_rates.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #include "decoder/base/errors.h"
 
-namespace headroom::profiler {
+namespace headroom {
 namespace {
 
 constexpr int64_t kChunk = int64_t{4} << 20;
@@ -81,4 +81,4 @@ FolderRates measure_folder(const std::filesystem::path& folder) {
   return rates;
 }
 
-}  // namespace headroom::profiler
+}  // namespace headroom

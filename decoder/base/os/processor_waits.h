@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace headroom::profiler {
+namespace headroom {
 
 /// Time that threads of this process were ready to run but had no processor. Read from
 /// /proc/self/task/*/schedstat; 0 if the kernel does not provide it.
@@ -24,4 +24,4 @@ class ProcessorWaits {
   std::vector<int> files_;
 };
 
-}  // namespace headroom::profiler
+}  // namespace headroom

@@ -1,4 +1,4 @@
-#include "decoder/exchange/c10d/private_file.h"
+#include "decoder/base/os/private_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "decoder/base/errors.h"
 #include "decoder/base/os/descriptor.h"
-#include "decoder/exchange/exchange.h"
 
 namespace headroom {
 namespace {
@@ -22,13 +22,13 @@ bool others_may_write(const struct stat& status) {
 void make_private_file(const std::filesystem::path& file) {
   struct stat status {};
   const Descriptor opened(open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (opened.number() < 0 || fstat(opened.number(), &status) != 0) throw ExchangeError(std::strerror(errno));
+  if (opened.number() < 0 || fstat(opened.number(), &status) != 0) throw DeviceError(std::strerror(errno));
   if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || others_may_write(status))
-    throw ExchangeError("expected a file that you own and no other user may write");
-  if (stat(file.parent_path().c_str(), &status) != 0) throw ExchangeError(std::strerror(errno));
+    throw DeviceError("expected a file that you own and no other user may write");
+  if (stat(file.parent_path().c_str(), &status) != 0) throw DeviceError(std::strerror(errno));
   const bool own = status.st_uid == geteuid() || status.st_uid == 0;
   if (!own || (others_may_write(status) && (status.st_mode & S_ISVTX) == 0))
-    throw ExchangeError("expected a folder in which no other user may replace files");
+    throw DeviceError("expected a folder in which no other user may replace files");
 }
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-#include "decoder/cpu/scratch_file.h"
+#include "decoder/base/os/scratch_file.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 
-#include "decoder/cpu/scratch_transfers.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/random.h"
 
@@ -145,43 +144,6 @@ TEST_CASE("a disk without the room is found at the start, with what is needed an
     CHECK_THAT(error.what(), Catch::Contains(scratch.folder()) && Catch::Contains("36864 bytes are needed") &&
                                  Catch::Contains("are free"));
   }
-}
-
-TEST_CASE("transfers run in their order, and waiting for one waits for those before it") {
-  const Scratch scratch;
-  const int64_t bytes = 16 * kPage;
-  ScratchFile file(scratch.folder(), 4, bytes, kNoLimit);
-  ScratchTransfers transfers(file, {{TensorId{0}, {3, 2, 1, 0}}});
-  test::Random random(8);
-  Memory first(bytes, true), second(bytes, true), back(bytes, true), again(bytes, true);
-  first.fill(random);
-  second.fill(random);
-  transfers.queue_write({{first.data(), bytes, TensorId{0}, 2}, {second.data(), bytes, TensorId{0}, 3}});
-  transfers.queue_read({{back.data(), bytes, TensorId{0}, 2}});
-  transfers.queue_write({{second.data(), bytes, TensorId{0}, 2}});
-  const auto last = transfers.queue_read({{again.data(), bytes, TensorId{0}, 2}});
-  transfers.wait(last);
-  CHECK((back.text() == first.text()));
-  CHECK((again.text() == second.text()));
-  CHECK(transfers.written_bytes() == 3 * bytes);
-  CHECK(transfers.read_bytes() == 2 * bytes);
-  CHECK(transfers.wait_seconds() >= 0);
-}
-
-TEST_CASE("a transfer that fails is the waiting thread's error, and the rest is let go") {
-  const Scratch scratch;
-  const int64_t bytes = 16 * kPage;
-  ScratchFile file(scratch.folder(), 2, bytes, kNoLimit);
-  ScratchTransfers transfers(file, {{TensorId{0}, {0, 1, 7}}});
-  Memory memory(bytes, true);
-  memory.clear();
-  transfers.wait(transfers.queue_write({{memory.data(), bytes, TensorId{0}, 0}}));
-  // Slot 7 is past the end.
-  const auto beyond = transfers.queue_read({{memory.data(), bytes, TensorId{0}, 2}});
-  const auto after = transfers.queue_write({{memory.data(), bytes, TensorId{0}, 1}});
-  CHECK_THROWS_AS(transfers.wait(beyond), DeviceError);
-  CHECK_THROWS_AS(transfers.wait(after), DeviceError);
-  transfers.abandon();
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "decoder/cli/terminal_width.h"
+#include "decoder/base/os/terminal_width.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
