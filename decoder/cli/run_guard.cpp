@@ -1,8 +1,5 @@
 #include "decoder/cli/run_guard.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -12,6 +9,7 @@
 #include <string>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/os/standard_streams.h"
 #include "decoder/base/os/system_failure.h"
 #include "decoder/base/printable.h"
 
@@ -29,13 +27,6 @@ constexpr int kNotUtf8 = 316;  ///< error number of the JSON library
 std::string byte_of(const std::string& message) {
   const size_t at = message.rfind("0x");
   return at == std::string::npos ? "other bytes" : message.substr(at);
-}
-
-/// True if the reader of standard output has closed it, as in `headroom-plan explain plan.json | head`. That
-/// needs no message.
-bool reader_is_gone() {
-  pollfd output{STDOUT_FILENO, POLLOUT, 0};
-  return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
 }
 
 }  // namespace

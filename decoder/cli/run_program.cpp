@@ -1,18 +1,13 @@
 #include "decoder/cli/run_program.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
 
 #include "decoder/base/errors.h"
 #include "decoder/base/os/left_behind.h"
-#include "decoder/base/progress/progress.h"
+#include "decoder/base/os/standard_streams.h"
 #include "decoder/cli/escaped_stream.h"
 
 namespace headroom {
@@ -20,31 +15,18 @@ namespace {
 
 bool program_returned = false;
 
-/// Occupies closed standard streams with /dev/null. Otherwise the next opened file would get that descriptor
-/// and receive the program's output. The access mode is the wrong one on purpose, so that printing reports
-/// an error instead of being lost.
-void hold_standard_streams() {
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    // open() returns the lowest free descriptor, which is this one.
-    [[maybe_unused]] const int taken = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-  }
-}
-
 /// Exit handler for libraries that call exit() during the work. OpenMP's runtime under LibTorch does so if
 /// it gets no thread or no memory. The library has already printed the reason.
 void end_for_library() {
   if (program_returned) return;
   remove_named_files();
-  _exit(kDeviceFailure);
+  std::_Exit(kDeviceFailure);
 }
 
 [[noreturn]] void end_without_memory() noexcept {
   remove_named_files();
-  for (const char* text : {static_cast<const char*>(program_invocation_short_name), ": out of memory\n"}) {
-    [[maybe_unused]] const ssize_t said = write(STDERR_FILENO, text, std::strlen(text));
-  }
-  _exit(kDeviceFailure);
+  report_out_of_memory();
+  std::_Exit(kDeviceFailure);
 }
 
 std::terminate_handler other_ends = nullptr;
@@ -70,7 +52,7 @@ std::terminate_handler other_ends = nullptr;
 
 int run_with_streams(int argc, char** argv, Program program) {
   const std::vector<std::string> args{argv + 1, argv + argc};
-  if (isatty(STDOUT_FILENO) == 0) return program(args, std::cout, std::cerr);
+  if (!is_terminal(kStandardOutput)) return program(args, std::cout, std::cerr);
   EscapedStream out(std::cout);
   return program(args, out, std::cerr);
 }

@@ -1,12 +1,11 @@
 #include "decoder/program/options.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 
 #include "decoder/base/errors.h"
 #include "decoder/base/nearest.h"
 #include "decoder/base/os/output_target.h"
+#include "decoder/base/os/standard_streams.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/exchange/rank_environment.h"
 #include "decoder/files/output_format.h"
@@ -107,7 +106,7 @@ void check_stream(const DecodeOptions& options) {
   const std::string output = "-o " + options.output + ": ";
   if (options.verify)
     throw InputError(output + "--verify keeps a copy beside the output: expected a file, found a stream");
-  if (is_standard_output(options.output) && isatty(STDOUT_FILENO) != 0)
+  if (is_standard_output(options.output) && is_terminal(kStandardOutput))
     throw InputError(output + "a terminal shows no picture: expected a file, or a pipe to another program");
 }
 

@@ -41,8 +41,4 @@ struct ProgressOptions {
 /// standard error on a terminal.
 std::unique_ptr<Progress> make_progress(const ProgressOptions& options, std::ostream& stream);
 
-/// Ignores SIGPIPE, so that writing to a closed pipe fails instead of ending the program. A decode thus
-/// survives the end of the program that reads its progress.
-void ignore_closed_pipes();
-
 }  // namespace headroom

@@ -1,10 +1,10 @@
 #include "decoder/base/progress/progress_writer.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <utility>
 #include <variant>
+
+#include "decoder/base/os/standard_streams.h"
 
 namespace headroom {
 namespace {
@@ -36,12 +36,6 @@ void merge(const ProgressNews& before, ProgressNews& after) {
   }
 }
 
-/// True if writing a line does not block on the reader.
-bool has_room(int descriptor) {
-  pollfd target{descriptor, POLLOUT, 0};
-  return descriptor < 0 || poll(&target, 1, 0) != 0;
-}
-
 }  // namespace
 
 ProgressWriter::ProgressWriter(std::ostream& stream, std::function<double()> clock, int descriptor)
@@ -70,7 +64,7 @@ bool ProgressWriter::may_write(bool all) const {
   if (all) return true;
   const bool urgent = std::any_of(waiting_.begin(), waiting_.end(),
                                   [](const ProgressEvent& event) { return !frequent(event.news); });
-  return lines_left_ >= 1 + (urgent ? 0 : kLinesHeldBack) && has_room(descriptor_);
+  return lines_left_ >= 1 + (urgent ? 0 : kLinesHeldBack) && (descriptor_ < 0 || has_room(descriptor_));
 }
 
 void ProgressWriter::write(bool all) {

@@ -7,11 +7,11 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 
 #include "decoder/base/os/network.h"
 #include "decoder/base/os/private_file.h"
+#include "decoder/base/os/standard_streams.h"
 #include "decoder/base/text_streams.h"
 
 namespace headroom {
@@ -82,7 +82,7 @@ std::string one_line(const std::exception& error) {
 
 C10dExchange::C10dExchange(const ExchangeOptions& options) : options_(options) {
   // Gloo may write to a closed connection. It reports that as an error, so SIGPIPE must not end the program.
-  if (const auto before = std::signal(SIGPIPE, SIG_IGN); before != SIG_DFL) std::signal(SIGPIPE, before);
+  ignore_closed_pipes();
   // c10d logs a warning for every connection attempt and every closed connection. Real errors are thrown.
   setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
   c10::initLogging();

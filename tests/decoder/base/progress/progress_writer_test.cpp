@@ -8,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "decoder/base/os/standard_streams.h"
 #include "decoder/base/progress/progress_bar.h"
 #include "tests/support/reported.h"
 
