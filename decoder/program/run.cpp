@@ -1,7 +1,5 @@
 #include "decoder/program/run.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -80,7 +78,7 @@ RunStats decode_once(const DecodeOptions& options, const DecodeJob& job, Picture
   };
   if (!options.verify) return run(sink);
   const std::filesystem::path copy =
-      neighbours_name(options.output).string() + ".verify-" + process_mark(getpid()) + ".npy";
+      neighbours_name(options.output).string() + ".verify-" + process_mark() + ".npy";
   const RemovedOnSignal on_signal(copy);
   const auto copy_sink = open_sink(copy, sink.shape());
   TeeSink both(sink, *copy_sink);

@@ -213,6 +213,10 @@ std::string process_mark(int process) {
   return place + "-" + std::to_string(process);
 }
 
+std::string process_mark() {
+  return process_mark(getpid());
+}
+
 bool has_ended(int process) noexcept {
   return kill(process, 0) != 0 && errno == ESRCH;
 }

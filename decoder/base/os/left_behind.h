@@ -41,6 +41,7 @@ void remove_contents(int folder) noexcept;
 /// Returns "<place>-<pid>" for names of temporary files. The place identifies this boot of the machine and
 /// the PID namespace. In another place, the same PID may be a living process.
 std::string process_mark(int process);
+std::string process_mark();  ///< of this process
 
 /// True if no process of any user has this PID.
 bool has_ended(int process) noexcept;

@@ -22,7 +22,7 @@ std::filesystem::path free_partial_name(const std::filesystem::path& path) {
     throw InputError(path.string() + ": expected an existing folder, " + folder.string() + " is none");
   }
   std::filesystem::path partial = path;
-  partial += ".partial-" + process_mark(getpid());
+  partial += ".partial-" + process_mark();
   remove_left_behind(path, "partial");
   return partial;
 }
