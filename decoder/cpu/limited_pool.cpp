@@ -1,15 +1,12 @@
 #include "decoder/cpu/limited_pool.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <string>
-#include <vector>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/os/mapped_memory.h"
 #include "decoder/schedule/allocation.h"
 
 namespace headroom {
@@ -17,7 +14,6 @@ namespace {
 
 using cpu::kAlignmentBytes, cpu::kPageBytes, cpu::kSmallestPagedBytes, cpu::round_up;
 
-constexpr int64_t kHugePage = int64_t{2} << 20;
 #ifdef __SANITIZE_THREAD__
 constexpr int64_t kMostReserved = int64_t{1} << 38;  // ThreadSanitizer reserves most addresses
 #else
@@ -30,21 +26,6 @@ std::atomic<int64_t> reservations_made{0};
 // any byte makes a whole huge page resident. So the pool requests huge pages only inside single allocations.
 // The system must not form others by itself, because the plan does not count their memory.
 
-/// Requests the huge pages that lie entirely within this range.
-void want_huge_pages(char* begin, int64_t bytes) {
-  const auto address = reinterpret_cast<int64_t>(begin);
-  const int64_t first = round_up(address, kHugePage), last = (address + bytes) / kHugePage * kHugePage;
-  if (first < last) madvise(begin + (first - address), static_cast<size_t>(last - first), MADV_HUGEPAGE);
-}
-
-/// Forbids huge pages that overlap this range.
-void refuse_huge_pages(char* begin, int64_t bytes, const char* lowest, const char* end) {
-  const auto address = reinterpret_cast<int64_t>(begin);
-  const int64_t first = std::max(address / kHugePage * kHugePage, reinterpret_cast<int64_t>(lowest));
-  const int64_t last = std::min(round_up(address + bytes, kHugePage), reinterpret_cast<int64_t>(end));
-  madvise(begin - (address - first), static_cast<size_t>(last - first), MADV_NOHUGEPAGE);
-}
-
 }  // namespace
 
 LimitedPool::LimitedPool(int64_t limit_bytes, int64_t resident_goal_bytes)
@@ -54,18 +35,16 @@ LimitedPool::LimitedPool(int64_t limit_bytes, int64_t resident_goal_bytes)
   // Addresses cost nothing; four times the limit leaves room for every order of allocations that we make.
   reserved_bytes_ =
       round_up(std::min(std::max<int64_t>(limit_bytes, kPageBytes), kMostReserved / 4) * 4, kPageBytes);
-  void* memory = mmap(nullptr, static_cast<size_t>(reserved_bytes_), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED)
+  base_ = reserve_pages(reserved_bytes_);
+  if (base_ == nullptr)
     throw DeviceError("cannot reserve " + std::to_string(reserved_bytes_) + " bytes of addresses");
   ++reservations_made;
-  base_ = static_cast<char*>(memory);
   refuse_huge_pages(base_, reserved_bytes_, base_, base_ + reserved_bytes_);
   free_[0] = {reserved_bytes_, false};
 }
 
 LimitedPool::~LimitedPool() {
-  munmap(base_, static_cast<size_t>(reserved_bytes_));
+  unmap_pages(base_, reserved_bytes_);
 }
 
 void* LimitedPool::allocate(int64_t bytes) {
@@ -171,7 +150,7 @@ void LimitedPool::cool_until(int64_t resident_goal) {
     // Pages from the end, so that the warm rest stays contiguous.
     const int64_t cold = offset + range.bytes - bytes;
     refuse_huge_pages(base_ + cold, bytes, base_, base_ + reserved_bytes_);
-    madvise(base_ + cold, static_cast<size_t>(bytes), MADV_DONTNEED);
+    return_pages(base_ + cold, bytes);
     free_.erase(largest);
     warm_bytes_ -= bytes;
     if (bytes < range.bytes) free_[offset] = {range.bytes - bytes, true};
@@ -213,18 +192,7 @@ int64_t LimitedPool::peak_resident_bytes() const {
 
 int64_t LimitedPool::resident_bytes() const {
   const std::lock_guard lock(mutex_);
-  constexpr int64_t kPagesAtOnce = 1 << 16;
-  std::vector<unsigned char> present(static_cast<size_t>(std::min(kPagesAtOnce, used_end_ / kPageBytes)));
-  int64_t pages = 0;
-  for (int64_t page = 0; page < used_end_ / kPageBytes; page += kPagesAtOnce) {
-    const int64_t count = std::min(kPagesAtOnce, used_end_ / kPageBytes - page);
-    if (mincore(base_ + page * kPageBytes, static_cast<size_t>(count * kPageBytes), present.data()) != 0) {
-      throw DeviceError("the system does not say which pages are in memory");
-    }
-    pages += std::count_if(present.begin(), present.begin() + count,
-                           [](unsigned char flags) { return (flags & 1) != 0; });
-  }
-  return pages * kPageBytes;
+  return present_bytes(base_, used_end_);
 }
 
 int64_t LimitedPool::reservations() {

@@ -1,16 +1,11 @@
 #include "decoder/program/verification.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
 
-#include "decoder/base/errors.h"
 #include "decoder/base/os/free_memory.h"
 #include "decoder/schedule/build_plan.h"
 #include "decoder/session/picture_shape.h"
@@ -19,6 +14,13 @@
 #include "decoder/validator/validator.h"
 
 namespace headroom {
+namespace {
+
+int64_t picture_bytes(const PictureShape& shape) {
+  return shape.items * shape.channels * shape.frames * shape.rows * shape.columns * int64_t{sizeof(float)};
+}
+
+}  // namespace
 
 void TeeSink::put(int64_t item, const Region& region, const float* pixels) {
   first_.write(item, region, pixels);
@@ -31,24 +33,9 @@ void TeeSink::complete() {
 }
 
 ComparingSink::ComparingSink(const std::filesystem::path& npy, const PictureShape& shape)
-    : PictureSink(shape) {
-  const auto values =
-      static_cast<size_t>(shape.items * shape.channels * shape.frames * shape.rows * shape.columns);
-  std::error_code error;
-  mapped_bytes_ = std::filesystem::file_size(npy, error);
-  const int file = open(npy.c_str(), O_RDONLY | O_CLOEXEC);
-  if (error || file < 0 || mapped_bytes_ < values * sizeof(float))
-    throw DeviceError(npy.string() + ": cannot be read back");
-  mapping_ = mmap(nullptr, mapped_bytes_, PROT_READ, MAP_PRIVATE, file, 0);
-  close(file);
-  if (mapping_ == MAP_FAILED) throw DeviceError(npy.string() + ": cannot be mapped");
+    : PictureSink(shape), file_(npy, picture_bytes(shape)) {
   // The values are at the end of the file. The header's length varies.
-  picture_ = reinterpret_cast<const float*>(static_cast<const char*>(mapping_) + mapped_bytes_ -
-                                            values * sizeof(float));
-}
-
-ComparingSink::~ComparingSink() {
-  munmap(mapping_, mapped_bytes_);
+  picture_ = reinterpret_cast<const float*>(file_.end() - picture_bytes(shape));
 }
 
 void ComparingSink::put(int64_t item, const Region& region, const float* pixels) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "decoder/base/os/mapped_memory.h"
 #include "decoder/base/progress/progress.h"
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
@@ -28,7 +29,6 @@ class TeeSink final : public PictureSink {
 class ComparingSink final : public PictureSink {
  public:
   ComparingSink(const std::filesystem::path& npy, const PictureShape& shape);
-  ~ComparingSink() override;
 
   /// Returns the largest error, absolute and relative to the reference's largest magnitude, and the PSNR.
   /// The PSNR's peak is the reference's range (largest minus smallest value).
@@ -39,9 +39,8 @@ class ComparingSink final : public PictureSink {
   void complete() override {}
   void add(double reference, double found);
 
-  const float* picture_ = nullptr;
-  void* mapping_ = nullptr;
-  size_t mapped_bytes_ = 0;
+  const MappedFile file_;
+  const float* picture_;
   double largest_error_ = 0;
   double square_error_ = 0;
   double smallest_ = 0, largest_ = 0;

@@ -1,21 +1,19 @@
 #include "profiler/cupti/buffers.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
 
+#include "decoder/base/os/mapped_memory.h"
 #include "profiler/cupti/records.h"
 
 namespace headroom::profiler::cupti {
 namespace {
 
-/// Zeroed memory, page-aligned (CUPTI needs 8 bytes). Null if the system has none.
-uint8_t* map_zeros(size_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<uint8_t*>(memory);
+/// Page-aligned (CUPTI needs 8 bytes). Null if the system has no memory.
+uint8_t* zeroed_buffer(size_t bytes) {
+  return reinterpret_cast<uint8_t*>(map_pages(static_cast<int64_t>(bytes)));
 }
 
 }  // namespace
@@ -119,7 +117,7 @@ uint8_t* Buffers::lend(size_t& bytes) {
   if (found == buffers_.end()) {
     if (buffers_.size() >= bounds_.buffers) return nullptr;
     buffers_.reserve(buffers_.size() + 1);
-    uint8_t* memory = map_zeros(bounds_.buffer_bytes);
+    uint8_t* memory = zeroed_buffer(bounds_.buffer_bytes);
     if (memory == nullptr) return nullptr;
     found = buffers_.insert(buffers_.end(), {memory, bounds_.buffer_bytes, 0});
   }
@@ -165,7 +163,7 @@ void Buffers::take_back(uint8_t* memory, size_t valid_bytes) {
 void Buffers::drop(uint8_t* memory) {
   const auto found = std::find_if(buffers_.begin(), buffers_.end(),
                                   [&](const Buffer& buffer) { return buffer.memory == memory; });
-  munmap(found->memory, found->bytes);
+  unmap_pages(found->memory, static_cast<int64_t>(found->bytes));
   buffers_.erase(found);
 }
 
