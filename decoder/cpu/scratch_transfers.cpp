@@ -1,21 +1,13 @@
 #include "decoder/cpu/scratch_transfers.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <chrono>
+
+#include "decoder/base/os/process.h"
 
 namespace headroom {
 
 ScratchTransfers::ScratchTransfers(ScratchFile& file, std::map<TensorId, std::vector<int64_t>> slots)
-    : file_(file), slots_(std::move(slots)) {
-  // Block all signals here: the program's own threads handle them.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { work(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+    : file_(file), slots_(std::move(slots)), thread_(thread_without_signals([this] { work(); })) {}
 
 ScratchTransfers::~ScratchTransfers() {
   abandon();

@@ -1,7 +1,5 @@
 #include "decoder/cpu/threads.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -16,6 +14,7 @@
 
 #include "decoder/base/axes.h"
 #include "decoder/base/errors.h"
+#include "decoder/base/os/process.h"
 #include "decoder/base/os/processors.h"
 
 namespace headroom {
@@ -149,7 +148,7 @@ class Pool {
 std::atomic<Pool*> pool{nullptr};
 
 /// A child of fork() has none of its parent's threads, and its parent's pool may be in any state.
-[[maybe_unused]] const int forgets_in_child = pthread_atfork(nullptr, nullptr, [] { pool = nullptr; });
+[[maybe_unused]] const bool forgets_in_child = call_in_children([] { pool = nullptr; });
 
 Pool& the_pool() {
   Pool* known = pool;

@@ -1,13 +1,12 @@
 #include "gui/model/child_run.h"
 
-#include <signal.h>
-
 #include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
 #include <algorithm>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/os/process.h"
 #include "gui/model/figure_text.h"
 
 namespace headroom::gui {
@@ -230,7 +229,7 @@ QString ChildRun::report() const {
     case State::cancelled:
       return tr("Cancelled.");
     case State::killed:
-      if (code_ == SIGKILL) return tr("The system ended it (signal 9), most likely for memory.");
+      if (is_kill_signal(code_)) return tr("The system ended it (signal 9), most likely for memory.");
       return tr("It crashed (signal %1). %2").arg(code_).arg(lastWords()).trimmed();
     case State::done: {
       const RunEnded ended = progress_.ended.value_or(RunEnded{});
