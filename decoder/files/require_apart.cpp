@@ -1,17 +1,13 @@
 #include "decoder/files/require_apart.h"
 
-#include <dirent.h>
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <compare>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <system_error>
 #include <utility>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/os/file_identity.h"
 #include "decoder/base/os/output_target.h"
 #include "decoder/base/os/system_failure.h"
 #include "decoder/families/load_model.h"
@@ -25,8 +21,7 @@ using std::filesystem::path;
 /// Identity of a file, equal for all its names. A missing file is identified by its nearest existing parent
 /// and the rest of the path.
 struct Identity {
-  dev_t device = 0;
-  ino_t inode = 0;
+  FileIdentity file = {};
   std::string missing;
 
   auto operator<=>(const Identity&) const = default;
@@ -44,13 +39,10 @@ Identity identity_of(const path& file) {
   Identity identity;
   path there = unique_name(file);
   for (;; there = there.parent_path()) {
-    struct stat status {};
-    if (stat(there.c_str(), &status) == 0) {
-      identity.device = status.st_dev;
-      identity.inode = status.st_ino;
+    if (const auto found = identity_at(there, file)) {
+      identity.file = *found;
       return identity;
     }
-    if (is_system_failure(errno)) fail_by_errno(file.string(), errno);
     if (!there.has_relative_path()) return identity;
     identity.missing = "/" + there.filename().string() + identity.missing;
   }
@@ -64,13 +56,9 @@ bool is_of_model(const std::string& name) {
 }
 
 std::vector<path> files_of_model(const path& folder) {
-  // libstdc++'s directory_iterator ends the program if it runs out of memory.
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
-  if (!open && is_system_failure(errno)) fail_by_errno(folder.string(), errno);
   std::vector<path> files;
-  if (!open) return files;
-  while (const dirent* entry = readdir(open.get())) {
-    if (is_of_model(entry->d_name)) files.push_back(folder / entry->d_name);
+  for (const std::string& name : names_in_folder(folder)) {
+    if (is_of_model(name)) files.push_back(folder / name);
   }
   return files;
 }
