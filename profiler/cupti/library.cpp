@@ -1,27 +1,18 @@
 #include "profiler/cupti/library.h"
 
-#include <dlfcn.h>
-
-#include <algorithm>
 #include <map>
 #include <mutex>
+
+#include "decoder/base/os/load_module.h"
 
 namespace headroom::profiler::cupti {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The message of dlerror(), on one line.
-std::string last_error() {
-  const char* text = dlerror();
-  std::string line = text == nullptr ? "unknown error" : text;
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  return line;
-}
-
 template <typename Function>
 bool find(void* handle, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(handle, name));
+  function = function_of<Function>(handle, name);
   return function != nullptr;
 }
 
@@ -51,8 +42,8 @@ const char* find_all(void* handle, Library& library) {
 }
 
 void* open(const fs::path& path) {
-  void* there = dlopen(path.filename().c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  return there != nullptr ? there : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* there = loaded_library(path.filename().c_str());
+  return there != nullptr ? there : open_library(path.c_str());
 }
 
 }  // namespace
@@ -77,12 +68,12 @@ LoadedLibrary load_library(const std::vector<fs::path>& paths) {
   for (const fs::path& path : paths) {
     void* handle = open(path);
     if (handle == nullptr) {
-      if (why_not.empty()) why_not = "cannot load CUPTI: " + last_error();
+      if (why_not.empty()) why_not = "cannot load CUPTI: " + library_failure();
       continue;
     }
     Library library{};
     if (const char* missing = find_all(handle, library)) {
-      dlclose(handle);
+      close_library(handle);
       if (why_not.empty()) why_not = path.string() + " has no " + missing;
       continue;
     }

@@ -12,14 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Message of dlerror() on one line.
-std::string last_error() {
-  const char* text = dlerror();
-  std::string line = text == nullptr ? "unknown error" : text;
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  return line;
-}
-
 }  // namespace
 
 fs::path program_folder() {
@@ -48,11 +40,33 @@ fs::path present_module(const std::vector<fs::path>& places, const char* what) {
 }
 
 void* module_entry(const fs::path& module, const char* name) {
-  void* handle = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) throw DeviceError("cannot load " + module.string() + ": " + last_error());
-  void* entry = dlsym(handle, name);
-  if (entry == nullptr) throw DeviceError("cannot load " + module.string() + ": " + last_error());
+  void* library = open_library(module.c_str());
+  void* entry = symbol_of(library, name);
+  if (entry == nullptr) throw DeviceError("cannot load " + module.string() + ": " + library_failure());
   return entry;
+}
+
+void* open_library(const char* name) noexcept {
+  return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+void* loaded_library(const char* name) noexcept {
+  return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+}
+
+void close_library(void* library) noexcept {
+  dlclose(library);
+}
+
+std::string library_failure() {
+  const char* text = dlerror();
+  std::string line = text == nullptr ? "unknown error" : text;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
+
+void* symbol_of(void* library, const char* name) noexcept {
+  return library == nullptr ? nullptr : dlsym(library, name);
 }
 
 }  // namespace headroom

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 // Code that needs CUDA or LibTorch lives in modules: shared libraries that a program loads on demand. So
@@ -24,6 +25,21 @@ void* module_entry(const std::filesystem::path& module, const char* name);
 template <typename Entry>
 Entry load_entry(const std::filesystem::path& module, const char* name) {
   return reinterpret_cast<Entry>(module_entry(module, name));
+}
+
+/// Opens a shared library by its path, or by a name that the system looks up. Null if it cannot be loaded.
+void* open_library(const char* name) noexcept;
+/// Like open_library(), but only if this process has the library already.
+void* loaded_library(const char* name) noexcept;
+void close_library(void* library) noexcept;
+/// Reason of the last failure in this thread, on one line.
+std::string library_failure();
+/// Address of a function. Null if the library is null or has none of this name.
+void* symbol_of(void* library, const char* name) noexcept;
+
+template <typename Function>
+Function function_of(void* library, const char* name) noexcept {
+  return reinterpret_cast<Function>(symbol_of(library, name));
 }
 
 }  // namespace headroom

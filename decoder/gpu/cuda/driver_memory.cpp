@@ -1,6 +1,6 @@
 #include "decoder/gpu/cuda/driver_memory.h"
 
-#include <dlfcn.h>
+#include "decoder/base/os/load_module.h"
 
 namespace headroom::gpu {
 namespace {
@@ -15,22 +15,16 @@ using Shutdown = int (*)();
 using FindCard = int (*)(const char* bus_id, void** card);
 using GetMemory = int (*)(void* card, Memory* memory);
 
-template <typename Function>
-Function find(void* library, const char* name) {
-  return library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));
-}
-
 }  // namespace
 
-DriverMemory::DriverMemory(const std::string& bus_id, const char* library)
-    : library_(dlopen(library, RTLD_NOW | RTLD_LOCAL)) {
-  const auto init = find<Init>(library_, "nvmlInit_v2");
-  const auto find_card = find<FindCard>(library_, "nvmlDeviceGetHandleByPciBusId_v2");
-  const auto get_memory = find<GetMemory>(library_, "nvmlDeviceGetMemoryInfo");
+DriverMemory::DriverMemory(const std::string& bus_id, const char* library) : library_(open_library(library)) {
+  const auto init = function_of<Init>(library_, "nvmlInit_v2");
+  const auto find_card = function_of<FindCard>(library_, "nvmlDeviceGetHandleByPciBusId_v2");
+  const auto get_memory = function_of<GetMemory>(library_, "nvmlDeviceGetMemoryInfo");
   const bool there = init != nullptr && find_card != nullptr && get_memory != nullptr &&
-                     find<Shutdown>(library_, "nvmlShutdown") != nullptr && init() == 0;
+                     function_of<Shutdown>(library_, "nvmlShutdown") != nullptr && init() == 0;
   if (!there) {
-    if (library_ != nullptr) dlclose(library_);
+    if (library_ != nullptr) close_library(library_);
     library_ = nullptr;
     return;
   }
@@ -41,13 +35,13 @@ DriverMemory::DriverMemory(const std::string& bus_id, const char* library)
 
 DriverMemory::~DriverMemory() {
   if (library_ == nullptr) return;
-  find<Shutdown>(library_, "nvmlShutdown")();
-  dlclose(library_);
+  function_of<Shutdown>(library_, "nvmlShutdown")();
+  close_library(library_);
 }
 
 int64_t DriverMemory::grown_bytes() const {
   Memory memory{};
-  if (find<GetMemory>(library_, "nvmlDeviceGetMemoryInfo")(card_, &memory) == 0)
+  if (function_of<GetMemory>(library_, "nvmlDeviceGetMemoryInfo")(card_, &memory) == 0)
     last_ = static_cast<int64_t>(memory.used);
   return last_ - before_;
 }
