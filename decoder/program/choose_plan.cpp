@@ -1,13 +1,12 @@
 #include "decoder/program/choose_plan.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
+#include "decoder/base/os/process_memory.h"
 #include "decoder/gpu/memory/free_on_card.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
@@ -89,7 +88,7 @@ void make_plan_for(const DecodeOptions& options, const Model& model, const Array
   wanted.host_limit_bytes = host_limit_bytes;
   job.model = for_frames(model, asked.frames);
   job.plan = asked.plan(job.model, wanted);
-  malloc_trim(0);  // return the search's heap memory, because the limit covers the whole process
+  return_free_heap();  // return the search's heap memory, because the limit covers the whole process
 }
 
 ChosenRanks asked_ranks(const DecodeOptions& options, const Model& model, const Array& latent,
@@ -102,7 +101,7 @@ ChosenRanks asked_ranks(const DecodeOptions& options, const Model& model, const 
   ranks.ranks = std::to_string(count.ranks);
   ChosenRanks chosen{for_frames(model, asked.frames), {}};
   chosen.plan = planner::plan_ranks(asked, chosen.model, ranks, options.limit, asked.plan_options());
-  malloc_trim(0);
+  return_free_heap();
   return chosen;
 }
 

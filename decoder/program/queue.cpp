@@ -1,7 +1,5 @@
 #include "decoder/program/queue.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -227,7 +225,7 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
   RunStats total;
   QueueStats measured;
   measured.decodes.reserve(jobs.size());
-  malloc_trim(0);  // free heap memory first, because it would hide growth
+  return_free_heap();  // free heap memory first, because it would hide growth
   const auto start = std::chrono::steady_clock::now();
   // Must outlive the session, which reports loaded weights to it.
   ProgressEvents events(progress, nullptr, &run.model.graph);
@@ -260,7 +258,7 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
                  return rewording([&](const std::string& error) { return inside.renamed(error); },
                                   [&] { return run_job(run, plan, opened, *session, events, progress); });
                });
-    malloc_trim(0);  // otherwise heap memory would accumulate over decodes
+    return_free_heap();  // otherwise heap memory would accumulate over decodes
     if (i == 0) first_held = session->held_bytes();
     measured.decodes.push_back({name, job.decode.request, job.decode.repetition, job.decode.plan,
                                 stats.seconds, stats.peak_bytes, stats.pool_peak_bytes, resident_bytes(),

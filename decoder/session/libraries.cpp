@@ -1,10 +1,9 @@
 #include "decoder/session/libraries.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <cstdlib>
 
+#include "decoder/base/os/process_memory.h"
 #include "decoder/base/os/processors.h"
 #include "decoder/cpu/convolution.h"
 #include "decoder/cpu/loops/loops.h"
@@ -15,7 +14,7 @@
 namespace headroom {
 
 void start_libraries(int threads) {
-  mallopt(M_ARENA_MAX, 1);  // one heap: memory that one thread frees is reused by others
+  use_one_heap();
   start_threads(threads > 0 || std::getenv("OMP_NUM_THREADS") != nullptr ? threads : useful_threads());
   limit_helper_threads(thread_count());
 }

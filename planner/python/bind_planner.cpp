@@ -4,8 +4,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -15,6 +13,7 @@
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
 #include "decoder/base/os/free_memory.h"
+#include "decoder/base/os/process_memory.h"
 #include "decoder/files/require_apart.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
@@ -43,7 +42,7 @@ constexpr int64_t kMostBatch = 4096;
 
 /// Returns the search's memory to the system. glibc keeps freed pages, and the decode needs them.
 struct PagesGivenBack {
-  ~PagesGivenBack() { malloc_trim(0); }
+  ~PagesGivenBack() { return_free_heap(); }
 };
 
 /// Plans and predictions for one request.

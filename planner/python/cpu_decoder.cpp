@@ -1,7 +1,5 @@
 #include "planner/python/cpu_decoder.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <stdexcept>
 
@@ -13,10 +11,6 @@
 
 namespace headroom::python {
 namespace {
-
-int64_t physical_bytes() {
-  return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-}
 
 /// Scope guard: runs `f` at scope exit.
 template <typename F>

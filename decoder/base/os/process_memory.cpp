@@ -1,6 +1,7 @@
 #include "decoder/base/os/process_memory.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -51,6 +52,17 @@ int64_t machine_total_bytes() {
 }
 int64_t machine_available_bytes() {
   return kibibytes("/proc/meminfo", "MemAvailable") * 1024;
+}
+
+int64_t physical_bytes() {
+  return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+}
+
+void return_free_heap() {
+  malloc_trim(0);
+}
+void use_one_heap() {
+  mallopt(M_ARENA_MAX, 1);
 }
 
 }  // namespace headroom

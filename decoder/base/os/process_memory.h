@@ -13,5 +13,12 @@ bool reset_peak_resident();
 int64_t machine_total_bytes();  ///< MemTotal
 /// MemAvailable: memory that the machine can provide without swapping.
 int64_t machine_available_bytes();
+/// Memory of the machine, also where /proc is not mounted.
+int64_t physical_bytes();
+
+/// Returns the heap's free pages to the system. The C library would keep them.
+void return_free_heap();
+/// Lets all threads use one heap, so that memory which one thread frees is reused by others.
+void use_one_heap();
 
 }  // namespace headroom
