@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "decoder/base/os/system_failure.h"
+#include "decoder/base/os/whole_file.h"
 
 namespace headroom {
 namespace {
@@ -236,25 +234,6 @@ nlohmann::json parse_json(const std::string& text, const std::string& origin, in
     std::replace(reason.begin(), reason.end(), '\n', ' ');
     throw InputError(origin + ": not valid JSON: " + reason.substr(0, 200));
   }
-}
-
-std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes) {
-  if (!is_file_at(file)) throw InputError(file.string() + ": no such file");
-  std::error_code error;
-  const auto size = std::filesystem::file_size(file, error);
-  if (error) fail_by_errno(file.string(), error.value());
-  if (static_cast<int64_t>(size) > most_bytes) {
-    throw InputError(file.string() + ": larger than the " + std::to_string(most_bytes) +
-                     " bytes such a file may have");
-  }
-  std::string text(size, '\0');
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  if (!in.read(text.data(), static_cast<std::streamsize>(size))) {
-    if (errno == 0) throw InputError(file.string() + ": became shorter while it was read");
-    fail_by_errno(file.string() + ": cannot be read", errno);
-  }
-  return text;
 }
 
 nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_bytes) {

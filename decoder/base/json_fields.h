@@ -48,9 +48,6 @@ class JsonFields {
   std::string path_;
 };
 
-/// Reads a whole file of at most `most_bytes`. Throws InputError naming the file.
-std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes);
-
 /// Parses a file of at most `most_bytes` that check_json() accepts. Throws InputError naming the file.
 nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_bytes);
 /// Parses text that check_json() accepts. `origin` names the text in errors. Throws InputError.

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "decoder/base/os/whole_file.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/trace/trace_file.h"
 #include "decoder/trace/trace_parser.h"

@@ -7,6 +7,7 @@
 
 #include "decoder/base/json_fields.h"
 #include "decoder/base/os/system_failure.h"
+#include "decoder/base/os/whole_file.h"
 #include "decoder/files/json_text.h"
 #include "decoder/files/start_of_file.h"
 #include "decoder/plan/plan_file.h"

@@ -1,9 +1,13 @@
 #include "decoder/base/os/whole_file.h"
 
 #include <array>
+#include <cerrno>
+#include <fstream>
 #include <streambuf>
 
+#include "decoder/base/errors.h"
 #include "decoder/base/os/partial_file.h"
+#include "decoder/base/os/system_failure.h"
 
 namespace headroom {
 namespace {
@@ -35,6 +39,25 @@ class AppendingBuffer : public std::streambuf {
 };
 
 }  // namespace
+
+std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes) {
+  if (!is_file_at(file)) throw InputError(file.string() + ": no such file");
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  if (error) fail_by_errno(file.string(), error.value());
+  if (static_cast<int64_t>(size) > most_bytes) {
+    throw InputError(file.string() + ": larger than the " + std::to_string(most_bytes) +
+                     " bytes such a file may have");
+  }
+  std::string text(size, '\0');
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  if (!in.read(text.data(), static_cast<std::streamsize>(size))) {
+    if (errno == 0) throw InputError(file.string() + ": became shorter while it was read");
+    fail_by_errno(file.string() + ": cannot be read", errno);
+  }
+  return text;
+}
 
 void write_file_whole(const std::filesystem::path& file, const std::string& text) {
   write_file_whole(

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <ostream>
 #include <string>
 
 namespace headroom {
+
+/// Reads a whole file of at most `most_bytes`. Throws InputError naming the file.
+std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes);
 
 /// Writes an output (output_target.h) whole or not at all. Throws InputError if `file` cannot be an output,
 /// and DeviceError if writing fails.

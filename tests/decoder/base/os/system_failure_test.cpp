@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "decoder/base/json_fields.h"
+#include "decoder/base/os/whole_file.h"
 #include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
 #include "tests/decoder/files/scratch.h"
