@@ -1,8 +1,6 @@
 #include "decoder/files/frame_folder_sink.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <string>
 
 #include "decoder/files/png_writer.h"
@@ -108,10 +106,7 @@ void FrameFolderSink::complete() {
       });
     }
   }
-  if (waiting_) {
-    waiting_->close();
-    if (std::remove(waiting_path().c_str()) != 0) waiting_->fail(errno);
-  }
+  if (waiting_) waiting_->close_and_remove(waiting_path());
   folder_.commit();
 }
 

@@ -1,13 +1,9 @@
 #include "decoder/files/preview_sink.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <string>
-#include <system_error>
 
 #include "decoder/base/errors.h"
 #include "decoder/base/nearest.h"
@@ -45,13 +41,13 @@ PreviewSink::PreviewSink(PictureSink& next, const std::filesystem::path& file)
   }
   require_eight_bit_shape(shape(), file, {"a preview", false});
   if (is_stream(file)) throw InputError(file.string() + ": expected a file for the preview, found a stream");
-  file_ = output_target(file).path;  // O_NOFOLLOW below guards against a link put here later
+  file_ = output_target(file).path;  // open_to_overwrite() guards against a link put here later
   make_file();
 }
 
 PreviewSink::~PreviewSink() {
-  if (descriptor_ >= 0) close(descriptor_);
-  if (on_signal_) unlink(file_.c_str());
+  descriptor_.reset();
+  if (on_signal_) std::remove(file_.c_str());
 }
 
 void PreviewSink::make_file() {
@@ -66,10 +62,11 @@ void PreviewSink::make_file() {
     whole.write_at(pixels_begin_ + row * row_bytes, bytes_.data(), row_bytes);
   on_signal_.emplace(file_);
   whole.commit();
-  descriptor_ = open(file_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (descriptor_ < 0) {
-    unlink(file_.c_str());
-    throw DeviceError(file_.string() + ": cannot be written: " + std::generic_category().message(errno));
+  try {
+    descriptor_.emplace(open_to_overwrite(file_));
+  } catch (const DeviceError&) {
+    std::remove(file_.c_str());
+    throw;
   }
 }
 
@@ -98,7 +95,7 @@ void PreviewSink::put(int64_t item, const Region& region, const float* pixels) {
 void PreviewSink::draw_row(const Region& region, const float* pixels, int64_t row) {
   const int64_t channels = shape().channels;
   const Interval columns = pixels_in(region.x, shape().columns);
-  if (columns.length() == 0 || descriptor_ < 0) return;
+  if (columns.length() == 0 || !descriptor_) return;
   const Interval lines = intersect(square(row, shape().rows), region.y);
   std::fill(sums_.begin(), sums_.end(), 0.0f);
   for (int64_t y = lines.begin; y < lines.end; ++y) {
@@ -126,10 +123,9 @@ void PreviewSink::draw_row(const Region& region, const float* pixels, int64_t ro
   }
   const int64_t bytes = columns.length() * kBytesPerPixel;
   const int64_t offset = pixels_begin_ + (row * columns_ + columns.begin) * kBytesPerPixel;
-  if (write_fully(descriptor_, offset, bytes_.data(), bytes) == 0) return;
+  if (write_fully(descriptor_->number(), offset, bytes_.data(), bytes) == 0) return;
   // A failed preview must not fail the decode. Stop updating it.
-  close(descriptor_);
-  descriptor_ = -1;
+  descriptor_.reset();
 }
 
 void PreviewSink::complete() {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "decoder/base/os/descriptor.h"
 #include "decoder/base/os/left_behind.h"
 #include "decoder/files/picture_sink.h"
 
@@ -41,7 +42,7 @@ class PreviewSink final : public PictureSink {
   int64_t side_;  ///< side of the squares, in picture pixels
   int64_t rows_, columns_;
   int64_t pixels_begin_ = 0;  ///< offset of the pixels in the file
-  int descriptor_ = -1;
+  std::optional<Descriptor> descriptor_;
   std::optional<RemovedOnSignal> on_signal_;  ///< set until the picture is finished
   std::vector<float> sums_;
   std::vector<uint8_t> bytes_;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "decoder/base/os/descriptor.h"
 #include "decoder/files/picture_sink.h"
 
 namespace headroom {
@@ -12,7 +13,6 @@ class RegionSpool final : public PictureSink {
  public:
   /// Accepts regions within `rows` of every frame. Throws DeviceError if no file can be created in `folder`.
   RegionSpool(const PictureShape& shape, const Interval& rows, const std::filesystem::path& folder);
-  ~RegionSpool() override;
 
   /// Reads whole rows of one frame, [rows][columns][channels]. They must have been written. Throws
   /// DeviceError.
@@ -24,7 +24,7 @@ class RegionSpool final : public PictureSink {
   int64_t offset(int64_t item, int64_t frame, int64_t row, int64_t column) const;
 
   const Interval rows_;
-  int descriptor_ = -1;
+  const Descriptor descriptor_;
 };
 
 }  // namespace headroom

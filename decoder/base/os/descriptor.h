@@ -1,7 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
 #include <utility>
 
 namespace headroom {
@@ -12,9 +10,7 @@ class Descriptor {
   explicit Descriptor(int number) : number_(number) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
+  ~Descriptor();
   int number() const { return number_; }
   /// Gives up ownership: the caller closes the descriptor.
   int release() { return std::exchange(number_, -1); }

@@ -9,6 +9,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/os/system_failure.h"
+#include "decoder/base/os/written_file.h"
 
 namespace headroom {
 
@@ -35,16 +36,10 @@ ReadOnlyFile::~ReadOnlyFile() {
 }
 
 void ReadOnlyFile::read_at(int64_t offset, void* out, int64_t bytes) const {
-  char* target = static_cast<char*>(out);
-  while (bytes > 0) {
-    const ssize_t got = pread(descriptor_, target, static_cast<size_t>(bytes), offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw DeviceError(origin_ + ": cannot be read: " + std::generic_category().message(errno));
-    if (got == 0) throw DeviceError(origin_ + ": became shorter while it was read");
-    target += got;
-    offset += got;
-    bytes -= got;
-  }
+  const int error = read_fully(descriptor_, offset, out, bytes);
+  if (error == 0) return;
+  if (error == kEndsEarly) throw DeviceError(origin_ + ": became shorter while it was read");
+  throw DeviceError(origin_ + ": cannot be read: " + std::generic_category().message(error));
 }
 
 }  // namespace headroom

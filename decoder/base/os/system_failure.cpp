@@ -12,6 +12,10 @@ bool is_system_failure(int error_number) {
          error_number == ENFILE || error_number == ENOMEM || error_number == EIO;
 }
 
+std::string last_failure() {
+  return std::generic_category().message(errno);
+}
+
 void fail_by_errno(const std::string& what, int error_number) {
   const std::string message = what + ": " + std::generic_category().message(error_number);
   if (is_system_failure(error_number)) throw DeviceError(message);

@@ -9,6 +9,9 @@ namespace headroom {
 /// Other values are faults of the request.
 bool is_system_failure(int error_number);
 
+/// The system's description of this thread's last failed call (errno).
+std::string last_failure();
+
 /// Throws DeviceError if is_system_failure(), otherwise InputError. The message is `what` and the system's
 /// description of the error.
 [[noreturn]] void fail_by_errno(const std::string& what, int error_number);

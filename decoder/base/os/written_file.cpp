@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -16,18 +17,8 @@ namespace {
 
 constexpr size_t kPieceBytes = size_t{256} * 1024;
 
-/// Reads all bytes. Returns errno, 0 for success.
-int read_fully(int descriptor, int64_t offset, char* data, int64_t bytes) noexcept {
-  while (bytes > 0) {
-    const ssize_t found = pread(descriptor, data, static_cast<size_t>(bytes), offset);
-    if (found < 0 && errno == EINTR) continue;
-    if (found < 0) return errno;
-    if (found == 0) return EIO;
-    data += found;
-    offset += found;
-    bytes -= found;
-  }
-  return 0;
+[[noreturn]] void fail_to_write(const std::filesystem::path& file, int error_number) {
+  throw DeviceError(file.string() + ": cannot be written: " + std::generic_category().message(error_number));
 }
 
 }  // namespace
@@ -46,6 +37,26 @@ int write_fully(int descriptor, int64_t offset, const void* from, int64_t bytes)
   return 0;
 }
 
+int read_fully(int descriptor, int64_t offset, void* to, int64_t bytes) noexcept {
+  auto* data = static_cast<char*>(to);
+  while (bytes > 0) {
+    const ssize_t found = pread(descriptor, data, static_cast<size_t>(bytes), offset);
+    if (found < 0 && errno == EINTR) continue;
+    if (found < 0) return errno;
+    if (found == 0) return kEndsEarly;
+    data += found;
+    offset += found;
+    bytes -= found;
+  }
+  return 0;
+}
+
+int open_to_overwrite(const std::filesystem::path& file) {
+  const int descriptor = open(file.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) fail_to_write(file, errno);
+  return descriptor;
+}
+
 WrittenFile::WrittenFile(const std::filesystem::path& path, std::filesystem::path name)
     : name_(std::move(name)), descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) fail(errno);
@@ -61,7 +72,7 @@ WrittenFile::~WrittenFile() {
 }
 
 void WrittenFile::fail(int error_number) const {
-  throw DeviceError(name_.string() + ": cannot be written: " + std::generic_category().message(error_number));
+  fail_to_write(name_, error_number);
 }
 
 void WrittenFile::reserve(int64_t bytes) {
@@ -74,8 +85,8 @@ void WrittenFile::write_at(int64_t offset, const void* data, int64_t bytes) {
 }
 
 void WrittenFile::read_at(int64_t offset, void* data, int64_t bytes) const {
-  const int error = read_fully(descriptor_, offset, static_cast<char*>(data), bytes);
-  if (error != 0) fail(error);
+  const int error = read_fully(descriptor_, offset, data, bytes);
+  if (error != 0) fail(error == kEndsEarly ? EIO : error);
 }
 
 int WrittenFile::append(const void* data, int64_t bytes) noexcept {
@@ -103,6 +114,11 @@ void WrittenFile::copy_to(int descriptor) const {
 
 void WrittenFile::close() {
   if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+}
+
+void WrittenFile::close_and_remove(const std::filesystem::path& path) {
+  close();
+  if (std::remove(path.c_str()) != 0) fail(errno);
 }
 
 }  // namespace headroom

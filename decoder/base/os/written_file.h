@@ -7,6 +7,11 @@ namespace headroom {
 
 /// Writes all bytes at `offset`, in as many calls as needed. Returns errno, 0 for success.
 int write_fully(int descriptor, int64_t offset, const void* from, int64_t bytes) noexcept;
+constexpr int kEndsEarly = -1;
+/// Reads all bytes. Returns errno, 0 for success, or kEndsEarly if the file has fewer.
+int read_fully(int descriptor, int64_t offset, void* to, int64_t bytes) noexcept;
+/// Opens an existing file for writing, but follows no link. Throws DeviceError.
+int open_to_overwrite(const std::filesystem::path& file);
 
 /// A file being written, at any offset or at its end. The destructor does not remove it; the owner does.
 class WrittenFile {
@@ -35,6 +40,8 @@ class WrittenFile {
   /// Closes the file. Only name() may be called afterwards. Network file systems may report a full disk only
   /// here. Throws DeviceError.
   void close();
+  /// Closes the file and removes it from `path`. Throws DeviceError.
+  void close_and_remove(const std::filesystem::path& path);
 
   const std::filesystem::path& name() const { return name_; }
   /// Throws DeviceError for a failed call on this file with this errno.
