@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "decoder/base/os/terminal_width.h"
+#include "decoder/base/os/standard_streams.h"
 #include "decoder/base/os/whole_file.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/os/descriptor.h"
 
 namespace headroom {
 namespace {
@@ -21,27 +22,17 @@ constexpr int64_t kChunk = int64_t{4} << 20;
 constexpr int64_t kMostBytes = int64_t{512} << 20;
 constexpr size_t kSector = 4096;
 
-/// An unlinked temporary file, removed on close.
-class NamelessFile {
- public:
-  explicit NamelessFile(const std::filesystem::path& folder) {
-    std::string pattern = (folder / ".headroom-rate-XXXXXX").string();
-    file_ = mkostemp(pattern.data(), O_CLOEXEC);
-    if (file_ < 0)
-      throw InputError("--scratch " + folder.string() +
-                       ": no file can be made there: " + std::strerror(errno));
-    unlink(pattern.c_str());
-    // If the file system does not support O_DIRECT, measure_folder() still flushes and drops the cache.
-    fcntl(file_, F_SETFL, fcntl(file_, F_GETFL) | O_DIRECT);
-  }
-  ~NamelessFile() { close(file_); }
-  NamelessFile(const NamelessFile&) = delete;
-  NamelessFile& operator=(const NamelessFile&) = delete;
-  int descriptor() const { return file_; }
-
- private:
-  int file_;
-};
+/// Opens a temporary file without a name.
+int open_nameless(const std::filesystem::path& folder) {
+  std::string pattern = (folder / ".headroom-rate-XXXXXX").string();
+  const int file = mkostemp(pattern.data(), O_CLOEXEC);
+  if (file < 0)
+    throw InputError("--scratch " + folder.string() + ": no file can be made there: " + std::strerror(errno));
+  unlink(pattern.c_str());
+  // If the file system does not support O_DIRECT, measure_folder() still flushes and drops the cache.
+  fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_DIRECT);
+  return file;
+}
 
 double rate(int64_t bytes, std::chrono::steady_clock::time_point start) {
   return double(bytes) /
@@ -51,10 +42,9 @@ double rate(int64_t bytes, std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 FolderRates measure_folder(const std::filesystem::path& folder) {
-  const NamelessFile file(folder);
+  const Descriptor file(open_nameless(folder));
   struct statvfs space {};
-  if (fstatvfs(file.descriptor(), &space) != 0)
-    throw DeviceError(folder.string() + ": " + std::strerror(errno));
+  if (fstatvfs(file.number(), &space) != 0) throw DeviceError(folder.string() + ": " + std::strerror(errno));
   const auto free_bytes =
       static_cast<int64_t>(std::min<uint64_t>(uint64_t{space.f_bavail} * space.f_frsize, uint64_t{1} << 60));
   const int64_t bytes = std::min(kMostBytes, free_bytes / 2) / kChunk * kChunk;
@@ -69,15 +59,15 @@ FolderRates measure_folder(const std::filesystem::path& folder) {
       if (transfer(offset) != kChunk)
         throw DeviceError(folder.string() + ": " + what + " fails: " + std::strerror(errno));
     }
-    if (fdatasync(file.descriptor()) != 0) throw DeviceError(folder.string() + ": " + std::strerror(errno));
+    if (fdatasync(file.number()) != 0) throw DeviceError(folder.string() + ": " + std::strerror(errno));
     return rate(bytes, start);
   };
   FolderRates rates;
   rates.write_bytes_per_second = each_chunk(
-      "writing", [&](int64_t offset) { return pwrite(file.descriptor(), memory.get(), kChunk, offset); });
-  posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
+      "writing", [&](int64_t offset) { return pwrite(file.number(), memory.get(), kChunk, offset); });
+  posix_fadvise(file.number(), 0, 0, POSIX_FADV_DONTNEED);
   rates.read_bytes_per_second = each_chunk(
-      "reading", [&](int64_t offset) { return pread(file.descriptor(), memory.get(), kChunk, offset); });
+      "reading", [&](int64_t offset) { return pread(file.number(), memory.get(), kChunk, offset); });
   return rates;
 }
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
@@ -13,30 +12,22 @@
 
 namespace headroom {
 
-ReadOnlyFile::ReadOnlyFile(const std::filesystem::path& file) : origin_(file.string()) {
-  // Without O_NONBLOCK, opening a pipe would wait for a writer.
-  descriptor_ = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0) {
+// Without O_NONBLOCK, opening a pipe would wait for a writer.
+ReadOnlyFile::ReadOnlyFile(const std::filesystem::path& file)
+    : origin_(file.string()), descriptor_(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (descriptor_.number() < 0) {
     const int reason = errno;
     if (reason == ENOENT) throw InputError(origin_ + ": no such file");
     fail_by_errno(origin_, reason);
   }
   struct stat status {};
-  const int failed = fstat(descriptor_, &status) == 0 ? 0 : errno;
-  if (failed != 0 || !S_ISREG(status.st_mode)) {
-    close(descriptor_);
-    if (failed != 0) fail_by_errno(origin_, failed);
-    throw InputError(origin_ + ": expected a regular file");
-  }
+  if (fstat(descriptor_.number(), &status) != 0) fail_by_errno(origin_, errno);
+  if (!S_ISREG(status.st_mode)) throw InputError(origin_ + ": expected a regular file");
   bytes_ = status.st_size;
 }
 
-ReadOnlyFile::~ReadOnlyFile() {
-  close(descriptor_);
-}
-
 void ReadOnlyFile::read_at(int64_t offset, void* out, int64_t bytes) const {
-  const int error = read_fully(descriptor_, offset, out, bytes);
+  const int error = read_fully(descriptor_.number(), offset, out, bytes);
   if (error == 0) return;
   if (error == kEndsEarly) throw DeviceError(origin_ + ": became shorter while it was read");
   throw DeviceError(origin_ + ": cannot be read: " + std::generic_category().message(error));

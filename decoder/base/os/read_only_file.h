@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "decoder/base/os/descriptor.h"
+
 namespace headroom {
 
 /// A regular file for reading at any offset, from several threads.
@@ -16,9 +18,6 @@ class ReadOnlyFile {
  public:
   /// Throws InputError if it is not a regular file or cannot be opened.
   explicit ReadOnlyFile(const std::filesystem::path& file);
-  ~ReadOnlyFile();
-  ReadOnlyFile(const ReadOnlyFile&) = delete;
-  ReadOnlyFile& operator=(const ReadOnlyFile&) = delete;
 
   const std::string& origin() const { return origin_; }  ///< the path, for messages
   int64_t bytes() const { return bytes_; }
@@ -28,7 +27,7 @@ class ReadOnlyFile {
 
  private:
   std::string origin_;
-  int descriptor_ = -1;
+  const Descriptor descriptor_;
   int64_t bytes_ = 0;
 };
 

@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 namespace headroom {
@@ -14,6 +17,15 @@ static_assert(kStandardOutput == STDOUT_FILENO && kStandardError == STDERR_FILEN
 
 bool is_terminal(int descriptor) {
   return isatty(descriptor) == 1;
+}
+
+int terminal_width() {
+  constexpr int kUnknown = 80, kLeast = 40, kMost = 400;
+  const char* columns = std::getenv("COLUMNS");
+  int width = columns == nullptr ? 0 : std::atoi(columns);
+  winsize size{};
+  if (width <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  return width <= 0 ? kUnknown : std::clamp(width, kLeast, kMost);
 }
 
 bool has_room(int descriptor) {

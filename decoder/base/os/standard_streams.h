@@ -6,6 +6,10 @@ constexpr int kStandardOutput = 1, kStandardError = 2;  ///< descriptors
 
 bool is_terminal(int descriptor);
 
+/// Width of the terminal on standard output, in columns, between 40 and 400. Uses COLUMNS if set, then the
+/// terminal's size, then 80.
+int terminal_width();
+
 /// True if writing a line does not block on the reader.
 bool has_room(int descriptor);
 
