@@ -97,7 +97,8 @@ def raise_first(differences: Iterator[str]) -> None:
     found = list(differences)
     if found:
         more = f" ({len(found) - 1} more such differences)" if len(found) > 1 else ""
-        raise Unsupported(f"{found[0]}{more}. The decode would ignore this. Undo it, or decode without Headroom")
+        undo = "Merge the adapter into the weights" if " is peft." in found[0] else "Undo it"
+        raise Unsupported(f"{found[0]}{more}. The decode would ignore this. {undo}, or decode without Headroom")
 
 
 def _differences(vae: Any, made: Any, makes: str) -> Iterator[str]:

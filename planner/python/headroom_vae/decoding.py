@@ -7,11 +7,12 @@ import functools
 import inspect
 import itertools
 import warnings
+import weakref
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
-from . import _core
-from .amounts import require_sensible_limit, whole_number
+from . import _core, sampling
+from .amounts import limit_bytes, require_sensible_limit, whole_number
 from .described import config_text, describe, dtype_name, loaded_vae_of, model_of, output_name
 from .errors import DoesNotFit, HeadroomError, InputError
 from .module import DecodeReport, ModuleDecoder
@@ -55,20 +56,22 @@ class Options:
 
 
 class Handle:
-    """A VAE that decodes with Headroom. ``last`` is the DecodeReport of the last decode.
+    """A VAE that decodes with Headroom. Made by :func:`headroom_vae.enable`.
 
-    ``disable()`` restores the VAE's own ``decode``. So does leaving ``with headroom_vae.enable(…):``."""
+    ``last`` is the DecodeReport of the last decode, or None. ``disable()`` restores the VAE's own ``decode``. So does leaving
+    ``with headroom_vae.enable(…):``."""
 
     def __init__(self, vae: Any, model: _core.Model, options: Options, pipeline_bar: Any = None, earlier: Any = None):
         self.options = options
         self.model = model
         self.decoder = ModuleDecoder(vae, model)
         self.last: DecodeReport | None = None
-        self._pipeline_bar = pipeline_bar
+        self._pipeline_bar = weakref.WeakMethod(pipeline_bar) if inspect.ismethod(pipeline_bar) else lambda: pipeline_bar
         self._trace_file = ""
         self._earlier = earlier  # an attribute `decode` that shadowed the class's method before
         self._warned: set[str] = set()
         self._dtypes: tuple[Any, Any] = (None, None)
+        self._prepare: sampling.PrepareLatents | None = None
 
     @property
     def vae(self) -> Any:
@@ -84,9 +87,13 @@ class Handle:
         self.decoder.free()
 
     def predict(self, height: int, width: int, frames: int = 1, batch: int = 1) -> Prediction:
-        """Predicts what a decode of this size in pixels would take now. Raises InputError.
+        """Predicts what a decode with this handle's limit would take now, without decoding.
 
-        ``handle.predict(1536, 2048).require()`` raises DoesNotFit if that decode would."""
+        ``height`` and ``width`` are in pixels, ``frames`` are those of the clip, and ``batch`` counts pictures or clips. Returns a
+        Prediction. Raises InputError for a size that the VAE cannot decode. To raise DoesNotFit if nothing fits::
+
+            handle.predict(1536, 2048).require()
+        """
         chosen = self.options
         named = (("height", height), ("width", width), ("frames", frames), ("batch", batch))
         height, width, frames, batch = (whole_number(value, name) for name, value in named)
@@ -94,6 +101,14 @@ class Handle:
             (batch, frames, height, width), self.vae.dtype, chosen.limit, host_limit=chosen.host_limit,
             scratch=chosen.scratch, profile=chosen.profile, release=chosen.release,
         )  # fmt: skip
+
+    def report(self) -> DecodeReport:
+        """The report of the last decode: device, peak in bytes, seconds, and settings of the VAE that were not used.
+
+        ``print(handle.report())`` shows it in words. Raises HeadroomError if the VAE has not decoded with Headroom yet."""
+        if self.last is None:
+            raise HeadroomError("no decode yet: the VAE that was enabled has not decoded. Was pipe.vae replaced? Then call headroom_vae.enable(pipe) again")
+        return self.last
 
     def trace(self, file: str) -> None:
         """Makes the next decode write a trace to this file, for headroom-report and headroom-gui.
@@ -116,7 +131,17 @@ class Handle:
             self.disable()
 
     def __repr__(self) -> str:
-        return f"<headroom: {self.model.name}, limit {self.options.limit}, last: {self.last or 'no decode yet'}>"
+        last = "no decode yet" if self.last is None else "; ".join(str(self.last).splitlines())
+        return f"<headroom: {self.model.name}, limit {self._limit_text()}, last: {last}>"
+
+    def _repr_html_(self) -> str:
+        from .notebook import handle_html
+
+        return handle_html(self)
+
+    def _limit_text(self) -> str:
+        limit = self.options.limit
+        return str(limit) if limit in (None, "auto") else _core.format_bytes(limit_bytes(limit))
 
     def decode(self, z: Any, return_dict: bool = True, generator: Any = None) -> Any:
         """Replacement for the VAE's own ``decode``. Tiles are exact and never blended."""
@@ -131,8 +156,8 @@ class Handle:
         self._warn_of_blending(4)
         try:
             sample = self._sample(vae, z)
-        except DoesNotFit as refused:
-            if self.options.on_misfit == "raise":
+        except HeadroomError as refused:
+            if self.options.on_misfit == "raise" or not isinstance(refused, DoesNotFit):
                 refused.latents = z
                 raise
             warnings.warn(f"decoding with the VAE's own decode: {refused}", stacklevel=3)
@@ -151,6 +176,20 @@ class Handle:
         del vae.decode
         if self._earlier is not None:
             vae.decode = self._earlier
+        if self._prepare is not None:
+            self._prepare.remove()
+
+    def _require_ready(self, latents: Any, shape: list[int] | None) -> None:
+        """Raises the errors that a decode of such latents would raise before it runs. ``shape`` is that of the latents to decode, if it
+        is known."""
+        chosen, size = self.options, None
+        if shape is not None and chosen.on_misfit == "raise":
+            batch, _, frames, height, width = self.model.picture_shape(shape)
+            size = batch, frames, height, width
+        self.decoder.require_ready(
+            latents, size, self._dtype(self.vae), chosen.limit,
+            host_limit=chosen.host_limit, scratch=chosen.scratch, profile=chosen.profile, release=chosen.release,
+        )  # fmt: skip
 
     def _warn_of_blending(self, stacklevel: int) -> None:
         """Warns once for each attribute that makes the VAE's own decode blend tiles."""
@@ -172,7 +211,7 @@ class Handle:
         self._trace_file = ""
         sample = self.decoder.decode(
             z, limit=chosen.limit, host_limit=chosen.host_limit, scratch=chosen.scratch, profile=chosen.profile, dtype=self._dtype(vae), release=chosen.release,
-            progress=chosen.progress, pipeline_bar=self._pipeline_bar, trace_file=trace_file,
+            progress=chosen.progress, pipeline_bar=self._pipeline_bar(), trace_file=trace_file,
         )  # fmt: skip
         self.last = self.decoder.last
         if chosen.verify and sample.numel() > 0:
@@ -241,6 +280,9 @@ def enable(
 ) -> Handle:
     """Makes ``vae.decode`` return the untiled picture within a memory limit. Does not change the VAE in any other way.
 
+    If a pipeline is enabled, and its decode cannot run, the error comes before the denoising where possible. For that, the
+    pipeline's ``prepare_latents`` is wrapped.
+
     Args:
         vae_or_pipe: a diffusers VAE, or a pipeline with one.
         limit: peak memory of a decode, in bytes or as ``"8GiB"``. It covers packed weights, tensors, workspace, and the
@@ -264,7 +306,12 @@ def enable(
             handle.predict(1536, 2048).require()
             image = pipe(prompt, height=1536, width=2048).images[0]
 
-    Raises Unsupported with the config key if the decoder is not supported, and InputError.
+    Decodes take latents of shape N×C×H×W, or N×C×T×H×W for a VAE of clips, on any device, and return the picture on that device in
+    the VAE's dtype.
+
+    Raises:
+        Unsupported: Headroom does not support the class, the config, or a change of the VAE. The message has its name.
+        InputError: an argument is wrong, or parameters are missing.
     """
     vae = loaded_vae_of(vae_or_pipe)
     bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
@@ -279,6 +326,8 @@ def enable(
         _require_profile(vae, model, profile)
     handle._warn_of_blending(3)
     vae.decode = Decode(handle)
+    if vae is not vae_or_pipe:
+        handle._prepare = sampling.install(vae_or_pipe, vae)
     return handle
 
 
@@ -301,9 +350,10 @@ def _require_profile(vae: Any, model: _core.Model, profile: str) -> None:
 def disable(vae_or_pipe: Any) -> None:
     """Restores the ``decode`` that the VAE had before, and frees packed weights. Does nothing if the VAE is not enabled."""
     handle = handle_of(vae_or_pipe)
+    if handle is not None and handle.decoder.released:
+        raise HeadroomError("release=True: the VAE has no weights of its own any more; load it again")
+    sampling.remove(vae_or_pipe)
     if handle is not None:
-        if handle.decoder.released:
-            raise HeadroomError("release=True: the VAE has no weights of its own any more; load it again")
         handle._restore()
         handle.decoder.free()
 

@@ -68,7 +68,7 @@ def require_device(device: str) -> None:
     if kind != "cuda":
         raise Unsupported(f"{device}: expected a VAE on the CPU or on a GPU by CUDA")
     if index not in ("", "0"):
-        raise Unsupported(f"{device}: expected a VAE on the first GPU, cuda:0")
+        raise Unsupported(f"{device}: expected a VAE on the first GPU, cuda:0. Move it, or start Python with CUDA_VISIBLE_DEVICES={index}")
     if not GPU_MODULE.exists():
         raise Unsupported(
             f"{device}: this build decodes on the CPU. Build it with CUDA (pip install . -C cmake.define.HEADROOM_CUDA=ON), or move the VAE to the CPU"

@@ -22,6 +22,10 @@ def in_python(text: str) -> str:
 class HeadroomError(Exception):
     """Base class of all Headroom exceptions."""
 
+    latents: Any = None
+    """The latents that an enabled VAE could not decode. ``vae.decode(error.latents)`` decodes them later, for example after
+    ``enable`` with another limit. None if the error came before the denoising."""
+
 
 class InputError(HeadroomError, ValueError):
     """An argument or a file is not as expected."""
@@ -40,8 +44,6 @@ class DoesNotFit(HeadroomError, MemoryError):
         """The smallest limit that works."""
         self.remedies = remedies
         """Other remedies: dicts with ``change``, ``fits`` and their cost."""
-        self.latents: Any = None
-        """The latents that an enabled VAE was given: after ``enable`` with another limit, ``vae.decode(error.latents)``."""
 
     def __str__(self) -> str:
         return str(self.args[0])

@@ -22,11 +22,17 @@ class ForkAwareLock:
         _locks.add(self)
 
     def __enter__(self) -> None:
+        self.enter()
+
+    def enter(self, blocking: bool = True) -> bool:
+        """Like ``__enter__``. With ``blocking=False``, returns False if another thread holds the lock."""
         if self._lost:
             raise DeviceError("the process was forked while this VAE was decoding: expected fork() between decodes, or start processes by "
                               "multiprocessing's 'spawn'")
-        self._lock.acquire()
+        if not self._lock.acquire(blocking):
+            return False
         self._depth += 1
+        return True
 
     def __exit__(self, *error: object) -> None:
         self._depth -= 1

@@ -11,6 +11,7 @@ from typing import Any, Callable
 
 from . import _core
 from .amounts import limit_bytes
+from .changes import compiled_modules
 from .described import dtype_name
 from .device import decoding_device, free_bytes, open_decoder, require_device
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
@@ -27,37 +28,42 @@ PLANS = 3
 
 @dataclass(frozen=True, repr=False)
 class DecodeReport:
-    """Time and memory of the last decode. Shown as a picture in a notebook."""
+    """Time and memory of the last decode. In a notebook it is shown as a table."""
 
     plan: _core.Plan
-    """The plan that it ran."""
+    """The plan of the decode."""
     predicted_peak_bytes: int
-    """The plan's peak, and the picture that the decode returned."""
+    """The plan's peak, with the picture that the decode returned."""
     peak_bytes: int
-    """Measured: packed weights, tensors and workspace of the decode, and the picture that it returned."""
+    """Measured peak: packed weights, tensors and workspace of the decode, and the picture that it returned."""
     resident_growth_bytes: int
-    """Growth of the whole process's resident memory while it ran, other threads' included. Weights that were packed before do not
+    """Growth of the process's resident memory during the decode, other threads included. Weights that were packed before do not
     count."""
     predicted_seconds: float
-    """By the profile, or by assumed costs; without planning."""
+    """Predicted time of the decode, from the profile or from assumed costs. Planning does not count."""
     seconds: float
-    """Measured: of the decode, without planning."""
+    """Measured time of the decode. Planning does not count."""
     planning_seconds: float
-    """0 where the plan of an earlier decode served."""
+    """Time of planning. 0 if the decode used the plan of an earlier one."""
     passes: tuple[dict, ...] = field(repr=False)
-    """Each with ``name``, ``seconds``, ``peak_bytes`` and what was predicted of them."""
+    """Dicts with ``name``, ``seconds``, ``peak_bytes`` and their predictions."""
     largest_error: float | None = None
-    """Under ``verify=True``: the largest difference from the original decode, of its largest magnitude. None where that cannot run."""
+    """Under ``verify=True``: the largest difference from the original decode, relative to its largest magnitude. None if the
+    original decode cannot run."""
     device: str = "cpu"
     """Device of the decode: ``"cpu"`` or ``"cuda:0"``."""
+    undone: tuple[str, ...] = ()
+    """Settings of the VAE that the decode did not use, such as ``"tiling was on: not used"``."""
 
     def __str__(self) -> str:
         size, seconds = _core.format_bytes, _core.format_seconds
         text = f"{seconds(self.seconds)} on {self.device}, peak {size(self.peak_bytes)} (predicted {size(self.predicted_peak_bytes)})"
-        return text if self.largest_error is None else f"{text}, largest error {self.largest_error:.1e}"
+        if self.largest_error is not None:
+            text += f", largest error {self.largest_error:.1e}"
+        return "\n".join([text, *self.undone])
 
     def __repr__(self) -> str:
-        return f"<decode: {self}>"
+        return f"<decode: {'; '.join(str(self).splitlines())}>"
 
     def _repr_html_(self) -> str:
         from .notebook import report_html
@@ -83,6 +89,7 @@ class ModuleDecoder:
         self._predictions: dict[tuple, Prediction] = {}
         self._guard = Guard()
         self._bound: tuple[Any, Parameters] | None = None  # valid while the guard has this watch
+        self._compiled = False  # valid with _bound
 
     def module_or_none(self) -> Any:
         """The VAE, or None if it was garbage-collected."""
@@ -92,7 +99,7 @@ class ModuleDecoder:
     def module(self) -> Any:
         module = self._module()
         if module is None:
-            raise HeadroomError("the VAE is gone")
+            raise HeadroomError("the VAE that was enabled is gone. Call headroom_vae.enable() with the one that is in use now")
         return module
 
     @property
@@ -127,6 +134,7 @@ class ModuleDecoder:
         self._guard.require(module)
         if self._bound is None or self._bound[0] is not self._guard.watch:
             self._bound = self._guard.watch, Parameters(module, self.model)
+            self._compiled = any(True for _ in compiled_modules(module))
         return self._bound[1]
 
     def decode(
@@ -183,11 +191,50 @@ class ModuleDecoder:
                 except OutOfGpuMemory as refused:  # another program took the memory after planning
                     refusals.append(refused)
                     limit = min(free_bytes(device, self._held_on(device), 0), prediction.peak_bytes * 7 // 8) if plans > 1 else limit
+            undone = self._undone(z, parameters, device, dtype, plan)
             if release and not self.released and plan.weights_stay:
                 parameters.release()
                 self.released = True
-            self.last = replace(_report(plan, json.loads(run), planning_seconds), device=device)
+            self.last = replace(_report(plan, json.loads(run), planning_seconds), device=device, undone=undone)
         return sample.to(z.device)
+
+    def require_ready(self, on: Any, size: tuple[int, int, int, int] | None, dtype: Any, limit: int | str | None, **options: Any) -> None:
+        """Raises the errors that a decode of latents on the device of the tensor ``on`` would raise before it runs. ``size`` is
+        (batch, frames, height, width) of the picture. If it is None, or under ``limit="auto"``, the limit is not checked: memory may
+        be freed until then. Takes other keywords of decode()."""
+        if on is None or not self._lock.enter(blocking=False):  # another thread decodes
+            return
+        try:
+            parameters = self._unchanged_parameters()
+            device = self._device_for(on, parameters, options["release"] or options["scratch"] is not None)
+            require_device(device)
+            _require_cpu_to_release(device, options["release"])
+            if size is not None and limit != "auto":
+                self._planned(size, dtype, limit, {"device": device, **options})[0].require()
+        finally:
+            self._lock.__exit__()
+
+    def _undone(self, z: Any, parameters: Parameters, device: str, dtype: Any, plan: _core.Plan) -> tuple[str, ...]:
+        """Settings of the VAE that a decode on ``device`` did not use, one text for each."""
+        module, found, batch = self.module, [], z.shape[0]
+        if getattr(module, "use_tiling", False):
+            found.append("tiling was on: not used")
+        if getattr(module, "use_slicing", False) and batch > 1:
+            found.append(f"slicing was on: not used, the plan decodes {plan.micro_batch} of {batch} at a time")
+        if getattr(module, "use_framewise_decoding", False):
+            found.append("framewise decoding was on: not used")
+        if self._compiled or getattr(module, "_compiled_call_impl", None) is not None:
+            found.append("torch.compile: the compiled code was not used")
+        kind = None if self.released else parameters.offload_kind()
+        if kind is not None:
+            found.append(f"{kind} was on: its hooks moved nothing, the decode read the weights from where they are")
+        asked = dtype_name(dtype)
+        if self.model.decoding_dtype(asked) != asked:
+            found.append(f"{asked}: decoded in {self.model.decoding_dtype(asked)}, since its config has force_upcast")
+        for what, place in (("the latent", str(z.device)), ("the VAE", "cpu" if self.released else parameters.device())):
+            if place.partition(":")[0] not in ("cpu", device.partition(":")[0]):
+                found.append(f"{what} was on {place}: decoded on {device}")
+        return tuple(found)
 
     def predict(
         self,

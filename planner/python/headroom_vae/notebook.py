@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from . import _core
 
 if TYPE_CHECKING:
+    from .decoding import Handle
     from .frontiers import Frontier
     from .module import DecodeReport
     from .prediction import Prediction
@@ -44,8 +45,15 @@ def report_html(report: DecodeReport) -> str:
         ("peak", size(report.predicted_peak_bytes), size(report.peak_bytes)),
         ("time", seconds(report.predicted_seconds), seconds(report.seconds)),
     )
+    caption = escape(str(report).splitlines()[0]) + "".join(f"<br>{escape(text)}" for text in report.undone)
     cells = "".join(f"<tr><td>{name}</td><td style='text-align:right'>{then}</td><td style='text-align:right'>{now}</td></tr>" for name, then, now in rows)
-    return f"<table><caption>{escape(str(report))}</caption><tr><th></th><th>predicted</th><th>measured</th></tr>{cells}</table>"
+    return f"<table><caption>{caption}</caption><tr><th></th><th>predicted</th><th>measured</th></tr>{cells}</table>"
+
+
+def handle_html(handle: Handle) -> str:
+    """The VAE and its limit, and the table of the last decode."""
+    what = f"<p>{escape(handle.model.name)} decodes with Headroom, limit {escape(handle._limit_text())}</p>"
+    return what + ("<p>no decode yet</p>" if handle.last is None else report_html(handle.last))
 
 
 def plan_html(plan: _core.Plan) -> str:

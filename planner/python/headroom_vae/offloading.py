@@ -17,16 +17,32 @@ MOVING_HOOKS = ("accelerate.hooks", "diffusers.hooks.group_offloading", "diffuse
 
 def onload_device(modules: Iterable[Any]) -> str | None:
     """The device that offload hooks move the weights to before a module runs. None without such hooks."""
-    import torch
-
     for module in modules:
         group = group_of(module)
         if group is not None:
-            return str(torch.device(group.onload_device))
+            return _device_name(group.onload_device)
         for hook in _accelerate_hooks(module):
             device = getattr(hook, "execution_device", None)
             if device is not None:
-                return str(torch.device(device))
+                return _device_name(device)
+    return None
+
+
+def _device_name(device: Any) -> str:
+    """``"cpu"``, also for ``cpu:0``, which pipelines make of ``"cpu"``; otherwise torch's name."""
+    import torch
+
+    device = torch.device(device)
+    return "cpu" if device.type == "cpu" else str(device)
+
+
+def offload_kind(modules: Iterable[Any]) -> str | None:
+    """``"group offload"`` or ``"sequential offload"`` if hooks bring weights to a device module by module. None otherwise."""
+    for module in modules:
+        if group_of(module) is not None:
+            return "group offload"
+        if any(getattr(hook, "offload", None) is True for hook in _accelerate_hooks(module)):
+            return "sequential offload"
     return None
 
 

@@ -8,7 +8,7 @@ from typing import Any, Callable, NamedTuple
 from . import _core
 from .changes import decoding_modules, is_fused
 from .errors import InputError
-from .offloading import StoredValue, group_of, offloaded_value, onload_device, stored_values
+from .offloading import StoredValue, group_of, offload_kind, offloaded_value, onload_device, stored_values
 
 Fingerprint = tuple
 """Another one where a value of a parameter has changed, however it was written."""
@@ -92,6 +92,10 @@ class Parameters:
         if len(devices) > 1:
             raise InputError(f"parameters on {' and '.join(sorted(devices))}: expected all on one device")
         return devices.pop() if devices else "cpu"
+
+    def offload_kind(self) -> str | None:
+        """How hooks bring weights to a device module by module: ``"group offload"`` or ``"sequential offload"``. None without them."""
+        return offload_kind((self._vae(), *self._modules))
 
     def release(self) -> None:
         """Drops the module's own copy of the packed parameters. They keep their shapes and lose their values."""

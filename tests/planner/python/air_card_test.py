@@ -426,6 +426,7 @@ class Offload(AirCard):
         self.assertEqual(json.loads(self.handle().predict(*self.whole.shape[2:]).require().json())["request"]["device"], "cuda")
         for _ in range(2):
             self.assert_close(self.vae.decode(self.z.to(CARD)).sample, self.whole)
+            self.assertEqual(headroom_vae.handle_of(self.vae).report().device, str(CARD))
         self.assert_on_card(2)
 
     def handle(self):
@@ -444,6 +445,22 @@ class Offload(AirCard):
         self.assertEqual(self.vae.device.type, "meta")
         self.assert_decodes_on_card()
         self.assertEqual(self.vae.device.type, "meta")
+
+    def test_offload_that_begins_after_enable(self):
+        for offload in (
+            lambda vae: accelerate.cpu_offload_with_hook(vae, CARD),
+            lambda vae: accelerate.cpu_offload(vae, CARD),
+            lambda vae: vae.enable_group_offload(onload_device=CARD, offload_type="leaf_level"),
+            lambda vae: vae.enable_group_offload(onload_device=CARD, offload_type="block_level", num_blocks_per_group=1),
+        ):
+            self.vae = tiny.kl()
+            handle = self.handle()
+            self.assert_close(self.vae.decode(self.z).sample, self.whole)
+            self.assertEqual(handle.report().device, "cpu")
+            offload(self.vae)
+            self.assert_close(self.vae.decode(self.z.to(CARD)).sample, self.whole)
+            self.assertEqual(handle.report().device, str(CARD))
+            self.assert_on_card()
 
     def test_group_offload(self):
         for kind in ("leaf_level", "block_level"):
@@ -502,6 +519,7 @@ class Offload(AirCard):
         with mock.patch.object(device, "GPU_MODULE", Path("/nowhere/headroom-cuda-lent.so")):
             with self.assertWarnsRegex(UserWarning, "latent is on cuda:0, but the decode runs on the CPU"):
                 self.assert_close(self.vae.decode(self.z.to(CARD)).sample, self.whole)
+            self.assertEqual(headroom_vae.handle_of(self.vae).report().undone, ("the latent was on cuda:0: decoded on cpu",))
             self.vae.enable_group_offload(onload_device=CARD, offload_type="leaf_level")
             with self.assertRaisesRegex(headroom_vae.Unsupported, "this build decodes on the CPU"):
                 self.handle()
