@@ -17,7 +17,7 @@ def limit_bytes(limit: int | str | None, option: str = "limit") -> int | None:
     if isinstance(limit, str):
         if not limit.isprintable():  # includes lone surrogates, which C++ cannot encode as UTF-8
             raise InputError(f"{option}: expected bytes such as 8GiB, found {limit!r}")
-        return _core.parse_bytes(limit, option)
+        return _core.parse_bytes(limit.strip(), option)
     bytes_ = whole_number(limit, option, "bytes, as in 8 << 30 or '8GiB'")
     if bytes_ < 0:
         raise InputError(f"{option}: expected bytes, found {limit}")
@@ -29,7 +29,12 @@ def require_sensible_limit(limit: int | str | None, option: str = "limit") -> No
     bytes_ = None if limit == "auto" else limit_bytes(limit, option)
     if bytes_ is None or bytes_ >= _core.fewest_sensible_bytes:
         return
-    raise InputError(f"{option} {bytes_} is {bytes_} bytes." + (f" Did you mean {bytes_}GiB?" if bytes_ > 0 else ""))
+    raise InputError(f"{option}={limit!r} is {bytes_} bytes." + (f" Did you mean '{bytes_}GiB'?" if bytes_ > 0 else ""))
+
+
+def is_plain_number(limit: int | str | None) -> bool:
+    """True if a limit has no unit, so that its unit may be a mistake."""
+    return limit is not None and not (isinstance(limit, str) and any(letter.isalpha() for letter in limit))
 
 
 def whole_number(value: Any, name: str, expected: str = "a whole number") -> int:

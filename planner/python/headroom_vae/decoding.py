@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from . import _core, sampling
-from .amounts import limit_bytes, require_sensible_limit, whole_number
+from .amounts import is_plain_number, limit_bytes, require_sensible_limit, whole_number
 from .described import config_text, describe, dtype_name, loaded_vae_of, model_of, output_name
 from .errors import DoesNotFit, HeadroomError, InputError
 from .module import DecodeReport, ModuleDecoder
@@ -25,6 +25,10 @@ WITHOUT_EFFECT = {
     "picture differs from that of this VAE's own decode, which blends clips of frames",
 }
 """Warnings of attributes by which a VAE's own decode blends."""
+
+
+SMALL_LIMIT_BYTES = 16 << 20
+"""A smaller limit without a unit may be meant in another unit than bytes."""
 
 
 @dataclass(frozen=True)
@@ -312,6 +316,7 @@ def enable(
     Raises:
         Unsupported: Headroom does not support the class, the config, or a change of the VAE. The message has its name.
         InputError: an argument is wrong, or parameters are missing.
+        DoesNotFit: the limit is a small number without a unit, and too small for any picture.
     """
     vae = loaded_vae_of(vae_or_pipe)
     bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
@@ -324,11 +329,28 @@ def enable(
     handle.decoder.require_parameters(release)
     if profile is not None:
         _require_profile(vae, model, profile)
+    _require_limit_of_use(handle)
     handle._warn_of_blending(3)
     vae.decode = Decode(handle)
     if vae is not vae_or_pipe:
         handle._prepare = sampling.install(vae_or_pipe, vae)
     return handle
+
+
+def _require_limit_of_use(handle: Handle) -> None:
+    """Raises DoesNotFit for a small limit without a unit in which the VAE cannot decode even its smallest picture."""
+    limit, model = handle.options.limit, handle.model
+    if handle.options.on_misfit != "raise" or not is_plain_number(limit):
+        return
+    bytes_ = limit_bytes(limit) or 0
+    if bytes_ >= SMALL_LIMIT_BYTES:
+        return
+    _, _, _, height, width = model.picture_shape([1, model.latent_channels, 1, 1])
+    smallest = handle.predict(height, width).smallest_limit_bytes
+    if bytes_ < smallest:
+        meant = f" Did you mean '{bytes_}MiB'?" if bytes_ < 1 << 20 else ""
+        size = _core.format_bytes
+        raise DoesNotFit(f"limit={limit!r} is {size(bytes_)}; the smallest picture of {model.name} takes {size(smallest)}.{meant}", smallest)
 
 
 def _require_profile(vae: Any, model: _core.Model, profile: str) -> None:

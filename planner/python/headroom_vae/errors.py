@@ -5,18 +5,33 @@ from __future__ import annotations
 import re
 from typing import Any
 
+COMMAND = re.compile(r"headroom-[a-z]+(?: --[a-z-]+(?: (?!-)[^\s,;:()]+)?)+")
+"""A command of a shell with its options. Messages keep it."""
+
 
 def in_python(text: str) -> str:
     """Rewrites program options in a message as Python arguments: ``scratch=DIR`` for ``--scratch DIR``.
 
     The extension module calls this for its errors."""
-    text = re.sub("; give --other-environment .*", "", text)  # Python has no such argument
+    commands: list[str] = []
+
+    def without_command(found: re.Match) -> str:
+        commands.append(found[0])
+        return f"\0{len(commands) - 1}\0"
+
+    text = COMMAND.sub(without_command, text)
+    text = re.sub("(;|, or) give --other-environment.*", "", text)  # Python has no such argument
+    text = re.sub(r"; --pass \d+ shows them all", "", text)
+    text = re.sub(r"^limit (\S+) is \1 bytes\. Did you mean (\S+)\?", r"limit='\1' is \1 bytes. Did you mean '\2'?", text)
+    text = re.sub(r"\(--threads (\d+) takes", r"(torch.set_num_threads(\1) takes", text)
     text = text.replace("--weights-residency auto", "release=False").replace("--scratch-limit", "a scratch folder with more room")
     text = re.sub(r" --weights \S+?(?=[),:;]|\s|$)", "", text)
     text = re.sub(r"--model (?=\S)", "vae=", text)
     text = re.sub(r"--size: expected a (height|width)", r"\1: expected a \1", text)
-    text = re.sub(r"--([a-z-]+) (?=DIR|auto|none|model|bf16|fp16|fp32|cpu|cuda|\d)", r"--\1=", text)
-    return re.sub(r"(?<!\S)(\(?)--([a-z][a-z-]*)", lambda found: found[1] + found[2].replace("-", "_"), text)
+    text = text.replace("--size: ", "height, width: ")
+    text = re.sub(r"--([a-z-]+) (?=[A-Z]|auto|none|model|bf16|fp16|fp32|cpu|cuda|\d)", r"--\1=", text)
+    text = re.sub(r"(?<!\S)(\(?)--([a-z][a-z-]*)", lambda found: found[1] + found[2].replace("-", "_"), text)
+    return re.sub("\0(\\d+)\0", lambda found: commands[int(found[1])], text)
 
 
 class HeadroomError(Exception):

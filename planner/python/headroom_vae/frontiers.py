@@ -58,8 +58,15 @@ def frontier(
     scratch: str | None = None,
     profile: str | None = None,
 ) -> Frontier:
-    """The fastest plans from the smallest limit that works to where more memory gains nothing: a Frontier of at most so many ``points``.
-    Other arguments are those of :func:`headroom_vae.predict`. It takes seconds."""
+    """The fastest plan under each of several limits: a Frontier of at most ``points`` FrontierPoints, in bytes and seconds.
+
+    They reach from the smallest limit that works to where more memory gains nothing. Other arguments are those of
+    :func:`headroom_vae.predict`. It takes seconds, and decodes nothing::
+
+        for point in headroom_vae.frontier("sdxl", height=1024, width=1024):
+            print(point.peak_bytes, point.seconds)
+
+    Raises Unsupported and InputError, as predict does."""
     planner, what = planner_of(
         vae, height, width, frames, batch, dtype=dtype, device=device,
         **planner_options(host_limit, scratch, profile),

@@ -104,6 +104,13 @@ def _plan_html(plan: _core.Plan) -> str:
     return plan_html(plan)
 
 
+def _explain(plan: _core.Plan) -> str:
+    """The passes in order: what each takes, makes and releases, its time and its peak."""
+    return in_python(_core_explain(plan))
+
+
+_core_explain = _core.Plan.explain
+_core.Plan.explain = _explain
 _core.Plan.__repr__ = _plan_text
 _core.Plan._repr_html_ = _plan_html
 
@@ -205,14 +212,18 @@ def automatic(planner: _core.Planner, what: str, device: str, held_bytes: int = 
 
 
 def plan(vae: Any, height: int, width: int, frames: int = 1, batch: int = 1, **options: Any) -> _core.Plan:
-    """The fastest plan under ``limit=``. Takes the arguments of :func:`predict`. Raises DoesNotFit.
+    """The fastest plan under ``limit=``. Takes the arguments of :func:`predict`.
 
-    ``plan.explain()`` lists its passes in order. ``plan.save(file)`` writes a plan file for headroom-decode."""
+    ``plan.explain()`` lists its passes in order. ``plan.save(file)`` writes a plan file for headroom-decode::
+
+        headroom_vae.plan("sdxl", height=1024, width=1024, limit="1GiB").save("plan.json")
+
+    Raises DoesNotFit, and the errors of predict."""
     return predict(vae, height, width, frames, batch, **options).require()
 
 
 def explain(vae: Any, height: int, width: int, frames: int = 1, batch: int = 1, **options: Any) -> str:
-    """Text that explains the plan of :func:`plan`."""
+    """Text that explains the plan of :func:`plan`: its passes in order, with the peak marked. Takes the arguments of predict."""
     return plan(vae, height, width, frames, batch, **options).explain()
 
 

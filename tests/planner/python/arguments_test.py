@@ -109,6 +109,23 @@ class Arguments(unittest.TestCase):
         ):
             self.assert_refused(words, headroom_vae.frontier, **{"vae": "sd15", "height": 64, "width": 64, **named})
 
+    def test_messages_of_the_programs_in_words_of_python(self):
+        for text, expected in (
+            ("--model SDXL: no such file", "vae=SDXL: no such file"),
+            ("put its config.json beside the file, or give --model FOLDER --weights FILE", "put its config.json beside the file, or give vae=FOLDER"),
+            ("say which (--model sdxl --weights a.safetensors), or put", "say which (vae=sdxl), or put"),
+            ("--size: expected a width that is a multiple of 8", "width: expected a width that is a multiple of 8"),
+            ("--size: too large for tiles", "height, width: too large for tiles"),
+            ("use --scratch FOLDER, or --device cuda", "use scratch=FOLDER, or device=cuda"),
+            ("a plan for --host-limit 123 takes no more", "a plan for host_limit=123 takes no more"),
+            ("starts 3 of 64 threads (--threads 3 takes no more)", "starts 3 of 64 threads (torch.set_num_threads(3) takes no more)"),
+            ("plan with a profile of this machine, or give --other-environment", "plan with a profile of this machine"),
+            ("measured on x, this is y; give --other-environment to plan for that machine", "measured on x, this is y"),
+            ("  ... 7 bands more; --pass 3 shows them all\n", "  ... 7 bands more\n"),
+            ("expected a profile of headroom-profile --frames 9", "expected a profile of headroom-profile --frames 9"),  # a shell's command
+        ):
+            self.assertEqual(headroom_vae.errors.in_python(text), expected)
+
     def test_remedies_name_arguments_of_python(self):
         vae = tiny.kl(block_out_channels=(64, 64), layers_per_block=2)
         found = headroom_vae.enable(vae, limit="2MiB", release=True).predict(128, 128)
@@ -118,11 +135,20 @@ class Arguments(unittest.TestCase):
 
     def test_limits_of_a_few_bytes_are_refused_at_once(self):
         for limit, words in (
-            (4, "limit 4 is 4 bytes. Did you mean 4GiB?"),
-            ("8", "limit 8 is 8 bytes. Did you mean 8GiB?"),
-            (0, "limit 0 is 0 bytes."),
+            (4, "limit=4 is 4 bytes. Did you mean '4GiB'?"),
+            (" 8", "limit='8' is 8 bytes. Did you mean '8GiB'?"),
+            (0, "limit=0 is 0 bytes."),
+            (8192, "limit=8192 is 8.0 KiB; the smallest picture of AutoencoderKL takes 1.2 MiB. Did you mean '8192MiB'?"),
+            (1200000, "limit=1200000 is 1.1 MiB; the smallest picture of AutoencoderKL takes 1.2 MiB."),
         ):
-            self.assert_refused(words, headroom_vae.enable, tiny.kl(), limit=limit)
+            kind = headroom_vae.DoesNotFit if limit in (8192, 1200000) else headroom_vae.InputError
+            self.assert_refused(words, headroom_vae.enable, tiny.kl(), limit=limit, kind=kind)
+        smallest = headroom_vae.predict(tiny.kl(), 2, 2).smallest_limit_bytes
+        with self.assertRaises(headroom_vae.DoesNotFit) as refused:
+            headroom_vae.enable(tiny.kl(), limit=smallest - 1)
+        self.assertEqual(refused.exception.smallest_limit_bytes, smallest)
+        headroom_vae.enable(tiny.kl(), limit=smallest)
+        headroom_vae.enable(tiny.kl(), limit=8192, on_misfit="original")
         headroom_vae.enable(tiny.kl(), limit="1MiB")
         headroom_vae.enable(tiny.kl(), host_limit=0)
 

@@ -92,7 +92,8 @@ class DrawnLimits(InFolder):
             with self.subTest(seed=seed, latent=tuple(case.z.shape), dtype=case.z.dtype, **options):
                 handle = headroom_vae.enable(case.vae, limit=None, **options)
                 smallest = handle.predict(**case.size(handle)).smallest_limit_bytes
-                limit = draw.randint(1024, smallest - 1)
+                _, _, _, height, width = handle.model.picture_shape([1, handle.model.latent_channels, 1, 1])
+                limit = draw.randint(handle.predict(height, width).smallest_limit_bytes, smallest - 1)  # enable() refuses less
                 with self.assertRaises(headroom_vae.DoesNotFit) as refused:
                     decode(limit)
                 self.assertEqual(refused.exception.smallest_limit_bytes, smallest)
