@@ -13,7 +13,8 @@ constexpr double kUsualError = 0.06;
 }  // namespace
 
 double table_error(const LatencyTable& latency_table) {
-  return std::hypot(latency_table.relative_error, latency_table.held_out_error);
+  // std::hypot of two numbers would need glibc 2.35.
+  return std::hypot(latency_table.relative_error, latency_table.held_out_error, 0.0);
 }
 
 double common_error(const Profile& profile) {

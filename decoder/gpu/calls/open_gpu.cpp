@@ -27,7 +27,13 @@ std::unique_ptr<Gpu> opened(const Open& open) {
 }  // namespace
 
 std::unique_ptr<Gpu> open_gpu() {
+#ifdef HEADROOM_WHEEL
+  throw DeviceError(
+      "cannot use CUDA: this program comes from the Python package and decodes on the CPU only. "
+      "To use the GPU, call headroom_vae.enable(pipe) in Python, or build the programs from source");
+#else
   return open_gpu(module_places(kModule));
+#endif
 }
 
 std::unique_ptr<Gpu> open_gpu(const std::vector<fs::path>& modules) {
