@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from .errors import InputError, OutOfGpuMemory, Unsupported
 
 GPU_MODULE = Path(_core.__file__).with_name("headroom-cuda-lent.so")
 """The module that calls CUDA. It exists only if the package was built with CUDA."""
+
+CUDA_VERSION = "13"
+"""Major version of the CUDA libraries that the module links."""
 
 AUTO_MARGIN_BYTES = 256 << 20
 """Left free on a GPU under ``limit="auto"``, for whatever else runs there; less where nothing fits otherwise."""
@@ -73,6 +77,23 @@ def require_device(device: str) -> None:
         raise Unsupported(
             f"{device}: this build decodes on the CPU. Build it with CUDA (pip install . -C cmake.define.HEADROOM_CUDA=ON), or move the VAE to the CPU"
         )
+    _require_cuda(device)
+
+
+def _require_cuda(device: str) -> None:
+    """Raises Unsupported unless the process has the libraries that the GPU module links. PyTorch for CUDA 13 loads them."""
+    import torch
+
+    what_to_do = f"Install PyTorch for CUDA {CUDA_VERSION}, or move the VAE to the CPU"
+    if torch.version.cuda is None or torch.version.cuda.partition(".")[0] != CUDA_VERSION:
+        found = "without CUDA"
+        if torch.version.hip or torch.version.cuda:
+            found = f"for ROCm {torch.version.hip}" if torch.version.hip else f"for CUDA {torch.version.cuda}"
+        raise Unsupported(f"{device}: expected PyTorch for CUDA {CUDA_VERSION}, found PyTorch {torch.__version__} {found}. {what_to_do}")
+    try:
+        ctypes.CDLL(os.fspath(GPU_MODULE))
+    except OSError as missing:
+        raise Unsupported(f"{device}: the GPU module cannot be loaded: {str(missing).splitlines()[0]}. {what_to_do}") from None
 
 
 def open_decoder(model: _core.Model, device: str) -> _core.Decoder:
