@@ -5,6 +5,7 @@
 # make release   programs in build/all-gpus/bin, with kernels for all GPU architectures
 # make install   programs, modules, libheadroom for C and man pages below PREFIX (/usr/local), DESTDIR before it
 # make debs      Debian packages in build/debs: headroom-tools (looks and plans, a few MB) and headroom (decodes)
+# make wheel     Python wheels in dist; run `make venv` before, and they decode on GPUs too; WHEEL_GPUS=80 names architectures
 # make asan      what needs neither LibTorch nor Qt, with its tests, under sanitizers
 # make tsan      tests of what has threads, under ThreadSanitizer
 # make fuzz      all readers of files under libFuzzer for SECONDS each (3600)
@@ -24,7 +25,7 @@ CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOB
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo tour begin build test release install debs fuzz asan asan-build tsan lock lint tidy format clean packages gui-packages all-packages demo-programs demo-venv venv
+.PHONY: demo tour begin build test release install debs wheel fuzz asan asan-build tsan lock lint tidy format clean packages wheel-packages gui-packages all-packages demo-programs demo-venv venv
 
 demo: packages
 	@echo "demo: compiling, while Python wheels (about 2 GB) are fetched and unpacked"
@@ -84,6 +85,16 @@ debs:
 	cmake --build build --target programs -j $(JOBS)
 	cpack --config build/CPackConfig.cmake -B build/debs
 
+# Debian 12 has the Python 3.11 that the wheels are built with.
+WHEEL_GPUS ?= 80
+WHEEL_VENV := build/wheel/venv
+wheel: $(WHEEL_VENV)/installed
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(WHEEL_VENV)/bin/python .ci/build_wheels.py --gpus '$(WHEEL_GPUS)'
+$(WHEEL_VENV)/installed: requirements-wheel.txt | wheel-packages
+	python3 -m venv --clear $(WHEEL_VENV)
+	$(WHEEL_VENV)/bin/pip install --quiet --require-hashes --no-deps --disable-pip-version-check -r requirements-wheel.txt
+	@touch $@
+
 asan-build: all-packages
 	cmake --preset asan $(CMAKE_ARGS)
 	cmake --build --preset asan -j $(JOBS)
@@ -115,10 +126,12 @@ endef
 
 packages:
 	$(call install_packages,packages.txt)
+wheel-packages:
+	$(call install_packages,packages.txt packages-wheel.txt)
 gui-packages:
 	$(call install_packages,packages.txt packages-gui.txt)
 all-packages:
-	$(call install_packages,packages.txt packages-gui.txt packages-tests.txt)
+	$(call install_packages,packages.txt packages-gui.txt packages-wheel.txt packages-tests.txt)
 
 # $(1): what pip is to install: files that name every wheel with its hash. It tells one line for each wheel; unpacking torch is silent for a minute. Modules
 # are compiled when they are imported, since most never are.
@@ -162,4 +175,4 @@ format:
 	git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format -i
 
 clean:
-	rm -rf build demo
+	rm -rf build demo dist

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes requirements.txt from requirements.in, and renews the hashes of requirements-demo.txt.
+"""Writes requirements.txt from requirements.in, and renews the hashes of requirements-demo.txt and requirements-wheel.txt.
 
     python3 .ci/lock_requirements.py [--constraints FILE]
 
-requirements.txt has every wheel that pip would install, with the hashes of the wheels for x86-64 Linux. requirements-demo.txt keeps its names and
-gets the same versions. Constraints are versions to keep, as `pip freeze` prints them; without them pip takes the newest that fit.
+requirements.txt has every wheel that pip would install, with the hashes of the wheels for x86-64 Linux. The other two files keep their names and
+get the same versions. Constraints are versions to keep, as `pip freeze` prints them; without them pip takes the newest that fit.
 """
 
 import argparse
@@ -63,11 +63,12 @@ def main() -> int:
     locked = lock(args.constraints)
     text = "# Written by .ci/lock_requirements.py from requirements.in: every wheel, for x86-64 Linux and Python " + ", ".join(PYTHONS) + ".\n"
     (ROOT / "requirements.txt").write_text(text + "".join(lines_of(name, *locked[name]) for name in sorted(locked)))
-    demo = ROOT / "requirements-demo.txt"
-    old = demo.read_text().splitlines()
-    names = [match[1] for line in old if (match := re.match(r"([A-Za-z0-9._-]+)==", line))]
-    comments = [line for line in old if line.startswith("#")]
-    demo.write_text("\n".join(comments) + "\n" + "".join(lines_of(name, *locked[normal(name)]) for name in names))
+    for name in ("requirements-demo.txt", "requirements-wheel.txt"):
+        part = ROOT / name
+        old = part.read_text().splitlines()
+        names = [match[1] for line in old if (match := re.match(r"([A-Za-z0-9._-]+)==", line))]
+        comments = [line for line in old if line.startswith("#")]
+        part.write_text("\n".join(comments) + "\n" + "".join(lines_of(name, *locked[normal(name)]) for name in names))
     return 0
 
 

@@ -25,7 +25,7 @@ PATH = re.compile(r"(?<![\w./-])(?:" + "|".join(map(re.escape, FOLDERS)) + r")[\
 OTHERS_FILES = {"TorchConfig.cmake"}  # part of PyTorch's wheel
 FILE_NAME = re.compile(r"^[\w*]+(\.cpp|\.h|\.cu|\.py|\.cmake)$")
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
-PROGRAM = re.compile(r"(?:^|[\s/])(headroom-(?!cuda\b|progress\b)[a-z]+)(?![\w.-])(?:\s+([a-z]+)(?=\s|$))?")
+PROGRAM = re.compile(r"(?:^|[\s/])(headroom-(?!cuda\b|progress\b|vae\b)[a-z]+)(?![\w.-])(?:\s+([a-z]+)(?=\s|$))?")
 SCRIPT = re.compile(r"(?:reports|tests)/[\w/]+\.py")
 # On these pages, code spans such as `name()` and `Name` must name something in the source.
 NAMES_SOURCE = ("HACKING.md", "docs/architecture.md", "docs/models.md")
