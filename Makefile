@@ -11,7 +11,7 @@
 # make fuzz      all readers of files under libFuzzer for SECONDS each (3600)
 # make lint      is all formatted, and nothing misspelled; make tidy: clang-tidy over what is built, slow
 # make format    clang-format over all sources
-# make lock      requirements.txt anew from requirements.in: every wheel with its hashes
+# make lock      requirements-build.txt anew from requirements-build.in: every wheel with its hashes
 # Each installs what is missing: Debian packages (packages*.txt) and pinned wheels (requirements*.txt).
 #
 # Warnings are errors. Where another compiler than GCC 12 or Clang 16 warns: make build CMAKE_ARGS=-DHEADROOM_WERROR=OFF
@@ -147,9 +147,9 @@ $(VENV)/demo-installed: requirements-demo.txt
 	@touch $@
 
 venv: $(VENV)/installed
-$(VENV)/installed: requirements.txt | all-packages
+$(VENV)/installed: requirements-build.txt | all-packages
 	@echo "installing Python wheels into $(VENV) (about 5 GB)"
-	$(call install_wheels,-r requirements.txt)
+	$(call install_wheels,-r requirements-build.txt)
 	@touch $@ $(VENV)/demo-installed
 
 # Versions in use stay; without build/venv pip takes the newest that fit.

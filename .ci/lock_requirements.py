@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes requirements.txt from requirements.in, and renews the hashes of requirements-demo.txt and requirements-wheel.txt.
+"""Writes requirements-build.txt from requirements-build.in, and renews the hashes of requirements-demo.txt and requirements-wheel.txt.
 
     python3 .ci/lock_requirements.py [--constraints FILE]
 
-requirements.txt has every wheel that pip would install, with the hashes of the wheels for x86-64 Linux. The other two files keep their names and
+requirements-build.txt has every wheel that pip would install, with the hashes of the wheels for x86-64 Linux. The other two files keep their names and
 get the same versions. Constraints are versions to keep, as `pip freeze` prints them; without them pip takes the newest that fit.
 """
 
@@ -30,7 +30,7 @@ def resolved(python: str, constraints: Path | None) -> dict[str, tuple[str, str]
     words += ["-c", str(constraints)] if constraints else []
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--only-binary=:all:", "--target", folder,
-                        "--implementation", "cp", "--python-version", python, *words, "--report", f"{folder}/report.json", "-r", str(ROOT / "requirements.in")],
+                        "--implementation", "cp", "--python-version", python, *words, "--report", f"{folder}/report.json", "-r", str(ROOT / "requirements-build.in")],
                        check=True)
         report = json.loads(Path(folder, "report.json").read_text())
     return {normal(item["metadata"]["name"]): (item["metadata"]["version"], item["download_info"]["archive_info"]["hashes"]["sha256"])
@@ -61,8 +61,8 @@ def main() -> int:
     parser.add_argument("--constraints", type=Path, help="versions to keep")
     args = parser.parse_args()
     locked = lock(args.constraints)
-    text = "# Written by .ci/lock_requirements.py from requirements.in: every wheel, for x86-64 Linux and Python " + ", ".join(PYTHONS) + ".\n"
-    (ROOT / "requirements.txt").write_text(text + "".join(lines_of(name, *locked[name]) for name in sorted(locked)))
+    text = "# Written by .ci/lock_requirements.py from requirements-build.in: every wheel, for x86-64 Linux and Python " + ", ".join(PYTHONS) + ".\n"
+    (ROOT / "requirements-build.txt").write_text(text + "".join(lines_of(name, *locked[name]) for name in sorted(locked)))
     for name in ("requirements-demo.txt", "requirements-wheel.txt"):
         part = ROOT / name
         old = part.read_text().splitlines()

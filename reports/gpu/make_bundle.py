@@ -66,8 +66,8 @@ def copy_packages(folder: Path) -> None:
 
 
 def pinned(name: str) -> str:
-    """The wheel with the version that requirements.txt and requirements-demo.txt pin, if they do."""
-    lines = [line for file in ("requirements.txt", "requirements-demo.txt") for line in (ROOT / file).read_text().splitlines()]
+    """The wheel with the version that requirements-build.txt and requirements-demo.txt pin, if they do."""
+    lines = [line for file in ("requirements-build.txt", "requirements-demo.txt") for line in (ROOT / file).read_text().splitlines()]
     return next((line.removesuffix(" \\") for line in lines if line.split("==")[0].lower() == name.lower()), name)
 
 

@@ -24,7 +24,7 @@ def wheels(file):
 
 class Pins(unittest.TestCase):
     def test_wheels(self):
-        for file in ("requirements.txt", "requirements-demo.txt"):
+        for file in ("requirements-build.txt", "requirements-demo.txt"):
             found = wheels(file)
             self.assertGreater(len(found), 30, file)
             for name, hashes in found.items():
@@ -34,12 +34,16 @@ class Pins(unittest.TestCase):
                     self.assertRegex(each, r"^--hash=sha256:[0-9a-f]{64}$", name)
 
     def test_both_files_name_the_same_wheels(self):
-        whole = {name.lower().replace("_", "-"): hashes for name, hashes in wheels("requirements.txt").items()}
+        whole = {name.lower().replace("_", "-"): hashes for name, hashes in wheels("requirements-build.txt").items()}
         for name, hashes in wheels("requirements-demo.txt").items():
             self.assertEqual(whole.get(name.lower().replace("_", "-")), hashes, name)
-        top = [line for line in (ROOT / "requirements.in").read_text().splitlines() if line and not line.startswith("#")]
+        top = [line for line in (ROOT / "requirements-build.in").read_text().splitlines() if line and not line.startswith("#")]
         for line in top:
             self.assertIn(line.lower().replace("_", "-"), whole, "run make lock")
+
+    def test_no_file_of_the_name_that_comfyui_installs(self):
+        # ComfyUI's Manager installs requirements.txt of every clone in custom_nodes. Ours pins torch, and would replace the user's.
+        self.assertFalse((ROOT / "requirements.txt").exists())
 
     def test_pip_asks_for_hashes(self):
         for line in (ROOT / "Makefile").read_text().splitlines():
