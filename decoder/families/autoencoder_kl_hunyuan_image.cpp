@@ -122,6 +122,7 @@ std::vector<Family> hunyuan_image_families() {
   return {
       {.class_name = "AutoencoderKLHunyuanImage",
        .source_file = "autoencoder_kl_hunyuanimage.py",
+       .original_names = "hunyuan_image",
        .built_ins =
            {{"hunyuan-image-2.1",
              R"({"_class_name": "AutoencoderKLHunyuanImage", "in_channels": 3, "out_channels": 3, "latent_channels": 64,

@@ -12,6 +12,8 @@ constexpr size_t kMostStages = 8;
 constexpr int32_t kPixels = 2;  ///< factor of an upsampling along each side
 constexpr int32_t kFrames = 2;  ///< factor along the time for frames after the first, in stages that double
                                 ///< frames
+/// Config key of Headroom's own. ComfyUI's port attends to all frames, diffusers' up to each frame.
+constexpr const char* kAttentionFrames = "attention_frames";
 
 /// The refiner decodes every frame of a clip as the video decoder decodes the first, but each frame attends
 /// to all.
@@ -27,6 +29,7 @@ struct Config {
   int64_t pixel_compression = 16;  ///< pixels along each side of a latent position
   int64_t frame_compression = 4;   ///< frames of each latent frame after the first
   bool match_channels = true;      ///< upsamplings produce the next resolution's channels
+  AttentionFrames attention = AttentionFrames::up_to_own;
 
   /// Channels at a stage. Stages count from the coarsest.
   int64_t width(size_t stage) const { return widths[widths.size() - 1 - stage]; }
@@ -63,8 +66,16 @@ void check_widths(const Config& config, const JsonFields& json) {
   }
 }
 
+AttentionFrames attention_of(const JsonFields& field) {
+  const std::string frames = field.text();
+  if (frames == "all") return AttentionFrames::all;
+  if (frames == "up_to_own") return AttentionFrames::up_to_own;
+  field.fail("expected all or up_to_own, found '" + frames + "'");
+}
+
 Config read_config(const JsonFields& json, Variant variant) {
   Config config{.variant = variant};
+  if (variant == Variant::image_refiner) config.attention = AttentionFrames::all;
   const auto integer = [&](const char* key, int64_t least, int64_t most, int64_t& value) {
     if (json.has(key)) value = json[key].integer(least, most);
   };
@@ -81,6 +92,7 @@ Config read_config(const JsonFields& json, Variant variant) {
     if (config.widths.empty()) widths.fail("expected at least one width");
   }
   if (json.has("upsample_match_channel")) config.match_channels = json["upsample_match_channel"].boolean();
+  if (json.has(kAttentionFrames)) config.attention = attention_of(json[kAttentionFrames]);
   check_widths(config, json);
   return config;
 }
@@ -126,9 +138,8 @@ class Builder {
     };
     const TensorId normed = blocks_.norm(name + ".norm", x, Activation::none);
     const TensorId q = projected(".to_q", normed), k = projected(".to_k", normed);
-    const AttentionFrames frames =
-        config_.variant == Variant::video ? AttentionFrames::up_to_own : AttentionFrames::all;
-    const TensorId mixed = graph_.attention(name + ".attention", q, k, projected(".to_v", normed), frames);
+    const TensorId mixed =
+        graph_.attention(name + ".attention", q, k, projected(".to_v", normed), config_.attention);
     return graph_.add(name, projected(".proj_out", mixed), x);
   }
 
@@ -185,6 +196,7 @@ std::string published_config(const std::string& class_name) {
 std::vector<Family> hunyuan_video_15_families() {
   return {{.class_name = "AutoencoderKLHunyuanVideo15",
            .source_file = "autoencoder_kl_hunyuanvideo15.py",
+           .original_names = "hunyuan_video_15",
            .built_ins = {{"hunyuan-video-1.5", published_config("AutoencoderKLHunyuanVideo15")}},
            .build = build<Variant::video>},
           {.class_name = "AutoencoderKLHunyuanImageRefiner",

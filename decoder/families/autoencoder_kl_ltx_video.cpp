@@ -316,6 +316,7 @@ std::vector<Family> ltx_video_families() {
   return {{.class_name = "AutoencoderKLLTX2Video",
            .source_file = "autoencoder_kl_ltx2.py",
            .packing = packing,
+           .original_names = "ltx",
            .built_ins = {{"ltx-2", kLtx2}},
            .build = build_ltx2},
           {.class_name = "AutoencoderKLLTXVideo",

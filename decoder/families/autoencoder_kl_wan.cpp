@@ -297,6 +297,7 @@ std::vector<Family> wan_families() {
           {.class_name = "AutoencoderKLQwenImage21",
            .source_file = "autoencoder_kl_qwenimage21.py",
            .packing = qwen_image,
+           .original_names = "qwen_image_21",
            .built_ins = {{"qwen-image-2.1", kQwenImage21}},
            .build = build_qwen_image_21}};
 }

@@ -134,6 +134,7 @@ std::vector<Family> autoencoder_tiny_families() {
   return {{.class_name = "AutoencoderTiny",
            .source_file = "autoencoder_tiny.py",
            .takes_scaled_latents = true,
+           .original_names = "tiny",
            .built_ins = {{"taesd", tiny + R"("latent_channels": 4})"},
                          {"taef1", tiny + R"("latent_channels": 16})"}},
            .build = build}};

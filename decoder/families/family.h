@@ -43,8 +43,8 @@ struct Family {
   EagerNetwork eager_network = EagerNetwork::none;
   bool takes_scaled_latents = false;  ///< decodes latents that pipelines scaled for a larger VAE
   LatentPacking packing{};
-  /// Naming scheme of the tensors in original checkpoints: "stable_diffusion", "flux2" or "wan". The Python
-  /// package derives a config from the shapes of these tensors.
+  /// Naming scheme of the tensors in original checkpoints, such as "stable_diffusion" or "wan". Empty for
+  /// classes whose configs do not follow from shapes. The Python package derives a config from the shapes.
   std::string_view original_names{};
   std::vector<BuiltIn> built_ins{};
   /// Makes a model, without its class name. Throws InputError naming a key whose value is not supported.

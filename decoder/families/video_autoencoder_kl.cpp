@@ -139,6 +139,7 @@ std::vector<Family> video_autoencoder_kl_families() {
   return {{.class_name = "VideoAutoencoderKLWrapper",
            .source_file = "attn_video_vae.py",
            .in_diffusers = false,
+           .original_names = "seedvr2",
            .built_ins =
                {{"seedvr2",
                  R"({"_class_name": "VideoAutoencoderKLWrapper", "out_channels": 3, "latent_channels": 16,

@@ -17,6 +17,7 @@
 #include "decoder/graph/model.h"
 #include "decoder/operations/operation.h"
 #include "decoder/weights/open_model.h"
+#include "decoder/weights/tensor_names.h"
 #include "planner/python/bindings.h"
 
 namespace headroom::python {
@@ -34,6 +35,15 @@ std::vector<std::string> parameter_names(const Model& model) {
   std::set<std::string> seen;
   std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
   return names;
+}
+
+std::vector<std::string> read_names(const Model& model, const std::vector<std::string>& stored) {
+  const TensorNames names(stored);
+  std::vector<std::string> read;
+  for (const std::string& parameter : parameter_names(model)) {
+    if (std::optional<std::string> name = names.find(parameter)) read.push_back(*std::move(name));
+  }
+  return read;
 }
 
 /// Shape of the decoded picture, (batch, channels, frames, rows, columns), for a latent of this shape.
@@ -86,6 +96,7 @@ void bind_model(nb::module_& module) {
       .def_ro("latent_channels", &Model::latent_channels)
       .def_ro("decodes_clips", &Model::decodes_clips)
       .def_ro("force_upcast", &Model::force_upcast)
+      .def_ro("scaling_factor", &Model::scaling_factor)
       .def_prop_ro("latent_patches", &latent_patches_of,
                    "(rows, columns, epsilon) where pipelines hand on patches that a batch norm of the VAE "
                    "normalises; otherwise None.")
@@ -97,6 +108,8 @@ void bind_model(nb::module_& module) {
           },
           "frames"_a, "For decodes of so many frames: for one, a clip's decoder has kernels of one frame.")
       .def("parameter_names", &parameter_names, "As today's diffusers calls them.")
+      .def("read_names", &read_names, "stored"_a,
+           "Those of the names of a checkpoint's tensors that a decode reads.")
       .def(
           "decoding_dtype",
           [](const Model& model, const std::string& asked) {
@@ -128,7 +141,7 @@ void bind_model(nb::module_& module) {
         throw InputError("original names: no family has " + names);
       },
       "names"_a,
-      "The class whose original checkpoints have these tensor names: stable_diffusion, flux2 or wan.");
+      "The class whose original checkpoints have tensors with these names, such as stable_diffusion or wan.");
 }
 
 }  // namespace headroom::python

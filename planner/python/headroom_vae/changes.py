@@ -17,7 +17,7 @@ from .described import SUPPORTED_CLASSES, followed
 from .errors import Unsupported
 from .offloading import foreign_hook, is_hooked_forward
 
-UNUSED_CHILDREN = ("encoder", "quant_conv")
+UNUSED_CHILDREN = ("encoder", "quant_conv", "taesd_encoder")
 """Modules of a VAE that a decode does not run."""
 
 UNUSED_PARTS = ("condition_encoder",)

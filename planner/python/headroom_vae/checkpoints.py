@@ -1,37 +1,91 @@
-"""Derives a decoder's config from the shapes of a checkpoint's tensors, for files and modules without a config.
+"""Recognises decoders without a config, such as ComfyUI's, by their tensors and by the settings of their modules.
 
-Tensor names are those of the original checkpoints (Stable Diffusion, SDXL, SD3, FLUX, FLUX.2; Wan 2.1 and 2.2), which ComfyUI keeps.
-The decoder itself knows their names in diffusers (decoder/weights/tensor_names.h).
+Tensor names are those of the original checkpoints, which ComfyUI keeps. The decoder maps them to diffusers' names itself
+(decoder/weights/tensor_names.h). A family's record names its scheme (`original_names` in decoder/families).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping, Sequence
 
 from . import _core
 from .described import model_of
 from .errors import Unsupported
+from .layers import LayerRules
 
 Shapes = Mapping[str, Sequence[int]]
 
 
+@dataclass(frozen=True)
+class Recognised:
+    model: _core.Model
+    rules: LayerRules
+    """How the module's layers must be set up for the decode to be exact."""
+    unscales_latents: bool
+    """The module's own decode divides latents by the model's scaling factor. Those of the other modules expect divided latents."""
+    clip_remark: str = ""
+    """How decoded clips differ from the module's own decode. Empty: they do not."""
+
+
+@dataclass(frozen=True)
+class _Scheme:
+    finest: str
+    """A tensor that only decoders with these names have. What comes before it is the prefix of all names."""
+    config: Callable[[Shapes, Any], dict]
+    """Makes a config from shapes, and from the module or None. KeyError: a tensor is missing. IndexError: a shape lacks an axis."""
+    decoder: str = "decoder."
+    """Names of the decoder's own tensors start with this."""
+    unread: str = ""
+    """The decoder has tensors with this in their names that a decode does not read."""
+
+
+def recognise(module: Any) -> Recognised:
+    """The decoder of a module. Raises Unsupported with the tensor or setting that is not supported."""
+    config = _config(module.state_dict(), module)
+    name = config["_class_name"]
+    rules = LayerRules(name in _OUTSIDE_PADDING, config.get("decoder_spatial_padding_mode", "zeros"))
+    remark = _HUNYUAN_VIDEO_CLIPS if name == _class_of("hunyuan_video") else ""
+    return Recognised(_checked_model(config, module.state_dict()), rules, name == _class_of("seedvr2"), remark)
+
+
 def model_of_tensors(tensors: Mapping[str, Any]) -> _core.Model:
-    """The model that has these parameters (tensors by name). Raises Unsupported."""
+    """The model that has these tensors, by name. Raises Unsupported."""
+    return _checked_model(_config(tensors, None), tensors)
+
+
+def _config(tensors: Mapping[str, Any], module: Any) -> dict:
     shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    for finest, config_of in (("decoder.mid.block_1.norm1.weight", _stable_diffusion), ("decoder.middle.0.residual.0.gamma", _wan)):
-        prefix = next((name[: -len(finest)] for name in sorted(shapes) if name.endswith(finest)), None)
-        if prefix is not None:
-            own = {name[len(prefix) :]: shape for name, shape in shapes.items() if name.startswith(prefix)}
-            try:
-                config = config_of(own)
-            except KeyError as error:
-                raise Unsupported(f"vae: no tensor {error.args[0]} in the checkpoint") from None
-            except (IndexError, ZeroDivisionError):
-                raise Unsupported("vae: its decoder's tensors have other shapes than those of any decoder that is known by its tensors") from None
-            return model_of(json.dumps(config), config["_class_name"])
-    raise Unsupported("vae: expected the decoder of Stable Diffusion, SDXL, SD3, FLUX, FLUX.2 or Wan by its original names")
+    prefix, scheme = _scheme_of(shapes)
+    own = {name[len(prefix) :]: shape for name, shape in shapes.items() if name.startswith(prefix)}
+    try:
+        return scheme.config(own, module)
+    except KeyError as error:
+        raise Unsupported(f"vae: no tensor {error.args[0]} in the checkpoint") from None
+    except (IndexError, ZeroDivisionError):
+        raise Unsupported("vae: its decoder's tensors have other shapes than those of any decoder that is known by its tensors") from None
+
+
+def _checked_model(config: dict, tensors: Mapping[str, Any]) -> _core.Model:
+    """The model of a config. Raises Unsupported if the decoder has tensors that the model does not read."""
+    model = model_of(json.dumps(config), config["_class_name"])
+    prefix, scheme = _scheme_of({name: () for name in tensors})
+    read = set(model.read_names(list(tensors)))
+    for name in sorted(tensors):
+        if name.startswith(prefix + scheme.decoder) and name not in read and not (scheme.unread and scheme.unread in name):
+            raise Unsupported(f"{name}: {config['_class_name']} has no such tensor. This is another decoder than those known here")
+    return model
+
+
+def _scheme_of(shapes: Shapes) -> tuple[str, _Scheme]:
+    for scheme in _SCHEMES:
+        for name in sorted(shapes):
+            prefix = name[: -len(scheme.finest)]
+            if name.endswith(scheme.finest) and (not prefix or prefix.endswith(".")) and (scheme.decoder or prefix + "1.weight" in shapes):
+                return prefix, scheme
+    raise Unsupported("vae: expected a decoder with the original tensor names of " + ", ".join(_KNOWN[:-1]) + " or " + _KNOWN[-1])
 
 
 def _numbered(shapes: Shapes, pattern: str) -> int:
@@ -39,24 +93,33 @@ def _numbered(shapes: Shapes, pattern: str) -> int:
     return 1 + max((int(m[1]) for name in shapes if (m := re.match(pattern, name))), default=-1)
 
 
-def _stable_diffusion(shapes: Shapes) -> dict:
+def _class_of(names: str) -> str:
+    return _core.class_of_original_names(names)
+
+
+def _stable_diffusion(shapes: Shapes, module: Any) -> dict:
+    """Everything whose first block is decoder.mid.block_1 with a group norm."""
     if any("mix_factor" in name or "time_stack" in name for name in shapes):
         raise Unsupported("decoder.mid.block_1.mix_factor: a decoder that mixes frames; expected one of pictures")
+    if "decoder.conv_in.conv.weight" in shapes:
+        return _hunyuan_video(shapes, module)
     if len(shapes["decoder.conv_in.weight"]) != 4:
         raise Unsupported("decoder.conv_in.weight: expected a kernel of rows and columns, found one over frames")
     levels = _numbered(shapes, r"decoder\.up\.(\d+)\.")
+    if "decoder.up.0.upsample.conv.weight" in shapes:  # the coarsest resolution is the first one there
+        return _hunyuan_image(shapes, levels)
     latent_channels = shapes["decoder.conv_in.weight"][1]
     if any(re.match(r"decoder\.up\.\d+\.attn\.", name) for name in shapes):
         raise Unsupported("decoder.up.0.attn: attention at other resolutions than the coarsest is not supported")
     return {
-        "_class_name": _core.class_of_original_names("stable_diffusion"),
+        "_class_name": _class_of("stable_diffusion"),
         "latent_channels": latent_channels,
         "out_channels": shapes["decoder.conv_out.weight"][0],
         "block_out_channels": [shapes[f"decoder.up.{level}.block.0.conv2.weight"][0] for level in range(levels)],
         "up_block_types": ["UpDecoderBlock2D"] * levels,
         "layers_per_block": _numbered(shapes, r"decoder\.up\.0\.block\.(\d+)\.") - 1,
         "norm_num_groups": 32,
-        "use_post_quant_conv": "post_quant_conv.weight" in shapes,
+        "use_post_quant_conv": "post_quant_conv.weight" in shapes or "decoder.post_quant_conv.weight" in shapes,
         "mid_block_add_attention": "decoder.mid.attn_1.q.weight" in shapes,
         **_flux2(shapes, latent_channels),
     }
@@ -70,30 +133,214 @@ def _flux2(shapes: Shapes, latent_channels: int) -> dict:
     side = round((channels / latent_channels) ** 0.5)
     if side * side * latent_channels != channels:
         raise Unsupported(f"bn.running_mean: expected a square multiple of {latent_channels} channels, found {channels}")
-    return {"_class_name": _core.class_of_original_names("flux2"), "patch_size": [side, side]}
+    return {"_class_name": _class_of("flux2"), "patch_size": [side, side]}
 
 
-def _wan(shapes: Shapes) -> dict:
+def _hunyuan_image(shapes: Shapes, levels: int) -> dict:
+    widths = [shapes[f"decoder.up.{level}.block.0.conv2.weight"][0] for level in range(levels)]
+    return {
+        "_class_name": _class_of("hunyuan_image"),
+        "latent_channels": shapes["decoder.conv_in.weight"][1],
+        "out_channels": shapes["decoder.conv_out.weight"][0],
+        "block_out_channels": widths[::-1],
+        "layers_per_block": _numbered(shapes, r"decoder\.up\.0\.block\.(\d+)\.") - 1,
+        "spatial_compression_ratio": 2 ** _upsamplings(shapes),
+        "upsample_match_channel": 4 * widths[1] == shapes["decoder.up.0.upsample.conv.weight"][0],
+        "scaling_factor": 1.0,  # ComfyUI divides its latents by the scale
+    }
+
+
+def _upsamplings(shapes: Shapes) -> int:
+    return sum(1 for name in shapes if re.fullmatch(r"decoder\.up\.\d+\.upsample\.conv(\.conv)?\.weight", name))
+
+
+def _hunyuan_video(shapes: Shapes, module: Any) -> dict:
+    levels = _numbered(shapes, r"decoder\.up\.(\d+)\.")
+    for level in range(1, levels):  # the finest resolutions double frames, too
+        upsample = getattr(_child(module, f"decoder.up.{level}"), "upsample", None)
+        expected = 2.0 if level <= 2 else (1.0, 2.0, 2.0)
+        found = getattr(upsample, "scale_factor", expected)
+        if found != expected:
+            raise Unsupported(f"decoder.up.{level}.upsample: expected to scale by {expected}, found {found}")
+    return {
+        "_class_name": _class_of("hunyuan_video"),
+        "latent_channels": shapes["decoder.conv_in.conv.weight"][1],
+        "out_channels": shapes["decoder.conv_out.conv.weight"][0],
+        "block_out_channels": [shapes[f"decoder.up.{level}.block.0.conv2.conv.weight"][0] for level in range(levels)],
+        "up_block_types": ["HunyuanVideoUpBlock3D"] * levels,
+        "layers_per_block": _numbered(shapes, r"decoder\.up\.0\.block\.(\d+)\.") - 1,
+        "norm_num_groups": 32,
+        "spatial_compression_ratio": 2 ** _upsamplings(shapes),
+        "mid_block_add_attention": "decoder.mid.attn_1.q.weight" in shapes,
+    }
+
+
+def _hunyuan_video_15(shapes: Shapes, module: Any) -> dict:
+    levels = _numbered(shapes, r"decoder\.up\.(\d+)\.")
+    widths = [shapes[f"decoder.up.{level}.block.0.conv2.conv.weight"][0] for level in range(levels)]
+    match_channels, doublings = True, 0
+    for level in range(_upsamplings(shapes)):
+        outputs = shapes[f"decoder.up.{level}.upsample.conv.conv.weight"][0]
+        following = shapes[f"decoder.up.{level + 1}.block.0.conv1.conv.weight"][1] if level + 1 < levels else widths[level]
+        match_channels &= level + 1 < levels and following == widths[level + 1]
+        doublings += outputs == 8 * following
+    return {
+        "_class_name": _class_of("hunyuan_video_15"),
+        "latent_channels": shapes["decoder.conv_in.conv.weight"][1],
+        "out_channels": shapes["decoder.conv_out.conv.weight"][0],
+        "block_out_channels": widths[::-1],
+        "layers_per_block": _numbered(shapes, r"decoder\.up\.0\.block\.(\d+)\.") - 1,
+        "spatial_compression_ratio": 2 ** _upsamplings(shapes),
+        "temporal_compression_ratio": 2**doublings,
+        "upsample_match_channel": match_channels,
+        "attention_frames": "all",  # as in ComfyUI's module; diffusers' attends to earlier frames only
+    }
+
+
+def _ltx(shapes: Shapes, module: Any) -> dict:
+    """LTX-Video and LTX-2. Their modules differ in settings that no shape shows."""
+    decoder = _child(module, "decoder")
+    if decoder is None:
+        raise Unsupported("decoder.up_blocks: LTX decoders differ in settings that no tensor shows; expected a module, found tensors alone")
+    if decoder.timestep_conditioning:
+        raise Unsupported("decoder.timestep_conditioning is True: this decoder adds noise to its latent, so no two of its pictures are equal")
+    mid, stages, ahead = None, [], {}
+    for number, block in enumerate(decoder.up_blocks):
+        name = f"decoder.up_blocks.{number}"
+        if f"{name}.conv.conv.weight" in shapes:
+            ahead["upsampling"] = block
+        elif f"{name}.conv1.conv.weight" in shapes:
+            ahead["widens"] = True
+        else:
+            for part in block.res_blocks:
+                if part.inject_noise:
+                    raise Unsupported(f"{name}.res_blocks: inject_noise is True: no two pictures of this decoder are equal")
+            blocks = _numbered(shapes, rf"decoder\.up_blocks\.{number}\.res_blocks\.(\d+)\.")
+            found = (shapes[f"{name}.res_blocks.0.conv1.conv.weight"][0], blocks, ahead.get("upsampling"))
+            if mid is None:
+                mid = found
+            else:
+                stages.append(found)
+            ahead = {}
+    if mid is None or not stages or ahead:
+        raise Unsupported("decoder.up_blocks: expected residual blocks first and last")
+    factors = [getattr(up, "out_channels_reduction_factor", 1) for _, _, up in stages]
+    strides = [tuple(getattr(up, "stride", (2, 2, 2))) for _, _, up in stages]
+    kinds = {(2, 2, 2): "spatiotemporal", (1, 2, 2): "spatial", (2, 1, 1): "temporal"}
+    patch = decoder.patch_size
+    return {
+        "_class_name": _class_of("ltx"),
+        "latent_channels": shapes["decoder.conv_in.conv.weight"][1],
+        "out_channels": shapes["decoder.conv_out.conv.weight"][0] // patch**2,
+        "decoder_block_out_channels": [width * factor for (width, _, _), factor in zip(stages, factors)][::-1],
+        "decoder_layers_per_block": [*[blocks for _, blocks, _ in stages][::-1], mid[1]],
+        "decoder_spatio_temporal_scaling": [up is not None for _, _, up in stages][::-1],
+        "upsample_type": [kinds.get(stride, str(stride)) for stride in strides],
+        "upsample_residual": [bool(getattr(up, "residual", False)) for _, _, up in stages][::-1],
+        "upsample_factor": factors[::-1],
+        "timestep_conditioning": False,
+        "patch_size": patch,
+        "resnet_norm_eps": 1e-6,
+        "decoder_causal": bool(decoder.causal),
+        "decoder_spatial_padding_mode": decoder.conv_in.conv.padding_mode,
+    }
+
+
+def _wan(shapes: Shapes, module: Any) -> dict:
     modules = _numbered(shapes, r"decoder\.upsamples\.(\d+)\.")
     nested = "decoder.upsamples.0.upsamples.0.residual.2.weight" in shapes  # Wan 2.2 nests the numbering within each resolution
     flat = "decoder.upsamples.0.residual.2.weight" in shapes
-    if not (flat and modules == 15 or nested and modules == 4):
+    of_pictures = nested and _frames_of(shapes["decoder.conv1.weight"]) == 1
+    if not (flat and modules == 15 or nested and (modules == 4 or of_pictures)):
         raise Unsupported("decoder.upsamples: expected the 15 modules of Wan 2.1 or the 4 of Wan 2.2; others are not supported")
+    levels = modules if nested else 4
 
-    def module(level: int, number: int) -> str:
+    def part(level: int, number: int) -> str:
         return f"decoder.upsamples.{level}.upsamples.{number}" if nested else f"decoder.upsamples.{4 * level + number}"
 
     base = shapes["decoder.head.0.gamma"][0]
     widest = shapes["decoder.conv1.weight"][0]
-    widths = [shapes[f"{module(level, 0)}.residual.6.weight"][0] for level in range(4)]
-    return {
-        "_class_name": _core.class_of_original_names("wan"),
+    widths = [shapes[f"{part(level, 0)}.residual.6.weight"][0] for level in range(levels)]
+    config = {
+        "_class_name": _class_of("qwen_image_21" if of_pictures else "wan"),
         "base_dim": base,
         "z_dim": shapes["decoder.conv1.weight"][1],
         "dim_mult": [width // base for width in reversed(widths)],
         "num_res_blocks": 2,
-        "temperal_downsample": [f"{module(level, 3)}.time_conv.weight" in shapes for level in (2, 1, 0)],
+        "temperal_downsample": [f"{part(level, 3)}.time_conv.weight" in shapes for level in reversed(range(levels - 1))],
         "out_channels": shapes["decoder.head.2.weight"][0],
-        **({"is_residual": True, "patch_size": 2} if nested else {}),
-        **({} if widest == widths[0] else {"decoder_base_dim": base}),
+        **({"is_residual": True} if nested else {}),
+        **({} if widest == widths[0] and not of_pictures else {"decoder_base_dim": base}),
     }
+    patch = getattr(module, "patch_size", 1 if of_pictures else 2)
+    return {**config, "patch_size": patch} if nested and patch > 1 else config
+
+
+def _frames_of(kernel: Sequence[int]) -> int:
+    return kernel[2] if len(kernel) == 5 else 1
+
+
+def _tiny(shapes: Shapes, module: Any) -> dict:
+    """TAESD's modules are a sequence: a clamp, a convolution, an activation, then blocks and upsampled convolutions."""
+    last = _numbered(shapes, r"(\d+)\.") - 1
+    stages = [0]
+    for number in range(3, last):
+        if f"{number}.conv.0.weight" in shapes:
+            stages[-1] += 1
+        elif f"{number}.weight" in shapes:
+            stages.append(0)
+    return {
+        "_class_name": _class_of("tiny"),
+        "latent_channels": shapes["1.weight"][1],
+        "out_channels": shapes[f"{last}.weight"][0],
+        "num_decoder_blocks": stages,
+        "decoder_block_out_channels": [shapes["1.weight"][0]] * len(stages),
+    }
+
+
+def _seedvr2(shapes: Shapes, module: Any) -> dict:
+    levels = _numbered(shapes, r"decoder\.up_blocks\.(\d+)\.")
+    widths = [shapes[f"decoder.up_blocks.{level}.resnets.0.conv2.weight"][0] for level in range(levels)]
+    outputs = [shapes[f"decoder.up_blocks.{level}.upsamplers.0.upscale_conv.weight"][0] for level in range(levels - 1)]
+    return {
+        "_class_name": _class_of("seedvr2"),
+        "latent_channels": shapes["decoder.conv_in.weight"][1],
+        "out_channels": shapes["decoder.conv_out.weight"][0],
+        "block_out_channels": widths[::-1],
+        "up_block_types": ["UpDecoderBlock3D"] * levels,
+        "layers_per_block": _numbered(shapes, r"decoder\.up_blocks\.0\.resnets\.(\d+)\.") - 1,
+        "norm_num_groups": 32,
+        "temporal_scale_num": sum(count == 8 * width for count, width in zip(outputs, widths)),
+        "use_post_quant_conv": "post_quant_conv.weight" in shapes,
+        "attention": "decoder.mid_block.attentions.0.to_q.weight" in shapes,
+    }
+
+
+def _child(module: Any, path: str) -> Any:
+    """The submodule with this name, or None."""
+    for word in path.split("."):
+        module = None if module is None else module._modules.get(word)
+    return module
+
+
+_SCHEMES = (
+    _Scheme("decoder.up_blocks.0.res_blocks.0.conv1.conv.weight", _ltx),
+    _Scheme("decoder.mid.block_1.norm1.gamma", _hunyuan_video_15, unread=".temb_proj."),
+    _Scheme("decoder.mid.block_1.norm1.weight", _stable_diffusion),
+    _Scheme("decoder.middle.0.residual.0.gamma", _wan, unread=".time_conv."),
+    _Scheme("decoder.up_blocks.0.upsamplers.0.upscale_conv.weight", _seedvr2),
+    _Scheme("3.conv.0.weight", _tiny, decoder=""),
+)
+
+_KNOWN = (
+    "Stable Diffusion", "SDXL", "SD3", "FLUX", "FLUX.2", "TAESD", "Wan", "Qwen-Image", "HunyuanImage", "HunyuanVideo", "HunyuanVideo 1.5", "LTX",
+    "SeedVR2",
+)  # fmt: skip
+
+_HUNYUAN_VIDEO_CLIPS = (
+    "decoded as the model was published: its attention sees earlier frames, its norms the whole clip. ComfyUI's own decode lets attention see "
+    "all frames and normalises two latent frames at a time, so its clips look slightly different"
+)
+
+_OUTSIDE_PADDING = (_class_of("hunyuan_video"), _class_of("hunyuan_video_15"))
+"""Classes whose originals pad outside of their convolutions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Iterator
 
@@ -25,12 +26,21 @@ FLAGS = ("give_pre_end", "tanh_out")
 """Flags of ComfyUI's decoders. With one of them set, a decoder returns something other than the picture."""
 
 
-def require_plain_layers(vae: Any) -> None:
+@dataclass(frozen=True)
+class LayerRules:
+    """How the convolutions of a family pad, where its modules have settings for it."""
+
+    outside: bool = False
+    """The modules around convolutions over frames pad, so the convolutions themselves do not."""
+    padding_mode: str = "zeros"
+
+
+def require_plain_layers(vae: Any, rules: LayerRules = LayerRules()) -> None:
     """Raises Unsupported with the first layer that computes something else than Headroom's decoder."""
-    raise_first(_differences(vae))
+    raise_first(_differences(vae, rules))
 
 
-def _differences(vae: Any) -> Iterator[str]:
+def _differences(vae: Any, rules: LayerRules) -> Iterator[str]:
     yield from global_hooks()
     for name, module in decoding_modules(vae):
         methods = methods_of(type(module), CALLED)
@@ -40,21 +50,21 @@ def _differences(vae: Any) -> Iterator[str]:
         for leaf, tensor in (*module._parameters.items(), *module._buffers.items()):
             if tensor is not None and not is_plain(tensor):
                 yield f"{name}: {leaf} is {kind_of(tensor)}, expected plain values"
-        yield from _of_settings(name, module)
+        yield from _of_settings(name, module, rules)
 
 
-def _of_settings(name: str, module: Any) -> Iterator[str]:
+def _of_settings(name: str, module: Any, rules: LayerRules) -> Iterator[str]:
     package = type(module).__module__.partition(".")[0]
     for key, value in vars(module).items():  # for example an attention function passed to a block's constructor
         if isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in (package, "torch"):
             yield f"{name}: {key} is {shown(value)}, expected a function of {package}"
-    for key, expected in _expected(module).items():
+    for key, expected in _expected(module, rules).items():
         found = vars(module).get(key, expected)
         if found != expected:
             yield f"{name}: {key} is {shown(found)}, expected {shown(expected)}"
 
 
-def _expected(module: Any) -> dict[str, Any]:
+def _expected(module: Any, rules: LayerRules) -> dict[str, Any]:
     """Expected values of a layer's settings. A layer may lack some of them."""
     import torch
 
@@ -63,16 +73,23 @@ def _expected(module: Any) -> dict[str, Any]:
         kernel = tuple(module.weight.shape[2:])
         same = tuple(length // 2 for length in kernel)
         axes = len(kernel)
-        expected |= {"kernel_size": kernel, "stride": (1,) * axes, "dilation": (1,) * axes, "groups": 1, "padding_mode": "zeros", "padding": same,
+        mode = rules.padding_mode if max(kernel) > 1 else "zeros"
+        expected |= {"kernel_size": kernel, "stride": (1,) * axes, "dilation": (1,) * axes, "groups": 1, "padding_mode": mode, "padding": same,
                      "transposed": False}  # fmt: skip
         if axes == 3 and isinstance(vars(module).get("_padding"), tuple):  # causal convolution: pads by itself, only before the first frame
             expected |= {"padding": (0, 0, 0), "_padding": (*(same[2],) * 2, *(same[1],) * 2, kernel[0] - 1, 0)}
+        elif axes == 3 and rules.outside:
+            expected["padding"] = (0, 0, 0)
         elif axes == 3:
             expected |= {"padding": (0, *same[1:]), "_padding": kernel[0] - 1}
     elif isinstance(module, torch.nn.GroupNorm):
         expected |= {"num_groups": 32, "eps": 1e-6}
+    elif isinstance(module, torch.nn.LayerNorm):
+        expected |= {"eps": 1e-6}
     elif isinstance(module, torch.nn.Upsample):
-        expected |= {"scale_factor": (2.0, 2.0), "size": None}
+        both = (2.0, 2.0) if isinstance(module.scale_factor, tuple) else 2.0
+        exact = module.mode if module.mode in ("nearest", "nearest-exact") else "nearest"  # equal at a whole factor
+        expected |= {"scale_factor": both, "size": None, "mode": exact}
     elif "gamma" in module._parameters:
         expected |= {"scale": module.gamma.numel() ** 0.5, "channel_first": True}
     return expected

@@ -17,6 +17,7 @@ from .device import decoding_device, free_bytes, open_decoder, require_device
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
 from .fork_aware_lock import ForkAwareLock
 from .latents import latent_values, require_latent
+from .layers import LayerRules
 from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, automatic, planner_options, request_words
 from .progress import progress_of
@@ -77,7 +78,8 @@ class ModuleDecoder:
     The weights are packed once, in the CPU's memory, and serve every size. A decode frees all its other memory at the end.
     Concurrent decodes run one after another."""
 
-    def __init__(self, module: Any, model: _core.Model):
+    def __init__(self, module: Any, model: _core.Model, rules: LayerRules | None = None):
+        """`rules` are those of a module that is not of diffusers."""
         self.model = model
         self.last: DecodeReport | None = None
         self.released = False
@@ -87,7 +89,7 @@ class ModuleDecoder:
         self._of_one_frame: _core.Model | None = None
         self._packed: Fingerprint | None = None  # of the packed parameters
         self._predictions: dict[tuple, Prediction] = {}
-        self._guard = Guard()
+        self._guard = Guard(rules)
         self._bound: tuple[Any, Parameters] | None = None  # valid while the guard has this watch
         self._compiled = False  # valid with _bound
 
@@ -151,11 +153,13 @@ class ModuleDecoder:
         progress: bool | Callable[[float], None] | None = None,
         pipeline_bar: Any = None,
         trace_file: str = "",
+        out: Any = None,
     ) -> Any:
         """Decodes a latent, N×C×H×W or N×C×T×H×W. Returns the picture on the latent's device, in `dtype` (default: the module's).
 
         The decode runs on `device`. By default it runs on the module's device. If the module is on the CPU and the latent on a
         GPU, it runs on that GPU, unless `release` or `scratch` needs the CPU. `last` has the time and memory afterwards.
+        `out`, a contiguous tensor on the CPU of the picture's shape and `dtype`, receives rows while the decode runs.
         Raises DoesNotFit and InputError."""
         import torch
 
@@ -172,7 +176,9 @@ class ModuleDecoder:
             plans = PLANS if limit == "auto" else 1
             options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release}
             picture = [batch, channels, height, width] if z.dim() == 4 else [batch, channels, frames, height, width]
-            sample = torch.empty(picture, dtype=dtype)
+            sample = torch.empty(picture, dtype=dtype) if out is None else out
+            if list(sample.shape) != picture or sample.dtype != dtype:
+                raise InputError(f"out: expected {dtype} of shape {picture}, found {sample.dtype} of {list(sample.shape)}")
             latent = latent_values(z)
             run, refusals = None, []
             while run is None:

@@ -10,7 +10,7 @@ from .changes import compiled_modules, decoding_modules, require_unchanged
 from .code_names import methods_of
 from .described import config_text
 from .errors import Unsupported
-from .layers import require_plain_layers
+from .layers import LayerRules, require_plain_layers
 
 UNREAD_CONFIG = ("_", "scaling_factor", "shift_factor", "latents_mean", "latents_std", "force_upcast", "sample_size")
 """Beginnings of keys of a config that a decode does not read."""
@@ -66,9 +66,12 @@ def _may_change_inside(key: str, value: Any) -> bool:
 
 
 class Guard:
-    """Rejects changed modules. Compares a module fully at first, and again whenever its snapshot no longer holds."""
+    """Rejects changed modules. Compares a module fully at first, and again whenever its snapshot no longer holds.
 
-    def __init__(self) -> None:
+    A module that is compared by `rules` is not of diffusers, even if it has a config."""
+
+    def __init__(self, rules: LayerRules | None = None) -> None:
+        self._rules = rules
         self.watch: Watch | None = None
         self._config: dict[str, Any] | None = None
 
@@ -77,11 +80,11 @@ class Guard:
         if self.watch is not None and self.watch.holds():
             return
         self.watch = None
-        if hasattr(module, "config"):
+        if self._rules is None and hasattr(module, "config"):
             self._require_config(module)
             require_unchanged(module)
         else:
-            require_plain_layers(module)
+            require_plain_layers(module, self._rules or LayerRules())
         self.watch = Watch(module)
 
     def _require_config(self, module: Any) -> None:

@@ -96,6 +96,16 @@ TEST_CASE("HunyuanImage's refiner makes no frames, and each frame attends to all
     CHECK(attended_keys(model.graph, model.graph.op(attention), {3, 4, 5}, frame) == 3 * 4 * 5);
 }
 
+TEST_CASE("attention_frames makes each frame attend to all, as in ComfyUI") {
+  const auto frames_of = [](const json& config) {
+    return op_named(model_of(config).graph, "decoder.mid_block.attentions.0.attention").frames;
+  };
+  CHECK(frames_of(changed_hunyuan_video_15("attention_frames", "all")) == AttentionFrames::all);
+  CHECK(frames_of(changed_hunyuan_video_15("attention_frames", "up_to_own")) == AttentionFrames::up_to_own);
+  refuses(changed_hunyuan_video_15("attention_frames", "each"),
+          {"attention_frames", "expected all or up_to_own, found 'each'"});
+}
+
 TEST_CASE("upsamplings that keep their channels are followed by blocks that change them") {
   json config = changed_hunyuan_video_15("upsample_match_channel", false);
   config["block_out_channels"] = {24, 16};

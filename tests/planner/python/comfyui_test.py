@@ -242,7 +242,7 @@ class Nodes(unittest.TestCase):
             ({"samples": torch.zeros(1, 16, 3, 4)}, made, {}, "expected N×4×H×W, found 1×16×3×4"),
             ({"samples": z}, None, {}, "vae: expected a VAE as ComfyUI's Load VAE gives it, found NoneType"),
             ({"samples": z}, types.SimpleNamespace(first_stage_model=None), {}, "found SimpleNamespace without a model"),
-            ({"samples": z}, types.SimpleNamespace(first_stage_model=torch.nn.Linear(2, 2)), {}, "expected the decoder of Stable Diffusion"),
+            ({"samples": z}, types.SimpleNamespace(first_stage_model=torch.nn.Linear(2, 2)), {}, "original tensor names of Stable Diffusion"),
             ({"samples": z}, made, {"limit": "much"}, "limit"),
             ({"samples": z}, made, {"limit": "\ud800"}, r"limit: expected bytes such as 8GiB, found '\\ud800'"),
             ({"samples": z}, made, {"limit": "4"}, "limit 4 is 4 bytes. Did you mean 4GiB"),
@@ -312,7 +312,7 @@ class Nodes(unittest.TestCase):
     def test_configs_from_shapes(self):
         model = model_of_tensors(Renamed(self.vae()).state_dict())
         self.assertEqual((model.class_name, model.latent_channels), ("AutoencoderKL", 4))
-        with self.assertRaisesRegex(headroom_vae.Unsupported, "expected the decoder of Stable Diffusion"):
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "original tensor names of Stable Diffusion"):
             model_of_tensors({"encoder.weight": torch.zeros(1)})
         with self.assertRaisesRegex(headroom_vae.Unsupported, "mix_factor"):
             model_of_tensors({"decoder.mid.block_1.norm1.weight": torch.zeros(1), "decoder.mid.block_1.mix_factor": torch.zeros(1)})
